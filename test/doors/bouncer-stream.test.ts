@@ -9,7 +9,12 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { manualClock } from '../../src/core/clock.ts';
 import { createCursors } from '../../src/doors/bouncers/cursors.ts';
-import { decisionText, readFilter, renderDecisions } from '../../src/doors/bouncers/decisions.ts';
+import {
+  decisionText,
+  isListWanted,
+  readFilter,
+  renderDecisions,
+} from '../../src/doors/bouncers/decisions.ts';
 import { createDecisionStream } from '../../src/doors/bouncers/stream.ts';
 import { readUsage } from '../../src/doors/bouncers/usage-metrics.ts';
 import { parseQuery } from '../../src/http/query.ts';
@@ -124,7 +129,8 @@ it('a filter may name one family; the plain name of the scenario names both', as
   const shown = async (query: string) => {
     const params = parseQuery(query);
     assert.ok(params.ok);
-    const pieces = await renderDecisions(values, readFilter(params.value));
+    const filter = readFilter(params.value);
+    const pieces = await renderDecisions(values, (value) => isListWanted(filter, value));
     const text = `[${Buffer.concat(pieces).toString()}]`;
     return (JSON.parse(text) as { value: string }[]).map(({ value }) => value);
   };

@@ -94,7 +94,11 @@ export interface AgentRouteOptions {
     sender: { readonly account: string; readonly slot: number; readonly clientIp: string },
   ) => Promise<readonly (Result<{ readonly id: string }> | undefined)[]>;
   /** Bans for the account's bouncers, durable when it is answered. */
-  readonly ban: (account: string, addresses: readonly string[]) => Promise<Result<void>>;
+  readonly ban: (
+    account: string,
+    addresses: readonly string[],
+    scenarios: ReadonlyMap<string, string>,
+  ) => Promise<Result<void>>;
 }
 
 /** Of a report: nobody is banned whom nobody may report. */
@@ -158,22 +162,26 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     return { ip, categories, comment, timestamp: isPast ? stoppedAt : undefined };
   }
 
-  /** Addresses to ban. What is over for longer than a ban lasts, as in logs of before, is none. */
+  /** Addresses to ban, each with its scenario, the last one. What is over for longer than a ban lasts, as in logs of before, is none. */
   function bannedBy(
     alerts: readonly Alert[],
     results: readonly (Result<unknown> | undefined)[],
-  ): string[] {
-    const addresses: string[] = [];
+  ): Map<string, string> {
+    const banned = new Map<string, string>();
     const words = new Uint32Array(4);
-    for (const [i, { ip, stoppedAt, isRemark }] of alerts.entries()) {
+    for (const [i, { ip, scenario, stoppedAt, isRemark }] of alerts.entries()) {
       const result = results[i];
       if (ip === undefined || result === undefined || isRemark) continue;
       if (!result.ok && neverBanned.has(result.error)) continue;
       if (stoppedAt !== undefined && Date.parse(stoppedAt) + banMs <= clock.now()) continue;
       const family = lookBehind(parseIp(ip.trim(), words), words);
-      if (family !== 0) addresses.push(formatIp(family, words));
+      if (family === 0) continue;
+      const address = formatIp(family, words);
+      // At its new place: the oldest go first.
+      banned.delete(address);
+      banned.set(address, scenario);
     }
-    return addresses;
+    return banned;
   }
 
   async function alerts(request: Request): Promise<Answer> {
@@ -213,7 +221,8 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     if (results.some((one) => one?.ok === false && one.error === 'store_unavailable')) {
       return tell(fail('store_unavailable'));
     }
-    const banned = await options.ban(account, bannedBy(read, results));
+    const found = bannedBy(read, results);
+    const banned = await options.ban(account, [...found.keys()], found);
     if (!banned.ok) return tell(banned.error === 'unauthenticated' ? wrongToken : banned);
     note(keyText, request);
     const ids = results.map((one) => (one?.ok && one.value.id !== '' ? one.value.id : noReport));

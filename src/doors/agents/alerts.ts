@@ -10,6 +10,8 @@
 import * as v from 'valibot';
 import type { Pace } from '../../core/work/turns.ts';
 
+import { scenarioCharsMax } from './ban-table.ts';
+
 export const alertsMax = 10_000;
 
 export interface Alert {
@@ -17,6 +19,8 @@ export interface Alert {
   readonly ip: string | undefined;
   readonly categories: readonly number[];
   readonly comment: string;
+  /** Plain text of at most 64 characters. */
+  readonly scenario: string;
   /** When it was over, as the agent writes it. */
   readonly stoppedAt: string | undefined;
   /** The scenario says that nobody is to be blocked by it. */
@@ -45,7 +49,14 @@ const row = v.looseObject({
 });
 
 const nothing: Alert = {
-  ...{ ip: undefined, categories: [15], comment: '', stoppedAt: undefined, isRemark: false },
+  ...{
+    ip: undefined,
+    categories: [15],
+    comment: '',
+    scenario: '',
+    stoppedAt: undefined,
+    isRemark: false,
+  },
 };
 
 /** Numbers of AbuseIPDB's categories. */
@@ -55,6 +66,11 @@ export function categoriesOf(scenario: string): readonly number[] {
   if (name.includes('sqli')) return [16];
   if (/crawl|bad[-_ ]user[-_ ]agent/.test(name)) return [19];
   return [name.includes('http') ? 21 : 15];
+}
+
+/** As bouncers are told of it: what would have to be escaped there becomes a sign that need not. */
+function shownScenario(name: string): string {
+  return name.slice(0, scenarioCharsMax).replace(/[^\w ./:'()+@,-]/g, '_');
 }
 
 function alertOf(members: string): Alert {
@@ -72,6 +88,7 @@ function alertOf(members: string): Alert {
     ip: isAddress ? source.value || source.ip || undefined : undefined,
     categories: categoriesOf(scenario ?? ''),
     comment: message || (scenario ?? ''),
+    scenario: shownScenario(scenario ?? ''),
     stoppedAt: stop_at || undefined,
     isRemark: remediation === false,
   };

@@ -16,13 +16,17 @@ import { createEventId } from '../../store/event-id.ts';
 import { readTexts } from '../../store/key-parts.ts';
 import { agentBanKey, agentBanPrefix, erasureKey } from '../../store/keys.ts';
 import { pagesUnder } from '../../store/pages.ts';
-import { f64, record } from '../../store/record.ts';
+import { f64, record, since, text } from '../../store/record.ts';
 import type { Store } from '../../store/store.ts';
 import { isListable } from '../listable.ts';
 import { encodeBanned } from './ban-events.ts';
 import { type Bans, banBounds, banMs, endedMs } from './bans.ts';
 
-const rows = record<{ untilMs: number }>(1, { untilMs: f64 });
+const rows = record<{ untilMs: number; scenario: string }>(
+  2,
+  { untilMs: f64, scenario: since(2, text, '') },
+  1,
+);
 const perCommitMax = 1_000;
 /** Somebody else bans the same addresses all the time: the next ban tries again. */
 const tidyTriesMax = 8;
@@ -32,8 +36,13 @@ export interface BanStore {
    * Bans for four hours from now; special-use and allowlisted addresses are left out.
    * `unauthenticated`: the account is being deleted.
    * @param addresses canonical
+   * @param scenarios by address, what was seen of it
    */
-  save(account: string, addresses: readonly string[]): Promise<Result<void>>;
+  save(
+    account: string,
+    addresses: readonly string[],
+    scenarios?: ReadonlyMap<string, string>,
+  ): Promise<Result<void>>;
   /** What is stored, at a start. */
   load(): Promise<void>;
 }
@@ -55,17 +64,24 @@ export function createBanStore(options: {
     return family !== 0 && isListable(family, words) && !isSpared(family, words);
   }
 
-  async function write(account: string, addresses: readonly string[]): Promise<Result<void>> {
+  async function write(
+    account: string,
+    addresses: readonly string[],
+    scenarioOf: (address: string) => string,
+  ): Promise<Result<void>> {
     const now = Math.floor(clock.now());
     const untilMs = now + banMs;
-    const value = rows.encode({ untilMs });
+    const scenarios = addresses.map(scenarioOf);
     const done = await store.commit({
       check: [{ key: erasureKey(account), version: null }],
-      set: addresses.map((address) => ({
-        ...{ key: agentBanKey(account, address), value },
+      set: addresses.map((address, i) => ({
+        key: agentBanKey(account, address),
+        value: rows.encode({ untilMs, scenario: scenarios[i]! }),
         expiresAt: untilMs + endedMs,
       })),
-      events: [encodeBanned(createEventId(clock, random), { account, untilMs, addresses })],
+      events: [
+        encodeBanned(createEventId(clock, random), { account, untilMs, addresses, scenarios }),
+      ],
     });
     if (!done.ok) {
       return fail(done.error === 'check_failed' ? 'unauthenticated' : 'store_unavailable');
@@ -93,7 +109,8 @@ export function createBanStore(options: {
   }
 
   return {
-    async save(account, given) {
+    async save(account, given, scenarios) {
+      const scenarioOf = (address: string) => scenarios?.get(address) ?? '';
       const turns = createTurns();
       const listable: string[] = [];
       for (const address of new Set(given)) {
@@ -102,14 +119,14 @@ export function createBanStore(options: {
       }
       const addresses = listable.slice(-banBounds.perAccountMax);
       for (let at = 0; at < addresses.length; at += perCommitMax) {
-        const done = await write(account, addresses.slice(at, at + perCommitMax));
+        const done = await write(account, addresses.slice(at, at + perCommitMax), scenarioOf);
         if (!done.ok) return done;
         await removeIdle();
       }
       return ok(undefined);
     },
     async load() {
-      const found: { account: string; address: string; untilMs: number }[] = [];
+      const found: { account: string; address: string; untilMs: number; scenario: string }[] = [];
       for await (const page of pagesUnder(store, agentBanPrefix())) {
         for (const { key, value } of page) {
           const row = rows.decode(value);
@@ -119,8 +136,8 @@ export function createBanStore(options: {
       }
       // The oldest first, as they were made.
       found.sort((a, b) => a.untilMs - b.untilMs);
-      for (const [i, { account, address, untilMs }] of found.entries()) {
-        bans.apply({ account, untilMs, addresses: [address] });
+      for (const [i, { account, address, untilMs, scenario }] of found.entries()) {
+        bans.apply({ account, untilMs, addresses: [address], scenarios: [scenario] });
         if (i % perCommitMax === perCommitMax - 1) await removeIdle();
       }
       await removeIdle();

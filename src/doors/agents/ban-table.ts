@@ -4,27 +4,34 @@
  *
  *   word 0     changes so far; odd while one is under way
  *   word 1     how many there are
- *   then cells of 8 words, open addressing with linear probing, half of them free at least:
- *              slot · 2 + 2, plus 1 for IPv6 (0: free) · address (4) · end, seconds since 1970 · 2 unused
+ *   then cells of 24 words, open addressing with linear probing, half of them free at least:
+ *              slot · 2 + 2, plus 1 for IPv6 (0: free) · address (4) · end, seconds since 1970 ·
+ *              characters of the scenario · 1 unused · the scenario (16)
  *
  * A reader believes what it found only if no change came in between; it looks a few times, and then says
  * that nothing is banned: no race ever lists an address.
  */
 
 const headerWords = 16;
-const cellWords = 8;
+const cellWords = 24;
 const endWord = 5;
+const lengthWord = 6;
+const textWord = 8;
+/** ASCII; what is longer is cut. */
+export const scenarioCharsMax = 64;
 const looksMax = 16;
 
 export interface BanReader {
   /** Milliseconds since 1970; 0: not banned. @param words as `parseIp` leaves them */
   endOf(slot: number, family: 4 | 6, words: Uint32Array): number;
+  /** Of the ban that `endOf` found last; empty: not known. */
+  readonly scenario: string;
 }
 
 export interface BanTable extends BanReader {
   readonly buffer: SharedArrayBuffer;
   /** False: it is full. One that is there gets the new end. */
-  set(slot: number, family: 4 | 6, words: Uint32Array, untilMs: number): boolean;
+  set(slot: number, family: 4 | 6, words: Uint32Array, untilMs: number, scenario?: string): boolean;
   remove(slot: number, family: 4 | 6, words: Uint32Array): void;
   readonly size: number;
 }
@@ -72,7 +79,20 @@ function tagOf(slot: number, family: 4 | 6): number {
 
 export function openBanReader(buffer: SharedArrayBuffer): BanReader {
   const { shared, at, find } = viewOf(buffer);
+  const text = Buffer.alloc(scenarioCharsMax);
+  const bytes = new Uint8Array(buffer);
+  let scenario = '';
+
+  function readScenario(base: number): number {
+    const from = (base + textWord) * 4;
+    text.set(bytes.subarray(from, from + scenarioCharsMax));
+    return Math.min(shared[base + lengthWord]!, scenarioCharsMax);
+  }
+
   return {
+    get scenario() {
+      return scenario;
+    },
     endOf(slot, family, words) {
       if (shared[1] === 0) return 0;
       for (let looks = 0; looks < looksMax; looks++) {
@@ -82,7 +102,10 @@ export function openBanReader(buffer: SharedArrayBuffer): BanReader {
         const base = at(cell);
         const isThere = cell >= 0 && shared[base] === tagOf(slot, family);
         const untilSecond = isThere ? shared[base + endWord]! : 0;
-        if (Atomics.load(shared, 0) === before) return untilSecond * 1_000;
+        const length = isThere ? readScenario(base) : 0;
+        if (Atomics.load(shared, 0) !== before) continue;
+        scenario = text.toString('latin1', 0, length);
+        return untilSecond * 1_000;
       }
       return 0;
     },
@@ -94,6 +117,7 @@ export function createBanTable(capacity: number): BanTable {
   const cells = 2 ** Math.ceil(Math.log2(capacity * 2));
   const buffer = new SharedArrayBuffer((headerWords + cells * cellWords) * 4);
   const { shared, mask, at, homeOf, find } = viewOf(buffer);
+  const bytes = new Uint8Array(buffer);
 
   function change(work: () => void): void {
     Atomics.add(shared, 0, 1);
@@ -115,13 +139,17 @@ export function createBanTable(capacity: number): BanTable {
     }
   }
 
+  const reader = openBanReader(buffer);
   return {
-    ...openBanReader(buffer),
+    endOf: reader.endOf,
+    get scenario() {
+      return reader.scenario;
+    },
     buffer,
     get size() {
       return shared[1]!;
     },
-    set(slot, family, words, untilMs) {
+    set(slot, family, words, untilMs, scenario = '') {
       const cell = find(slot, family, words);
       const base = at(cell);
       const isNew = shared[base] === 0;
@@ -130,6 +158,9 @@ export function createBanTable(capacity: number): BanTable {
         shared[base] = tagOf(slot, family);
         for (let i = 0; i < 4; i++) shared[base + 1 + i] = i === 0 || family === 6 ? words[i]! : 0;
         shared[base + endWord] = Math.floor(untilMs / 1_000);
+        const text = Buffer.from(scenario.slice(0, scenarioCharsMax), 'latin1');
+        shared[base + lengthWord] = text.length;
+        bytes.set(text, (base + textWord) * 4);
         if (isNew) shared[1]! += 1;
       });
       return true;

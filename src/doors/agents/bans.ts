@@ -30,8 +30,14 @@ const endsPerTurn = 250;
 export interface OwnBans {
   /** Of the last change of these. */
   readonly lastPosition: number;
-  readonly active: ReadonlyMap<string, { readonly untilMs: number; readonly position: number }>;
-  readonly ended: ReadonlyMap<string, { readonly endedMs: number; readonly position: number }>;
+  readonly active: ReadonlyMap<
+    string,
+    { readonly untilMs: number; readonly position: number; readonly scenario: string }
+  >;
+  readonly ended: ReadonlyMap<
+    string,
+    { readonly endedMs: number; readonly position: number; readonly scenario: string }
+  >;
 }
 
 /** A row of the store that is not needed any more. */
@@ -44,8 +50,14 @@ export interface IdleRow {
 
 interface Account {
   readonly id: string;
-  readonly active: OldestFirst<{ untilMs: number; position: number }>;
-  readonly ended: OldestFirst<{ endedMs: number; untilMs: number; position: number }>;
+  /** `scenario`: by which it was banned; empty: not known. */
+  readonly active: OldestFirst<{ untilMs: number; position: number; scenario: string }>;
+  readonly ended: OldestFirst<{
+    endedMs: number;
+    untilMs: number;
+    position: number;
+    scenario: string;
+  }>;
   lastPosition: number;
   /** Where its bans are in the shared table; −1: not there. */
   slot: number;
@@ -99,11 +111,11 @@ export function createBans(options: {
   }
 
   function publish(account: Account, address: string): void {
-    const untilMs = account.active.get(address)?.untilMs;
+    const ban = account.active.get(address);
     const family = parseIp(address, words);
     if (family === 0 || account.slot < 0) return;
-    if (untilMs === undefined) shared.remove(account.slot, family, words);
-    else shared.set(account.slot, family, words, untilMs);
+    if (ban === undefined) shared.remove(account.slot, family, words);
+    else shared.set(account.slot, family, words, ban.untilMs, ban.scenario);
   }
 
   /** No more is known of its end. */
@@ -130,13 +142,14 @@ export function createBans(options: {
   }
 
   function end(account: Account, address: string, nowMs: number): void {
-    const untilMs = account.active.get(address)?.untilMs;
-    if (untilMs === undefined) return;
+    const ban = account.active.get(address);
+    if (ban === undefined) return;
+    const { untilMs, scenario } = ban;
     take(account, 'active', address);
     account.lastPosition = ++position;
     forget(account, address);
     most.ended.more(account, account.ended.size);
-    account.ended.set(address, { endedMs: nowMs, untilMs, position });
+    account.ended.set(address, { endedMs: nowMs, untilMs, position, scenario });
     publish(account, address);
     if (account.ended.size > perAccountMax) forgetOldest(account);
     if (most.ended.total() > totalMax) forgetOldest(most.ended.find(account));
@@ -193,7 +206,7 @@ export function createBans(options: {
   }
 
   return {
-    apply({ account: id, untilMs, addresses }) {
+    apply({ account: id, untilMs, addresses, scenarios = [] }) {
       const nowMs = clock.now();
       if (untilMs + endedMs <= nowMs) return;
       const account = accounts.get(id) ?? {
@@ -201,7 +214,7 @@ export function createBans(options: {
         ...{ lastPosition: 0, slot: -1, allowedAt: -1 },
       };
       accounts.set(id, account);
-      for (const address of addresses) {
+      for (const [i, address] of addresses.entries()) {
         const before = account.active.get(address);
         if (before !== undefined && before.untilMs >= untilMs) continue;
         take(account, 'active', address);
@@ -209,7 +222,7 @@ export function createBans(options: {
         idle.delete(`${id} ${address}`);
         account.lastPosition = ++position;
         most.active.more(account, account.active.size);
-        account.active.set(address, { untilMs, position });
+        account.active.set(address, { untilMs, position, scenario: scenarios[i] ?? '' });
         if (untilMs <= nowMs) end(account, address, untilMs);
         else {
           makeRoom(account, nowMs);

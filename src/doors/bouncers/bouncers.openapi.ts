@@ -8,31 +8,33 @@ export const forbiddenDetail = 'access forbidden';
 const tag = 'Bouncers';
 const Decision = object({
   id: { type: 'integer' },
-  origin: { const: 'lists' },
+  origin: { enum: ['lists', 'crowdsec'] },
   type: { const: 'ban' },
   scope: { enum: ['Ip', 'Range'] },
   value: string,
   duration: string,
-  scenario: { const: 'portcullis' },
+  scenario: string,
 });
 const schemas = { Decision };
 const decisions = list({ $ref: '#/components/schemas/Decision' });
+
+const filters = [
+  query('scopes', string, '`ip`, `range` or both, with a comma.'),
+  query('origins', string, '`lists`, or `crowdsec` for bans of agents of the account.'),
+  query('types', string, 'Other types than `ban` have no decisions.'),
+  query(
+    'scenarios_containing',
+    string,
+    'Parts of a scenario: of the ban of an agent that of its alert, of others `portcullis`, where `portcullis-ipv4` or `-ipv6` names a family.',
+  ),
+  query('scenarios_not_containing', string, 'Parts that a scenario must not have.'),
+];
 
 export const streamDocs: Described = {
   id: 'decisionStream',
   tag,
   summary: 'The whole list as decisions, or what changed since the client asked last.',
-  parameters: [
-    query('startup', string, '`true`: the whole list.'),
-    query('scopes', string, '`ip`, `range` or both, with a comma.'),
-    query('origins', string, 'Decisions have the origin `lists`.'),
-    query(
-      'scenarios_containing',
-      string,
-      'Parts of a scenario; decisions have `portcullis`, and `portcullis-ipv4` or `-ipv6` names a family.',
-    ),
-    query('scenarios_not_containing', string, 'Parts that a scenario must not have.'),
-  ],
+  parameters: [query('startup', string, '`true`: the whole list.'), ...filters],
   answers: {
     200: answer('The decisions.', media(object({ new: decisions, deleted: decisions }))),
   },
@@ -48,7 +50,8 @@ export const liveDocs: Described = {
     query('range', string, 'A network.'),
     query('scope', string, '`ip` or `range`, with `value`.'),
     query('value', string, 'An address or a network, with `scope`.'),
-    query('type', string, 'Other types than `ban` have no decisions.'),
+    query('type', string, 'As `types`.'),
+    ...filters,
   ],
   answers: {
     200: answer('The decision.', media({ anyOf: [decisions, { type: 'null' }] })),

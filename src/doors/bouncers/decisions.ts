@@ -1,7 +1,7 @@
 /**
  * Decisions as bouncers of the CrowdSec local API v1 read them. Each has all seven members, in both
- * arrays: clients written in Go use them unchecked. Origin and scenario never change, since some clients
- * delete only what matches both.
+ * arrays: clients written in Go use them unchecked. What the list says has one origin and one scenario, the ban of
+ * an agent the origin `crowdsec` and the scenario of its alert, since some clients delete only what matches both.
  */
 
 import { createTurns } from '../../core/work/turns.ts';
@@ -19,17 +19,59 @@ const earlyMs = 5_000;
 
 export const decisionType = 'ban';
 
-/** Which kinds of values are wanted. */
+/** Whose word a decision is. */
+export interface Said {
+  readonly origin: string;
+  readonly scenario: string;
+}
+export const saidByList: Said = { origin, scenario };
+/** @param by the scenario of the agent's alert; empty: not known */
+export function saidByAgent(by: string): Said {
+  return { origin: 'crowdsec', scenario: by === '' ? scenario : by };
+}
+
+/** Which decisions are wanted; the same for the stream and for a look-up. */
 export interface Filter {
+  /** Of the list. */
   readonly hosts: boolean;
   readonly networks: boolean;
   /** Undefined: both. */
   readonly family?: 4 | 6 | undefined;
+  /** Of the account's agents; undefined: all. */
+  readonly ofAgents?: AgentFilter | undefined;
+}
+
+interface AgentFilter {
+  readonly isNone: boolean;
+  /** Parts of a scenario, in lower case. */
+  readonly containing: readonly string[] | undefined;
+  readonly excluded: readonly string[];
+}
+
+/** The same of filters that let the same of the list through. */
+export function listFilterName({ hosts, networks, family }: Filter): string {
+  return `${hosts}${networks}${family ?? ''}`;
 }
 
 /** The same of filters that let the same through. */
-export function filterName({ hosts, networks, family }: Filter): string {
-  return `${hosts}${networks}${family ?? ''}`;
+export function filterName(filter: Filter): string {
+  const { ofAgents } = filter;
+  return `${listFilterName(filter)}${ofAgents === undefined ? '' : JSON.stringify(ofAgents)}`;
+}
+
+/** Whether what the list says of a value is wanted. */
+export function isListWanted({ hosts, networks, family }: Filter, value: string): boolean {
+  if (!(value.includes('/') ? networks : hosts)) return false;
+  return family === undefined || value.includes(':') === (family === 6);
+}
+
+/** Whether a ban by this scenario is wanted. */
+export function isBanWanted({ ofAgents }: Filter, by: string): boolean {
+  if (ofAgents === undefined) return true;
+  const { isNone, containing, excluded } = ofAgents;
+  const name = saidByAgent(by).scenario.toLowerCase();
+  const isNamed = containing === undefined || containing.some((part) => name.includes(part));
+  return !isNone && isNamed && !excluded.some((part) => name.includes(part));
 }
 
 /** What a client is told of a ban that has so long left. */
@@ -39,9 +81,13 @@ export function durationText(leftMs: number): string {
 }
 
 /** One entry of the list, as the feeds write it: an address, or a network with its length. */
-export function decisionText(value: string, duration: string = lifetime): string {
+export function decisionText(
+  value: string,
+  duration: string = lifetime,
+  said: Said = saidByList,
+): string {
   const scope = value.includes('/') ? 'Range' : 'Ip';
-  return `{"id":${idOf(value)},"origin":"${origin}","type":"${decisionType}","scope":"${scope}","value":"${value}","duration":"${duration}","scenario":"${scenario}"}`;
+  return `{"id":${idOf(value)},"origin":"${said.origin}","type":"${decisionType}","scope":"${scope}","value":"${value}","duration":"${duration}","scenario":"${said.scenario}"}`;
 }
 
 /** Of one value always the same, below 2^53. */
@@ -58,29 +104,41 @@ function idOf(value: string): number {
   return (high >>> 11) * 2 ** 32 + (low >>> 0);
 }
 
-/** What a stream is filtered by; parameters that are not known change nothing. */
+/**
+ * `scopes`, `origins`, `types`, `scenarios_containing` and `scenarios_not_containing`, each with commas between
+ * its values, and `type`. Parameters that are not known change nothing.
+ */
 export function readFilter(params: { get(name: string): string | undefined }): Filter {
   const wanted = (name: string) => {
     const text = params.get(name);
-    return text === undefined || text === '' ? undefined : text.toLowerCase().split(',');
+    if (text === undefined || text === '') return undefined;
+    return text
+      .toLowerCase()
+      .split(',')
+      .map((one) => one.trim());
   };
-  const scopes = wanted('scopes')?.map((scope) => scope.trim());
-  const origins = wanted('origins')?.map((one) => one.trim());
+  const [scopes, origins] = ['scopes', 'origins'].map(wanted);
+  const types = [...(wanted('types') ?? []), ...(wanted('type') ?? [])];
+  const isBan = types.length === 0 || types.includes(decisionType);
   const containing = wanted('scenarios_containing');
-  const excluded = wanted('scenarios_not_containing');
+  const excluded = wanted('scenarios_not_containing') ?? [];
   // A filter may name one family, which the scenario that is told never does.
   const [four, six] = ([4, 6] as const).map((family) => {
     const name = `${scenario}-ipv${family}`;
     return (
       (containing === undefined || containing.some((part) => name.includes(part))) &&
-      excluded?.some((part) => name.includes(part)) !== true
+      !excluded.some((part) => name.includes(part))
     );
   });
-  const isOurs = (origins === undefined || origins.includes(origin)) && (four || six) === true;
+  const isListed = isBan && (origins?.includes(origin) ?? true) && (four || six) === true;
+  const hasHosts = scopes?.includes('ip') ?? true;
+  const isNone = !isBan || !hasHosts || origins?.includes('crowdsec') === false;
+  const isAll = !isNone && containing === undefined && excluded.length === 0;
   return {
-    hosts: isOurs && (scopes === undefined || scopes.includes('ip')),
-    networks: isOurs && (scopes === undefined || scopes.includes('range')),
+    hosts: isListed && hasHosts,
+    networks: isListed && (scopes?.includes('range') ?? true),
     family: four === six ? undefined : four ? 4 : 6,
+    ofAgents: isAll ? undefined : { isNone, containing, excluded },
   };
 }
 
@@ -90,15 +148,16 @@ const pieceChars = 1 << 18;
 /**
  * Decisions of these values with commas between them, in pieces of shared memory that every thread can
  * send; others get their turn meanwhile.
- * @param entriesMax the first so many that pass the filter
+ * @param isWanted whether a value passes the filter, of which `entriesMax` come first
  */
 export async function renderDecisions(
   values: Iterable<string>,
-  { hosts, networks, family }: Filter,
+  isWanted: (value: string) => boolean,
   {
     isGone = false,
     entriesMax = Number.POSITIVE_INFINITY,
     durationOf = (_value: string): string => (isGone ? over : lifetime),
+    saidOf = (_value: string): Said => saidByList,
   } = {},
 ): Promise<Uint8Array[]> {
   const turns = createTurns();
@@ -108,10 +167,9 @@ export async function renderDecisions(
   let seen = 0;
   for (const value of values) {
     if (++seen % rowsPerLook === 0 && turns.isOver()) await turns.next();
-    if (!(value.includes('/') ? networks : hosts)) continue;
-    if (family !== undefined && value.includes(':') !== (family === 6)) continue;
+    if (!isWanted(value)) continue;
     if (rows >= entriesMax) break;
-    text += `${rows > 0 ? ',' : ''}${decisionText(value, durationOf(value))}`;
+    text += `${rows > 0 ? ',' : ''}${decisionText(value, durationOf(value), saidOf(value))}`;
     rows++;
     if (text.length < pieceChars) continue;
     pieces.push(sharedBytes(text));

@@ -22,7 +22,15 @@ import type { BanReader } from '../agents/ban-table.ts';
 import type { DoorOutcome } from '../door-counters.ts';
 import { isListable } from '../listable.ts';
 import { forbiddenDetail, liveDocs } from './bouncers.openapi.ts';
-import { decisionText, decisionType, durationText } from './decisions.ts';
+import {
+  decisionText,
+  durationText,
+  type Filter,
+  isBanWanted,
+  isListWanted,
+  readFilter,
+  saidByAgent,
+} from './decisions.ts';
 
 /** What is known of an address: see `Verdict` of the check. */
 interface Judge {
@@ -87,7 +95,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
   const network = new Uint32Array(4);
 
   /** The decision on a prefix, or `null`. */
-  function decide(family: 4 | 6, words: Uint32Array, length: number): string {
+  function decide(family: 4 | 6, words: Uint32Array, length: number, filter?: Filter): string {
     if (!isListable(family, words)) return unknown;
     const verdict = check.judge(family, words, clock.now());
     if (!verdict.malicious) return unknown;
@@ -96,11 +104,11 @@ export function liveRoute(options: LiveOptions): HotRoute {
     // What says something of a part says nothing of the whole.
     if (covers < 0 || covers > length) return unknown;
     const whole = { family, words: network, length: covers };
-    if (covers === widthOf(family) || !hasHole(whole)) {
-      return `[${decisionText(formatNetwork(whole))}]`;
-    }
+    const told = (value: string) =>
+      filter === undefined || isListWanted(filter, value) ? `[${decisionText(value)}]` : unknown;
+    if (covers === widthOf(family) || !hasHole(whole)) return told(formatNetwork(whole));
     // Clients keep what they are given: a network would block those in it that the operator vouches for.
-    return length === widthOf(family) ? `[${decisionText(formatIp(family, words))}]` : unknown;
+    return length === widthOf(family) ? told(formatIp(family, words)) : unknown;
   }
 
   /** Somebody in it is never blocked, or there are too many to look at. */
@@ -117,23 +125,26 @@ export function liveRoute(options: LiveOptions): HotRoute {
   }
 
   /** By what everybody may know, else by what the account's own agents found. */
-  function ofAddress(text: string, slot: number): string | undefined {
+  function ofAddress(text: string, slot: number, filter?: Filter): string | undefined {
     const family = lookBehind(parseIp(text, address), address);
     if (family === 0) return undefined;
-    const known = decide(family, address, widthOf(family));
+    const known = decide(family, address, widthOf(family), filter);
     const nowMs = clock.now();
     const untilMs = known === unknown ? bans.endOf(slot, family, address) : 0;
     if (untilMs <= nowMs || !isListable(family, address)) return known;
+    const { scenario } = bans;
     const { allowlisted, knownGood } = check.judge(family, address, nowMs);
     if (allowlisted || knownGood) return known;
-    return `[${decisionText(formatIp(family, address), durationText(untilMs - nowMs))}]`;
+    if (filter !== undefined && !isBanWanted(filter, scenario)) return known;
+    const duration = durationText(untilMs - nowMs);
+    return `[${decisionText(formatIp(family, address), duration, saidByAgent(scenario))}]`;
   }
 
-  function ofNetwork(text: string): string | undefined {
+  function ofNetwork(text: string, filter: Filter): string | undefined {
     const prefix = parsePrefix(text, 'mask');
     if (!prefix.ok) return undefined;
     const { family, words, length } = networkBehind(prefix.value);
-    return decide(family, words, length);
+    return decide(family, words, length, filter);
   }
 
   /** Undefined: a bad request. */
@@ -143,16 +154,14 @@ export function liveRoute(options: LiveOptions): HotRoute {
     const params = parseQuery(query);
     if (!params.ok) return undefined;
     const { value: given } = params;
-    const type = given.get('type');
+    const filter = readFilter(given);
     const [ip, range, scope] = ['ip', 'range', 'scope'].map((name) => given.get(name));
     const value = given.get('value') ?? '';
-    let body: string | undefined;
-    if (ip !== undefined) body = ofAddress(ip, slot);
-    else if (range !== undefined) body = ofNetwork(range);
-    else if (scope?.toLowerCase() === 'ip') body = ofAddress(value, slot);
-    else if (scope?.toLowerCase() === 'range') body = ofNetwork(value);
-    else if (scope !== undefined && value !== '') body = unknown;
-    return body !== undefined && type !== undefined && type !== decisionType ? unknown : body;
+    if (ip !== undefined) return ofAddress(ip, slot, filter);
+    if (range !== undefined) return ofNetwork(range, filter);
+    if (scope?.toLowerCase() === 'ip') return ofAddress(value, slot, filter);
+    if (scope?.toLowerCase() === 'range') return ofNetwork(value, filter);
+    return scope !== undefined && value !== '' ? unknown : undefined;
   }
 
   function handle(request: HotRequest): void {

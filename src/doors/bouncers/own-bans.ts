@@ -4,12 +4,23 @@
  * is banned stays when the list lets it go.
  */
 
-import { durationText, type Filter, renderDecisions, sharedBytes } from './decisions.ts';
+import {
+  durationText,
+  type Filter,
+  isBanWanted,
+  isListWanted,
+  renderDecisions,
+  saidByAgent,
+  sharedBytes,
+} from './decisions.ts';
 
 /** The bans of an account: see `OwnBans` of the agents. */
 export interface OwnDecisions {
-  readonly active: ReadonlyMap<string, { readonly untilMs: number; readonly position: number }>;
-  readonly ended: ReadonlyMap<string, { readonly position: number }>;
+  readonly active: ReadonlyMap<
+    string,
+    { readonly untilMs: number; readonly position: number; readonly scenario: string }
+  >;
+  readonly ended: ReadonlyMap<string, { readonly position: number; readonly scenario: string }>;
   /** Of the last change of these. */
   readonly lastPosition: number;
 }
@@ -69,35 +80,49 @@ export async function withOwnBans(
   asked: OwnAsked,
 ): Promise<{ added: Uint8Array[]; deleted: Uint8Array[] }> {
   const said = new Set<string>();
+  const isInList = (value: string) => isListWanted(filter, value);
+  const byAgents = wantedBans(own, filter);
   function* noted(): Generator<string> {
     for (const value of list.added) {
       yield value;
-      // Asked for the next one: this one is in the answer.
-      if (own.active.has(value) || own.ended.has(value)) said.add(value);
+      // Asked for the next one: this one is in the answer, if the filter lets it through.
+      if ((own.active.has(value) || own.ended.has(value)) && isInList(value)) said.add(value);
     }
   }
   const { entriesMax } = list;
-  const listed = await renderDecisions(noted(), filter, { entriesMax });
-  const values = ownValues(own, (value) => said.has(value), asked);
+  const listed = await renderDecisions(noted(), isInList, { entriesMax });
+  const isListed = (value: string) => isInList(value) && asked.isListed(value);
+  const values = ownValues(byAgents, (value) => said.has(value), { ...asked, isListed });
   const told = new Set([...values.banned, ...values.back, ...values.gone]);
   function* removed(): Generator<string> {
     for (const value of list.removed) {
-      if (!own.active.has(value) && !told.has(value)) yield value;
+      if (!byAgents.active.has(value) && !told.has(value)) yield value;
     }
   }
+  const all = () => true;
   const durationOf = (value: string) =>
     durationText((own.active.get(value)?.untilMs ?? 0) - asked.nowMs);
+  const saidOf = (value: string) =>
+    saidByAgent((own.active.get(value) ?? own.ended.get(value))?.scenario ?? '');
   return {
     added: joined(
       listed,
-      await renderDecisions(values.banned, filter, { durationOf }),
-      await renderDecisions(values.back, filter),
+      await renderDecisions(values.banned, all, { durationOf, saidOf }),
+      await renderDecisions(values.back, isInList),
     ),
     deleted: joined(
-      await renderDecisions(removed(), filter, { isGone: true }),
-      await renderDecisions(values.gone, filter, { isGone: true }),
+      await renderDecisions(removed(), isInList, { isGone: true }),
+      await renderDecisions(values.gone, all, { isGone: true, saidOf }),
     ),
   };
+}
+
+/** Those that the filter lets through. */
+function wantedBans(own: OwnDecisions, filter: Filter): OwnDecisions {
+  const { active, ended, lastPosition } = own;
+  const wanted = <T extends { readonly scenario: string }>(bans: ReadonlyMap<string, T>) =>
+    new Map([...bans].filter(([, { scenario }]) => isBanWanted(filter, scenario)));
+  return { active: wanted(active), ended: wanted(ended), lastPosition };
 }
 
 /** Rows of one array, with commas between those that have some. */

@@ -12,6 +12,8 @@ import { type Cursors, createCursors } from './cursors.ts';
 import {
   type Filter,
   filterName,
+  isListWanted,
+  listFilterName,
   quotedBehind,
   renderDecisions,
   sharedBytes,
@@ -129,7 +131,7 @@ export function createDecisionStream(options: {
     }
     // A whole list heals whatever got lost, so it says all removals that are known.
     const since = isWhole ? 0 : at;
-    const name = `${filterName(filter)} ${since} ${isWhole ? max : 'changes'}`;
+    const name = `${listFilterName(filter)} ${since} ${isWhole ? max : 'changes'}`;
     const said = isWhole ? wholeSaid(now, since, max) : changesSaid(now, since);
     // What the list removed may be banned, whether or not the bans have changed.
     const own = current && copyOf(current);
@@ -182,9 +184,10 @@ function changesSaid({ changes: list }: DecisionList, since: number): ListSaid {
 }
 
 async function bodyOfList({ added, removed, entriesMax }: ListSaid, filter: Filter): Promise<Body> {
+  const isWanted = (value: string) => isListWanted(filter, value);
   return framed({
-    added: await renderDecisions(added, filter, { entriesMax }),
-    deleted: await renderDecisions(removed, filter, { isGone: true }),
+    added: await renderDecisions(added, isWanted, { entriesMax }),
+    deleted: await renderDecisions(removed, isWanted, { isGone: true }),
   });
 }
 

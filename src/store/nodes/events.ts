@@ -19,7 +19,7 @@ export const eventVersions: Record<string, readonly number[]> = {
   'account.released': [1],
   'account.quotas': [1],
   'account.vouched': [1],
-  'agent.banned': [2],
+  'agent.banned': [2, 4],
   'allow.added': [1],
   'allow.removed': [1],
   'entry.removed': [3],

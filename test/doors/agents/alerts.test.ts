@@ -39,6 +39,7 @@ it('an alert says which address did what, and when', async () => {
     ip: '198.51.100.77',
     categories: [18, 22],
     comment: sent.message,
+    scenario: 'crowdsecurity/ssh-bf',
     stoppedAt: sent.stop_at,
     isRemark: false,
   };

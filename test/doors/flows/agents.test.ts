@@ -175,6 +175,86 @@ it('what an agent saw is banned for the bouncers of its account alone, also afte
   assert.deepEqual(await mine.live('45.30.0.1'), []);
 });
 
+it('a ban has the origin and the scenario of its alert, and filters of stream and look-up see both', async () => {
+  const owner = 'filters@example.org';
+  await server.cliJson('account', 'create', owner);
+  const key = (await server.cliJson('bouncer', 'add', owner, 'fw')).text;
+  const bearer = await tokenOf(
+    (await server.cliJson('bouncer', 'add', owner, 'a', '--agent')).text,
+  );
+  const [ssh, odd, plain] = ['45.31.0.1', '45.31.0.2', '45.31.0.3'];
+  const answer = await post(
+    '/v1/alerts',
+    JSON.stringify([
+      about(ssh, 'crowdsecurity/ssh-bf'),
+      about(odd, `manual "ban"\\ from\u0000 é${'x'.repeat(100)}`),
+      about(plain, ''),
+    ]),
+    bearer,
+  );
+  assert.equal(answer.status, 201, answer.body);
+  interface Told extends Row {
+    readonly origin: string;
+    readonly scenario: string;
+  }
+  const own = (rows: readonly Told[]) => rows.filter(({ value }) => value.startsWith('45.31.'));
+  let asked = 0;
+  async function ask<T>(path: string): Promise<T> {
+    // Each a client of its own, which begins.
+    const headers = { 'X-Api-Key': key, 'User-Agent': `fw/${asked++}` };
+    return JSON.parse((await server.fetch(path, { headers })).body) as T;
+  }
+  const streamed = async (query: string) =>
+    own((await ask<{ new: Told[] }>(`/v1/decisions/stream?startup=true&${query}`)).new);
+  const looked = async (query: string) => {
+    const found = [ssh, odd, plain].map((ip) =>
+      ask<Told[] | null>(`/v1/decisions?ip=${ip}&${query}`),
+    );
+    return (await Promise.all(found)).flatMap((rows) => rows ?? []);
+  };
+  const told = new Map([
+    [ssh, 'crowdsecurity/ssh-bf'],
+    [odd, `manual _ban__ from_ _${'x'.repeat(100)}`.slice(0, 64)],
+    [plain, 'portcullis'],
+  ]);
+  for (const rows of [await streamed(''), await looked('')]) {
+    assert.deepEqual(new Map(rows.map(({ value, scenario }) => [value, scenario])), told);
+    assert.deepEqual(new Set(rows.map(({ origin }) => origin)), new Set(['crowdsec']));
+  }
+  for (const [query, wanted] of [
+    ['origins=crowdsec', [ssh, odd, plain]],
+    ['origins=crowdsec,cscli', [ssh, odd, plain]],
+    ['origins=CrowdSec', [ssh, odd, plain]],
+    ['origins=lists', []],
+    ['origins=cscli', []],
+    ['scopes=ip', [ssh, odd, plain]],
+    ['scopes=range', []],
+    ['types=ban', [ssh, odd, plain]],
+    ['types=captcha', []],
+    ['type=captcha', []],
+    ['scenarios_containing=ssh', [ssh]],
+    ['scenarios_containing=SSH,manual', [ssh, odd]],
+    ['scenarios_not_containing=ssh', [odd, plain]],
+    ['scenarios_containing=portcullis', [plain]],
+    ['scenarios_containing=ssh&origins=lists', []],
+    ['scenarios_containing=ssh&scenarios_not_containing=bf', []],
+  ] as const) {
+    assert.deepEqual(valuesOf(await streamed(query)), wanted, `stream ${query}`);
+    assert.deepEqual(valuesOf(await looked(query)), wanted, `look-up ${query}`);
+  }
+  // A client that deletes only what matches is told of the end by the same words, after a restart, too.
+  await server.kill();
+  server = await start();
+  const poll = (query = '') =>
+    ask<{ new: Told[]; deleted: Told[] }>(`/v1/decisions/stream?${query}`);
+  const back = own((await poll('startup=true')).new);
+  assert.deepEqual(new Map(back.map(({ value, scenario }) => [value, scenario])), told);
+  await server.cliJson('allow', 'add', ssh);
+  await within(async () => valuesOf((await poll()).deleted).includes(ssh), 'its end');
+  const [gone] = own((await poll()).deleted).filter(({ value }) => value === ssh);
+  assert.deepEqual([gone?.origin, gone?.scenario], ['crowdsec', 'crowdsecurity/ssh-bf']);
+});
+
 it('only the key of an agent lets in, and only as an agent', async () => {
   const bouncer = (await server.cliJson('bouncer', 'add', demoEmail, 'fw-1')).text;
   for (const wrong of [bouncer, apiKey, 'x', '', 7, null]) {
