@@ -2,9 +2,13 @@
  * One connection to the primary, made when it is needed and again when it was lost.
  *
  * Invariants: a server in recovery is no primary and is passed over; the hosts of the URL are tried in
- * turn; no rejection of a pipelined query is left unhandled; no message names the password.
+ * turn; no rejection of a pipelined query is left unhandled; no message names the password. What can't be read of an
+ * answer, because its bytes were changed on the way, ends the connection and nothing else. A connection that is to
+ * end does so within two seconds, whatever the other side does.
  */
 
+import { createRequire } from 'node:module';
+import { Socket } from 'node:net';
 import type pg from 'pg';
 import type { Log } from '../../core/log/log.ts';
 import { StoreUnavailableError } from '../store.ts';
@@ -49,6 +53,10 @@ export interface ConnectionOptions {
 }
 
 const connectMs = 3_000;
+/** For the answers under way, and for the goodbye. */
+const endMsMax = 2_000;
+/** Behind the library's own bound on an answer. */
+const lateMs = 500;
 /** Behind the server's own bound on a statement. */
 const answerMsDefault = 25_000;
 
@@ -111,6 +119,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   async function connectTo(connectionString: string): Promise<PostgresSession> {
     // Most servers and commands never need the library: reading it would be a tenth of their start.
     const { Client, Query: PgQuery } = (await import('pg')).default;
+    boundReading();
     const client = new Client({
       connectionString,
       pipeline: true,
@@ -118,17 +127,19 @@ export function createConnection(options: ConnectionOptions): Connection {
       query_timeout: options.answerMs ?? answerMsDefault,
       keepAlive: true,
       application_name: 'portcullis',
+      stream: () => new AnswerSocket(),
     });
     function drop(): void {
       if (current?.client === client) current = undefined;
     }
     // Without a listener, a connection that breaks while nothing is asked would end the process.
     client.on('error', (error) => {
-      log.debug({ err: error }, 'postgres: a connection broke');
+      const level = error instanceof ChangedBytesError ? 'error' : 'debug';
+      log[level]({ err: error }, 'postgres: a connection broke');
       drop();
     });
     client.on('end', drop);
-    const session = sessionOf(client, PgQuery, drop);
+    const session = sessionOf(client, PgQuery, drop, options.answerMs ?? answerMsDefault);
     try {
       await client.connect();
       await session.script(setUp);
@@ -163,13 +174,18 @@ export function createConnection(options: ConnectionOptions): Connection {
     async close() {
       isClosed = true;
       await connecting?.catch(() => {});
-      await current?.client.end().catch(() => {});
+      if (current !== undefined) await endQuietly(current.client);
       current = undefined;
     },
   };
 }
 
-function sessionOf(client: pg.Client, PgQuery: typeof pg.Query, drop: () => void): PostgresSession {
+function sessionOf(
+  client: pg.Client,
+  PgQuery: typeof pg.Query,
+  drop: () => void,
+  answerMs: number,
+): PostgresSession {
   let isOnStandby = true;
   // A wait for the standby that somebody ends early is a commit all the same, with a warning.
   client.on('notice', ({ routine }) => {
@@ -184,13 +200,22 @@ function sessionOf(client: pg.Client, PgQuery: typeof pg.Query, drop: () => void
   }
 
   async function pipeline(queries: readonly Query[]): Promise<pg.QueryResult[]> {
+    // The library's own bound does not hold for a question whose answer it took for another one's.
+    const late = setTimeout(() => {
+      drop();
+      destroy(client, new Error('the database did not answer'));
+    }, answerMs + lateMs);
     // Each promise gets its handler in the turn in which it is made.
     const settled = await Promise.allSettled(
       queries.map((query) => client.query({ ...query, values: [...(query.values ?? [])] })),
     );
+    clearTimeout(late);
     const failed = settled.find((one) => one.status === 'rejected');
     if (failed !== undefined) {
-      if (isLost(failed.reason)) drop();
+      if (isLost(failed.reason)) {
+        drop();
+        endQuietly(client);
+      }
       throw failed.reason;
     }
     assertOnStandby();
@@ -226,6 +251,60 @@ function sessionOf(client: pg.Client, PgQuery: typeof pg.Query, drop: () => void
   };
 }
 
-function endQuietly(client: pg.Client): void {
-  client.end().catch(() => {});
+/** The library waits for answers under way and for the other side, both without end. */
+async function endQuietly(client: pg.Client): Promise<void> {
+  const timer = setTimeout(() => destroy(client), endMsMax);
+  await client.end().catch(() => {});
+  clearTimeout(timer);
+}
+
+interface BufferReader {
+  readonly buffer: Buffer;
+  readonly offset: number;
+  string(length: number): string;
+}
+let isBound = false;
+
+/**
+ * The library's reader gives empty texts behind the end of what came. Where the kind of a message was changed, it looks
+ * for the end of its fields there, for ever, and the whole process with it.
+ */
+function boundReading(): void {
+  if (isBound) return;
+  isBound = true;
+  const ofPg = createRequire(createRequire(import.meta.url).resolve('pg'));
+  const found = ofPg('pg-protocol/dist/buffer-reader') as {
+    readonly BufferReader: { readonly prototype: BufferReader };
+  };
+  const { prototype } = found.BufferReader;
+  const { string } = prototype;
+  prototype.string = function (this: BufferReader, length) {
+    if (this.offset + length > this.buffer.length) throw new RangeError('a message without an end');
+    return string.call(this, length);
+  };
+}
+
+function destroy(client: pg.Client, error?: Error): void {
+  const { connection } = client as unknown as { readonly connection: { readonly stream: Socket } };
+  connection.stream.destroy(error);
+}
+
+/** What came from the database is nothing that PostgreSQL says. */
+class ChangedBytesError extends Error {
+  override readonly name = 'ChangedBytesError';
+}
+
+/** The library reads answers in a listener of the socket: what it throws there would end the process. */
+class AnswerSocket extends Socket {
+  override emit(event: string | symbol, ...given: unknown[]): boolean {
+    if (event !== 'data') return super.emit(event, ...given);
+    try {
+      return super.emit(event, ...given);
+    } catch (error) {
+      const reason = (error as Error).message;
+      const told = `what the database sent can't be read, so bytes were changed on the way (${reason})`;
+      this.destroy(new ChangedBytesError(told));
+      return true;
+    }
+  }
 }
