@@ -20,6 +20,8 @@ export const clientLimits = {
   /** Of what is asked about the service's health, counted apart: no flood of pages hides it. */
   probes: { max: 3_000, windowMs: 10_000 },
   ipPage: { max: 60, windowMs: minuteMs },
+  /** Pages of autonomous systems, of an IPv4 /24 or IPv6 /48: each looks at thousands of ranges. */
+  systemNear: { max: 120, windowMs: minuteMs },
   feeds: { max: 60, windowMs: minuteMs },
   // Of bouncers, by key and address; look-ups by key alone.
   /** Beyond it an address counts as unknown: no limit bans anybody. */

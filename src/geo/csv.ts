@@ -18,12 +18,16 @@ export interface CsvResult {
   readonly skipped: number;
 }
 
-/** `names` maps the text of the fourth field to an id. Lines of the other family are skipped. */
+/**
+ * @param idOf maps the text of the fourth field to an id, or that of the third and the fourth as they stand.
+ * Lines of the other family are skipped.
+ */
 export function readCsvRanges(
   bytes: Buffer,
   family: 4 | 6,
   partition: PartitionBuilder,
   idOf: (name: string) => number,
+  fields: 'name' | 'number and name' = 'name',
 ): CsvResult {
   const first = new Uint32Array(4);
   const last = new Uint32Array(4);
@@ -57,10 +61,12 @@ export function readCsvRanges(
     if (comma3 === 0) return false;
     if (parseIpBytes(bytes, start, comma1, first) !== family) return false;
     if (parseIpBytes(bytes, comma1 + 1, comma2, last) !== family) return false;
-    const key = bytes.toString('latin1', comma3 + 1, end);
+    const from = (fields === 'name' ? comma3 : comma2) + 1;
+    const key = bytes.toString('latin1', from, end);
     let id = ids.get(key);
     if (id === undefined) {
-      id = idOf(unquoted(bytes.toString('utf8', comma3 + 1, end)));
+      const text = bytes.toString('utf8', from, end);
+      id = idOf(fields === 'name' ? unquoted(text) : text);
       ids.set(key, id);
     }
     return partition.add(first, last, id);
@@ -78,7 +84,7 @@ export function readCsvRanges(
   return { ranges, skipped };
 }
 
-function unquoted(field: string): string {
+export function unquoted(field: string): string {
   if (field.charCodeAt(0) !== QUOTE) return field;
   const end = field.endsWith('"') && field.length > 1 ? -1 : undefined;
   return field.slice(1, end).replaceAll('""', '"');

@@ -1,32 +1,16 @@
 /**
  * Autonomous systems: the ranges of one by its number, and the number that holds an address. The
- * compiled tables keep names alone, so a thread of its own reads the file that they were made of; it
- * starts at the first question and ends after a quiet minute. Answers are kept for an hour, at most 64.
+ * compiled tables keep names alone, so the first question has a thread read the file that they were made
+ * of; every later one, about numbers that nobody has, too, is answered from the index that it made.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { openLoneThread } from '../../core/work/lone-thread.ts';
 import type { IpFamily } from '../../ip/address.ts';
-import type { IpRange } from '../../ip/prefix.ts';
 import { defaultSource, type GeoSource } from '../sources.ts';
-
-export type SystemJob =
-  | { readonly kind: 'ranges'; readonly source: GeoSource; readonly number: number }
-  | {
-      readonly kind: 'number';
-      readonly source: GeoSource;
-      readonly family: IpFamily;
-      readonly words: Uint32Array;
-    };
-
-export interface SystemRanges {
-  /** Undefined: the file knows no range of it. */
-  readonly name: string | undefined;
-  readonly ranges: readonly IpRange[];
-  /** There are more than `rangesMax`. */
-  readonly isPart: boolean;
-}
+import { openSystemIndex, type SystemIndex, type SystemRanges } from './system-index.ts';
 
 export interface Systems {
   /** Undefined: too many wait, or the file can't be read. */
@@ -37,16 +21,19 @@ export interface Systems {
   close(): Promise<void>;
 }
 
-/** Ranges of one answer; the largest systems announce some thousands. */
-export const rangesMax = 20_000;
-const waitingMax = 16;
-const keptMax = 64;
-const keepMs = 3_600_000;
+/** Questions that wait for the index. */
+const waitingMax = 1_000;
+/** A question that waits longer is refused: the index is there for the next one. */
+const patienceMs = 9_000;
+/** A file that can't be read is tried again after that. */
+const againMs = 60_000;
 
 export function openSystems(options: {
   readonly asnMmdbPath: string | undefined;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'now'>;
   readonly onFailure: (error: unknown) => void;
+  /** For tests: who makes the index of a file. */
+  readonly build?: (source: GeoSource) => Promise<SharedArrayBuffer>;
 }): Systems {
   const { asnMmdbPath: path, clock, onFailure } = options;
   const source: GeoSource | undefined =
@@ -54,35 +41,46 @@ export function openSystems(options: {
       ? defaultSource('provider')
       : { kind: 'provider', origin: 'configured', format: 'mmdb', paths: [path] };
   const worker = new URL('./systems.worker.js', import.meta.url);
-  const thread = openLoneThread<SystemJob, unknown>(worker, waitingMax);
-  const kept = new Map<number, { readonly at: number; readonly found: SystemRanges }>();
+  const thread = openLoneThread<GeoSource, SharedArrayBuffer>(worker, 1);
+  const build = options.build ?? thread.run;
+  let index: SystemIndex | undefined;
+  let making: Promise<SystemIndex | undefined> | undefined;
+  let failedAt = Number.NEGATIVE_INFINITY;
+  let waiting = 0;
 
-  async function ask(job: SystemJob): Promise<unknown> {
+  async function make(from: GeoSource): Promise<SystemIndex | undefined> {
     try {
-      return await thread.run(job);
+      index = openSystemIndex(await build(from));
     } catch (error) {
+      failedAt = clock.now();
       onFailure(error);
-      return undefined;
+    } finally {
+      making = undefined;
+    }
+    return index;
+  }
+
+  async function opened(): Promise<SystemIndex | undefined> {
+    if (index !== undefined) return index;
+    if (source === undefined || waiting >= waitingMax) return undefined;
+    if (making === undefined && clock.now() - failedAt < againMs) return undefined;
+    waiting++;
+    try {
+      making ??= make(source);
+      const patience = new AbortController();
+      const late = sleep(patienceMs, undefined, { ref: false, signal: patience.signal });
+      return await Promise.race([making, late.catch(() => undefined)]).finally(() =>
+        patience.abort(),
+      );
+    } finally {
+      waiting--;
     }
   }
 
   return {
-    async rangesOf(number) {
-      if (source === undefined) return undefined;
-      const known = kept.get(number);
-      if (known !== undefined && clock.now() - known.at < keepMs) return known.found;
-      const found = (await ask({ kind: 'ranges', source, number })) as SystemRanges | undefined;
-      if (found === undefined) return undefined;
-      kept.delete(number);
-      kept.set(number, { at: clock.now(), found });
-      if (kept.size > keptMax) kept.delete(kept.keys().next().value!);
-      return found;
-    },
-    async numberOf(family, words) {
-      if (source === undefined) return undefined;
-      return (await ask({ kind: 'number', source, family, words })) as number | undefined;
-    },
-    table: { name: 'network_questions', used: thread.waiting, limit: waitingMax },
+    rangesOf: async (number) => (await opened())?.rangesOf(number),
+    numberOf: async (family, words) => (await opened())?.numberOf(family, words),
+    table: { name: 'network_questions', used: () => waiting, limit: waitingMax },
     close: thread.close,
   };
 }

@@ -22,6 +22,7 @@ const limitWords: Readonly<Record<ClientLimitName, string>> = {
   answersNear: 'the same of an IPv4 /24 or IPv6 /48',
   probes: 'questions about the health of the service',
   ipPage: 'pages of addresses',
+  systemNear: 'pages of autonomous systems, of an IPv4 /24 or IPv6 /48',
   feeds: 'feeds',
   decisions:
     'look-ups by one key of a bouncer, those of mail servers too; beyond it every address counts as unknown',

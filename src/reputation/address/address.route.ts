@@ -103,14 +103,23 @@ export function ipPageRoutes(options: IpPageOptions): PlainRoute[] {
   const cache = createReplyCache({ clock, ...cacheOptions });
   tables.add(...cache.tables('address_pages'));
 
-  function admit(request: Request, asJson: boolean): Reply | undefined {
-    const waitSeconds = callers.take('ipPage', request);
+  function admit(
+    request: Request,
+    asJson: boolean,
+    waitSeconds = callers.take('ipPage', request),
+  ): Reply | undefined {
     if (waitSeconds === 0) return undefined;
     const retry: Header[] = [['Retry-After', String(waitSeconds)]];
     if (asJson) return tellFailure('api', fail('client_limit_exceeded'), retry);
     const language = languageOf(request);
     const reply = errorReply(tools, language, 429, tooManyText(language, waitSeconds));
     return { ...reply, headers: [...reply.headers, ...retry] };
+  }
+
+  function admitToSystem(request: Request, asJson: boolean): Reply | undefined {
+    const near = callers.networkOf(request).wide;
+    const wait = callers.take('ipPage', request) || callers.takeFor('systemNear', near);
+    return admit(request, asJson, wait);
   }
 
   async function show(request: Request): Promise<Reply> {
@@ -170,7 +179,7 @@ export function ipPageRoutes(options: IpPageOptions): PlainRoute[] {
     findAddressRoute({ ...options, admit }),
     { kind: 'plain', ...routeFacts(addressEndpoint), handle: show },
     networkRoute({ ...options, admit, wantsJson }),
-    systemRoute({ ...options, admit, wantsJson }),
+    systemRoute({ ...options, admit: admitToSystem, wantsJson }),
   ];
 }
 

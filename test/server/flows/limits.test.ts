@@ -20,6 +20,7 @@ import {
   type FetchOptions,
   startTestServer,
   type TestServer,
+  within,
 } from '../../support/server/server.ts';
 import { totpOn } from '../../support/signon/factors.ts';
 import { openPeopleOf, type People, personPassword } from '../../support/signon/person.ts';
@@ -49,6 +50,8 @@ before(async () => {
     nodeArguments: ['--import', preload],
   });
   people = openPeopleOf(server);
+  // The first question about a network reads a file.
+  await within(async () => (await asked('/as/64500')()).status !== 503);
 });
 after(async () => {
   await people?.[Symbol.asyncDispose]();
@@ -196,6 +199,11 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
   'GET /ip ipPage': () => ends(1, asked('/ip?address=x')),
   'GET /ip/* ipPage': () => ends(1, asked('/ip/192.0.2.0/24')),
   'GET /as/:number ipPage': () => ends(1, asked('/as/64500')),
+  'GET /as/:number systemNear': async () => {
+    const near = newClient();
+    let i = 0;
+    await ends(3, () => asked('/as/64500', 'GET', near.replace(/7$/, String(10 + i++)))());
+  },
   'GET /captcha/new captchaNew': () => ends(1, asked('/captcha/new')),
   'GET /captcha/ captchaNew': () => ends(1, asked('/captcha/')),
   'GET /captcha/img/:file captchaImage': () => ends(1, asked('/captcha/img/x.gif')),

@@ -9,6 +9,7 @@ const tightLimits: Readonly<Partial<Record<ClientLimitName, number>>> = {
   answers: 1_000,
   answersNear: 4_000,
   probes: 1_000,
+  systemNear: 3,
   signIn: 2,
   signInNear: 3,
   signInOwner: 2,

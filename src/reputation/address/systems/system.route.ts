@@ -27,7 +27,7 @@ export const systemEndpoint = endpoint({
   shape: 'page',
   thread: 'main',
   headers: ['accept', 'accept-language'],
-  handlerLimits: ['ipPage'],
+  handlerLimits: ['ipPage', 'systemNear'],
   errors: ['invalid_parameter', 'not_found', 'client_limit_exceeded'],
   docs: systemDocs,
 });
