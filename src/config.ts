@@ -15,6 +15,7 @@ import {
   duration,
   integer,
   list,
+  listenPlace,
   loopbackEndpoint,
   oneLine,
   origin,
@@ -145,6 +146,8 @@ export interface Config {
   readonly dnsNameServers: readonly string[];
   /** Where HAProxy asks; undefined: nowhere. */
   readonly spoeListen: string | undefined;
+  /** Health and metrics on a port of their own; undefined: on the public one alone. */
+  readonly adminListen: { readonly host: string; readonly port: number } | undefined;
   /** Who may see the radar; undefined: operators, and everybody in the demo. */
   readonly radar: RadarMode | undefined;
 }
@@ -234,6 +237,7 @@ const schema = v.object({
   DNS_ALLOW: v.optional(list, '127.0.0.0/8,::1'),
   DNS_NS: v.optional(domainList, ''),
   SPOE_LISTEN: v.optional(loopbackEndpoint),
+  ADMIN_LISTEN: v.optional(listenPlace),
   RADAR: v.optional(v.picklist(['operators', 'public', 'off'], 'must be operators, public or off')),
 });
 
@@ -339,6 +343,7 @@ export function readConfig(
     dnsAllow: Object.freeze(s.DNS_ALLOW),
     dnsNameServers: Object.freeze(s.DNS_NS),
     spoeListen: s.SPOE_LISTEN,
+    adminListen: s.ADMIN_LISTEN && Object.freeze(s.ADMIN_LISTEN),
     radar: s.RADAR,
   });
 }

@@ -12,6 +12,7 @@ import { createTimings } from './core/work/timings.ts';
 import { createPasses } from './doors/gate/pass.ts';
 import { claimPort } from './http/port-claim.ts';
 import { createEvidence } from './reputation/address/evidence/evidence.ts';
+import { openAdminListener } from './server/admin-listener.ts';
 import { type OwnBackups, startOwnBackups } from './server/backup/own-backups.ts';
 import { registerFigures } from './server/figures/figure-metrics.ts';
 import { openFigures } from './server/figures/open-figures.ts';
@@ -155,6 +156,12 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   listening = await listen(opening, { ...reputation, claim, state, own, closeWith: captcha.close });
   closers.add(radar.latest.stop);
   counted.follow(listening, reputation.refusedReports);
+  if (config.adminListen !== undefined) {
+    const routes = [...reputation.frontEnd.routes, ...own.routes];
+    const admin = await openAdminListener({ ...config.adminListen, routes, log });
+    closers.add(admin.close);
+    tables.add(admin.table);
+  }
   const doors = await openDoors(opening, { ...reputation, state, metrics });
   const path = storePath(config.dataDir);
   const writeErased = signon.erased.sync;

@@ -243,6 +243,15 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
       ],
       bad: ['on', 'OFF', 'everybody'],
     },
+    ADMIN_LISTEN: {
+      field: 'adminListen',
+      good: [
+        ['9090', { host: '127.0.0.1', port: 9090 }],
+        ['0.0.0.0:9090', { host: '0.0.0.0', port: 9090 }],
+        ['[::1]:0', { host: '::1', port: 0 }],
+      ],
+      bad: ['65536', 'localhost:9090', '127.0.0.256:1', '::1:9', '[127.0.0.1', ':9090', '1.2.3.4'],
+    },
     SPOE_LISTEN: {
       field: 'spoeListen',
       good: [

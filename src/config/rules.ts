@@ -3,6 +3,7 @@
  * with the setting's name.
  */
 
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import * as v from 'valibot';
 
@@ -164,6 +165,22 @@ export const loopbackEndpoint = v.pipe(
     (text) => Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535,
     'must end with a port',
   ),
+);
+
+/** A port, which is one of loopback then, or an address with one; brackets around IPv6. */
+export const listenPlace = v.pipe(
+  v.string(),
+  v.regex(
+    /^(?:(?:\[([0-9a-fA-F:.]+)\]|(\d{1,3}(?:\.\d{1,3}){3})):)?\d{1,5}$/,
+    'must be a port, or an address with a port, such as 127.0.0.1:9090',
+  ),
+  v.transform((text) => {
+    const colon = text.lastIndexOf(':');
+    const host = colon < 0 ? '127.0.0.1' : text.slice(0, colon).replace(/^\[|\]$/g, '');
+    return { host, port: Number(text.slice(colon + 1)) };
+  }),
+  v.check(({ host }) => isIP(host) !== 0, 'must have an address before its port'),
+  v.check(({ port }) => port <= 65_535, 'must end with a port'),
 );
 
 const labelPattern = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;

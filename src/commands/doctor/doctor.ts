@@ -7,7 +7,7 @@ import { loadNative } from '../../http/native.ts';
 import type { Output } from '../shell/output.ts';
 import { settings } from '../shell/workspace.ts';
 import { type Finding, fault, fine, lookedAt } from './finding.ts';
-import { lookAtExposure, lookAtMail, lookAtTls } from './network.ts';
+import { lookAtExposure, lookAtHealthPort, lookAtMail, lookAtTls } from './network.ts';
 import {
   lookAtBackups,
   lookAtDisk,
@@ -47,6 +47,7 @@ async function examine(settingsFile: string | undefined): Promise<Finding[]> {
       ...(await lookedAt('store', () => lookAtStore(config, clock, systemRandom()))),
       ...(await lookedAt('backups', () => lookAtBackups(config, clock.now()))),
       ...(await lookedAt('exposure', () => lookAtExposure(config))),
+      lookAtHealthPort(config),
       ...(await lookedAt('address', () => lookAtAnswer(config))),
       ...(await lookedAt('geo', () => lookAtGeo(config, clock.now()))),
       ...(await lookedAt('tls', () => lookAtTls(config, clock.now()))),

@@ -21,6 +21,16 @@ export function lookAtExposure(config: Config): Finding {
   return fault('exposure', faults.join('; '), 'set https:// addresses and SMTP_URL');
 }
 
+/** The public port takes HTTP/1.1 alone. */
+export function lookAtHealthPort({ adminListen }: Config): Finding {
+  if (adminListen !== undefined) {
+    const { host, port } = adminListen;
+    return fine('health checks', `HTTP/1.0 is answered on port ${port} of ${host}, too`);
+  }
+  const found = 'PORT takes HTTP/1.1 alone; checks by HTTP/1.0, such as option httpchk, fail';
+  return advice('health checks', found, 'let them speak HTTP/1.1, or set ADMIN_LISTEN');
+}
+
 export async function lookAtTls(config: Config, nowMs: number): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const url of new Set([config.baseUrl, config.secureUrl])) {
