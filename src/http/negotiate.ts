@@ -1,6 +1,7 @@
 /**
  * Content negotiation for bodies that are ready in several encodings: Accept-Encoding (RFC 9110,
- * 12.5.3), the conditions If-None-Match and If-Modified-Since (13.1), Range and If-Range (14).
+ * 12.5.3), all conditions in the order of 13.2.2 (If-Match, If-Unmodified-Since, If-None-Match,
+ * If-Modified-Since), Range and If-Range (14).
  * Nothing is compressed here. A range is one of the encoded bytes: each encoding is a
  * representation with an ETag of its own.
  */
@@ -31,11 +32,18 @@ export interface Representation {
 
 const headerLengthMax = 512;
 
+/** Of the conditions alone. */
+export const conditionHeaders = [
+  'if-match',
+  'if-unmodified-since',
+  'if-none-match',
+  'if-modified-since',
+] as const;
+
 /** What a route must read for all of it. */
 export const negotiatedHeaders = [
   'accept-encoding',
-  'if-none-match',
-  'if-modified-since',
+  ...conditionHeaders,
   'range',
   'if-range',
 ] as const;
@@ -53,6 +61,7 @@ export function negotiate(request: Request, resource: Representation): Reply {
   }
   if (changedAtMs !== undefined) headers.push(['Last-Modified', httpDate(changedAtMs)]);
   if (resource.headers !== undefined) headers.push(...resource.headers);
+  if (isOther(request, chosen.etag, changedAtMs)) return failedCondition(headers);
   if (isUnchanged(request, chosen.etag, changedAtMs)) return { status: 304, headers };
   if (resource.ranges === true) headers.push(['Accept-Ranges', 'bytes']);
   const range = rangeOf(request, resource, chosen);
@@ -75,12 +84,38 @@ function choose(
   return [undefined, resource.identity];
 }
 
+/** The client wants what it knows, and it is another by now. If-Match decides alone when it is there. */
+function isOther(request: Request, etag: string, changedAtMs: number | undefined): boolean {
+  const tags = request.headers['if-match'] ?? [];
+  if (tags.length > 0) return !matchesEtag(tags, etag, 'strong');
+  const since = dateIn(request, 'if-unmodified-since');
+  return since !== undefined && changedAtMs !== undefined && changedAtMs > since;
+}
+
 /** If-None-Match decides alone when it is there. */
 function isUnchanged(request: Request, etag: string, changedAtMs: number | undefined): boolean {
   const tags = request.headers['if-none-match'] ?? [];
-  if (tags.length > 0) return matchesEtag(tags, etag);
-  const since = parseHttpDate(firstHeader(request, 'if-modified-since'));
+  if (tags.length > 0) return matchesEtag(tags, etag, 'weak');
+  const since = dateIn(request, 'if-modified-since');
   return since !== undefined && changedAtMs !== undefined && changedAtMs <= since;
+}
+
+/** Undefined for what is no date, and for several. */
+function dateIn(request: Request, name: string): number | undefined {
+  const lines = request.headers[name] ?? [];
+  return lines.length === 1 ? parseHttpDate(lines[0]!.trim()) : undefined;
+}
+
+function failedCondition(headers: readonly Header[]): Reply {
+  return {
+    status: 412,
+    headers: [
+      ...headers.filter(([name]) => name !== 'Cache-Control'),
+      ['Cache-Control', 'no-store'],
+      ['Content-Type', 'text/plain; charset=utf-8'],
+    ],
+    body: 'This is not what the condition of the request asks for.\n',
+  };
 }
 
 function rangeOf(request: Request, resource: Representation, chosen: Encoded) {
@@ -129,12 +164,15 @@ export function acceptedEncodings(header: string | undefined): ReadonlySet<strin
   return accepted;
 }
 
-/** Weak comparison, as If-None-Match asks for; `*` matches anything. */
-function matchesEtag(lines: readonly string[], etag: string): boolean {
-  const text = lines.join(',');
+/** One tag of a list; a comma may stand inside. */
+const entityTag = /(?:W\/)?"[\x21\x23-\x7e\x80-\uffff]*"/g;
+
+/** `*` alone matches anything. Strong comparison takes no tag that is weak. */
+function matchesEtag(lines: readonly string[], etag: string, how: 'strong' | 'weak'): boolean {
+  const text = lines.join(',').trim();
+  if (text === '*') return true;
   if (text.length > 4 * headerLengthMax) return false;
-  return text.split(',').some((part) => {
-    const candidate = part.trim().replace(/^W\//, '');
-    return candidate === '*' || candidate === etag;
-  });
+  return (text.match(entityTag) ?? []).some(
+    (tag) => tag === etag || (how === 'weak' && tag === `W/${etag}`),
+  );
 }

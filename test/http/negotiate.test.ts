@@ -52,6 +52,88 @@ describe('conditions', () => {
     assert.equal(ask({ 'if-none-match': '*' }).status, 304);
   });
 
+  it('a list of tags is read tag by tag, and * counts alone', () => {
+    assert.equal(ask({ 'if-none-match': '"a,b", W/"i"' }).status, 304);
+    assert.equal(ask({ 'if-none-match': ',, "i" ,' }).status, 304);
+    for (const other of ['"a,*,b"', '"x", *', 'i', '']) {
+      assert.equal(ask({ 'if-none-match': other }).status, 200, other);
+    }
+  });
+
+  it('If-Match asks strongly, and says 412 for another', () => {
+    const match = (tags: string, more = {}) => ask({ 'if-match': tags, ...more });
+    assert.equal(match('"i"').status, 200);
+    assert.equal(match('"x", "i"').status, 200);
+    assert.equal(match('*').status, 200);
+    for (const other of ['"x"', 'W/"i"', '"g"', 'i']) {
+      const reply = match(other);
+      assert.equal(reply.status, 412, other);
+      assert.deepEqual(
+        [header(reply, 'ETag'), header(reply, 'Cache-Control')],
+        ['"i"', 'no-store'],
+      );
+    }
+    assert.equal(match('"g"', { 'accept-encoding': 'gzip' }).status, 200);
+  });
+
+  it('If-Unmodified-Since says 412 of what changed later, in any of three forms', () => {
+    const since = (text: string, more = {}) => ask({ 'if-unmodified-since': text, ...more }).status;
+    assert.equal(since('Sat, 21 Nov 2026 09:30:12 GMT'), 200);
+    assert.equal(since('Sat, 21 Nov 2026 09:30:11 GMT'), 412);
+    assert.equal(since('Saturday, 21-Nov-26 09:30:11 GMT'), 412);
+    assert.equal(since('Sat Nov 21 09:30:11 2026'), 412);
+    assert.equal(since('2026-11-21T09:30:11Z'), 200);
+    // If-Match decides alone.
+    assert.equal(since('Sat, 21 Nov 2026 09:30:11 GMT', { 'if-match': '"i"' }), 200);
+  });
+
+  it('conditions are asked in the order of the standard', () => {
+    const both = { 'if-match': '"x"', 'if-none-match': '"i"' };
+    assert.equal(ask(both).status, 412);
+    assert.equal(ask({ 'if-match': '"i"', 'if-none-match': '"i"' }).status, 304);
+    assert.equal(ask({ 'if-match': '"x"', range: 'bytes=0-1' }).status, 412);
+    assert.equal(ask({ 'if-match': '"i"', range: 'bytes=0-1' }).status, 206);
+    assert.equal(ask({ 'if-none-match': '"i"', range: 'bytes=0-1' }).status, 304);
+    assert.equal(ask({ 'if-match': '"i"', range: 'bytes=99-' }).status, 416);
+    const weak = { range: 'bytes=0-1', 'if-range': 'W/"i"' };
+    assert.equal(ask(weak).status, 200);
+    assert.equal(ask({ range: 'bytes=0-1', 'if-range': 'Sat Nov 21 09:30:12 2026' }).status, 206);
+    assert.equal(ask({ 'if-match': '"x"' }, 'HEAD').status, 412);
+  });
+
+  it('a date is read in its three forms, and nothing else is one', () => {
+    const now = () => Date.UTC(2026, 0, 1);
+    const read = (text: string) => parseHttpDate(text, now);
+    const moment = Date.UTC(1994, 10, 6, 8, 49, 37);
+    assert.equal(read('Sun, 06 Nov 1994 08:49:37 GMT'), moment);
+    assert.equal(read('Sunday, 06-Nov-94 08:49:37 GMT'), moment);
+    assert.equal(read('Sun Nov  6 08:49:37 1994'), moment);
+    assert.equal(read('Monday, 01-Jan-76 00:00:00 GMT'), Date.UTC(2076, 0, 1));
+    assert.equal(read('Monday, 01-Jan-77 00:00:00 GMT'), Date.UTC(1977, 0, 1));
+    assert.equal(read('Thu, 29 Feb 2024 23:59:60 GMT'), Date.UTC(2024, 2, 1));
+    for (const none of [
+      ...[
+        'Sun, 6 Nov 1994 08:49:37 GMT',
+        'Sun, 06 Nov 1994 08:49:37',
+        'sun, 06 nov 1994 08:49:37 GMT',
+      ],
+      ...[
+        'Sun, 31 Feb 2026 08:49:37 GMT',
+        'Sun, 00 Nov 1994 08:49:37 GMT',
+        'Sun, 06 Nov 1994 24:00:00 GMT',
+      ],
+      ...[
+        'Sun Nov 06 08:49:37 94',
+        'Sun, 06-Nov-94 08:49:37 GMT',
+        '0',
+        '',
+        'Sun, 06 Nov 1994 08:49:37 +0000',
+      ],
+    ]) {
+      assert.equal(read(none), undefined, none);
+    }
+  });
+
   it('If-Modified-Since answers 304 from the second of the change on', () => {
     const at = (ms: number) => ask({ 'if-modified-since': httpDate(ms) });
     assert.equal(at(changedAtMs).status, 304);

@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Header } from '../../http/message.ts';
-import { negotiate } from '../../http/negotiate.ts';
+import { conditionHeaders, negotiate } from '../../http/negotiate.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { encodeAsset } from '../../web/assets.ts';
 import { type Endpoint, openFile } from '../../web/guard/endpoint.ts';
@@ -32,13 +32,13 @@ export function servedLines(source: string): string {
 }
 
 export const widgetEndpoint = openFile('/captcha/widget.js', {
-  headers: ['accept-encoding', 'if-none-match'],
+  headers: ['accept-encoding', ...conditionHeaders],
   cors: { allowHeaders: [] },
 });
 
 /** Its query is for the script itself, which reads its own address. */
 export const namesEndpoint = openFile('/captcha/api.js', {
-  headers: ['accept-encoding', 'if-none-match'],
+  headers: ['accept-encoding', ...conditionHeaders],
   cors: { allowHeaders: [] },
 });
 

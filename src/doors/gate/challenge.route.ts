@@ -6,6 +6,7 @@
 
 import { parseForm } from '../../http/body.ts';
 import type { Header, Reply, Request } from '../../http/message.ts';
+import { conditionHeaders } from '../../http/negotiate.ts';
 import { type Params, parseQuery } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { parseIp } from '../../ip/address.ts';
@@ -76,7 +77,7 @@ export const gateEndpoints = {
     robots: 'disallow',
   }),
   file: openFile(`${guestPath}static/*`, {
-    headers: ['accept-encoding', 'if-none-match', 'accept-language'],
+    headers: ['accept-encoding', ...conditionHeaders, 'accept-language'],
     robots: 'disallow',
   }),
 } as const;

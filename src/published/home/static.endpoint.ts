@@ -1,8 +1,9 @@
 /** Apart from the pages: a front end serves it without them. */
 
+import { conditionHeaders } from '../../http/negotiate.ts';
 import { openFile } from '../../web/guard/endpoint.ts';
 
 export const staticEndpoint = openFile('/static/*', {
   thread: 'any',
-  headers: ['accept-encoding', 'if-none-match', 'accept-language'],
+  headers: ['accept-encoding', ...conditionHeaders, 'accept-language'],
 });

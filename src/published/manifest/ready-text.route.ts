@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { once } from '../../core/work/preparation.ts';
 import type { Header } from '../../http/message.ts';
-import { negotiate, type Representation } from '../../http/negotiate.ts';
+import { conditionHeaders, negotiate, type Representation } from '../../http/negotiate.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { type Endpoint, openFile } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
@@ -18,7 +18,7 @@ const cacheControl = 'public, max-age=300';
 /** Half of what level 11 would save more takes fifty times as long, on the thread that answers. */
 const brotliQuality = 5;
 
-export const readyRequestHeaders = ['accept-encoding', 'if-none-match'] as const;
+export const readyRequestHeaders = ['accept-encoding', ...conditionHeaders] as const;
 
 export function readyText(
   type: string,

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { clientLimits } from '../../config/limits.ts';
 import { providerAttribution } from '../../geo/sources.ts';
 import type { Request } from '../../http/message.ts';
-import { negotiate, type Representation } from '../../http/negotiate.ts';
+import { conditionHeaders, negotiate, type Representation } from '../../http/negotiate.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { openPage } from '../../web/guard/endpoint.ts';
 import { type Guard, movedTo } from '../../web/guard/guard.ts';
@@ -26,7 +26,7 @@ export interface FeedsPageOptions {
 }
 
 export const feedsPageEndpoint = openPage('/feeds', {
-  headers: [...pageRequestHeaders, 'if-none-match'],
+  headers: [...pageRequestHeaders, ...conditionHeaders],
 });
 export const feedsSlashEndpoint = openPage('/feeds/');
 

@@ -1,9 +1,10 @@
 /** A finished page that is changed for one reader: asked for whole, and kept by nobody. */
 
 import type { Reply, Request } from '../../http/message.ts';
+import { conditionHeaders } from '../../http/negotiate.ts';
 
 /** They ask for a part, a copy or an encoding of the page that everybody gets. */
-const conditions = ['if-none-match', 'if-modified-since', 'accept-encoding', 'range'];
+const conditions: readonly string[] = [...conditionHeaders, 'accept-encoding', 'range', 'if-range'];
 /** They speak of that page. */
 export const replacedHeaders = ['cache-control', 'etag', 'last-modified', 'accept-ranges', 'age'];
 
