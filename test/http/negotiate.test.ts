@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { httpDate, parseHttpDate } from '../../src/http/dates.ts';
+import { httpDate, parseHttpDate } from '../../src/core/http-date.ts';
 import type { Method, Reply, Request } from '../../src/http/message.ts';
 import { negotiate, type Representation } from '../../src/http/negotiate.ts';
 import { parseRange, sliceParts } from '../../src/http/ranges.ts';

@@ -8,6 +8,7 @@ import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { OperatorError } from '../../../core/errors.ts';
 import { escapeControls } from './bad-line.ts';
+import { BusyServerError, retryAfterMs } from './retry-after.ts';
 
 /** What a server said of a list, for the question whether it has changed. Empty: nothing. */
 export interface Validators {
@@ -64,7 +65,10 @@ export async function startDownload(url: URL, options: DownloadOptions): Promise
     const isUnchanged = response.statusCode === 304 && options.known !== undefined;
     if (response.statusCode !== 200 && !isUnchanged) {
       response.destroy();
-      throw new OperatorError(`${label}: the server answered ${response.statusCode}, not 200`);
+      const message = `${label}: the server answered ${response.statusCode}, not 200`;
+      const asked = response.headers['retry-after'];
+      const waitMs = retryAfterMs(response.statusCode!, asked, Date.now());
+      throw waitMs > 0 ? new BusyServerError(message, waitMs) : new OperatorError(message);
     }
     refusePacked(response, label);
     return {

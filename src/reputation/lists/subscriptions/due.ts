@@ -1,9 +1,11 @@
 /**
  * When a subscribed list is fetched. After a good answer: after its own time. After failures: after a
  * minute, twice as long each time, and at last as rarely as its own time says, or hourly. All of it
- * a tenth sooner or later, so that many servers don't ask at one moment.
+ * a tenth sooner or later, so that many servers don't ask at one moment. A server that says in
+ * `Retry-After` when to come back is not asked sooner, for a day at most.
  */
 
+import { retryAfterMsMax } from '../import/retry-after.ts';
 import type { Subscription } from './subscriptions.ts';
 
 const retryMsMin = 60_000;
@@ -30,6 +32,7 @@ export function dueAfter(
 /** A clock that was ahead and was set back must not hold a list up for as long. */
 export function isDue(row: Subscription, now: number): boolean {
   if (row.state !== 'active') return false;
-  const longestMs = pauseMs(row.everyMs, row.failures) * (1 + jitter) + 1;
+  const pause = pauseMs(row.everyMs, row.failures) * (1 + jitter) + 1;
+  const longestMs = row.failures === 0 ? pause : Math.max(pause, retryAfterMsMax);
   return row.dueAt <= now || row.dueAt - now > longestMs;
 }

@@ -7,6 +7,7 @@ import { emptyRows, type RowBatch } from '../../state/events.ts';
 import { collectRows } from '../import/collect.ts';
 import { openList } from '../import/open-list.ts';
 import { parseList } from '../import/parse.ts';
+import { BusyServerError } from '../import/retry-after.ts';
 import { openDestinations } from './destinations.ts';
 import type { FetchJob, SentRows } from './fetching.ts';
 
@@ -67,6 +68,7 @@ function digestOf(all: RowBatch): string {
 
 const answer = await fetchRows().catch((error: unknown) => {
   // Any other error is of a bug, and ends the thread with its stack.
+  if (error instanceof BusyServerError) return { failed: error.message, waitMs: error.waitMs };
   if (error instanceof OperatorError) return { failed: error.message };
   throw error;
 });

@@ -55,7 +55,8 @@ export type SentRows = { readonly sent: Omit<FetchedRows, 'batches'>; readonly a
 export type Fetched =
   | { readonly fetched: FetchedRows }
   | { readonly unchanged: true }
-  | { readonly failed: string };
+  /** `waitMs`: the server wants to be left alone for as long. */
+  | { readonly failed: string; readonly waitMs?: number };
 
 /** What has not ended by then hangs in one long sort at most. */
 const endMsMax = 2_000;

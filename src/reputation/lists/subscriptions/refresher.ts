@@ -89,19 +89,20 @@ export function createRefresher(options: RefresherOptions): Refresher {
     if (stopping.signal.aborted || !isMine()) return;
     const change = await outcomeOf(row, before, answer);
     if (change === undefined) return;
-    await note(row, change);
+    await note(row, change, 'failed' in answer ? answer.waitMs : 0);
     tell(row, change);
   }
 
   /** What came of a try, and when the next one is. */
-  function note(row: Subscription, change: Change) {
-    return changeSubscription(store, row.name, (now) => {
+  function note(row: Subscription, change: Change, waitMs = 0) {
+    return changeSubscription(store, row.name, (stored) => {
       // Removed and added again meanwhile: it is another one.
-      if (now.addedAt !== row.addedAt) return 'changed meanwhile';
-      const next = { ...now, triedAt: clock.now(), ...change };
+      if (stored.addedAt !== row.addedAt) return 'changed meanwhile';
+      const next = { ...stored, triedAt: clock.now(), ...change };
       // Asked for meanwhile: the word of the operator came too late for this try.
-      if (now.dueAt !== row.dueAt) return next;
-      return { ...next, dueAt: dueAfter(next, clock.now(), fraction()) };
+      if (stored.dueAt !== row.dueAt) return next;
+      const now = clock.now();
+      return { ...next, dueAt: Math.max(now + waitMs, dueAfter(next, now, fraction())) };
     });
   }
 

@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { retryAfterMs } from '../../../../src/reputation/lists/import/retry-after.ts';
 import {
   type Fetched,
   type FetchJob,
@@ -29,6 +30,12 @@ const routes: Record<string, RequestListener> = {
   '/brotli': (_, res) => res.setHeader('content-encoding', 'br').end(text),
   '/bomb.gz': (_, res) => res.end(gzipSync(Buffer.alloc(5_000_000, '9.9.9.9\n'))),
   '/many': (_, res) => res.end(Array.from({ length: 200 }, (_, i) => `9.9.1.${i}\n`).join('')),
+  '/busy': (_, res) => res.writeHead(429, { 'retry-after': '3600' }).end(),
+  '/away': (_, res) => {
+    const until = new Date(Date.now() + 600_000).toUTCString();
+    res.writeHead(503, { 'retry-after': until }).end();
+  },
+  '/gone': (_, res) => res.writeHead(404, { 'retry-after': '3600' }).end(),
   '/not-asked': (_, res) => res.writeHead(304).end(),
   '/slow': (_, res) => {
     res.write('9.9.9.9\n');
@@ -63,7 +70,35 @@ function fetchPath(
   );
 }
 
+const waitOf = (answer: Fetched) => ('failed' in answer ? answer.waitMs : undefined);
 const failureOf = (answer: Fetched) => ('failed' in answer ? answer.failed : '');
+
+test('a server that has no time says when to come back, in seconds or by a date', async () => {
+  assert.deepEqual(waitOf(await fetchPath('/busy')), 3_600_000);
+  const untilDate = waitOf(await fetchPath('/away'))!;
+  assert.ok(untilDate > 500_000 && untilDate <= 600_000, String(untilDate));
+  assert.equal(waitOf(await fetchPath('/gone')), undefined);
+});
+
+test('what a server asks is bounded, and what makes no sense asks nothing', () => {
+  const now = Date.UTC(2026, 10, 25, 12);
+  for (const [status, text, wanted] of [
+    [429, '120', 120_000],
+    [503, ' 1 ', 1_000],
+    [503, '0', 0],
+    [429, '999999999999999', 86_400_000],
+    [429, 'Wed, 25 Nov 2026 12:10:00 GMT', 600_000],
+    [429, 'Wednesday, 25-Nov-26 12:10:00 GMT', 600_000],
+    [503, 'Wed Nov 25 12:10:00 2026', 600_000],
+    [503, 'Wed, 25 Nov 2026 11:00:00 GMT', 0],
+    [503, 'Wed, 25 Nov 2099 11:00:00 GMT', 86_400_000],
+    ...['', '-5', '1.5', 'soon', '1e9', '120, 60'].map((bad) => [429, bad, 0] as const),
+    [429, undefined, 0],
+    [500, '120', 0],
+  ] as const) {
+    assert.equal(retryAfterMs(status, text, now), wanted, `${status} ${text}`);
+  }
+});
 
 test('rows, bad lines and what to ask with the next time', async () => {
   const answer = await fetchPath('/list');

@@ -239,6 +239,25 @@ test('a clock that was ahead does not hold a list up', async () => {
   assert.equal(world.jobs.length, 1);
 });
 
+test('a server that says when to come back is not asked sooner', async () => {
+  const world = open('busy', 14);
+  await world.add('bad');
+  world.answer = async () => ({ failed: 'the server answered 429', waitMs: hourMs });
+  await world.look();
+  assert.equal((await world.row('bad')).dueAt, world.clock.now() + hourMs);
+  for (let minute = 1; minute < 60; minute++) {
+    world.clock.advance(minuteMs);
+    await world.look();
+    assert.equal(world.jobs.length, 1);
+  }
+  world.clock.advance(minuteMs);
+  // It says nothing more: the pause after a second failure.
+  world.answer = async () => ({ failed: 'the server answered 429' });
+  await world.look();
+  assert.equal(world.jobs.length, 2);
+  assert.ok((await world.row('bad')).dueAt < world.clock.now() + 3 * minuteMs);
+});
+
 test('two are fetched at a time, the longest due first', async () => {
   const world = open('many', 8);
   for (const [i, name] of ['a', 'b', 'c'].entries()) {
