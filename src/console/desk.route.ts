@@ -47,6 +47,7 @@ const errors: readonly ErrorCode[] = [
     'unknown_key',
     'invalid_client_id',
     'capacity_exceeded',
+    'client_limit_exceeded',
     'overloaded',
     'store_unavailable',
   ] as const),

@@ -226,6 +226,9 @@ export const consoleEn = {
     makeOperator: 'Make operator',
     makeMember: 'Take the operator’s role away',
     endSessions: 'End all sessions',
+    sendReset: 'Send a link for a new password',
+    sendResetHint:
+      'A link for a new password goes to the owner’s mail address: nobody else sees it, and until it is used nothing changes.',
     planTitle: 'Plan',
     planHint: 'Sites see it in the scope subscription.',
     setPlan: 'Set plan',

@@ -229,6 +229,9 @@ export const consoleFr: ConsoleCatalogue = {
     makeOperator: 'Nommer exploitant',
     makeMember: 'Retirer le rôle d’exploitant',
     endSessions: 'Terminer toutes les sessions',
+    sendReset: 'Envoyer un lien pour un nouveau mot de passe',
+    sendResetHint:
+      'Un lien pour un nouveau mot de passe part à l’adresse e-mail du titulaire : personne d’autre ne le voit, et rien ne change avant qu’il ne serve.',
     planTitle: 'Formule',
     planHint: 'Les sites la voient dans la portée subscription.',
     setPlan: 'Fixer la formule',

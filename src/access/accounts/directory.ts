@@ -3,6 +3,8 @@
  * role and standing; and the one way in which a role is given and taken. No secret leaves here.
  */
 
+import { domainToUnicode } from 'node:url';
+import { domainOf, readKnownAddress } from '../../core/names/mail-address.ts';
 import { fail, type Result } from '../../core/result.ts';
 import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
 import { accountKey, accountPrefix, erasureKey } from '../../store/keys.ts';
@@ -36,7 +38,7 @@ export interface AccountPage {
 export interface Directory {
   /**
    * In the order of ids. A page ends early when it has looked at 20,000 accounts.
-   * @param part of the mail address or the id; all when it is empty
+   * @param part of the mail address in any spelling, or the id; all when it is empty
    */
   list(asked: {
     readonly part?: string;
@@ -73,6 +75,22 @@ export async function accountEmail(
   return row && decodeAccount(row.value)?.email;
 }
 
+/**
+ * As at the sign-in an address is found however its domain is typed: in its own letters or as A-labels, whole or in
+ * part. One that has to be confirmed anew is also found by what it was.
+ * @param part lower case, composed
+ */
+function isMeant({ email, formerEmail }: AccountRecord, part: string): boolean {
+  const texts = [email, formerEmail].map((text) => text.toLowerCase());
+  const shown = texts.filter((text) => text.includes('xn--')).map(inLetters);
+  return [...texts, ...shown].some((text) => text.includes(part));
+}
+
+function inLetters(address: string): string {
+  const domain = domainOf(address);
+  return address.slice(0, -domain.length) + domainToUnicode(domain);
+}
+
 export function createDirectory(options: {
   store: Store;
   accounts: Pick<Accounts, 'find'>;
@@ -90,7 +108,8 @@ export function createDirectory(options: {
   }
 
   async function list(asked: Parameters<Directory['list']>[0]): Promise<AccountPage> {
-    const part = (asked.part ?? '').trim().toLowerCase();
+    const part = (asked.part ?? '').trim().toLowerCase().normalize('NFC');
+    const whole = readKnownAddress(part);
     const found: ListedAccount[] = [];
     let last = asked.after;
     for (let seen = 0; seen < lookedAtMax; ) {
@@ -104,8 +123,8 @@ export function createDirectory(options: {
         last = Buffer.from(key.subarray(1, -1)).toString('utf8');
         const record = decodeAccount(value);
         if (record === undefined) continue;
-        const isMeant = record.email.toLowerCase().includes(part) || last.toLowerCase() === part;
-        if (!isMeant) continue;
+        const isNamed = record.email === whole || last.toLowerCase() === part;
+        if (!isNamed && !isMeant(record, part)) continue;
         found.push(await listed(last, record));
         if (found.length >= asked.limit) return { accounts: found, next: last };
       }

@@ -41,6 +41,8 @@ export interface ConsolePeople {
     quotas: { readonly readPerMinute?: number; readonly writePerMinute?: number },
   ): Promise<Result<unknown>>;
   endSessions(id: string): Promise<Result<unknown>>;
+  /** A link for a new password, by mail to its owner; `conflict`, `client_limit_exceeded`. */
+  sendReset(id: string): Promise<Result<unknown>>;
   /** `unknown_key` for one that is not the account's. */
   revokeKey(id: string, keyId: string): Promise<Result<unknown>>;
   /** The same of a site key. */
@@ -123,6 +125,12 @@ function orderOf(people: ConsolePeople, person: PersonFacts, form: Params): Orde
         command: `account end-sessions ${id}`,
         ...{ before: `${person.sessions} sessions`, after: 'none' },
         run: () => people.endSessions(id),
+      };
+    case 'send-reset':
+      return {
+        command: `account send-reset ${id}`,
+        after: 'mailed',
+        run: () => people.sendReset(id),
       };
     case 'revoke': {
       const key = form.get('key') ?? '';

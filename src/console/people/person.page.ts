@@ -95,9 +95,10 @@ export function personPage(
     ])}
     ${card({
       title: text.access,
-      body: html`<p class="card-note">${text.disableHint}</p><div class="acts">
+      body: html`<p class="card-note">${text.disableHint} ${text.sendResetHint}</p><div class="acts">
         ${person.state === 'disabled' ? does('enable', text.enable) : does('disable', text.disable, 'danger')}
         ${does('end-sessions', text.endSessions)}
+        ${person.state === 'active' && does('send-reset', text.sendReset)}
         ${person.role === 'operator' ? does('member', text.makeMember, 'danger') : does('operator', text.makeOperator)}
       </div>`,
     })}

@@ -41,6 +41,11 @@ import type { PageLinks } from './links/links-to-pages.ts';
 export interface Recovery {
   /** `invalid_parameter` for what is no address at all; else always the same answer. */
   request(request: RecoveryRequest): Promise<Result<void>>;
+  /**
+   * A link that an operator sends; nobody is shown it. `unknown_account`; `conflict`: the account is not one
+   * that mail can open; `client_limit_exceeded`: its address had its links of this hour.
+   */
+  sendByOperator(accountId: string): Promise<Result<void>>;
   /** Whether a link is worth showing the form for. It stays unused. */
   isOpen(token: string): Promise<boolean>;
   /** `invalid_link`, `invalid_parameter`, `weak_password`, `overloaded`, `store_unavailable`. */
@@ -61,6 +66,9 @@ export interface Reset {
   /** As it was given when the link was asked for; empty in another browser. */
   readonly onward: string;
 }
+
+/** Neither a browser nor a place: the link works in any, as one does that was asked for elsewhere. */
+const operatorsVisit: Visitor = { network: '', country: 'ZZ', userAgent: '', language: 'en' };
 
 export function createRecovery(options: {
   store: Store;
@@ -86,6 +94,17 @@ export function createRecovery(options: {
       return fail('invalid_parameter', 'This is not a mail address.', 'email');
     }
     const person = found && isActive(found) && isReachable(found) ? found : undefined;
+    const sent = await sendLink(person, visitor, onward);
+    // Nobody is told whether there is such an account.
+    return sent.ok ? ok(undefined) : sent;
+  }
+
+  /** The value: whether a mail is on its way. The same work for nobody. */
+  async function sendLink(
+    person: Person | undefined,
+    visitor: Visitor,
+    onward: string,
+  ): Promise<Result<boolean>> {
     const account = person?.id ?? '';
     const epoch = person?.credentials.epoch ?? 0;
     const data = newResetData(account, visitor, onward);
@@ -95,13 +114,23 @@ export function createRecovery(options: {
     const set = [link.row, ...known.set];
     const done = await commitOnce(store, { check: known.check, set, del: known.del });
     // Deleted at this very moment: it is answered like any that never was.
-    if (done === 'lost') return ok(undefined);
-    if (done.ok && person && !link.isFull) {
-      const { language } = person.credentials;
-      const to = person.account.email;
-      mailer.post(to, language, 'reset', { link: pages.reset(link.token) }, person.id);
+    if (done === 'lost') return ok(false);
+    if (!done.ok) return done;
+    if (person === undefined || link.isFull) return ok(false);
+    const { language } = person.credentials;
+    const to = person.account.email;
+    return ok(mailer.post(to, language, 'reset', { link: pages.reset(link.token) }, person.id));
+  }
+
+  async function sendByOperator(accountId: string): Promise<Result<void>> {
+    const person = await people.byId(accountId);
+    if (person === undefined) return fail('unknown_account');
+    if (!isActive(person) || !isReachable(person)) {
+      return fail('conflict', `${person.account.email} is disabled or not verified`);
     }
-    return done;
+    const sent = await sendLink(person, operatorsVisit, '');
+    if (!sent.ok) return sent;
+    return sent.value ? ok(undefined) : fail('client_limit_exceeded');
   }
 
   async function open(token: string) {
@@ -178,6 +207,7 @@ export function createRecovery(options: {
 
   return {
     request,
+    sendByOperator,
     reset,
     changePassword,
     isOpen: async (token) => (await open(token)) !== undefined,

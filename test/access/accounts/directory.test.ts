@@ -95,3 +95,32 @@ it('accounts are listed in pages and found by a part of the address', async () =
   const [one] = (await directory.list({ part: 'page3', limit: 3 })).accounts;
   assert.equal(one?.state, 'disabled');
 });
+
+it('an account is found however its domain is typed, whole or in part', async () => {
+  const { id } = value(await accounts.create('grace@exämple.test'));
+  value(await accounts.create('grace@example.test'));
+  const foundBy = async (part: string) =>
+    (await directory.list({ part, limit: 9 })).accounts.map((one) => one.id);
+  for (const part of [
+    ...[
+      'grace@exämple.test',
+      'GRACE@EXÄMPLE.TEST',
+      'grace@exa\u0308mple.test',
+      ' grace@exämple.test ',
+    ],
+    ...[
+      'exämple',
+      '@EXÄM',
+      'ämple.test',
+      'grace@xn--exmple-cua.test',
+      'XN--EXMPLE',
+      'xn--exmple-cua',
+    ],
+  ]) {
+    assert.deepEqual(await foundBy(part), [id], part);
+    if (part.includes('@') && part.includes('grace')) {
+      assert.equal(value(await accounts.find(part)).id, id, 'as at the sign-in');
+    }
+  }
+  assert.deepEqual(await foundBy('exömple'), []);
+});

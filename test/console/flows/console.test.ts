@@ -312,6 +312,49 @@ it('finds people, and changes what the commands change, the last operator aside'
   assert.ok(!JSON.stringify(log).includes('@'), 'no mail address');
 });
 
+it('mails a link for a new password to its owner, which nobody else sees, and says when it can not', async () => {
+  const address = 'lena@b\u00fccher.example';
+  const stored = 'lena@xn--bcher-kva.example';
+  const lena = await people.register(stored);
+  const found = (await ada.get(`/admin/people?part=${encodeURIComponent(address)}`)).body;
+  assert.ok(found.includes(`/admin/people/${lena}`), 'found as it is typed');
+  const [listed] = await server.cliJson('account', 'list', 'b\u00fccher');
+  assert.equal(listed.id, lena);
+  assert.equal((await server.cliJson('account', 'show', address)).id, lena);
+  const send = () => ada.post('/admin/people/change', { id: lena, do: 'send-reset' });
+  const page = (await ada.get(`/admin/people/${lena}`)).body;
+  assert.match(page, /Send a link for a new password/);
+  isDoneAt(await send(), `/admin/people/${lena}`);
+  const mails = () =>
+    outboxOf(server.dataDir, 'Subject: Choose a new password').filter((mail) =>
+      mail.includes(`To: ${stored}`),
+    );
+  await within(() => mails().length === 1, 'the mail');
+  const link = /\/reset\?token=[\w-]+/.exec(
+    mails()[0]!
+      .replaceAll(/=\r?\n/g, '')
+      .replaceAll('=3D', '='),
+  )![0];
+  const after = (await ada.get(`/admin/people/${lena}`)).body;
+  assert.ok(!after.includes('token='), 'the operator does not see it');
+  const form = await server.fetch(link);
+  assert.equal(form.status, 200);
+  assert.match(form.body, /type="password"/);
+  await people.signIn(stored);
+  for (let i = 0; i < 2; i++) isDoneAt(await send(), `/admin/people/${lena}`);
+  const refused = await send();
+  assert.equal(refused.status, 429, 'three an hour to one address');
+  await server.cliJson('account', 'disable', stored);
+  assert.equal((await send()).status, 409);
+  const bob = await people.signIn(member);
+  const byMember = await bob.post('/admin/people/change', { id: lena, do: 'send-reset' });
+  assert.equal(byMember.status, 404);
+  const entries = (await audit()).filter(({ command }) => command === `account send-reset ${lena}`);
+  assert.deepEqual(entries.map(({ result }) => result).sort(), [
+    ...['done', 'done', 'done', 'failed', 'failed'],
+  ]);
+});
+
 it('finds reports of an address and of an account, shows hostile words as words, takes them back', async () => {
   const bob = await people.signIn(member);
   const made = await bob.post('/account/keys/create');

@@ -54,7 +54,7 @@ function usedAt(use: KeyUse | undefined): { lastUsedAt: number | undefined } {
 export function consolePeople(parts: ConsolePeopleParts): ConsolePeople {
   const { store, state, signon } = parts;
   const { accounts, profiles, ownKeys, namedKeys: named, siteKeys } = signon;
-  const { sessions } = signon.signon;
+  const { sessions, recovery } = signon.signon;
   const directory = createDirectory({ store, accounts });
   const records = createKeyRecords(parts);
   const operator = createOperator({ ...parts, accounts, profiles });
@@ -108,6 +108,7 @@ export function consolePeople(parts: ConsolePeopleParts): ConsolePeople {
     },
     setQuotas: (id, quotas) => accounts.setQuotas(id, quotas),
     endSessions: (id) => sessions.endAll(id),
+    sendReset: (id) => recovery.sendByOperator(id),
     async revokeKey(id, keyId) {
       const key = await records.find(keyId);
       return key?.record.account === id ? accounts.revokeKey(keyId) : fail('unknown_key');
