@@ -238,7 +238,7 @@ export function openSignon(options: SignonOptions): Signon {
     ...(strength.table === undefined ? [] : [strength.table]),
     library.table,
     ...(isKeptHere ? [outbox.table] : []),
-    ...[signIn.table, phoneCodes.table, changes.table, mailShares.table],
+    ...[...signIn.tables, phoneCodes.table, changes.table, mailShares.table],
     ...[emailChanges.table('email_change_limits'), keptForms.table, registeredLately.table],
     { name: 'registration_networks', used: networks, limit: pacedNetworksMax },
   ];

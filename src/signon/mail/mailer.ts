@@ -64,6 +64,7 @@ const kindOf: Readonly<Record<MailName, MailKind>> = {
   reset: 'recovery',
   signInLink: 'signInLink',
   newSignIn: 'notice',
+  failedSignIns: 'notice',
   budgetNear: 'notice',
   changed: 'change',
   accountDeleted: 'farewell',

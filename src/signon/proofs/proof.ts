@@ -10,6 +10,7 @@ import { knowsBrowser, type Person } from '../people.ts';
 import type { SecurityEvent, SecurityLog } from '../sessions/security-log.ts';
 import { browserHash, type Visitor } from '../visitor.ts';
 import type { Attempt, Attempts } from './attempts.ts';
+import type { FailureNotices } from './failure-notices.ts';
 import type { Turn } from './password/password-queue.ts';
 import { normalisePassword, type Passwords } from './password/passwords.ts';
 
@@ -34,6 +35,12 @@ export interface Proofs {
   note(person: Person | undefined, event: SecurityEvent, visitor: Visitor): void;
 }
 
+/** The owner is told when there are many of them. */
+const failures: readonly SecurityEvent[] = [
+  'sign_in_failed',
+  'second_factor_failed',
+  'reauthentication_failed',
+];
 /** Of the right length, for what no password can be: the work must be the same. */
 const impossiblePassword = 'impossible password';
 
@@ -42,8 +49,9 @@ export function createProofs(options: {
   attempts: Pick<Attempts, 'isVouched'>;
   securityLog: Pick<SecurityLog, 'add'>;
   log: Log;
+  failureNotices: Pick<FailureNotices, 'failed'>;
 }): Proofs {
-  const { passwords, attempts, securityLog, log } = options;
+  const { passwords, attempts, securityLog, log, failureNotices } = options;
   return {
     attemptOf(stage, account, person, visitor) {
       const { network, neighbourhood, browserId } = visitor;
@@ -72,6 +80,7 @@ export function createProofs(options: {
         securityLog
           .add(id, event, visitor, account.pendingUntil)
           .catch((error) => log.warn({ err: error }, 'security log: not written'));
+        if (failures.includes(event)) failureNotices.failed(person, visitor);
       });
     },
   };

@@ -35,6 +35,13 @@ export interface MailCatalogue {
   reset(values: { link: string; service: string }): MailText;
   signInLink(values: { link: string; service: string }): MailText;
   newSignIn(values: { link: string; service: string; agent: string; country: string }): MailText;
+  /** Of the last of many that failed. */
+  failedSignIns(values: {
+    link: string;
+    service: string;
+    agent: string;
+    country: string;
+  }): MailText;
   confirmEmail(values: { link: string; service: string }): MailText;
   changed(values: ChangedValues): MailText;
   /** `limit`: open voices that the account may have. */

@@ -146,6 +146,22 @@ password here:
 
 ${link}${goodbye(service)}`,
   }),
+  failedSignIns: ({ link, service, agent, country }) => ({
+    subject: 'Many failed sign-ins to your account',
+    text: `Somebody tried to sign in to your account many times today, with a wrong
+password or a wrong code. None of these tries came in. The last one:
+
+  Browser: ${agent || 'unknown'}
+  Country: ${country === 'ZZ' ? 'unknown' : country}
+
+If it was you, there is nothing to do. If not, see that you use this password
+nowhere else, and set up a second factor if you have none. Your sign-ins and
+sessions are listed here:
+
+${link}
+
+You get this mail at most once a day.${goodbye(service)}`,
+  }),
   confirmEmail: ({ link, service }) => ({
     subject: 'Confirm your new mail address',
     text: `Open this link within 24 hours to use this mail address for your account:

@@ -154,6 +154,23 @@ votre mot de passe ici :
 
 ${link}${goodbye(service)}`,
   }),
+  failedSignIns: ({ link, service, agent, country }) => ({
+    subject: 'Beaucoup de connexions refusées à votre compte',
+    text: `Quelqu’un a essayé de nombreuses fois aujourd’hui de se connecter à votre
+compte, avec un mot de passe ou un code faux. Aucun de ces essais n’a abouti.
+Le dernier :
+
+  Navigateur : ${agent || 'inconnu'}
+  Pays : ${country === 'ZZ' ? 'inconnu' : country}
+
+Si c’était vous, il n’y a rien à faire. Sinon, vérifiez que ce mot de passe ne
+sert nulle part ailleurs, et configurez un second facteur si vous n’en avez
+pas. Vos connexions et vos sessions sont listées ici :
+
+${link}
+
+Vous recevez ce message au plus une fois par jour.${goodbye(service)}`,
+  }),
   confirmEmail: ({ link, service }) => ({
     subject: 'Confirmez votre nouvelle adresse e-mail',
     text: `Ouvrez ce lien dans les 24 heures pour utiliser cette adresse e-mail avec

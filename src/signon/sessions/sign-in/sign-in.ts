@@ -6,7 +6,7 @@
  */
 
 import type { MasterKey } from '../../../access/keys/master-key.ts';
-import type { Shares } from '../../../access/shares/shares.ts';
+import { ownShares, type Shares } from '../../../access/shares/shares.ts';
 import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import type { Clock } from '../../../core/clock.ts';
 import type { Log } from '../../../core/log/log.ts';
@@ -31,6 +31,7 @@ import {
 } from '../../people.ts';
 import type { Attempts } from '../../proofs/attempts.ts';
 import type { SecondFactors } from '../../proofs/factors/second-factors.ts';
+import { createFailureNotices } from '../../proofs/failure-notices.ts';
 import type { Passwords } from '../../proofs/password/passwords.ts';
 import { createProofs, tooMany, turnOf } from '../../proofs/proof.ts';
 import { createReauthenticate, type Reauthenticate } from '../../proofs/reauthentication.ts';
@@ -111,8 +112,8 @@ export interface SignIn {
   /** For a proof that was checked elsewhere (a passkey): opens the session. `sign_in_refused`. */
   proven(person: Person, method: SessionMethod, visitor: Visitor): Promise<Result<SignedIn>>;
   readonly reauthenticate: Reauthenticate;
-  /** Requests for links to sign in that are counted. */
-  readonly table: BoundedTable;
+  /** Requests for links to sign in that are counted, and accounts at which proofs fail. */
+  readonly tables: readonly BoundedTable[];
 }
 
 export interface SignInOptions {
@@ -135,7 +136,9 @@ export interface SignInOptions {
 
 export function createSignIn(options: SignInOptions): SignIn {
   const { store, random, people, passwords, sessions, attempts, links, secondFactors } = options;
-  const proofs = createProofs(options);
+  const { shares = ownShares } = options;
+  const failureNotices = createFailureNotices({ ...options, shares });
+  const proofs = createProofs({ ...options, failureNotices });
   const { attemptOf, judge, note } = proofs;
   const signInLinks = createSignInLinks(options);
 
@@ -308,7 +311,7 @@ export function createSignIn(options: SignInOptions): SignIn {
       return browser && `${nameOf(person)} ${browser}`;
     },
     proven: (person, method, visitor) => open(person, method, visitor),
-    table: signInLinks.table,
+    tables: [signInLinks.table, failureNotices.table],
     reauthenticate: createReauthenticate({ people, sessions, attempts, secondFactors, proofs }),
   };
 }

@@ -1,0 +1,58 @@
+/**
+ * Tells an owner by mail that somebody fails to sign in to the account again and again: a wrong password, or
+ * a wrong code behind the right one. At most one mail a day; counted after the answer, so neither its text nor
+ * its time tells whether there is such an account. In memory, shared by the nodes; whoever was quiet longest
+ * is forgotten at the bound.
+ */
+
+import { createClientLimits } from '../../access/quota/client-limits.ts';
+import type { Shares } from '../../access/shares/shares.ts';
+import type { BoundedTable } from '../../core/bounded-tables.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Mailer } from '../mail/mailer.ts';
+import type { PageLinks } from '../people/links/links-to-pages.ts';
+import { isVerified, type Person } from '../people.ts';
+import { agentName, countryOf, type Visitor } from '../visitor.ts';
+
+const dayMs = 24 * 3_600_000;
+/** Fewer a day are an owner who mistypes. */
+export const failuresTold = 10;
+/** An account takes two records: what failed, and that it was told. */
+const subjectsMax = 32_768;
+
+export interface FailureNotices {
+  /** After the answer. */
+  failed(person: Person, visitor: Visitor): void;
+  /** Accounts that are counted. */
+  readonly table: BoundedTable;
+}
+
+export function createFailureNotices(options: {
+  clock: Clock;
+  mailer: Pick<Mailer, 'post'>;
+  pages: Pick<PageLinks, 'security'>;
+  shares: Pick<Shares, 'room'>;
+}): FailureNotices {
+  const { clock, mailer, pages } = options;
+  const limits = createClientLimits(
+    {
+      failures: { max: failuresTold - 1, windowMs: dayMs },
+      mails: { max: 1, windowMs: dayMs },
+    },
+    options.shares.room('failed sign-ins', subjectsMax),
+  );
+
+  return {
+    failed(person, visitor) {
+      if (!isVerified(person) || person.account.disabled) return;
+      const nowMs = clock.monotonicMs();
+      if (limits.take('failures', person.id, nowMs) === 0) return;
+      if (limits.take('mails', person.id, nowMs) > 0) return;
+      const { account, credentials } = person;
+      const seen = { agent: agentName(visitor.userAgent), country: countryOf(visitor) };
+      const values = { ...seen, link: pages.security };
+      mailer.post(account.email, credentials.language, 'failedSignIns', values, person.id);
+    },
+    table: limits.table('failed_sign_in_notices'),
+  };
+}
