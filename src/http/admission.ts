@@ -5,7 +5,7 @@
 
 import type { Clock } from '../core/clock.ts';
 import { StoreUnavailableError } from '../store/store.ts';
-import { type Arrival, hasBody, requestOf } from './arrival.ts';
+import { type Arrival, hasBody, hasCookie, problemHeader, requestOf } from './arrival.ts';
 import { type BodyBudget, createBodyBudget } from './body-budget.ts';
 import { watchBody } from './body-rate.ts';
 import { Exchange, type Wire } from './exchange.ts';
@@ -32,6 +32,8 @@ export interface AdmissionOptions extends LaneOptions {
   /** False: a chunked request is refused, whatever it asks for. */
   readonly takesChunked: boolean;
   readonly pace: ClientPace;
+  /** Where refusals go of somebody who may be signed in, to be told under the person's header. */
+  readonly refused?: { readonly route: PlainRoute; readonly withCookie: string } | undefined;
 }
 
 const emptyBody = new Uint8Array(0);
@@ -97,7 +99,7 @@ export class Admission {
       const refusal = refusalOf(arrival, route, busy, this.#options.limits);
       if (refusal !== undefined) {
         if (!exchange.isBodyRead) discardBody(arrival.wire, exchange);
-        this.#refuse(exchange, arrival, refusal);
+        this.#tellRefusal(exchange, seat, arrival, refusal, busy);
       } else if (route?.kind === 'stream') this.#receiveStream(exchange, seat, arrival, route);
       else if (route?.kind === 'plain') this.#receivePlain(exchange, seat, arrival, route);
       else throw new Error('a hot route was reached by the slow lane');
@@ -158,6 +160,26 @@ export class Admission {
     return { head: withRequestId(head, id), reply: signed };
   }
 
+  /** By the route for it, where the reader may be signed in and there is a place; else at once. */
+  #tellRefusal(
+    exchange: Exchange,
+    seat: Seat,
+    arrival: Arrival,
+    what: Problem,
+    busy: Problem | undefined,
+  ): void {
+    const { refused } = this.#options;
+    const isPerson = refused !== undefined && hasCookie(arrival.headers, refused.withCookie);
+    const routes = [...(arrival.match?.resource.byMethod.values() ?? [])];
+    const isPage = routes.some(({ shape }) => shape === 'page');
+    if (!isPerson || !isPage || busy !== undefined) {
+      this.#refuse(exchange, arrival, what);
+      return;
+    }
+    const headers = { ...arrival.headers, [problemHeader]: [JSON.stringify(what)] };
+    this.#runPlain(exchange, seat, { ...arrival, headers }, refused.route, emptyBody);
+  }
+
   #refuse(exchange: Exchange, arrival: Arrival, what: Problem): void {
     exchange.answer(this.#renderRefusal(arrival, what));
   }
@@ -205,7 +227,7 @@ export class Admission {
     const isLate = () => this.#refuse(exchange, arrival, late);
     watchBody(exchange, {
       ...this.#bodyRate(),
-      totalMs: this.#options.limits.bodyTimeoutMs,
+      totalMs: route.bodyTimeoutMs ?? this.#options.limits.bodyTimeoutMs,
       untilAnswer: false,
       wasHeld: () => false,
       slow: isLate,

@@ -41,3 +41,11 @@ export function requestOf(arrival: Arrival, body: Uint8Array): Request {
     ...(arrival.trace === undefined ? {} : { trace: arrival.trace }),
   };
 }
+
+/** No client can send a header of this name: it has the problem that a refusal is made of. */
+export const problemHeader = ':problem';
+
+/** Whether one may be there: the route that it leads to reads it. */
+export function hasCookie(lines: Arrival['headers'], name: string | undefined): boolean {
+  return name !== undefined && lines.cookie?.some((line) => line.includes(`${name}=`)) === true;
+}

@@ -50,6 +50,8 @@ export interface PlainRoute extends RouteBase {
   readonly isProbe?: boolean;
   /** Instead of the server's own deadline. */
   readonly timeoutMs?: number;
+  /** Instead of the server's own time for a body to arrive: for a large one over a slow line. */
+  readonly bodyTimeoutMs?: number;
   readonly handle: (request: Request, caller: Caller) => Reply | Promise<Reply>;
 }
 

@@ -12,7 +12,7 @@ import type { Log } from '../core/log/log.ts';
 import { type Random, systemRandom } from '../core/random.ts';
 import type { AccessLog } from './access-log.ts';
 import { Admission } from './admission.ts';
-import type { Arrival } from './arrival.ts';
+import { hasCookie } from './arrival.ts';
 import { type AddressRules, peerText, type ResolvedClient, resolveClient } from './client-ip.ts';
 import { createEnd, createProbe, type Wire } from './exchange.ts';
 import { HeaderScan } from './framing.ts';
@@ -266,8 +266,10 @@ function openLanes(
     ...{ limits, renderProblem, log, isClosing, shouldProbe, shouldEnd },
     ...{ onFinished, accessLog },
   };
+  const router = createRouter(options.routes);
+  const forRefused = router.unknown?.match.resource.byMethod.get('GET');
   return {
-    router: createRouter(options.routes),
+    router,
     scan,
     limits,
     admission: new Admission({
@@ -275,6 +277,10 @@ function openLanes(
       clock,
       pace: options.pace ?? createPace(undefined, clock),
       takesChunked: options.takesChunked,
+      refused:
+        forRefused?.kind === 'plain'
+          ? { route: forRefused, withCookie: router.unknown!.withCookie }
+          : undefined,
       defaultHeaders: [...defaultHeaders, ...always],
     }),
     hot: createHotLane({ ...shared, scan, clientOf, newId, fields: fieldsOf(always) }),
@@ -328,11 +334,6 @@ function dispatch(res: HttpResponse, req: HttpRequest, lanes: Lanes): void {
     contentEncoding: scan.contentEncoding,
     wantsClose: scan.wantsClose,
   });
-}
-
-/** Whether one may be there: the route that it leads to reads it. */
-function hasCookie(lines: Arrival['headers'], name: string | undefined): boolean {
-  return name !== undefined && lines.cookie?.some((line) => line.includes(`${name}=`)) === true;
 }
 
 /** What the route defers is dispatched as if the hot lane were not there. */

@@ -52,7 +52,9 @@ export function languageOf(request: Request): Language {
   return pickLanguage(firstHeader(request, 'accept-language'));
 }
 
-const pageStatuses: readonly ErrorStatus[] = [400, 403, 404, 429, 500, 503];
+const pageStatuses: readonly ErrorStatus[] = [400, 403, 404, 405, 408, 413, 415, 429, 500, 503];
+/** What the transport says of these is for programs: people get the words of the page. */
+const transportStatuses: readonly number[] = [405, 408, 413, 415];
 
 /** The page for a status; one without a page of its own shows the nearest. */
 export function errorReply(
@@ -60,12 +62,13 @@ export function errorReply(
   language: Language,
   status: number,
   detail?: string,
+  back?: string,
 ): Reply {
   const page = pageStatuses.find((s) => s === status) ?? (status < 500 ? 400 : 503);
   return {
     status,
     headers: [...tools.headers(language), ['Cache-Control', 'no-store']],
-    body: errorPage(tools.frame(language), { status: page, detail }),
+    body: errorPage(tools.frame(language), { status: page, detail, back }),
   };
 }
 
@@ -89,14 +92,15 @@ export function tooManyText(language: Language, seconds: number): string {
 
 export function createRenderErrorPage(tools: PageTools): RenderErrorPage {
   const kept = new Map<string, ReturnType<RenderErrorPage>>();
-  return (status, english, { code, acceptLanguage, waitSeconds } = {}) => {
+  return (status, english, { code, acceptLanguage, waitSeconds, back } = {}) => {
     const language = pickLanguage(acceptLanguage);
     const said = language === 'en' || code === undefined ? english : sentenceFor(code, language);
-    const detail = withWait(language, said, waitSeconds);
-    const key = `${language} ${status} ${detail}`;
+    const isTransports = transportStatuses.includes(status);
+    const detail = isTransports ? undefined : withWait(language, said, waitSeconds);
+    const key = `${language} ${status} ${detail ?? ''} ${back ?? ''}`;
     const known = kept.get(key);
     if (known !== undefined) return known;
-    const reply = errorReply(tools, language, status, detail);
+    const reply = errorReply(tools, language, status, detail, back);
     const page = { html: String(reply.body), headers: reply.headers };
     if (kept.size < keptPagesMax) kept.set(key, page);
     return page;

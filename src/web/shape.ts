@@ -120,6 +120,8 @@ export interface ErrorPageFacts {
   readonly acceptLanguage?: string | undefined;
   /** When to try again. */
   readonly waitSeconds?: number | undefined;
+  /** The page whose form was sent. */
+  readonly back?: string | undefined;
 }
 
 /** A page for people, given by the composition; the transport's own refusals end here too. */
@@ -137,7 +139,11 @@ export type Areas = readonly (readonly [prefix: string, shape: ErrorShape])[];
  * the problem's own headers (`Allow`, `Retry-After`) itself.
  */
 export function createRenderProblem(options: {
-  routes: readonly { readonly path: string; readonly shape?: string | undefined }[];
+  routes: readonly {
+    readonly path: string;
+    readonly method?: string;
+    readonly shape?: string | undefined;
+  }[];
   areas: Areas;
   renderPage: RenderErrorPage;
 }): RenderProblem {
@@ -160,13 +166,31 @@ export function createRenderProblem(options: {
     return area ?? (path.endsWith('.json') ? 'api' : 'page');
   }
 
+  const pages = new Set(
+    known
+      .filter(({ method, shape }) => method === 'GET' && shape === 'page')
+      .map(({ path }) => path),
+  );
+
+  /** The page that a form is on: its own path, or the nearest above it. */
+  function backOf({ method, path }: RequestLine): string | undefined {
+    if (method !== 'POST' || router.match(path) === undefined) return undefined;
+    for (let at = path; at.length > 1; at = at.slice(0, at.lastIndexOf('/'))) {
+      if (pages.has(at)) return at;
+    }
+    return undefined;
+  }
+
   return ({ code, status, detail, headers }: Problem, line: RequestLine): Reply => {
     const shape = shapeOf(line.path);
     if (shape === 'page') {
       const wait = headers.find(([name]) => name === 'Retry-After')?.[1];
       const { acceptLanguage } = line;
       const waitSeconds = wait === undefined ? undefined : Number(wait);
-      const page = renderPage(status, detail, { code, acceptLanguage, waitSeconds });
+      const page = renderPage(status, detail, {
+        ...{ code, acceptLanguage, waitSeconds },
+        back: backOf(line),
+      });
       return { status, headers: page.headers, body: page.html };
     }
     const type = shape === 'text' ? textType : jsonType;

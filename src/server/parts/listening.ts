@@ -4,9 +4,10 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { problemHeader } from '../../http/arrival.ts';
 import { type DescriptorWatch, watchDescriptors } from '../../http/descriptor-watch.ts';
 import { openFilesWarning } from '../../http/limits.ts';
-import { firstHeader, type RenderProblem } from '../../http/message.ts';
+import { firstHeader, type Problem, type RenderProblem } from '../../http/message.ts';
 import { loadNative } from '../../http/native.ts';
 import { claimPort, type PortClaim } from '../../http/port-claim.ts';
 import { nothingHere } from '../../http/refusal.ts';
@@ -104,7 +105,7 @@ export async function listen(
   return { port, threads, counters, gauges, descriptors, drain };
 }
 
-/** A page that is not there, for somebody who may be signed in: the header says so. */
+/** A page that is not there, or a request that the transport refused, for somebody who may be signed in: the header says so. */
 function unknownRoute(
   withPerson: MainRoutes['withPerson'],
   renderProblem: RenderProblem,
@@ -117,7 +118,11 @@ function unknownRoute(
     headers: pageRequestHeaders,
     handle(request) {
       const acceptLanguage = firstHeader(request, 'accept-language');
-      return renderProblem(nothingHere, { ...request, acceptLanguage });
+      // Of a path that is there, which the transport refused.
+      const refused = firstHeader(request, problemHeader);
+      const what: Problem = refused === undefined ? nothingHere : JSON.parse(refused);
+      const reply = renderProblem(what, { ...request, acceptLanguage });
+      return { ...reply, headers: [...reply.headers, ...what.headers] };
     },
   });
 }

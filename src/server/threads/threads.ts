@@ -8,6 +8,7 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log/log.ts';
+import { problemHeader } from '../../http/arrival.ts';
 import { createRouter, type Route } from '../../http/router.ts';
 import { type ServeForwardedOptions, serveForwarded } from '../../http/serve-forwarded.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
@@ -196,8 +197,11 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
 function forwardedHandler(routes: readonly Route[]): ServeForwardedOptions['handle'] {
   const router = createRouter(routes);
   return (request, caller, body) => {
-    const match = router.match(request.path) ?? router.unknown?.match;
-    const route = match?.resource.byMethod.get(request.method);
+    // What the transport refused goes where paths go that are not there.
+    const isRefused = problemHeader in request.headers;
+    const known = isRefused ? undefined : router.match(request.path);
+    const match = known ?? router.unknown?.match;
+    const route = match?.resource.byMethod.get(isRefused ? 'GET' : request.method);
     if (route?.kind === 'plain') return route.handle(request, caller);
     if (route?.kind === 'stream' && body !== undefined) return route.handle(request, body);
     throw new Error(`${request.path} is not forwarded`);

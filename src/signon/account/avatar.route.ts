@@ -22,8 +22,11 @@ import type { PictureError } from './pages/profile.page.ts';
 import { showProfile } from './profile.route.ts';
 import type { OwnVisit, Space } from './space.route.ts';
 
-/** Room for the form around the file, and to tell of a file that is somewhat too large. */
-const uploadBytesMax = avatarFileBytesMax + 262_144;
+/** Room for the form around the file, and to tell of a file that is too large beside its field. */
+const uploadBytesMax = avatarFileBytesMax + 6_291_456;
+
+/** 10 MB over the upstream of a telephone. */
+const uploadMs = 45_000;
 
 const pictureHeaders: readonly Header[] = [
   ['Content-Type', 'image/webp'],
@@ -39,6 +42,7 @@ export const avatarEndpoint = openFile('/avatars/:name', { headers: pageRequestH
 export const ownAvatarEndpoints = {
   put: deskUpload('/account/avatar', 'verified', {
     bytesMax: uploadBytesMax,
+    arrivesWithinMs: uploadMs,
     limits: ['avatar'],
     errors: ['invalid_parameter', 'picture_not_still', 'unknown_account'],
   }),

@@ -68,13 +68,14 @@ export const accountEn = {
     pictureNone: 'Sites see a pattern drawn from your identifier as long as you have no picture.',
     pictureFile: 'PNG, JPEG or WebP file',
     pictureHint:
-      'At most 1 MiB. It is cut to a square of 256 pixels; everything else in the file, such as the place where it was taken, is dropped.',
+      'At most 10 MB. It is cut to a square of 256 pixels; everything else in the file, such as the place where it was taken, is dropped.',
     pictureSend: 'Upload',
     pictureRemove: 'Remove the picture',
     pictureErrors: {
       missing: 'Choose a file first.',
       type: 'This is no PNG, JPEG or WebP file. Other formats, SVG and GIF among them, are not taken.',
-      large: 'This picture has too many bytes or pixels: at most 1 MiB and 25 megapixels.',
+      large:
+        'This picture has too many bytes or pixels: at most 10 MB and 25 megapixels (64 for JPEG).',
       damaged: 'This file is damaged or incomplete.',
       still:
         'Only a still picture is taken: no animation, and nothing behind the picture in its file.',

@@ -71,13 +71,14 @@ export const accountFr: AccountCatalogue = {
     pictureNone: 'Sans image, les sites voient un motif dessiné à partir de votre identifiant.',
     pictureFile: 'Fichier PNG, JPEG ou WebP',
     pictureHint:
-      '1 Mio au plus. Elle est recadrée en un carré de 256 pixels ; tout le reste du fichier, comme le lieu de la prise de vue, est supprimé.',
+      '10 Mo au plus. Elle est recadrée en un carré de 256 pixels ; tout le reste du fichier, comme le lieu de la prise de vue, est supprimé.',
     pictureSend: 'Envoyer',
     pictureRemove: 'Retirer l’image',
     pictureErrors: {
       missing: 'Choisissez d’abord un fichier.',
       type: 'Ce n’est pas un fichier PNG, JPEG ou WebP. Les autres formats, dont SVG et GIF, sont refusés.',
-      large: 'Cette image a trop d’octets ou de pixels : 1 Mio et 25 mégapixels au plus.',
+      large:
+        'Cette image a trop d’octets ou de pixels : 10 Mo et 25 mégapixels au plus (64 pour JPEG).',
       damaged: 'Ce fichier est abîmé ou incomplet.',
       still:
         'Seule une image fixe est acceptée : pas d’animation, et rien derrière l’image dans son fichier.',

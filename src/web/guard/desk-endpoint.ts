@@ -57,10 +57,11 @@ export function deskForm<A extends Access>(path: string, who: A, more: More = {}
 export function deskUpload<A extends Access>(
   path: string,
   who: A,
-  more: More & { readonly bytesMax: number },
+  more: More & { readonly bytesMax: number; readonly arrivesWithinMs?: number },
 ): DeskEndpoint<A> {
-  const { bytesMax, ...others } = more;
-  return post(path, who, { types: ['multipart'], bytesMax }, others);
+  const { bytesMax, arrivesWithinMs, ...others } = more;
+  const time = arrivesWithinMs === undefined ? {} : { arrivesWithinMs };
+  return post(path, who, { types: ['multipart'], bytesMax, ...time }, others);
 }
 
 /** POST of JSON by a script of our own, answered with JSON. */

@@ -70,6 +70,8 @@ export interface Endpoint {
     readonly types: readonly BodyType[];
     /** Also of a packed body, once it is unpacked. */
     readonly bytesMax: number;
+    /** Instead of the transport's own time for it to arrive. */
+    readonly arrivesWithinMs?: number;
     /** It may be packed by gzip. */
     readonly takesGzip?: boolean;
   };
@@ -212,6 +214,7 @@ export function routeFacts(declared: Endpoint, guardHeaders: readonly string[] =
     shape,
     headers: [...new Set([...guardHeaders, ...coding, ...(declared.headers ?? [])])],
     ...(body === undefined ? {} : { bodyBytesMax: body.bytesMax }),
+    ...(body?.arrivesWithinMs === undefined ? {} : { bodyTimeoutMs: body.arrivesWithinMs }),
     ...(body?.takesGzip === true ? { takesGzip: true } : {}),
     ...(queryCharsMax === undefined ? {} : { queryCharsMax }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),

@@ -7,13 +7,15 @@ import { gateDrawing } from '../components/gauge.ts';
 import { type Html, html } from '../html.ts';
 import { frameText, type PageFrame, renderDocument } from './layout.ts';
 
-export type ErrorStatus = 400 | 403 | 404 | 429 | 500 | 503;
+export type ErrorStatus = 400 | 403 | 404 | 405 | 408 | 413 | 415 | 429 | 500 | 503;
 
 export interface ErrorPageData {
   readonly status: ErrorStatus;
   /** In place of the catalogue's words for the status. */
   readonly title?: string | undefined;
   readonly detail?: string | undefined;
+  /** The page whose form it was. */
+  readonly back?: string | undefined;
 }
 
 /** For a person who asks the operator about it. */
@@ -39,6 +41,7 @@ export function errorPage(frame: PageFrame, data: ErrorPageData): string {
             ? lookupForm({ id: 'failure-lookup', action: frame.lookupAction ?? '/ip', text })
             : null
         }
+        ${data.back && html`<p>${linkButton({ label: text.error.goBack, href: data.back, icon: 'back' })}</p>`}
         <p>${linkButton({ label: text.error.goHome, href: frame.links.home ?? '/', kind: 'secondary', icon: 'back' })}</p>
         ${requestNote(text)}
       </div>

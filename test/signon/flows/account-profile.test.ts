@@ -1,6 +1,7 @@
 /** The profile of a person on a whole server: fields, picture, phone, mail address. */
 
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
 import { holdersOf } from '../../support/server/data-files.ts';
@@ -183,6 +184,21 @@ for (const threads of threadCounts) {
       assert.equal((await profile())!.avatar, '');
     });
 
+    it('takes a photograph as telephones make them, and shrinks it', async () => {
+      const [width, height] = [4_000, 3_000];
+      const pixels = randomBytes(width * height * 3);
+      const photo = await sharp(pixels, { raw: { width, height, channels: 3 } })
+        .jpeg({ quality: 60 })
+        .toBuffer();
+      assert.ok(photo.length > 4_500_000 && photo.length < 10_485_760, String(photo.length));
+      const done = await ada.upload('/account/avatar', 'avatar', photo, 'image/jpeg');
+      assert.equal(doneWay(done), '/account?done=avatar_saved', done.body);
+      const served = await server.fetch(`/avatars/${(await profile())!.avatar}`);
+      assert.equal((await sharp(served.bytes).metadata()).width, 256);
+      assert.ok(served.bytes.length <= 40_960);
+      assert.equal((await ada.post('/account/avatar/remove')).status, 303);
+    });
+
     it('refuses what is no picture, with a reason', async () => {
       const png = await sharp({
         create: { width: 300, height: 300, channels: 3, background: '#00ff00' },
@@ -209,7 +225,7 @@ for (const threads of threadCounts) {
         ['two files in one', Buffer.concat([png, Buffer.from('PK')]), 422, /Only a still picture/],
         ['half a file', png.subarray(0, png.length / 2), 422, /damaged/],
         ['bomb', bomb, 413, /too many bytes or pixels/],
-        ['too many bytes', Buffer.concat([png, Buffer.alloc(1_048_577)]), 413, /too many bytes/],
+        ['too many bytes', Buffer.concat([png, Buffer.alloc(10_485_761)]), 413, /too many bytes/],
       ];
       for (const [name, file, status, reason] of cases) {
         const answer = await ada.upload('/account/avatar', 'avatar', file);
@@ -217,8 +233,21 @@ for (const threads of threadCounts) {
         assert.match(answer.body, /id="avatar-error"/, name);
         assert.match(answer.body, reason, name);
       }
-      const huge = await ada.upload('/account/avatar', 'avatar', Buffer.alloc(2_000_000));
-      assert.equal(huge.status, 413);
+      for (const [language, title, back] of [
+        ['en', 'That is too large', 'Back to the page before'],
+        ['fr', 'C’est trop volumineux', 'Retour à la page précédente'],
+      ] as const) {
+        const huge = await ada.upload(
+          ...(['/account/avatar', 'avatar', Buffer.alloc(18_000_000), 'image/jpeg'] as const),
+          { 'Accept-Language': language },
+        );
+        assert.equal(huge.status, 413);
+        assert.ok(huge.body.includes(`<h1>${title}</h1>`), huge.body.slice(0, 3_000));
+        assert.doesNotMatch(huge.body, /[0-9] bytes|octets|Error 400|Erreur 400/);
+        assert.match(huge.body, new RegExp(`href="/account"[^>]*>.*${back}`, 's'));
+        assert.match(huge.body, /ada@example\.org/, 'the header names who is signed in');
+        assert.match(huge.body, new RegExp(`<html lang="${language}"`));
+      }
       assert.equal((await profile())!.avatar, '');
       for (const path of ['x', `${'a'.repeat(22)}.webp`, '..%2fdata', `${'a'.repeat(900)}`]) {
         assert.equal((await server.fetch(`/avatars/${path}`)).status, 404, path);

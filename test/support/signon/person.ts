@@ -48,7 +48,13 @@ export interface OwnBrowser {
     headers?: Record<string, string>,
   ): Promise<Answer>;
   /** As multipart, with one file. */
-  upload(path: string, name: string, file: Uint8Array, type?: string): Promise<Answer>;
+  upload(
+    path: string,
+    name: string,
+    file: Uint8Array,
+    type?: string,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
   /** JSON of the page's script. */
   call(path: string, body: object, headers?: Record<string, string>): Promise<Answer>;
   csrf(): Promise<string>;
@@ -121,14 +127,14 @@ function browserOf(server: TestServer, token: string): OwnBrowser {
         body,
       });
     },
-    async upload(path, name, file, type = 'image/png') {
+    async upload(path, name, file, type = 'image/png', headers = {}) {
       const form = new FormData();
       form.set('csrf', await csrf());
       form.set(name, new Blob([Buffer.from(file)], { type }), 'picture');
       const packed = new Response(form);
       return ask(path, {
         method: 'POST',
-        headers: { 'Content-Type': packed.headers.get('content-type')! },
+        headers: { 'Content-Type': packed.headers.get('content-type')!, ...headers },
         body: new Uint8Array(await packed.arrayBuffer()),
       });
     },

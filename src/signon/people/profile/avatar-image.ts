@@ -23,12 +23,14 @@ export interface AvatarImages {
 }
 
 const avatarPixels = 256;
-/** Of the file that is sent. */
-export const avatarFileBytesMax = 1_048_576;
+/** Of the file that is sent: as much as a telephone makes of a photograph. */
+export const avatarFileBytesMax = 10_485_760;
 /** Of what is kept. */
 export const avatarBytesMax = 40_960;
 /** Width times height: as much as a good camera has. Beyond it a small file would fill the memory. */
 const inputPixelsMax = 25_000_000;
+/** A JPEG is made smaller while it is read, so the large ones of telephones cost no more. */
+const jpegPixelsMax = 64_000_000;
 const sideMax = 16_383;
 const timeoutSeconds = 5;
 /** Noise at the first quality is larger than `avatarBytesMax`; at the last nothing is. */
@@ -72,14 +74,15 @@ export function createAvatarImages(): AvatarImages {
   async function encode(file: Uint8Array, format: AvatarFormat): Promise<Result<Uint8Array>> {
     loaded ??= library();
     const sharp = await loaded;
+    const pixelsMax = format === 'jpeg' ? jpegPixelsMax : inputPixelsMax;
     const input = () =>
-      sharp(file, { failOn: 'warning', limitInputPixels: inputPixelsMax, pages: 1 }).timeout({
+      sharp(file, { failOn: 'warning', limitInputPixels: pixelsMax, pages: 1 }).timeout({
         seconds: timeoutSeconds,
       });
     try {
       const { width, height, format: found } = await input().metadata();
       if (found !== format) return unsupported();
-      if (width > sideMax || height > sideMax || width * height > inputPixelsMax) return tooLarge();
+      if (width > sideMax || height > sideMax || width * height > pixelsMax) return tooLarge();
       const pixels = await input()
         .autoOrient()
         .resize(avatarPixels, avatarPixels, { fit: 'cover', kernel: 'cubic' })
