@@ -1,5 +1,6 @@
 /** What the forms about an address are drawn with. */
 
+import { unitsMax } from '../../web/components/field.ts';
 import { type Html, html } from '../../web/html.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.ts';
 
@@ -17,7 +18,7 @@ export function textArea({ name, label, hint, value, max, required, error }: Tex
   return html`<div class=${error === undefined ? 'field' : 'field has-error'}>
     <label for=${name}>${label}</label>
     <p class="field-hint" id=${`${name}-hint`}>${hint}</p>
-    <textarea class="input" id=${name} name=${name} rows="5" required=${required} maxlength=${max}
+    <textarea class="input" id=${name} name=${name} rows="5" required=${required} maxlength=${unitsMax(max)}
       aria-invalid=${error === undefined ? undefined : 'true'} aria-describedby=${`${name}-hint`}>${value}</textarea>
     ${error !== undefined && html`<p class="field-error">${error}</p>`}
   </div>`;

@@ -16,7 +16,10 @@ export interface FieldOptions {
   /** What is wrong with the value that was sent. */
   readonly error?: string;
   readonly required?: boolean;
+  /** In characters (code points), as the server counts. The browser's own bound counts UTF-16 units. */
   readonly maxLength?: number;
+  /** A field of so many lines. */
+  readonly rows?: number;
   /** HTML autofill name, e.g. `current-password`. */
   readonly autocomplete?: string;
   readonly inputMode?: 'text' | 'numeric' | 'email' | 'tel' | 'url';
@@ -25,19 +28,43 @@ export interface FieldOptions {
 }
 
 export function field(options: FieldOptions): Html {
-  const hintId = options.hint && `${options.id}-hint`;
-  const errorId = options.error && `${options.id}-error`;
+  const hintId = options.hint ? `${options.id}-hint` : undefined;
+  const errorId = options.error ? `${options.id}-error` : undefined;
   return html`<div class=${classes('field', options.error && 'has-error')}>
     <label for=${options.id}>${options.label}</label>
     ${hintId && html`<p class="field-hint" id=${hintId}>${options.hint}</p>`}
-    <input class=${classes('input', options.mono && 'mono')} id=${options.id} name=${options.name}
-      type=${options.type ?? 'text'} value=${options.value} placeholder=${options.placeholder}
-      required=${options.required} maxlength=${options.maxLength}
-      autocomplete=${options.autocomplete} inputmode=${options.inputMode}
-      aria-invalid=${options.error ? 'true' : undefined}
-      aria-describedby=${classes(hintId, errorId) || undefined} />
+    ${options.rows === undefined ? inputOf(options, hintId, errorId) : textareaOf(options, hintId, errorId)}
     ${errorId && html`<p class="field-error" id=${errorId}>${options.error}</p>`}
   </div>`;
+}
+
+type Tied = string | undefined;
+
+/**
+ * What a browser may keep from being typed: a letter beyond the first plane has two units, one of an emoji more,
+ * and one that is composed on the server comes in parts.
+ */
+export function unitsMax(characters: number | undefined): number | undefined {
+  return characters === undefined ? undefined : 4 * characters;
+}
+
+function textareaOf(options: FieldOptions, hintId: Tied, errorId: Tied): Html {
+  // The first line end of its content is none of the text.
+  return html`<textarea class=${classes('input', options.mono && 'mono')} id=${options.id} name=${options.name}
+      rows=${options.rows} placeholder=${options.placeholder}
+      required=${options.required} maxlength=${unitsMax(options.maxLength)}
+      autocomplete=${options.autocomplete}
+      aria-invalid=${options.error ? 'true' : undefined}
+      aria-describedby=${classes(hintId, errorId) || undefined}>${`\n${options.value ?? ''}`}</textarea>`;
+}
+
+function inputOf(options: FieldOptions, hintId: Tied, errorId: Tied): Html {
+  return html`<input class=${classes('input', options.mono && 'mono')} id=${options.id} name=${options.name}
+      type=${options.type ?? 'text'} value=${options.value} placeholder=${options.placeholder}
+      required=${options.required} maxlength=${unitsMax(options.maxLength)}
+      autocomplete=${options.autocomplete} inputmode=${options.inputMode}
+      aria-invalid=${options.error ? 'true' : undefined}
+      aria-describedby=${classes(hintId, errorId) || undefined} />`;
 }
 
 export interface LookupOptions {

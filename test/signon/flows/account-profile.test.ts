@@ -184,6 +184,33 @@ for (const threads of threadCounts) {
       assert.equal((await profile())!.avatar, '');
     });
 
+    it('counts characters as people do, keeps a street of two lines, and names a mark that nobody sees', async () => {
+      const script = '\u{1d49c}'.repeat(45);
+      const page = (await ada.get('/account')).body;
+      const bound = /name="nickname"[\s\S]*?maxlength="(\d+)"/.exec(page)![1]!;
+      assert.ok(Number(bound) >= script.length, 'a browser lets all of it be typed');
+      assert.match(page, /<textarea[^>]*name="street_address"[^>]*autocomplete="street-address"/);
+      assert.doesNotMatch(page, /<input[^>]*autocomplete="street-address"/);
+      const street_address = '12 rue X\r\nb\u00e2t. C';
+      const saved = await ada.post('/account/profile', {
+        ...texts,
+        nickname: script,
+        street_address,
+      });
+      assert.equal(saved.status, 303, saved.body);
+      assert.equal((await profile())!.nickname, script);
+      assert.equal((await profile())!.address.streetAddress, '12 rue X\nb\u00e2t. C');
+      const shown = (await ada.get('/account')).body;
+      assert.match(shown, /name="street_address"[^>]*>\s*12 rue X\nb\u00e2t\. C<\/textarea>/);
+      const soft = { ...texts, family_name: 'Lang\u00adname' };
+      const refused = await ada.post('/account/profile', soft);
+      assert.equal(refused.status, 422);
+      assert.match(refused.body, /\(U\+00AD\) at place 5, behind “Lang”/);
+      const french = await ada.post('/account/profile', soft, { 'Accept-Language': 'fr' });
+      assert.match(french.body, /\(U\+00AD\) à la place 5, après « Lang »/);
+      assert.equal((await ada.post('/account/profile', texts)).status, 303);
+    });
+
     it('takes a photograph as telephones make them, and shrinks it', async () => {
       const [width, height] = [4_000, 3_000];
       const pixels = randomBytes(width * height * 3);

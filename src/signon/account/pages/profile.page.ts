@@ -10,7 +10,7 @@ import { formatFor } from '../../../web/layout/format.ts';
 import type { PageFrame } from '../../../web/layout/layout.ts';
 import { countryCodes } from '../../people/profile/countries.ts';
 import type { Profile } from '../../people/profile/profile.ts';
-import { profileLimits } from '../../people/profile/profile-edit.ts';
+import { hiddenIn, profileLimits } from '../../people/profile/profile-edit.ts';
 import type { AccountCatalogue } from '../../words/account.en.ts';
 import { frameText } from '../../words/words.ts';
 import { type Overview, overviewCard } from './overview.page.ts';
@@ -128,8 +128,12 @@ const autofill: Record<ProfileTextField, string> = {
 function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfilePageView): Html {
   const text = account.profile;
   const values = { ...storedTexts(view.profile), ...view.typed };
-  const errorOf = (name: ProfileErrorField) =>
-    view.errors.includes(name) ? { error: text.errors[name] } : {};
+  const errorOf = (name: ProfileErrorField) => {
+    if (!view.errors.includes(name)) return {};
+    const typed = name in values ? values[name as ProfileTextField] : '';
+    const hidden = name in profileLimits ? hiddenIn(name, typed) : undefined;
+    return { error: hidden === undefined ? text.errors[name] : text.hidden(hidden) };
+  };
   const textField = (name: Exclude<ProfileTextField, 'country' | 'birthdate'>, label: string) =>
     field({
       id: name,
@@ -138,6 +142,7 @@ function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfilePa
       value: values[name],
       maxLength: profileLimits[name],
       autocomplete: autofill[name],
+      ...(name === 'street_address' ? { rows: 2 } : {}),
       ...errorOf(name),
     });
   const person = html`<div class="field-grid">

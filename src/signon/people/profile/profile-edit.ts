@@ -1,7 +1,8 @@
 /**
- * Changes of a profile as a person types them. Every text is composed (NFC), trimmed and bounded;
- * control characters and marks that turn the direction of writing are refused, because names are
- * shown to others. A fact that somebody verified is lost with a change of what it was about. Pure.
+ * Changes of a profile as a person types them. Every text is composed (NFC), trimmed and bounded.
+ * Control characters and marks that nobody sees or that turn the direction of writing are not kept, because
+ * names are shown to others: at the ends, where keyboards put them, they are taken off, and one
+ * within is refused with its place. A fact that somebody verified is lost with a change of what it was about. Pure.
  */
 
 import { type PhoneNumber, parsePhoneNumberFromString } from 'libphonenumber-js/max';
@@ -47,6 +48,39 @@ const forbidden =
  */
 const visible =
   /(?![\p{Default_Ignorable_Code_Point}\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0])[\p{L}\p{N}\p{P}\p{S}]/u;
+
+/** The same at the beginning and at the end, spaces among them. */
+const atEnds = new RegExp(`^(?:\\s|${forbidden.source})+|(?:\\s|${forbidden.source})+$`, 'gu');
+/** A street may have two lines or three, as on an envelope. */
+const linesMax = 3;
+
+/** A character within a text that can't be kept. */
+export interface HiddenCharacter {
+  /** `U+00AD` */
+  readonly code: string;
+  /** Counted from 1, in characters as people count them. */
+  readonly place: number;
+  /** What stands before it, the last letters of that. */
+  readonly before: string;
+}
+
+/** The first one, after those at the ends were taken off. */
+export function hiddenIn(field: string, text: string): HiddenCharacter | undefined {
+  const ends = withoutEnds(field, text);
+  const clean = field === 'street_address' ? ends.replaceAll('\n', ' ') : ends;
+  const found = forbidden.exec(clean);
+  if (found === null) return undefined;
+  const hex = found[0].codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
+  const before = [...clean.slice(0, found.index)];
+  return { code: `U+${hex}`, place: before.length + 1, before: before.slice(-12).join('') };
+}
+
+/** Trimmed; of a street each line. */
+function withoutEnds(field: string, text: string): string {
+  if (field !== 'street_address') return text.replace(atEnds, '');
+  const lines = text.split(/\r\n|[\r\n\u2028\u2029]/u).map((line) => line.replace(atEnds, ''));
+  return lines.filter((line) => line !== '').join('\n');
+}
 
 /** Fails with `invalid_parameter` and the name of the field at fault. */
 export function editProfile(
@@ -103,11 +137,16 @@ function given(
 function cleanText(text: string, field: string, charactersMax: number): Result<string> {
   // Four units a character is more than any text within the limit has, also before composing.
   if (text.length > 4 * charactersMax + 64) return tooLong(field, charactersMax);
-  if (forbidden.test(text)) {
-    return fail('invalid_parameter', `${field} holds a character that it cannot`, field);
+  const hidden = hiddenIn(field, text);
+  if (hidden !== undefined) {
+    const { code, place } = hidden;
+    return fail('invalid_parameter', `${field} holds ${code} at character ${place}`, field);
   }
-  const clean = text.normalize('NFC').trim();
-  if (clean !== '' && !visible.test(clean)) {
+  const clean = withoutEnds(field, text).normalize('NFC');
+  if (clean.split('\n').length > linesMax) {
+    return fail('invalid_parameter', `${field} has at most ${linesMax} lines`, field);
+  }
+  if (text.trim() !== '' && !visible.test(clean)) {
     return fail('invalid_parameter', `${field} holds nothing that can be seen`, field);
   }
   return [...clean].length > charactersMax ? tooLong(field, charactersMax) : ok(clean);
@@ -118,14 +157,14 @@ function tooLong(field: string, charactersMax: number) {
 }
 
 function readCountry(text: string): Result<string> {
-  const code = text.trim().toUpperCase();
+  const code = text.replace(atEnds, '').toUpperCase();
   if (code === '' || isCountryCode(code)) return ok(code);
   return fail('invalid_parameter', 'country must be a code of two letters, such as FR', 'country');
 }
 
 /** A day that there was, not in the future (UTC), not longer ago than people live. */
 function readBirthdate(text: string, now: number): Result<string> {
-  const day = text.trim();
+  const day = text.replace(atEnds, '');
   if (day === '') return ok('');
   const refuse = (why: string) => fail('invalid_parameter', `birthdate ${why}`, 'birthdate');
   const at = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN;

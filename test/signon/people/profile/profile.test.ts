@@ -13,6 +13,7 @@ import {
 } from '../../../../src/signon/people/profile/profile.ts';
 import {
   editProfile,
+  hiddenIn,
   type ProfileChanges,
 } from '../../../../src/signon/people/profile/profile-edit.ts';
 import { ageOn, profileJson } from '../../../../src/signon/people/profile/profile-json.ts';
@@ -198,13 +199,13 @@ test('bad changes name their field', () => {
   const bad: readonly (readonly [keyof ProfileChanges, string[]])[] = [
     [
       'given_name',
-      ['a\u0000', 'a\nb', 'x'.repeat(101), '\u202eevil', '\ud800', 'a\u2028b', '\u2066x'],
+      ['a\u0000b', 'a\nb', 'x'.repeat(101), 'e\u202evil', '\ud800', 'a\u2028b', 'y\u2066x'],
     ],
     [
       'nickname',
-      ['n'.repeat(61), '\u0007', 'ad\u200bmin', '\ufeffadmin', 'admin\u3164', 'a\u00addmin'],
+      ['n'.repeat(61), '\u0007', 'ad\u200bmin', 'a\ufeffdmin', 'adm\u3164in', 'a\u00addmin'],
     ],
-    ['street_address', ['s'.repeat(100_000), 'a\r\nb']],
+    ['street_address', ['s'.repeat(100_000), 'a\nb\nc\nd', 'a\u0000b\nc']],
     ['postal_code', ['1'.repeat(21)]],
     ['country', ['XX', 'FRA', 'F', 'France', 'ZZ', 'EU', 'f\u0000']],
     [
@@ -308,4 +309,46 @@ test('a text of nothing that can be seen is no name', () => {
   for (const name of ['Ada', '愛', 'é', '7', '👩‍🚀', '’', '', '   ', 'می‌خواهم']) {
     assert.ok(editProfile(full, { nickname: name }, 0).ok, name);
   }
+});
+
+test('marks that nobody sees are taken off at the ends, and named with their place within', () => {
+  const kept: readonly (readonly [keyof ProfileChanges, string, string])[] = [
+    ['given_name', '\u200f\u05e9\u05e8\u05d4', '\u05e9\u05e8\u05d4'],
+    ['family_name', ' \u202aLovelace\u202c\u200e ', 'Lovelace'],
+    ['nickname', '\ufeffada\u200b', 'ada'],
+    ['locality', '\u2068Paris\u2069', 'Paris'],
+    ['region', '\u00adGard\u2060', 'Gard'],
+    ['postal_code', '\u200e75001', '75001'],
+  ];
+  const stored = {
+    given_name: (p: Profile) => p.givenName,
+    family_name: (p: Profile) => p.familyName,
+    nickname: (p: Profile) => p.nickname,
+    locality: (p: Profile) => p.address.locality,
+    region: (p: Profile) => p.address.region,
+    postal_code: (p: Profile) => p.address.postalCode,
+  };
+  for (const [field, typed, text] of kept) {
+    const done = editProfile(full, { [field]: typed }, 0);
+    assert.ok(done.ok, field);
+    assert.equal(stored[field as keyof typeof stored](done.value), text, field);
+  }
+  const born = editProfile(full, { birthdate: '\u200e1990-12-10\u200f' }, Date.now());
+  assert.equal(born.ok && born.value.birthdate, '1990-12-10');
+  assert.deepEqual(hiddenIn('family_name', ' Lang\u00adname'), {
+    ...{ code: 'U+00AD', place: 5, before: 'Lang' },
+  });
+  const khmer = hiddenIn('given_name', '\u1780\u1781\u200b\u1782');
+  assert.deepEqual([khmer?.code, khmer?.place], ['U+200B', 3]);
+  assert.deepEqual(hiddenIn('nickname', '\u{1d49c}\u{1d49c}\u202e.')?.place, 3);
+  assert.equal(hiddenIn('nickname', '\u200fada\u200e'), undefined);
+});
+
+test('a street has up to three lines, however they end, each without blanks around it', () => {
+  const done = editProfile(
+    full,
+    { street_address: ' 12 rue X\u200e \r\n\r\n\u200f b\u00e2t. C\rapt 4 ' },
+    0,
+  );
+  assert.equal(done.ok && done.value.address.streetAddress, '12 rue X\nb\u00e2t. C\napt 4');
 });
