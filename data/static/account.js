@@ -16,7 +16,9 @@ async function call(path, body) {
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
   });
-  if (!response.ok) throw new Error(`${path}: ${response.status}`);
+  if (!response.ok) {
+    throw Object.assign(new Error(`${path}: ${response.status}`), { status: response.status });
+  }
   return response.json();
 }
 
@@ -68,6 +70,22 @@ function describe({ id, type }, response) {
   return { id, rawId: id, type, clientExtensionResults: {}, response };
 }
 
+/** What went wrong, as the page has words for it: by the names of WebAuthn's errors, and by our own answer. */
+function causeOf(error) {
+  const causes = {
+    InvalidStateError: 'known',
+    ConstraintError: 'unfit',
+    NotSupportedError: 'unfit',
+    NotAllowedError: 'denied',
+    AbortError: 'denied',
+    SecurityError: 'address',
+    TypeError: 'unreachable',
+  };
+  if (error.status === 403) return 'stale';
+  if (error.status === 429) return 'many';
+  return Object.hasOwn(causes, error.name) ? causes[error.name] : 'failed';
+}
+
 /** Each gives the page that comes after it. */
 const ceremonies = { register, confirm: confirmAgain };
 
@@ -81,8 +99,8 @@ if (globalThis.PublicKeyCredential) {
       failed.textContent = '';
       ceremonies[form.dataset.passkey](form.dataset.csrf, form).then(
         (next) => location.assign(next),
-        () => {
-          failed.textContent = failed.dataset.failed;
+        (error) => {
+          failed.textContent = failed.dataset[causeOf(error)] ?? failed.dataset.failed;
         },
       );
     });

@@ -59,6 +59,22 @@ function described({ id, type }, response) {
   return JSON.stringify({ id, rawId: id, type, clientExtensionResults: {}, response });
 }
 
+/** What went wrong, as the page has words for it: by the names of WebAuthn's errors, and by our own answer. */
+function causeOf(error) {
+  const causes = {
+    InvalidStateError: 'known',
+    ConstraintError: 'unfit',
+    NotSupportedError: 'unfit',
+    NotAllowedError: 'denied',
+    AbortError: 'denied',
+    SecurityError: 'address',
+    TypeError: 'unreachable',
+  };
+  if (error.status === 403) return 'stale';
+  if (error.status === 429) return 'many';
+  return Object.hasOwn(causes, error.name) ? causes[error.name] : 'failed';
+}
+
 const formOf = (part) => part.closest('form');
 const ceremonies = { create, prove };
 
@@ -72,8 +88,8 @@ function arm(part) {
     try {
       formOf(part).elements.passkey.value = await ceremonies[part.dataset.passkeyPress](part);
       formOf(part).requestSubmit();
-    } catch {
-      outcome.textContent = part.dataset.failed;
+    } catch (error) {
+      outcome.textContent = part.dataset[causeOf(error)] ?? part.dataset.failed;
     }
     button.disabled = false;
   });

@@ -235,6 +235,20 @@ export const accountEn = {
     passkeyRemove: 'Remove',
     passkeyNoScript: 'Passkeys need a browser that runs scripts and knows WebAuthn.',
     passkeyFailed: 'That did not work. Nothing was changed.',
+    passkeyErrors: {
+      known:
+        'This device or key has a passkey of your account already. Use another one, or remove the old passkey first.',
+      unfit:
+        'This key can’t keep a passkey, or has no PIN, fingerprint or face to unlock it. Set up a PIN for it in the settings of your device, or use another one.',
+      denied:
+        'Your device made no passkey: the question was closed, it took too long, or the key has no PIN or no room left. Set up a PIN if it has none, and try again.',
+      address:
+        'A passkey can’t be made under this address of the service. Open the service under its own address.',
+      unreachable: 'The service could not be reached. Check your connection and try again.',
+      stale:
+        'Your last proof of identity is too long ago, or the page is an old one. Load the page again.',
+      many: 'Too many changes at once. Try again in a while.',
+    },
     passkeyColumns: {
       name: 'Passkey',
       created: 'Added',

@@ -252,6 +252,20 @@ export const accountFr: AccountCatalogue = {
     passkeyNoScript:
       'Les clés d’accès demandent un navigateur qui exécute des scripts et connaît WebAuthn.',
     passkeyFailed: 'Cela n’a pas fonctionné. Rien n’a été changé.',
+    passkeyErrors: {
+      known:
+        'Cet appareil ou cette clé a déjà une clé d’accès de votre compte. Prenez-en un autre, ou retirez d’abord l’ancienne.',
+      unfit:
+        'Cette clé ne peut pas garder de clé d’accès, ou n’a ni code, ni empreinte, ni visage pour la déverrouiller. Donnez-lui un code dans les réglages de votre appareil, ou prenez-en une autre.',
+      denied:
+        'Votre appareil n’a pas créé de clé d’accès : la demande a été fermée, cela a pris trop de temps, ou la clé n’a pas de code ou plus de place. Donnez-lui un code si elle n’en a pas, puis réessayez.',
+      address:
+        'Une clé d’accès ne peut pas être créée sous cette adresse du service. Ouvrez le service sous sa propre adresse.',
+      unreachable: 'Le service est injoignable. Vérifiez votre connexion et réessayez.',
+      stale:
+        'Votre dernière preuve d’identité est trop ancienne, ou la page est ancienne. Rechargez la page.',
+      many: 'Trop de changements à la fois. Réessayez dans un moment.',
+    },
     passkeyColumns: {
       name: 'Clé d’accès',
       created: 'Ajoutée',

@@ -152,7 +152,10 @@ function passkeyForm(text: AccountCatalogue['security'], csrf: string): Html {
       autocomplete: 'off',
     })}
     <p>${button({ label: text.passkeyAdd, kind: 'secondary' })}</p>
-    <p class="field-error" role="alert" data-failed=${text.passkeyFailed}></p>
+    <p class="field-error" role="alert" data-failed=${text.passkeyFailed} data-known=${text.passkeyErrors.known}
+      data-unfit=${text.passkeyErrors.unfit} data-denied=${text.passkeyErrors.denied}
+      data-address=${text.passkeyErrors.address} data-unreachable=${text.passkeyErrors.unreachable}
+      data-stale=${text.passkeyErrors.stale} data-many=${text.passkeyErrors.many}></p>
   </form><p class="card-note" data-passkey-none>${text.passkeyNoScript}</p>`;
 }
 
