@@ -133,7 +133,8 @@ function termsFault(terms: OwnTerms, now: number): Result<never> | undefined {
   return undefined;
 }
 
-function matching(part: string): (entry: OwnEntry) => boolean {
+function matching(typed: string): (entry: OwnEntry) => boolean {
+  const part = typedAddress(typed);
   const words = new Uint32Array(4);
   const family = parseIp(part, words);
   const sought = part.toLowerCase();

@@ -14,6 +14,8 @@ import type { Random } from '../../../core/random.ts';
 import { fail, ok } from '../../../core/result.ts';
 import { createTurns } from '../../../core/work/turns.ts';
 import { formatIp, parseIp } from '../../../ip/address.ts';
+import { lookBehind } from '../../../ip/behind.ts';
+import { typedAddress } from '../../../ip/typed.ts';
 import { categoriesOf } from '../../../reputation/reports/categories.ts';
 import type { OwnReports } from '../../../reputation/reports/store/own-reports.ts';
 import {
@@ -140,7 +142,7 @@ export function consoleReports(parts: ConsolePeopleParts): ConsoleReports {
   return {
     async ofAddress(text, limit) {
       const words = new Uint32Array(4);
-      const family = parseIp(text, words);
+      const family = lookBehind(parseIp(typedAddress(text), words), words);
       if (family === 0) return undefined;
       const found = await reports.list(family, words, 0, limit);
       return found.map((report) => shown(formatIp(family, words), report));
