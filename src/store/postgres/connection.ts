@@ -118,7 +118,7 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   async function connectTo(connectionString: string): Promise<PostgresSession> {
     // Most servers and commands never need the library: reading it would be a tenth of their start.
-    const { Client, Query: PgQuery } = (await import('pg')).default;
+    const { Client, Query: PgQuery, types } = (await import('pg')).default;
     boundReading();
     const client = new Client({
       connectionString,
@@ -128,6 +128,12 @@ export function createConnection(options: ConnectionOptions): Connection {
       keepAlive: true,
       application_name: 'portcullis',
       stream: () => new AnswerSocket(),
+      types: {
+        getTypeParser: ((oid: number, format: 'text') =>
+          oid === byteaOid
+            ? readBytes
+            : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
+      },
     });
     function drop(): void {
       if (current?.client === client) current = undefined;
@@ -282,6 +288,17 @@ function boundReading(): void {
     if (this.offset + length > this.buffer.length) throw new RangeError('a message without an end');
     return string.call(this, length);
   };
+}
+
+const byteaOid = 17;
+
+/** The library's own looks for ever at a stray backslash, and leaves out what is no digit. */
+function readBytes(text: string): Buffer {
+  const bytes = Buffer.from(text.slice(2), 'hex');
+  if (text.startsWith('\\x') && 2 * bytes.length === text.length - 2) return bytes;
+  throw new ChangedBytesError(
+    'bytes of the database are no hex digits: they were changed on the way',
+  );
 }
 
 function destroy(client: pg.Client, error?: Error): void {
