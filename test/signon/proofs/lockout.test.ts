@@ -142,14 +142,18 @@ it('mails with links can not be pumped, and eat no other share', async () => {
   const networks = botnets[1]!;
   for (let round = 0; round < 5; round++) await hammer(networks);
   await bench.signon.mailer.idle();
-  const sent = bench.mails.slice(before).filter(({ to }) => to === email);
-  assert.equal(sent.length, 3);
+  // The mail that tells of the failed sign-ins comes once beside them.
+  const sent = () =>
+    bench.mails
+      .slice(before)
+      .filter(({ to, subject }) => to === email && !subject.startsWith('Many failed'));
+  assert.equal(sent().length, 3);
   for (let i = 0; i < 3; i++) value(await bench.signon.recovery.request({ email, visitor: home }));
   for (let i = 0; i < 2; i++) {
     value(await bench.signon.registration.register({ email, password, visitor: home }));
   }
   await bench.signon.mailer.idle();
-  assert.equal(bench.mails.slice(before).filter(({ to }) => to === email).length, 3 + 5);
+  assert.equal(sent().length, 3 + 5);
 });
 
 it('an owner who finds the share used up by strangers uses the link that they had sent', async () => {
