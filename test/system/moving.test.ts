@@ -152,7 +152,13 @@ it('a store moves into the database and back: checks, accounts, sessions and key
   assert.ok(there.result.rows > there.result.resumedAt);
   const left = await runCli(['allow', 'list'], { ...alone, DATA_DIR: placeOf('one') });
   assert.match(left.stderr, /was moved to PostgreSQL/);
-  assert.equal((await migrate('one', 'embedded-to-postgres')).code, 1);
+  const again = await migrate('one', 'embedded-to-postgres');
+  assert.equal(again.code, 0, again.stderr);
+  assert.equal(again.result.moved, false, 'it is done already');
+  const other = { ...shared('one'), DATABASE_URL: await database.createDatabase() };
+  const elsewhere = await runCli(['migrate', 'embedded-to-postgres'], other);
+  assert.equal(elsewhere.code, 1);
+  assert.match(elsewhere.stderr, /moved before, and not to the database of DATABASE_URL/);
 
   server = await startOn('one', shared('one'));
   assert.deepEqual(await answers(server), before);
