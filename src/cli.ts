@@ -1,21 +1,12 @@
 /**
  * The `portcullis` command. Exit status 0 on success, 1 on failure with one clear line on
- * standard error. Commands work while a server runs on the same DATA_DIR, which follows the journal
- * and shows the change when the command returns; those that want it stopped refuse by themselves.
+ * standard error. Where a server runs on the same DATA_DIR a command asks it (operations/client.ts); those
+ * that want it stopped refuse by themselves.
  */
 
 import { type Command, CommanderError } from 'commander';
-import type { BegunChange } from './access/audit-log.ts';
 import { program } from './commands/program.ts';
-import {
-  type AuditedCommand,
-  createAudit,
-  isAudited,
-  operatorName,
-} from './commands/shell/audit.ts';
 import { readSettingsFile } from './commands/shell/settings-file.ts';
-import { withWorkspace } from './commands/shell/workspace.ts';
-import { requireDatabase } from './commands/store/cluster.ts';
 import { OperatorError } from './core/errors.ts';
 import { isDamage } from './store/rows.ts';
 
@@ -37,14 +28,6 @@ function throwing(command: Command): Command {
   return command;
 }
 
-/** As in `account create`. */
-function nameOf(command: Command): string {
-  const { parent } = command;
-  return parent === null || parent.parent === null
-    ? command.name()
-    : `${nameOf(parent)} ${command.name()}`;
-}
-
 /** What nobody expected comes with its stack, damage of the store does not: it is no bug. */
 function lineOf(error: unknown): string {
   if (error instanceof OperatorError) return error.message;
@@ -52,34 +35,16 @@ function lineOf(error: unknown): string {
   return `unexpected: ${(error as Error).stack ?? error}`;
 }
 
-/** The changing command under way, as the audit log knows it. */
-let audited: { command: AuditedCommand; begun: BegunChange } | undefined;
-
-async function begin(root: Command, action: Command): Promise<void> {
+function begin(root: Command): void {
   const { settings: settingsFile } = root.opts<{ settings?: string }>();
   if (settingsFile !== undefined) readSettingsFile(settingsFile);
-  const name = nameOf(action);
-  if (!isAudited(name)) return;
-  if (action.parent?.name() === 'cluster') requireDatabase();
-  const command = { name, args: action.args, options: action.opts() };
-  const begun = await withWorkspace((w) => createAudit(w).begin(command, operatorName()));
-  audited = { command, begun };
-}
-
-async function endAudit(ok: boolean): Promise<void> {
-  if (audited === undefined) return;
-  const { command, begun } = audited;
-  audited = undefined;
-  await withWorkspace((w) => createAudit(w).end(begun, command, ok));
 }
 
 // A reader that has seen enough (`| head`) is no reason to stop half-way, nor to complain.
 process.stdout.on('error', () => undefined);
 try {
   await throwing(program().hook('preAction', begin)).parseAsync(process.argv);
-  await endAudit(true);
 } catch (error) {
-  await endAudit(false).catch(() => undefined);
   if (error instanceof CommanderError) {
     // Commander has printed its line (or the help) already.
     process.exitCode = error.exitCode === 0 ? 0 : 1;

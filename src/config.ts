@@ -1,10 +1,11 @@
 /**
- * Environment to a frozen Config. The only reader of `process.env`.
+ * Environment to a frozen Config. The environment itself is read in config/place.ts.
  * A bad setting stops the start with one line that names it; an empty value counts as absent.
  */
 
 import { availableParallelism } from 'node:os';
 import * as v from 'valibot';
+import { dataDirDefault } from './config/place.ts';
 import {
   contact,
   cores,
@@ -173,7 +174,7 @@ const schema = v.object({
   PORT: v.optional(integer(0, 65_535), '8080'),
   BASE_URL: v.optional(origin),
   SECURE_URL: v.optional(origin),
-  DATA_DIR: v.optional(path, './var'),
+  DATA_DIR: v.optional(path, dataDirDefault),
   ROLE: v.optional(v.picklist(['node', 'edge'], 'must be node or edge'), 'node'),
   CORES: v.optional(cores),
   DATABASE_URL: v.optional(databaseUrl),
@@ -346,11 +347,6 @@ export function readConfig(
     adminListen: s.ADMIN_LISTEN && Object.freeze(s.ADMIN_LISTEN),
     radar: s.RADAR,
   });
-}
-
-/** The process's own environment. Kept here so that no other file reads it. */
-export function processEnvironment(): Record<string, string | undefined> {
-  return process.env;
 }
 
 function quoted(text: string): string {

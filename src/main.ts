@@ -11,9 +11,11 @@ import { prepareInTurns } from './core/work/preparation.ts';
 import { createTimings } from './core/work/timings.ts';
 import { createPasses } from './doors/gate/pass.ts';
 import { claimPort } from './http/port-claim.ts';
+import { openControl } from './operations/control.ts';
+import { type OwnBackups, startOwnBackups } from './operations/own-backups.ts';
+import { serveOperations } from './operations/serve.ts';
 import { createEvidence } from './reputation/address/evidence/evidence.ts';
 import { openAdminListener } from './server/admin-listener.ts';
-import { type OwnBackups, startOwnBackups } from './server/backup/own-backups.ts';
 import { registerFigures } from './server/figures/figure-metrics.ts';
 import { openFigures } from './server/figures/open-figures.ts';
 import { mainRoutes } from './server/main-routes.ts';
@@ -36,6 +38,7 @@ import { startSubscriptions } from './server/parts/subscriptions.ts';
 import type { State } from './server/state.ts';
 import { ownAddresses } from './server/upkeep.ts';
 import { startBudgetMails } from './server/voice-budgets.ts';
+import { claimDataDir, serverUse } from './store/claim.ts';
 import { storePath } from './store/presence.ts';
 import type { Store } from './store/store.ts';
 
@@ -67,9 +70,15 @@ export async function startServer(dependencies: ServerDependencies): Promise<Run
 
 async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const { config, random, log, masterKey, demo = false, closers } = given;
+  const { release } = given.claim ?? claimDataDir(config.dataDir, serverUse);
+  closers.add(release);
+  const control = await openControl(config.dataDir, log);
+  closers.add(control.close);
   const claim = config.port === 0 ? undefined : await claimPort(config.host, config.port);
   closers.add(() => claim?.release());
   const data = await openData(given);
+  // Before the store is closed.
+  closers.add(control.close);
   const { store, state, upkeep, clock } = data;
   const opening = { ...given, clock };
   const { access, follower } = state;
@@ -114,6 +123,10 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     gate: reputation.frontEnd.gate,
     slotOf: (account) => access.standingOf(account)?.slot,
   });
+  const evidence = createEvidence({
+    ...{ index: state.index, sources: state.sources, check: reputation.frontEnd.check },
+    contributions: state.entries.contributions,
+  });
   const own = mainRoutes({
     ...{ config, shares, clock, random, log, metrics, tables, demo, receipts, bouncers },
     agents: await openAgents(opening, measured),
@@ -125,10 +138,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     ...{ index: state.index, figures: counted.figures, onFailure: counted.onFailure },
     authorization: counted.countedConsents(signon.authorization),
     ...{ sources: state.sources, radar },
-    evidence: createEvidence({
-      ...{ index: state.index, sources: state.sources, check: reputation.frontEnd.check },
-      contributions: state.entries.contributions,
-    }),
+    evidence,
     ...openRequests({ store, clock, masterKey }),
     passes: createPasses({ key: reputation.memory.gate.passKey, clock, random }),
     ...{ accountOf: access.idOf, standingOf: access.standingOf },
@@ -170,6 +180,9 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   closers.add(backups.stop);
   startSubscriptions(opening, data, { metrics, tables });
   observe(opening, { metrics, tables, data, reputation, signon, captcha, own, listening });
+
+  serveOperations(control, opening, { ...data, check: reputation.frontEnd.check, evidence });
+  tables.add(control.table);
 
   function shareAssets(): void {
     listening?.threads.serve({ assets: own.assets.shared() });

@@ -1,32 +1,26 @@
 /** `portcullis account …`: who may sign in and ask. */
 
 import { Argument, Command, Option } from 'commander';
-import type { AccountInfo } from '../access/account-names.ts';
-import { createDirectory, type ListedAccount } from '../access/accounts/directory.ts';
-import { createSiteKeys } from '../access/keys/site-keys.ts';
 import { type Role, roles } from '../access/roles.ts';
 import { OperatorError } from '../core/errors.ts';
-import { createOperator } from '../signon/people/operator.ts';
+import { dateIn } from '../core/names/date-text.ts';
+import { runOperation } from '../operations/client.ts';
 import { type Plan, plans } from '../signon/people/profile/profile.ts';
-import { createProfiles } from '../signon/people/profile/profile-store.ts';
-import { createFactorReset } from '../signon/proofs/factors/factor-reset.ts';
-import { addAccountOrders, sessionsOf } from './account-orders.ts';
-import { sinceOf, takeBack } from './shell/abuse.ts';
 import { accountArgument } from './shell/address.ts';
-import { sayingWhoIsLeft } from './shell/operators.ts';
-import { columns, createOutput, dateText } from './shell/output.ts';
-import { expect, standingOf, withWorkspace } from './shell/workspace.ts';
+import { columns, createOutput } from './shell/output.ts';
+import { readPassword } from './shell/password-input.ts';
 
-/** Accounts read in one go. */
-const listedAtOnce = 500;
-
-export function accountCommands(perMinute: (text: string) => number): Command {
-  const ofAccounts = account();
-  addAccountOrders(ofAccounts, perMinute);
-  return ofAccounts;
+interface Flags {
+  readonly json?: boolean;
 }
 
-function account(): Command {
+interface QuotaFlags extends Flags {
+  readonly readPerMinute?: number;
+  readonly writePerMinute?: number;
+}
+
+/** @param perMinute a whole number that a quota may be */
+export function accountCommands(perMinute: (text: string) => number): Command {
   const command = new Command('account').description('sign-on accounts');
   command
     .command('create')
@@ -53,13 +47,11 @@ function account(): Command {
     .argument('<email>', accountArgument)
     .addArgument(new Argument('<role>', 'operator: may use the console').choices(roles))
     .option('--json', 'print the account as JSON')
-    .action(async (email: string, role: Role, flags: { json?: boolean }) => {
+    .action(async (email: string, role: Role, flags: Flags) => {
       const output = createOutput(flags.json === true);
-      const set = await withWorkspace(async (w) =>
-        sayingWhoIsLeft(w, async () => expect(await createDirectory(w).setRole(email, role))),
-      );
+      const set = await runOperation('account set-role', { email, role });
       output.line(`account ${set.email} has the role ${set.role}`);
-      output.result(listedJson(set));
+      output.result(set);
     });
   command
     .command('show')
@@ -69,20 +61,12 @@ function account(): Command {
       'mail address of the account, its id, or the former spelling of one to be confirmed anew',
     )
     .option('--json', 'print the account as JSON')
-    .action(async (email: string, flags: { json?: boolean }) => {
-      const found = await withWorkspace(async (w) => {
-        const account = expect(await w.accounts.find(email));
-        const { id } = account;
-        const siteKeys = (await createSiteKeys(w).ofAccount(id)).map((key) => key.id);
-        const plan = (await createProfiles(w).load(id))?.plan ?? 'free';
-        const sessions = (await sessionsOf(w).list(id)).length;
-        const standing = await w.accounts.vouchedOf(id);
-        return { ...account, standing, plan, sessions, siteKeys };
-      });
+    .action(async (email: string, flags: Flags) => {
+      const found = await runOperation('account show', { email });
       print(
         found,
         flags.json,
-        `${found.email}  ${stateOf(found)}  since ${dateText(found.createdAt)}  id ${found.id}  keys ${found.keys.length}  site keys ${found.siteKeys.length}  standing ${found.standing}  plan ${found.plan}  sessions ${found.sessions}`,
+        `${found.email}  ${stateOf(found)}  since ${found.createdAt}  id ${found.id}  keys ${found.keys.length}  site keys ${found.siteKeys.length}  standing ${found.standing}  plan ${found.plan}  sessions ${found.sessions}`,
       );
     });
   command
@@ -103,10 +87,8 @@ function account(): Command {
     .description('let a disabled account work again; what was taken back stays away')
     .argument('<email>', accountArgument)
     .option('--json', 'print the account as JSON')
-    .action(async (email: string, flags: { json?: boolean }) => {
-      const changed = await withWorkspace(async (w) =>
-        expect(await w.accounts.setDisabled(email, false)),
-      );
+    .action(async (email: string, flags: Flags) => {
+      const changed = await runOperation('account enable', { email });
       print(changed, flags.json, `account ${changed.email} is enabled`);
     });
   command
@@ -124,26 +106,22 @@ function account(): Command {
     .argument('<email>', accountArgument)
     .addArgument(new Argument('<plan>', 'what the person has').choices(plans))
     .option('--json', 'print the result as JSON')
-    .action(async (email: string, plan: Plan, flags: { json?: boolean }) => {
+    .action(async (email: string, plan: Plan, flags: Flags) => {
       const output = createOutput(flags.json === true);
-      const set = await withWorkspace(async (w) =>
-        expect(await createOperator(w).setPlan(email, plan)),
-      );
+      const set = await runOperation('account set-plan', { email, plan });
       output.line(`account ${set.email} has the plan ${set.plan}`);
-      output.result({ email: set.email, plan: set.plan });
+      output.result(set);
     });
   command
     .command('verify-identity')
     .description('say that a proof of the birth date was seen: sites see age_verified')
     .argument('<email>', accountArgument)
     .option('--json', 'print the result as JSON')
-    .action(async (email: string, flags: { json?: boolean }) => {
+    .action(async (email: string, flags: Flags) => {
       const output = createOutput(flags.json === true);
-      const { email: normal, birthdate } = await withWorkspace(async (w) =>
-        expect(await createOperator(w).verifyIdentity(email)),
-      );
-      output.line(`account ${normal}: birth date ${birthdate} is verified`);
-      output.result({ email: normal, birthdate, ageVerified: true });
+      const done = await runOperation('account verify-identity', { email });
+      output.line(`account ${done.email}: birth date ${done.birthdate} is verified`);
+      output.result(done);
     });
   command
     .command('reset-factor')
@@ -152,22 +130,20 @@ function account(): Command {
     )
     .argument('<email>', accountArgument)
     .option('--json', 'print the result as JSON')
-    .action(resetFactor);
+    .action(async (email: string, flags: Flags) => {
+      const output = createOutput(flags.json === true);
+      const done = await runOperation('account reset-factor', { email });
+      const end = done.told ? 'a mail tells the owner' : 'the mail to the owner could not be sent';
+      output.line(`account ${done.email}: the second factor is off, all sessions ended; ${end}`);
+      output.result(done);
+    });
   command
     .command('delete')
     .description('remove an account and all that is kept of the person; reports stay, nameless')
     .argument('<email>', accountArgument)
     .option('--json', 'print the account as JSON')
-    .action(async (email: string, flags: { json?: boolean }) => {
-      const gone = await withWorkspace(async (w) => {
-        const found = expect(await w.accounts.find(email));
-        // Loaded here, because the other commands start twice as fast without it.
-        const { withDeletion } = await import('./deletion.ts');
-        await sayingWhoIsLeft(w, () =>
-          withDeletion(w, async (deletion) => expect(await deletion.delete(found.id))),
-        );
-        return found;
-      });
+    .action(async (email: string, flags: Flags) => {
+      const gone = await runOperation('account delete', { email });
       print(
         gone,
         flags.json,
@@ -179,130 +155,132 @@ function account(): Command {
     .description('all that is kept of a person, as JSON, without secrets')
     .argument('<email>', accountArgument)
     .action(async (email: string) => {
-      const data = await withWorkspace(async (w) => {
-        const found = expect(await w.accounts.find(email));
-        const { withDeletion } = await import('./deletion.ts');
-        return withDeletion(w, async (deletion) => expect(await deletion.exportOf(found.id)));
-      });
+      const data = await runOperation('account export', { email });
       process.stdout.write(`${JSON.stringify(data, null, 2)}\n`);
+    });
+  command
+    .command('set-quotas')
+    .description('quotas of an account by hand; 0 gives one back to trust')
+    .argument('<email>', accountArgument)
+    .addOption(new Option('--read-per-minute <n>', 'checks a minute').argParser(perMinute))
+    .addOption(new Option('--write-per-minute <n>', 'reports a minute').argParser(perMinute))
+    .option('--json', 'print the result as JSON')
+    .action(setQuotas);
+  command
+    .command('end-sessions')
+    .description('sign an account out everywhere')
+    .argument('<email>', accountArgument)
+    .option('--json', 'print the result as JSON')
+    .action(async (email: string, flags: Flags) => {
+      const output = createOutput(flags.json === true);
+      const ended = await runOperation('account end-sessions', { email });
+      output.line(`account ${ended.email} is signed out everywhere`);
+      output.result(ended);
     });
   return command;
 }
 
-function stateOf({ disabled, pendingUntil, formerEmail }: AccountInfo): string {
+interface StatedAccount {
+  readonly disabled: boolean;
+  readonly pendingUntil: number;
+  readonly formerEmail: string;
+}
+
+function stateOf({ disabled, pendingUntil, formerEmail }: StatedAccount): string {
   if (disabled) return 'disabled';
   if (pendingUntil !== 0) return 'unverified';
   return formerEmail === '' ? 'active' : `to be confirmed anew (was ${formerEmail})`;
 }
 
-const listedJson = (one: ListedAccount) => ({ ...one, createdAt: dateText(one.createdAt) });
-
-async function listAccounts(part: string | undefined, flags: { json?: boolean }): Promise<void> {
+async function listAccounts(part: string | undefined, flags: Flags): Promise<void> {
   const output = createOutput(flags.json === true);
-  const all: ListedAccount[] = [];
-  await withWorkspace(async (w) => {
-    const directory = createDirectory(w);
-    for (let after: string | undefined; ; ) {
-      const page = await directory.list({ part: part ?? '', after, limit: listedAtOnce });
-      all.push(...page.accounts);
-      after = page.next;
-      if (after === undefined) return;
-    }
-  });
-  all.sort((a, b) => a.createdAt - b.createdAt);
+  const all = await runOperation('account list', { part });
   const rows = all.map((one) => [
-    ...[one.email, one.state, one.role, `standing ${one.standing}`],
-    ...[`keys ${one.keys}`, dateText(one.createdAt), one.id],
+    one.email,
+    one.state,
+    one.role,
+    `standing ${one.standing}`,
+    `keys ${one.keys}`,
+    one.createdAt,
+    one.id,
   ]);
   for (const line of columns(rows)) output.line(line);
   if (all.length === 0) output.line('there is no such account');
-  output.result(all.map(listedJson));
+  output.result(all);
 }
 
-async function listUnconfirmed(flags: { json?: boolean }): Promise<void> {
+async function listUnconfirmed(flags: Flags): Promise<void> {
   const output = createOutput(flags.json === true);
-  const list = await withWorkspace(({ accounts }) => accounts.unconfirmed());
-  const rows = list.map((a) => [a.id, a.email, a.formerEmail, dateText(a.createdAt)]);
+  const list = await runOperation('account unconfirmed', {});
+  const rows = list.map((one) => [one.id, one.email, one.formerEmail, one.createdAt]);
   for (const line of columns([['id', 'address', 'former spelling', 'since'], ...rows])) {
     if (rows.length > 0) output.line(line);
   }
   if (rows.length === 0) output.line('every address is confirmed');
-  output.result(list.map((info) => ({ ...info, createdAt: dateText(info.createdAt) })));
-}
-
-async function resetFactor(email: string, flags: { json?: boolean }): Promise<void> {
-  const output = createOutput(flags.json === true);
-  const { withNotices } = await import('./shell/mailing.ts');
-  const done = await withWorkspace((w) =>
-    withNotices(w, async (notices) =>
-      expect(await createFactorReset({ ...w, notices }).resetFactor(email)),
-    ),
-  );
-  const { value, told } = done;
-  const end = told ? 'a mail tells the owner' : 'the mail to the owner could not be sent';
-  output.line(`account ${value.email}: the second factor is off, all sessions ended; ${end}`);
-  output.result({ ...value, told });
+  output.result(list);
 }
 
 async function createAccount(
   email: string,
-  flags: { passwordStdin?: boolean; json?: boolean; standing?: 'newcomer' | 'member' | 'staff' },
+  flags: Flags & { passwordStdin?: boolean; standing?: 'newcomer' | 'member' | 'staff' },
 ): Promise<void> {
-  const made = await withWorkspace(async (w) => {
-    const vouched =
-      flags.standing === 'newcomer' ? 'none' : (flags.standing ?? standingOf(w.config));
-    if (flags.passwordStdin !== true) return expect(await w.accounts.create(email, vouched));
-    // Loaded here, because the other commands start faster without it.
-    const { readPassword, withNewPasswords } = await import('./people.ts');
-    const password = await readPassword(process.stdin);
-    if (password === undefined) throw new OperatorError('the password is too long');
-    return withNewPasswords(w, async (newPasswords) => {
-      // Judged before there is an account: a weak one makes none.
-      expect(await newPasswords.accept(password, email));
-      const info = expect(await w.accounts.create(email, vouched));
-      expect(await createOperator(w).setFirstPassword(info.id, password, newPasswords));
-      return info;
-    });
-  });
+  const password = flags.passwordStdin === true ? await readPassword(process.stdin) : undefined;
+  if (flags.passwordStdin === true && password === undefined) {
+    throw new OperatorError('the password is too long');
+  }
+  const made = await runOperation('account create', { email, password, standing: flags.standing });
   print(made, flags.json, `account ${made.email} made (id ${made.id})`);
 }
 
 async function disableAccount(
   email: string,
-  flags: { abuse?: boolean; since?: string; json?: boolean },
+  flags: Flags & { abuse?: boolean; since?: string },
 ): Promise<void> {
-  const since = sinceOf(flags.since);
-  const isAbuse = flags.abuse === true || flags.since !== undefined;
-  const { changed, gone } = await withWorkspace(async (w) => {
-    const changed = await sayingWhoIsLeft(w, async () =>
-      expect(await w.accounts.setDisabled(email, true)),
-    );
-    // A report under way carries nothing any more, and is found by another round.
-    const gone = isAbuse ? await takeBack(w, changed.id, since, false) : undefined;
-    return { changed, gone };
+  checkSince(flags.since);
+  const { account, gone } = await runOperation('account disable', {
+    email,
+    abuse: flags.abuse,
+    since: flags.since,
   });
   const said =
     gone === undefined
       ? 'its reports stay (--abuse takes them back)'
       : `${gone.reports} reports of ${gone.addresses} addresses are taken back`;
-  print(changed, flags.json, `account ${changed.email} is disabled; ${said}`);
+  print(account, flags.json, `account ${account.email} is disabled; ${said}`);
+}
+
+/** @throws OperatorError for what is no date */
+export function checkSince(text: string | undefined): void {
+  if (text === undefined || dateIn(text) !== undefined) return;
+  throw new OperatorError('--since takes a date such as 2026-11-21');
 }
 
 async function vouchAccount(
   email: string,
-  flags: { staff?: boolean; member?: boolean; none?: boolean; json?: boolean },
+  flags: Flags & { staff?: boolean; member?: boolean; none?: boolean },
 ): Promise<void> {
-  const [vouched, ...more] = (['staff', 'member', 'none'] as const).filter((name) => flags[name]);
-  if (vouched === undefined || more.length > 0) {
+  const [standing, ...more] = (['staff', 'member', 'none'] as const).filter((name) => flags[name]);
+  if (standing === undefined || more.length > 0) {
     throw new OperatorError('say one of --staff, --member and --none');
   }
-  const info = await withWorkspace(async (w) => expect(await w.accounts.vouch(email, vouched)));
-  const standing = vouched === 'none' ? 'what it earns by its record' : vouched;
-  print(info, flags.json, `standing of account ${info.email}: ${standing}`);
+  const info = await runOperation('account vouch', { email, standing });
+  const said = standing === 'none' ? 'what it earns by its record' : standing;
+  print(info, flags.json, `standing of account ${info.email}: ${said}`);
 }
 
-function print(info: AccountInfo, json: boolean | undefined, line: string): void {
+async function setQuotas(email: string, flags: QuotaFlags): Promise<void> {
+  const { readPerMinute, writePerMinute, json } = flags;
+  if (readPerMinute === undefined && writePerMinute === undefined) {
+    throw new OperatorError('say --read-per-minute, --write-per-minute or both');
+  }
+  const output = createOutput(json === true);
+  const set = await runOperation('account set-quotas', { email, readPerMinute, writePerMinute });
+  output.line(`the quotas of account ${set.email} are set`);
+  output.result(set);
+}
+
+function print(info: unknown, json: boolean | undefined, line: string): void {
   const output = createOutput(json === true);
   output.line(line);
-  output.result({ ...info, createdAt: dateText(info.createdAt) });
+  output.result(info);
 }

@@ -10,6 +10,7 @@ import { createSiteKeys } from '../access/keys/site-keys.ts';
 import type { Config } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
+import { expect, standingOf } from '../operations/workspace.ts';
 import { collectRows } from '../reputation/lists/import/collect.ts';
 import { openList } from '../reputation/lists/import/open-list.ts';
 import { type ListFormatName, parseList } from '../reputation/lists/import/parse.ts';
@@ -23,7 +24,6 @@ import { createProfiles } from '../signon/people/profile/profile-store.ts';
 import { openPeople } from '../signon/people.ts';
 import { createPasswords } from '../signon/proofs/password/passwords.ts';
 import type { Store } from '../store/store.ts';
-import { expect, standingOf } from './shell/workspace.ts';
 
 const demoEmail = 'demo@portcullis.example';
 /** Seen from the compiled file: dist/src/commands/. */

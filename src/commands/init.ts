@@ -8,11 +8,8 @@ import { existsSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Command, Option } from 'commander';
-import { createDirectory } from '../access/accounts/directory.ts';
 import { OperatorError } from '../core/errors.ts';
 import { randomToken, systemRandom } from '../core/random.ts';
-import { createOperator } from '../signon/people/operator.ts';
-import { createAudit, operatorName } from './shell/audit.ts';
 import { exposureFaults, isLoopbackHost } from './shell/exposure.ts';
 import { createOutput } from './shell/output.ts';
 import {
@@ -21,7 +18,6 @@ import {
   takeSettings,
   writeSettingsFile,
 } from './shell/settings-file.ts';
-import { expect, withWorkspace } from './shell/workspace.ts';
 
 interface InitFlags {
   readonly url?: string;
@@ -37,8 +33,6 @@ interface InitFlags {
 }
 
 const defaultFile = 'portcullis.env';
-/** 24 characters of base64url. */
-const passwordBytes = 18;
 const tokenBytes = 24;
 
 export function initCommand(): Command {
@@ -211,19 +205,7 @@ function readMail(text: string): string | undefined {
 /** @returns the password, drawn */
 async function makeOperator(text: string, email: string): Promise<string> {
   takeSettings(text);
-  return await withWorkspace(async (w) => {
-    const audit = createAudit(w);
-    const command = { name: 'init', args: [], options: {} };
-    const begun = await audit.begin(command, operatorName());
-    const account = expect(await w.accounts.create(email, 'staff'));
-    expect(await createDirectory(w).setRole(email, 'operator'));
-    const password = randomToken(w.random, passwordBytes);
-    // Loaded here, because the other commands start faster without it.
-    const { withNewPasswords } = await import('./people.ts');
-    await withNewPasswords({ config: w.config, random: w.random }, async (newPasswords) =>
-      expect(await createOperator(w).setFirstPassword(account.id, password, newPasswords)),
-    );
-    await audit.end(begun, command, true);
-    return password;
-  });
+  // Loaded here, because the other commands start faster without it.
+  const { initOperator } = await import('../operations/init-operator.ts');
+  return initOperator(email);
 }

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import type { Config } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
+import { expect } from '../operations/workspace.ts';
 import { collectRows } from '../reputation/lists/import/collect.ts';
 import { openList } from '../reputation/lists/import/open-list.ts';
 import { parseList } from '../reputation/lists/import/parse.ts';
@@ -15,7 +16,6 @@ import type { ServiceName } from '../reputation/lists/known-services.ts';
 import { loadList } from '../reputation/lists/load-list.ts';
 import type { RowBatch } from '../reputation/state/events.ts';
 import type { Store } from '../store/store.ts';
-import { expect } from './shell/workspace.ts';
 
 /** Checked from the compiled file: dist/src/cli/. */
 const bundled = fileURLToPath(new URL('../../../data/seed/known-good.txt', import.meta.url));

@@ -6,20 +6,25 @@
  */
 
 import { basename } from 'node:path';
+import { systemClock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
-import { collectRows } from '../reputation/lists/import/collect.ts';
+import type { OutputOf } from '../operations/catalog.ts';
+import { runOperation } from '../operations/client.ts';
+import type { OperationProgress } from '../operations/operation.ts';
 import { openList } from '../reputation/lists/import/open-list.ts';
-import { type ListFormatName, parseList } from '../reputation/lists/import/parse.ts';
-import { createProgress, createRowProgress } from '../reputation/lists/import/progress.ts';
-import type { ImportStats } from '../reputation/lists/import/rows.ts';
+import type { ListFormatName } from '../reputation/lists/import/parse.ts';
+import {
+  createProgress,
+  createRowProgress,
+  type Progress,
+} from '../reputation/lists/import/progress.ts';
 import type { ServiceName } from '../reputation/lists/known-services.ts';
-import { loadList } from '../reputation/lists/load-list.ts';
-import type { ListKind } from '../reputation/state/events.ts';
 import { grouped, type Output } from './shell/output.ts';
-import { expect, type Workspace } from './shell/workspace.ts';
 
 export interface ListCommand {
-  readonly list: ListKind;
+  readonly operation: 'seed' | 'anon' | 'known-good';
+  /** Of `seed`: the list names services of which reports have no effect. */
+  readonly knownGood?: boolean;
   readonly from: string;
   readonly format: ListFormatName;
   readonly confidence: number;
@@ -31,101 +36,66 @@ export interface ListCommand {
   readonly service?: ServiceName | undefined;
 }
 
-export interface ListResult {
-  readonly source: string;
-  readonly rows: number;
-  readonly duplicates: number;
-  readonly badLines: number;
-  readonly notPublic: number;
-  readonly rented: number;
-  readonly normalised: number;
-  readonly seconds: number;
-  readonly seq: string;
-}
-
 const sourceNameMax = 64;
 
-export async function loadListCommand(
-  workspace: Workspace,
-  command: ListCommand,
-  output: Output,
-): Promise<ListResult> {
-  const { clock } = workspace;
-  const source = sourceName(command.source, command.from);
-  const startMs = clock.monotonicMs();
-  const { collected, stats } = await read(workspace, command, output);
-  const progress = createRowProgress({
-    stream: process.stderr,
-    silent: output.json,
-    label: source,
-    totalRows: collected.rows,
-    clock,
-  });
-  try {
-    const seq = expect(
-      await loadList({
-        ...workspace,
-        list: command.list,
-        source,
-        holdDays: command.holdDays,
-        batches: collected.batches,
-        onRows: (rows) => progress.update(rows),
-      }),
-    );
-    progress.stop();
-    const seconds = (clock.monotonicMs() - startMs) / 1_000;
-    const result = {
-      source,
-      rows: collected.rows,
-      duplicates: collected.duplicates,
-      badLines: stats.badLines,
-      notPublic: stats.notPublic,
-      rented: stats.rented,
-      normalised: stats.normalised,
-      seconds: Math.round(seconds * 100) / 100,
-      seq: String(seq),
-    };
-    report(result, stats, output);
-    return result;
-  } finally {
-    progress.stop();
-  }
-}
+type ListResult = OutputOf<'seed'>;
 
-async function read(workspace: Workspace, command: ListCommand, output: Output) {
+/** Sends the list to whoever has the store; it is read there to its end before anything is written. */
+export async function loadListCommand(command: ListCommand, output: Output): Promise<void> {
+  const source = sourceName(command.source, command.from);
   const opened = await openList(command.from);
-  const parse = parseList(opened.chunks, {
+  const bars = createBars(opened, source, output.json);
+  const input = {
+    source,
+    label: opened.label,
     format: command.format,
     confidence: command.confidence,
-    allowDocumentation: command.allowDocumentation,
     service: command.service,
-    label: opened.label,
-  });
-  const progress = createProgress({
-    stream: process.stderr,
-    silent: output.json,
-    label: opened.label,
-    totalBytes: opened.totalBytes,
-    clock: workspace.clock,
-  });
-  async function* watched() {
-    for await (const batch of parse) {
-      yield batch;
-      const { rows, badLines } = parse.stats;
-      progress.update({ readBytes: opened.readBytes(), rows, badLines });
-    }
-  }
+    hold: command.holdDays,
+    documentation: command.allowDocumentation,
+  };
   try {
-    const rows = { stats: parse.stats, [Symbol.asyncIterator]: watched };
-    const collected = await collectRows(rows, { label: opened.label });
-    return { collected, stats: parse.stats };
+    const asking = { input: opened.chunks, onProgress: bars.update };
+    const { operation, knownGood } = command;
+    const result = await (operation === 'seed'
+      ? runOperation('seed', { ...input, knownGood }, asking)
+      : runOperation(operation, input, asking));
+    bars.stop();
+    report(result, output);
   } finally {
-    progress.stop();
+    bars.stop();
     await opened.close();
   }
 }
 
-function report(result: ListResult, stats: Readonly<ImportStats>, output: Output): void {
+/** Two bars, one after the other: the list is read, and its rows are written. */
+function createBars(
+  opened: { readonly label: string; readonly totalBytes: number | undefined; readBytes(): number },
+  source: string,
+  silent: boolean,
+) {
+  const shared = { stream: process.stderr, silent, clock: systemClock() };
+  const { label, totalBytes } = opened;
+  const reading = createProgress({ ...shared, label, totalBytes });
+  let writing: Progress<number> | undefined;
+  return {
+    update({ verb, done, total = 0, badLines = 0 }: OperationProgress): void {
+      if (verb === 'read') {
+        reading.update({ readBytes: opened.readBytes(), rows: done, badLines });
+        return;
+      }
+      if (writing === undefined) reading.stop();
+      writing ??= createRowProgress({ ...shared, label: source, totalRows: total });
+      writing.update(done);
+    },
+    stop(): void {
+      if (writing === undefined) reading.stop();
+      else writing.stop();
+    },
+  };
+}
+
+function report(result: ListResult, output: Output): void {
   output.line(
     `${result.source}: ${grouped(result.rows)} ${result.rows === 1 ? 'row' : 'rows'} loaded in ${result.seconds.toFixed(1)} s`,
   );
@@ -137,10 +107,10 @@ function report(result: ListResult, stats: Readonly<ImportStats>, output: Output
     [result.normalised, 'with host bits cleared'],
   ] as const;
   for (const [count, what] of asides) if (count > 0) output.line(`  ${grouped(count)} ${what}`);
-  for (const { line, reason, text } of stats.samples) {
+  for (const { line, reason, text } of result.samples) {
     output.line(`    line ${grouped(line)}: ${reason}: ${text}`);
   }
-  output.result({ ...result, samples: stats.samples });
+  output.result(result);
 }
 
 /**

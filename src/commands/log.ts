@@ -1,10 +1,8 @@
 /** `portcullis log audit|sign-ins`: what operators did, and who came in, failed or was held back. */
 
 import { Command, Option } from 'commander';
-import { createAuditLog } from '../access/audit-log.ts';
-import { readSignIns } from '../signon/sessions/sign-in-log.ts';
-import { columns, createOutput, dateText } from './shell/output.ts';
-import { withWorkspace } from './shell/workspace.ts';
+import { runOperation } from '../operations/client.ts';
+import { columns, createOutput } from './shell/output.ts';
 
 type NumberParser = (min: number, max: number) => (text: string) => number;
 
@@ -12,8 +10,6 @@ interface LogFlags {
   readonly days?: number;
   readonly json?: boolean;
 }
-
-const dayMs = 86_400_000;
 
 export function logCommands(wholeNumber: NumberParser): Command {
   const log = new Command('log').description('what operators did, and who signed in');
@@ -39,33 +35,27 @@ export function auditCommand(wholeNumber: NumberParser): Command {
 const daysOption = (wholeNumber: NumberParser) =>
   new Option('--days <n>', 'only of the last days').argParser(wholeNumber(1, 36_500));
 
-const since = (now: number, days: number | undefined): number =>
-  days === undefined ? 0 : now - days * dayMs;
-
 async function showAudit(flags: LogFlags): Promise<void> {
   const output = createOutput(flags.json === true);
-  const entries = await withWorkspace((w) =>
-    createAuditLog(w).list(since(w.clock.now(), flags.days)),
-  );
-  const rows = entries.map((e) => [
-    ...[dateText(e.at), e.result, e.user, e.command],
-    ...(e.after === '' ? [] : [`${e.before || '-'} > ${e.after}`]),
-    ...(e.address === '' ? [] : [`from ${e.address}`]),
+  const entries = await runOperation('audit', { days: flags.days });
+  const rows = entries.map((entry) => [
+    entry.at,
+    entry.result,
+    entry.user,
+    entry.command,
+    ...(entry.after === '' ? [] : [`${entry.before || '-'} > ${entry.after}`]),
+    ...(entry.address === '' ? [] : [`from ${entry.address}`]),
   ]);
   for (const line of columns(rows)) output.line(line);
   if (entries.length === 0) output.line('nothing has been changed yet');
-  output.result(entries.map((entry) => ({ ...entry, at: dateText(entry.at) })));
+  output.result(entries);
 }
 
 async function showSignIns(flags: LogFlags): Promise<void> {
   const output = createOutput(flags.json === true);
-  const shown: unknown[] = [];
-  await withWorkspace(async (w) => {
-    for await (const entry of readSignIns(w.store, since(w.clock.now(), flags.days))) {
-      const { at, event, address, account, path, status } = entry;
-      output.line([dateText(at), event, address, account || '-', path, status].join('  '));
-      if (flags.json === true) shown.push({ ...entry, at: dateText(at) });
-    }
-  });
-  output.result(shown);
+  const entries = await runOperation('log sign-ins', { days: flags.days });
+  for (const { at, event, address, account, path, status } of entries) {
+    output.line([at, event, address, account || '-', path, status].join('  '));
+  }
+  output.result(entries);
 }

@@ -10,18 +10,16 @@ import {
   confidenceDefault,
   type GoodFormat,
   goodFormats,
-  type ListFormatName,
   type SeedFormat,
   seedFormats,
 } from '../reputation/lists/import/parse.ts';
 import { type ServiceName, serviceNames } from '../reputation/lists/known-services.ts';
-import type { ListKind } from '../reputation/state/events.ts';
 import { accountCommands } from './accounts.ts';
 import { initCommand } from './init.ts';
 import { bouncerCommands } from './keys/bouncer.ts';
 import { keyCommands } from './keys/key.ts';
 import { siteKeyCommands } from './keys/sitekey.ts';
-import { loadListCommand } from './lists.ts';
+import { type ListCommand, loadListCommand } from './lists.ts';
 import { auditCommand, logCommands } from './log.ts';
 import { mailCommands } from './mail.ts';
 import { allowCommands } from './reputation/allow.ts';
@@ -31,17 +29,18 @@ import { removalCommands } from './reputation/removals.ts';
 import { reportCommands } from './reputation/report.ts';
 import { tipCommands } from './reputation/tips.ts';
 import { createOutput } from './shell/output.ts';
-import { withWorkspace } from './shell/workspace.ts';
 import { siteCommands } from './signon/site.ts';
 import { sourceCommands } from './sources/source.ts';
-import { backupCommand } from './store/backup.ts';
-import { clusterCommands } from './store/cluster.ts';
-import { compactCommand } from './store/compact.ts';
-import { masterKeyCommand } from './store/master-key.ts';
-import { migrateCommands } from './store/migrate.ts';
-import { restoreCommand } from './store/restore.ts';
+import {
+  backupCommand,
+  clusterCommands,
+  compactCommand,
+  masterKeyCommand,
+  migrateCommands,
+  restoreCommand,
+  verifyCommand,
+} from './store/definitions.ts';
 import { statsCommand } from './store/stats.ts';
-import { verifyCommand } from './store/verify.ts';
 
 interface ListFlags {
   readonly source?: string;
@@ -150,14 +149,18 @@ export function program(): Command {
       .command('anon')
       .description('load a list of anonymous exits: Tor bulk list or exit-addresses')
       .argument('<file|url>', listArgument),
-  ).action((from: string, flags: ListFlags) => load('anon', from, flags, { format: 'anon' }));
+  ).action((from: string, flags: ListFlags) =>
+    load(from, flags, { operation: 'anon', format: 'anon' }),
+  );
 
   listOptions(
     root
       .command('known-good')
       .description('the same as seed --known-good --format plain')
       .argument('<file|url>', listArgument),
-  ).action((from: string, flags: ListFlags) => load('good', from, flags, { format: 'plain' }));
+  ).action((from: string, flags: ListFlags) =>
+    load(from, flags, { operation: 'known-good', format: 'plain' }),
+  );
 
   root.addCommand(sourceCommands(wholeNumber));
   root.addCommand(initCommand());
@@ -213,31 +216,19 @@ function seed(from: string, flags: SeedFlags): Promise<void> {
     const other = knownGood ? `with --known-good it is ${formats.join(', ')}` : 'add --known-good';
     throw new OperatorError(`--format ${format} is of another kind of list: ${other}`);
   }
-  if (knownGood) return load('good', from, flags, { format, service });
+  const operation = 'seed';
+  if (knownGood) return load(from, flags, { operation, knownGood, format, service });
   if (service !== undefined) throw new OperatorError('--service belongs to --known-good');
-  return load('seed', from, flags, { format, confidence });
+  return load(from, flags, { operation, format, confidence });
 }
 
 async function load(
-  list: ListKind,
   from: string,
   flags: ListFlags,
-  what: { format: ListFormatName; confidence?: number; service?: ServiceName | undefined },
+  what: Pick<ListCommand, 'operation' | 'format'> & Partial<ListCommand>,
 ): Promise<void> {
   const output = createOutput(flags.json === true);
-  await withWorkspace((workspace) =>
-    loadListCommand(
-      workspace,
-      {
-        list,
-        from,
-        confidence: 0,
-        ...what,
-        source: flags.source,
-        holdDays: flags.hold,
-        allowDocumentation: flags.documentation === true,
-      },
-      output,
-    ),
-  );
+  const { hold: holdDays, source, documentation: allowDocumentation = false } = flags;
+  const command = { confidence: 0, from, source, holdDays, allowDocumentation, ...what };
+  await loadListCommand(command, output);
 }

@@ -11,13 +11,14 @@ import { createLog, type Log } from '../core/log/log.ts';
 import { randomToken, systemRandom } from '../core/random.ts';
 import { loadNative } from '../http/native.ts';
 import { startServer } from '../main.ts';
+import { checkMasterKey, makeDataDir, settings } from '../operations/workspace.ts';
 import type { Mail } from '../signon/mail/mailer.ts';
 import { outboxNameBytes } from '../signon/mail/outbox.route.ts';
+import { claimDataDir, serverUse } from '../store/claim.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import { type DemoKeys, demoAddresses, loadDemo, mailLine, welcome } from './demo.ts';
 import { loadKnownGood } from './known-good.ts';
 import { checkExposure } from './shell/exposure.ts';
-import { checkMasterKey, makeDataDir, settings } from './shell/workspace.ts';
 import { compactIfWished } from './store/compact.ts';
 
 /** From the end of DRAIN_MS to the exit, whatever hangs: twice what a stop takes on a machine with time. */
@@ -39,6 +40,7 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
   const random = systemRandom();
   const log = createLog(options.demo ? quieter(config) : config.logLevel);
   for (const fault of faults) log.warn({ host: config.host, fault }, 'insecure on purpose');
+  const claim = claimDataDir(config.dataDir, serverUse);
   const masterKey = checkMasterKey(config, random);
   if (config.databaseUrl === undefined) await compactIfWished(config, log);
   let demoKeys: DemoKeys | undefined;
@@ -62,6 +64,7 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
     log.warn({ err: error }, 'something in the background found no store');
   });
   const server = await startServer({
+    claim,
     config,
     clock,
     random,

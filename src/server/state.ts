@@ -116,6 +116,7 @@ export interface StateOptions {
   readonly slotRestMs?: number;
   readonly tooNew?: FollowerOptions['tooNew'];
   readonly paceMs?: FollowerOptions['paceMs'];
+  readonly pollMs?: FollowerOptions['pollMs'];
   /** Told of the bans of agents: they are in memory beside the state. */
   readonly onBanned?: (event: StoreEvent) => void;
   /** File that makes the next start fast; without it none is written. */
@@ -279,7 +280,8 @@ export async function openState(options: StateOptions): Promise<State> {
 
   const follower = createFollower({
     ...{ store, apply, from: last.seq, fromAt: last.at, log, clock },
-    ...{ onFailure: options.onFailure, tooNew: options.tooNew, paceMs: options.paceMs },
+    ...{ onFailure: options.onFailure, tooNew: options.tooNew },
+    ...{ paceMs: options.paceMs, pollMs: options.pollMs },
   });
 
   const slots = createSlotKeeper({

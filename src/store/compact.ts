@@ -7,14 +7,12 @@
  * but what is live. So this is also how removed personal data leaves the disk, as far as a program
  * can see to it: what a file system, its snapshots or a flash disk keep of the old file is theirs.
  *
- * Offline: nobody else may have the store open. The caller holds the server's lock; other
- * processes are found in LMDB's table of readers.
+ * Offline: the caller has claimed the directory (claim.ts), so nobody else has the store open.
  */
 
 import { renameSync, rmSync, statSync } from 'node:fs';
-import { OperatorError } from '../core/errors.ts';
 import { syncPath } from './files.ts';
-import { openTables, otherReader, type Table, type Tables, tableNames } from './lmdb-tables.ts';
+import { openTables, type Table, tableNames } from './lmdb-tables.ts';
 
 export interface Compaction {
   readonly bytesBefore: number;
@@ -26,7 +24,7 @@ export interface Compaction {
 const batchRows = 5_000;
 const batchBytes = 16 * 1024 * 1024;
 
-/** @param path the store's directory, closed by this process. @throws OperatorError when in use */
+/** @param path the store's directory, claimed and closed by this process */
 export async function compactStore(path: string): Promise<Compaction> {
   const freshPath = `${path}.compacting`;
   // Left by a compaction that was cut short; nothing refers to it.
@@ -35,13 +33,11 @@ export async function compactStore(path: string): Promise<Compaction> {
   const old = openTables(path);
   let rows = 0;
   try {
-    refuseCompany(old, path);
     const fresh = openTables(freshPath);
     try {
       for (const name of tableNames) {
         rows += await copyTable(old[name], fresh[name]);
       }
-      refuseCompany(old, path);
     } finally {
       await fresh.root.close();
     }
@@ -85,10 +81,4 @@ async function copyTable(from: Table, to: Table): Promise<number> {
     after = batch.at(-1)!.key;
     await new Promise(setImmediate);
   }
-}
-
-function refuseCompany(tables: Tables, path: string): void {
-  const other = otherReader(tables);
-  if (other === undefined) return;
-  throw new OperatorError(`the store in ${path} is in use by process ${other}; stop it first`);
 }

@@ -1,6 +1,6 @@
 /**
  * The one way from the journal into memory: events are applied in order, without gaps, each
- * once. Applying happens in slices of a few milliseconds, so that requests are answered between.
+ * once. Those that this process commits to a store of its own come with the commit and are not read back. Applying happens in slices of a few milliseconds, so that requests are answered between.
  *
  * An apply that throws, a gap, or a pruned journal stops the follower for good and loudly: state
  * that skipped an event would differ from every other node's. A store that can't be reached is asked
@@ -25,7 +25,8 @@ export interface FollowerOptions {
   readonly fromAt?: number | undefined;
   readonly log: Log;
   readonly clock: Clock;
-  readonly pollMs?: number;
+  /** How often the journal is looked at without a hint; undefined: never, every commit gives one. */
+  readonly pollMs?: number | undefined;
   /** Reads are at least so far apart, but for a journal that is far ahead and for who waits for an event. */
   readonly paceMs?: number | undefined;
   /** Time on the event loop before others get a turn. */
@@ -52,8 +53,14 @@ export interface Follower {
 const pageEvents = storeLimits.readLimitMax;
 /** A read takes milliseconds, and at a core a second at most. */
 const silentMs = 3_000;
+/** Until a read that failed is tried again, where nothing else would. */
+const retryMs = 200;
 /** Where each read is a query: one node more costs the database at most 200 a second, however many commits there are. */
 export const queryPaceMs = 5;
+/** How often a shared journal is looked at: a hint of another node's commit may be lost. */
+export const journalPollMs = 200;
+/** Events that came with commits and wait to be applied; beyond it they are read from the journal. */
+const committedMax = 10_000;
 /** Less than this is what has just come. The store's page holds as many rows, each with an event or more. */
 const aheadEvents = 100;
 /** More requests than can be in flight; a bound all the same. */
@@ -72,7 +79,7 @@ export function createFollower({
   fromAt,
   log,
   clock,
-  pollMs = 200,
+  pollMs,
   paceMs = 0,
   sliceMs = 4,
   tooNew,
@@ -86,6 +93,10 @@ export function createFollower({
   let awaySinceMs: number | undefined;
   /** Set while a run is under way: there may be more than it has read. */
   let again = false;
+  /** Events that came with their commits, without gaps. */
+  let committed: StoreEvent[] = [];
+  /** Whether the journal must be read: from the start on, and when events came with a gap or without them. */
+  let mustRead = true;
   let timer: NodeJS.Timeout | undefined;
   /** Set while a hint waits until the next read may be. */
   let paceTimer: NodeJS.Timeout | undefined;
@@ -99,9 +110,39 @@ export function createFollower({
   }
 
   function wake(): void {
+    mustRead = true;
+    proceed();
+  }
+
+  function proceed(): void {
     if (!isFollowing()) return;
     again = true;
     running ??= run();
+  }
+
+  function onHint(events?: readonly StoreEvent[]): void {
+    if (events === undefined) {
+      wakeInTime();
+      return;
+    }
+    const last = committed.at(-1)?.seq;
+    const isNext = last === undefined || events[0]?.seq === last + 1n;
+    if (isNext && committed.length + events.length <= committedMax) committed.push(...events);
+    else {
+      committed = [];
+      mustRead = true;
+    }
+    proceed();
+  }
+
+  /** Takes the events that came with commits, when the next one is among them. */
+  function takeCommitted(): StoreEvent[] {
+    const next = committed.findIndex(({ seq }) => seq === applied + 1n);
+    const taken = next < 0 ? [] : committed.slice(next);
+    const hasGap = next < 0 && committed.some(({ seq }) => seq > applied);
+    committed = [];
+    if (hasGap) mustRead = true;
+    return taken;
   }
 
   /** There may be more, and nobody waits for it. */
@@ -124,11 +165,23 @@ export function createFollower({
     // In the same turn as the last look at `again`, so that no wake-up falls between.
     running = undefined;
     if (!isFollowing()) return;
-    timer = setTimeout(wake, pollMs);
+    if (pollMs === undefined && awaySinceMs === undefined) return;
+    timer = setTimeout(wake, pollMs ?? retryMs);
     timer.unref();
   }
 
   async function applyPages(): Promise<void> {
+    while (isFollowing()) {
+      const page = takeCommitted();
+      if (page.length === 0) break;
+      await applyPage(page);
+    }
+    if (!mustRead || !isFollowing()) return;
+    mustRead = false;
+    await applyRead();
+  }
+
+  async function applyRead(): Promise<void> {
     let page = await readPage(applied, appliedAt);
     while (isFollowing() && page !== undefined && page.length > 0) {
       const isAhead = page.length >= aheadEvents;
@@ -235,7 +288,7 @@ export function createFollower({
     start() {
       if (phase !== 'new') throw new Error(`the follower is ${phase}`);
       phase = 'following';
-      unhint = store.onHint(wakeInTime);
+      unhint = store.onHint(onHint);
       wake();
     },
     async stop() {
@@ -255,7 +308,9 @@ export function createFollower({
       const caughtUp = new Promise<void>((resolve, reject) => {
         waiters.push({ seq, resolve, reject });
       });
-      wake();
+      // Where each commit brings its events, they are here already.
+      if (pollMs === undefined) proceed();
+      else wake();
       return caughtUp;
     },
     appliedSeq: () => applied,

@@ -4,8 +4,7 @@
  *
  * When a transaction fails (disk full, I/O error) its jobs answer `store_unavailable` and so does
  * every later commit, at once, until a probe write succeeds. Maintenance is tried all the same:
- * removing rows may be what makes room again. A failure that is not the disk's is tried once more
- * first, with the same jobs in the same order.
+ * removing rows may be what makes room again.
  */
 
 import type { BoundedTable } from '../core/bounded-tables.ts';
@@ -54,11 +53,6 @@ export interface Transactor<Context> {
   writes(context: Context): number;
   /** A write of a representative size, durable like the others. */
   probe(): Promise<void>;
-  /**
-   * True when the transaction was given up before anything was written to disk, for a reason
-   * inside the database: the same jobs may succeed in the next one.
-   */
-  isPassing(error: unknown): boolean;
   /** True when no later write of this process can succeed. */
   isFatal(error: unknown): boolean;
 }
@@ -102,8 +96,6 @@ export function createGroupCommit<Context>(
   let running: Promise<void> | undefined;
   let probeTimer: NodeJS.Timeout | undefined;
   let closed = false;
-  /** The group at the head of the queue has failed before. */
-  let isSecondTry = false;
   let state: WriteState = { available: true, fatal: false, detail: 'available' };
 
   function setState(next: WriteState): void {
@@ -202,11 +194,6 @@ export function createGroupCommit<Context>(
     waitingBytes -= bytes;
   }
 
-  function putBack(jobs: readonly Job<Context>[]): void {
-    waiting.unshift(...jobs);
-    for (const job of jobs) waitingBytes += job.bytes;
-  }
-
   async function runGroup(): Promise<void> {
     let ran: Job<Context>[] = [];
     let taken: Job<Context>[] | undefined;
@@ -232,15 +219,8 @@ export function createGroupCommit<Context>(
           throw error.cause;
         }
       }, takeOnce);
-      isSecondTry = false;
       for (const job of ran) job.done();
     } catch (error) {
-      isSecondTry = !isSecondTry && state.available && transactor.isPassing(error);
-      if (isSecondTry) {
-        log.warn({ err: error }, 'store: a transaction failed and is tried again');
-        putBack(ran);
-        return;
-      }
       markUnavailable(error);
       for (const job of ran) job.unavailable(state.detail);
       // Jobs that never ran because the transaction did not even begin wait no longer either.

@@ -14,9 +14,6 @@ import { encodeKey, type Key, namespaces } from './namespaces.ts';
 export { encodeKey, type Key, namespaces, prefixEnd, storedKey } from './namespaces.ts';
 export { raw, text, u8, u16, u32, u64 };
 
-/** 01: holder of the data directory (lock.ts). */
-export const serverLockKey = (): Key => encodeKey(namespaces.serverLock);
-
 /** 02 projection-name 00: what a projection was when it was last saved, with its seq. */
 export const checkpointKey = (projection: string): Key =>
   encodeKey(namespaces.checkpoint, text(projection));

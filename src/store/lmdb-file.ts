@@ -2,8 +2,8 @@
  * Looks at a store's file before LMDB maps it: LMDB trusts what it finds, and ends the whole process
  * (SIGSEGV, SIGBUS) or writes on when pages that its meta page promises are not there.
  *
- * Invariant: reads the file with plain reads only, so a damaged file can't end the process. Another
- * process may be writing: LMDB writes a meta page only after all that it refers to.
+ * Invariant: reads the file with plain reads only, so a damaged file can't end the process. Nobody writes to
+ * it meanwhile but this process: LMDB writes a meta page only after all that it refers to.
  *
  * Layout, read from the sources of lmdb 3.5 (data version 2): each page begins with number u64, txn
  * u64, pad u16, flags u16, lower u16, upper u16 (or pages u32). Behind it, pages 0 and 1 hold a meta:
@@ -41,47 +41,15 @@ interface Meta {
   readonly freeRoot: number | undefined;
 }
 
-/** A writer's pages come before the meta page that names them, and its next ones soon after. */
-const lookAgainMs = 5;
-const looksMax = 200;
-
-/**
- * What another process writes meanwhile is not taken for damage: only what two looks at the same
- * transaction tell alike is.
- * @param file path of a `data.mdb`
- */
+/** @param file path of a `data.mdb` */
 export function stateOfFile(file: string): FileState {
   if (!existsSync(file)) return { kind: 'missing' };
   const descriptor = openSync(file, 'r');
   try {
-    let last = lookAt(descriptor);
-    for (let looks = 1; looks < looksMax && isBad(last.state); looks++) {
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lookAgainMs);
-      const next = lookAt(descriptor);
-      if (next.size === last.size && next.txn === last.txn) return next.state;
-      last = next;
-    }
-    return last.state;
+    return stateIn(descriptor, newestMeta(descriptor), fstatSync(descriptor).size);
   } finally {
     closeSync(descriptor);
   }
-}
-
-interface Look {
-  readonly state: FileState;
-  readonly size: number;
-  readonly txn: bigint | undefined;
-}
-
-function isBad({ kind }: FileState): boolean {
-  return kind === 'strange' || kind === 'cut';
-}
-
-function lookAt(descriptor: number): Look {
-  const meta = newestMeta(descriptor);
-  // After the meta page: the file may grow at any time, and holds all that the page names.
-  const { size } = fstatSync(descriptor);
-  return { state: stateIn(descriptor, meta, size), size, txn: meta?.txn };
 }
 
 function stateIn(descriptor: number, meta: Meta | undefined, size: number): FileState {

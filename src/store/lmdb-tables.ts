@@ -3,14 +3,15 @@
  *
  * Invariants of the options: `overlappingSync: false`, so what is visible is on disk;
  * `eventTurnBatching: false`, because with it a failed transaction also rejects a promise that
- * lmdb keeps to itself, which nobody can handle; one generous `mapSize` in every process, so that
- * no process meets a file that another one grew beyond its map.
+ * lmdb keeps to itself, which nobody can handle. No file is mapped before its directory is claimed
+ * (claim.ts), and none that the binding would end the process over.
  */
 
-import { mkdirSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { OperatorError } from '../core/errors.ts';
+import { joinClaim } from './claim.ts';
 import { syncPath } from './files.ts';
 import { checkFormat, migrationSteps, type StoreFormatOptions } from './format.ts';
 import { metaRowKey } from './keys.ts';
@@ -37,7 +38,9 @@ export interface Tables {
 }
 
 /** Address space, not memory and not disk: the file grows as it is written. */
-const mapBytes = 64 * 2 ** 30;
+const mapBytesMost = 64 * 2 ** 30;
+/** With less address space than the most, the map is a part of what is left, and holds a store of some size. */
+const mapBytesLeast = 2 ** 30;
 const tableOptions = { encoding: 'binary', keyEncoding: 'binary' } as const;
 
 const presentFormat: StoreFormatOptions = { steps: migrationSteps, refuseOlder: true };
@@ -53,8 +56,30 @@ export function openTables(path: string, format: StoreFormatOptions = presentFor
 }
 
 function openEnvironment(path: string, format: StoreFormatOptions): Tables {
+  const claim = joinClaim(dirname(path));
+  try {
+    return withClaim(openClaimed(path, format), claim.release);
+  } catch (error) {
+    claim.release();
+    throw error;
+  }
+}
+
+/** The directory is claimed for as long as the environment is open. */
+function withClaim(tables: Tables, release: () => void): Tables {
+  const { root } = tables;
+  const close = root.close.bind(root);
+  root.close = async () => {
+    await close();
+    release();
+  };
+  return tables;
+}
+
+function openClaimed(path: string, format: StoreFormatOptions): Tables {
   // lmdb makes its files readable to the group: the directory keeps others out.
   mkdirSync(path, { recursive: true, mode: 0o700 });
+  refuseUnusable(path);
   const { kind } = stateOfUsable(`${path}/data.mdb`);
   const root = open<Buffer, Uint8Array>({
     path,
@@ -62,7 +87,7 @@ function openEnvironment(path: string, format: StoreFormatOptions): Tables {
     noSubdir: false,
     overlappingSync: false,
     eventTurnBatching: false,
-    mapSize: mapBytes,
+    mapSize: mapBytesFor(`${path}/data.mdb`),
     maxDbs: 8,
   });
   const table = (name: string): Table => root.openDB<Buffer, Uint8Array>(name, { ...tableOptions });
@@ -74,11 +99,57 @@ function openEnvironment(path: string, format: StoreFormatOptions): Tables {
     expiry: table('expiry'),
     meta: table('meta'),
   };
-  checkFormat(tables, format);
+  try {
+    checkFormat(tables, format);
+  } catch (error) {
+    void root.close();
+    throw error;
+  }
   // LMDB syncs its file and leaves the names that lead to it to the file system.
   if (kind !== 'whole') for (const folder of [path, dirname(path)]) syncPath(folder);
   return tables;
 }
+
+/** The binding frees what it made twice when LMDB can't open a file, and ends the process. */
+function refuseUnusable(path: string): void {
+  for (const file of [path, `${path}/data.mdb`, `${path}/lock.mdb`]) {
+    if (!existsSync(file)) continue;
+    try {
+      accessSync(file, constants.R_OK | constants.W_OK | (file === path ? constants.X_OK : 0));
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      throw new OperatorError(
+        `${file} can't be read and written (${code}): give it to the user that runs this, or run it as its owner`,
+      );
+    }
+  }
+}
+
+/** @throws OperatorError when the address space that the process may use is too small for the store */
+function mapBytesFor(file: string): number {
+  const left = addressSpaceLeft();
+  if (left >= 2 * mapBytesMost) return mapBytesMost;
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  const fits = Math.floor(left / 2 / mapBytesLeast) * mapBytesLeast;
+  if (fits >= mapBytesLeast && fits >= 2 * size) return Math.min(fits, mapBytesMost);
+  throw new OperatorError(
+    `the address space of this process is limited (ulimit -v, RLIMIT_AS): ${mebibytes(left)} MiB are left, ` +
+      `and the store needs ${mebibytes(2 * Math.max(mapBytesLeast, 2 * size))}. Raise the limit`,
+  );
+}
+
+/** Bytes; no limit is Infinity. */
+function addressSpaceLeft(): number {
+  try {
+    const limit = /^Max address space\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1'));
+    const used = /^VmSize:\s+(\d+) kB/m.exec(readFileSync('/proc/self/status', 'latin1'));
+    return limit === null || used === null ? Infinity : Number(limit[1]) - 1_024 * Number(used[1]);
+  } catch {
+    return Infinity;
+  }
+}
+
+const mebibytes = (bytes: number): number => Math.max(0, Math.floor(bytes / 2 ** 20));
 
 /** The library ends the whole process when it meets a file that LMDB didn't write, or a part of one. */
 function stateOfUsable(file: string): FileState {
@@ -92,14 +163,6 @@ function stateOfUsable(file: string): FileState {
     );
   }
   return state;
-}
-
-/** Another process that has the store open; the table of readers names each thread that has read. */
-export function otherReader({ root }: Tables): number | undefined {
-  root.readerCheck();
-  // A line for each thread: its process id comes first.
-  const pids = [...root.readerList().matchAll(/^\s*(\d+)\s/gm)].map((match) => Number(match[1]));
-  return pids.find((pid) => pid !== process.pid);
 }
 
 export interface TableCounters {

@@ -9,24 +9,26 @@ import type { Log } from '../core/log/log.ts';
 import type { Transactor } from './group-commit.ts';
 import { metaRowKey } from './keys.ts';
 import { rowsOf } from './lmdb-commit.ts';
-import { type Tables, writeCounters } from './lmdb-tables.ts';
+import { type TableCounters, type Tables, writeCounters } from './lmdb-tables.ts';
 
 const probeBytes = 64 * 1024;
-/** LMDB's own codes, lmdb.h; errors of the system are positive. */
-const lmdbCodeMin = -30_799;
-const lmdbCodeMax = -30_774;
+/** As in lmdb.h. */
 const lmdbPanic = -30_795;
 
 export type LmdbContext = ReturnType<typeof rowsOf>;
 
 export function createTransactor(tables: Tables, clock: Clock, log: Log): Transactor<LmdbContext> {
   const { root, meta } = tables;
+  const loss = createLossWatch(tables, clock);
 
   async function transact(body: (context: LmdbContext) => void): Promise<void> {
     let thrown: { error: unknown } | undefined;
+    let counters: TableCounters | undefined;
     const committed = root.transaction(() => {
       const context = rowsOf(tables, clock.now());
       try {
+        loss.check(context.counters);
+        counters = context.counters;
         body(context);
         if (context.writes > 0) writeCounters(meta, context.counters);
       } catch (error) {
@@ -37,6 +39,7 @@ export function createTransactor(tables: Tables, clock: Clock, log: Log): Transa
     });
     try {
       await committed;
+      if (counters !== undefined) loss.acknowledge(counters);
     } catch (error) {
       const cause = await commitCause(error);
       throw thrown === undefined ? cause : thrown.error;
@@ -52,8 +55,7 @@ export function createTransactor(tables: Tables, clock: Clock, log: Log): Transa
       await transact(() => void meta.put(key, row));
       await transact(() => void meta.remove(key));
     },
-    isPassing: (error) => isPassing(codeOf(error)),
-    isFatal: (error) => codeOf(error) === lmdbPanic,
+    isFatal: (error) => error instanceof LostCommitsError || codeOf(error) === lmdbPanic,
   };
 }
 
@@ -61,15 +63,50 @@ function codeOf(error: unknown): unknown {
   return (error as { code?: unknown } | null)?.code;
 }
 
+/** What was acknowledged is not in the store any more: whatever is written now would be built on less. */
+export class LostCommitsError extends Error {
+  override readonly name = 'LostCommitsError';
+}
+
+/** LMDB's number of the last transaction is asked for so often; the counters are looked at in each. */
+const transactionLookMs = 100;
+
 /**
- * LMDB builds a transaction in memory and meets errors of its own there; from the first write on
- * its errors are the system's. Seen: MDB_BAD_VALSIZE while the list of free pages was saved, see
- * docs/STORAGE.md.
+ * Watches that nothing goes back that was acknowledged: neither the journal, nor the rows' versions, nor
+ * LMDB's number of transactions.
  */
-function isPassing(code: unknown): boolean {
-  return (
-    typeof code === 'number' && code >= lmdbCodeMin && code <= lmdbCodeMax && code !== lmdbPanic
-  );
+function createLossWatch({ root }: Tables, clock: Pick<Clock, 'monotonicMs'>) {
+  let lastSeq = 0;
+  let lastVersion = 0;
+  let transaction = 0;
+  let lookedAtMs = Number.NEGATIVE_INFINITY;
+
+  /** It takes some 50 µs: too long for each commit. */
+  function hasLostTransactions(): boolean {
+    const nowMs = clock.monotonicMs();
+    if (nowMs - lookedAtMs < transactionLookMs) return false;
+    lookedAtMs = nowMs;
+    const found = (root.getStats() as { lastTxnId: number }).lastTxnId;
+    if (found < transaction) return true;
+    transaction = found;
+    return false;
+  }
+
+  return {
+    /** Inside a transaction, before its first write. @throws LostCommitsError */
+    check(found: TableCounters): void {
+      const isBehind = found.lastSeq < lastSeq || found.lastVersion < lastVersion;
+      if (!isBehind && !hasLostTransactions()) return;
+      throw new LostCommitsError(
+        `commits that were acknowledged are gone from the store: its journal ends at ${found.lastSeq} and ` +
+          `did at ${lastSeq}; something else wrote to its file. Stop that, run portcullis verify, and restore a backup`,
+      );
+    },
+    acknowledge(done: TableCounters): void {
+      lastSeq = done.lastSeq;
+      lastVersion = done.lastVersion;
+    },
+  };
 }
 
 /**

@@ -1,14 +1,13 @@
 /**
- * The Store on LMDB: one file in the data directory, shared by the server and the CLI.
+ * The Store on LMDB: one file in the data directory, opened by one process alone (claim.ts).
  *
  * Invariants: a commit is acknowledged only after its transaction was synced; checks, `seq` and
- * versions are taken inside the write transaction, which LMDB grants to one process at a time;
- * no cursor and no read transaction is held across an await.
+ * versions are taken inside the write transaction; no cursor and no read transaction is held across an await.
  */
 
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
-import { applyCommit } from './apply-commit.ts';
+import { applyCommit, type PreparedCommit } from './apply-commit.ts';
 import { assertAfter, assertCommit, assertKey, assertLimit } from './bounds.ts';
 import { createGroupCommit, type GroupCommit } from './group-commit.ts';
 import { journalRowKey, type Key, prefixEnd, storedKey } from './keys.ts';
@@ -39,9 +38,6 @@ export interface LmdbStoreOptions {
 
 /** Damaged rows named in the log. */
 const reportedMax = 1_000;
-/** A reader that was killed holds its pages until somebody looks: once a minute, at a sweep a second. */
-const sweepsPerReaderCheck = 60;
-
 /** Events removed in one transaction: about 5 ms of the event loop. */
 const pruneSlice = 500;
 
@@ -60,10 +56,9 @@ export function createLmdbStore(
 ): Store {
   const transactor = createTransactor(tables, clock, log);
   const queue = createGroupCommit(transactor, { clock, log, probeMs, stallMs });
-  const hints = new Set<() => void>();
+  const hints = new Set<(events: readonly StoreEvent[]) => void>();
   const reported = new Set<string>();
   let closed = false;
-  let sweeps = 0;
 
   /** Once for each row: whoever reads a list often would fill the log with it. */
   function onDamage({ message }: DamagedRowError): void {
@@ -72,7 +67,7 @@ export function createLmdbStore(
     log.error({ detail: message }, 'store: a damaged row is left out; restore a backup');
   }
 
-  /** Reads see every commit made before them, also those of other processes. */
+  /** Reads see every commit made before them. */
   function freshRead(): void {
     if (closed) throw new Error('the store is closed');
     tables.root.resetReadTxn();
@@ -85,9 +80,11 @@ export function createLmdbStore(
   return {
     async commit(commit) {
       const bytes = assertCommit(commit);
-      const result = await runCommit(queue, tables, commit, bytes);
-      if (result.ok && !result.duplicate && (commit.events?.length ?? 0) > 0) {
-        for (const hint of hints) hint();
+      const prepared = prepareCommit(commit);
+      const result = await runCommit(queue, tables, prepared, bytes);
+      if (result.ok && !result.duplicate && prepared.events.length > 0 && hints.size > 0) {
+        const events = committedEvents(prepared, result.seq);
+        for (const hint of hints) hint(events);
       }
       return result;
     },
@@ -141,7 +138,6 @@ export function createLmdbStore(
     },
     async sweep(limit) {
       assertLimit(limit, storeLimits.sweepLimitMax);
-      if (sweeps++ % sweepsPerReaderCheck === 0) tables.root.readerCheck();
       return maintain((context) => sweepExpired(context, limit));
     },
     async close() {
@@ -153,13 +149,18 @@ export function createLmdbStore(
   };
 }
 
+/** Returns the events of a commit as the journal has them. @param lastSeq of the last one */
+function committedEvents({ events }: PreparedCommit, lastSeq: bigint): StoreEvent[] {
+  const first = lastSeq - BigInt(events.length - 1);
+  return events.map(({ row }, i) => decodeEvent(first + BigInt(i), row));
+}
+
 function runCommit(
   queue: GroupCommit<LmdbContext>,
   tables: Tables,
-  commit: Parameters<Store['commit']>[0],
+  prepared: PreparedCommit,
   bytes: number,
 ): Promise<CommitResult> {
-  const prepared = prepareCommit(commit);
   let result: CommitResult | undefined;
   return new Promise((resolve, reject) => {
     queue.add({

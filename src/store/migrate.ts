@@ -2,14 +2,12 @@
  * Opens a store for the server or a command, and leads an older one to the present data format
  * first: step by step, batch by batch, each batch in one transaction with the place it reached.
  *
- * Invariants: nobody else has the store open while its rows change (the server's lock is held, and
- * LMDB's table of readers names no other process); the new number is written before the first row,
- * so a program of an older format stays out from then on; a kill at any moment leaves a store that
+ * Invariants: nobody else has the store open while its rows change (its directory is claimed); the new
+ * number is written before the first row, so a program of an older format stays out from then on; a kill at any moment leaves a store that
  * the next open leads on to the same end.
  */
 
 import { join } from 'node:path';
-import { OperatorError } from '../core/errors.ts';
 import type { Random } from '../core/random.ts';
 import { applyCommit } from './apply-commit.ts';
 import { intoFile } from './backup/target.ts';
@@ -30,18 +28,15 @@ import {
 import { type Key, prefixEnd, storedKey } from './keys.ts';
 import { createLmdbStore, type LmdbStoreOptions } from './lmdb.ts';
 import { prepareCommit, rowsOf } from './lmdb-commit.ts';
-import { openTables, otherReader, type Tables, writeCounters } from './lmdb-tables.ts';
-import { acquireServerLock } from './lock.ts';
+import { openTables, type Tables, writeCounters } from './lmdb-tables.ts';
 import { refuseMoved } from './moving/marks.ts';
 import { claimMasterKey, claimPresence, type MasterKeyClaim, refuseLostStore } from './presence.ts';
 import { isExpired, readEntry } from './rows.ts';
 import type { Store } from './store.ts';
 
 export interface OpenStoreOptions extends LmdbStoreOptions {
-  /** Holds the server's socket, as in `lock.ts`. */
   readonly dataDir: string;
   readonly random: Random;
-  readonly pid: number;
   /** Of those who read or write what it seals. */
   readonly masterKey?: MasterKeyClaim;
   /** False: there is a backup of it already. Else an update begins with one, in `dataDir`. */
@@ -57,7 +52,7 @@ const batchRowsDefault = 500;
 
 /**
  * The store in the present format.
- * @throws OperatorError when it is newer, can't be opened, or is older and in use by another process
+ * @throws OperatorError when it is newer, can't be opened, or is in use by another process
  */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
   const steps = options.steps ?? migrationSteps;
@@ -66,7 +61,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   const tables = openTables(options.path, { steps, refuseOlder: false });
   const store = createLmdbStore(tables, options);
   try {
-    if (!isUpToDate(tables, steps)) await updateAlone(store, tables, steps, options);
+    if (!isUpToDate(tables, steps)) await update(tables, steps, options);
     if (options.masterKey !== undefined) claimMasterKey(tables.meta, options.masterKey);
     claimPresence(tables.meta, options.dataDir, options.random);
     return store;
@@ -76,32 +71,19 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   }
 }
 
-async function updateAlone(
-  store: Store,
+async function update(
   tables: Tables,
   steps: readonly MigrationStep[],
   options: OpenStoreOptions,
 ): Promise<void> {
-  const { path, dataDir, random, pid, log } = options;
   const from = formatOf(tables.meta) ?? 1;
-  const lock = await acquireServerLock({ store, dataDir, random, pid }).catch((error: Error) => {
-    const why = `; stop it for the update from data format ${from} to ${dataFormat}`;
-    throw new OperatorError(`${error.message}${why}`);
+  await backUp(tables, from, options);
+  tables.meta.transactionSync(() => {
+    writeFormat(tables.meta);
+    writeMigrationPlace(tables.meta, migrationPlace(tables.meta));
   });
-  try {
-    refuseOtherReaders(tables, path, from);
-    await backUp(tables, from, options);
-    tables.meta.transactionSync(() => {
-      writeFormat(tables.meta);
-      writeMigrationPlace(tables.meta, migrationPlace(tables.meta));
-    });
-    // One that opened between the look and the write is still among the readers.
-    refuseOtherReaders(tables, path, from);
-    const rows = await runSteps(tables, steps, options);
-    log.info({ from, to: dataFormat, rows }, 'store: led to the present data format');
-  } finally {
-    await lock.release();
-  }
+  const rows = await runSteps(tables, steps, options);
+  options.log.info({ from, to: dataFormat, rows }, 'store: led to the present data format');
 }
 
 /** Once: what was begun is no state to go back to. */
@@ -116,14 +98,6 @@ async function backUp(tables: Tables, from: number, options: OpenStoreOptions): 
     writeBackup(tables, { clock, random, write }),
   );
   log.info({ file, rows: made.rows, bytes: made.bytes }, 'store: backed up before the update');
-}
-
-function refuseOtherReaders(tables: Tables, path: string, from: number): void {
-  const other = otherReader(tables);
-  if (other === undefined) return;
-  throw new OperatorError(
-    `the store in ${path} has data format ${from} and process ${other} uses it: stop that one, then start again for the update to ${dataFormat}`,
-  );
 }
 
 /** Number of rows written. */

@@ -13,7 +13,6 @@ import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import { isOtherJournal, readMark, rowOfEvent } from './journal-mark.ts';
 import { leaseKey, scratchKey, text } from './keys.ts';
-import { acquireServerLock } from './lock.ts';
 import { type OpenStoreOptions, openStore } from './migrate.ts';
 import { isMoved, refuseMovedDatabase } from './moving/marks.ts';
 import { openAgreement, upgradeCluster } from './nodes/agreement.ts';
@@ -33,7 +32,7 @@ import { hadStore, storePath } from './presence.ts';
 import { readCheckpointSeq } from './projection.ts';
 import { type Relay, relayed } from './relay/relay.ts';
 import { isRelayUrl, openRelayStore } from './relay/relay-store.ts';
-import { splitStore } from './split.ts';
+import { absentStore, splitStore } from './split.ts';
 import { type Store, StoreUnavailableError } from './store.ts';
 
 export interface StoreSettings {
@@ -74,6 +73,11 @@ export interface ClusterStatus extends JournalHead {
 type Opening = Omit<OpenStoreOptions, 'path' | 'dataDir'> & {
   /** By which nodes know each other. */
   readonly internalKey: Uint8Array;
+  /**
+   * Whether the process works with this machine's part too. False: a command, which works with the database
+   * alone, while the node on this machine has its part open.
+   */
+  readonly hasOwnPart?: boolean;
 };
 
 /** In DATA_DIR, of a node. */
@@ -114,7 +118,10 @@ export async function openStoreOf(settings: StoreSettings, opening: Opening): Pr
     const isEdge = isRelayUrl(databaseUrl);
     const outdated = agreement.outdated();
     if (outdated !== undefined) throw new OperatorError(outdated);
-    const local = await openOwn({ ...opening, dataDir: ownDir, path }, shared);
+    const { hasOwnPart = true } = opening;
+    const local = hasOwnPart
+      ? await openOwn({ ...opening, dataDir: ownDir, path }, shared)
+      : absentStore();
     const unfollow = await clock.follow(shared.databaseTime);
     const own = relayed(agreement.guard(shared), { now: clock.now });
     const store = splitStore(isEdge ? agreement.guard(shared) : own.store, local);
@@ -198,11 +205,7 @@ async function openOwn(opening: OpenStoreOptions, shared: PostgresStore): Promis
   const isOther = known !== undefined && Buffer.from(known.value).toString() !== epoch;
   const savedSeq = await readCheckpointSeq(local);
   if (isOther || savedSeq > lastSeq || (await isOfOtherJournal(local, shared))) {
-    try {
-      await refuseBesideServer(local, opening);
-    } finally {
-      await local.close();
-    }
+    await local.close();
     opening.log.warn(
       { savedSeq: String(savedSeq), lastSeq: String(lastSeq) },
       'node: the database has another journal than the one followed; memory is made anew from it',
@@ -225,13 +228,4 @@ async function isOfOtherJournal(local: Store, shared: PostgresStore): Promise<bo
     values: [String(mark.seq)],
   });
   return isOtherJournal(mark, row);
-}
-
-/** A node that runs here ends by itself, and until then works with what it has. */
-async function refuseBesideServer(
-  local: Store,
-  { dataDir, random, pid }: OpenStoreOptions,
-): Promise<void> {
-  const lock = await acquireServerLock({ store: local, dataDir, random, pid });
-  await lock.release();
 }

@@ -8,9 +8,8 @@
 import { type Key, namespaces } from './keys.ts';
 import type { Commit, Store } from './store.ts';
 
-/** The server's lock, what its memory was when it was last saved, what it counted. */
+/** What the server's memory was when it was last saved, and what it counted. */
 const ownNamespaces: ReadonlySet<number> = new Set([
-  namespaces.serverLock,
   namespaces.checkpoint,
   namespaces.projectionPage,
   namespaces.tallies,
@@ -46,5 +45,26 @@ export function splitStore(shared: Store, local: Store): Store {
       await shared.close();
       await local.close();
     },
+  };
+}
+
+/** Stands for this machine's part where a command has none: nothing is in it, and nothing goes into it. */
+export function absentStore(): Store {
+  const writable = { available: true, fatal: false, detail: 'available' };
+  return {
+    async commit() {
+      throw new RangeError("a command does not write to this machine's part of the store");
+    },
+    get: async () => undefined,
+    scan: async () => [],
+    read: async () => [],
+    lastSeq: async () => 0n,
+    onHint: () => () => undefined,
+    onWriteState: () => () => undefined,
+    writeState: () => writable,
+    tables: [],
+    pruneEvents: async () => 0,
+    sweep: async () => 0,
+    close: async () => undefined,
   };
 }

@@ -121,8 +121,12 @@ export interface Store {
    */
   read(afterSeq: bigint, limit: number, afterAt?: number): Promise<StoreEvent[]>;
   lastSeq(): Promise<bigint>;
-  /** Wake-up only: may miss commits of other processes, so polling must do without. Returns its undo. */
-  onHint(callback: () => void): () => void;
+  /**
+   * Calls back when the journal has grown; returns its undo. The embedded store calls at each commit, in
+   * order, with the events. A shared one calls without them, and may miss commits of other nodes: whoever
+   * follows its journal looks from time to time.
+   */
+  onHint(callback: (events?: readonly StoreEvent[]) => void): () => void;
   /** Told at each change, never twice the same. Returns its undo. */
   onWriteState(callback: (state: WriteState) => void): () => void;
   writeState(): WriteState;

@@ -6,7 +6,7 @@ import { it } from 'node:test';
 import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { readConfig } from '../../src/config.ts';
 import { systemClock } from '../../src/core/clock.ts';
-import { startOwnBackups } from '../../src/server/backup/own-backups.ts';
+import { startOwnBackups } from '../../src/operations/own-backups.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 

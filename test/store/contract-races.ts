@@ -101,3 +101,57 @@ export function raceContract(factory: StoreFactory): void {
     });
   });
 }
+
+/** For a store that one process alone may have open. */
+export function aloneContract(factory: StoreFactory): void {
+  describe(`${factory.name}: one process`, () => {
+    it('another process is refused while the store is open, and let in afterwards', async () => {
+      const place = await factory.create();
+      const args = [
+        fileURLToPath(racer),
+        factory.opener.href,
+        place.location,
+        'register',
+        '1',
+        '7',
+      ];
+      const store = await factory.open(place.location, systemClock());
+      try {
+        const refused = spawnSync(process.execPath, args, { input: 'go\n', encoding: 'utf8' });
+        assert.notEqual(refused.status, 0);
+        assert.match(refused.stderr, /is in use by/);
+        assert.equal(await store.lastSeq(), 0n);
+        await store.close();
+        assert.equal(spawnSync(process.execPath, args, { input: 'go\n' }).status, 0);
+        const again = await factory.open(place.location, systemClock());
+        assert.equal(await again.lastSeq(), 1n);
+        await again.close();
+      } finally {
+        await place.destroy();
+      }
+    });
+
+    it('1,000 single-use keys have exactly 1,000 winners when two ask for each', async () => {
+      const count = 1_000;
+      const place = await factory.create();
+      const store = await factory.open(place.location, systemClock());
+      try {
+        const keys = Array.from({ length: count }, (_, n) => scratchKey(text('once'), u32(n)));
+        const value = Buffer.from('code');
+        const made = await store.commit({ set: keys.map((key) => ({ key, value })) });
+        assert.ok(made.ok);
+        const claims = keys.flatMap((key, n) =>
+          [1, 2].map(() =>
+            store.commit({ check: [{ key, version: made.versions[n]! }], del: [key] }),
+          ),
+        );
+        const won = (await Promise.all(claims)).map(({ ok }) => ok);
+        for (let n = 0; n < count; n++) assert.equal(won[2 * n] !== won[2 * n + 1], true);
+        assert.deepEqual(await store.scan(scratchKey(), { limit: 1 }), []);
+      } finally {
+        await store.close();
+        await place.destroy();
+      }
+    });
+  });
+}

@@ -11,7 +11,7 @@ import type { Store } from '../../src/store/store.ts';
 import { storeLimits } from '../../src/store/store.ts';
 import { journalContract } from './contract-journal.ts';
 import { modelContract } from './contract-model.ts';
-import { raceContract } from './contract-races.ts';
+import { aloneContract, raceContract } from './contract-races.ts';
 import { scanContract } from './contract-scan.ts';
 import type { StoreFactory } from './fixture.ts';
 
@@ -238,5 +238,6 @@ export function storeContract(factory: StoreFactory): void {
   scanContract(factory.name, withStore);
   journalContract(factory.name, withStore);
   modelContract(factory.name, withStore);
-  raceContract(factory);
+  if (factory.isShared) raceContract(factory);
+  else aloneContract(factory);
 }

@@ -18,7 +18,6 @@ const store = await openStore({
   clock: systemClock(),
   random: systemRandom(),
   log: createLog('silent'),
-  pid: process.pid,
   ...(which === 'real'
     ? { steps: migrationSteps, batchRows: 2 }
     : { steps: testSteps, batchRows: 3 }),

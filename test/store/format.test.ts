@@ -233,43 +233,9 @@ it('while one process updates, another one is refused', async () => {
       await first.line((line) => line === 'batch');
       await assert.rejects(
         openStore(optionsOf(directory.path, testSteps)),
-        new RegExp(`another Portcullis server \\(pid ${first.process.pid}\\) is running`),
+        new RegExp(`in use by a command \\(pid ${first.process.pid}\\)`),
       );
     });
-  } finally {
-    directory.remove();
-  }
-});
-
-it('a store that another process uses in the old format is left as it is', async () => {
-  const directory = makeDataDir();
-  try {
-    await makeFormat1(directory.path);
-    // Holds a place among the readers, as a server or command of the older version does.
-    const root = openEnvironment<Buffer, Uint8Array>({
-      path: `${directory.path}/store`,
-      noSubdir: false,
-      maxDbs: 8,
-      encoding: 'binary',
-      keyEncoding: 'binary',
-    });
-    const meta = root.openDB<Buffer, Uint8Array>('meta', {
-      encoding: 'binary',
-      keyEncoding: 'binary',
-    });
-    meta.get(formatKey);
-    await withChild(directory.path, async (second) => {
-      const line = await second.line(() => true);
-      assert.match(
-        line,
-        /^refused the store in .* has data format 1 and process \d+ uses it: stop/,
-      );
-    });
-    assert.equal(meta.get(formatKey)!.toString('hex'), '00000001');
-    await root.close();
-    const store = await openStore(optionsOf(directory.path, testSteps));
-    await assertUpdated(store);
-    await store.close();
   } finally {
     directory.remove();
   }

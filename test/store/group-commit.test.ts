@@ -42,7 +42,6 @@ function fakeDatabase() {
       database.probes += 1;
       if (database.broken) throw new Error('no space');
     },
-    isPassing: (error: unknown) => (error as Error).name === 'Passing',
     isFatal: () => false,
   };
   return { database, transactor };
@@ -157,45 +156,6 @@ it('after a failure commits are refused at once, maintenance is tried, a probe b
 });
 
 /** A failure of the database itself, before anything was written. */
-const passing = () => Object.assign(new Error('its own fault'), { name: 'Passing' });
-
-it('a failure that is not the disk’s is tried once more, with the same jobs in the same order', async () => {
-  const { add, queue, database, states, lines } = setUp();
-  for (let round = 0; round < 3; round++) {
-    const order: number[] = [];
-    database.faults = [passing()];
-    const jobs = Array.from({ length: 20 }, (_, n) =>
-      add({
-        run(context) {
-          if (n === 7) throw new Error('bug');
-          context.writes += 1;
-          order.push(n);
-        },
-      }),
-    );
-    const outcomes = await Promise.all(jobs);
-    const wanted = Array.from({ length: 20 }, (_, n) => (n === 7 ? 'threw: bug' : 'done'));
-    assert.deepEqual(outcomes, wanted);
-    const ran = wanted.flatMap((outcome, n) => (outcome === 'done' ? [n] : []));
-    assert.deepEqual(order.slice(-ran.length), ran);
-    assert.equal(lines.length, round + 1, 'each failure is told once');
-  }
-  assert.deepEqual(states, [], 'nobody was refused');
-  await queue.close();
-});
-
-it('a failure that comes back at the second try makes the store unavailable', async () => {
-  const { add, queue, database } = setUp();
-  database.faults = [passing(), passing()];
-  assert.deepEqual(await Promise.all([add(), add()]), [
-    'unavailable: its own fault',
-    'unavailable: its own fault',
-  ]);
-  assert.equal(database.groups.length, 2);
-  assert.equal(queue.writeState().available, false);
-  await queue.close();
-});
-
 it('a transaction that hangs makes the store unavailable, and its end makes it available', async () => {
   // Long enough for a busy machine to end an ordinary transaction in.
   const { add, database, available } = setUp(1_000);

@@ -35,7 +35,6 @@ it('every namespace has a number of its own', () => {
 
 it('the encodings on disk stay what they are', () => {
   const fixed: [Uint8Array, string][] = [
-    [keys.serverLockKey(), '01'],
     [keys.checkpointKey('ip'), '02697000'],
     [keys.projectionPageKey(2_560, 258n, 7), '0300000a00000000000000010207'],
     [keys.projectionPagePrefix(), '03'],

@@ -6,6 +6,7 @@ import { open } from './lmdb-opener.ts';
 
 export const lmdbFactory: StoreFactory = {
   name: 'lmdb',
+  isShared: false,
   async create() {
     const directory = makeTempDir('lmdb');
     return { location: directory.path, destroy: async () => directory.remove() };

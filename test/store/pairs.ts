@@ -1,8 +1,10 @@
-/** What `crash-child.ts` has written: by its journal, and as it lies in the store. */
+/** Pairs of entries, each written with its event: how, by the journal, and as they lie in the store. */
 
 import assert from 'node:assert/strict';
-import { decode } from '../../src/store/codec.ts';
-import { type Key, scratchKey } from '../../src/store/keys.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { seededRandom } from '../../src/core/random.ts';
+import { createWriter, decode } from '../../src/store/codec.ts';
+import { type Key, scratchKey, u16 } from '../../src/store/keys.ts';
 import type { Store } from '../../src/store/store.ts';
 
 /** The journal from its start: ids in order, and the entries that it adds up to. */
@@ -37,4 +39,52 @@ export async function allEntries(store: Store): Promise<Map<number, string>> {
     }
     after = page.at(-1)!.key;
   }
+}
+
+const inFlight = 64;
+const keyCount = 500;
+
+/** Commits as fast as it can, each with one event that says what the commit did, until it is stopped. */
+export function writePairs(store: Store, name = 'r1', onDone = (_id: string, _seq: bigint) => {}) {
+  const random = seededRandom(Number(name.slice(1)));
+  const below = (n: number) => Math.floor(random.next() * n);
+  let next = 0;
+  let done = 0;
+  let isStopped = false;
+
+  async function commitOnce(): Promise<void> {
+    const id = `${name}-${next++}`;
+    const first = below(keyCount - 3);
+    const value = random.bytes(8 + below(200));
+    const body = createWriter().u16(first).bytes(value).finish();
+    const result = await store.commit({
+      set: [
+        { key: scratchKey(u16(first)), value },
+        { key: scratchKey(u16(first + 1)), value },
+      ],
+      del: [scratchKey(u16(first + 2))],
+      events: [{ id, kind: 'pair', version: 1, body }],
+    });
+    if (!result.ok) throw new Error(result.error);
+    done += 1;
+    onDone(id, result.seq);
+  }
+
+  const running = Promise.all(
+    Array.from({ length: inFlight }, async () => {
+      while (!isStopped) await commitOnce();
+    }),
+  );
+  running.catch(() => undefined);
+  return {
+    acknowledged: () => done,
+    async atLeast(count: number): Promise<void> {
+      while (done < count) await Promise.race([delay(5), running]);
+    },
+    async stop(): Promise<void> {
+      isStopped = true;
+      await running;
+    },
+    running,
+  };
 }

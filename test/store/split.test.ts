@@ -8,14 +8,13 @@ import {
   checkpointKey,
   projectionPageKey,
   projectionPagePrefix,
-  serverLockKey,
 } from '../../src/store/keys.ts';
 import { splitStore } from '../../src/store/split.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 import { open } from './lmdb-opener.ts';
 
 const value = Buffer.from('x');
-const own = [serverLockKey(), checkpointKey('state'), projectionPageKey(1, 1n, 0)];
+const own = [checkpointKey('state'), projectionPageKey(1, 1n, 0)];
 const event = { id: 'e', kind: 'test', version: 1, body: value };
 
 it('lock and checkpoints are of the machine, all else and every event is shared', async () => {

@@ -204,7 +204,7 @@ async function place(name: string): Promise<MoveRun> {
 async function filled(run: MoveRun): Promise<void> {
   const path = `${run.dataDir}/store`;
   const masterKeyIn = { id: run.masterKeyId };
-  const store = await openStore({ ...run, path, pid: process.pid, masterKey: masterKeyIn });
+  const store = await openStore({ ...run, path, masterKey: masterKeyIn });
   for (let n = 0; n < 40; n++) {
     const set = [0, n].map((part) => ({
       key: scratchKey(text(`${part}`), Uint8Array.of(part === 0 ? 0 : 1)),
@@ -287,7 +287,7 @@ it('a row that is damaged is named, nothing is given over, and the store goes on
   await assert.rejects(moveToPostgres(run), new RegExp(`the row ${name} of entries is damaged`));
   const empty = await database.ask(run.databaseUrl, "select from meta where name = 'move'");
   assert.equal(empty.rows.length, 0);
-  const store = await openStore({ ...run, path, pid: process.pid });
+  const store = await openStore({ ...run, path });
   await store.commit({ del: [storedKey(bad)] });
   await store.close();
   await moveToPostgres(run);
@@ -315,5 +315,5 @@ it('a database that holds anything else takes no store', async () => {
   await store.close();
   await assert.rejects(moveToPostgres(run), /is not empty/);
   const path = `${run.dataDir}/store`;
-  await (await openStore({ ...run, path, pid: process.pid })).close();
+  await (await openStore({ ...run, path })).close();
 });

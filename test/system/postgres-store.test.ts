@@ -13,6 +13,7 @@ if (isInstalled(postgresProgram)) {
   after(() => server.stop());
   const factory: StoreFactory = {
     name: 'postgres',
+    isShared: true,
     async create() {
       const location = await server.createDatabase();
       return { location, destroy: () => server.dropDatabase(location) };

@@ -4,8 +4,8 @@ import { systemClock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { systemRandom } from '../../core/random.ts';
 import { loadNative } from '../../http/native.ts';
+import { settings } from '../../operations/workspace.ts';
 import type { Output } from '../shell/output.ts';
-import { settings } from '../shell/workspace.ts';
 import { type Finding, fault, fine, lookedAt } from './finding.ts';
 import { lookAtExposure, lookAtHealthPort, lookAtMail, lookAtTls } from './network.ts';
 import {

@@ -4,18 +4,21 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
+import { dateText } from '../../core/names/date-text.ts';
 import type { Random } from '../../core/random.ts';
 import { openFilesWarning } from '../../http/limits.ts';
+import { runOperation } from '../../operations/client.ts';
+import { readMasterKey } from '../../operations/workspace.ts';
 import { isVanished } from '../../store/backup/folder.ts';
 import { newestIn } from '../../store/backup/schedule.ts';
+import { ClaimedError } from '../../store/claim.ts';
 import { journalRowKey, listPrefix } from '../../store/keys.ts';
-import { openTables } from '../../store/lmdb-tables.ts';
+import { openTables, type Tables } from '../../store/lmdb-tables.ts';
 import { hostsText } from '../../store/postgres/connection.ts';
 import { hadStore, refuseLostStore, storePath } from '../../store/presence.ts';
 import { decodeEvent } from '../../store/rows.ts';
 import { openView } from '../../store/view.ts';
-import { dateText, grouped } from '../shell/output.ts';
-import { readMasterKey } from '../shell/workspace.ts';
+import { grouped } from '../shell/output.ts';
 import { lookAtDatabase, noLists } from './database.ts';
 import { advice, type Finding, fault, fine } from './finding.ts';
 import { lookAtFileSystem } from './surroundings.ts';
@@ -137,28 +140,46 @@ export async function lookAtStore(
   try {
     refuseLostStore(dataDir, path);
     const { id } = readMasterKey(config, random, true);
-    const tables = openTables(path);
-    const view = openView(tables);
-    try {
-      const sealed = view.meta('master_key');
-      if (sealed !== undefined && !sealed.equals(id)) {
-        return [
-          fault('store', 'the master key is another one than the store is sealed with', restore),
-        ];
-      }
-      const { lastSeq } = view.counters;
-      const row = view.get('journal', journalRowKey(lastSeq));
-      const lastAt = row === undefined ? 0 : decodeEvent(BigInt(lastSeq), row).at;
-      const found = `it can be opened, its journal ends at ${lastSeq}`;
-      const findings = [fine('store', found), lookAtClock(clock.now(), lastAt)];
-      const [list] = view.batch('entries', listPrefix(), false, 1);
-      return list?.key[0] === listPrefix()[0] ? findings : [...findings, noLists];
-    } finally {
-      view.release();
-      void tables.root.close();
+    const state = await stateOfStore(path, id);
+    if (state === undefined) {
+      const other = 'the master key is another one than the store is sealed with';
+      return [fault('store', other, restore)];
     }
+    const { lastSeq, lastAt, opened, hasLists } = state;
+    const found = `${opened}, its journal ends at ${lastSeq}`;
+    const findings = [fine('store', found), lookAtClock(clock.now(), lastAt)];
+    return hasLists ? findings : [...findings, noLists];
   } catch (error) {
     return [fault('store', (error as Error).message, restore)];
+  }
+}
+
+/**
+ * Opens the store, or asks whoever has it open.
+ * @returns undefined when it is sealed with another key
+ */
+async function stateOfStore(path: string, masterKeyId: Uint8Array) {
+  let tables: Tables;
+  try {
+    tables = openTables(path);
+  } catch (error) {
+    if (!(error instanceof ClaimedError)) throw error;
+    const state = await runOperation('store state', {});
+    return { ...state, opened: 'the running server has it' };
+  }
+  const view = openView(tables);
+  try {
+    const sealed = view.meta('master_key');
+    if (sealed !== undefined && !sealed.equals(masterKeyId)) return undefined;
+    const { lastSeq } = view.counters;
+    const row = view.get('journal', journalRowKey(lastSeq));
+    const lastAt = row === undefined ? 0 : decodeEvent(BigInt(lastSeq), row).at;
+    const [list] = view.batch('entries', listPrefix(), false, 1);
+    const hasLists = list?.key[0] === listPrefix()[0];
+    return { lastSeq, lastAt, hasLists, opened: 'it can be opened' };
+  } finally {
+    view.release();
+    await tables.root.close();
   }
 }
 

@@ -3,8 +3,8 @@
 import { existsSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config } from '../../config.ts';
+import { dateText } from '../../core/names/date-text.ts';
 import { openMmdb } from '../../geo/mmdb.ts';
-import { dateText } from '../shell/output.ts';
 import { advice, type Finding, fault, fine } from './finding.ts';
 
 const waitMs = 5_000;

@@ -1,12 +1,9 @@
 /** `portcullis bouncer …`: keys for firewalls, proxies and other programs that fetch decisions. */
 
 import { Command, Option } from 'commander';
-import { plainScopes, scopeNames } from '../../access/keys/key-scopes.ts';
-import type { NamedKey } from '../../access/keys/named-keys.ts';
+import { runOperation } from '../../operations/client.ts';
 import { accountArgument } from '../shell/address.ts';
-import { namedKeysOf } from '../shell/named-keys.ts';
-import { columns, createOutput, dateText, grouped } from '../shell/output.ts';
-import { expect, withWorkspace } from '../shell/workspace.ts';
+import { columns, createOutput, grouped } from '../shell/output.ts';
 
 interface AddFlags {
   readonly limit?: number;
@@ -66,11 +63,8 @@ export function bouncerCommands(
 
 async function add(email: string, name: string, flags: AddFlags): Promise<void> {
   const output = createOutput(flags.json === true);
-  const { limit: entriesMax, dns: label = false } = flags;
-  const scopes = [flags.agent ? 'agent' : flags.mail ? 'mail' : 'bouncer'] as const;
-  const made = await withWorkspace(async (w) =>
-    expect(await namedKeysOf(w).add(email, { name, scopes, entriesMax, label })),
-  );
+  const { limit = limitDefault, dns, agent, mail } = flags;
+  const made = await runOperation('bouncer add', { email, name, limit, dns, agent, mail });
   output.line(made.text);
   if (made.label !== undefined) output.line(`DNS label: ${made.label}`);
   output.result(made);
@@ -78,20 +72,13 @@ async function add(email: string, name: string, flags: AddFlags): Promise<void> 
 
 async function list(email: string | undefined, flags: { json?: boolean }): Promise<void> {
   const output = createOutput(flags.json === true);
-  const shown = await withWorkspace(async (w) => {
-    const keys =
-      email === undefined
-        ? await namedKeysOf(w).all()
-        : await namedKeysOf(w).list(expect(await w.accounts.find(email)).id);
-    const emails = new Map<string, string>();
-    for (const { account } of keys) {
-      const found = emails.has(account) ? undefined : await w.accounts.find(account);
-      if (found?.ok) emails.set(account, found.value.email);
-    }
-    return keys.filter(isOfDoor).map((key) => shownKey(key, emails.get(key.account) ?? ''));
-  });
+  const shown = await runOperation('bouncer list', { email });
   const rows = shown.map((key) => [
-    ...[key.name, key.email, key.id, key.lastUsedAt ?? 'never', key.address || '-'],
+    key.name,
+    key.email,
+    key.id,
+    key.lastUsedAt ?? 'never',
+    key.address || '-',
     key.agent || '-',
     key.scopes.includes('bouncer') ? `${grouped(key.dropped)} dropped` : 'reports',
   ]);
@@ -102,30 +89,7 @@ async function list(email: string | undefined, flags: { json?: boolean }): Promi
 
 async function remove(email: string, name: string, flags: { json?: boolean }): Promise<void> {
   const output = createOutput(flags.json === true);
-  const key = await withWorkspace(async (w) => expect(await namedKeysOf(w).remove(email, name)));
+  const key = await runOperation('bouncer remove', { email, name });
   output.line(`the key of ${name} is revoked`);
-  output.result({ id: key.id, name });
-}
-
-/** Named keys that only check or report are shown by `key list`. */
-function isOfDoor(key: NamedKey): boolean {
-  return (key.scopes & ~plainScopes) !== 0;
-}
-
-function shownKey(key: NamedKey, email: string) {
-  const { id, name, createdAt, entriesMax, hasLabel, use } = key;
-  const { lastUsedAt = 0, agent = '', address = '', processed = 0, dropped = 0 } = use ?? {};
-  const last = lastUsedAt === 0 ? null : dateText(lastUsedAt);
-  const about = { id, name, email, createdAt: dateText(createdAt), limit: entriesMax };
-  const scopes = scopeNames(key.scopes);
-  return {
-    ...about,
-    scopes,
-    dnsLabel: hasLabel,
-    lastUsedAt: last,
-    agent,
-    address,
-    processed,
-    dropped,
-  };
+  output.result(key);
 }

@@ -1,13 +1,10 @@
 /** `portcullis key …`: API keys, the account's own one and those with a name and scopes. */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { KeyInfo } from '../../access/accounts/accounts.ts';
-import { isKeyScope, type KeyScope, keyScopes, scopeNames } from '../../access/keys/key-scopes.ts';
-import { type KeyUse, readKeyUse } from '../../access/keys/key-use.ts';
+import { isKeyScope, type KeyScope, keyScopes } from '../../access/keys/key-scopes.ts';
+import { runOperation } from '../../operations/client.ts';
 import { accountArgument } from '../shell/address.ts';
-import { namedKeysOf } from '../shell/named-keys.ts';
-import { columns, createOutput, dateText } from '../shell/output.ts';
-import { expect, withWorkspace } from '../shell/workspace.ts';
+import { columns, createOutput } from '../shell/output.ts';
 
 interface KeyFlags {
   readonly name?: string;
@@ -59,9 +56,9 @@ export function keyCommands(perMinute: (text: string) => number): Command {
     .option('--json', 'print the key as JSON')
     .action(async (id: string, flags: { json?: boolean }) => {
       const output = createOutput(flags.json === true);
-      const info = await withWorkspace(async (w) => expect(await w.accounts.revokeKey(id)));
+      const info = await runOperation('key revoke', { id });
       output.line(`key ${info.id} of ${info.email} is revoked`);
-      output.result(shown(info));
+      output.result(info);
     });
   return command;
 }
@@ -76,39 +73,30 @@ function readScopes(text: string): KeyScope[] {
 }
 
 async function createKey(email: string, flags: KeyFlags, command: Command): Promise<void> {
-  const { name, scope } = flags;
+  const { name, scope, readPerMinute, writePerMinute } = flags;
   if (name === undefined && scope !== undefined) {
     command.error('error: --scope goes with --name; a key without a name may check and report');
   }
   const output = createOutput(flags.json === true);
-  await withWorkspace(async (w) => {
-    const made: { readonly id: string; readonly text: string; readonly replaces?: string } =
-      name === undefined
-        ? expect(await w.accounts.createKey(email))
-        : expect(await namedKeysOf(w).add(email, { name, scopes: scope ?? ['check'] }));
-    if (flags.readPerMinute !== undefined || flags.writePerMinute !== undefined) {
-      expect(await w.accounts.setQuotas(email, flags));
-    }
-    output.line(made.text);
-    if (made.replaces !== undefined) {
-      output.line(`(key ${made.replaces} works for 24 more hours)`);
-    }
-    output.result(made);
-  });
+  const scopes = scope === undefined ? undefined : [...scope];
+  const asked = { email, name, scopes, readPerMinute, writePerMinute };
+  const made = await runOperation('key create', asked);
+  output.line(made.text);
+  if (made.replaces !== undefined) output.line(`(key ${made.replaces} works for 24 more hours)`);
+  output.result(made);
 }
 
 async function listKeys(flags: { json?: boolean }): Promise<void> {
   const output = createOutput(flags.json === true);
-  const keys = await withWorkspace(async ({ accounts, store }) => {
-    const listed = [];
-    for (const info of await accounts.listKeys()) {
-      listed.push(shown(info, await readKeyUse(store, info.id)));
-    }
-    return listed;
-  });
-  const rows = keys.map((k) => [
-    ...[k.id, k.email, k.state, k.createdAt ?? ''],
-    ...[k.name || '-', k.scopes.join(), k.lastUsedAt ?? 'never'],
+  const keys = await runOperation('key list', {});
+  const rows = keys.map((key) => [
+    key.id,
+    key.email,
+    key.state,
+    key.createdAt ?? '',
+    key.name || '-',
+    key.scopes.join(),
+    key.lastUsedAt ?? 'never',
   ]);
   for (const line of columns(rows)) output.line(line);
   if (keys.length === 0) output.line('no key was made yet');
@@ -122,25 +110,7 @@ async function renameKey(
   flags: { json?: boolean },
 ): Promise<void> {
   const output = createOutput(flags.json === true);
-  const { id } = await withWorkspace(async (w) => {
-    const { id: account } = expect(await w.accounts.find(email));
-    const keys = namedKeysOf(w);
-    const found = (await keys.list(account)).find((one) => one.name === name);
-    expect(await keys.rename(account, found?.id ?? '', newName));
-    return { id: found?.id };
-  });
+  const renamed = await runOperation('key rename', { email, name, newName });
   output.line(`the key ${name} is called ${newName} now`);
-  output.result({ id, name: newName });
-}
-
-function shown(info: KeyInfo, use?: KeyUse) {
-  const time = (ms: number) => (ms === 0 ? null : dateText(ms));
-  return {
-    ...info,
-    scopes: scopeNames(info.scopes),
-    createdAt: time(info.createdAt),
-    endsAt: time(info.endsAt),
-    revokedAt: time(info.revokedAt),
-    lastUsedAt: time(use?.lastUsedAt ?? 0),
-  };
+  output.result(renamed);
 }

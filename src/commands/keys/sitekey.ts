@@ -1,10 +1,9 @@
 /** `portcullis sitekey …`: the public keys that web sites put beside the CAPTCHA in their pages. */
 
 import { Command, Option } from 'commander';
-import { createSiteKeys, type SiteKey } from '../../access/keys/site-keys.ts';
+import { runOperation } from '../../operations/client.ts';
 import { accountArgument } from '../shell/address.ts';
-import { columns, createOutput, dateText } from '../shell/output.ts';
-import { expect, withWorkspace } from '../shell/workspace.ts';
+import { columns, createOutput } from '../shell/output.ts';
 
 interface CreateFlags {
   readonly host: readonly string[];
@@ -39,12 +38,12 @@ export function siteKeyCommands(): Command {
     .option('--json', 'print the site key as JSON')
     .action(async (id: string, flags: { passClean: string; json?: boolean }) => {
       const output = createOutput(flags.json === true);
-      const passes = flags.passClean === 'on';
-      const siteKey = await withWorkspace(async (w) =>
-        expect(await createSiteKeys(w).setPassesClean(id, passes)),
-      );
+      const siteKey = await runOperation('sitekey set', {
+        id,
+        passClean: flags.passClean === 'on',
+      });
       output.line(`${siteKey.id}: ${puzzleOf(siteKey)}`);
-      output.result(shown(siteKey));
+      output.result(siteKey);
     });
   command
     .command('list')
@@ -58,42 +57,36 @@ export function siteKeyCommands(): Command {
     .option('--json', 'print the site key as JSON')
     .action(async (id: string, flags: { json?: boolean }) => {
       const output = createOutput(flags.json === true);
-      const siteKey = await withWorkspace(async (w) => expect(await createSiteKeys(w).revoke(id)));
+      const siteKey = await runOperation('sitekey revoke', { id });
       output.line(`site key ${siteKey.id} is revoked`);
-      output.result(shown(siteKey));
+      output.result(siteKey);
     });
   return command;
 }
 
 async function create(email: string, flags: CreateFlags): Promise<void> {
   const output = createOutput(flags.json === true);
-  const siteKey = await withWorkspace(async (workspace) => {
-    const account = expect(await workspace.accounts.find(email));
-    return expect(await createSiteKeys(workspace).create(account.id, flags.host, flags.passClean));
-  });
+  const { host, passClean } = flags;
+  const siteKey = await runOperation('sitekey create', { email, hosts: [...host], passClean });
   output.line(siteKey.id);
-  output.result(shown(siteKey));
+  output.result(siteKey);
 }
 
 async function list(flags: { json?: boolean }): Promise<void> {
   const output = createOutput(flags.json === true);
-  const siteKeys = await withWorkspace((workspace) => createSiteKeys(workspace).list());
-  const rows = siteKeys.map((s) => [
-    s.id,
-    s.email,
-    dateText(s.createdAt),
-    puzzleOf(s),
-    s.hosts.length === 0 ? 'any host' : s.hosts.join(' '),
+  const siteKeys = await runOperation('sitekey list', {});
+  const rows = siteKeys.map((one) => [
+    one.id,
+    one.email,
+    one.createdAt,
+    puzzleOf(one),
+    one.hosts.length === 0 ? 'any host' : one.hosts.join(' '),
   ]);
   for (const line of columns(rows)) output.line(line);
   if (siteKeys.length === 0) output.line('no site key was made yet');
-  output.result(siteKeys.map(shown));
+  output.result(siteKeys);
 }
 
-function puzzleOf({ passesClean }: SiteKey): string {
+function puzzleOf({ passesClean }: { readonly passesClean: boolean }): string {
   return passesClean ? 'clean addresses pass' : 'a puzzle for everybody';
-}
-
-function shown<T extends SiteKey>(siteKey: T) {
-  return { ...siteKey, createdAt: dateText(siteKey.createdAt) };
 }

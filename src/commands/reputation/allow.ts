@@ -1,9 +1,8 @@
 /** `portcullis allow add|remove|list`: ranges that are never malicious. */
 
 import { Command } from 'commander';
-import { type AllowRule, createAllowlist } from '../../reputation/lists/allowlist.ts';
-import { columns, createOutput, dateText } from '../shell/output.ts';
-import { expect, withWorkspace } from '../shell/workspace.ts';
+import { runOperation } from '../../operations/client.ts';
+import { columns, createOutput } from '../shell/output.ts';
 
 export function allowCommands(): Command {
   const allow = new Command('allow').description(
@@ -17,11 +16,9 @@ export function allowCommands(): Command {
     .option('--json', 'print the rule as JSON')
     .action(async (cidr: string, flags: { reason: string; json?: boolean }) => {
       const output = createOutput(flags.json === true);
-      const rule = await withWorkspace(async (w) =>
-        expect(await createAllowlist(w).add(cidr, flags.reason)),
-      );
+      const rule = await runOperation('allow add', { cidr, reason: flags.reason });
       output.line(`${rule.prefix} is on the allowlist`);
-      output.result(shown(rule));
+      output.result(rule);
     });
   allow
     .command('remove')
@@ -30,9 +27,9 @@ export function allowCommands(): Command {
     .option('--json', 'print the removed rule as JSON')
     .action(async (cidr: string, flags: { json?: boolean }) => {
       const output = createOutput(flags.json === true);
-      const rule = await withWorkspace(async (w) => expect(await createAllowlist(w).remove(cidr)));
+      const rule = await runOperation('allow remove', { cidr });
       output.line(`${rule.prefix} is off the allowlist`);
-      output.result(shown(rule));
+      output.result(rule);
     });
   allow
     .command('list')
@@ -40,15 +37,11 @@ export function allowCommands(): Command {
     .option('--json', 'print the rules as JSON')
     .action(async (flags: { json?: boolean }) => {
       const output = createOutput(flags.json === true);
-      const rules = await withWorkspace((w) => createAllowlist(w).list());
-      for (const line of columns(rules.map((r) => [r.prefix, dateText(r.addedAt), r.reason])))
+      const rules = await runOperation('allow list', {});
+      for (const line of columns(rules.map((rule) => [rule.prefix, rule.addedAt, rule.reason])))
         output.line(line);
       if (rules.length === 0) output.line('the allowlist is empty');
-      output.result(rules.map(shown));
+      output.result(rules);
     });
   return allow;
-}
-
-function shown(rule: AllowRule) {
-  return { ...rule, addedAt: dateText(rule.addedAt) };
 }

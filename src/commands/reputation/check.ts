@@ -1,12 +1,10 @@
-/** `portcullis check`: what the service says of an address, beside a running server or without one. */
+/** `portcullis check`: what the service says of an address, with a running server or without one. */
 
 import { Command } from 'commander';
-import { parseIp } from '../../ip/address.ts';
-import { lookBehind } from '../../ip/behind.ts';
+import { dateText } from '../../core/names/date-text.ts';
+import { runOperation } from '../../operations/client.ts';
 import type { Evidence } from '../../reputation/address/evidence/evidence.ts';
-import { canonicalAddress } from '../shell/address.ts';
-import { columns, createOutput, dateText, grouped } from '../shell/output.ts';
-import { withReading } from '../shell/workspace.ts';
+import { columns, createOutput, grouped } from '../shell/output.ts';
 
 interface CheckFlags {
   readonly verbose?: boolean;
@@ -21,28 +19,12 @@ export function checkCommand(): Command {
     .option('--json', 'print the result as JSON, with the names that the API has')
     .action(async (text: string, flags: CheckFlags) => {
       const output = createOutput(flags.json === true);
-      const { facts, why, evidence } = await ask(canonicalAddress(text));
+      const { facts, why, evidence } = await runOperation('check', { address: text });
       const rows = Object.entries(facts).map(([name, value]) => [name, cell(value)]);
       for (const line of columns(rows)) output.line(line);
       if (flags.verbose) for (const line of linesOf(evidence)) output.line(line);
       output.result(flags.verbose ? { ...facts, why } : facts);
     });
-}
-
-async function ask(address: string) {
-  // Loaded here, because it brings most of the server with it.
-  const { withMemory } = await import('../../server/verify/beside.ts');
-  const { whyJson } = await import('../../reputation/address/evidence/evidence.ts');
-  return await withReading((reading) =>
-    withMemory(reading, ({ check, evidence: evidenceReader }) => {
-      const now = reading.clock.now();
-      const facts = JSON.parse(check.wideJson(address, now)!) as object;
-      const words = new Uint32Array(4);
-      const family = lookBehind(parseIp(address, words) as 4 | 6, words);
-      const evidence = evidenceReader.of(family, words, now);
-      return { facts, evidence, why: whyJson(evidence) };
-    }),
-  );
 }
 
 function cell(value: unknown): string {

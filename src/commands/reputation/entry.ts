@@ -2,10 +2,9 @@
 
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { dateIn } from '../../core/names/date-text.ts';
-import { createOwnEntries, type OwnEntry } from '../../reputation/lists/own-entries.ts';
+import { runOperation } from '../../operations/client.ts';
 import { categoryMax, categoryNames } from '../../reputation/reports/categories.ts';
-import { columns, createOutput, dateText } from '../shell/output.ts';
-import { expect, withWorkspace } from '../shell/workspace.ts';
+import { columns, createOutput } from '../shell/output.ts';
 
 interface Flags {
   readonly json?: boolean;
@@ -65,15 +64,11 @@ export function entryCommands(
       ).argParser(checkedDate),
     )
     .option('--json', 'print the entry as JSON')
-    .action(async (cidr: string, { score, category: number = 0, note, until, json }: AddFlags) => {
+    .action(async (cidr: string, { json, ...terms }: AddFlags) => {
       const output = createOutput(json === true);
-      const endsAt = until === undefined ? 0 : dateIn(until)!;
-      const terms = { score, category: number, note, endsAt };
-      const set = await withWorkspace(async (w) =>
-        expect(await createOwnEntries(w).add(cidr, terms)),
-      );
+      const set = await runOperation('entry add', { cidr, ...terms });
       output.line(`${set.prefix} has score ${set.score} as an own entry`);
-      output.result(shown(set));
+      output.result(set);
     });
   entry
     .command('remove')
@@ -82,9 +77,9 @@ export function entryCommands(
     .option('--json', 'print the removed entry as JSON')
     .action(async (cidr: string, flags: Flags) => {
       const output = createOutput(flags.json === true);
-      const gone = await withWorkspace(async (w) => expect(await createOwnEntries(w).remove(cidr)));
+      const gone = await runOperation('entry remove', { cidr });
       output.line(`${gone.prefix} is no own entry any more`);
-      output.result(shown(gone));
+      output.result(gone);
     });
   entry
     .command('list')
@@ -93,25 +88,18 @@ export function entryCommands(
     .option('--json', 'print the entries as JSON')
     .action(async (part: string | undefined, flags: Flags) => {
       const output = createOutput(flags.json === true);
-      const found = await withWorkspace((w) => createOwnEntries(w).list((part ?? '').trim()));
-      const entries = found.map(shown);
+      const entries = await runOperation('entry list', { part });
       const cells = entries.map((one) => [
-        ...[one.prefix, String(one.score), one.categoryName ?? '-', one.setAt],
-        ...[one.endsAt ?? 'never', one.note],
+        one.prefix,
+        String(one.score),
+        one.categoryName ?? '-',
+        one.setAt,
+        one.endsAt ?? 'never',
+        one.note,
       ]);
       for (const line of columns(cells)) output.line(line.trimEnd());
       if (entries.length === 0) output.line('there is no such entry');
       output.result(entries);
     });
   return entry;
-}
-
-function shown({ prefix, score, category, note, setAt, endsAt }: OwnEntry) {
-  return {
-    ...{ prefix, score, category: category || null },
-    categoryName: categoryNames[category - 1] ?? null,
-    note,
-    setAt: dateText(setAt),
-    endsAt: endsAt === 0 ? null : dateText(endsAt),
-  };
 }

@@ -1,11 +1,8 @@
 /** `portcullis removals list|accept|refuse`: who asks to take back what is said of an address. */
 
 import { Command } from 'commander';
-import { acceptRemoval } from '../../reputation/requests/accept-removal.ts';
-import { createRemovals } from '../../reputation/requests/removals.ts';
-import { canonicalAddress } from '../shell/address.ts';
-import { columns, createOutput, dateText } from '../shell/output.ts';
-import { expect, withWorkspace } from '../shell/workspace.ts';
+import { runOperation } from '../../operations/client.ts';
+import { columns, createOutput } from '../shell/output.ts';
 
 export function removalCommands(): Command {
   const removals = new Command('removals').description(
@@ -17,8 +14,7 @@ export function removalCommands(): Command {
     .option('--json', 'print the requests as JSON')
     .action(async (flags: { json?: boolean }) => {
       const output = createOutput(flags.json === true);
-      const found = await withWorkspace((w) => createRemovals(w).list());
-      const rows = found.map((one) => ({ ...one, at: dateText(one.at) }));
+      const rows = await runOperation('removals list', {});
       const cells = rows.map(({ address, at, fromAddress, signedIn, reason }) => [
         address,
         at,
@@ -38,12 +34,9 @@ export function removalCommands(): Command {
     .option('--json', 'print the result as JSON')
     .action(async (text: string, flags: { allow?: boolean; json?: boolean }) => {
       const output = createOutput(flags.json === true);
-      await withWorkspace(async (w) => {
-        const address = canonicalAddress(text);
-        const removed = expect(await acceptRemoval(w, address, flags.allow === true));
-        output.line(`${removed} reports of ${address} are taken back`);
-        output.result({ address, removed, allowed: flags.allow === true });
-      });
+      const done = await runOperation('removals accept', { address: text, allow: flags.allow });
+      output.line(`${done.removed} reports of ${done.address} are taken back`);
+      output.result(done);
     });
   removals
     .command('refuse')
@@ -52,10 +45,9 @@ export function removalCommands(): Command {
     .option('--json', 'print the result as JSON')
     .action(async (text: string, flags: { json?: boolean }) => {
       const output = createOutput(flags.json === true);
-      const address = canonicalAddress(text);
-      expect(await withWorkspace((w) => createRemovals(w).remove(address)));
-      output.line(`the request for ${address} is refused`);
-      output.result({ address });
+      const done = await runOperation('removals refuse', { address: text });
+      output.line(`the request for ${done.address} is refused`);
+      output.result(done);
     });
   return removals;
 }

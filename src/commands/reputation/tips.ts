@@ -1,11 +1,8 @@
 /** `portcullis tips list|remove`: what visitors without a key say of addresses. */
 
 import { Command } from 'commander';
-import { categoriesOf } from '../../reputation/reports/categories.ts';
-import { createTips } from '../../reputation/requests/tips.ts';
-import { canonicalAddress } from '../shell/address.ts';
-import { columns, createOutput, dateText } from '../shell/output.ts';
-import { expect, withWorkspace } from '../shell/workspace.ts';
+import { runOperation } from '../../operations/client.ts';
+import { columns, createOutput } from '../shell/output.ts';
 
 export function tipCommands(): Command {
   const tips = new Command('tips').description('what visitors without an API key say of addresses');
@@ -15,13 +12,8 @@ export function tipCommands(): Command {
     .option('--json', 'print the tips as JSON')
     .action(async (flags: { json?: boolean }) => {
       const output = createOutput(flags.json === true);
-      const found = await withWorkspace((w) => createTips(w).list());
-      const rows = found.map(({ at, categories, ...tip }) => ({
-        ...{ ...tip, at: dateText(at), categories: categoriesOf(categories) },
-      }));
-      const cells = rows.map(({ address, at, categories, comment }) => [
-        ...[address, at, categories.join(), comment],
-      ]);
+      const rows = await runOperation('tips list', {});
+      const cells = rows.map((tip) => [tip.address, tip.at, tip.categories.join(), tip.comment]);
       for (const line of columns(cells)) output.line(line.trimEnd());
       if (rows.length === 0) output.line('no tip waits');
       output.result(rows);
@@ -33,10 +25,9 @@ export function tipCommands(): Command {
     .option('--json', 'print the result as JSON')
     .action(async (text: string, flags: { json?: boolean }) => {
       const output = createOutput(flags.json === true);
-      const address = canonicalAddress(text);
-      expect(await withWorkspace((w) => createTips(w).remove(address)));
-      output.line(`the tip about ${address} is removed`);
-      output.result({ address });
+      const done = await runOperation('tips remove', { address: text });
+      output.line(`the tip about ${done.address} is removed`);
+      output.result(done);
     });
   return tips;
 }

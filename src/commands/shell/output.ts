@@ -38,8 +38,3 @@ export function columns(rows: readonly (readonly string[])[]): string[] {
 export function grouped(count: number): string {
   return count.toLocaleString('en-US');
 }
-
-/** Milliseconds since 1970 as `2026-11-21T09:30:00+00:00`, the form that the API uses too. */
-export function dateText(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d{3}Z$/, '+00:00');
-}

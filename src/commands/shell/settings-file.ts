@@ -7,7 +7,7 @@ import { closeSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { loadEnvFile } from 'node:process';
 import { parseEnv } from 'node:util';
-import { processEnvironment } from '../../config.ts';
+import { processEnvironment } from '../../config/place.ts';
 import { OperatorError } from '../../core/errors.ts';
 
 /** @throws OperatorError when there is no such file */

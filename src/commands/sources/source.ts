@@ -1,9 +1,10 @@
 /** `portcullis source …`: lists that the server fetches by itself. */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { durationMs, durationRule } from '../../config/rules.ts';
+import { durationMs, durationRule } from '../../config/durations.ts';
 import { OperatorError } from '../../core/errors.ts';
-import { urlLabel } from '../../reputation/lists/import/download.ts';
+import type { OutputOf } from '../../operations/catalog.ts';
+import { runOperation } from '../../operations/client.ts';
 import {
   confidenceDefault,
   goodFormats,
@@ -11,27 +12,9 @@ import {
   seedFormats,
 } from '../../reputation/lists/import/parse.ts';
 import { type ServiceName, serviceNames } from '../../reputation/lists/known-services.ts';
-import { findList } from '../../reputation/lists/list-rows.ts';
-import { loadList } from '../../reputation/lists/load-list.ts';
-import {
-  openDestinations,
-  sourceFault,
-} from '../../reputation/lists/subscriptions/destinations.ts';
-import {
-  orderSource,
-  type SourceOrder,
-  sourceState,
-} from '../../reputation/lists/subscriptions/orders.ts';
-import {
-  addSubscription,
-  changeSubscription,
-  forgetSubscription,
-  listSubscriptions,
-  type Subscription,
-} from '../../reputation/lists/subscriptions/subscriptions.ts';
+import type { SourceOrder } from '../../reputation/lists/subscriptions/orders.ts';
 import { sourceName } from '../lists.ts';
-import { columns, createOutput, dateText, grouped } from '../shell/output.ts';
-import { expect, type Workspace, withWorkspace } from '../shell/workspace.ts';
+import { columns, createOutput, grouped } from '../shell/output.ts';
 
 interface Flags {
   readonly json?: boolean;
@@ -125,13 +108,10 @@ function command(source: Command, name: SourceOrder, description: string): void 
     .option('--json', 'print the source as JSON')
     .action(async (of: string, flags: Flags) => {
       const output = createOutput(flags.json === true);
-      const now = await withWorkspace(async (w) => {
-        const at = w.clock.now();
-        return { at, row: expect(await orderSource(w.store, of, name, at)) };
-      });
-      const due = now.row.state === 'active' ? 'the running server fetches it within seconds' : '';
+      const row = await runOperation(`source ${name}`, { source: of });
+      const due = row.dueAt === null ? '' : 'the running server fetches it within seconds';
       output.line(`${of}: ${due || 'it is fetched no more'}`);
-      output.result(shown(now.row, now.at));
+      output.result(row);
     });
 }
 
@@ -140,32 +120,25 @@ async function add(given: string, flags: AddFlags): Promise<void> {
   if (!URL.canParse(given) || given.length > urlCharsMax) {
     throw new OperatorError('the address of the list is not valid');
   }
-  const url = new URL(given);
-  url.hash = '';
   if (flags.hold * dayMs < 2 * flags.every) {
     throw new OperatorError('--hold must be twice as long as --every, or longer');
   }
   checkFormat(flags);
-  const { row, at } = await withWorkspace(async (w) => {
-    const destinations = openDestinations({ allowPrivate: w.config.sourceAllowPrivate });
-    const fault = await sourceFault(url, destinations);
-    if (fault !== undefined) throw new OperatorError(fault);
-    const terms = {
-      name: sourceName(flags.source, url.href),
-      url: url.href,
-      list: flags.knownGood === true ? 'good' : flags.format === 'anon' ? 'anon' : 'seed',
-      format: flags.format,
-      confidence: flags.confidence,
-      holdDays: flags.hold,
-      allowDocumentation: flags.documentation === true,
-      service: flags.service,
-      everyMs: flags.every,
-    } as const;
-    const at = w.clock.now();
-    return { at, row: expect(await addSubscription(w.store, terms, at)) };
+  const url = new URL(given);
+  url.hash = '';
+  const row = await runOperation('source add', {
+    url: url.href,
+    source: sourceName(flags.source, url.href),
+    format: flags.format,
+    confidence: flags.confidence,
+    hold: flags.hold,
+    everyMs: flags.every,
+    knownGood: flags.knownGood,
+    service: flags.service,
+    documentation: flags.documentation,
   });
-  output.line(`${row.name}: the running server fetches it, ${urlLabel(url)}`);
-  output.result(shown(row, at));
+  output.line(`${row.name}: the running server fetches it, ${row.url}`);
+  output.result(row);
 }
 
 function checkFormat({ format, knownGood = false, service }: AddFlags): void {
@@ -184,23 +157,25 @@ function checkFormat({ format, knownGood = false, service }: AddFlags): void {
 
 async function list(flags: Flags): Promise<void> {
   const output = createOutput(flags.json === true);
-  const { rows, now } = await withWorkspace(async (w) => {
-    return { rows: await listSubscriptions(w.store), now: w.clock.now() };
-  });
-  const sources = rows.map((row) => shown(row, now));
+  const sources = await runOperation('source list', {});
   const header = ['source', 'state', 'rows', 'age', 'last change', 'bad lines', 'failures', 'from'];
   const lines = sources.map((one) => [
-    ...[one.name, one.state, grouped(one.rows), ageText(one.ageSeconds)],
-    ...[`+${grouped(one.added)} -${grouped(one.removed)}`, grouped(one.badLines)],
-    ...[grouped(one.failures), one.url],
+    one.name,
+    one.state,
+    grouped(one.rows),
+    ageText(one.ageSeconds),
+    `+${grouped(one.added)} -${grouped(one.removed)}`,
+    grouped(one.badLines),
+    grouped(one.failures),
+    one.url,
   ]);
   if (lines.length > 0) for (const line of columns([header, ...lines])) output.line(line);
   for (const one of sources) for (const line of remarks(one)) output.line(`  ${one.name}: ${line}`);
-  if (rows.length === 0) output.line('there is no source yet');
+  if (sources.length === 0) output.line('there is no source yet');
   output.result(sources);
 }
 
-function remarks(one: ReturnType<typeof shown>): string[] {
+function remarks(one: OutputOf<'source add'>): string[] {
   const lines: string[] = [];
   if (one.failure !== null) lines.push(one.failure);
   if (one.heldRows !== null) {
@@ -214,49 +189,11 @@ function remarks(one: ReturnType<typeof shown>): string[] {
   return lines;
 }
 
-/**
- * The list's rows go by an empty run that holds for no day. Marked first, so that no download that
- * is under way brings them back, and so that a command cut short can be given again.
- */
 async function remove(name: string, flags: Flags): Promise<void> {
   const output = createOutput(flags.json === true);
-  const { row, at } = await withWorkspace(async (w) => {
-    const { store } = w;
-    const row = expect(await changeSubscription(store, name, () => ({ state: 'removing' })));
-    await takeBack(w, row);
-    expect(await forgetSubscription(store, name));
-    return { row, at: w.clock.now() };
-  });
+  const row = await runOperation('source remove', { source: name });
   output.line(`${name}: it is fetched no more, and its rows are taken back`);
-  output.result(shown(row, at));
-}
-
-async function takeBack(workspace: Workspace, { name, list }: Subscription): Promise<void> {
-  const ref = { list, source: name };
-  if ((await findList(workspace.store, ref)).row === undefined) return;
-  expect(await loadList({ ...workspace, ...ref, holdDays: 0, batches: [], onRows: () => {} }));
-}
-
-/** Never the query of its address, which may hold a key, nor what names its rows inside. */
-function shown(row: Subscription, now: number) {
-  const dateOf = (ms: number) => (ms === 0 ? null : dateText(ms));
-  const { name, list, format, confidence, holdDays, everyMs, rows, badLines, samples } = row;
-  const { leftOut } = row;
-  const { added, removed, loads, unchanged, holds, failures } = row;
-  return {
-    ...{ name, url: urlLabel(new URL(row.url)), list, format, confidence, holdDays },
-    everySeconds: everyMs / 1_000,
-    state: sourceState(row),
-    ...{ rows, added, removed, badLines, samples, leftOut },
-    ageSeconds: row.freshAt === 0 ? null : Math.max(0, Math.round((now - row.freshAt) / 1_000)),
-    ...{ loads, unchanged, holds, failures, failuresEver: row.failuresEver },
-    failure: row.failure || null,
-    heldRows: row.heldRows || null,
-    addedAt: dateText(row.addedAt),
-    triedAt: dateOf(row.triedAt),
-    freshAt: dateOf(row.freshAt),
-    dueAt: row.state === 'active' ? dateOf(Math.max(row.dueAt, now)) : null,
-  };
+  output.result(row);
 }
 
 function ageText(seconds: number | null): string {

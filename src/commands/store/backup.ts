@@ -1,25 +1,22 @@
-/** `portcullis backup`: the store at one moment in one file, beside a running server or without one. */
+/** `portcullis backup`: the store at one moment in one file, out of a running server or without one. */
 
 import { resolve } from 'node:path';
-import { Command, InvalidArgumentError, Option } from 'commander';
-import { durationMs, durationRule } from '../../config/rules.ts';
 import type { Config } from '../../config.ts';
 import { systemClock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { createLog } from '../../core/log/log.ts';
 import { systemRandom } from '../../core/random.ts';
+import { runOperation } from '../../operations/client.ts';
+import { existingStore, readMasterKey } from '../../operations/workspace.ts';
 import { createRowProgress, type Progress } from '../../reputation/lists/import/progress.ts';
 import { type BackupFolder, claimFolder } from '../../store/backup/folder.ts';
-import { makeBackup } from '../../store/backup/make.ts';
 import { startBackups } from '../../store/backup/schedule.ts';
+import { intoFile, intoStream } from '../../store/backup/target.ts';
 import type { BackupSummary } from '../../store/backup/write.ts';
-import { storePath } from '../../store/presence.ts';
-import { type AuditedCommand, createAudit, operatorName } from '../shell/audit.ts';
 import { createOutput, grouped } from '../shell/output.ts';
 import { givenPassphrase, newPassphrase } from '../shell/passphrase.ts';
-import { existingStore, readMasterKey, withWorkspace } from '../shell/workspace.ts';
 
-interface BackupFlags {
+export interface BackupFlags {
   readonly encrypt?: boolean;
   readonly passphraseFile?: string;
   readonly every?: number;
@@ -27,63 +24,23 @@ interface BackupFlags {
   readonly json?: boolean;
 }
 
-type WholeNumber = (min: number, max: number) => (text: string) => number;
-
 const keepDefault = 7;
 
-export function backupCommand(wholeNumber: WholeNumber): Command {
-  return new Command('backup')
-    .description('write all of the store to one file, beside a running server too')
-    .argument(
-      '<file>',
-      'a file that does not exist yet, - for standard output; a folder with --every',
-    )
-    .option(
-      '--encrypt',
-      'encrypt it to a passphrase and take the master key along; asks for it at a terminal',
-    )
-    .option(
-      '--passphrase-file <file>',
-      'holds the passphrase, so the backup is encrypted (also BACKUP_PASSPHRASE_FILE, BACKUP_PASSPHRASE)',
-    )
-    .addOption(
-      new Option(
-        '--every <duration>',
-        'go on until stopped and make one so often, such as 24h; in the server itself: BACKUP_FOLDER',
-      ).argParser(parseDuration),
-    )
-    .addOption(
-      new Option(
-        '--keep <n>',
-        `with --every: how many are kept (default: ${keepDefault})`,
-      ).argParser(wholeNumber(1, 10_000)),
-    )
-    .option('--json', 'print the result as JSON, no progress')
-    .action(backup);
-}
-
-function parseDuration(text: string): number {
-  const ms = durationMs(text);
-  if (ms === undefined) throw new InvalidArgumentError(`It ${durationRule}.`);
-  return ms;
-}
-
-async function backup(target: string, flags: BackupFlags): Promise<void> {
+export async function backup(target: string, flags: BackupFlags): Promise<void> {
   const { config } = existingStore();
   if (flags.keep !== undefined && flags.every === undefined) {
     throw new OperatorError('--keep goes with --every');
   }
   if (target === '-') checkStandardOutput(flags);
   const secrets = await secretsFor(config, flags);
-  const make = (file: string) => once(config, file, flags, secrets);
-  const command = { name: 'backup', args: [target], options: {} };
+  const make = (file: string) => once(file, flags, secrets);
   if (flags.every !== undefined) {
     const times = { everyMs: flags.every, keep: flags.keep ?? keepDefault };
     return repeat({ folder: resolve(target), dataDir: config.dataDir }, times, (file) =>
       make(file),
     );
   }
-  const made = await audited(command, () => make(target));
+  const made = await make(target);
   const size = `${grouped(made.rows)} rows, ${grouped(made.bytes)} bytes, journal position ${made.seq}`;
   const how = made.encrypted
     ? 'encrypted, with the master key'
@@ -107,32 +64,33 @@ async function secretsFor(config: Config, flags: BackupFlags): Promise<Secrets> 
   return { passphrase, masterKey: readMasterKey(config, systemRandom(), true).secret };
 }
 
-async function once(
-  config: Config,
-  target: string,
-  flags: BackupFlags,
-  secrets: Secrets,
-): Promise<BackupSummary> {
+async function once(target: string, flags: BackupFlags, secrets: Secrets): Promise<BackupSummary> {
   const clock = systemClock();
   let progress: Progress<number> | undefined;
-  try {
-    return await makeBackup({
-      path: storePath(config.dataDir),
-      clock,
-      random: systemRandom(),
-      target: target === '-' ? process.stdout : target,
-      ...secrets,
-      onProgress(rows, totalRows) {
+  const { passphrase, masterKey } = secrets;
+  const input = {
+    target,
+    passphrase,
+    masterKey: masterKey && Buffer.from(masterKey).toString('hex'),
+  };
+  const run = (onBytes: (bytes: Buffer) => Promise<void>) =>
+    runOperation('backup', input, {
+      onBytes,
+      onProgress({ done, total = 0 }) {
         progress ??= createRowProgress({
           stream: process.stderr,
           silent: flags.json === true,
           label: 'backup',
           clock,
-          totalRows,
+          totalRows: total,
         });
-        progress.update(rows);
+        progress.update(done);
       },
     });
+  try {
+    return await (target === '-'
+      ? intoStream(process.stdout, run)
+      : intoFile(target, systemRandom(), run));
   } finally {
     progress?.stop();
   }
@@ -162,23 +120,4 @@ function checkStandardOutput({ json, every }: BackupFlags): void {
     throw new OperatorError('--json does not go with -: standard output is the backup');
   if (process.stdout.isTTY)
     throw new OperatorError('a backup is no text: send it to a file or a pipe');
-}
-
-/** A full disk is a reason to make a backup: what can't be noted down is made all the same. */
-async function audited<T>(command: AuditedCommand, run: () => Promise<T>): Promise<T> {
-  const begun = await withWorkspace((w) => createAudit(w).begin(command, operatorName())).catch(
-    (error: Error) => {
-      process.stderr.write(`portcullis: not in the audit log: ${error.message}\n`);
-    },
-  );
-  let ok = false;
-  try {
-    const done = await run();
-    ok = true;
-    return done;
-  } finally {
-    if (begun) {
-      await withWorkspace((w) => createAudit(w).end(begun, command, ok)).catch(() => undefined);
-    }
-  }
 }

@@ -3,36 +3,30 @@
  * all of them may write, once all are of a newer version.
  */
 
-import { Command } from 'commander';
 import { deriveKey } from '../../access/keys/master-key.ts';
 import { OperatorError } from '../../core/errors.ts';
+import { dateText } from '../../core/names/date-text.ts';
+import { type Audit, createAudit } from '../../operations/audit.ts';
+import { operatorName } from '../../operations/operator-name.ts';
+import { checkMasterKey, openingOf, settings } from '../../operations/workspace.ts';
 import { type Cluster, openStoreOf } from '../../store/open.ts';
 import { internalKeyPurpose } from '../../store/relay/signed.ts';
-import { columns, createOutput, dateText, grouped } from '../shell/output.ts';
-import { checkMasterKey, openingOf, settings } from '../shell/workspace.ts';
+import { columns, createOutput, grouped } from '../shell/output.ts';
 
-export function clusterCommands(): Command {
-  const cluster = new Command('cluster').description('the servers that share one database');
-  cluster
-    .command('status')
-    .description(
-      'nodes, how far each has followed the journal, whether their memories agree, and who does the upkeep',
-    )
-    .option('--json', 'print the result as JSON')
-    .action(showStatus);
-  cluster
-    .command('upgrade')
-    .description(
-      'after an update of all nodes: lets them write what older versions of Portcullis do not read',
-    )
-    .option('--json', 'print the result as JSON')
-    .action(upgrade);
-  return cluster;
-}
-
-async function upgrade(flags: { json?: boolean }): Promise<void> {
+export async function upgrade(flags: { json?: boolean }): Promise<void> {
   const output = createOutput(flags.json === true);
-  const { from, to } = await withCluster((cluster) => cluster.upgrade());
+  const { from, to } = await withCluster(async (cluster, audit) => {
+    const command = { name: 'cluster upgrade' };
+    const begun = await audit.begin(command, {}, operatorName());
+    try {
+      const done = await cluster.upgrade();
+      await audit.end(begun, command, {}, true);
+      return done;
+    } catch (error) {
+      await audit.end(begun, command, {}, false).catch(() => undefined);
+      throw error;
+    }
+  });
   output.line(
     from === to
       ? `all nodes write events up to version ${to} already`
@@ -41,14 +35,14 @@ async function upgrade(flags: { json?: boolean }): Promise<void> {
   output.result({ from, to });
 }
 
-/** Before a store is made, also to note the command in: its DATA_DIR would be no node's from then on. */
-export function requireDatabase(): void {
+/** Before a store is made: its DATA_DIR would be no node's from then on. */
+function requireDatabase(): void {
   if (settings().databaseUrl === undefined) {
     throw new OperatorError('DATABASE_URL is not set: this server is alone on its store');
   }
 }
 
-async function withCluster<T>(ask: (cluster: Cluster) => Promise<T>): Promise<T> {
+async function withCluster<T>(ask: (cluster: Cluster, audit: Audit) => Promise<T>): Promise<T> {
   requireDatabase();
   const { config, opening } = openingOf();
   const masterKey = checkMasterKey(config, opening.random);
@@ -56,15 +50,16 @@ async function withCluster<T>(ask: (cluster: Cluster) => Promise<T>): Promise<T>
     ...opening,
     masterKey,
     internalKey: deriveKey(masterKey, internalKeyPurpose),
+    hasOwnPart: false,
   });
   try {
-    return await ask(cluster!);
+    return await ask(cluster!, createAudit({ ...opening, store }));
   } finally {
     await store.close();
   }
 }
 
-async function showStatus(flags: { json?: boolean }): Promise<void> {
+export async function showStatus(flags: { json?: boolean }): Promise<void> {
   const output = createOutput(flags.json === true);
   const { epoch, lastSeq, prunedThrough, eventVersion, nodes } = await withCluster((cluster) =>
     cluster.status(),

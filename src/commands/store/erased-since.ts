@@ -8,6 +8,7 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { OperatorError } from '../../core/errors.ts';
+import { dateText } from '../../core/names/date-text.ts';
 import type { About } from '../../store/backup/content.ts';
 import {
   type ErasedFile,
@@ -18,7 +19,7 @@ import {
 import { backupMark } from '../../store/backup/header.ts';
 import { type BackupSource, openBackup } from '../../store/backup/read.ts';
 import { erasedOf } from '../../store/erased.ts';
-import { dateText, grouped } from '../shell/output.ts';
+import { grouped } from '../shell/output.ts';
 
 export interface ErasedSince {
   readonly ids: ReadonlyMap<string, number>;

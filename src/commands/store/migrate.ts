@@ -1,8 +1,9 @@
 /** `portcullis migrate`: the embedded store into a shared database, or back. */
 
-import { Command } from 'commander';
 import type { Clock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
+import { refuseEdge } from '../../operations/cluster.ts';
+import { openingOf, readMasterKey } from '../../operations/workspace.ts';
 import { createRowProgress, type Progress } from '../../reputation/lists/import/progress.ts';
 import {
   type MoveResult,
@@ -10,34 +11,14 @@ import {
   moveToEmbedded,
   moveToPostgres,
 } from '../../store/moving/run.ts';
-import { refuseEdge } from '../shell/cluster.ts';
 import { columns, createOutput, grouped } from '../shell/output.ts';
-import { openingOf, readMasterKey } from '../shell/workspace.ts';
 
-interface MigrateFlags {
+export interface MigrateFlags {
   readonly json?: boolean;
 }
 
-export function migrateCommands(): Command {
-  const migrate = new Command('migrate').description(
-    'move the store from DATA_DIR to the database of DATABASE_URL, or back',
-  );
-  migrate
-    .command('embedded-to-postgres')
-    .description(
-      'copy the store in DATA_DIR into an empty database and compare both; what was cut short goes on',
-    )
-    .option('--json', 'print the result as JSON, no progress')
-    .action((flags: MigrateFlags) => run(moveToPostgres, flags));
-  migrate
-    .command('postgres-to-embedded')
-    .description(
-      'copy the database into a DATA_DIR without a store and compare both; what was cut short goes on',
-    )
-    .option('--json', 'print the result as JSON, no progress')
-    .action((flags: MigrateFlags) => run(moveToEmbedded, flags));
-  return migrate;
-}
+export const moveForward = (flags: MigrateFlags) => run(moveToPostgres, flags);
+export const moveBack = (flags: MigrateFlags) => run(moveToEmbedded, flags);
 
 async function run(
   moveWith: (run: MoveRun) => Promise<MoveResult>,

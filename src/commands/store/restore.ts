@@ -9,10 +9,14 @@
 import { createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { Command, InvalidArgumentError, Option } from 'commander';
 import { erasedSealOf, type MasterKey, masterKeyFromBytes } from '../../access/keys/master-key.ts';
 import type { Config } from '../../config.ts';
 import { OperatorError } from '../../core/errors.ts';
+import { dateText } from '../../core/names/date-text.ts';
+import { createAudit } from '../../operations/audit.ts';
+import { refuseShared } from '../../operations/cluster.ts';
+import { operatorName } from '../../operations/operator-name.ts';
+import { openingOf, readMasterKey, storeTools } from '../../operations/workspace.ts';
 import { createRowProgress, type Progress } from '../../reputation/lists/import/progress.ts';
 import type { About } from '../../store/backup/content.ts';
 import { encodeErased, erasedFile, writeErasedFile } from '../../store/backup/erased-file.ts';
@@ -25,21 +29,18 @@ import {
   refusalOf,
   restoreRows,
 } from '../../store/backup/restore.ts';
+import { claimDataDir, claimFile } from '../../store/claim.ts';
 import { erasedRow } from '../../store/erased.ts';
 import { makeFileOnce, syncPath } from '../../store/files.ts';
 import type { Tables } from '../../store/lmdb-tables.ts';
 import { openStore } from '../../store/migrate.ts';
 import type { SetRow } from '../../store/store.ts';
-import { createAudit, operatorName } from '../shell/audit.ts';
-import { refuseShared } from '../shell/cluster.ts';
-import { createOutput, dateText, grouped, type Output } from '../shell/output.ts';
+import { createOutput, grouped, type Output } from '../shell/output.ts';
 import { askedPassphrase, givenPassphrase } from '../shell/passphrase.ts';
-import { openingOf, readMasterKey, workspaceOf } from '../shell/workspace.ts';
 import { type ErasedFlags, type ErasedSince, erasedSince } from './erased-since.ts';
-import { holdForRestore, isRestoreSocket } from './restore-lock.ts';
 import { checkReach, forget, type Rewound, takeBack, write } from './rewind.ts';
 
-interface RestoreFlags extends ErasedFlags {
+export interface RestoreFlags extends ErasedFlags {
   readonly to?: number;
   readonly passphraseFile?: string;
   readonly withoutMasterKey?: boolean;
@@ -56,66 +57,28 @@ type Opening = ReturnType<typeof openingOf>;
 
 const workFolder = 'restoring';
 /** May lie in the data directory: what an operator puts there first, and what a restore left. */
-const welcome = new Set(['master.key', erasedFile, workFolder, 'lost+found']);
+const welcome = new Set(['master.key', erasedFile, workFolder, claimFile, 'lost+found']);
 
-export function restoreCommand(): Command {
-  return new Command('restore')
-    .description(
-      'put a backup into an empty DATA_DIR; all of it is checked before anything is written',
-    )
-    .argument('<file>', 'what `portcullis backup` wrote, - for standard input')
-    .addOption(
-      new Option(
-        '--to <position>',
-        'take back reports, lists, rules and bans of agents behind this position of the journal, as far as the backup reaches',
-      ).argParser(parsePosition),
-    )
-    .option(
-      '--erasures <file>',
-      `accounts deleted since the backup: ${erasedFile}, the DATA_DIR that holds it, or a newer backup`,
-    )
-    .option(
-      '--without-erasures',
-      'go on though that list is missing, or older than the backup; accounts deleted since come back',
-    )
-    .option('--passphrase-file <file>', 'of an encrypted backup; without it a terminal is asked')
-    .option(
-      '--unencrypted',
-      'take a backup that is not encrypted though a passphrase is given, and a list that is not sealed',
-    )
-    .option('--without-master-key', 'go on though the master key is lost; see master-key replace')
-    .option('--json', 'print the result as JSON, no progress')
-    .action(restore);
-}
-
-function parsePosition(text: string): number {
-  const value = Number(text);
-  if (/^\d{1,15}$/.test(text)) return value;
-  throw new InvalidArgumentError('It must be a whole number.');
-}
-
-async function restore(file: string, flags: RestoreFlags): Promise<void> {
+export async function restore(file: string, flags: RestoreFlags): Promise<void> {
   const { config, opening } = openingOf();
   refuseShared(config);
   const { dataDir } = config;
-  // Before the hold too: a folder that is not ours gets no socket.
+  // Before the claim too: a folder that is not ours gets no file.
   refuseStrangers(dataDir);
-  const letGo = await holdForRestore(dataDir);
+  const { release } = claimDataDir(dataDir, 'restore');
   try {
-    // What lay there before the hold may be another now: a restore may have ended in between.
+    // What lay there before the claim may be another now: a restore may have ended in between.
     refuseStrangers(dataDir);
     await restoreInto(file, flags, { config, opening });
   } catch (error) {
     throw refusalOf(error);
   } finally {
-    await letGo();
+    release();
   }
 }
 
 function refuseStrangers(dataDir: string): void {
-  const stranger = readdirSync(dataDir).find(
-    (name) => !welcome.has(name) && !isRestoreSocket(name),
-  );
+  const stranger = readdirSync(dataDir).find((name) => !welcome.has(name));
   if (stranger === undefined) return;
   throw new OperatorError(
     `DATA_DIR ${dataDir} is not empty (${stranger}): a backup is restored into an empty one`,
@@ -277,15 +240,16 @@ async function finish(
   const store = await openStore({ ...place, ...(key === undefined ? {} : { masterKey: key }) });
   try {
     await forget(store, dropped);
-    const command = { name: 'restore', args: [String(about.seq)], options: {} };
+    const command = { name: 'restore', audit: { args: ['seq'] } };
+    const given = { seq: about.seq };
     const audit = createAudit({ store, clock, random });
-    const begun = await audit.begin(command, operatorName());
+    const begun = await audit.begin(command, given, operatorName());
     const parts = { config: { ...config, dataDir: work, backupFolder: undefined }, store };
     // Without a key nothing is unsealed: a deletion needs none.
     const sealing = key ?? masterKeyFromBytes(new Uint8Array(32));
-    const workspace = workspaceOf({ ...parts, clock, random, log }, sealing);
+    const workspace = storeTools({ ...parts, clock, random, log, masterKey: sealing });
     // Loaded here, because the other commands start faster without it.
-    const { openDeletion } = await import('../deletion.ts');
+    const { openDeletion } = await import('../../operations/deletion.ts');
     const deletion = openDeletion(workspace, undefined);
     let deleted = 0;
     const unknown: SetRow[] = [];
@@ -303,7 +267,7 @@ async function finish(
     for (let i = 0; i < unknown.length; i += 1_000) {
       await write(store, { set: unknown.slice(i, i + 1_000) });
     }
-    await audit.end(begun, command, true);
+    await audit.end(begun, command, given, true);
     return deleted;
   } finally {
     await store.close();

@@ -2,21 +2,23 @@
 
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { Command } from 'commander';
 import { erasedSealOf, type MasterKey } from '../../access/keys/master-key.ts';
 import type { Config } from '../../config.ts';
+import { systemClock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
+import { dateText } from '../../core/names/date-text.ts';
 import type { Random } from '../../core/random.ts';
+import { runOperation } from '../../operations/client.ts';
+import { existingStore, readMasterKey } from '../../operations/workspace.ts';
 import { createRowProgress, type Progress } from '../../reputation/lists/import/progress.ts';
 import type { About } from '../../store/backup/content.ts';
 import { checkBackup } from '../../store/backup/restore.ts';
-import { createOutput, dateText, grouped, type Output } from '../shell/output.ts';
+import { createOutput, grouped, type Output } from '../shell/output.ts';
 import { askedPassphrase, givenPassphrase } from '../shell/passphrase.ts';
-import { existingStore, readMasterKey } from '../shell/workspace.ts';
 import { type ErasedFlags, erasedSince } from './erased-since.ts';
 import { keyInside, openLine, sealedLine } from './restore.ts';
 
-interface VerifyFlags extends ErasedFlags {
+export interface VerifyFlags extends ErasedFlags {
   readonly backup?: string;
   readonly passphraseFile?: string;
   readonly json?: boolean;
@@ -24,31 +26,14 @@ interface VerifyFlags extends ErasedFlags {
 
 type OnProgress = (rows: number, rowsAbout: number) => void;
 
-export function verifyCommand(): Command {
-  return new Command('verify')
-    .description(
-      'look at every row, and whether store, journal, projection, index and feeds agree; beside a running server too',
-    )
-    .option('--backup <file>', 'look at a backup instead: every block and row of it')
-    .option('--passphrase-file <file>', 'of an encrypted backup; without it a terminal is asked')
-    .option(
-      '--unencrypted',
-      'take a backup that is not encrypted though a passphrase is given, and a list that is not sealed',
-    )
-    .option(
-      '--without-erasures',
-      'pass a backup whose list of deleted accounts is missing or older',
-    )
-    .option('--json', 'print the result as JSON, no progress')
-    .action(async (flags: VerifyFlags) => {
-      const output = createOutput(flags.json === true);
-      if (flags.backup !== undefined) return verifyBackup(flags.backup, flags, output);
-      await verifyStore(output);
-    });
+export async function verify(flags: VerifyFlags): Promise<void> {
+  const output = createOutput(flags.json === true);
+  if (flags.backup !== undefined) return verifyBackup(flags.backup, flags, output);
+  await verifyStore(output);
 }
 
 async function verifyBackup(file: string, flags: VerifyFlags, output: Output): Promise<void> {
-  const { config, clock, random } = existingStore({ mayBeMissing: true });
+  const { config, random } = existingStore({ mayBeMissing: true });
   const given = givenPassphrase(config, flags);
   let words: Promise<string | undefined> | undefined;
   const source = {
@@ -59,7 +44,7 @@ async function verifyBackup(file: string, flags: VerifyFlags, output: Output): P
       return words;
     },
   };
-  const checked = await counted(output, clock, (on) => checkBackup(source, on));
+  const checked = await counted(output, (on) => checkBackup(source, on));
   const { about, encrypted, rows } = checked;
   const key = keyInside(about) ?? ownKey(about, config, random);
   const seal = key === undefined ? undefined : erasedSealOf(key);
@@ -84,14 +69,14 @@ function ownKey(about: About, config: Config, random: Random): MasterKey | undef
 }
 
 async function verifyStore(output: Output): Promise<void> {
-  // Loaded here, because it brings most of the server with it.
-  const { verifyDataDir } = await import('../../server/verify/verify.ts');
-  const { config, ...place } = existingStore();
-  const { findings, seen, journalPosition } = await counted(output, place.clock, (onProgress) =>
-    verifyDataDir({ ...place, dataDir: config.dataDir, onProgress }),
+  const done = await counted(output, (onProgress) =>
+    runOperation(
+      'verify',
+      {},
+      { onProgress: ({ done: rows, total = 0 }) => onProgress(rows, total) },
+    ),
   );
-  const { lines: found, notes } = findings;
-  const count = findings.count();
+  const { lines: found, notes, count, seen, journalPosition } = done;
   for (const note of notes) output.line(`note: ${note}`);
   for (const line of found) output.line(`found: ${line}`);
   const looked = `${grouped(seen.entries)} rows and ${grouped(seen.events)} events`;
@@ -104,11 +89,8 @@ async function verifyStore(output: Output): Promise<void> {
   output.line(`${looked} are as they were written and agree`);
 }
 
-async function counted<T>(
-  output: Output,
-  clock: { monotonicMs(): number },
-  run: (on: OnProgress) => Promise<T>,
-): Promise<T> {
+async function counted<T>(output: Output, run: (on: OnProgress) => Promise<T>): Promise<T> {
+  const clock = systemClock();
   const shared = { stream: process.stderr, silent: output.json, label: 'verify', clock };
   let progress: Progress<number> | undefined;
   try {

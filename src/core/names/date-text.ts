@@ -9,3 +9,8 @@ export function dateIn(text: string): number | undefined {
   const at = Date.parse(hasZone ? text : `${text}Z`);
   return Number.isNaN(at) ? undefined : at;
 }
+
+/** Writes milliseconds since 1970 as `2026-11-21T09:30:00+00:00`, the form that the API uses too. */
+export function dateText(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d{3}Z$/, '+00:00');
+}

@@ -1,4 +1,4 @@
-/** The store, held by this process alone, and the state in memory that its journal makes. */
+/** The store, in a directory that this process has claimed, and the state in memory that its journal makes. */
 
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,8 +12,7 @@ import { type Bans, banBounds, createBans } from '../../doors/agents/bans.ts';
 import { openGeo } from '../../geo/open-geo.ts';
 import { countryOf, openGeoReader, providerOf } from '../../geo/reader.ts';
 import type { PlaceOf } from '../../reputation/counts/report-facts.ts';
-import { queryPaceMs } from '../../store/follower.ts';
-import { acquireServerLock } from '../../store/lock.ts';
+import { journalPollMs, queryPaceMs } from '../../store/follower.ts';
 import type { Membership } from '../../store/nodes/nodes.ts';
 import { openStoreOf } from '../../store/open.ts';
 import { snapshotFile, storePath, watchPresence } from '../../store/presence.ts';
@@ -25,6 +24,7 @@ import { ownUpkeep, type Upkeep } from '../../store/upkeep.ts';
 import { openState, type State } from '../state.ts';
 import { startKeyUses, startPruning } from '../upkeep.ts';
 import type { Opening } from './dependencies.ts';
+import { announceStore } from './opened-channel.ts';
 
 /** A stop waits no longer for what only makes the next start fast. */
 const stateMsMax = 2_000;
@@ -52,10 +52,8 @@ const nameOf = (role: Config['role']) => (role === 'edge' ? `${hostname()} (edge
 
 export async function openData(opening: Opening): Promise<Data> {
   const { config, random, log, masterKey, onFatal, closers } = opening;
-  const { pid } = process;
   const opened = await openStoreOf(config, {
     ...opening,
-    pid,
     masterKey,
     internalKey: deriveKey(masterKey, internalKeyPurpose),
   });
@@ -66,8 +64,6 @@ export async function openData(opening: Opening): Promise<Data> {
     onFatal(new Error(`the store is lost: ${reason}; what was written since is lost with it`)),
   );
   closers.add(presence.stop);
-  const lock = await acquireServerLock({ store, dataDir, random, pid });
-  closers.add(() => lock.release());
   store.onWriteState((state) => {
     log[state.available ? 'info' : 'error'](
       { detail: state.detail },
@@ -76,6 +72,7 @@ export async function openData(opening: Opening): Promise<Data> {
     if (state.fatal) onFatal(new Error(`the store can't write any more: ${state.detail}`));
   });
   await opening.prepare?.(store);
+  announceStore({ store, dataDir: config.dataDir });
   const member = await opened.cluster?.join({
     identity: { name: nameOf(config.role), version: packageVersion() },
     onReplaced: onFatal,
@@ -91,6 +88,8 @@ export async function openData(opening: Opening): Promise<Data> {
     onFailure: onFatal,
     tooNew: member?.tooNew,
     paceMs: member && queryPaceMs,
+    // An embedded store tells of each commit; another node's are looked for.
+    pollMs: member && journalPollMs,
     onBanned: (event) => bans.apply(decodeBanned(event)),
     placeOf: placesIn(geo),
     snapshotPath: `${dataDir}/${snapshotFile}`,
@@ -111,10 +110,6 @@ export async function openData(opening: Opening): Promise<Data> {
     done.catch(() => undefined);
   });
   await state.follower.catchUpTo(await store.lastSeq());
-  lock.follow(async (seq) => {
-    if (seq > (await store.lastSeq())) throw new RangeError('not in the journal');
-    await state.follower.catchUpTo(seq);
-  });
   await state.setPolicy({
     isPrivate: config.reputation === 'private',
     isAnchored: config.reputationAnchored,

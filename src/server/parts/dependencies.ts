@@ -8,9 +8,12 @@ import type { Random } from '../../core/random.ts';
 import type { Closers } from '../../core/work/closers.ts';
 import type { Timings } from '../../core/work/timings.ts';
 import type { Mail } from '../../signon/mail/mailer.ts';
+import type { Claim } from '../../store/claim.ts';
 import type { Store } from '../../store/store.ts';
 
 export interface ServerDependencies {
+  /** Of the data directory; the server takes it itself where it is left out, and gives it back. */
+  readonly claim?: Claim;
   readonly config: Config;
   readonly clock: Clock;
   readonly random: Random;

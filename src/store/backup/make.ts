@@ -1,9 +1,9 @@
-/** A backup of the store in a data directory, beside whoever has it open. */
+/** A backup of the store in a data directory that this process has claimed. */
 
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { openTables } from '../lmdb-tables.ts';
-import { intoFile, intoStream } from './target.ts';
+import { intoFile, type Write } from './target.ts';
 import { type BackupOptions, type BackupSummary, writeBackup } from './write.ts';
 
 export interface MakeBackup extends Omit<BackupOptions, 'write'> {
@@ -11,8 +11,8 @@ export interface MakeBackup extends Omit<BackupOptions, 'write'> {
   readonly path: string;
   readonly clock: Clock;
   readonly random: Random;
-  /** A file that does not exist yet, or a stream. */
-  readonly target: string | NodeJS.WritableStream;
+  /** A file that does not exist yet, or what takes the bytes. */
+  readonly target: string | Write;
 }
 
 /** @throws OperatorError, DamagedRowError; then there is no file of that name */
@@ -21,9 +21,7 @@ export async function makeBackup(options: MakeBackup): Promise<BackupSummary> {
   const tables = openTables(path);
   try {
     const run = (write: BackupOptions['write']) => writeBackup(tables, { ...options, write });
-    return typeof target === 'string'
-      ? await intoFile(target, random, run)
-      : await intoStream(target, run);
+    return typeof target === 'string' ? await intoFile(target, random, run) : await run(target);
   } finally {
     await tables.root.close();
   }

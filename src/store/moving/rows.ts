@@ -74,7 +74,7 @@ export interface MoveTarget extends Side {
 
 /** Of one cluster or one machine, and made anew; pages and record go as `checkpoint`. */
 const staysBehind: ReadonlySet<number> = new Set([
-  namespaces.serverLock,
+  namespaces.formerLock,
   namespaces.checkpoint,
   namespaces.projectionPage,
   namespaces.lease,

@@ -10,11 +10,10 @@ import type { Clock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
+import { claimDataDir } from '../claim.ts';
 import { syncPath } from '../files.ts';
 import { metaRowKey } from '../keys.ts';
-import { createLmdbStore } from '../lmdb.ts';
-import { openTables, otherReader } from '../lmdb-tables.ts';
-import { acquireServerLock } from '../lock.ts';
+import { openTables } from '../lmdb-tables.ts';
 import { createConnection, isLost, type PostgresSession } from '../postgres/connection.ts';
 import { migrate } from '../postgres/schema.ts';
 import { hadStore, idFile, refuseLostStore, storePath } from '../presence.ts';
@@ -43,18 +42,18 @@ export type MoveResult = Moved | undefined;
 const noSuchTable = '42P01';
 /** In the data directory, until it is whole. */
 const workFolder = 'moving';
+const claimUse = 'migrate';
 
 /** @throws OperatorError when somebody uses either side, or the target is not empty */
 export async function moveToPostgres(run: MoveRun): Promise<MoveResult> {
-  const { dataDir, random, clock, log } = run;
+  const { dataDir, random } = run;
   const path = storePath(dataDir);
   if (isMoved(dataDir)) return refuseOtherTarget(run);
   if (!hadStore(dataDir, path)) throw new OperatorError(`there is no store in ${dataDir}`);
-  refuseLostStore(dataDir, path);
-  const tables = openTables(path);
-  const store = createLmdbStore(tables, { clock, log });
+  const claim = claimDataDir(dataDir, claimUse);
   try {
-    const lock = await acquireServerLock({ store, dataDir, random, pid: process.pid });
+    refuseLostStore(dataDir, path);
+    const tables = openTables(path);
     try {
       return await withDatabase(run, async (session) => {
         const identity = tables.meta.get(metaRowKey('identity'));
@@ -69,10 +68,6 @@ export async function moveToPostgres(run: MoveRun): Promise<MoveResult> {
         let isWriting = false;
         const view = openView(tables);
         try {
-          const other = otherReader(tables);
-          if (other !== undefined) {
-            throw new OperatorError(`process ${other} uses the store in ${dataDir}: stop it first`);
-          }
           const target = await postgresTarget(session, id);
           const source = withKeyOf(embeddedSide(view), run);
           const watched = {
@@ -95,10 +90,10 @@ export async function moveToPostgres(run: MoveRun): Promise<MoveResult> {
         }
       });
     } finally {
-      await lock.release();
+      await tables.root.close();
     }
   } finally {
-    await store.close();
+    claim.release();
   }
 }
 
@@ -124,6 +119,15 @@ async function refuseOtherTarget({ dataDir, databaseUrl: url, log }: MoveRun): P
 
 /** @throws OperatorError when a node runs, or the directory holds a store */
 export async function moveToEmbedded(run: MoveRun): Promise<MoveResult> {
+  const claim = claimDataDir(run.dataDir, claimUse);
+  try {
+    return await moveInto(run);
+  } finally {
+    claim.release();
+  }
+}
+
+async function moveInto(run: MoveRun): Promise<MoveResult> {
   const { dataDir } = run;
   const path = storePath(dataDir);
   return withDatabase(run, async (session) => {

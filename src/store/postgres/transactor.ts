@@ -181,7 +181,6 @@ export function createPostgresTransactor(options: {
       await session.query(barrier);
     },
     // Tried again in `transact` as often as is of use.
-    isPassing: () => false,
     isFatal: () => false,
   };
 }

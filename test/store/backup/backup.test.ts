@@ -8,54 +8,79 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { manualClock, systemClock } from '../../../src/core/clock.ts';
 import { seededRandom } from '../../../src/core/random.ts';
+import type { OperationCall } from '../../../src/operations/operation.ts';
+import { runTask } from '../../../src/operations/tasks.ts';
 import { makeBackup } from '../../../src/store/backup/make.ts';
 import { checkBackup, restoreRows } from '../../../src/store/backup/restore.ts';
 import { startBackups } from '../../../src/store/backup/schedule.ts';
 import { intoFile } from '../../../src/store/backup/target.ts';
+import { claimDataDir, claimFile } from '../../../src/store/claim.ts';
 import { scratchKey, text, u32 } from '../../../src/store/keys.ts';
 import { openTables } from '../../../src/store/lmdb-tables.ts';
 import { startChild } from '../../support/server/child.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 import { open } from '../lmdb-opener.ts';
-import { allEntries, replay } from '../pairs.ts';
+import { allEntries, replay, writePairs } from '../pairs.ts';
 
 const clock = systemClock();
 const random = seededRandom(31);
+/** But for the claim, which stays. */
+const filesIn = (path: string) =>
+  readdirSync(path)
+    .filter((name) => name !== claimFile)
+    .sort();
+
 const noPassphrase = async () => undefined;
 
 it('what is restored is what the journal up to the position of the backup adds up to', async () => {
   const directory = makeTempDir('backup');
-  const child = startChild(new URL('../crash-child.js', import.meta.url), [directory.path, '1']);
+  const path = `${directory.path}/store`;
+  const claim = claimDataDir(directory.path, 'a test');
+  const store = await open(path, clock);
+  const writer = writePairs(store);
   try {
     for (let round = 0; round < 4; round++) {
-      const acks = child.lines.length + 500;
-      await child.line(() => child.lines.length >= acks);
-      const known = child.lines.length;
-      const target = `${directory.path}/${round}.backup`;
-      const made = await makeBackup({ path: directory.path, target, clock, random });
+      await writer.atLeast(500 * (round + 1));
+      const known = writer.acknowledged();
+      const file = `${directory.path}/${round}.backup`;
+      const inherited = { dataDir: directory.path, pid: process.pid };
+      const made = await runTask(
+        'backup',
+        { path, claim: inherited, file, passphrase: undefined, masterKey: undefined },
+        unwatched(),
+      );
       assert.ok(made.seq >= known, `${made.seq} of ${known} that were acknowledged before`);
-      const source = { path: target, passphrase: noPassphrase };
+      const source = { path: file, passphrase: noPassphrase };
       const { about } = await checkBackup(source);
       assert.equal(about.seq, made.seq);
-      const path = `${directory.path}/restored-${round}`;
-      await restoreRows(source, path, () => undefined);
-      const store = await open(path, clock);
-      const { ids, model } = await replay(store);
+      const restored = `${directory.path}/restored-${round}`;
+      await restoreRows(source, restored, () => undefined);
+      const copy = await open(restored, clock);
+      const { ids, model } = await replay(copy);
       assert.equal(ids.length, made.seq);
       assert.ok(model.size > 0);
-      assert.deepEqual(await allEntries(store), model, `round ${round}`);
+      assert.deepEqual(await allEntries(copy), model, `round ${round}`);
       // It goes on where it was: versions and numbers of events do not come twice.
       const event = { id: 'after', kind: 'none', version: 1, body: new Uint8Array() };
-      assert.equal((await store.commit({ events: [event] })).seq, BigInt(made.seq + 1));
-      await store.close();
+      assert.equal((await copy.commit({ events: [event] })).seq, BigInt(made.seq + 1));
+      await copy.close();
     }
   } finally {
-    child.process.kill('SIGKILL');
-    await child.ended;
+    await writer.stop();
+    await store.close();
+    claim.release();
     directory.remove();
   }
 });
+
+function unwatched(): OperationCall {
+  async function* nothing() {
+    // There is no input.
+  }
+  const signal = new AbortController().signal;
+  return { signal, input: nothing(), progress() {}, note() {}, async write() {} };
+}
 
 it('a backup that is killed half-way has no file of its name, and the next one is made', async () => {
   const directory = makeTempDir('backup-killed');
@@ -97,7 +122,7 @@ it('a damaged row makes no backup', async () => {
     makeBackup({ path, target, clock, random }),
     new RegExp(`row ${name} of entries`),
   );
-  assert.deepEqual(readdirSync(directory.path), ['store']);
+  assert.deepEqual(filesIn(directory.path), ['store']);
   directory.remove();
 });
 
@@ -209,7 +234,7 @@ it('a folder that knows no hard links takes backups too, and keeps a name that i
     directory.remove();
   });
   await makeBackup({ path, target, clock, random });
-  assert.deepEqual(readdirSync(directory.path).sort(), ['one.backup', 'store']);
+  assert.deepEqual(filesIn(directory.path), ['one.backup', 'store']);
   const taken = `${directory.path}/two.backup`;
   const write = async () => writeFileSync(taken, 'mine');
   await assert.rejects(intoFile(taken, random, write), /two.backup can't be written/);

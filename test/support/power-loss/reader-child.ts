@@ -40,7 +40,7 @@ async function lookAt(dataDir: string, promises: readonly string[]): Promise<voi
     await checkBackup({ path: `${dataDir}/${name}`, passphrase: async () => undefined });
   }
   const path = `${dataDir}/store`;
-  const store = await openStore({ path, dataDir, clock, random, log, pid: process.pid });
+  const store = await openStore({ path, dataDir, clock, random, log });
   try {
     const { ids, model } = await replay(store);
     for (const [id, seq] of of('commit')) assert.equal(ids[Number(seq) - 1], id, `commit ${id}`);

@@ -25,6 +25,8 @@ export const plenty = 33_000_000;
 
 /** Keeps the answers of the CAPTCHA for the tests. */
 const answers = new URL('../captcha/answers.js', import.meta.url).href;
+/** Lends its store to the test. */
+const lentStore = new URL('./lent-store.js', import.meta.url).href;
 const entry = fileURLToPath(new URL('../../../../bin/portcullis.js', import.meta.url));
 /** As it is compiled: what is preloaded changes modules of it. */
 const unbundled = fileURLToPath(new URL('../../../src/cli.js', import.meta.url));
@@ -114,6 +116,8 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
   const args = [
     '--import',
     answers,
+    '--import',
+    lentStore,
     ...(options.nodeArguments ?? []),
     options.nodeArguments === undefined ? entry : unbundled,
     'serve',

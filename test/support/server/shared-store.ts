@@ -14,11 +14,11 @@ import { loadMasterKey } from '../../../src/access/keys/master-key.ts';
 import { type Clock, systemClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
 import { systemRandom } from '../../../src/core/random.ts';
-import { createLmdbStore } from '../../../src/store/lmdb.ts';
-import { openTables, type Tables } from '../../../src/store/lmdb-tables.ts';
+import { openLmdbStore } from '../../../src/store/lmdb.ts';
 import { openPostgresStore } from '../../../src/store/postgres/store.ts';
 import { storePath } from '../../../src/store/presence.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { borrowStore } from './lent-store.ts';
 import { startPostgres } from './postgres.ts';
 
 type Settings = Readonly<Record<string, string>>;
@@ -80,34 +80,11 @@ function makeDatabase(dataDir: string): void {
 /** The store of a server that runs, or will, in the process of the test. */
 export function openStoreBeside(dataDir: string, clock: Clock = systemClock()): Store {
   const log = createLog('silent');
-  if (!isShared) return createLmdbStore(borrow(storePath(dataDir)), { clock, log });
+  if (!isShared) {
+    return borrowStore(dataDir, () => openLmdbStore({ path: storePath(dataDir), clock, log }));
+  }
   settingsOf({ DATA_DIR: dataDir });
   return onceOpen(openPostgresStore({ url: urlOf(dataDir), clock, log }));
-}
-
-const environments = new Map<string, { readonly tables: Tables; users: number }>();
-
-/**
- * One environment for all stores of a path in this process: to open a second one waits, without letting
- * anybody else on, for a transaction that may wait for this very thread.
- */
-function borrow(path: string): Tables {
-  const one = environments.get(path) ?? { tables: openTables(path), users: 0 };
-  one.users++;
-  environments.set(path, one);
-  const { root } = one.tables;
-  const close = async () => {
-    if (--one.users > 0) return;
-    environments.delete(path);
-    await root.close();
-  };
-  const lent = new Proxy(root, {
-    get(target, name) {
-      const value: unknown = name === 'close' ? close : Reflect.get(target, name);
-      return value instanceof Function ? value.bind(target) : value;
-    },
-  });
-  return { ...one.tables, root: lent };
 }
 
 const open = new Set<Store>();

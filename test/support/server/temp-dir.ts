@@ -1,10 +1,13 @@
 /** A directory of its own for a test, removed afterwards. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+/** Where a test lays a store into it, the folder above is the one that is claimed: that is its own too. */
 export function makeTempDir(name: string): { path: string; remove(): void } {
-  const path = mkdtempSync(join(tmpdir(), `portcullis-${name}-`));
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+  const above = mkdtempSync(join(tmpdir(), `portcullis-${name}-`));
+  const path = join(above, 'd');
+  mkdirSync(path, { mode: 0o700 });
+  return { path, remove: () => rmSync(above, { recursive: true, force: true }) };
 }

@@ -1,7 +1,7 @@
 /** What a node of a cluster needs of its settings, and what it can't have; docs/CLUSTER.md. */
 
-import type { Config } from '../../config.ts';
-import { OperatorError } from '../../core/errors.ts';
+import type { Config } from '../config.ts';
+import { OperatorError } from '../core/errors.ts';
 
 /** Settings that matter to several servers on one database. */
 export type NodeSettings = Pick<

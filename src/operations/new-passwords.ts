@@ -1,4 +1,4 @@
-/** Passwords, plan and identity of an account, as the commands and the demo set them. */
+/** A first password for an account, judged and hashed as those that people choose. */
 
 import type { Config } from '../config.ts';
 import type { Log } from '../core/log/log.ts';
@@ -34,19 +34,4 @@ export async function withNewPasswords<T>(
   } finally {
     await strength.close();
   }
-}
-
-/** More than any password, with room for a line end. */
-const inputBytesMax = 4_096;
-
-/** First line of standard input. Undefined when it is longer than any password. */
-export async function readPassword(input: AsyncIterable<Uint8Array>): Promise<string | undefined> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of input) {
-    length += chunk.length;
-    if (length > inputBytesMax) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8').split(/\r?\n/, 1)[0] ?? '';
 }

@@ -1,27 +1,26 @@
-/** One server per data directory: races, kill -9, release, and the CLI beside it. */
+/** One process per data directory: races, kill -9, release, and what a store that is opened finds. */
 
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { systemClock } from '../../src/core/clock.ts';
-import { scratchKey } from '../../src/store/keys.ts';
+import { ClaimedError, claimDataDir, claimFile, joinClaim } from '../../src/store/claim.ts';
+import { openTables } from '../../src/store/lmdb-tables.ts';
 import { type LineChild, startChild } from '../support/server/child.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
-import { open } from './lmdb-opener.ts';
 
-const lockChild = new URL('./lock-child.js', import.meta.url);
+const claimChild = new URL('./claim-child.js', import.meta.url);
 const anyLine = () => true;
 
 /** Starts servers that are killed and waited for in the end, whatever the test does. */
 async function withServers(
   use: (start: () => LineChild, directory: string) => Promise<void>,
 ): Promise<void> {
-  const directory = makeTempDir('lock');
+  const directory = makeTempDir('claim');
   const children: LineChild[] = [];
   try {
     await use(() => {
-      const child = startChild(lockChild, [directory.path]);
+      const child = startChild(claimChild, [directory.path]);
       children.push(child);
       return child;
     }, directory.path);
@@ -59,38 +58,61 @@ it('a second server is refused with the pid of the first, also while that one is
   });
 });
 
-it('a released lock is free at once and leaves no socket behind', async () => {
-  await withServers(async (start, directory) => {
+it('a released claim is free at once', async () => {
+  await withServers(async (start) => {
     const first = start();
     await first.line(anyLine);
     first.process.stdin!.write('release\n');
     await first.line((line) => line === 'released');
-    assert.deepEqual(
-      readdirSync(directory).filter((name) => name.endsWith('.sock')),
-      [],
-    );
     assert.equal(await start().line(anyLine), 'won');
   });
 });
 
-it('the CLI reads and writes beside the holder', async () => {
+it('no store is opened in a directory that another process holds', async () => {
   await withServers(async (start, directory) => {
     await start().line(anyLine);
-    const store = await open(directory, systemClock());
-    const result = await store.commit({ set: [{ key: scratchKey(), value: Buffer.from('x') }] });
-    assert.ok(result.ok);
-    await store.close();
+    assert.throws(() => openTables(join(directory, 'store')), ClaimedError);
+  });
+});
+
+it('an open store holds the claim until it is closed, together with others of the process', async () => {
+  await withServers(async (start, directory) => {
+    const one = openTables(join(directory, 'store'));
+    const two = joinClaim(directory);
+    await one.root.close();
+    assert.match(await start().line(anyLine), /^refused .+ is in use by a command \(pid \d+\)$/);
+    two.release();
+    two.release();
+    assert.equal(await start().line(anyLine), 'won');
+  });
+});
+
+it('a claim is refused twice in one process, by whichever path', () => {
+  const directory = makeTempDir('claim-twice');
+  const claim = claimDataDir(directory.path, 'a test');
+  try {
+    assert.throws(() => claimDataDir(`${directory.path}/.`, 'a test'), ClaimedError);
+  } finally {
+    claim.release();
+    directory.remove();
+  }
+});
+
+it('what stands in the file is for people: rubbish in it changes nothing', async () => {
+  await withServers(async (start, directory) => {
+    writeFileSync(join(directory, claimFile), '{"pid":"x"}\0\n'.repeat(100));
+    assert.equal(await start().line(anyLine), 'won');
   });
 });
 
 it('works where the path is longer than the name of a socket may be', async () => {
-  const base = makeTempDir('lock-long');
+  const base = makeTempDir('claim-long');
   const path = join(base.path, 'd'.repeat(120));
   mkdirSync(path);
-  const children = [startChild(lockChild, [path])];
+  const children = [startChild(claimChild, [path])];
   try {
     assert.equal(await children[0]!.line(anyLine), 'won');
-    children.push(startChild(lockChild, [path]));
+    children.push(startChild(claimChild, [path]));
     assert.match(await children[1]!.line(anyLine), /^refused another/);
   } finally {
     for (const child of children) child.process.kill('SIGKILL');

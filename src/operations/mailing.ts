@@ -1,21 +1,21 @@
 /** Mails that a command sends itself: it waits for them, since nothing goes on after it. */
 
-import type { Log } from '../../core/log/log.ts';
-import { mailSender } from '../../signon/mail/letter.ts';
-import { createMailer, type Delivery, type MailTransport } from '../../signon/mail/mailer.ts';
-import { createNotices, type Notices } from '../../signon/mail/notices.ts';
-import { openOutbox } from '../../signon/mail/outbox.ts';
-import { checkSmtp, smtpTransport, tlsText } from '../../signon/mail/smtp.ts';
-import { isErased } from '../../signon/people/deletion/erasure-mark.ts';
-import { pageLinks } from '../../signon/people/links/links-to-pages.ts';
-import type { Workspace } from './workspace.ts';
+import type { Log } from '../core/log/log.ts';
+import { mailSender } from '../signon/mail/letter.ts';
+import { createMailer, type Delivery, type MailTransport } from '../signon/mail/mailer.ts';
+import { createNotices, type Notices } from '../signon/mail/notices.ts';
+import { openOutbox } from '../signon/mail/outbox.ts';
+import { checkSmtp, smtpTransport, tlsText } from '../signon/mail/smtp.ts';
+import { isErased } from '../signon/people/deletion/erasure-mark.ts';
+import { pageLinks } from '../signon/people/links/links-to-pages.ts';
+import type { StoreTools } from './workspace.ts';
 
 /** How long a command waits before it tries a mail once more. */
 export const retryDelaysMs = [2_000];
 
 /** Runs with what tells an owner of a change. @returns also whether all mails were sent */
 export async function withNotices<T>(
-  workspace: Workspace,
+  workspace: StoreTools,
   run: (notices: Notices) => Promise<T>,
 ): Promise<{ value: T; told: boolean }> {
   const { config, clock } = workspace;
@@ -47,7 +47,7 @@ export async function lookAtTls(smtpUrl: string): Promise<string | undefined> {
   return check.refused === undefined ? tlsText(check) : undefined;
 }
 
-export function transportOf({ config, store, clock, random }: Workspace, log: Log): MailTransport {
+export function transportOf({ config, store, clock, random }: StoreTools, log: Log): MailTransport {
   const { smtpUrl, mailFrom } = config;
   if (smtpUrl !== undefined) return smtpTransport(smtpUrl, mailFrom, mailSender(config));
   const folder = `${config.dataDir}/outbox`;

@@ -1,29 +1,18 @@
 /**
- * The backups that the server makes by itself: each in a process of its own, so that neither reading nor
- * compressing holds up the event loop.
+ * The backups that the server makes by itself: each in a thread of its own, so that neither reading nor
+ * compressing holds up the event loop, and the store stays this process's alone.
  */
 
-import { type ChildProcess, fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import type { MasterKey } from '../../access/keys/master-key.ts';
-import type { Config } from '../../config.ts';
-import type { Clock } from '../../core/clock.ts';
-import type { Log } from '../../core/log/log.ts';
-import type { Metrics } from '../../core/metrics.ts';
-import { readPassphrase } from '../../store/backup/passphrase.ts';
-import { type BackupStats, startBackups } from '../../store/backup/schedule.ts';
-import type { BackupSummary } from '../../store/backup/write.ts';
-
-/** To the child, over a channel that nobody else reads. */
-export interface BackupJob {
-  readonly path: string;
-  readonly target: string;
-  readonly passphrase: string | undefined;
-  /** In hex. */
-  readonly masterKey: string;
-}
-
-export type BackupOutcome = { readonly made: BackupSummary } | { readonly failed: string };
+import type { MasterKey } from '../access/keys/master-key.ts';
+import type { Config } from '../config.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Log } from '../core/log/log.ts';
+import type { Metrics } from '../core/metrics.ts';
+import { readPassphrase } from '../store/backup/passphrase.ts';
+import { type BackupStats, startBackups } from '../store/backup/schedule.ts';
+import type { BackupSummary } from '../store/backup/write.ts';
+import type { OperationCall } from './operation.ts';
+import { runTask } from './tasks.ts';
 
 export interface OwnBackups {
   register(metrics: Metrics): void;
@@ -47,30 +36,20 @@ export function startOwnBackups(options: {
   const { config, path, masterKey, clock, log, writeErased } = options;
   const { backupFolder: folder } = config;
   readPassphrase(config);
-  let child: ChildProcess | undefined;
+  const ending = new AbortController();
 
-  function make(target: string): Promise<BackupSummary> {
-    const job: BackupJob = {
-      path,
-      target,
-      passphrase: readPassphrase(config),
-      masterKey: Buffer.from(masterKey.secret).toString('hex'),
-    };
-    const entry = fileURLToPath(new URL('./backup.child.js', import.meta.url));
-    const running = fork(entry, [], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-    child = running;
-    return new Promise((resolve, reject) => {
-      // More than one, where there is no room for another process.
-      running.on('error', reject);
-      running.once('exit', (code, signal) =>
-        reject(new Error(`the child ended (${code ?? signal})`)),
-      );
-      running.once('message', (outcome: BackupOutcome) => {
-        if ('made' in outcome) resolve(outcome.made);
-        else reject(new Error(outcome.failed));
-      });
-      running.send(job);
-    });
+  function make(file: string): Promise<BackupSummary> {
+    return runTask(
+      'backup',
+      {
+        path,
+        file,
+        claim: { dataDir: config.dataDir, pid: process.pid },
+        passphrase: readPassphrase(config),
+        masterKey: Buffer.from(masterKey.secret).toString('hex'),
+      },
+      unattended(ending.signal),
+    );
   }
 
   const schedule =
@@ -87,9 +66,23 @@ export function startOwnBackups(options: {
     register: (metrics) => registerBackupMetrics(metrics, stats),
     async stop() {
       const stopping = schedule?.stop();
-      child?.kill('SIGKILL');
+      ending.abort();
       await stopping;
     },
+  };
+}
+
+/** Nobody watches it. */
+function unattended(signal: AbortSignal): OperationCall {
+  async function* nothing() {
+    // There is no input.
+  }
+  return {
+    signal,
+    input: nothing(),
+    progress() {},
+    note() {},
+    async write() {},
   };
 }
 

@@ -22,12 +22,12 @@ import { createSessions } from '../signon/sessions/sessions.ts';
 import { signInLogData } from '../signon/sessions/sign-in-log.ts';
 import { createConsents } from '../signon/sites/consents.ts';
 import { openErasedList } from '../store/erased.ts';
-import { retryDelaysMs } from './shell/mailing.ts';
-import type { Workspace } from './shell/workspace.ts';
+import { retryDelaysMs } from './mailing.ts';
+import type { StoreTools } from './workspace.ts';
 
 /** Runs with the deletion and the mailer behind it. */
 export async function withDeletion<T>(
-  workspace: Workspace,
+  workspace: StoreTools,
   run: (deletion: Deletion) => Promise<T>,
 ): Promise<T> {
   const { config, clock, log } = workspace;
@@ -54,7 +54,7 @@ export async function withDeletion<T>(
 }
 
 /** @param farewell undefined: nobody is told */
-export function openDeletion(workspace: Workspace, farewell: Farewell | undefined): Deletion {
+export function openDeletion(workspace: StoreTools, farewell: Farewell | undefined): Deletion {
   const { config, store, clock, random, log } = workspace;
   const securityLog = createSecurityLog({ store, clock, random });
   const people = openPeople(store);
@@ -80,6 +80,6 @@ export function openDeletion(workspace: Workspace, farewell: Farewell | undefine
   });
   const data = [...beside, ...own, reportPersonalData(store), signInLogData(store)];
   const seal = erasedSealOf(workspace.masterKey);
-  const erased = openErasedList({ ...workspace, seal, inChild: true });
+  const erased = openErasedList({ ...workspace, seal, inChild: !workspace.inServer });
   return createDeletion({ store, clock, random, data, farewell, erased, untold: noFarewell(log) });
 }

@@ -1,0 +1,12 @@
+/** Durations as people write them, such as 24h. */
+
+const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** Milliseconds of a text such as 24h; undefined when it is none from 1 second to 365 days. */
+export function durationMs(text: string): number | undefined {
+  const [, count, unit] = /^(\d{1,8})([smhd])$/.exec(text) ?? [];
+  const ms = Number(count) * unitMs[unit as keyof typeof unitMs];
+  return ms >= unitMs.s && ms <= 365 * unitMs.d ? ms : undefined;
+}
+
+export const durationRule = 'must be a duration such as 24h, 90m or 7d';

@@ -1,0 +1,269 @@
+/**
+ * Runs an operation for a command: in the server where one runs on this DATA_DIR, else here. It loads no
+ * part of the server before it knows that there is none.
+ */
+
+import { open } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { placeOfData } from '../config/place.ts';
+import { packageVersion } from '../config/version.ts';
+import { OperatorError } from '../core/errors.ts';
+import { asksNode } from './asks-node.ts';
+import type { InputOf, OperationName, OutputOf } from './catalog.ts';
+import type { Order } from './execute.ts';
+import type { OperationCall, OperationProgress } from './operation.ts';
+import { operatorName } from './operator-name.ts';
+import {
+  type ControlFrame,
+  controlSocket,
+  createFrameReader,
+  encodeFrame,
+  encodeJsonFrame,
+  type Failed,
+  frameKinds,
+  type Greeting,
+  jsonOf,
+  piecesOf,
+  protocolVersion,
+  windowBytes,
+} from './protocol.ts';
+import { createWindow } from './window.ts';
+
+export interface Asking {
+  /** Bytes that go along, such as a list. */
+  readonly input?: AsyncIterable<Uint8Array>;
+  readonly onProgress?: (at: OperationProgress) => void;
+  /** Takes bytes of the result; the next ones wait until it has. */
+  readonly onBytes?: (bytes: Buffer) => Promise<void>;
+}
+
+/** For a server that starts, or another command that has the directory. */
+const waitMsMax = 10_000;
+const lookAgainMs = 50;
+/** A server that greets nobody is stopped or stuck. */
+const greetingMsMax = 10_000;
+const request = 1;
+
+/** The command under way, for Ctrl-C. */
+const ending = new AbortController();
+
+/** @throws OperatorError with one line for the operator */
+export async function runOperation<Name extends OperationName>(
+  name: Name,
+  input: InputOf<Name>,
+  asking: Asking = {},
+): Promise<OutputOf<Name>> {
+  const order = { operation: name, input, user: operatorName() };
+  const done = await runOrder(order, asking);
+  // The same in both ways: what JSON can say.
+  return done as OutputOf<Name>;
+}
+
+async function runOrder(order: Order, asking: Asking): Promise<unknown> {
+  const { dataDir, isShared } = placeOfData();
+  if (isShared && !asksNode(order.operation)) return runHere(order, asking);
+  const startMs = performance.now();
+  for (;;) {
+    const socket = await connectTo(dataDir);
+    if (socket !== undefined) return await ask(socket, dataDir, order, asking);
+    try {
+      return await runHere(order, asking);
+    } catch (error) {
+      const { ClaimedError } = await import('../store/claim.ts');
+      const isLate = performance.now() - startMs > waitMsMax;
+      if (!(error instanceof ClaimedError) || isLate) throw error;
+    }
+    await sleep(lookAgainMs);
+  }
+}
+
+async function runHere(order: Order, asking: Asking): Promise<unknown> {
+  // Loaded here, because it brings most of the server with it.
+  const { runHere: run } = await import('./here.ts');
+  const { onBytes, onProgress } = asking;
+  const stop = onInterrupt(() => ending.abort(new OperatorError('it was cancelled')));
+  const call: OperationCall = {
+    progress: (at) => onProgress?.(at),
+    note,
+    input: asking.input ?? nothing(),
+    write: async (bytes) => onBytes?.(Buffer.from(bytes)),
+    signal: ending.signal,
+  };
+  try {
+    return JSON.parse(JSON.stringify((await run(order, call)) ?? null));
+  } finally {
+    stop();
+  }
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {
+  // There is no input.
+}
+
+function note(line: string): void {
+  process.stderr.write(`portcullis: ${line}\n`);
+}
+
+/** Once: another Ctrl-C ends the process as always. */
+function onInterrupt(run: () => void): () => void {
+  process.once('SIGINT', run);
+  process.once('SIGTERM', run);
+  return () => {
+    process.off('SIGINT', run);
+    process.off('SIGTERM', run);
+  };
+}
+
+/** Undefined: nobody listens there. @throws OperatorError when this user may not */
+async function connectTo(dataDir: string): Promise<Socket | undefined> {
+  // The name of a unix socket is limited to 107 bytes; the way over the descriptor is short.
+  const directory = await open(dataDir, 'r').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw refusal(dataDir, error);
+  });
+  if (directory === undefined) return undefined;
+  try {
+    return await new Promise((resolve, reject) => {
+      const socket = connect(`/proc/self/fd/${directory.fd}/${controlSocket}`);
+      socket.once('connect', () => {
+        socket.removeAllListeners('error');
+        resolve(socket);
+      });
+      socket.once('error', (error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(undefined);
+        else reject(refusal(dataDir, error));
+      });
+    });
+  } finally {
+    await directory.close();
+  }
+}
+
+function refusal(dataDir: string, { code, message }: NodeJS.ErrnoException): OperatorError {
+  if (code === 'ENOTDIR') return new OperatorError(`DATA_DIR ${dataDir} is no directory`);
+  return new OperatorError(
+    code === 'EACCES' || code === 'EPERM'
+      ? `${dataDir} belongs to another user: run this as that user, or as root`
+      : `the server in ${dataDir} can't be reached: ${message}`,
+  );
+}
+
+function ask(socket: Socket, dataDir: string, order: Order, asking: Asking): Promise<unknown> {
+  const frames = createFrameReader();
+  const sent = createWindow(windowBytes);
+  const result: Buffer[] = [];
+  let greeted = false;
+  return new Promise((resolve, reject) => {
+    const stopListening = onInterrupt(() => {
+      socket.write(encodeFrame(frameKinds.cancel, request, Buffer.alloc(0)));
+      fail(new OperatorError('it was cancelled'));
+    });
+    const late = setTimeout(() => {
+      fail(new OperatorError(`the server in ${dataDir} does not answer: it is stopped or stuck`));
+    }, greetingMsMax);
+
+    function finish(): void {
+      clearTimeout(late);
+      stopListening();
+      sent.close(new Error('the command has ended'));
+      socket.end();
+    }
+    function fail(error: Error): void {
+      reject(error);
+      finish();
+      setTimeout(() => socket.destroy(), 100).unref();
+    }
+
+    async function send(): Promise<void> {
+      socket.write(encodeJsonFrame(frameKinds.ask, request, order));
+      if (asking.input === undefined) return;
+      for await (const chunk of asking.input) {
+        for (const piece of piecesOf(chunk)) {
+          await sent.take(piece.length);
+          socket.write(encodeFrame(frameKinds.input, request, piece));
+        }
+      }
+      socket.write(encodeFrame(frameKinds.input, request, Buffer.alloc(0)));
+    }
+
+    function begin(greeting: Greeting): void {
+      greeted = true;
+      clearTimeout(late);
+      if (greeting.protocol !== protocolVersion || greeting.version !== packageVersion()) {
+        fail(
+          new OperatorError(
+            `the server in ${dataDir} is version ${greeting.version}, this command is ${packageVersion()}: restart the server, or use its own command`,
+          ),
+        );
+        return;
+      }
+      send().catch(fail);
+    }
+
+    /** One after the other: bytes of a result stay in order, and come before its end. */
+    let earlier: Promise<void> = Promise.resolve();
+    async function take(frame: ControlFrame): Promise<void> {
+      switch (frame.kind) {
+        case frameKinds.hello:
+          return begin(jsonOf(frame) as Greeting);
+        case frameKinds.progress:
+          return asking.onProgress?.(jsonOf(frame) as OperationProgress);
+        case frameKinds.note:
+          return note(frame.content.toString('utf8'));
+        case frameKinds.taken:
+          return sent.give(frame.content.readUInt32BE(0));
+        case frameKinds.output: {
+          await asking.onBytes?.(frame.content);
+          const length = Buffer.alloc(4);
+          length.writeUInt32BE(frame.content.length);
+          socket.write(encodeFrame(frameKinds.drained, request, length));
+          return;
+        }
+        case frameKinds.result:
+          result.push(frame.content);
+          return;
+        case frameKinds.done:
+          resolve(JSON.parse(Buffer.concat(result).toString('utf8')));
+          return finish();
+        case frameKinds.failed: {
+          const { message, kind } = jsonOf(frame) as Failed;
+          return fail(kind === 'bug' ? unexpected(message) : new OperatorError(message));
+        }
+        default:
+          throw new OperatorError('the server said something that this command does not know');
+      }
+    }
+
+    socket.on('data', (bytes: Buffer) => {
+      try {
+        for (const frame of frames.read(bytes)) {
+          earlier = earlier.then(() => take(frame)).catch(fail);
+        }
+      } catch (error) {
+        fail(error as Error);
+      }
+    });
+    socket.on('error', () => {
+      // Its end says what there is to say.
+    });
+    socket.on('close', () => {
+      earlier = earlier.then(() =>
+        fail(
+          new OperatorError(
+            greeted
+              ? 'the server ended before this was done: look whether it took effect'
+              : `the server in ${dataDir} ended just now: try again`,
+          ),
+        ),
+      );
+    });
+  });
+}
+
+/** A bug in the server, with its stack there. */
+function unexpected(stack: string): Error {
+  const error = new Error(stack.split('\n', 1)[0]);
+  error.stack = stack;
+  return error;
+}

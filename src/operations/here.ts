@@ -1,0 +1,44 @@
+/** An operation in a command of its own: where no server runs, or the store is a database. */
+
+import { placeOfData } from '../config/place.ts';
+import { claimDataDir } from '../store/claim.ts';
+import { asksNode } from './asks-node.ts';
+import { createAudit } from './audit.ts';
+import { type Execution, execute, findOperation, type Order } from './execute.ts';
+import type { OperationCall } from './operation.ts';
+import { makeDataDir, settings, type Workspace, withReading, withWorkspace } from './workspace.ts';
+
+/**
+ * Opens the store of the settings, runs the operation, and closes it whatever happens.
+ * @throws ClaimedError when another process has the directory
+ */
+export async function runHere(order: Order, call: OperationCall): Promise<unknown> {
+  const { isShared } = placeOfData();
+  const operation = findOperation(order.operation);
+  if (isShared) {
+    const hasOwnPart = asksNode(operation.name);
+    return withWorkspace((workspace) => execute(whole(workspace), order, call), { hasOwnPart });
+  }
+  const config = settings();
+  makeDataDir(config);
+  const claim = claimDataDir(config.dataDir, `a command (${operation.name})`);
+  try {
+    if (!('readsOnly' in operation)) {
+      return await withWorkspace((workspace) => execute(whole(workspace), order, call));
+    }
+    const inherited = { dataDir: config.dataDir, pid: process.pid };
+    return await withReading(inherited, (reading) =>
+      execute({ workspace: undefined, reading, withAudit: auditOnce }, order, call),
+    );
+  } finally {
+    claim.release();
+  }
+}
+
+function whole(workspace: Workspace): Execution {
+  const audit = createAudit(workspace);
+  return { workspace, reading: workspace, withAudit: (run) => run(audit) };
+}
+
+/** What looks at the store as it lies there has no key: the log is opened with the key for a moment. */
+const auditOnce: Execution['withAudit'] = (run) => withWorkspace((w) => run(createAudit(w)));

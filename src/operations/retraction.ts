@@ -1,0 +1,18 @@
+/** Taking back what an account reported, as `account disable` and `report retract` do. */
+
+import { createTurns } from '../core/work/turns.ts';
+import { createReportStore } from '../reputation/reports/store/report-store.ts';
+import { type TakenBack, takeBackReports } from '../reputation/voices/taking-back.ts';
+import { expect, type StoreTools } from './workspace.ts';
+
+export async function takeBack(
+  workspace: StoreTools,
+  account: string,
+  since: number,
+  penalty: boolean,
+): Promise<TakenBack> {
+  const reports = createReportStore(workspace);
+  const pace = createTurns();
+  const { store } = workspace;
+  return expect(await takeBackReports({ store, reports, account, since, penalty, pace }));
+}

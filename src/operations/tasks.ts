@@ -1,0 +1,170 @@
+/**
+ * Work of operations that is too long for the event loop, in a thread of its own: backups, verification,
+ * counting of rows, reading of lists. The thread shares the store's environment and the claim of its
+ * process.
+ *
+ * Invariant: what flows in and out is bounded; the thread waits for whoever reads it.
+ */
+
+import { Worker } from 'node:worker_threads';
+import { OperatorError } from '../core/errors.ts';
+import type { CollectedRows } from '../reputation/lists/import/collect.ts';
+import type { ListFormatName } from '../reputation/lists/import/parse.ts';
+import type { ImportStats } from '../reputation/lists/import/rows.ts';
+import type { ServiceName } from '../reputation/lists/known-services.ts';
+import type { BackupSummary } from '../store/backup/write.ts';
+import type { InheritedClaim } from '../store/claim.ts';
+import type { OperationCall, OperationProgress } from './operation.ts';
+import { windowBytes } from './protocol.ts';
+
+export interface RowCount {
+  rows: number;
+  /** Keys and values, without what LMDB adds. */
+  bytes: number;
+}
+
+export interface RowCounts {
+  readonly kinds: Readonly<Record<string, RowCount>>;
+  readonly totals: Readonly<Record<string, RowCount>>;
+  /** Oldest position that the journal still has. */
+  readonly firstSeq: number;
+}
+
+export interface VerificationResult {
+  readonly lines: readonly string[];
+  readonly notes: readonly string[];
+  readonly count: number;
+  readonly seen: { readonly entries: number; readonly events: number; readonly unsealed: number };
+  readonly journalPosition: number;
+}
+
+export interface ParsedList {
+  readonly collected: CollectedRows;
+  readonly stats: ImportStats;
+}
+
+interface EmbeddedTask {
+  readonly path: string;
+  readonly claim: InheritedClaim;
+}
+
+export interface Tasks {
+  backup: {
+    readonly task: EmbeddedTask & {
+      readonly passphrase: string | undefined;
+      /** Hex. */
+      readonly masterKey: string | undefined;
+      /** A file that does not exist yet; undefined: the bytes are sent. */
+      readonly file: string | undefined;
+    };
+    readonly result: BackupSummary;
+  };
+  verify: {
+    readonly task: EmbeddedTask & { readonly dataDir: string };
+    readonly result: VerificationResult;
+  };
+  count: { readonly task: EmbeddedTask; readonly result: RowCounts };
+  list: {
+    readonly task: {
+      readonly format: ListFormatName;
+      readonly confidence: number;
+      readonly allowDocumentation: boolean;
+      readonly service: ServiceName | undefined;
+      readonly label: string;
+    };
+    readonly result: ParsedList;
+  };
+}
+
+export type TaskName = keyof Tasks;
+export type Task = { [Name in TaskName]: { readonly name: Name } & Tasks[Name]['task'] }[TaskName];
+
+export type ToTask =
+  | { readonly chunk: Uint8Array }
+  | { readonly end: true }
+  /** So many bytes of its output were taken. */
+  | { readonly taken: number }
+  /** Nobody waits for it any more. */
+  | { readonly cancel: true };
+
+export type FromTask =
+  | { readonly progress: OperationProgress }
+  | { readonly bytes: Uint8Array }
+  /** So many bytes of its input were taken. */
+  | { readonly taken: number }
+  | { readonly done: unknown }
+  | { readonly failed: string; readonly kind: 'operator' | 'damage' | 'bug' };
+
+/**
+ * A thread that is terminated while it makes a compressor takes the whole process with it (seen with
+ * Node 20: "close before init"). So it is asked to end, and terminated only when it does not.
+ */
+const endMsMax = 6_000;
+
+/** Runs a task; a call that is aborted ends its thread. */
+export function runTask<Name extends TaskName>(
+  name: Name,
+  task: Tasks[Name]['task'],
+  call: OperationCall,
+): Promise<Tasks[Name]['result']> {
+  call.signal.throwIfAborted();
+  const worker = new Worker(new URL('./task.worker.js', import.meta.url), {
+    workerData: { name, ...task },
+    name: `task ${name}`,
+  });
+  let onTaken = () => {};
+  let underWay = 0;
+
+  async function pump(): Promise<void> {
+    for await (const chunk of call.input) {
+      while (underWay > 0 && underWay + chunk.length > windowBytes) {
+        await new Promise<void>((resolve) => {
+          onTaken = resolve;
+        });
+      }
+      underWay += chunk.length;
+      worker.postMessage({ chunk } satisfies ToTask);
+    }
+    worker.postMessage({ end: true } satisfies ToTask);
+  }
+
+  return new Promise((resolve, reject) => {
+    let timer: NodeJS.Timeout | undefined;
+    function cancel(): void {
+      worker.postMessage({ cancel: true } satisfies ToTask);
+      timer ??= setTimeout(() => void worker.terminate(), endMsMax).unref();
+    }
+    function fail(error: Error): void {
+      reject(error);
+      cancel();
+    }
+    const onAbort = () => fail(new OperatorError('it was cancelled'));
+    call.signal.addEventListener('abort', onAbort, { once: true });
+    worker.on('message', (message: FromTask) => {
+      if ('progress' in message) call.progress(message.progress);
+      else if ('taken' in message) {
+        underWay -= message.taken;
+        onTaken();
+      } else if ('bytes' in message) {
+        const { bytes } = message;
+        call
+          .write(bytes)
+          .then(() => worker.postMessage({ taken: bytes.length } satisfies ToTask), fail);
+      } else if ('done' in message) resolve(message.done as Tasks[Name]['result']);
+      else reject(errorOf(message));
+    });
+    worker.once('error', reject);
+    worker.once('exit', () => {
+      clearTimeout(timer);
+      call.signal.removeEventListener('abort', onAbort);
+      reject(new Error(`the thread of '${name}' ended early`));
+    });
+    if (name === 'list') pump().catch(fail);
+  });
+}
+
+function errorOf({ failed, kind }: Extract<FromTask, { failed: string }>): Error {
+  if (kind === 'operator') return new OperatorError(failed);
+  if (kind === 'bug') return new Error(failed);
+  return new OperatorError(`the store is damaged (${failed}): restore a backup`);
+}

@@ -1,0 +1,79 @@
+/** Bytes on their way through a socket, bounded: who writes more waits until the other side took some. */
+
+export interface Window {
+  /** Resolves when so many bytes more may be on their way. Rejects when the other side is gone. */
+  take(bytes: number): Promise<void>;
+  /** The other side took so many. */
+  give(bytes: number): void;
+  /** Nobody will take any more. */
+  close(error: Error): void;
+}
+
+export function createWindow(bytesMax: number): Window {
+  let underWay = 0;
+  let failure: Error | undefined;
+  let waiting: { resolve: () => void; reject: (error: Error) => void } | undefined;
+  return {
+    async take(bytes) {
+      while (failure === undefined && underWay > 0 && underWay + bytes > bytesMax) {
+        await new Promise<void>((resolve, reject) => {
+          waiting = { resolve, reject };
+        });
+      }
+      if (failure !== undefined) throw failure;
+      underWay += bytes;
+    },
+    give(bytes) {
+      underWay = Math.max(0, underWay - bytes);
+      waiting?.resolve();
+      waiting = undefined;
+    },
+    close(error) {
+      failure ??= error;
+      waiting?.reject(error);
+      waiting = undefined;
+    },
+  };
+}
+
+/** Bytes that came and wait to be read, as a stream. `onTaken` is called as they are. */
+export function createByteQueue(onTaken: (bytes: number) => void) {
+  const chunks: Buffer[] = [];
+  let isEnded = false;
+  let failure: Error | undefined;
+  let wake: (() => void) | undefined;
+  async function* read(): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      const chunk = chunks.shift();
+      if (chunk !== undefined) {
+        yield chunk;
+        onTaken(chunk.length);
+      } else if (failure !== undefined) throw failure;
+      else if (isEnded) return;
+      else {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    }
+  }
+  function change(): void {
+    wake?.();
+    wake = undefined;
+  }
+  return {
+    read,
+    push(chunk: Buffer): void {
+      chunks.push(chunk);
+      change();
+    },
+    end(): void {
+      isEnded = true;
+      change();
+    },
+    fail(error: Error): void {
+      failure ??= error;
+      change();
+    },
+  };
+}

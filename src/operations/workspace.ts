@@ -1,0 +1,222 @@
+/**
+ * What operations work on: the store, what is made of it, and the memory that its journal adds up to. In
+ * the server these are the server's own; a command without one opens them itself, from the same settings.
+ */
+
+import { mkdirSync } from 'node:fs';
+import { type Accounts, createAccounts } from '../access/accounts/accounts.ts';
+import { deriveKey, loadMasterKey, type MasterKey } from '../access/keys/master-key.ts';
+import type { Vouched } from '../access/quota/points.ts';
+import { processEnvironment } from '../config/place.ts';
+import { type Config, readConfig } from '../config.ts';
+import { type Clock, systemClock } from '../core/clock.ts';
+import { OperatorError } from '../core/errors.ts';
+import { createLog, type Log } from '../core/log/log.ts';
+import { type Random, systemRandom } from '../core/random.ts';
+import type { Result } from '../core/result.ts';
+import { readEndpoint } from '../doors/endpoint.ts';
+import { readPrefix } from '../ip/written.ts';
+import type { Memory } from '../server/verify/beside.ts';
+import { profileBeside } from '../signon/people/profile/profile-companion.ts';
+import { createProfiles, type Profiles } from '../signon/people/profile/profile-store.ts';
+import { suffixFault } from '../signon/sites/clients/client-suffixes.ts';
+import type { InheritedClaim } from '../store/claim.ts';
+import { openTables } from '../store/lmdb-tables.ts';
+import { openStoreOf } from '../store/open.ts';
+import { hadStore, refuseLostStore, storePath } from '../store/presence.ts';
+import { internalKeyPurpose } from '../store/relay/signed.ts';
+import type { Store } from '../store/store.ts';
+import { asRead, viewStore } from '../store/verify/view-store.ts';
+import { openView } from '../store/view.ts';
+import { checkNode, refuseShared } from './cluster.ts';
+
+/** The store, and what changes it. */
+export interface StoreTools {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly masterKey: MasterKey;
+  readonly store: Store;
+  readonly accounts: Accounts;
+  readonly profiles: Profiles;
+  /** Whether the process goes on when the operation has ended. */
+  readonly inServer: boolean;
+}
+
+/** What an operation works on that changes nothing. */
+export interface Reading {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly store: Store;
+  /** The embedded store; undefined where it is shared. */
+  readonly embedded: EmbeddedPlace | undefined;
+  /** Memory as of the journal's end. It may be looked at until `read` returns. */
+  withMemory<T>(read: (memory: Memory) => T): Promise<T>;
+  /** Resolves when the memory of a running server holds the journal up to there; at once without one. */
+  catchUpTo(seq: bigint): Promise<void>;
+}
+
+export interface EmbeddedPlace {
+  /** Of the store, in DATA_DIR. */
+  readonly path: string;
+  readonly claim: InheritedClaim;
+}
+
+export interface Workspace extends StoreTools, Reading {}
+
+export function settings(): Config {
+  const config = readConfig(processEnvironment(), {
+    isPrefix: (text) => readPrefix(text).ok,
+    suffixFault,
+    isEndpoint: (text) => readEndpoint(text) !== undefined,
+  });
+  checkNode(config);
+  return config;
+}
+
+/** Makes the data directory if it is missing, readable by its owner alone. */
+export function makeDataDir(config: Config): void {
+  try {
+    mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new OperatorError(
+      `DATA_DIR ${config.dataDir} can't be made: ${(error as Error).message}`,
+    );
+  }
+}
+
+/** What opens a command's store: its settings, a directory that exists, and what is passed in. */
+export function openingOf() {
+  const config = settings();
+  makeDataDir(config);
+  const { dataDir, logLevel } = config;
+  const clock = systemClock();
+  const random = systemRandom();
+  // A command's own words go to its user; the log is for what nobody expected.
+  const log = createLog(logLevel === 'info' ? 'error' : logLevel);
+  return { config, opening: { path: storePath(config.dataDir), dataDir, clock, random, log } };
+}
+
+/**
+ * For what looks at a store as it lies there: makes none and changes none.
+ * @throws OperatorError when there is none, unless it may be missing
+ */
+export function existingStore({ mayBeMissing = false } = {}) {
+  const config = settings();
+  refuseShared(config);
+  const { dataDir } = config;
+  const path = storePath(config.dataDir);
+  if (!mayBeMissing) {
+    if (!hadStore(dataDir, path)) throw new OperatorError(`there is no store in ${dataDir}`);
+    refuseLostStore(dataDir, path);
+  }
+  return { config, path, clock: systemClock(), random: systemRandom() };
+}
+
+/** Reads the embedded store as it lies there. The directory is claimed by the caller. */
+export async function withReading<T>(
+  claim: InheritedClaim,
+  run: (reading: Reading) => Promise<T>,
+): Promise<T> {
+  const { path, ...place } = existingStore();
+  const tables = openTables(path);
+  const view = openView(tables);
+  try {
+    const reading = {
+      ...place,
+      store: viewStore(view, place.clock.now()),
+      embedded: { path, claim },
+    };
+    return await run({
+      ...reading,
+      withMemory: (read) => loadedMemory(reading, read),
+      catchUpTo: async () => undefined,
+    });
+  } finally {
+    view.release();
+    await tables.root.close();
+  }
+}
+
+/** Memory that is loaded for this, as at the start of a server. */
+async function loadedMemory<T>(
+  { config, clock, random, store }: Pick<Reading, 'config' | 'clock' | 'random' | 'store'>,
+  read: (memory: Memory) => T,
+): Promise<T> {
+  // Loaded here, because it brings most of the server with it.
+  const { withMemory } = await import('../server/verify/beside.ts');
+  return withMemory({ config, clock, random, store, lastSeq: await store.lastSeq() }, read);
+}
+
+/**
+ * Opens the store of the settings and runs with it; closes it whatever happens. An embedded one is claimed by
+ * the caller.
+ * @param hasOwnPart whether this machine's part of a shared store is opened too
+ */
+export async function withWorkspace<T>(
+  run: (workspace: Workspace) => Promise<T>,
+  { hasOwnPart = false }: { readonly hasOwnPart?: boolean } = {},
+): Promise<T> {
+  const { config, opening } = openingOf();
+  const { random, log } = opening;
+  const masterKey = checkMasterKey(config, random);
+  const { store, clock } = await openStoreOf(config, {
+    ...opening,
+    masterKey,
+    internalKey: deriveKey(masterKey, internalKeyPurpose),
+    hasOwnPart,
+  });
+  const isShared = config.databaseUrl !== undefined;
+  const claim = { dataDir: config.dataDir, pid: process.pid };
+  try {
+    const tools = storeTools({ config, clock, random, log, store, masterKey });
+    const reading = { config, clock, random, store: asRead(store) };
+    return await run({
+      ...tools,
+      embedded: isShared ? undefined : { path: opening.path, claim },
+      withMemory: (read) => loadedMemory(reading, read),
+      catchUpTo: async () => undefined,
+    });
+  } finally {
+    await store.close();
+  }
+}
+
+/** @param parts of a store that is open */
+export function storeTools(
+  parts: Omit<StoreTools, 'accounts' | 'profiles' | 'inServer'>,
+  inServer = false,
+): StoreTools {
+  const profiles = createProfiles(parts);
+  const accounts = createAccounts({ ...parts, by: 'operator', beside: profileBeside(profiles) });
+  return { ...parts, accounts, profiles, inServer };
+}
+
+/** The master key; a file that others may read is refused. Call it before the store is opened. */
+export function checkMasterKey(config: Config, random: Random): MasterKey {
+  return readMasterKey(config, random, hadStore(config.dataDir, storePath(config.dataDir)));
+}
+
+/** @param hasStore a key that is missing is not made anew */
+export function readMasterKey(config: Config, random: Random, hasStore: boolean): MasterKey {
+  return loadMasterKey({
+    ...(config.masterKeyFile === undefined ? {} : { path: config.masterKeyFile }),
+    dataDir: config.dataDir,
+    strict: true,
+    hasStore,
+    random,
+  });
+}
+
+/** What the operator's word is worth unless it is told: all machines are their own, or some. */
+export function standingOf({ reputation }: Config): Vouched {
+  return reputation === 'private' ? 'staff' : 'member';
+}
+
+/** The value of a result; a failure ends the command with its one line. */
+export function expect<T>(result: Result<T>): T {
+  if (result.ok) return result.value;
+  throw new OperatorError(result.detail ?? result.error.replaceAll('_', ' '));
+}
