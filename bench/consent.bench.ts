@@ -107,6 +107,8 @@ async function openPage(
     failures,
     ...{ tools: pageTools, sessions, cookies, visitOf, callers, baseUrl, log: tools.log },
     strengthOf: async () => 'weak',
+    unsaved: { seal: (text) => text, open: () => undefined },
+    unsavedNotice: () => '',
   });
   const [route] = authorizeRoutes({
     ...{ desk, authorization, clock: tools.clock },

@@ -128,7 +128,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     contributions: state.entries.contributions,
   });
   const own = mainRoutes({
-    ...{ config, shares, clock, random, log, metrics, tables, demo, receipts, bouncers },
+    ...{ config, shares, clock, random, log, metrics, tables, demo, receipts, bouncers, masterKey },
     agents: await openAgents(opening, measured),
     ...reputation,
     ...reputation.frontEnd,

@@ -3,6 +3,8 @@
  * script, copying aside.
  */
 const doneForMs = 2000;
+/** Longer than an answer takes. One that never comes must not keep the form for good. */
+const sentForMs = 8000;
 
 async function copy(button) {
   const label = button.querySelector('span');
@@ -27,14 +29,28 @@ if (navigator.clipboard) {
   }
 }
 
-// The second click would break off the answer to the first one, and a form takes one answer.
+// The second click would break off the answer to the first one, and a form takes one answer. A file
+// leaves the page as it is, so nothing tells that it has arrived: such a form is sent at each click.
 document.addEventListener('submit', (event) => {
   const form = event.target;
-  if (form.method !== 'post' || event.defaultPrevented) return;
-  if (form.dataset.sent !== undefined) event.preventDefault();
+  if (form.method !== 'post' || event.defaultPrevented || form.dataset.answer === 'file') return;
+  if (form.dataset.sent !== undefined) {
+    event.preventDefault();
+    return;
+  }
   form.dataset.sent = '';
+  setTimeout(() => {
+    delete form.dataset.sent;
+  }, sentForMs);
 });
-// Back from where it led: the page may be the very same, and its form is sent anew.
-window.addEventListener('pageshow', () => {
+
+function letGo() {
   for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent;
+}
+
+// Back from where it led: the page may be the very same, and its form is sent anew.
+window.addEventListener('pageshow', letGo);
+// That key stops a page that is on its way.
+window.addEventListener('keydown', ({ key }) => {
+  if (key === 'Escape') letGo();
 });

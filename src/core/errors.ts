@@ -37,6 +37,8 @@ export type ErrorCode =
   | 'temporarily_unavailable'
   // of a person’s own pages
   | 'form_expired'
+  | 'foreign_form'
+  | 'cookies_required'
   | 'sign_in_refused'
   | 'too_many_attempts'
   | 'invalid_link'

@@ -166,7 +166,7 @@ const visitors: readonly Endpoint[] = [
   signInLink.signInLinkEndpoints.show, // GET /signin/link
   signInLink.signInLinkEndpoints.use, // POST /signin/link
   signInLink.signInLinkEndpoints.sent, // GET /signin/link/sent
-  signIn.signInEndpoints.noSecondFactor, // GET /signin/second-factor
+  signIn.signInEndpoints.secondFactor, // GET /signin/second-factor
   signIn.signInEndpoints.withSecondFactor, // POST /signin/second-factor
   signIn.signInEndpoints.passkeyOptions, // POST /signin/passkey/options
   signIn.signInEndpoints.withPasskey, // POST /signin/passkey
@@ -177,6 +177,7 @@ const visitors: readonly Endpoint[] = [
   recover.recoverEndpoints.reset, // POST /reset
   authorize.authorizeEndpoints.begin, // GET /authorize.php
   authorize.authorizeEndpoints.goOn, // GET /authorize.php/continue
+  consent.consentAgainEndpoint, // GET /authorize.php/consent
   consent.consentEndpoint, // POST /authorize.php/consent
   data.dataEndpoints.gone, // GET /goodbye
 ];

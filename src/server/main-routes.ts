@@ -2,6 +2,7 @@
 
 import type { Accounts } from '../access/accounts/accounts.ts';
 import { bitsFor } from '../access/keys/key-scopes.ts';
+import type { MasterKey } from '../access/keys/master-key.ts';
 import type { NamedKeys } from '../access/keys/named-keys.ts';
 import type { OwnKeys } from '../access/keys/own-keys.ts';
 import type { SiteKeys } from '../access/keys/site-keys.ts';
@@ -179,6 +180,7 @@ export function mainRoutes(options: {
   allowChanges: () => number;
   /** Documentation ranges may be reported. */
   demo: boolean;
+  masterKey: MasterKey;
   /** The last part of the address of the page that shows a demo's mails. */
   outboxName: string | undefined;
   /** Canonical addresses of this machine. */

@@ -178,6 +178,16 @@ export const errors = {
     en: 'This form is no longer valid. Load the page again.',
     fr: 'Ce formulaire n’est plus valable. Rechargez la page.',
   },
+  foreign_form: {
+    status: 403,
+    en: 'This form came from another site. Open the page here and send it from there.',
+    fr: 'Ce formulaire vient d’un autre site. Ouvrez la page ici et envoyez-le de là.',
+  },
+  cookies_required: {
+    status: 403,
+    en: 'The browser sent no cookie of this service, and forms need one. Allow its cookies.',
+    fr: 'Le navigateur n’a envoyé aucun cookie de ce service, et les formulaires en ont besoin. Autorisez-les.',
+  },
   sign_in_refused: {
     status: 401,
     en: 'The mail address or the password is wrong.',

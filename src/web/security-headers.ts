@@ -17,6 +17,11 @@ export interface SecurityNeeds {
   readonly media?: boolean;
   /** Origins of images besides this host, e.g. `https://gravatar.com`. */
   readonly imageOrigins?: readonly string[];
+  /**
+   * The page stays in touch with the window that opened it: it may stand on the way of a sign-in that a
+   * site began in a window of its own. It can't be framed all the same.
+   */
+  readonly keepsOpener?: boolean | undefined;
   /** The page is served over https: browsers shall not come back over http. */
   readonly https?: boolean;
 }
@@ -59,7 +64,7 @@ export function pageHeaders(language: string, needs: SecurityNeeds = {}): Record
     'x-frame-options': 'DENY',
     // `no-referrer` would turn the Origin of our own forms into null.
     'referrer-policy': 'same-origin',
-    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-opener-policy': needs.keepsOpener ? 'unsafe-none' : 'same-origin',
     'cross-origin-resource-policy': 'same-origin',
     'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
     ...(needs.https ? { 'strict-transport-security': 'max-age=31536000' } : {}),

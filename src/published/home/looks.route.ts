@@ -14,7 +14,9 @@ import { languages } from '../../web/language.ts';
 import { pageRequestHeaders } from '../../web/page-tools.ts';
 import { noStore } from '../../web/shape.ts';
 
-const bodyBytesMax = 256;
+/** With the address of the page, which may hold a site's whole request, escaped twice. */
+const bodyBytesMax = 65_536;
+const backCharsMax = 16_384;
 const keptSeconds = 400 * 86_400;
 
 export const looksEndpoint = openPage('/looks', {
@@ -44,8 +46,8 @@ export function looksRoute(options: {
   const backOf = createBackOf(endpoints);
 
   return guard.open(looksEndpoint, (request): Reply | ReturnType<typeof fail> => {
-    if (!isOwnOrigin(request, baseUrl)) return fail('form_expired');
-    const form = parseForm(request.body, { pairsMax: 2 });
+    if (!isOwnOrigin(request, baseUrl)) return fail('foreign_form');
+    const form = parseForm(request.body, { pairsMax: 3 });
     if (!form.ok) return fail('bad_request');
     const language = form.value.get('language');
     const theme = form.value.get('theme');
@@ -62,7 +64,8 @@ export function looksRoute(options: {
     return {
       status: 303,
       headers: [
-        ['Location', backOf(request)],
+        // A page with an address of its own says it; a browser leaves out a long one of itself.
+        ['Location', ownPath(form.value.get('back'), backCharsMax) ?? backOf(request)],
         noStore,
         text === undefined ? cookies.clear('looks') : cookies.set('looks', text, keptSeconds),
       ],
@@ -102,6 +105,6 @@ function createBackOf(endpoints: readonly Endpoint[]): (request: Request) => str
     const { host, pathname, search } = new URL(referer);
     if (host !== firstHeader(request, 'host') || ownPath(pathname) === undefined) return '/';
     const path = openPath(pathname);
-    return path === pathname ? (ownPath(`${path}${search}`) ?? '/') : path;
+    return path === pathname ? (ownPath(`${path}${search}`, backCharsMax) ?? '/') : path;
   };
 }

@@ -41,6 +41,7 @@ export function confirmRoutes(space: Space): PlainRoute[] {
     const needsPasskey = await isPasskeyNeeded(visit, asked);
     const view = {
       csrf: visit.csrf,
+      account: visit.session.email,
       returnTo: localPath(asked) ?? '/account',
       hasPassword: person.credentials.passwordHash !== '',
       wantsCode,

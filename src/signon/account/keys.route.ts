@@ -32,9 +32,13 @@ export const keyEndpoints = {
     errors: ['unknown_account', 'unknown_key'],
   }),
   createSiteKey: deskForm('/account/site-keys/create', 'verified', {
+    backTo: '/account/keys',
     errors: ['invalid_parameter', 'conflict', 'unknown_account'],
   }),
-  revokeSiteKey: deskForm('/account/site-keys/revoke', 'verified', { errors: ['unknown_key'] }),
+  revokeSiteKey: deskForm('/account/site-keys/revoke', 'verified', {
+    backTo: '/account/keys',
+    errors: ['unknown_key'],
+  }),
 };
 
 export function keyRoutes(space: Space): PlainRoute[] {

@@ -24,7 +24,7 @@ const errors = [
 
 export const reviewEndpoints = {
   ask: deskPage(reviewPath, 'reviewing', { ...carriesRequest, errors }),
-  decide: deskForm(reviewPath, 'reviewing', { errors }),
+  decide: deskForm(reviewPath, 'reviewing', { ...carriesRequest, errors }),
 };
 
 const undecided: Decide = () => undefined;

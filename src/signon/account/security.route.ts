@@ -50,6 +50,7 @@ export function securityRoutes(space: Space): PlainRoute[] {
     const { accountId, id, person } = visit.session;
     const view: SecurityView = {
       ...(await space.viewOf(visit, change)),
+      account: visit.session.email,
       fresh: await changes.allows(visit.session),
       passwordChangedAt: person.credentials.passwordChangedAt,
       passwordError,

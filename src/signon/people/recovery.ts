@@ -48,6 +48,8 @@ export interface Recovery {
   sendByOperator(accountId: string): Promise<Result<void>>;
   /** Whether a link is worth showing the form for. It stays unused. */
   isOpen(token: string): Promise<boolean>;
+  /** The address that the link is for: whoever has the link has its mailbox. Empty when it is over. */
+  accountOf(token: string): Promise<string>;
   /** `invalid_link`, `invalid_parameter`, `weak_password`, `overloaded`, `store_unavailable`. */
   reset(request: { token: string; password: string; visitor: Visitor }): Promise<Result<Reset>>;
   /** All other sessions end; the token is for this one's new cookie. As `AccountChanges.make`. */
@@ -211,5 +213,6 @@ export function createRecovery(options: {
     reset,
     changePassword,
     isOpen: async (token) => (await open(token)) !== undefined,
+    accountOf: async (token) => (await open(token))?.person.account.email ?? '',
   };
 }

@@ -85,6 +85,8 @@ export interface Verification {
   asks(token: string, visitor: Visitor): Promise<LinkAsks>;
   /** Whether there is such a link and it was not used up. */
   isOpen(token: string): Promise<boolean>;
+  /** The address that the link is for: whoever has the link has its mailbox. Empty when it is over. */
+  accountOf(token: string): Promise<string>;
   /** ms since 1970; 0 for a link that works at once, and for one that is over. */
   worksFrom(token: string): Promise<number>;
   /** For the proof by the passkey that was made with the link. `invalid_link` if there is none. */
@@ -358,5 +360,7 @@ export function createVerification(options: VerificationOptions): Verification {
 
   const isOpen = async (token: string) => (await open(token)) !== undefined;
 
-  return { asks, isOpen, worksFrom, proofOptions, verify };
+  const accountOf = async (token: string) => (await open(token))?.person.account.email ?? '';
+
+  return { asks, isOpen, accountOf, worksFrom, proofOptions, verify };
 }

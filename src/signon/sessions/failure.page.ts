@@ -28,12 +28,15 @@ function sentenceOf(text: Catalogue, { error, retryAfterSeconds }: Failure): str
 
 function failurePage(frame: PageFrame, failure: Failure): string {
   const text = frameText(frame);
-  const isExpired = failure.error === 'form_expired' || failure.error === 'unknown_transaction';
+  const { failureTitles: titles } = text.signon;
+  const isExpired = ['form_expired', 'foreign_form', 'unknown_transaction'].includes(failure.error);
+  const title = failure.error === 'cookies_required' ? titles.cookies : titles.other;
   return narrowPage(frame, {
-    title: isExpired ? text.signon.failureTitles.expired : text.signon.failureTitles.other,
+    title: isExpired ? titles.expired : title,
     body: html`
       ${notice({ tone: 'warning', body: sentenceOf(text, failure), alert: true })}
       ${failure.error === 'factor_required' && html`<p>${linkButton({ label: text.account.sections.security, href: '/account/security', icon: 'key' })}</p>`}
+      ${frame.here && leadsBack(failure) && html`<p>${linkButton({ label: text.signon.pageAgain, href: frame.here })}</p>`}
       <p>${linkButton({
         label: text.error.goHome,
         href: frame.links.home ?? '/',
@@ -42,6 +45,11 @@ function failurePage(frame: PageFrame, failure: Failure): string {
       })}</p>
       ${requestNote(text)}`,
   });
+}
+
+/** The page may be loaded again, and is not what is missing or over. */
+function leadsBack({ error }: Failure): boolean {
+  return !['not_found', 'invalid_link', 'registration_closed', 'forbidden'].includes(error);
 }
 
 /** For the guard, which knows no words of its own. */

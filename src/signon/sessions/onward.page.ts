@@ -48,7 +48,8 @@ export function onwardHref(
   { request, continueId, back }: Onward,
   more: Readonly<Record<string, string | undefined>> = {},
 ): string {
-  if (request !== undefined) return `${path}?${request.query}`;
+  // A link with a backslash would lead nowhere (safeHref).
+  if (request !== undefined) return `${path}?${request.query.replaceAll('\\', '%5C')}`;
   const query = Object.entries({ continue: continueId, return: back, ...more })
     .filter((pair): pair is [string, string] => pair[1] !== undefined)
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)

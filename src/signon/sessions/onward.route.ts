@@ -13,13 +13,16 @@ import type { Visit } from '../desk.route.ts';
 import type { Authorization } from '../sites/authorization.ts';
 import { requestQuery } from '../sites/authorize.ts';
 import { requestQueryCharsMax } from '../sites/request-seal.ts';
-import { type Onward, onwardHref } from './onward.page.ts';
+import { isForSite, type Onward, onwardHref } from './onward.page.ts';
 
 export const authorizePath = '/authorize.php';
 export const continuePath = `${authorizePath}/continue`;
 
-/** Of pages that a site's request comes to as their query. */
-export const carriesRequest = { queryCharsMax: requestQueryCharsMax } as const;
+/** For pages on the way of a site's request. */
+export const onTheWay = { keepsOpener: true } as const;
+
+/** For pages that a site's request comes to as their query. */
+export const carriesRequest = { ...onTheWay, queryCharsMax: requestQueryCharsMax } as const;
 
 /** Of a request that is kept (signon/sites/transactions.ts). */
 const continueShape = /^[A-Za-z0-9_-]{43}$/;
@@ -35,6 +38,8 @@ export interface Onwards {
   ofQuery(visit: Visit, query: Params): Onward;
   /** Of a form or a script's call: a request is sealed there. */
   ofForm(visit: Visit, get: (name: string) => unknown): Onward;
+  /** Of a form that nothing vouches for: what its address says, which a link might say as well, or the form. */
+  ofStale(visit: Visit, form: Params): Onward;
   /** Where a person goes who has just signed in. A request is kept for the session from now on. */
   entered(visit: Visit, onward: Onward, session: Entered): Promise<string>;
   /**
@@ -49,7 +54,7 @@ export function createOnwards(
 ): Onwards {
   const { seals, transactions, readQuery } = authorization;
 
-  return {
+  const onwards: Onwards = {
     ofQuery(visit, query) {
       const onward = plainOnward(query.get);
       if (onward.continueId !== undefined || !query.has('client_id')) return onward;
@@ -64,6 +69,11 @@ export function createOnwards(
       const query = seals.open(seal, visit.browserId)?.query;
       if (query === undefined) return { ...onward, requestEnded: true };
       return { ...onward, request: { query, seal } };
+    },
+    ofStale(visit, form) {
+      const query = parseQuery(visit.request.query, { charsMax: requestQueryCharsMax });
+      const own = query.ok ? onwards.ofQuery(visit, query.value) : {};
+      return isForSite(own) || own.back !== undefined ? own : onwards.ofForm(visit, form.get);
     },
     async entered(visit, onward, { sessionId, verified }) {
       const { request } = onward;
@@ -86,6 +96,7 @@ export function createOnwards(
       return id === undefined ? onward : { back: onward.back, continueId: id };
     },
   };
+  return onwards;
 }
 
 export function continueHref(id: string): string {
@@ -103,9 +114,13 @@ function plainOnward(get: (name: string) => unknown): Onward {
   return { continueId, back: localPath(text('return')) };
 }
 
+const keptBackCharsMax = 1_000;
+
 /** For the row of a link: a query without `?`, empty if there is nowhere in particular to go. */
 export function keptOnward({ continueId, back }: Onward): string {
-  return onwardHref('', { continueId, back }).slice(1);
+  // A form that was not saved is too long for a row that anybody can have written.
+  const short = back !== undefined && back.length > keptBackCharsMax ? back.split('?', 1)[0] : back;
+  return onwardHref('', { continueId, back: short }).slice(1);
 }
 
 /** From the query that was kept with a link (`keptOnward`). */

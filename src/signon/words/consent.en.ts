@@ -134,6 +134,9 @@ export const consentEn = {
   over: {
     title: 'This form is no longer valid',
     text: 'It was answered already, has waited for more than ten minutes, or belongs to another sign-in. Start again from the site.',
+    textWithWay:
+      'It was answered already, has waited for more than ten minutes, or belongs to another sign-in. Nothing was passed on by it. The same request can begin anew.',
+    next: 'Begin anew',
   },
 };
 

@@ -122,5 +122,8 @@ export const consentFr: ConsentCatalogue = {
   over: {
     title: 'Ce formulaire n’est plus valable',
     text: 'Il a déjà reçu une réponse, a attendu plus de dix minutes ou appartient à une autre connexion. Recommencez depuis le site.',
+    textWithWay:
+      'Il a déjà reçu une réponse, a attendu plus de dix minutes ou appartient à une autre connexion. Il n’a rien transmis. La même demande peut recommencer.',
+    next: 'Recommencer',
   },
 };

@@ -117,6 +117,9 @@ export const signonEn = {
       verified:
         'Your address is confirmed. Sign in with the password or the passkey that you have chosen.',
       reset: 'Your password is changed, and all sessions have ended. Sign in with the new one.',
+      unsaved:
+        'Your session had ended, so nothing was saved yet. Sign in, and you come back to the form with what you typed.',
+      undone: 'Your session had ended, so nothing was saved. Sign in, and do it once more.',
       renewed:
         'The session that this page had was renewed or has ended. If you have just shown in another window that it is you, load the page again.',
     },
@@ -137,6 +140,7 @@ export const signonEn = {
     hint: 'Six digits from your authenticator app, or one of your backup codes.',
     submit: 'Go on',
     startAgain: 'Start again',
+    over: 'The second step took longer than ten minutes, or was taken already. Sign in once more.',
   },
   recover: {
     title: 'Password forgotten?',
@@ -150,12 +154,24 @@ export const signonEn = {
   },
   failureTitles: {
     expired: 'This form is no longer valid',
+    cookies: 'This service needs a cookie',
     other: 'That did not work',
+  },
+  /** Back to the page of the form. */
+  pageAgain: 'Load the page again',
+  unsaved: {
+    kept: 'This was not saved yet, because the session of the page had ended. What you typed stands in its form again, passwords and codes aside. Look through it and send it once more.',
+    nothing:
+      'What you did last was not saved, because the session of the page had ended. Please do it once more.',
   },
   /** By error code. */
   failures: {
     form_expired:
-      'The form was open for too long, or it came from another page. Nothing was changed. Go back, load the page again and repeat it.',
+      'The page is of before you signed in or out, perhaps in another tab, or it was open for too long. Nothing was changed.',
+    foreign_form:
+      'Your browser says that this form came from another site. Nothing was changed. Open the page here and send the form from there.',
+    cookies_required:
+      'Your browser sent no cookie of this service, and forms do not work without one. Allow cookies for this site (those of other sites are not needed), load the page again and repeat it. Nothing was changed.',
     unknown_transaction:
       'This form was answered already, or it was open for too long. Start again from the site you came from.',
     sign_in_refused: 'The e-mail address or the password is wrong.',

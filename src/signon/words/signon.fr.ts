@@ -119,6 +119,10 @@ export const signonFr: typeof signonEn = {
         'Votre adresse est confirmée. Connectez-vous avec le mot de passe ou la clé d’accès que vous avez choisis.',
       renewed:
         'La session de cette page a été renouvelée ou est terminée. Si vous venez de confirmer votre identité dans une autre fenêtre, rechargez la page.',
+      unsaved:
+        'Votre session était terminée : rien n’est encore enregistré. Connectez-vous, et vous retrouvez le formulaire avec ce que vous avez tapé.',
+      undone:
+        'Votre session était terminée : rien n’a été enregistré. Connectez-vous et recommencez.',
       reset:
         'Votre mot de passe est changé et toutes les sessions sont terminées. Connectez-vous avec le nouveau.',
     },
@@ -139,6 +143,7 @@ export const signonFr: typeof signonEn = {
     hint: 'Six chiffres de votre application d’authentification, ou l’un de vos codes de secours.',
     submit: 'Continuer',
     startAgain: 'Recommencer',
+    over: 'La seconde étape a pris plus de dix minutes, ou a déjà servi. Connectez-vous encore une fois.',
   },
   recover: {
     title: 'Mot de passe oublié ?',
@@ -152,11 +157,22 @@ export const signonFr: typeof signonEn = {
   },
   failureTitles: {
     expired: 'Ce formulaire n’est plus valable',
+    cookies: 'Ce service a besoin d’un cookie',
     other: 'Cela n’a pas marché',
+  },
+  pageAgain: 'Recharger la page',
+  unsaved: {
+    kept: 'Ceci n’est pas encore enregistré, car la session de la page était terminée. Ce que vous avez tapé est de nouveau dans son formulaire, sauf mots de passe et codes. Relisez-le et envoyez-le encore une fois.',
+    nothing:
+      'Votre dernière action n’a pas été enregistrée, car la session de la page était terminée. Recommencez-la.',
   },
   failures: {
     form_expired:
-      'Le formulaire est resté ouvert trop longtemps, ou il vient d’une autre page. Rien n’a changé. Revenez en arrière, rechargez la page et recommencez.',
+      'La page date d’avant votre connexion ou déconnexion, peut-être dans un autre onglet, ou elle est restée ouverte trop longtemps. Rien n’a changé.',
+    foreign_form:
+      'Votre navigateur dit que ce formulaire vient d’un autre site. Rien n’a changé. Ouvrez la page ici et envoyez le formulaire de là.',
+    cookies_required:
+      'Votre navigateur n’a envoyé aucun cookie de ce service, et les formulaires ne marchent pas sans lui. Autorisez les cookies pour ce site (ceux d’autres sites sont inutiles), rechargez la page et recommencez. Rien n’a changé.',
     unknown_transaction:
       'Ce formulaire a déjà reçu sa réponse, ou il est resté ouvert trop longtemps. Recommencez depuis le site d’où vous venez.',
     sign_in_refused: 'L’adresse e-mail ou le mot de passe est faux.',

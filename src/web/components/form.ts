@@ -14,13 +14,16 @@ export interface FormOptions {
   /** For a form with a file in it. */
   readonly multipart?: boolean;
   readonly className?: string;
+  /** Its answer is a file: the page stays, and the form may be sent again at once. */
+  readonly isDownload?: boolean;
   /** For a script of the page. */
   readonly id?: string;
 }
 
 export function form(options: FormOptions): Html {
   return html`<form class=${classes('form', options.className)} id=${options.id} method="post"
-    action=${safeHref(options.action)} enctype=${options.multipart ? 'multipart/form-data' : undefined}>
+    action=${safeHref(options.action)} enctype=${options.multipart ? 'multipart/form-data' : undefined}
+    data-answer=${options.isDownload ? 'file' : undefined}>
     ${hidden('csrf', options.csrf)}
     ${options.body}
   </form>`;

@@ -12,12 +12,14 @@ export interface DeskEndpoint<A extends Access = Access> extends Endpoint {
   readonly isOfDesk: true;
   /** Where a fresh proof is asked for: the page that somebody comes back to with a proof of identity. */
   readonly backTo?: string;
+  /** A site's request may come by: a window that the site opened for it stays in touch with the site. */
+  readonly keepsOpener?: boolean;
 }
 
 type More = Partial<
   Pick<Endpoint, 'limits' | 'handlerLimits' | 'queryCharsMax' | 'noHead' | 'errors'>
 > &
-  Pick<DeskEndpoint, 'backTo'>;
+  Pick<DeskEndpoint, 'backTo' | 'keepsOpener'>;
 
 /** JSON of our own scripts: a passkey's answer is the longest. */
 const callBytesMax = 131_072;

@@ -11,6 +11,9 @@
  * - answers: `desk.show` (a page), `desk.go` (303), `desk.problem` (an expected failure as a
  *   page), `desk.signedIn` and `desk.signedOut` (303 with cookies)
  *
+ * A form that can't be taken because its session ended, or because its page is of a session before, is no dead
+ * end: the answer leads to its page again, with what was typed (intake/unsaved.ts).
+ *
  * Forms carry `visit.csrf` in a hidden field `csrf` (web/components/form.ts does it). What needs no
  * session is read by `intake/`, which any thread could do; the desk is on the main thread.
  */
@@ -47,6 +50,14 @@ import {
   type Upload,
 } from './intake/form.ts';
 import { localPath } from './intake/local-path.ts';
+import { createPageAddresses } from './intake/page-address.ts';
+import {
+  readUnsaved,
+  refilled,
+  type UnsavedSeals,
+  unsavedName,
+  withUnsaved,
+} from './intake/unsaved.ts';
 import { type AnyVisit, type ProofStrength, type SessionLike, withSession } from './visit.ts';
 
 type VisitOf<S extends SessionLike, A extends Access> = A extends 'anyone'
@@ -72,11 +83,16 @@ export interface AnyDesk<S extends SessionLike = SessionLike> {
     handle: (visit: VisitOf<S, A>, query: Params, caller: Caller) => Answer,
     badQuery?: (visit: AnyVisit<S>, failure: Failure) => Reply,
   ): PlainRoute;
-  /** @param repeatable names that may come more than once */
+  /**
+   * @param repeatable names that may come more than once
+   * @param again in place of the page of a failure: for a form of a page of before, or one that came without
+   *   a cookie. Nothing in it is vouched for.
+   */
   form<A extends Access>(
     declared: DeskEndpoint<A>,
     handle: (visit: VisitOf<S, A>, form: Params) => Answer,
     repeatable?: readonly string[],
+    again?: (visit: VisitOf<S, A>, form: Params, failure: Failure) => Answer,
   ): PlainRoute;
   upload<A extends Access>(
     declared: DeskEndpoint<A>,
@@ -100,6 +116,8 @@ export interface AnyDesk<S extends SessionLike = SessionLike> {
   browserCookie(browser: string): Header;
   /** `Set-Cookie` by which a mailed link to sign in works in this browser. */
   askedCookie(asked: string): Header;
+  /** `Set-Cookie` by which the second step of a sign-in can be loaded again; empty: it is over. */
+  ticketCookie(ticket: string): Header;
   /** `Set-Cookie` of a session that began or was renewed. */
   sessionCookies(signedIn: OwnCookies): Header[];
   /** 303 with them. */
@@ -131,6 +149,9 @@ export interface DeskOptions<S extends SessionLike> {
   readonly failures: FailureWords;
   readonly tools: PageTools;
   readonly cookies: Cookies;
+  readonly unsaved: UnsavedSeals;
+  /** Shown above a page whose form was not saved; `isKept`: with what was typed. */
+  readonly unsavedNotice: (language: Language, isKept: boolean) => string;
   readonly visitOf: (request: Request, declared: DeskEndpoint) => Promise<AnyVisit<S>>;
   readonly callers: Pick<Callers, 'take'>;
   /** The session of a cookie. */
@@ -145,6 +166,8 @@ export interface DeskOptions<S extends SessionLike> {
 const sessionCookieSeconds = 90 * 86_400;
 /** As long as the link. */
 const askedCookieSeconds = 2 * 3_600;
+/** As long as the second step may take. */
+const ticketCookieSeconds = 600;
 /** The longest that browsers keep one. */
 const browserCookieSeconds = 400 * 86_400;
 const signInPath = '/signin';
@@ -155,13 +178,30 @@ export const reviewPath = '/account/review';
 export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyDesk<S> {
   const { tools, cookies, visitOf, callers, sessions, baseUrl, failures, log, strengthOf } =
     options;
+  const { unsaved: seals, unsavedNotice } = options;
+  const addresses = createPageAddresses();
+
+  /** Returns the page of the visit with what was sent. */
+  function pageWith(visit: AnyVisit, form: Params | undefined): string {
+    const { path: action } = visit.request;
+    const page = addresses.of(visit.request, visit.endpoint.backTo);
+    return withUnsaved(page, { action, form }, (text) => seals.seal(text, visit.browserId));
+  }
+
+  function finished(visit: AnyVisit, markup: string): string {
+    if (visit.unsaved === undefined) return markup;
+    const filled = refilled(markup, visit.unsaved);
+    const notice = unsavedNotice(visit.language, filled !== markup);
+    return filled.replace(/<main [^>]*>/, (main) => main + notice);
+  }
 
   function show(
     visit: AnyVisit,
     render: (frame: PageFrame) => string,
     more: ShowOptions = {},
   ): Reply {
-    const needs = { ...more.needs, nonce: visit.nonce };
+    const { keepsOpener } = visit.endpoint;
+    const needs = { ...more.needs, nonce: visit.nonce, keepsOpener };
     const { failure } = more;
     if (failure !== undefined) noteFailure(log, visit.endpoint, failure);
     const passes = failure?.retryAfterSeconds !== undefined;
@@ -174,7 +214,7 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
         ...(failure === undefined ? [] : retryAfter(failure)),
         ...(more.headers ?? []),
       ],
-      body: render(visit.frame),
+      body: finished(visit, render(visit.frame)),
     };
   }
 
@@ -196,23 +236,39 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
     return show(visit, (frame) => failures.page(frame, failure), { status, failure });
   }
 
-  /** Of those without such a session. */
-  function turnedAway(visit: AnyVisit, access: Access): Reply | undefined {
+  /**
+   * For those without such a session.
+   * @param form what was sent; undefined where it can't be kept
+   */
+  function turnedAway(
+    visit: AnyVisit,
+    access: Access,
+    form: () => Params | undefined = () => undefined,
+  ): Reply | undefined {
     const { request, session } = visit;
     if (access === 'anyone') return undefined;
     const isForm = request.method === 'POST';
     const asked = request.query === '' ? request.path : `${request.path}?${request.query}`;
-    const back = isForm ? undefined : localPath(asked);
-    const query = back === undefined ? '' : `?return=${encodeURIComponent(back)}`;
+    const backTo = () => {
+      // With nothing but a button, there is nothing to lose.
+      const keeps = isForm && access !== 'signed-in';
+      const above = isForm ? addresses.of(request) : asked;
+      const back = localPath(keeps ? pageWith(visit, form()) : above);
+      if (isForm && back === '/') return '';
+      return back === undefined ? '' : `?return=${encodeURIComponent(back)}`;
+    };
     if (session === undefined) {
       // The page that it is on is of before the session's new cookie. Nothing happened.
-      if (visit.isRenewed && isForm) return problem(visit, fail('form_expired'));
-      return go(visit, `${signInPath}${query}`);
+      if (visit.isRenewed && isForm) {
+        const here = pageWith(visit, form());
+        return problem({ ...visit, frame: { ...visit.frame, here } }, fail('form_expired'));
+      }
+      return go(visit, `${signInPath}${backTo()}`);
     }
     if (access === 'signed-in') return undefined;
     if (!session.verified) return go(visit, verifyPath);
     return access !== 'reviewing' && session.reviewing
-      ? go(visit, `${reviewPath}${query}`)
+      ? go(visit, `${reviewPath}${backTo()}`)
       : undefined;
   }
 
@@ -232,8 +288,9 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
   async function refusalOf(
     visit: AnyVisit<S>,
     access: Access = visit.endpoint.who,
+    form?: () => Params | undefined,
   ): Promise<Reply | undefined> {
-    return turnedAway(visit, access) ?? (await barred(visit, access));
+    return turnedAway(visit, access, form) ?? (await barred(visit, access));
   }
 
   /** Undefined: let in. The first limit that is used up refuses. */
@@ -252,7 +309,8 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
   function refused(visit: AnyVisit, sent: Result<Sent<unknown>>): Failure | undefined {
     if (!sent.ok) return sent;
     const isOwn = equalBytes(Buffer.from(visit.csrf), Buffer.from(sent.value.csrf));
-    return isOwn ? limited(visit) : fail('form_expired');
+    if (isOwn) return limited(visit);
+    return fail(visit.isCookieless ? 'cookies_required' : 'form_expired');
   }
 
   /** With no fresh proof of identity, where one is given; undefined: let in. */
@@ -266,13 +324,18 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
   function guarded<A extends Access>(
     declared: DeskEndpoint<A>,
     handle: (visit: VisitOf<S, A>, caller: Caller) => Answer,
+    formOf: (request: Request) => Params | undefined = () => undefined,
   ): PlainRoute {
     return {
       kind: 'plain',
       ...routeFacts(declared),
       async handle(request, caller) {
-        const visit = await visitOf(request, declared);
-        return (await refusalOf(visit)) ?? handle(visit as VisitOf<S, A>, caller);
+        const found = await visitOf(request, declared);
+        const here = addresses.of(request, declared.backTo);
+        const back = request.method === 'POST' ? here : undefined;
+        const visit = { ...found, frame: { ...found.frame, here, back } };
+        const refusal = await refusalOf(visit, declared.who, () => formOf(request));
+        return refusal ?? handle(visit as VisitOf<S, A>, caller);
       },
     };
   }
@@ -295,22 +358,45 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
   }
 
   return {
-    page: (declared, handle, badQuery) =>
-      guarded(declared, (visit, caller) => {
+    page(declared, handle, badQuery) {
+      addresses.add(declared.path);
+      return guarded(declared, (visit, caller) => {
         const failure = limited(visit);
         if (failure !== undefined) return problem(visit, failure);
         const { queryCharsMax: charsMax = 4_096 } = declared;
         const query = parseQuery(visit.request.query, { charsMax });
-        if (query.ok) return toConfirm(visit) ?? handle(visit, query.value, caller);
-        return badQuery?.(visit, query) ?? problem(visit, fail('bad_request'));
-      }),
-    form: (declared, handle, repeatable = []) =>
-      guarded(declared, (visit) => {
-        const sent = readForm(visit.request, { baseUrl, repeatable });
-        const failure = refused(visit, sent);
-        if (failure !== undefined || !sent.ok) return problem(visit, failure!);
-        return toConfirm(visit) ?? handle(visit, sent.value.fields);
-      }),
+        if (!query.ok) return badQuery?.(visit, query) ?? problem(visit, fail('bad_request'));
+        const unsaved = readUnsaved(query.value.get(unsavedName), (text) =>
+          seals.open(text, visit.browserId),
+        );
+        const shown = unsaved === undefined ? visit : { ...visit, unsaved };
+        return toConfirm(visit) ?? handle(shown, query.value, caller);
+      });
+    },
+    form(declared, handle, repeatable = [], again) {
+      const read = (request: Request) => readForm(request, { baseUrl, repeatable });
+      const formOf = (request: Request) => {
+        const sent = read(request);
+        return sent.ok ? sent.value.fields : undefined;
+      };
+      return guarded(
+        declared,
+        (visit) => {
+          const sent = read(visit.request);
+          const failure = refused(visit, sent);
+          if (failure === undefined && sent.ok) {
+            return toConfirm(visit) ?? handle(visit, sent.value.fields);
+          }
+          const isStale = ['form_expired', 'cookies_required'].includes(failure!.error);
+          if (!isStale || !sent.ok) return problem(visit, failure!);
+          if (again !== undefined) return again(visit, sent.value.fields, failure!);
+          if (declared.who === 'anyone') return problem(visit, failure!);
+          const here = pageWith(visit, sent.value.fields);
+          return problem({ ...visit, frame: { ...visit.frame, here } }, failure!);
+        },
+        formOf,
+      );
+    },
     upload: (declared, handle) =>
       guarded(declared, async (visit) => {
         const sent = await readUpload(visit.request, { baseUrl });
@@ -342,6 +428,8 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
     refusalOf,
     browserCookie,
     askedCookie: (asked) => cookies.set('asked', asked, askedCookieSeconds),
+    ticketCookie: (ticket) =>
+      ticket === '' ? cookies.clear('ticket') : cookies.set('ticket', ticket, ticketCookieSeconds),
     sessionCookies,
     signedIn: (visit, signedIn, target) => go(visit, target, sessionCookies(signedIn)),
     // Never "cookies": that would forget the known browser, and those of sibling hosts.

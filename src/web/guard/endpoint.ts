@@ -144,6 +144,9 @@ const ofBody: readonly ErrorCode[] = [
   'unsupported_media_type',
 ];
 
+/** A form may come from elsewhere, be too old, or come without the cookie that it was made with. */
+const ofForms = ['form_expired', 'foreign_form', 'cookies_required'] as const;
+
 /** Every error that a caller of the endpoint can meet. */
 export function errorsOf(declared: Endpoint): ReadonlySet<ErrorCode> {
   const { who, body, cost, shape } = declared;
@@ -157,8 +160,8 @@ export function errorsOf(declared: Endpoint): ReadonlySet<ErrorCode> {
     ...(who === 'bouncer' ? (['forbidden'] as const) : []),
     ...(cost === undefined ? [] : (['quota_exceeded'] as const)),
     ...(who === 'api-key' && cost !== undefined ? (['invalid_parameter'] as const) : []),
-    ...(isSession && shape === 'page' ? (['form_expired', 'forbidden'] as const) : []),
-    ...(shape === 'page' && declared.method === 'POST' ? (['form_expired'] as const) : []),
+    ...(isSession && shape === 'page' ? ([...ofForms, 'forbidden'] as const) : []),
+    ...(shape === 'page' && declared.method === 'POST' ? ofForms : []),
     ...(isLimited ? (['too_many_attempts'] as const) : []),
     ...(wantsFreshProof(who) ? (['reauthentication_required'] as const) : []),
     ...(isForOperators(who) ? (['factor_required'] as const) : []),

@@ -14,6 +14,7 @@ import { languageOf, type PageTools } from '../page-tools.ts';
 import type { Callers } from './callers.ts';
 import type { Cookies } from './cookies.ts';
 import type { DeskEndpoint } from './desk-endpoint.ts';
+import type { Unsaved } from './intake/unsaved.ts';
 
 /** Headers that every route of sign-on reads. */
 export const visitHeaders = [
@@ -69,6 +70,10 @@ export interface AnyVisit<Session extends SessionLike = SessionLike> {
   readonly session: Session | undefined;
   /** There is none, but one that is alive had this cookie until lately: another request renewed it. */
   readonly isRenewed: boolean;
+  /** The request brought no cookie of ours that a form needs. */
+  readonly isCookieless: boolean;
+  /** What was typed into a form of the page and not saved: the page shows it again. */
+  readonly unsaved?: Unsaved | undefined;
   readonly language: Language;
   readonly visitor: ClientFacts;
   readonly request: Request;
@@ -85,6 +90,8 @@ export interface AnyVisit<Session extends SessionLike = SessionLike> {
   readonly frame: PageFrame;
   /** Random, of this answer: allows its own inline script or style element. */
   readonly nonce: string;
+  /** Of the second step of a sign-in that this browser is at. */
+  readonly ticket?: string | undefined;
   /** `Set-Cookie` headers that every answer to this visit must carry. */
   readonly cookies: readonly Header[];
 }
@@ -133,6 +140,7 @@ export function createVisits<Session extends SessionLike>(
       endpoint,
       session,
       isRenewed: fate === 'renewed',
+      isCookieless: token === undefined && known === undefined,
       language,
       visitor: {
         network: network.narrow,
@@ -148,6 +156,7 @@ export function createVisits<Session extends SessionLike>(
       csrf,
       frame: { ...tools.frame(language), person, nonce },
       nonce,
+      ticket: cookies.read(request, 'ticket'),
       cookies: [
         ...(known === undefined ? [cookies.set('form', form)] : []),
         // One that is over would only be sent again and again. But this answer may come after the

@@ -31,6 +31,13 @@ export interface PageFrame {
   readonly nonce?: string | undefined;
   /** A demo keeps its mails on a page of this machine, whose address the terminal alone tells. */
   readonly hasOutbox?: boolean;
+  /** The address that shows this page once more, as it was asked for: for a link of the page itself. */
+  readonly here?: string | undefined;
+  /**
+   * The same for the forms of the footer, of a page whose address the browser may not tell (it is too long, or
+   * that of a form's answer). Made of what was read, so that nobody can put anything into it.
+   */
+  readonly back?: string | undefined;
   /** Which link of the navigation this page is. */
   readonly current?: LinkName;
   /**
@@ -215,6 +222,7 @@ const languageNames: Readonly<Record<Language, string>> = { en: 'English', fr: '
 function looksForm(frame: PageFrame): Html {
   const { looks: text } = frameText(frame);
   return html`<form class="site-looks" method="post" action="/looks">
+    ${frame.back && html`<input type="hidden" name="back" value=${frame.back} />`}
     <fieldset><legend class="visually-hidden">${text.language}</legend>
       ${languages.map(
         (language) => html`<button name="language" value=${language} lang=${language}

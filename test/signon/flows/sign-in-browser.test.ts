@@ -167,7 +167,7 @@ describe('sign-on in a browser', () => {
     const person = webVisitor(server, { Host: new URL(baseUrl).host });
     const page = await person.get(`/signin?continue=${id}`);
     const step = await person.submit(page, '/signin', { email, password });
-    assert.equal(step.status, 200);
+    assert.equal(step.headers.location, `/signin/second-factor?continue=${id}`);
     assert.equal(person.cookies.has('session'), false);
     const used = await person.submit(step, '/signin/second-factor', { code });
     assert.equal(used.status, 422, 'the code that switched it on, again');

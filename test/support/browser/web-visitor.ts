@@ -16,7 +16,10 @@ export interface WebVisitor {
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** A POST as a form of a page of ours would send it. */
   post(path: string, body: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  /** Fills in the form of this action on the page, hidden fields included. */
+  /**
+   * Fills in the form of this action on the page, hidden fields included, and sends it where it says. A redirect
+   * is followed to the page first.
+   */
   submit(page: Answer, action: string, fields?: FormFields): Promise<Answer>;
   /**
    * Solves the challenge on `/register` and sends the form; tries again when it misreads.
@@ -70,11 +73,13 @@ export function webVisitor(server: TestServer, more: Readonly<Record<string, str
         },
         body,
       ),
-    submit: (page, action, fields = {}) =>
-      visitor.post(
-        action,
-        new URLSearchParams({ ...hiddenOf(page, action), ...fields }).toString(),
-      ),
+    async submit(page, action, fields = {}) {
+      const shown = page.status === 303 ? await visitor.get(page.headers.location!) : page;
+      const forms = shown.body.match(/<form[^>]*>/g) ?? [];
+      const whole = forms.map(actionOf).find((one) => one.split('?', 1)[0] === action) ?? action;
+      const body = new URLSearchParams({ ...hiddenOf(shown, action), ...fields });
+      return visitor.post(whole, body.toString());
+    },
     register: (email, password, path) => visitor.registerWith({ email, password }, path),
     async registerWith(fields, path = '/register') {
       for (let i = 0; i < solvingAttempts; i++) {
@@ -106,10 +111,15 @@ export async function allowOn(visitor: WebVisitor, page: Answer): Promise<URL> {
   return new URL(allowed.headers.location!);
 }
 
+/** Where the first form of the markup goes, with its query. */
+function actionOf(markup: string): string {
+  return (/<form[^>]* action="([^"]*)"/.exec(markup)?.[1] ?? '').replaceAll('&amp;', '&');
+}
+
 /** Hidden fields of the form with this action. Fails when there is no such form. */
 export function hiddenOf(page: Answer, action: string): Record<string, string> {
   const forms = page.body.match(/<form[^>]*>.*?<\/form>/gs) ?? [];
-  const form = forms.find((text) => text.includes(`action="${action}"`));
+  const form = forms.find((text) => actionOf(text).split('?', 1)[0] === action);
   assert.ok(form, `no form for ${action} in ${page.status} ${page.body.slice(-2_000)}`);
   const fields: Record<string, string> = {};
   for (const [input] of form.matchAll(/<input type="hidden"[^>]*>/g)) {

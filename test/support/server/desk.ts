@@ -34,13 +34,22 @@ export function deskOf(
   const person = session === null ? undefined : { ...facts, ...session };
   return createDesk({
     ...{ failures, tools, callers, cookies: createCookies(false), baseUrl: 'http://127.0.0.1' },
+    unsaved: { seal: (text) => Buffer.from(text).toString('base64url'), open: () => undefined },
+    unsavedNotice: (_language, isKept) => `<p>${isKept ? 'kept' : 'lost'}</p>`,
     sessions: { find: async () => person },
     strengthOf: async () => strength,
     async visitOf(request, endpoint) {
       const language = 'en';
       const named = person && { ...person, likesGlass: false };
       const frame = { ...tools.frame(language), person: named, nonce: 'n' };
-      const own = { browserId: 'b', csrf, nonce: 'n', cookies: [], isRenewed: false };
+      const own = {
+        browserId: 'b',
+        csrf,
+        nonce: 'n',
+        cookies: [],
+        isRenewed: false,
+        isCookieless: false,
+      };
       const visitor = { network: 'n', country: 'ZZ', userAgent: '', language } as const;
       return { ...own, request, endpoint, session: person, language, visitor, frame } as AnyVisit;
     },

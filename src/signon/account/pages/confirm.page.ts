@@ -6,6 +6,7 @@ import { form, hidden } from '../../../web/components/form.ts';
 import { notice } from '../../../web/components/notice.ts';
 import { type Html, html } from '../../../web/html.ts';
 import type { PageFrame } from '../../../web/layout/layout.ts';
+import { accountField } from '../../people/pages/register.page.ts';
 import { narrowPage } from '../../sessions/narrow.page.ts';
 import { frameText } from '../../words/words.ts';
 
@@ -14,6 +15,8 @@ const codeCharsMax = 32;
 
 export interface ConfirmView {
   readonly csrf: string;
+  /** Address of the account. */
+  readonly account: string;
   /** A path of this host. */
   readonly returnTo: string;
   readonly hasPassword: boolean;
@@ -50,8 +53,8 @@ function passwordForm(frame: PageFrame, view: ConfirmView): Html {
   const { csrf, returnTo } = view;
   return form({
     csrf,
-    action: '/account/confirm',
-    body: html`${hidden('return', returnTo)}
+    action: `/account/confirm?return=${encodeURIComponent(returnTo)}`,
+    body: html`${hidden('return', returnTo)}${accountField(view.account)}
           ${view.failed !== undefined && notice({ tone: 'danger', body: view.failed, alert: true })}
           ${field({
             id: 'password',

@@ -34,6 +34,7 @@ export function dataPage(frame: PageFrame, view: OwnDataView): string {
             form({
               csrf,
               action: '/account/export',
+              isDownload: true,
               body: html`<p>${button({ label: text.exportButton, kind: 'secondary' })}</p>`,
             })
           }`,

@@ -17,7 +17,7 @@ import {
   reviewName,
 } from '../../people/review.ts';
 import { narrowPage } from '../../sessions/narrow.page.ts';
-import { type Onward, onwardFields } from '../../sessions/onward.page.ts';
+import { type Onward, onwardFields, onwardHref } from '../../sessions/onward.page.ts';
 import type { Catalogue } from '../../words/words.ts';
 import { frameText } from '../../words/words.ts';
 
@@ -48,7 +48,7 @@ export function reviewPage(frame: PageFrame, view: ReviewView): string {
     lede: text.lede,
     body: form({
       csrf: view.csrf,
-      action: '/account/review',
+      action: onwardHref('/account/review', view),
       body: html`${onwardFields(view)}
         ${view.isIncomplete && notice({ tone: 'danger', body: text.failed, alert: true })}
         ${groups.map(([title, items]) => items.length > 0 && group(title, items, all, view))}

@@ -9,6 +9,7 @@ import { table } from '../../../web/components/table.ts';
 import { type Html, html } from '../../../web/html.ts';
 import { type Format, formatFor } from '../../../web/layout/format.ts';
 import type { PageFrame } from '../../../web/layout/layout.ts';
+import { accountField } from '../../people/pages/register.page.ts';
 import type { SecondFactorState } from '../../proofs/factors/second-factor-rows.ts';
 import type { PasskeyInfo } from '../../proofs/passkeys.ts';
 import { passwordLength } from '../../proofs/password/passwords.ts';
@@ -19,6 +20,8 @@ import { frameText } from '../../words/words.ts';
 import { type AccountView, accountPage, freshWanted, sectionPaths } from './parts.page.ts';
 
 export interface SecurityView extends AccountView {
+  /** Address of the account. */
+  readonly account: string;
   readonly fresh: boolean;
   /** 0: there is none. */
   readonly passwordChangedAt: number;
@@ -58,7 +61,7 @@ function passwordCard(account: AccountCatalogue, format: Format, view: SecurityV
         form({
           csrf,
           action: '/account/security/password',
-          body: html`${field({
+          body: html`${accountField(view.account)}${field({
             id: 'password',
             name: 'password',
             type: 'password',

@@ -7,7 +7,7 @@ import type { PageFrame } from '../../../web/layout/layout.ts';
 import { narrowPage } from '../../sessions/narrow.page.ts';
 import { type Onward, onwardFields, onwardHref } from '../../sessions/onward.page.ts';
 import { frameText } from '../../words/words.ts';
-import { emailField, newPasswordField } from './register.page.ts';
+import { accountField, emailField, newPasswordField } from './register.page.ts';
 
 export function recoverPage(
   frame: PageFrame,
@@ -15,27 +15,30 @@ export function recoverPage(
 ): string {
   const text = frameText(frame);
   const words = text.signon.recover;
-  return narrowPage(frame, {
-    title: words.title,
-    lede: words.lede,
-    body: form({
-      action: '/recover',
-      csrf: data.csrf,
-      body: html`${onwardFields(data)}
+  return narrowPage(
+    { ...frame, back: onwardHref('/recover', data) },
+    {
+      title: words.title,
+      lede: words.lede,
+      body: form({
+        action: onwardHref('/recover', data),
+        csrf: data.csrf,
+        body: html`${onwardFields(data)}
         ${emailField(frame, {
           inputMode: 'email',
           ...(data.email === undefined ? {} : { value: data.email }),
           ...(data.error === undefined ? {} : { error: data.error }),
         })}
         ${button({ label: words.submit })}`,
-    }),
-    foot: html`<p><a href=${onwardHref('/signin', data)}>${text.links.signIn}</a></p>`,
-  });
+      }),
+      foot: html`<p><a href=${onwardHref('/signin', data)}>${text.links.signIn}</a></p>`,
+    },
+  );
 }
 
 export function resetPage(
   frame: PageFrame,
-  data: { csrf: string; token: string; error?: string },
+  data: { csrf: string; token: string; account: string; error?: string },
 ): string {
   const text = frameText(frame);
   const words = text.signon.reset;
@@ -43,10 +46,11 @@ export function resetPage(
     title: words.title,
     lede: words.lede,
     body: form({
-      action: '/reset',
+      action: `/reset?token=${encodeURIComponent(data.token)}`,
       csrf: data.csrf,
       body: html`
         ${hidden('token', data.token)}
+        ${accountField(data.account)}
         ${newPasswordField(frame, text.signon.newPassword, data.error)}
         ${button({ label: words.submit })}`,
     }),

@@ -8,6 +8,7 @@ import { isAccountId } from '../../../access/account-names.ts';
 import { readKnownAddress } from '../../../core/names/mail-address.ts';
 import type { PlainRoute } from '../../../http/router.ts';
 import { doneMark } from '../../../web/done-mark.ts';
+import { statusOf } from '../../../web/errors.ts';
 import { deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
 import type { Visit } from '../../desk.route.ts';
 import { failureText } from '../../sessions/failure.page.ts';
@@ -25,17 +26,20 @@ const confirmPath = '/account/email/confirm';
 export const recoverEndpoints = {
   ask: deskPage('/recover', 'anyone', carriesRequest),
   request: deskForm('/recover', 'anyone', {
+    ...carriesRequest,
     handlerLimits: ['recover'],
     errors: ['invalid_parameter'],
   }),
   sent: deskPage('/recover/sent', 'anyone', carriesRequest),
-  askReset: deskPage('/reset', 'anyone', { errors: ['invalid_link'] }),
+  askReset: deskPage('/reset', 'anyone', { ...carriesRequest, errors: ['invalid_link'] }),
   reset: deskForm('/reset', 'anyone', {
+    ...carriesRequest,
     handlerLimits: ['mailedLink', 'deadLink'],
     errors: ['invalid_link', 'weak_password', 'invalid_parameter'],
   }),
   askConfirm: deskPage(confirmPath, 'verified', { errors: ['invalid_link'] }),
   confirm: deskForm(confirmPath, 'verified', {
+    ...carriesRequest,
     handlerLimits: ['mailedLink', 'deadLink'],
     errors: ['invalid_link', 'conflict', 'reauthentication_required'],
   }),
@@ -72,24 +76,35 @@ export function recoverRoutes(
       const data = { ...onwards.ofQuery(visit, query), csrf: visit.csrf };
       return desk.show(visit, (frame) => recoverPage(frame, data));
     }),
-    desk.form(recoverEndpoints.request, async (visit, form) => {
-      const email = form.get('email') ?? '';
-      const waitSeconds = await waitFor(visit, email);
-      if (waitSeconds > 0) return desk.problem(visit, tooMany(waitSeconds));
-      const onward = onwards.ofForm(visit, form.get);
-      if (readKnownAddress(email) === undefined && !isAccountId(email.trim())) {
-        const error = catalogueFor(visit.language).signon.emailMalformed;
-        const shown = email.slice(0, emailLengthMax);
-        const data = { ...onward, csrf: visit.csrf, email: shown, error };
-        return desk.show(visit, (frame) => recoverPage(frame, data), { status: 422 });
-      }
-      const held = await onwards.hold(visit, onward, 'reset');
-      const request = { email, visitor: visit.visitor, onward: keptOnward(held) };
-      const done = await signon.recovery.request(request);
-      return done.ok
-        ? desk.go(visit, onwardHref('/recover/sent', held))
-        : desk.problem(visit, done);
-    }),
+    desk.form(
+      recoverEndpoints.request,
+      async (visit, form) => {
+        const email = form.get('email') ?? '';
+        const waitSeconds = await waitFor(visit, email);
+        if (waitSeconds > 0) return desk.problem(visit, tooMany(waitSeconds));
+        const onward = onwards.ofForm(visit, form.get);
+        if (readKnownAddress(email) === undefined && !isAccountId(email.trim())) {
+          const error = catalogueFor(visit.language).signon.emailMalformed;
+          const shown = email.slice(0, emailLengthMax);
+          const data = { ...onward, csrf: visit.csrf, email: shown, error };
+          return desk.show(visit, (frame) => recoverPage(frame, data), { status: 422 });
+        }
+        const held = await onwards.hold(visit, onward, 'reset');
+        const request = { email, visitor: visit.visitor, onward: keptOnward(held) };
+        const done = await signon.recovery.request(request);
+        return done.ok
+          ? desk.go(visit, onwardHref('/recover/sent', held))
+          : desk.problem(visit, done);
+      },
+      [],
+      (visit, form, failure) => {
+        const email = (form.get('email') ?? '').slice(0, emailLengthMax);
+        const error = failureText(visit.language, failure);
+        const data = { ...onwards.ofStale(visit, form), csrf: visit.csrf, email, error };
+        const status = statusOf(failure.error);
+        return desk.show(visit, (frame) => recoverPage(frame, data), { status, failure });
+      },
+    ),
     desk.page(recoverEndpoints.sent, (visit, query) => {
       const onward = onwards.ofQuery(visit, query);
       return desk.show(visit, (frame) => checkMailPage(frame, 'recover', onward));
@@ -109,8 +124,9 @@ function resetRoutes({
     return linkWait(callers, visit, token, await signon.recovery.isOpen(token));
   }
 
-  const show = (visit: Visit, token: string, error?: string) => {
-    const data = { csrf: visit.csrf, token, ...(error === undefined ? {} : { error }) };
+  const show = async (visit: Visit, token: string, error?: string) => {
+    const account = await signon.recovery.accountOf(token);
+    const data = { csrf: visit.csrf, token, account, ...(error === undefined ? {} : { error }) };
     const status = error === undefined ? 200 : 422;
     return desk.show(visit, (frame) => resetPage(frame, data), { status });
   };

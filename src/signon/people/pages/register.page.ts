@@ -49,6 +49,12 @@ export function emailField(frame: PageFrame, more: Partial<FieldOptions>): Html 
   });
 }
 
+/** Whose password it is, beside a field for one: by it password managers file what they keep. */
+export function accountField(account: string): Html {
+  return html`<input class="visually-hidden" type="text" name="username" value=${account} autocomplete="username"
+    readonly tabindex="-1" aria-hidden="true" />`;
+}
+
 export function currentPasswordField(frame: PageFrame, error?: string): Html {
   return field({
     id: 'password',
@@ -67,7 +73,7 @@ export function registerPage(frame: PageFrame, data: RegisterPageData): string {
   const { register } = text.signon;
   const { errors = {} } = data;
   return narrowPage(
-    { ...frame, current: 'register' },
+    { ...frame, current: 'register', back: onwardHref('/register', data) },
     {
       title: register.title,
       script: 'passkey-register.js',
@@ -76,7 +82,7 @@ export function registerPage(frame: PageFrame, data: RegisterPageData): string {
         ${data.byMailOnly && notice({ tone: 'info', body: register.byMailOnly })}
         ${errors.form && notice({ tone: 'warning', body: errors.form, alert: true })}
         ${form({
-          action: '/register',
+          action: onwardHref('/register', data),
           csrf: data.csrf,
           body: html`${onwardFields(data)}
             ${emailField(frame, {
@@ -121,20 +127,23 @@ export interface CreatePasskeyData extends Onward {
 export function createPasskeyPage(frame: PageFrame, data: CreatePasskeyData): string {
   const text = frameText(frame);
   const words = text.signon.createPasskey;
-  return narrowPage(frame, {
-    title: words.title,
-    lede: words.text(data.email),
-    script: 'passkey-register.js',
-    body: html`
+  return narrowPage(
+    { ...frame, back: onwardHref('/register', data) },
+    {
+      title: words.title,
+      lede: words.text(data.email),
+      script: 'passkey-register.js',
+      body: html`
       <p data-passkey-none>${words.noScript}</p>
       ${form({
-        action: '/register/passkey',
+        action: onwardHref('/register/passkey', data),
         csrf: data.csrf,
         body: html`${onwardFields(data)}${hidden('email', data.email)}
           ${passkeyPress('create', words, { options: JSON.stringify(data.options) })}`,
       })}`,
-    foot: html`<p><a href=${onwardHref('/register', data)}>${words.startAgain}</a></p>`,
-  });
+      foot: html`<p><a href=${onwardHref('/register', data)}>${words.startAgain}</a></p>`,
+    },
+  );
 }
 
 /**

@@ -10,6 +10,7 @@ import { readMailAddress } from '../../../core/names/mail-address.ts';
 import { type Failure, fail } from '../../../core/result.ts';
 import type { Params } from '../../../http/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
+import { statusOf } from '../../../web/errors.ts';
 import type { Callers } from '../../../web/guard/callers.ts';
 import { deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
 import {
@@ -54,17 +55,23 @@ const closedError = 'registration_closed';
 export const registerEndpoints = {
   ask: deskPage(path, 'anyone', { ...carriesRequest, errors: [closedError] }),
   register: deskForm(path, 'anyone', {
+    ...carriesRequest,
     handlerLimits: ['captchaVerify', 'captchaFree', 'register'],
     errors: [closedError, 'invalid_parameter', 'weak_password'],
   }),
   /** Its form is the answer to a challenge: there is nothing to come back to. */
-  noPasskey: deskPage(passkeyPath, 'anyone', { errors: [closedError] }),
+  noPasskey: deskPage(passkeyPath, 'anyone', { ...carriesRequest, errors: [closedError] }),
   registerPasskey: deskForm(passkeyPath, 'anyone', {
+    ...carriesRequest,
     limits: ['passkeyRegister'],
     errors: [closedError, 'invalid_code', 'conflict', 'invalid_parameter'],
   }),
   sent: deskPage(sentPath, 'anyone', { ...carriesRequest, errors: [closedError] }),
-  again: deskForm(againPath, 'anyone', { handlerLimits: ['register'], errors: [closedError] }),
+  again: deskForm(againPath, 'anyone', {
+    ...carriesRequest,
+    handlerLimits: ['register'],
+    errors: [closedError],
+  }),
 };
 
 export interface RegisterOptions {
@@ -91,6 +98,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     filled: Filled,
     errors?: RegisterPageData['errors'],
     kept: KeptForm = nothingKept,
+    failure?: Failure,
   ) {
     const isSolved = kept.solved !== '';
     const hasPassword = kept.password !== '' && errors?.password === undefined;
@@ -106,7 +114,8 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
       ...filled,
       ...more,
     };
-    const status = errors === undefined ? 200 : 422;
+    const wrong = failure === undefined ? 422 : statusOf(failure.error);
+    const status = errors === undefined ? 200 : wrong;
     const headers = challenges.headers(visit.request);
     return desk.show(visit, (frame) => registerPage(frame, data), { status, needs, headers });
   }
@@ -214,7 +223,20 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     return desk.go(visit, onwardHref(sentPath, onward, { ...paceQuery(pace), ...more }));
   }
 
-  async function again(visit: Visit, form: Params) {
+  /** Whoever is signed in by now goes on; anybody else gets the form again. */
+  function again(visit: Visit, form: Params, failure: Failure) {
+    const onward = onwards.ofStale(visit, form);
+    if (visit.session !== undefined) return desk.go(visit, targetOf(onward, true));
+    const email = (form.get('email') ?? '').slice(0, emailLengthMax);
+    const before = signon.keptForms.open(form.get('kept') ?? '', visit.browserId) ?? nothingKept;
+    const typed = form.get('password') || before.password;
+    const password = typed.length > passwordLengthMax ? '' : typed;
+    const solved = signon.keptForms.isOpen(before.solved) ? before.solved : '';
+    const errors = { form: failureText(visit.language, failure) };
+    return show(visit, { ...onward, email }, errors, { password, solved }, failure);
+  }
+
+  async function sendAgain(visit: Visit, form: Params) {
     // Nothing is kept or counted for who registered nothing.
     if (signon.registration.mailedTo(visit.visitor) === undefined) {
       return desk.problem(visit, fail('form_expired'));
@@ -233,9 +255,11 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
       if (visit.session !== undefined) return desk.go(visit, targetOf(onward, true));
       return show(visit, { ...onward, email: hintOf(query) });
     }),
-    desk.form(registerEndpoints.register, register),
-    desk.page(registerEndpoints.noPasskey, (visit) => desk.go(visit, path)),
-    desk.form(registerEndpoints.registerPasskey, registerPasskey),
+    desk.form(registerEndpoints.register, register, [], again),
+    desk.page(registerEndpoints.noPasskey, (visit, query) =>
+      desk.go(visit, onwardHref(path, onwards.ofQuery(visit, query))),
+    ),
+    desk.form(registerEndpoints.registerPasskey, registerPasskey, [], again),
     desk.page(registerEndpoints.sent, (visit, query) => {
       const onward = onwards.ofQuery(visit, query);
       const pace = paceOfQuery(query, options.clock.now());
@@ -243,7 +267,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
       const data = { ...onward, csrf: visit.csrf, email, pace, isAgain: query.has('again') };
       return desk.show(visit, (frame) => registeredPage(frame, data));
     }),
-    desk.form(registerEndpoints.again, again),
+    desk.form(registerEndpoints.again, sendAgain),
   ];
 }
 

@@ -42,7 +42,7 @@ export function registeredPage(frame: PageFrame, data: RegisteredData): string {
       ${
         known &&
         form({
-          action: '/register/again',
+          action: onwardHref('/register/again', data),
           csrf: data.csrf,
           body: html`${onwardFields(data)}${button({ label: unverified.resend, kind: 'secondary' })}`,
         })

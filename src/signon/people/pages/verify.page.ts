@@ -6,11 +6,16 @@ import { notice } from '../../../web/components/notice.ts';
 import { type Html, html } from '../../../web/html.ts';
 import type { PageFrame } from '../../../web/layout/layout.ts';
 import { narrowPage } from '../../sessions/narrow.page.ts';
-import { type Onward, onwardFields } from '../../sessions/onward.page.ts';
+import { type Onward, onwardFields, onwardHref } from '../../sessions/onward.page.ts';
 import { frameText } from '../../words/words.ts';
 import { timeText } from '../pacing.ts';
 import type { LinkAsks } from '../verification.ts';
-import { currentPasswordField, newPasswordField, passkeyPress } from './register.page.ts';
+import {
+  accountField,
+  currentPasswordField,
+  newPasswordField,
+  passkeyPress,
+} from './register.page.ts';
 import { demoMails } from './sent.page.ts';
 
 /**
@@ -39,7 +44,7 @@ export function unverifiedPage(
       ${demoMails(frame)}
       ${isAnew && html`<p>${anew.names(data.formerEmail)}</p>`}
       ${form({
-        action: '/verify/resend',
+        action: onwardHref('/verify/resend', data),
         csrf: data.csrf,
         body: html`${onwardFields(data)}${button({ label: words.resend, kind: 'secondary' })}`,
       })}
@@ -52,6 +57,8 @@ export function linkButtonPage(
   frame: PageFrame,
   data: LinkPageData & {
     asks: LinkAsks;
+    /** Address of the account. */
+    account: string;
     /** ms since 1970, for `later`. */
     worksFrom: number;
     error?: string | undefined;
@@ -67,10 +74,12 @@ export function linkButtonPage(
   }
   if (data.asks === 'choose') {
     const chosen = newPasswordField(frame, text.signon.newPassword, data.error);
-    return buttonPage(frame, data, words, words.choose, chosen);
+    const fields = html`${accountField(data.account)}${chosen}`;
+    return buttonPage(frame, data, words, words.choose, fields);
   }
   const password = currentPasswordField(frame, data.error);
-  return buttonPage(frame, data, words, words.otherBrowser, password);
+  const fields = html`${accountField(data.account)}${password}`;
+  return buttonPage(frame, data, words, words.otherBrowser, fields);
 }
 
 /** In another browser than the one where the passkey was made. */
@@ -87,7 +96,7 @@ function proofPage(
       ${data.error && notice({ tone: 'danger', body: data.error, alert: true })}
       <p>${words.otherBrowserPasskey}</p>
       ${form({
-        action: data.action,
+        action: `${data.action}?token=${encodeURIComponent(data.token)}`,
         csrf: data.csrf,
         body: html`${hidden('token', data.token)}${passkeyPress('prove', press, { token: data.token })}`,
       })}`,
@@ -121,7 +130,7 @@ export function buttonPage(
     body: html`
       <p>${text}</p>
       ${form({
-        action: data.action,
+        action: `${data.action}?token=${encodeURIComponent(data.token)}`,
         csrf: data.csrf,
         body: html`${hidden('token', data.token)}${more}${button({ label: words.submit })}`,
       })}`,

@@ -30,6 +30,7 @@ const askedAgain: readonly ErrorCode[] = [
 export const verifyEndpoints = {
   ask: deskPage('/verify', 'anyone', carriesRequest),
   verify: deskForm('/verify', 'anyone', {
+    ...carriesRequest,
     handlerLimits: ['mailedLink', 'deadLink'],
     errors: [...askedAgain, 'invalid_link', 'conflict', 'forbidden'],
   }),
@@ -38,6 +39,7 @@ export const verifyEndpoints = {
     errors: ['invalid_link'],
   }),
   resend: deskForm('/verify/resend', 'signed-in', {
+    ...carriesRequest,
     handlerLimits: ['ownMail'],
     errors: ['invalid_parameter'],
   }),
@@ -66,7 +68,8 @@ export function verifyRoutes(
     const shown = failure?.error === 'invalid_parameter' ? text.passwordLength : sentence;
     const error = isPasskey ? text.verify.proveFailed : shown;
     const worksFrom = asks === 'later' ? await signon.registration.worksFrom(token) : 0;
-    const data = { csrf: visit.csrf, token, action: '/verify', asks, worksFrom, error };
+    const account = await signon.registration.accountOf(token);
+    const data = { csrf: visit.csrf, token, action: '/verify', account, asks, worksFrom, error };
     const needs = { connect: asks === 'passkey' };
     return desk.show(visit, (frame) => linkButtonPage(frame, data), { needs, failure });
   }

@@ -6,6 +6,7 @@
  */
 
 import { type PhoneNumber, parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import { plainPhone } from '../../../core/names/pasted-text.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { isCountryCode } from './countries.ts';
 import type { Profile } from './profile.ts';
@@ -182,7 +183,7 @@ function readBirthdate(text: string, now: number): Result<string> {
  * Extensions are refused: nobody could send them a code.
  */
 function readPhone(text: string, country: string): Result<string> {
-  const typed = text.trim();
+  const typed = plainPhone(text);
   if (typed === '') return ok('');
   const refused = fail(
     'invalid_parameter',

@@ -21,6 +21,7 @@ import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { equalBytes } from '../../../core/digest.ts';
 import type { Log } from '../../../core/log/log.ts';
+import { plainDigits, plainPhone } from '../../../core/names/pasted-text.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { commitOnce, untilUndisturbed } from '../../../store/change.ts';
@@ -87,7 +88,7 @@ const texts: Readonly<Record<StoredLanguage, (code: string, service: string) => 
 function parsePhone(text: string, country: string): PhoneNumber | undefined {
   if (text.length > textLengthMax) return undefined;
   const home = isSupportedCountry(country) ? { defaultCountry: country } : {};
-  const parsed = parsePhoneNumberFromString(text, { ...home, extract: false });
+  const parsed = parsePhoneNumberFromString(plainPhone(text), { ...home, extract: false });
   return parsed?.isValid() ? parsed : undefined;
 }
 
@@ -181,7 +182,10 @@ export function createPhoneCodes(options: {
   }
 
   function verify(accountId: string, code: string, visitor: Visitor) {
-    const given = hashOf(accountId, code.length > textLengthMax ? '' : code.replace(/\s/gu, ''));
+    const given = hashOf(
+      accountId,
+      code.length > textLengthMax ? '' : plainDigits(code).replace(/[\s-]/gu, ''),
+    );
     return untilUndisturbed<{ number: string }>(async () => {
       const row = await store.get(phoneCodeKey(accountId));
       const open = row && openCodes.decode(row.value);

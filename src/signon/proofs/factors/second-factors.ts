@@ -12,6 +12,7 @@ import type { MasterKey } from '../../../access/keys/master-key.ts';
 import { seal, open as unseal } from '../../../access/keys/seal.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { equalBytes } from '../../../core/digest.ts';
+import { plainDigits } from '../../../core/names/pasted-text.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { commitOnce, untilUndisturbed } from '../../../store/change.ts';
@@ -254,5 +255,5 @@ export function createSecondFactors(options: {
 
 /** As people type codes: in groups, with capitals. */
 function spaceless(code: string): string {
-  return code.replace(/[\s-]/gu, '').toLowerCase();
+  return plainDigits(code).replace(/[\s-]/gu, '').toLowerCase();
 }

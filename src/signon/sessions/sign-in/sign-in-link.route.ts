@@ -21,8 +21,9 @@ const signInLinkPath = '/signin/link';
 export const linkSentPath = `${signInLinkPath}/sent`;
 
 export const signInLinkEndpoints = {
-  show: deskPage(signInLinkPath, 'anyone', { errors: ['invalid_link'] }),
+  show: deskPage(signInLinkPath, 'anyone', { ...carriesRequest, errors: ['invalid_link'] }),
   use: deskForm(signInLinkPath, 'anyone', {
+    ...carriesRequest,
     handlerLimits: ['mailedLink', 'deadLink'],
     errors: ['invalid_link', 'sign_in_refused'],
   }),

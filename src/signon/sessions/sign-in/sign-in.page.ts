@@ -18,7 +18,7 @@ export interface SignInPageData extends Onward {
   /** An address that a site suggested: fills the form of registration too. */
   readonly hint?: string | undefined;
   /** What was just done: shown above the form. */
-  readonly done?: 'verified' | 'reset' | 'renewed' | undefined;
+  readonly done?: 'verified' | 'reset' | 'renewed' | 'unsaved' | 'undone' | undefined;
   readonly error?: string;
   /** Of a sign-in that is limited; `busy`: this client has asked for too many challenges. */
   readonly challenge?: ChallengeView | 'busy' | undefined;
@@ -33,7 +33,7 @@ export function signInPage(frame: PageFrame, data: SignInPageData): string {
   const { signIn } = text.signon;
   const email = data.email ?? data.hint;
   return narrowPage(
-    { ...frame, current: 'signIn' },
+    { ...frame, current: 'signIn', back: onwardHref('/signin', data) },
     {
       title: signIn.title,
       script: 'passkey-sign-in.js',
@@ -42,14 +42,14 @@ export function signInPage(frame: PageFrame, data: SignInPageData): string {
         ${
           data.done &&
           notice({
-            tone: data.done === 'renewed' ? 'info' : 'success',
+            tone: data.done === 'verified' || data.done === 'reset' ? 'success' : 'info',
             body: signIn.done[data.done],
           })
         }
         ${data.challenge && notice({ tone: 'warning', body: signIn.limited, alert: true })}
         ${data.error && notice({ tone: 'danger', body: data.error, alert: true })}
         ${form({
-          action: '/signin',
+          action: onwardHref('/signin', data),
           csrf: data.csrf,
           body: html`${onwardFields(data)}
             ${emailField(frame, {
@@ -95,12 +95,14 @@ export interface SecondFactorPageData extends Onward {
 
 export function secondFactorPage(frame: PageFrame, data: SecondFactorPageData): string {
   const words = frameText(frame).signon.secondFactor;
-  return narrowPage(frame, {
-    title: words.title,
-    body: html`${form({
-      action: '/signin/second-factor',
-      csrf: data.csrf,
-      body: html`${onwardFields(data)}${hidden('ticket', data.ticket)}
+  return narrowPage(
+    { ...frame, back: onwardHref('/signin/second-factor', data) },
+    {
+      title: words.title,
+      body: html`${form({
+        action: onwardHref('/signin/second-factor', data),
+        csrf: data.csrf,
+        body: html`${onwardFields(data)}${hidden('ticket', data.ticket)}
         ${field({
           id: 'code',
           name: 'code',
@@ -113,7 +115,8 @@ export function secondFactorPage(frame: PageFrame, data: SecondFactorPageData): 
           ...(data.error === undefined ? {} : { error: data.error }),
         })}
         ${button({ label: words.submit })}`,
-    })}`,
-    foot: html`<p><a href=${onwardHref('/signin', data)}>${words.startAgain}</a></p>`,
-  });
+      })}`,
+      foot: html`<p><a href=${onwardHref('/signin', data)}>${words.startAgain}</a></p>`,
+    },
+  );
 }

@@ -12,8 +12,10 @@ import type { Reply } from '../../../http/message.ts';
 import type { Params } from '../../../http/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
 import { doneIn } from '../../../web/done-mark.ts';
+import { statusOf } from '../../../web/errors.ts';
 import { deskCall, deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
 import { asksForAnother } from '../../../web/guard/form-challenges.ts';
+import { lostIn } from '../../../web/guard/intake/unsaved.ts';
 import type { Visit } from '../../desk.route.ts';
 import { emailLengthMax } from '../../people/pages/register.page.ts';
 import { type RegisterOptions, tooMany } from '../../people/pages/register.route.ts';
@@ -26,6 +28,7 @@ import type { SecondFactorNeeded, SignedIn } from './sign-in.ts';
 import { linkSentPath, signInLinkRoutes } from './sign-in-link.route.ts';
 
 const path = '/signin';
+const codePath = `${path}/second-factor`;
 const needs = { formAction: 'unrestricted', connect: true } as const;
 
 const passkey = { limits: ['passkey'], errors: ['sign_in_refused', 'review_required'] } as const;
@@ -34,12 +37,14 @@ export const signInEndpoints = {
   ask: deskPage(path, 'anyone', carriesRequest),
   /** Its limits depend on whose browser it is. */
   withPassword: deskForm(path, 'anyone', {
+    ...carriesRequest,
     handlerLimits: ['signIn', 'signInNear', 'signInOwner'],
     errors: ['sign_in_refused', 'invalid_link'],
   }),
-  /** Its form is the answer to a password: there is nothing to come back to. */
-  noSecondFactor: deskPage(`${path}/second-factor`, 'anyone'),
-  withSecondFactor: deskForm(`${path}/second-factor`, 'anyone', {
+  /** Whose browser has no open ticket begins with the password. */
+  secondFactor: deskPage(codePath, 'anyone', carriesRequest),
+  withSecondFactor: deskForm(codePath, 'anyone', {
+    ...carriesRequest,
     handlerLimits: ['signIn', 'signInOwner'],
     errors: ['invalid_link', 'invalid_code', 'sign_in_refused'],
   }),
@@ -98,7 +103,9 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     }
     const told = doneIn(visit.browserId, clock.now(), query.get('done'));
     const done =
-      doneNames.find((name) => name === told) ?? (visit.isRenewed ? 'renewed' : undefined);
+      doneNames.find((name) => name === told) ??
+      lostOf(onward) ??
+      (visit.isRenewed ? 'renewed' : undefined);
     return show(visit, { ...onward, done, hint: hintOf(query) });
   }
 
@@ -110,7 +117,9 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
 
   async function enter(visit: Visit, signedIn: SignedIn, onward: Onward): Promise<Reply> {
     await leaveFormer(visit);
-    return desk.signedIn(visit, signedIn, await onwards.entered(visit, onward, signedIn));
+    const target = await onwards.entered(visit, onward, signedIn);
+    const over = visit.ticket === undefined ? [] : [desk.ticketCookie('')];
+    return desk.go(visit, target, [...desk.sessionCookies(signedIn), ...over]);
   }
 
   /** An owner's browser has a limit of its own; strangers share those of their networks. */
@@ -163,13 +172,50 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
 
   async function goOn(visit: Visit, done: SignedIn | SecondFactorNeeded, onward: Onward) {
     if (done.kind === 'signed_in') return enter(visit, done, onward);
-    return askForCode(visit, { ...onward, ticket: done.ticket });
+    // What is over can't go on in an address.
+    if (onward.requestEnded) return askForCode(visit, { ...onward, ticket: done.ticket });
+    return desk.go(visit, onwardHref(codePath, onward), [desk.ticketCookie(done.ticket)]);
   }
 
   function askForCode(visit: Visit, data: Onward & { ticket: string }, failure?: Failure): Reply {
     const error = failure && { error: failureText(visit.language, failure) };
     const whole = { csrf: visit.csrf, ...data, ...error };
     return desk.show(visit, (frame) => secondFactorPage(frame, whole), { failure, needs });
+  }
+
+  /** The second step of this browser, loaded again: in another language, or by its address. */
+  async function codeAgain(visit: Visit, query: Params): Promise<Reply> {
+    const onward = onwards.ofQuery(visit, query);
+    const { ticket = '' } = visit;
+    const isOpen = await signon.signIn.isTicketOpen(ticket);
+    return isOpen
+      ? askForCode(visit, { ...onward, ticket })
+      : desk.go(visit, onwardHref(path, onward));
+  }
+
+  /** Whoever is signed in by now goes on; anybody else gets the form again. */
+  function passwordAgain(visit: Visit, form: Params, failure: Failure): Reply {
+    const onward = onwards.ofStale(visit, form);
+    const { session } = visit;
+    if (session !== undefined) return desk.go(visit, targetOf(onward, session.verified));
+    const email = (form.get('email') ?? '').slice(0, emailLengthMax);
+    return shownAnew(visit, { ...onward, email }, failure);
+  }
+
+  function shownAnew(visit: Visit, data: Omit<SignInPageData, 'csrf'>, failure: Failure): Reply {
+    const whole = { csrf: visit.csrf, error: failureText(visit.language, failure), ...data };
+    const status = statusOf(failure.error);
+    return desk.show(visit, (frame) => signInPage(frame, whole), { failure, status, needs });
+  }
+
+  async function codeStale(visit: Visit, form: Params, failure: Failure): Promise<Reply> {
+    const onward = onwards.ofStale(visit, form);
+    const { session } = visit;
+    if (session !== undefined) return desk.go(visit, targetOf(onward, session.verified));
+    const error = failureText(visit.language, failure);
+    const whole = { ...onward, csrf: visit.csrf, ticket: form.get('ticket') ?? '', error };
+    const status = statusOf(failure.error);
+    return desk.show(visit, (frame) => secondFactorPage(frame, whole), { failure, status, needs });
   }
 
   async function withSecondFactor(visit: Visit, form: Params): Promise<Reply> {
@@ -185,7 +231,10 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     const done = await signon.signIn.withSecondFactor({ ticket, code, visitor: visit.visitor });
     if (done.ok) return enter(visit, done.value, onward);
     const again = done.error === 'invalid_code' || done.error === 'too_many_attempts';
-    return again ? askForCode(visit, { ...onward, ticket }, done) : desk.problem(visit, done);
+    if (again) return askForCode(visit, { ...onward, ticket }, done);
+    if (done.error !== 'invalid_link') return desk.problem(visit, done);
+    const error = catalogueFor(visit.language).signon.secondFactor.over;
+    return shownAnew(visit, { ...onward, error }, done);
   }
 
   async function withPasskey(visit: Visit, body: { readonly [name: string]: unknown }) {
@@ -200,11 +249,17 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
 
   return [
     desk.page(at.ask, ask),
-    desk.form(at.withPassword, withPassword),
+    desk.form(at.withPassword, withPassword, [], passwordAgain),
     ...signInLinkRoutes({ desk, signon, onwards, callers, goOn }),
-    desk.page(at.noSecondFactor, (visit) => desk.go(visit, path)),
-    desk.form(at.withSecondFactor, withSecondFactor),
+    desk.page(at.secondFactor, codeAgain),
+    desk.form(at.withSecondFactor, withSecondFactor, [], codeStale),
     desk.call(at.passkeyOptions, () => signon.passkeys.signInOptions()),
     desk.call(at.withPasskey, withPasskey),
   ];
+}
+
+/** What a form lost that led here because its session had ended. */
+function lostOf({ back = '' }: Onward): 'unsaved' | 'undone' | undefined {
+  const lost = lostIn(back);
+  return lost && (lost === 'kept' ? 'unsaved' : 'undone');
 }

@@ -101,7 +101,9 @@ export interface SignIn {
    * strangers do must not hinder it. Undefined: it is a stranger's.
    */
   ownersBrowser(email: string, visitor: Visitor): Promise<string | undefined>;
-  /** The same, by the ticket of a right password. */
+  /** Whether the second step of this ticket may still be taken. */
+  isTicketOpen(ticket: string): Promise<boolean>;
+  /** The same as `ownersBrowser`, by the ticket of a right password. */
   ownersBrowserOf(ticket: string, visitor: Visitor): Promise<string | undefined>;
   /** A TOTP or backup code. `invalid_code`, `invalid_link` (ticket over), `too_many_attempts`. */
   withSecondFactor(request: {
@@ -302,6 +304,11 @@ export function createSignIn(options: SignInOptions): SignIn {
       const { name, person } = await namedBy(given);
       const attempt = attemptOf('password', name, person, visitor);
       return attempt.browser && `${name} ${attempt.browser}`;
+    },
+    async isTicketOpen(text) {
+      const ticket = text === '' ? undefined : await links.find('secondFactor', text);
+      const person = ticket && (await people.byId(ticket.account));
+      return person !== undefined && ticket?.epoch === person.credentials.epoch;
     },
     async ownersBrowserOf(text, visitor) {
       const ticket = await links.find('secondFactor', text);

@@ -24,8 +24,10 @@ import type { Desk, Visit } from '../../desk.route.ts';
 import { onwardHref } from '../../sessions/onward.page.ts';
 import {
   authorizePath,
+  carriesRequest,
   continueHref,
   continuePath,
+  onTheWay,
   targetOf,
 } from '../../sessions/onward.route.ts';
 import type { Session } from '../../sessions/sessions.ts';
@@ -38,7 +40,6 @@ import {
 } from '../authorize.ts';
 import type { ErrorAnswer, FlowDecision } from '../authorize-flow.ts';
 import type { Client } from '../clients/client-id.ts';
-import { requestQueryCharsMax } from '../request-seal.ts';
 import { consentPage } from './consent.page.ts';
 import {
   endedFormPage,
@@ -57,10 +58,10 @@ const attemptsMax = 3;
 export const authorizeEndpoints = {
   begin: deskPage(authorizePath, 'anyone', {
     limits: ['authorize'],
-    queryCharsMax: requestQueryCharsMax,
+    ...carriesRequest,
     noHead: true,
   }),
-  goOn: deskPage(continuePath, 'anyone', { limits: ['consent'], noHead: true }),
+  goOn: deskPage(continuePath, 'anyone', { ...onTheWay, limits: ['consent'], noHead: true }),
 };
 
 export interface AuthorizeOptions {
@@ -222,13 +223,15 @@ export function authorizeRoutes(options: AuthorizeOptions): PlainRoute[] {
       lookAlike: await lookAlike(request.client, session),
       ...(await authorization.asked(request, signedInOf(session, visit, baseUrl), id)),
       hasChanged: course.hasChanged,
-      action: consentPath,
+      // The address of the answer, should it be a page, can be loaded again.
+      action: onwardHref(consentPath, { request: { query, seal: '' } }),
       id,
       csrf: visit.csrf,
     };
     // What the form is answered with leads to the site, and Chromium applies form-action to that.
     const needs = { formAction: 'unrestricted' } as const;
-    return desk.show(visit, (frame) => consentPage(frame, data), { needs });
+    const back = onwardHref(authorizePath, { request: { query, seal: '' } });
+    return desk.show(visit, (frame) => consentPage({ ...frame, back }, data), { needs });
   }
 
   /** Told to the site of a request that was read: nothing is saved for any other. */

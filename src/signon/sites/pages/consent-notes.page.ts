@@ -85,7 +85,13 @@ export function verifyFirstPage(
   });
 }
 
-/** Answered already, too old, or somebody else's: not told apart. */
-export function endedFormPage(frame: PageFrame): string {
-  return notePage(frame, consentText(frame.language).over);
+/**
+ * Answered already, too old, or somebody else's: not told apart.
+ * @param nextHref where the same request begins anew, if that is known
+ */
+export function endedFormPage(frame: PageFrame, nextHref?: string): string {
+  const text = consentText(frame.language).over;
+  if (nextHref === undefined) return notePage(frame, text);
+  const rest = html`<p>${linkButton({ label: text.next, href: nextHref })}</p>`;
+  return notePage(frame, { title: text.title, text: text.textWithWay, rest });
 }

@@ -5,27 +5,31 @@
  */
 
 import type { Config } from '../../../config.ts';
-import type { Failure, Result } from '../../../core/result.ts';
+import { type Failure, fail, type Result } from '../../../core/result.ts';
 import type { Reply } from '../../../http/message.ts';
 import type { Params } from '../../../http/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
-import { deskForm } from '../../../web/guard/desk-endpoint.ts';
+import { deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
 import type { Desk, Visit } from '../../desk.route.ts';
-import { continueHref } from '../../sessions/onward.route.ts';
+import { authorizePath, carriesRequest, continueHref } from '../../sessions/onward.route.ts';
 import type { Authorization } from '../authorization.ts';
 import { consentPath, signedInOf, signInHref } from './authorize.route.ts';
 import { endedFormPage } from './consent-notes.page.ts';
 
+/** The address of a form that was answered with a page: leads to the request that it carries. */
+export const consentAgainEndpoint = deskPage(consentPath, 'anyone', carriesRequest);
+
 export const consentEndpoint = deskForm(consentPath, 'anyone', {
+  ...carriesRequest,
   limits: ['consent'],
   errors: ['unknown_transaction', 'too_many_sites'],
 });
 
-export function consentRoute(options: {
+export function consentRoutes(options: {
   config: Pick<Config, 'baseUrl'>;
   desk: Desk;
   authorization: Pick<Authorization, 'allow' | 'deny' | 'transactions'>;
-}): PlainRoute {
+}): PlainRoute[] {
   const { desk, authorization, config } = options;
 
   async function handle(visit: Visit, form: Params): Promise<Reply> {
@@ -65,8 +69,20 @@ export function consentRoute(options: {
   }
 
   function over(visit: Visit): Reply {
-    return desk.show(visit, (frame) => endedFormPage(frame), { status: 403 });
+    const { query } = visit.request;
+    const nextHref = query === '' ? undefined : `${authorizePath}?${query}`;
+    return desk.show(visit, (frame) => endedFormPage(frame, nextHref), { status: 403 });
   }
 
-  return desk.form(consentEndpoint, handle, ['scope']);
+  return [
+    desk.page(consentAgainEndpoint, (visit, query) =>
+      query.has('client_id')
+        ? desk.go(visit, `${authorizePath}?${visit.request.query}`)
+        : desk.problem(visit, fail('method_not_allowed')),
+    ),
+    // Of a session before: whoever is signed in by now may be asked anew.
+    desk.form(consentEndpoint, handle, ['scope'], (visit, _form, failure) =>
+      failure.error === 'form_expired' ? over(visit) : desk.problem(visit, failure),
+    ),
+  ];
 }

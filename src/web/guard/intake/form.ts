@@ -4,6 +4,7 @@
  * Whether the token is the visitor's own needs the session: the desk compares it.
  */
 
+import { plainAddress, plainDigits, plainPasted } from '../../../core/names/pasted-text.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { mediaType, parseForm, parseJsonObject } from '../../../http/body.ts';
 import { firstHeader, type Request } from '../../../http/message.ts';
@@ -58,14 +59,39 @@ function withToken<T>(fields: T, csrf: unknown): Result<Sent<T>> {
   return isToken ? ok({ fields, csrf }) : fail('form_expired');
 }
 
-/** `form_expired` for what is not from our page; `unsupported_media_type`; `bad_request`. */
+/** `foreign_form` for what is not from our page, `form_expired` without a token; `unsupported_media_type`; `bad_request`. */
 export function readForm(request: Request, rules: FormRules): Result<Sent<Params>> {
-  if (!isOwnOrigin(request, rules.baseUrl)) return fail('form_expired');
+  if (!isOwnOrigin(request, rules.baseUrl)) return fail('foreign_form');
   const type = mediaType(firstHeader(request, 'content-type'));
   if (type !== 'form' && request.body.length > 0) return fail('unsupported_media_type');
   const { repeatable = [] } = rules;
   const form = parseForm(request.body, { pairsMax, repeatable });
-  return form.ok ? withToken(form.value, form.value.get('csrf')) : fail('bad_request');
+  return form.ok ? withToken(asMeant(form.value), form.value.get('csrf')) : fail('bad_request');
+}
+
+/** Fields that people paste into: what nobody sees there is not meant. */
+const pastedFields = /^(hosts?|domain|client|part|url|watches|token|birthdate|postal_code)$/;
+const numberFields = /^(code|phone)$/;
+
+function asMeant(form: Params): Params {
+  const plain = (name: string, text: string) => {
+    if (numberFields.test(name)) return plainDigits(text);
+    if (name === 'email' || name === 'mail') return plainAddress(text);
+    return pastedFields.test(name) ? linesOf(text) : text;
+  };
+  return {
+    ...form,
+    get(name) {
+      const text = form.get(name);
+      return text === undefined ? undefined : plain(name, text);
+    },
+    all: (name) => form.all(name).map((text) => plain(name, text)),
+  };
+}
+
+/** Of a field of several lines each by itself. */
+function linesOf(text: string): string {
+  return text.split('\n').map(plainPasted).join('\n');
 }
 
 export interface Upload {
@@ -80,7 +106,7 @@ export async function readUpload(
   request: Request,
   rules: FormRules,
 ): Promise<Result<Sent<Upload>>> {
-  if (!isOwnOrigin(request, rules.baseUrl)) return fail('form_expired');
+  if (!isOwnOrigin(request, rules.baseUrl)) return fail('foreign_form');
   const parts = await readParts(request.body, firstHeader(request, 'content-type'));
   if (!parts.ok) return parts.error === 'invalid_parameter' ? fail('bad_request') : parts;
   const text = (name: string) => {
@@ -96,7 +122,7 @@ export type CallBody = { readonly [name: string]: unknown };
 
 /** JSON of our own scripts, with the token as its `csrf`. */
 export function readCall(request: Request, rules: FormRules): Result<Sent<CallBody>> {
-  if (!isOwnOrigin(request, rules.baseUrl)) return fail('form_expired');
+  if (!isOwnOrigin(request, rules.baseUrl)) return fail('foreign_form');
   if (mediaType(firstHeader(request, 'content-type')) !== 'json') {
     return fail('unsupported_media_type');
   }

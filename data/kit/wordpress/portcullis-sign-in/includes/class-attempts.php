@@ -18,7 +18,8 @@ defined( 'ABSPATH' ) || exit;
 final class Attempts {
 
 	private const USED             = 'portcullis_sign_in_used_';
-	private const LIFETIME_SECONDS = 600;
+	/** As long as the service may take: a registration waits a day for the link of its mail. */
+	private const LIFETIME_SECONDS = 86400;
 	private const SCOPES           = array( 'openid', 'profile', 'email' );
 	/** The service takes 2,048 characters. */
 	private const STATE_CHARS_MAX = 2000;

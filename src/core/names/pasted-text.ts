@@ -1,0 +1,58 @@
+/**
+ * Text that people paste into a field of one line whose words are ASCII: an address, a number, a code, a domain.
+ * What nobody sees is dropped, for phones, mail programs and right-to-left texts put it around numbers; letters
+ * and signs of full width, as East Asian keyboards type them, are what they look like. Pure.
+ */
+
+/** Marks of direction, joiners, soft hyphens, byte order marks, variation selectors: none takes ink. */
+const unseen = /[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu;
+const fullWidth = /[\uff01-\uff5e]/g;
+const fullWidthOffset = 0xfee0;
+const charsMax = 8_192;
+
+/** Returns the text without what is not seen, in plain width, trimmed; a very long one as it is. */
+export function plainPasted(text: string): string {
+  if (text.length > charsMax) return text;
+  return text
+    .replace(unseen, '')
+    .replace(fullWidth, (sign) => String.fromCharCode(sign.charCodeAt(0) - fullWidthOffset))
+    .replace(/[\u3002\uff61]/g, '.')
+    .replace(/\p{Zs}/gu, ' ')
+    .trim();
+}
+
+/**
+ * Returns a mail address as it is seen. A soft hyphen inside and letters of full width stay: an address with them is
+ * refused, because its writer or its reader is misled (mail-address.ts).
+ */
+export function plainAddress(text: string): string {
+  if (text.length > charsMax) return text;
+  const bare = text.replace(
+    /[\s\p{Default_Ignorable_Code_Point}\p{Cf}]+$|^[\s\p{Default_Ignorable_Code_Point}\p{Cf}]+/gu,
+    '',
+  );
+  return bare.replace(unseen, (mark) => (mark === '\u00ad' ? mark : '')).replace('\uff20', '@');
+}
+
+/** Returns the same with digits of all scripts and dashes of all lengths as those of ASCII: for numbers and codes. */
+export function plainDigits(text: string): string {
+  return plainPasted(text)
+    .replace(/\p{Nd}/gu, digitOf)
+    .replace(/[\p{Pd}\u2212]/gu, '-');
+}
+
+/** Returns the same, with `00` in front as `+`, which is how many countries dial abroad. */
+export function plainPhone(text: string): string {
+  return plainDigits(text)
+    .replace(/^tel:/i, '')
+    .replace(/^\(?(?:00|\+)\s*(?=[(1-9])/, '+');
+}
+
+/** Ten digits of a script stand in a row, its zero first. */
+function digitOf(digit: string): string {
+  const code = digit.codePointAt(0)!;
+  if (code < 0x80) return digit;
+  let zero = code;
+  while (/^\p{Nd}$/u.test(String.fromCodePoint(zero - 1))) zero--;
+  return String((code - zero) % 10);
+}

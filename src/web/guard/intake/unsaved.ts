@@ -1,0 +1,144 @@
+/**
+ * What was typed into a form that could not be taken, because its session had ended or its page was of a
+ * session before. It goes on in the address of the form's page (`unsaved`), sealed for this browser, so
+ * nothing is stored for somebody who is not signed in; the page shows it in its form again, and the person
+ * sends it anew. Passwords, codes and files are not kept, nor is what is longer than an address may be:
+ * then the page says that nothing was saved.
+ */
+
+import type { Params } from '../../../http/query.ts';
+
+export const unsavedName = 'unsaved';
+/** In place of the seal, where nothing is kept. */
+const nothing = 'nothing';
+/** A longer form is not kept: the address of a page holds 4,096 characters. */
+export const unsavedBytesMax = 2_500;
+export const unsavedLifeMs = 3_600_000;
+/** Secrets, and what belongs to the page. */
+const leftOut = /^(csrf|username|password|code|answer|confirm|captcha_\w+)$/;
+
+export interface UnsavedSeals {
+  seal(text: string, holder: string): string;
+  /** Undefined for what is not ours, another browser's, or too old. */
+  open(text: string, holder: string): string | undefined;
+}
+
+export interface Unsaved {
+  /** Where the form goes; empty when nothing was kept. */
+  readonly action: string;
+  /** Names and values, as they were sent. */
+  readonly fields: readonly (readonly [string, string])[];
+}
+
+/** Returns the address of the page with what was sent to the form. */
+export function withUnsaved(
+  page: string,
+  sent: { readonly action: string; readonly form: Params | undefined },
+  keep: (text: string) => string,
+): string {
+  const { action, form } = sent;
+  const fields = [...new Set(form?.names)]
+    .filter((name) => !leftOut.test(name))
+    .flatMap((name) => form!.all(name).map((value) => [name, value] as const));
+  const text = JSON.stringify({ action, fields });
+  const isKept = fields.length > 0 && Buffer.byteLength(text) <= unsavedBytesMax;
+  const [path, query = ''] = page.split('?', 2);
+  const rest = query
+    .split('&')
+    .filter((pair) => pair !== '' && !pair.startsWith(`${unsavedName}=`));
+  return `${path}?${[...rest, `${unsavedName}=${isKept ? keep(text) : nothing}`].join('&')}`;
+}
+
+/** What the address of a page has of a form that was not saved; undefined: it has none. */
+export function lostIn(page: string): 'kept' | 'nothing' | undefined {
+  const value = new RegExp(`[?&]${unsavedName}=([\\w-]+)`).exec(page)?.[1];
+  if (value === undefined) return undefined;
+  return value === nothing ? 'nothing' : 'kept';
+}
+
+/** Undefined for an address without any. */
+export function readUnsaved(
+  value: string | undefined,
+  open: (text: string) => string | undefined,
+): Unsaved | undefined {
+  if (value === undefined) return undefined;
+  const text = value === nothing ? undefined : open(value);
+  // Written by `withUnsaved` alone: the seal vouches for its shape.
+  return text === undefined ? { action: '', fields: [] } : (JSON.parse(text) as Unsaved);
+}
+
+/** Returns the finished page with the fields filled in, wherever it has that form. */
+export function refilled(markup: string, { action, fields }: Unsaved): string {
+  if (action === '') return markup;
+  const valuesOf = (name: string) => fields.filter(([n]) => n === name).map(([, value]) => value);
+  return markup.replace(/<form\b[^>]*>.*?<\/form>/gs, (form) => {
+    if (attribute(form, 'action')?.split('?', 1)[0] !== action) return form;
+    const inputs = form.match(/<input\b[^>]*>/g) ?? [];
+    const isOfOther = inputs.some((input) => {
+      const name = attribute(input, 'name') ?? '';
+      if (attribute(input, 'type') !== 'hidden' || leftOut.test(name)) return false;
+      return !valuesOf(name).includes(attribute(input, 'value') ?? '');
+    });
+    return isOfOther ? form : filled(form, valuesOf);
+  });
+}
+
+function filled(form: string, valuesOf: (name: string) => readonly string[]): string {
+  return form
+    .replace(/<input\b[^>]*>/g, (input) => {
+      const name = attribute(input, 'name') ?? '';
+      const type = attribute(input, 'type') ?? 'text';
+      if (leftOut.test(name) || ['hidden', 'password', 'file', 'submit'].includes(type))
+        return input;
+      const values = valuesOf(name);
+      if (type === 'checkbox' || type === 'radio') {
+        const bare = input.replace(/ checked(="[^"]*")?(?=[\s/>])/, '');
+        const isOn = values.includes(attribute(input, 'value') ?? 'on');
+        return isOn ? bare.replace('<input', '<input checked') : bare;
+      }
+      if (values[0] === undefined) return input;
+      const bare = input.replace(/ value="[^"]*"/, '');
+      return bare.replace('<input', () => `<input value="${escaped(values[0]!)}"`);
+    })
+    .replace(
+      /(<textarea\b[^>]*>)(.*?)(<\/textarea>)/gs,
+      (all, start: string, _text, end: string) => {
+        const [value] = valuesOf(attribute(start, 'name') ?? '');
+        return value === undefined ? all : `${start}\n${escaped(value)}${end}`;
+      },
+    )
+    .replace(/(<select\b[^>]*>)(.*?)(<\/select>)/gs, (all, start: string, options: string, end) => {
+      const [value] = valuesOf(attribute(start, 'name') ?? '');
+      if (value === undefined) return all;
+      const chosen = options.replace(/<option\b[^>]*>/g, (option) => {
+        const bare = option.replace(/ selected(="[^"]*")?(?=[\s/>])/, '');
+        const isChosen = attribute(option, 'value') === value;
+        return isChosen ? bare.replace('<option', '<option selected') : bare;
+      });
+      return `${start}${chosen}${end}`;
+    });
+}
+
+const entities: Readonly<Record<string, string>> = {
+  amp: '&',
+  quot: '"',
+  lt: '<',
+  gt: '>',
+  '#39': "'",
+};
+
+/** Of the first tag of the markup. */
+function attribute(markup: string, name: string): string | undefined {
+  const tag = markup.slice(0, markup.indexOf('>') + 1);
+  const found = new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1];
+  return found?.replace(/&(amp|quot|lt|gt|#39);/g, (_all, entity: string) => entities[entity]!);
+}
+
+function escaped(text: string): string {
+  const known: Readonly<Record<string, string>> = { '&': '&amp;', '"': '&quot;', '<': '&lt;' };
+  const printable = text.replace(
+    /[\u0000-\u0008\u000b\u000e-\u001f\u007f\p{Surrogate}]/gu,
+    '\ufffd',
+  );
+  return printable.replace(/[&"<]/g, (character) => known[character]!);
+}

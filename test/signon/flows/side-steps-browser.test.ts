@@ -1,0 +1,122 @@
+/**
+ * What people do beside the straight way, in a real browser: the same download twice, a sign-in in a
+ * window that the site opened.
+ */
+
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { it } from 'node:test';
+import { openContext, withBrowser } from '../../support/browser/browser.ts';
+import { freePort } from '../../support/server/free-port.ts';
+import { startTestServer } from '../../support/server/server.ts';
+import { openPeopleOf, personPassword } from '../../support/signon/person.ts';
+
+const email = 'ada@mail.example';
+
+it('the copy of everything can be had twice', { timeout: 600_000 }, async () => {
+  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+  await using people = openPeopleOf(server);
+  await people.register(email);
+  const [name, value] = (await people.signIn(email)).cookie.split('=');
+  await withBrowser(async (browser) => {
+    const context = await openContext(browser);
+    await context.addCookies([{ name: name!, value: value!, url: server.baseUrl }]);
+    const page = await context.newPage();
+    await page.goto(`${server.baseUrl}/account/data`);
+    for (const time of ['first', 'second', 'third']) {
+      const [download] = await Promise.all([
+        page.waitForEvent('download', { timeout: 30_000 }),
+        page.getByRole('button', { name: 'Download' }).click(),
+      ]);
+      assert.equal(download.suggestedFilename(), 'account.json', time);
+    }
+  });
+});
+
+it('a form whose answer was stopped can be sent again', { timeout: 600_000 }, async () => {
+  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+  await withBrowser(async (browser) => {
+    const page = await (await openContext(browser)).newPage();
+    await page.goto(`${server.baseUrl}/recover`);
+    let asked = 0;
+    await page.route('**/recover', (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      asked++;
+      // The first one is never answered; the reader stops it.
+      return asked === 1 ? undefined : route.continue();
+    });
+    await page.getByLabel('E-mail address').fill(email);
+    const press = () => page.evaluate("document.querySelector('main form button').click()");
+    await press();
+    await press();
+    await page.waitForTimeout(200);
+    assert.equal(asked, 1, 'a double click sends one');
+    await page.keyboard.press('Escape');
+    await page.evaluate('window.stop()');
+    await press();
+    await page.waitForURL(/recover\/sent/);
+    assert.equal(asked, 2);
+  });
+});
+
+it('a sign-in in a window that the site opened stays in touch with the site', {
+  timeout: 600_000,
+}, async () => {
+  const port = await freePort();
+  const service = `http://127.0.0.1:${port}`;
+  const env = { PORT: String(port), BASE_URL: service, CLIENT_LIMITS: 'off' };
+  await using server = await startTestServer({ threads: 1, env });
+  await using people = openPeopleOf(server);
+  await people.register(email);
+  const site = createServer((request, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' });
+    const back = 'opener?.postMessage(location.search, location.origin)';
+    response.end(request.url?.startsWith('/cb') ? `<script>${back}</script>` : '<h1>A site</h1>');
+  });
+  await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
+  const origin = `http://localhost:${(site.address() as AddressInfo).port}`;
+  const query = new URLSearchParams({
+    ...{ client_id: 'localhost', redirect_uri: `${origin}/cb`, response_type: 'code' },
+    ...{ scope: 'openid', state: 'of-the-window' },
+  });
+  try {
+    await withBrowser(async (browser) => {
+      const page = await (await openContext(browser)).newPage();
+      await page.goto(origin);
+      const [popup] = await Promise.all([
+        page.waitForEvent('popup'),
+        page.evaluate(`globalThis.told = [];
+          addEventListener('message', (event) => told.push(event.data));
+          globalThis.win = window.open(${JSON.stringify(`${service}/authorize.php?${query}`)}, 'sso', 'popup');
+          undefined`),
+      ]);
+      const inTouch = async (where: string) =>
+        assert.equal(await page.evaluate('win.closed'), false, where);
+      await popup.waitForURL(/\/signin/);
+      await inTouch('sign-in');
+      await popup.getByLabel('E-mail address').fill(email);
+      await popup.getByLabel('Password').fill('wrong-password');
+      await popup.keyboard.press('Enter');
+      await popup.getByRole('alert').first().waitFor();
+      await inTouch('wrong password');
+      await popup.getByRole('link', { name: 'Password forgotten?' }).click();
+      await popup.waitForURL(/\/recover/);
+      await inTouch('recover');
+      await popup.locator('.narrow-foot a').click();
+      await popup.waitForURL(/\/signin\?/);
+      await popup.getByLabel('E-mail address').fill(email);
+      await popup.getByLabel('Password').fill(personPassword);
+      await popup.keyboard.press('Enter');
+      await popup.waitForURL(/authorize\.php/);
+      await inTouch('consent');
+      await popup.getByRole('button', { name: 'Allow' }).click();
+      await page.waitForFunction('told.length > 0', undefined, { timeout: 30_000 });
+      const told = (await page.evaluate('told')) as string[];
+      assert.match(told[0]!, /code=.*state=of-the-window/);
+    });
+  } finally {
+    site.close();
+    site.closeAllConnections();
+  }
+});
