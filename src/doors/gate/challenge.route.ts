@@ -24,6 +24,7 @@ import {
 } from '../../web/page-tools.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import { challengePage } from './challenge.page.ts';
+import { anotherDocs } from './gate.openapi.ts';
 import { hostOf, type Passes, passCookie, passLifeSeconds } from './pass.ts';
 import { challengePath, guestPath, wayBack } from './way-back.ts';
 
@@ -62,6 +63,8 @@ export const gateEndpoints = {
   another: openFile(newPath, {
     shape: 'captcha',
     handlerLimits: ['captchaNew'],
+    errors: ['capacity_exceeded'],
+    docs: anotherDocs,
     robots: 'disallow',
   }),
   picture: openFile(`${guestPath}img/:file`, {

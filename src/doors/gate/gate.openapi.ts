@@ -58,3 +58,21 @@ export const gateDocs: Described = {
     ),
   },
 };
+
+export const anotherDocs: Described = {
+  id: 'gateChallenge',
+  tag: 'Gate',
+  summary: 'Another picture for the challenge that the gate shows, under the host of the site.',
+  answers: {
+    200: answer(
+      'One attempt, for a short time.',
+      media(
+        object({
+          token: string,
+          img: { type: 'string', description: 'Path of the picture, on the same host.' },
+          expires_in: { type: 'integer', minimum: 1, description: 'Seconds.' },
+        }),
+      ),
+    ),
+  },
+};

@@ -96,5 +96,6 @@ export async function doorTries(server: TestServer, key: string): Promise<Tried[
     gate('', 403),
     gate('', 403, page),
     gate('block=x', 422),
+    get('/.portcullis/new', 200),
   ];
 }
