@@ -1,7 +1,7 @@
 /**
- * `restore --to`: what the journal says of reputation ends at an earlier position. Events of accounts
- * and keys stay, all of them: their rows are those of the backup, and a key that was revoked must not
- * work again.
+ * `restore --to`: what the journal says of reputation ends at an earlier position. Events of accounts,
+ * keys and sign-ins stay, all of them: their rows are those of the backup, and a key that was revoked must
+ * not work again.
  *
  * Rows that lie beside the journal follow: reports that were added since go, rules of the allowlist
  * and own entries are those of the position, a list that was loaded since is unknown until it is loaded anew, and what agents
@@ -24,6 +24,7 @@ import {
   type OwnEntryFacts,
   type ReputationEvent,
 } from '../../reputation/state/events.ts';
+import { isSignInEvent } from '../../signon/sites/sign-in-events.ts';
 import type { About } from '../../store/backup/content.ts';
 import { cutJournal, reachOf } from '../../store/backup/cut.ts';
 import { createWriter } from '../../store/codec.ts';
@@ -64,7 +65,7 @@ export function takeBack(tables: Tables, to: number): Rewound[] {
   cutJournal(
     tables,
     to,
-    ({ kind }) => isAccessEvent(kind),
+    ({ kind }) => isAccessEvent(kind) || isSignInEvent(kind),
     (stored) => {
       const { kind, version, body } = stored;
       if (kind === 'list.rows') return;

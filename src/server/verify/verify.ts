@@ -9,6 +9,7 @@ import { idFile, snapshotFile } from '../../store/presence.ts';
 import { createFindings, type Findings } from '../../store/verify/findings.ts';
 import { type RowsSeen, verifyRows } from '../../store/verify/rows.ts';
 import { openView } from '../../store/view.ts';
+import { verifyOrigins } from './origins.ts';
 import { verifyState } from './state.ts';
 
 export interface VerifiedStore {
@@ -34,6 +35,7 @@ export async function verifyDataDir(options: {
     const storeId = existsSync(idPath) ? readFileSync(idPath, 'latin1').trim() : undefined;
     const rows = { view, findings, nowMs: clock.now(), storeId };
     const seen = await verifyRows(onProgress === undefined ? rows : { ...rows, onProgress });
+    await verifyOrigins(rows);
     const snapshotPath = join(dataDir, snapshotFile);
     await verifyState({ view, findings, clock, random, snapshotPath });
     if (seen.unsealed > 0) {

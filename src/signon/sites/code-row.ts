@@ -3,7 +3,7 @@
  * The row lies under the code's SHA-256; the code itself is nowhere.
  */
 
-import { fixed, group, optionalText, record, text, time } from '../../store/record.ts';
+import { addedLast, fixed, group, optionalText, record, text, time } from '../../store/record.ts';
 import { type Scope, scopesField } from './scopes.ts';
 
 /** What a code stands for. */
@@ -24,7 +24,14 @@ export interface CodeGrant {
 
 export type CodeRow =
   | { readonly kind: 'live'; readonly expiresAt: number; readonly grant: CodeGrant }
-  | { readonly kind: 'tombstone'; readonly clientId: string; readonly claimedAt: number };
+  | ({ readonly kind: 'tombstone' } & CodeTombstone);
+
+export interface CodeTombstone {
+  readonly clientId: string;
+  readonly claimedAt: number;
+  /** The id of the event in whose commit it was written; undefined for a code that was burned. */
+  readonly event: string | undefined;
+}
 
 const grantIdBytes = 16;
 
@@ -44,17 +51,18 @@ const live = record<{ readonly expiresAt: number; readonly grant: CodeGrant }>(1
 });
 /** Says nothing of the person: only what a line in the log needs. */
 const tombstoneLayout = 2;
-const tombstone = record<{ readonly clientId: string; readonly claimedAt: number }>(
-  tombstoneLayout,
-  { clientId: text, claimedAt: time },
-);
+const tombstone = record<CodeTombstone>(tombstoneLayout, {
+  clientId: text,
+  claimedAt: time,
+  event: addedLast(optionalText, undefined),
+});
 
 export function encodeLiveCode(grant: CodeGrant, expiresAt: number): Uint8Array {
   return live.encode({ expiresAt, grant });
 }
 
-export function encodeTombstone(clientId: string, claimedAt: number): Uint8Array {
-  return tombstone.encode({ clientId, claimedAt });
+export function encodeTombstone(row: CodeTombstone): Uint8Array {
+  return tombstone.encode(row);
 }
 
 export function decodeCode(bytes: Uint8Array): CodeRow | undefined {

@@ -75,7 +75,11 @@ export function createCodes(options: {
 }): Codes {
   const { store, clock, random, log, consents, blocked, standing } = options;
   /** Read when there is no row: a code that never was takes the work of one that was used. */
-  const decoy = encodeTombstone('client.example', clock.now());
+  const decoy = encodeTombstone({
+    clientId: 'client.example',
+    claimedAt: clock.now(),
+    event: createEventId(clock, random),
+  });
 
   function issue(grant: CodeGrant) {
     const code = randomToken(random, codeBytes);
@@ -106,22 +110,26 @@ export function createCodes(options: {
     const { clientId } = grant;
     const consent = await consents.find(grant);
     const flaw = mismatchOf(redemption, grant) ?? (await lossOf(grant, consent));
-    const tombstone = { key: check.key, value: encodeTombstone(clientId, clock.now()), expiresAt };
+    const tombstone = (event?: string) => {
+      const value = encodeTombstone({ clientId, claimedAt: clock.now(), event });
+      return { key: check.key, value, expiresAt };
+    };
     if (flaw !== undefined || consent === undefined) {
-      const burned = await commitOnce(store, { check: [check], set: [tombstone] });
+      const burned = await commitOnce(store, { check: [check], set: [tombstone()] });
       if (burned === 'lost' || !burned.ok) return burned;
       log.warn({ client: clientId, flaw, ...redemption.logFields }, 'exchange: a code was burned');
       return fail('invalid_grant');
     }
-    const use = await consents.useRow(grant);
+    const event = createEventId(clock, random);
+    const use = await consents.useRow(grant, event);
     const consentCheck = {
       key: consentKey(grant.accountId, clientId, grant.origin),
       version: consent.version,
     };
     const done = await commitOnce(store, {
       check: [check, consentCheck, ...blocked.checks(clientId)],
-      set: use === undefined ? [tombstone] : [tombstone, use],
-      events: [encodeSignIn(createEventId(clock, random), clientId)],
+      set: use === undefined ? [tombstone(event)] : [tombstone(event), use],
+      events: [encodeSignIn(event, clientId)],
     });
     // A scope that was taken back since the code was issued is not given out.
     const scopes = grant.scopes.filter((scope) => consent.granted.includes(scope));

@@ -14,10 +14,12 @@ import { type HeldBounds, holdBounds } from '../../store/bounded-rows.ts';
 import { consentKey, consentPrefix, consentUseKey, type Key } from '../../store/keys.ts';
 import { pagesUnder } from '../../store/pages.ts';
 import {
+  addedLast,
   bareRecord,
   type Field,
   fixed,
   group,
+  optionalText,
   record,
   since,
   text,
@@ -84,8 +86,11 @@ export interface Consents {
    * many as it may. Who has agreed before takes no place.
    */
   room(accountId: string, before?: Consent): Promise<HeldBounds | undefined>;
-  /** The row that notes a use now, or none while the last one is fresh. */
-  useRow(parties: ConsentParties): Promise<SetRow | undefined>;
+  /**
+   * The row that notes a use now, or none while the last one is fresh.
+   * @param event of the same commit
+   */
+  useRow(parties: ConsentParties, event?: string): Promise<SetRow | undefined>;
   /** Of an account, by client id and origin. */
   list(accountId: string): Promise<ConnectedSite[]>;
   /** All origins of a client, or all clients. @returns how many consents went */
@@ -166,11 +171,11 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
     return entry && uses.decode(entry.value)?.at;
   }
 
-  async function useRow(parties: ConsentParties): Promise<SetRow | undefined> {
+  async function useRow(parties: ConsentParties, event?: string): Promise<SetRow | undefined> {
     const now = clock.now();
     const last = await lastUse(parties);
     if (last !== undefined && now - last < useGrainMs) return undefined;
-    return { key: useKeyOf(parties), value: uses.encode({ at: now }) };
+    return { key: useKeyOf(parties), value: uses.encode({ at: now, event }) };
   }
 
   const pages = (prefix: Key) => pagesUnder(store, prefix, { limit: pageRows });
@@ -244,9 +249,14 @@ const rows = record<{ clientId: string; origin: string; consent: Consent }>(
   },
   1,
 );
-const uses = bareRecord<{ at: number }>({ at: time });
 
-/** When a consent was last used, of its row. */
-export function readConsentUse(value: Uint8Array): number | undefined {
-  return uses.decode(value)?.at;
+/** When a consent was last used, and the id of the event of that sign-in; rows of before have none. */
+interface ConsentUse {
+  readonly at: number;
+  readonly event: string | undefined;
+}
+const uses = bareRecord<ConsentUse>({ at: time, event: addedLast(optionalText, undefined) });
+
+export function readConsentUse(value: Uint8Array): ConsentUse | undefined {
+  return uses.decode(value);
 }

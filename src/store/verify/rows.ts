@@ -5,7 +5,7 @@
 
 import { createReader, decode } from '../codec.ts';
 import { dataFormat, formatOf } from '../format.ts';
-import { eventIdRowKey, expiryRowKey, namespaces } from '../keys.ts';
+import { eventIdRowKey, expiryRowKey, journalRowKey, namespaces } from '../keys.ts';
 import { encodeExpiryTarget, expiryKinds, readEventIdSeq } from '../lmdb-tables.ts';
 import { checkpointRowKey, checkpointSeqIn } from '../projection.ts';
 import { DamagedRowError, decodeEvent, isExpired, readEntry } from '../rows.ts';
@@ -33,7 +33,7 @@ export async function verifyRows(options: {
   const { view, findings, nowMs, storeId, onProgress } = options;
   let rows = 0;
   async function each(
-    table: 'entries' | 'journal' | 'expiry',
+    table: 'entries' | 'journal' | 'eventIds' | 'expiry',
     look: (row: RawRow) => void,
   ): Promise<void> {
     for (const batch of batchesOf(view, table, batchBytes)) {
@@ -62,6 +62,7 @@ export async function verifyRows(options: {
       `the journal ends at ${next - 1}, and not at ${view.counters.lastSeq}`,
     );
   }
+  await each('eventIds', ({ key, value }) => verifyEventId(view, findings, key, value));
   await each('expiry', ({ key, value }) => {
     const kind = value[0];
     if (kind === expiryKinds.entry || kind === expiryKinds.eventId) return;
@@ -144,6 +145,8 @@ function namedBy(key: Uint8Array, value: Uint8Array): Uint8Array[] {
       return [at(namespaces.siteKey, behindText())];
     case namespaces.passkeyByAccount:
       return [at(namespaces.passkey, behindText())];
+    case namespaces.consentUse:
+      return [at(namespaces.consent, bytes.subarray(1))];
     case namespaces.reportTailByAccount:
       return [at(namespaces.reportTail, bytes.subarray(-17), bytes.subarray(1, -17))];
     case namespaces.reportByAddress:
@@ -158,6 +161,25 @@ function namedBy(key: Uint8Array, value: Uint8Array): Uint8Array[] {
     default:
       return [];
   }
+}
+
+/** An id leads to its event as long as that is in the journal. */
+function verifyEventId(view: View, findings: Findings, key: Uint8Array, row: Buffer): void {
+  const seq = readEventIdSeq(row);
+  if (seq <= view.counters.prunedThrough) return;
+  const id = Buffer.from(key).toString('utf8');
+  const value = view.get('journal', journalRowKey(seq));
+  try {
+    if (value !== undefined && decodeEvent(BigInt(seq), value).id === id) return;
+  } catch (error) {
+    if (!(error instanceof DamagedRowError)) throw error;
+    // It was told of with the journal's rows.
+    return;
+  }
+  findings.add(
+    'event of an id',
+    `the event ${id} is not at ${seq} of the journal, where its id leads`,
+  );
 }
 
 /** @returns the number that the next one must have */

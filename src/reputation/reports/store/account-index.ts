@@ -17,7 +17,7 @@ import type { OwnReport } from './report-erasure.ts';
 import { addressBytes, reportedAtIn } from './report-rows.ts';
 
 /** Stands for all accounts: since when the index has their reports. */
-const everybody = '';
+export const everybody = '';
 
 /** Ms since 1970; 0: it has all. Said by the first who asks. */
 export async function indexedSince(
@@ -32,6 +32,11 @@ export async function indexedSince(
   const since = first.length === 0 ? 0 : now;
   await store.commit({ check: [{ key, version: null }], set: [{ key, value: timeRow(since) }] });
   return since;
+}
+
+/** Whether the index has all reports, by its row for all accounts. */
+export function isWholeIndex(row: Uint8Array): boolean {
+  return timeIn(row) === 0;
 }
 
 /** Whether each report of the account is in the index, as far as the store alone tells. */

@@ -123,7 +123,7 @@ export function createSiteList(options: {
     await each(consentUsePrefix(), pace, ({ key, value }) => {
       const [account, clientId = ''] = readTexts(key);
       const one = `${account} ${clientId}`;
-      const at = readConsentUse(value) ?? 0;
+      const at = readConsentUse(value)?.at ?? 0;
       if (one === use.one) {
         use.at = Math.max(use.at, at);
         return;
