@@ -24,6 +24,7 @@ import {
   frameKinds,
   type Greeting,
   jsonOf,
+  ProtocolError,
   piecesOf,
   protocolVersion,
   windowBytes,
@@ -170,7 +171,14 @@ function ask(socket: Socket, dataDir: string, order: Order, asking: Asking): Pro
       socket.end();
     }
     function fail(error: Error): void {
-      reject(error);
+      const isForeign = error instanceof ProtocolError;
+      reject(
+        isForeign
+          ? new OperatorError(
+              `what answers in ${dataDir} is no Portcullis server: ${error.message}`,
+            )
+          : error,
+      );
       finish();
       setTimeout(() => socket.destroy(), 100).unref();
     }

@@ -30,6 +30,7 @@ import {
   frameKinds,
   type Greeting,
   jsonOf,
+  ProtocolError,
   piecesOf,
   protocolVersion,
   windowBytes,
@@ -46,7 +47,11 @@ export interface Control {
 
 const connectionsMax = 64;
 /** From a connection to its request. */
-const askMsMax = 10_000;
+const askMsDefault = 10_000;
+/** For whoever does not close a connection that is over for the server, from the last byte on. */
+const lingerMsMax = 30_000;
+/** The same after a refusal, whatever still comes. */
+const refusedMsMax = 1_000;
 const progressMs = 100;
 /** For work that does not end when it is aborted. */
 const closeMsMax = 2_000;
@@ -58,7 +63,11 @@ const asked = v.strictObject({
 });
 
 /** @throws OperatorError when the socket can't be made */
-export async function openControl(dataDir: string, log: Log): Promise<Control> {
+export async function openControl(
+  dataDir: string,
+  log: Log,
+  { askMsMax = askMsDefault }: { readonly askMsMax?: number } = {},
+): Promise<Control> {
   const directory = await open(dataDir, 'r');
   // The name of a unix socket is limited to 107 bytes; the way over the descriptor is short.
   const path = `/proc/self/fd/${directory.fd}/${controlSocket}`;
@@ -72,13 +81,18 @@ export async function openControl(dataDir: string, log: Log): Promise<Control> {
   // A former server's, which was killed: the claim says that it is gone.
   await unlink(path).catch(() => undefined);
   const server = createServer({ pauseOnConnect: false }, (socket) => {
-    const connection = accept(socket, log, async (order, call) => (await ready)(order, call));
+    if (connections.size >= connectionsMax) return turnAway(socket);
+    const connection = accept({ socket, log, askMsMax }, async (order, call) => {
+      const run = await ready;
+      // Whoever asked during the start may have left.
+      call.signal.throwIfAborted();
+      return run(order, call);
+    });
     connections.set(socket, connection.end);
     running.add(connection.done);
     connection.done.finally(() => running.delete(connection.done));
     socket.once('close', () => connections.delete(socket));
   });
-  server.maxConnections = connectionsMax;
   server.unref();
   try {
     await listen(server, path);
@@ -124,16 +138,30 @@ function listen(server: Server, path: string): Promise<void> {
   }
 }
 
+/** There is no place for it, which it hears. */
+function turnAway(socket: Socket): void {
+  const message = `${connectionsMax} commands are under way in the server: try again`;
+  const told: Failed = { message, kind: 'operator' };
+  socket.on('error', () => undefined);
+  socket.end(encodeJsonFrame(frameKinds.failed, 0, told), () => socket.destroy());
+}
+
+interface Accepted {
+  readonly socket: Socket;
+  readonly log: Log;
+  readonly askMsMax: number;
+}
+
 /** Serves one connection: one request, and its answer. */
 function accept(
-  socket: Socket,
-  log: Log,
+  { socket, log, askMsMax }: Accepted,
   run: (order: Order, call: OperationCall) => Promise<unknown>,
 ): { readonly end: (error: Error) => void; readonly done: Promise<void> } {
   const frames = createFrameReader();
   const ending = new AbortController();
   const sent = createWindow(windowBytes);
   let request: number | undefined;
+  let isRefused = false;
   const write = (kind: FrameKind, content: Uint8Array) =>
     void (socket.writable && socket.write(encodeFrame(kind, request ?? 0, content)));
   const writeJson = (kind: FrameKind, content: unknown) =>
@@ -163,7 +191,20 @@ function accept(
     const told = failureOf(error);
     if (told.kind === 'bug') log.error({ err: error }, 'operation: failed');
     writeJson(frameKinds.failed, told);
+    hangUp();
+  }
+
+  function hangUp(): void {
     socket.end();
+    socket.setTimeout(lingerMsMax, () => socket.destroy());
+  }
+
+  /** What comes is not of the protocol: nothing more is read, and the work is not waited for. */
+  function refuse(error: Error): void {
+    isRefused = true;
+    fail(error);
+    end(error);
+    setTimeout(() => socket.destroy(), refusedMsMax).unref();
   }
 
   async function serve(order: Order): Promise<void> {
@@ -186,7 +227,7 @@ function accept(
       const json = Buffer.from(JSON.stringify(output ?? null));
       for (const piece of piecesOf(json)) write(frameKinds.result, piece);
       write(frameKinds.done, Buffer.alloc(0));
-      socket.end();
+      hangUp();
     } catch (error) {
       fail(ending.signal.aborted ? ending.signal.reason : error);
     } finally {
@@ -205,7 +246,7 @@ function accept(
         const order = v.safeParse(asked, jsonOf(frame));
         if (!order.success) throw new OperatorError('the request is not understood');
         request = frame.request;
-        socket.setTimeout(0);
+        clearTimeout(late);
         void serve({ ...order.output, input: order.output.input });
         return;
       }
@@ -226,15 +267,19 @@ function accept(
     }
   }
 
-  socket.setTimeout(askMsMax, () => end(new OperatorError('nothing was asked for')));
+  // From the connection on, not from its last byte.
+  const late = setTimeout(() => refuse(new OperatorError('nothing was asked for')), askMsMax);
   socket.on('error', () => undefined);
-  socket.on('close', () => end(new OperatorError('nobody waits for it any more')));
+  socket.on('close', () => {
+    clearTimeout(late);
+    end(new OperatorError('nobody waits for it any more'));
+  });
   socket.on('data', (bytes: Buffer) => {
+    if (isRefused) return;
     try {
       for (const frame of frames.read(bytes)) take(frame);
     } catch (error) {
-      end(error as Error);
-      socket.end();
+      refuse(error as Error);
     }
   });
   const greeting: Greeting = {
@@ -247,7 +292,9 @@ function accept(
 }
 
 function failureOf(error: unknown): Failed {
-  if (error instanceof OperatorError) return { message: error.message, kind: 'operator' };
+  if (error instanceof OperatorError || error instanceof ProtocolError) {
+    return { message: error.message, kind: 'operator' };
+  }
   if (isDamage(error)) {
     const message = `the store is damaged (${error.message}): restore a backup`;
     return { message, kind: 'damage' };
