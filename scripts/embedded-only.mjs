@@ -6,6 +6,7 @@ export const embeddedOnly = {
   'commands/flows/first-use.test.ts': 'starts with no settings at all',
   'commands/flows/init.test.ts': 'starts with the settings that init asks for',
   'commands/flows/mail.test.ts': 'reads the outbox, which a node does not have',
+  'operations/commands.test.ts': 'looks at the one process that has the embedded store open',
   'reputation/flows/private-attack.test.ts': 'ends with verify, which reads the embedded store',
   'reputation/flows/report-crash.test.ts': 'counts in the files of the embedded store',
   'reputation/flows/report-damaged.test.ts': 'damages rows of the embedded store',
