@@ -22,7 +22,7 @@ const words = new Uint32Array(4);
 export function networksOf(clientIp: string): Networks {
   const family = parseIp(clientIp, words);
   if (family === 0) return { client: clientIp, network: clientIp };
-  return { client: clientOf(family, words), network: wideClientOf(family, words) };
+  return { client: clientOf(family, words), network: networkOf(family, words) };
 }
 
 /** `family` and `words` as `parseIp` gives them: IPv4 in the first word, IPv6 in four. */
@@ -31,7 +31,8 @@ export function clientOf(family: 4 | 6, words: Uint32Array): string {
   return quad >= 0 ? quad.toString(36) : `${words[0]!.toString(36)}:${words[1]!.toString(36)}`;
 }
 
-function wideClientOf(family: 4 | 6, words: Uint32Array): string {
+/** The wider network as `networksOf` names it, at most 15 characters. */
+export function networkOf(family: 4 | 6, words: Uint32Array): string {
   const quad = quadOf(family, words);
   if (quad >= 0) return `${(quad >>> 8).toString(36)}/24`;
   return `${words[0]!.toString(36)}:${(words[1]! >>> 16).toString(36)}/48`;

@@ -1,13 +1,16 @@
 /**
  * Where threads that answer requests leave the marks that they saw, in shared memory, for the main thread:
  *
- *   place, 16 bytes: state i32 · sighting 12        state: free, being written, full
+ *   place, 32 bytes: state i32 · sighting 12 · network 16        state: free, held, full
  *
- * A thread takes a free place and fills it; the main thread reads full ones and frees them. A sighting that
- * finds no place is dropped: it comes again with the next request.
+ * A thread takes a free place and fills it; the main thread reads full ones and frees them. One network
+ * (IPv4 /24, IPv6 /48) has `networkPlaces` of them. On a full board the network with most places gives one
+ * to a sender that has fewer. A sighting that finds no place is dropped: it comes again with the next
+ * request.
  */
 
 import type { Clock } from '../../core/clock.ts';
+import { networkOf } from '../../ip/networks.ts';
 import { createMarks, isMark, refusedSighting, sightingBytes } from './marks.ts';
 
 export interface MarkMemory {
@@ -16,22 +19,37 @@ export interface MarkMemory {
   readonly board: SharedArrayBuffer;
 }
 
+export interface Spotted {
+  readonly sighting: Uint8Array;
+  /** The sender's, as `networkOf` in ip/networks.ts names it; empty for a sender without an address. */
+  readonly network: string;
+}
+
 export interface SightingBoard {
   readonly buffer: SharedArrayBuffer;
   /** False: there is no place. */
-  put(sighting: Uint8Array): boolean;
-  take(): Uint8Array[];
+  put(spotted: Spotted): boolean;
+  take(): Spotted[];
+}
+
+export interface MarkSender {
+  /** 0: nobody knows the address. */
+  readonly family: 0 | 4 | 6;
+  readonly words: Uint32Array;
 }
 
 /**
  * Tells of a mark that came with a request; what is none that counts is passed over.
  * @param isRefused the request was understood but got no answer, for a reason that its screen shows
  */
-export type SpotMark = (text: string | undefined, isRefused?: boolean) => void;
+export type SpotMark = (text: string | undefined, sender: MarkSender, isRefused?: boolean) => void;
 
 export const boardPlaces = 64;
-const placeBytes = 4 + sightingBytes;
-const state = { free: 0, written: 1, full: 2 } as const;
+export const networkPlaces = 4;
+const networkBytes = 16;
+const placeBytes = 4 + sightingBytes + networkBytes;
+/** `held` while a thread writes or reads the place. */
+const state = { free: 0, held: 1, full: 2 } as const;
 /** The requests of one site all have the same. */
 const againMs = 1_000;
 
@@ -39,30 +57,54 @@ export function createSightingBoard(
   buffer = new SharedArrayBuffer(boardPlaces * placeBytes),
 ): SightingBoard {
   const states = new Int32Array(buffer);
-  const bytes = new Uint8Array(buffer);
+  const bytes = Buffer.from(buffer);
   const stateAt = (place: number) => (place * placeBytes) / 4;
   const rowAt = (place: number) => place * placeBytes + 4;
+  const networkAt = (place: number) => rowAt(place) + sightingBytes;
+  const places = Array.from({ length: boardPlaces }, (_, place) => place);
+  const isFull = (place: number) => Atomics.load(states, stateAt(place)) === state.full;
+  const hold = (place: number, from: number) =>
+    Atomics.compareExchange(states, stateAt(place), from, state.held) === from;
+
+  function networkOfPlace(place: number): string {
+    const at = networkAt(place);
+    const end = bytes.subarray(at, at + networkBytes).indexOf(0);
+    return bytes.toString('latin1', at, end < 0 ? at + networkBytes : at + end);
+  }
+
+  function fill(place: number, { sighting, network }: Spotted): true {
+    bytes.set(sighting, rowAt(place));
+    bytes.fill(0, networkAt(place), networkAt(place) + networkBytes);
+    bytes.write(network, networkAt(place), networkBytes, 'latin1');
+    Atomics.store(states, stateAt(place), state.full);
+    return true;
+  }
+
   return {
     buffer,
-    put(sighting) {
-      for (let place = 0; place < boardPlaces; place++) {
-        const at = stateAt(place);
-        if (Atomics.compareExchange(states, at, state.free, state.written) !== state.free) continue;
-        bytes.set(sighting, rowAt(place));
-        Atomics.store(states, at, state.full);
-        return true;
+    put(spotted) {
+      const taken = new Map<string, number[]>();
+      for (const place of places.filter(isFull)) {
+        const network = networkOfPlace(place);
+        taken.set(network, [...(taken.get(network) ?? []), place]);
       }
+      const own = taken.get(spotted.network)?.length ?? 0;
+      if (own >= networkPlaces) return false;
+      for (const place of places) if (hold(place, state.free)) return fill(place, spotted);
+      const [most = []] = [...taken.values()].sort((a, b) => b.length - a.length);
+      if (most.length <= own + 1) return false;
+      for (const place of most) if (hold(place, state.full)) return fill(place, spotted);
       return false;
     },
     take() {
-      const taken: Uint8Array[] = [];
-      for (let place = 0; place < boardPlaces; place++) {
-        const at = stateAt(place);
-        if (Atomics.load(states, at) !== state.full) continue;
-        taken.push(bytes.slice(rowAt(place), rowAt(place) + sightingBytes));
-        Atomics.store(states, at, state.free);
+      const all: Spotted[] = [];
+      for (const place of places) {
+        if (!hold(place, state.full)) continue;
+        const sighting = Uint8Array.from(bytes.subarray(rowAt(place), networkAt(place)));
+        all.push({ sighting, network: networkOfPlace(place) });
+        Atomics.store(states, stateAt(place), state.free);
       }
-      return taken;
+      return all;
     },
   };
 }
@@ -73,14 +115,16 @@ export function createMarkSpotter(memory: MarkMemory, clock: Clock): SpotMark {
   const board = createSightingBoard(memory.board);
   let last = '';
   let againAtMs = 0;
-  return (text, isRefused = false) => {
+  return (text, { family, words }, isRefused = false) => {
     if (text === undefined) return;
     const nowMs = clock.monotonicMs();
     const told = isRefused ? `${text} refused` : text;
     if (told === last && nowMs < againAtMs) return;
-    const sighting = isMark(text) ? marks.sightingOf(text) : undefined;
-    if (sighting === undefined) return;
-    if (!board.put(isRefused ? refusedSighting(sighting) : sighting)) return;
+    const own = isMark(text) ? marks.sightingOf(text) : undefined;
+    if (own === undefined) return;
+    const sighting = isRefused ? refusedSighting(own) : own;
+    const network = family === 0 ? '' : networkOf(family, words);
+    if (!board.put({ sighting, network })) return;
     last = told;
     againAtMs = nowMs + againMs;
   };

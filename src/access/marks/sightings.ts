@@ -2,16 +2,18 @@
  * Marks that came with a request, as rows of the store: so a page that another node answers knows of them,
  * too. A row ends when its mark does. What can't be written now is written when the mark comes again.
  *
- * Bounds: `knownMax` marks of two hours on each node. Beyond it no further one is noted.
+ * Bounds, on each node: `networkMax` marks of a network (IPv4 /24, IPv6 /48), whose oldest gives way, and
+ * `knownMax` in all, where the oldest of the network with most gives way. The row of what gives way is
+ * deleted. When its mark comes again it is noted again.
  */
 
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
-import { sightingKey } from '../../store/keys.ts';
+import { type Key, sightingKey } from '../../store/keys.ts';
 import type { Store } from '../../store/store.ts';
 import { createMarks, refusedSighting, sightingEndsAt } from './marks.ts';
-import { createSightingBoard, type MarkMemory } from './sighting-board.ts';
+import { createSightingBoard, type MarkMemory, type Spotted } from './sighting-board.ts';
 
 export interface Sightings {
   /** What a screen puts into its commands. */
@@ -25,7 +27,17 @@ export interface Sightings {
 }
 
 const knownMax = 4_096;
+const networkMax = 64;
 const takeMs = 500;
+/** A row may have been deleted by another node, where its mark gave way. */
+const lookAgainMs = 10_000;
+
+/** A mark that is noted. */
+interface Known {
+  readonly sighting: Uint8Array;
+  readonly network: string;
+  lookedAtMs: number;
+}
 
 export function startSightings(options: {
   readonly memory: MarkMemory;
@@ -36,29 +48,71 @@ export function startSightings(options: {
   const { memory, store, clock, log } = options;
   const marks = createMarks({ key: memory.key, clock });
   const board = createSightingBoard(memory.board);
-  /** By the sighting's text: when it ends. */
-  const known = new Map<string, number>();
+  /** By the sighting's text, the oldest first. */
+  const known = new Map<string, Known>();
+  /** The texts of `known` by network, the oldest first in each. */
+  const ofNetwork = new Map<string, Set<string>>();
+
+  function forget(text: string): void {
+    const found = known.get(text);
+    if (found === undefined) return;
+    known.delete(text);
+    const texts = ofNetwork.get(found.network);
+    texts?.delete(text);
+    if (texts?.size === 0) ofNetwork.delete(found.network);
+  }
 
   function forgetEnded(): void {
     const now = clock.now();
-    for (const [text, endsAt] of known) if (endsAt <= now) known.delete(text);
+    for (const [text, { sighting }] of known) if (sightingEndsAt(sighting) <= now) forget(text);
   }
 
-  async function write(sighting: Uint8Array): Promise<void> {
+  /** The text of the mark that gives way to one of this network; undefined: there is room. */
+  function givingWay(network: string): string | undefined {
+    const own = ofNetwork.get(network);
+    if (own !== undefined && own.size >= networkMax) return own.values().next().value;
+    if (known.size < knownMax) return undefined;
+    let most: Set<string> | undefined;
+    for (const texts of ofNetwork.values()) {
+      if (most === undefined || texts.size > most.size) most = texts;
+    }
+    return most?.values().next().value;
+  }
+
+  async function isGone(text: string, found: Known): Promise<boolean> {
+    const nowMs = clock.monotonicMs();
+    if (nowMs - found.lookedAtMs < lookAgainMs) return false;
+    found.lookedAtMs = nowMs;
+    return (
+      (await store.get(sightingKey(found.sighting))) === undefined && known.get(text) === found
+    );
+  }
+
+  async function write({ sighting, network }: Spotted): Promise<void> {
     const text = Buffer.from(sighting).toString('hex');
-    if (known.has(text)) return;
-    if (known.size >= knownMax) forgetEnded();
-    if (known.size >= knownMax) return;
+    const found = known.get(text);
+    if (found !== undefined && !(await isGone(text, found))) return;
+    const del: Key[] = [];
+    if (found === undefined) {
+      if (known.size >= knownMax) forgetEnded();
+      const least = givingWay(network);
+      if (least !== undefined) {
+        del.push(sightingKey(known.get(least)!.sighting));
+        forget(least);
+      }
+      known.set(text, { sighting, network, lookedAtMs: clock.monotonicMs() });
+      const texts = ofNetwork.get(network) ?? new Set();
+      ofNetwork.set(network, texts.add(text));
+    }
     const expiresAt = sightingEndsAt(sighting);
-    known.set(text, expiresAt);
     const set = [{ key: sightingKey(sighting), value: new Uint8Array(), expiresAt }];
-    const done = await store.commit({ set });
-    if (!done.ok) known.delete(text);
+    const done = await store.commit({ set, del });
+    if (!done.ok) forget(text);
   }
 
   function takeAll(): void {
-    for (const sighting of board.take()) {
-      write(sighting).catch((error: unknown) =>
+    for (const spotted of board.take()) {
+      write(spotted).catch((error: unknown) =>
         log.warn({ err: error }, 'connect: a first request is not noted'),
       );
     }

@@ -97,14 +97,14 @@ export function createResponder(options: ResponderOptions): Responder {
       return tell('malformed', writer.bare(responseCode.BADVERS));
     }
     try {
-      return answer(message, isAllowed);
+      return answer(message, peer, isAllowed);
     } catch {
       // Better no answer than a listing: the client asks again, or another server.
       return tell('failed', writer.bare(responseCode.SERVFAIL));
     }
   }
 
-  function answer(message: Uint8Array, isAllowed: boolean): number {
+  function answer(message: Uint8Array, peer: Peer, isAllowed: boolean): number {
     const { type } = question;
     const isTransfer = type === recordType.AXFR || type === recordType.IXFR;
     if (question.class !== classInternet || isTransfer) return refuse('refused_type');
@@ -130,7 +130,7 @@ export function createResponder(options: ResponderOptions): Responder {
       case 'address':
         if (slot >= 0 && !options.spend(slot)) return refuse('refused_quota');
         if (name.markLabel >= 0) {
-          options.spotMark(labelText(message, name.markLabel, markLength));
+          options.spotMark(labelText(message, name.markLabel, markLength), peer);
         }
         return ofAddress(name, type);
     }

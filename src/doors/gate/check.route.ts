@@ -136,13 +136,13 @@ export function gateRoutes({ hasProxies, count, ...given }: GateOptions): HotRou
     }
     const client = request.client();
     const why = unnamed(client, hasProxies);
+    const family = parseIp(client.ip, words);
     if (why !== undefined) {
       count('no_address');
-      refuse(read.value);
+      refuse(read.value, { family, words });
       request.answer(badHead, apiErrorBody(422, why));
       return;
     }
-    const family = parseIp(client.ip, words);
     const visit = { family, words, host: asked.host, cookies: values[0] };
     const { outcome, score } = decide(read.value, visit);
     count(outcome);

@@ -4,7 +4,7 @@
  * score ever block: a limit lets in or challenges, and an error is no verdict.
  */
 
-import type { SpotMark } from '../../access/marks/sighting-board.ts';
+import type { MarkSender, SpotMark } from '../../access/marks/sighting-board.ts';
 import type { Clock } from '../../core/clock.ts';
 import { ok, type Result } from '../../core/result.ts';
 import { isListable } from '../listable.ts';
@@ -53,8 +53,11 @@ export interface Decider {
   /** @param text as the query of /gate/check has it, ASCII */
   policyOf(text: string): Result<GatePolicy>;
   decide(policy: GatePolicy, visit: GateVisit): GateDecision;
-  /** Notes that a question with this policy got no verdict, for nobody knows whom it is about. */
-  refuse(policy: GatePolicy): void;
+  /**
+   * Notes that a question with this policy got no verdict, for nobody knows whom it is about.
+   * @param sender who asked
+   */
+  refuse(policy: GatePolicy, sender: MarkSender): void;
 }
 
 /** A site has a few policies; beyond it they are read each time. */
@@ -77,8 +80,9 @@ export function createDecider(options: DeciderOptions): Decider {
       }
       return read;
     },
-    decide(policy, { family, words, host, cookies }) {
-      spotMark(policy.mark);
+    decide(policy, visit) {
+      const { family, words, host, cookies } = visit;
+      spotMark(policy.mark, visit);
       const isKnown = family !== 0 && isListable(family, words);
       const found = isKnown ? check.judge(family, words, clock.now()) : undefined;
       const score = found?.score ?? 0;
@@ -89,6 +93,6 @@ export function createDecider(options: DeciderOptions): Decider {
       if (pass === 'none') return { outcome: verdict, score };
       return { outcome: pass === 'good' ? 'pass' : 'over_pass', score };
     },
-    refuse: ({ mark }) => spotMark(mark, true),
+    refuse: ({ mark }, sender) => spotMark(mark, sender, true),
   };
 }

@@ -26,7 +26,7 @@ export function createAgent(options: {
     const read = decider.policyOf(policy);
     if (!read.ok) return refuse('bad_policy', read.detail ?? read.error);
     if (family === 0) {
-      decider.refuse(read.value);
+      decider.refuse(read.value, { family, words });
       return refuse('no_address', noAddress);
     }
     // No pass has an equals sign: a text with one is a header.

@@ -9,6 +9,7 @@ import type { Header, Request } from '../../http/message.ts';
 import { type Encoded, negotiate, negotiatedHeaders } from '../../http/negotiate.ts';
 import { parseQuery } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
+import { parseIp } from '../../ip/address.ts';
 import { type Endpoint, endpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';
 import { jsonType } from '../../web/shape.ts';
@@ -102,12 +103,15 @@ export function feedRoutes({ publisher, guard, spotMark }: FeedRoutesOptions): P
   ];
 }
 
+const words = new Uint32Array(4);
+
 function feedReply(feed: Feed, request: Request, published: Published, spotMark: SpotMark): Answer {
   const query = parseQuery(request.query);
   if (!query.ok) return query;
   const choice = readChoice(feed, query.value);
   if (!choice.ok) return choice;
-  spotMark(query.value.get('mark'));
+  const mark = query.value.get('mark');
+  if (mark !== undefined) spotMark(mark, { family: parseIp(request.clientIp, words), words });
   const file = published.files.get(variantName(feed, choice.value));
   if (file === undefined) throw new Error(`${feed.name} has a variant that is not built`);
   const isVersioned = feed.kind === 'records' || feed.content === 'blocklist';

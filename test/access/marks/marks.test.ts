@@ -1,21 +1,32 @@
 /** Marks of /connect: whose they are, how long they count, and what is told of them between threads. */
 
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { it, type TestContext } from 'node:test';
 import { createMarks, isMark, sightingEndsAt } from '../../../src/access/marks/marks.ts';
 import {
   boardPlaces,
   createMarkSpotter,
   createSightingBoard,
+  type MarkSender,
+  networkPlaces,
 } from '../../../src/access/marks/sighting-board.ts';
 import { startSightings } from '../../../src/access/marks/sightings.ts';
 import { manualClock } from '../../../src/core/clock.ts';
+import { parseIp } from '../../../src/ip/address.ts';
 import { createMemoryStore } from '../../support/server/memory-store.ts';
 
 const startMs = 1_800_000_000_000;
 const hourMs = 3_600_000;
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 const key = new Uint8Array(32).fill(7);
+
+function from(address: string): MarkSender {
+  const words = new Uint32Array(4);
+  return { family: parseIp(address, words), words };
+}
+const ada = from('192.0.2.7');
+/** Each of a network of its own. */
+const other = (i: number) => from(`20.${i >> 8}.${i & 255}.9`);
 
 it('a mark is one reader’s, of one screen and hour, and another key makes none that counts', () => {
   const clock = manualClock(startMs);
@@ -56,25 +67,47 @@ it('a thread tells of a mark once a second, of none that is forged, and a full b
   const spot = createMarkSpotter({ key, board: board.buffer }, clock);
   const marks = createMarks({ key, clock });
   const [own] = marks.of('ada', 'nginx');
-  spot(own);
-  spot(own);
-  spot(undefined);
-  spot('0'.repeat(40));
-  assert.deepEqual(board.take().map(hex), [hex(marks.sightingOf(own)!)]);
-  spot(own);
-  assert.deepEqual(board.take(), []);
+  const taken = () => board.take().map(({ sighting }) => hex(sighting));
+  spot(own, ada);
+  spot(own, ada);
+  spot(undefined, ada);
+  spot('0'.repeat(40), ada);
+  assert.deepEqual(taken(), [hex(marks.sightingOf(own)!)]);
+  spot(own, ada);
+  assert.deepEqual(taken(), []);
   clock.advance(1_000);
-  spot(own);
-  assert.equal(board.take().length, 1);
-  for (let i = 0; i < boardPlaces + 9; i++) spot(marks.of(`reader ${i}`, 'nginx')[0]);
-  assert.equal(board.take().length, boardPlaces);
+  spot(own, ada);
+  assert.equal(taken().length, 1);
+  for (let i = 0; i < boardPlaces + 9; i++) spot(marks.of(`reader ${i}`, 'nginx')[0], other(i));
+  assert.equal(taken().length, boardPlaces);
   const [late] = marks.of(`reader ${boardPlaces + 8}`, 'nginx');
-  spot(late);
-  assert.deepEqual(
-    board.take().map(hex),
-    [hex(marks.sightingOf(late)!)],
-    'it comes with the next request',
-  );
+  spot(late, other(1));
+  assert.deepEqual(taken(), [hex(marks.sightingOf(late)!)], 'it comes with the next request');
+});
+
+it('a full board has a place for whoever comes from a network that fills none', () => {
+  const clock = manualClock(startMs);
+  const board = createSightingBoard();
+  const spot = createMarkSpotter({ key, board: board.buffer }, clock);
+  const marks = createMarks({ key, clock });
+  const mark = (reader: string) => marks.of(reader, 'nginx')[0];
+  const floods: readonly (readonly [string, (i: number) => MarkSender, number])[] = [
+    ['one address', () => from('198.51.100.9'), networkPlaces],
+    ['a /24', (i) => from(`198.51.100.${i % 256}`), networkPlaces],
+    ['a /48', (i) => from(`2001:db8:9:${i.toString(16)}::${i.toString(16)}`), networkPlaces],
+    ['a /24 behind NAT64', (i) => from(`64:ff9b::198.51.100.${i % 256}`), networkPlaces],
+    ['no address', () => from('nonsense'), networkPlaces],
+    ['forty networks', (i) => other(i % 40), boardPlaces],
+  ];
+  for (const [what, sender, placesMax] of floods) {
+    for (let i = 0; i < 300; i++) spot(mark(`eve ${i}`), sender(i));
+    spot(mark('ada'), ada);
+    for (let i = 300; i < 600; i++) spot(mark(`eve ${i}`), sender(i));
+    const taken = board.take().map(({ sighting }) => hex(sighting));
+    assert.ok(taken.includes(hex(marks.sightingOf(mark('ada'))!)), what);
+    assert.ok(taken.length <= placesMax + 1, `${what}: ${taken.length}`);
+    clock.advance(1_000);
+  }
 });
 
 it('one node’s sighting is seen on another that shares the store, by its reader alone', async () => {
@@ -86,7 +119,7 @@ it('one node’s sighting is seen on another that shares the store, by its reade
     return { sightings, spot: createMarkSpotter(memory, clock) };
   };
   const [one, other] = [open(), open()];
-  one.spot(one.sightings.markOf('ada', 'nginx'));
+  one.spot(one.sightings.markOf('ada', 'nginx'), ada);
   while (!(await other.sightings.isSeen('ada', 'nginx'))) {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
@@ -97,4 +130,82 @@ it('one node’s sighting is seen on another that shares the store, by its reade
   assert.equal(await other.sightings.isSeen('ada', 'nginx'), false);
   one.sightings.close();
   other.sightings.close();
+});
+
+/** Sightings whose rounds come when the test says so. */
+function opened(t: TestContext, nodes = 1) {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const clock = manualClock(startMs);
+  const store = createMemoryStore();
+  const all = Array.from({ length: nodes }, () => {
+    const memory = { key, board: createSightingBoard().buffer };
+    const sightings = startSightings({ memory, store, clock, log: { warn: assert.fail } });
+    t.after(sightings.close);
+    return { sightings, spot: createMarkSpotter(memory, clock) };
+  });
+  async function round(): Promise<void> {
+    t.mock.timers.tick(500);
+    clock.advance(500);
+    for (let i = 0; i < 4; i++) await new Promise(setImmediate);
+  }
+  const marks = createMarks({ key, clock });
+  const send = (reader: string, sender: MarkSender) =>
+    all[0]!.spot(marks.of(reader, 'nginx')[0], sender);
+  return { clock, store, all, round, send, ...all[0]! };
+}
+
+it('marks of one network fill nothing: its oldest gives way, with its row', async (t) => {
+  const { store, sightings, round, send } = opened(t);
+  send('ada', ada);
+  await round();
+  for (let i = 0; i < 1_200; i++) {
+    send(`eve ${i}`, from(`2001:db8:9:${i.toString(16)}::1`));
+    if (i % networkPlaces === networkPlaces - 1) await round();
+  }
+  assert.equal(await sightings.isSeen('ada', 'nginx'), true, 'of before the flood');
+  send('bob', from('192.0.2.99'));
+  await round();
+  assert.equal(await sightings.isSeen('bob', 'nginx'), true, 'of after it');
+  assert.equal(await sightings.isSeen('eve 1199', 'nginx'), true);
+  assert.equal(await sightings.isSeen('eve 0', 'nginx'), false);
+  assert.equal(sightings.table.used(), 64 + 2);
+  assert.equal(store.keys().length, 64 + 2, 'rows');
+});
+
+it('marks of many networks fill nothing: the network with most gives way, with its row', async (t) => {
+  const { store, sightings, round, send } = opened(t);
+  send('ada', ada);
+  await round();
+  const { limit } = sightings.table;
+  for (let i = 0; i < limit + 600; i++) {
+    send(`eve ${i}`, other(i % 150));
+    if (i % boardPlaces === boardPlaces - 1) await round();
+  }
+  await round();
+  assert.equal(await sightings.isSeen('ada', 'nginx'), true, 'of before the flood');
+  send('bob', from('192.1.2.99'));
+  await round();
+  assert.equal(await sightings.isSeen('bob', 'nginx'), true, 'of after it');
+  assert.equal(sightings.table.used(), limit);
+  assert.equal(store.keys().length, limit, 'rows');
+});
+
+it('a mark that gave way is noted again when it comes again, on another node too', async (t) => {
+  const { clock, all, sightings, round, send } = opened(t, 2);
+  const [mark] = createMarks({ key, clock }).of('ada', 'nginx');
+  send('ada', from('203.0.113.1'));
+  all[1]!.spot(mark, from('203.0.113.1'));
+  await round();
+  for (let i = 0; i < 80; i++) {
+    send(`eve ${i}`, from(`203.0.113.${i}`));
+    if (i % networkPlaces === networkPlaces - 1) await round();
+  }
+  assert.equal(await sightings.isSeen('ada', 'nginx'), false, 'a network harms itself alone');
+  clock.advance(10_000);
+  all[1]!.spot(mark, from('203.0.113.1'));
+  await round();
+  assert.equal(await sightings.isSeen('ada', 'nginx'), true, 'noted by the other node');
+  send('eve 0', from('203.0.113.1'));
+  await round();
+  assert.equal(await sightings.isSeen('eve 0', 'nginx'), true);
 });

@@ -52,7 +52,7 @@ it('a mark in the policy is told of with each question, and changes no verdict',
     passes: { look: () => 'none' },
     clock: manualClock(0),
     readParams: parseQuery,
-    spotMark: (mark, isRefused = false) => told.push([mark, isRefused]),
+    spotMark: (mark, { family }, isRefused = false) => told.push([mark, family, isRefused]),
   });
   const mark = 'a1'.repeat(20);
   for (let round = 0; round < 2; round++) {
@@ -60,11 +60,11 @@ it('a mark in the policy is told of with each question, and changes no verdict',
     assert.ok(read.ok && read.value.blockFrom === 80);
     const visit = { family: 4, words: new Uint32Array(4), host: '', cookies: undefined } as const;
     if (round === 0) decider.decide(read.value, visit);
-    else decider.refuse(read.value);
+    else decider.refuse(read.value, { ...visit, family: 6 });
   }
   assert.deepEqual(told, [
-    [mark, false],
-    [mark, true],
+    [mark, 4, false],
+    [mark, 6, true],
   ]);
   for (const bad of ['', 'a1', mark.toUpperCase(), `${mark}0`]) {
     const read = decider.policyOf(`mark=${bad}`);
