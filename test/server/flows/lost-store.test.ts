@@ -1,6 +1,7 @@
 /** A store or a master key that was lost: said in one line at the start, fatal while running. */
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import {
   closeSync,
   copyFileSync,
@@ -160,6 +161,31 @@ it('a page of garbage ends a command in one line', async () => {
     }
     closeSync(descriptor);
     assertRefused(await serve(), /^portcullis: .*(damaged|can't be opened)/);
+  });
+});
+
+it('an older file written over the open one ends the server with one line, before it writes on', async () => {
+  await withStore(async ({ dataDir, file }) => {
+    const server = await startTestServer({ threads: 1, dataDir, demo: false });
+    await using _ = server;
+    const report = async (ip: string) => {
+      const headers = { Key: key, 'content-type': 'application/x-www-form-urlencoded' };
+      const body = `ip=${ip}&categories=18`;
+      return (await server.fetch('/api/v2/report', { method: 'POST', headers, body })).status;
+    };
+    // Not while threads are still being loaded: ending one of them then may end Node itself.
+    await within(async () => (await server.fetch('/feeds/blocklist.txt')).status === 200);
+    const older = `${dataDir}/older.mdb`;
+    copyFileSync(file, older);
+    assert.equal(await report('8.8.4.1'), 200);
+    const put = spawnSync('dd', [`if=${older}`, `of=${file}`, 'conv=notrunc', 'bs=1M']);
+    assert.equal(put.status, 0);
+    assert.notEqual(await report('8.8.4.2').catch(() => 0), 200);
+    const { code } = await server.child.ended;
+    assert.equal(code, 1, server.stderr());
+    const stopped = server.stderr().match(/^portcullis: stopped: .+$/gm);
+    assert.equal(stopped?.length, 1, server.stderr());
+    assert.match(stopped[0]!, /commits that were acknowledged are gone from the store/);
   });
 });
 
