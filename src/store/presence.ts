@@ -14,7 +14,6 @@ import { OperatorError } from '../core/errors.ts';
 import type { Random } from '../core/random.ts';
 import { makeFileOnce } from './files.ts';
 import { metaRowKey } from './keys.ts';
-import { type FileState, stateOfFile } from './lmdb-file.ts';
 import type { Table } from './lmdb-tables.ts';
 
 export const idFile = 'store.id';
@@ -36,14 +35,17 @@ export function hadStore(dataDir: string, path: string): boolean {
 }
 
 /**
- * Missing is what the system says is not there: what it keeps from this process may be whole.
+ * Missing is what the system says is not there: what it keeps from this process may be whole. The file is not
+ * opened: a server may be writing to it.
  * @throws OperatorError when the file can't be looked at
  */
-function stateOf(path: string): FileState {
+function stateOf(path: string): { readonly kind: 'missing' | 'empty' | 'there' } {
   const file = join(path, 'data.mdb');
   try {
-    if (statSync(file, { throwIfNoEntry: false }) === undefined) return { kind: 'missing' };
+    const stat = statSync(file, { throwIfNoEntry: false });
+    if (stat === undefined) return { kind: 'missing' };
     accessSync(file, constants.R_OK);
+    return { kind: stat.size === 0 ? 'empty' : 'there' };
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (syscall === undefined) throw error;
@@ -53,7 +55,6 @@ function stateOf(path: string): FileState {
         'belongs to, or mend the permissions of the folder and its files',
     );
   }
-  return stateOfFile(file);
 }
 
 /** @throws OperatorError when the file is gone or empty and something shows that it was not */
