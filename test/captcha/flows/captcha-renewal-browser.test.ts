@@ -208,7 +208,7 @@ describe('challenges in forms renew themselves', { timeout: 900_000 }, () => {
         { name: '', path: '/signin', typed: {} },
         async (page) => {
           const csrf = await page
-            .locator('form[action="/signin"] [name=csrf]')
+            .locator('form[action^="/signin"] [name=csrf]')
             .first()
             .inputValue();
           const answer = await page.request.post(`${server.baseUrl}/signin`, {

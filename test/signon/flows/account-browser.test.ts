@@ -249,7 +249,7 @@ it('a key is made, shown, replaced and revoked at both ends of the widths', {
       await page.goto(`${server.baseUrl}/account/keys`);
       await page.click('.fresh-wanted a');
       await page.fill('#password', personPassword);
-      await page.click('form[action="/account/confirm"] button');
+      await page.click('form[action^="/account/confirm"] button');
       await page.waitForURL('**/account/keys');
       await page.click('form[action="/account/keys/create"] button');
       const first = await shown();
@@ -313,13 +313,13 @@ it('a second factor’s code is asked for with the password', { timeout: 600_000
     await page.goto(at);
     await page.fill('#password', personPassword);
     await page.fill('#code', 'no code');
-    await page.click('form[action="/account/confirm"] button');
+    await page.click('form[action^="/account/confirm"] button');
     await page.waitForSelector('.notice-danger[role="alert"]');
     assert.equal(await page.inputValue('#code'), '');
     await shoot(page, 'account-confirm-refused');
     await page.fill('#password', personPassword);
     await page.fill('#code', totp.generate());
-    await page.click('form[action="/account/confirm"] button');
+    await page.click('form[action^="/account/confirm"] button');
     await page.waitForURL('**/account/keys');
     await context.close();
   });
