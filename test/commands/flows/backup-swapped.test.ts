@@ -68,7 +68,7 @@ it('an unencrypted backup in place of an encrypted one is refused, and taken whe
     assert.equal(newer.code, 1, newer.stdout);
     assert.match(newer.stderr, /plain\.backup is not encrypted, though/);
   }
-  assert.deepEqual(readdirSync(target), []);
+  assert.deepEqual(readdirSync(target), ['claim.lock']);
 
   // A key that nobody guards is no key: however the file is taken.
   const own = `${directory.path}/forged.backup`;
@@ -80,7 +80,7 @@ it('an unencrypted backup in place of an encrypted one is refused, and taken whe
   }
   const verified = await run(['verify', '--backup', own, '--unencrypted'], target);
   assert.match(verified.stderr, /is damaged: it is not encrypted, and yet/);
-  assert.deepEqual(readdirSync(target), [], 'no key of a stranger was put there');
+  assert.deepEqual(readdirSync(target), ['claim.lock'], 'no key of a stranger was put there');
 
   const secret = { BACKUP_PASSPHRASE: words };
   const good = await run(['verify', '--backup', sealed], target, secret);
@@ -151,7 +151,7 @@ it('a list of deleted accounts that was changed, swapped, put back or taken away
       assert.equal(done.code, 1, `${what}: ${done.stdout}`);
       assert.match(done.stderr, told, what);
     }
-    assert.deepEqual(readdirSync(target), [], what);
+    assert.deepEqual(readdirSync(target), ['claim.lock'], what);
   }
   const all = await run(['verify', '--backup', backup, '--without-erasures'], target);
   assert.equal(all.code, 0, all.stderr);
