@@ -8,6 +8,7 @@ import * as captchaPage from '../captcha/page/captcha-page.route.ts';
 import * as receipt from '../captcha/receipt/receipt.route.ts';
 import * as widget from '../captcha/receipt/widget.route.ts';
 import { consoleEndpoints } from '../console/console.route.ts';
+import * as agentReads from '../doors/agents/agent-reads.route.ts';
 import * as agents from '../doors/agents/agents.route.ts';
 import { streamEndpoint, usageEndpoint } from '../doors/bouncers/bouncers.route.ts';
 import { upEndpoint } from '../doors/bouncers/health.route.ts';
@@ -143,6 +144,10 @@ const ofAgents: readonly Endpoint[] = [
   agents.loginEndpoint, // POST /v1/watchers/login
   agents.heartbeatEndpoint, // GET /v1/heartbeat
   agents.alertsEndpoint, // POST /v1/alerts
+  agentReads.ownAlertsEndpoint, // GET /v1/alerts
+  agentReads.allowlistsEndpoint, // GET /v1/allowlists
+  agentReads.allowlistCheckEndpoint, // GET /v1/allowlists/check/:value
+  agentReads.allowlistsCheckEndpoint, // POST /v1/allowlists/check
 ];
 
 /** The operator alone. */

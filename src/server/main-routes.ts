@@ -32,7 +32,12 @@ import type { Metrics } from '../core/metrics.ts';
 import type { Random } from '../core/random.ts';
 import type { Preparation } from '../core/work/preparation.ts';
 import { createTurns } from '../core/work/turns.ts';
-import { type AgentRouteOptions, agentRoutes } from '../doors/agents/agents.route.ts';
+import { type AgentReadOptions, agentReadRoutes } from '../doors/agents/agent-reads.route.ts';
+import {
+  type AgentRouteOptions,
+  agentRoutes,
+  createAgentCallers,
+} from '../doors/agents/agents.route.ts';
 import { type BouncerRouteOptions, bouncerRoutes } from '../doors/bouncers/bouncers.route.ts';
 import { createLoginFailures } from '../doors/dovecot/failures.ts';
 import { policyRoute } from '../doors/dovecot/policy.route.ts';
@@ -167,7 +172,7 @@ export function mainRoutes(options: {
   accountOf: (slot: number) => string | undefined;
   passes: Pick<Passes, 'issue'>;
   bouncers: Pick<BouncerRouteOptions, 'stream' | 'uses' | 'ownOf' | 'entriesMaxOf'>;
-  agents: Pick<AgentRouteOptions, 'tokens' | 'ban'>;
+  agents: Pick<AgentRouteOptions, 'tokens' | 'ban'> & Pick<AgentReadOptions, 'isAllowed'>;
   /** Those of front ends. */
   guard: Guard;
   spotMark: SpotMark;
@@ -198,6 +203,10 @@ export function mainRoutes(options: {
     ? createClientLimits(clientLimits, options.shares.room('main thread', countedClientsMax))
     : undefined;
   const callers = createCallers({ limits, check: options.check, clock });
+  const agents = createAgentCallers({
+    ...{ gate: options.gate, callers, tokens: options.agents.tokens },
+    uses: options.bouncers.uses,
+  });
   const https = config.baseUrl.startsWith('https:');
   const cookies = createCookies(https);
   const captcha = {
@@ -318,12 +327,15 @@ export function mainRoutes(options: {
       media: captchaMedia(captcha),
       asset: staticFiles(assets, tools),
     }),
-    ...bouncerRoutes({ ...options, ...options.bouncers, guard, callers }),
+    ...bouncerRoutes({ ...options, ...options.bouncers, guard, callers, agents }),
     policyRoute({ ...options, guard, failures, report }),
     ...agentRoutes({
-      ...{ ...options, ...options.agents, guard, callers, turns },
-      uses: options.bouncers.uses,
+      ...{ ...options, ...options.agents, guard, callers, turns, agents },
       report,
+    }),
+    ...agentReadRoutes({
+      ...{ guard, clock, agents, ownOf: options.bouncers.ownOf },
+      isAllowed: options.agents.isAllowed,
     }),
     reportRoute({ ...options, guard, allowDocumentation: options.demo }),
     ...captchaReceiptRoutes({ ...options, guard, callers }),

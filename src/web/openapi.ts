@@ -112,6 +112,8 @@ export interface Described extends Pick<Operation, 'summary' | 'description' | '
   readonly requestBody?: JsonMembers;
   /** Its own successes and odd answers, by status. */
   readonly answers: Readonly<Record<number, DescribedAnswer>>;
+  /** Of HEAD alone, by status. */
+  readonly headAnswers?: Readonly<Record<number, DescribedAnswer>>;
   /** In place of the shape's own, where refusals look in more than one way. */
   readonly refusals?: JsonMembers;
   /** Named schemas that `ref` names here. */

@@ -102,8 +102,12 @@ it('a key with many clients forgets its own ones, and nobody else is pushed out'
 
 it('what bouncers count is added up, but for bytes, and lists without end are refused', () => {
   const item = (unit: string | undefined, value: number) => ({ name: 'dropped', unit, value });
-  const read = (components: unknown) =>
-    readUsage(Buffer.from(JSON.stringify({ remediation_components: components })));
+  const facts = { version: 'v1', utc_startup_timestamp: 1 };
+  function read(components: readonly object[]) {
+    const whole = components.map((one) => ({ ...facts, ...one }));
+    const usage = readUsage(Buffer.from(JSON.stringify({ remediation_components: whole })));
+    return usage.ok ? usage.value : undefined;
+  }
   const items = [item('byte', 1_000), item('packet', 3), item(undefined, 4)];
   assert.deepEqual(read([{ metrics: [{ items }] }]), { processed: 0, dropped: 7 });
   const many = <T>(count: number, one: T): T[] => Array(count).fill(one);
@@ -156,19 +160,20 @@ it('whatever a query or a body is, it is read or refused', () => {
       if (params.ok) assert.equal(typeof readFilter(params.value).hosts, 'boolean');
     }),
   );
+  const whole = { version: 'v1', utc_startup_timestamp: 1 };
   const body = fc.oneof(
     fc.json().map((text) => Buffer.from(text)),
     fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
     fc.anything().map((anything) => {
-      const given = { remediation_components: [{ metrics: [{ items: [anything] }] }] };
+      const given = { remediation_components: [{ ...whole, metrics: [{ items: [anything] }] }] };
       return Buffer.from(JSON.stringify(given, (_, one) => (typeof one === 'bigint' ? 0 : one)));
     }),
   );
   fc.assert(
     fc.property(body, (bytes) => {
       const usage = readUsage(bytes);
-      if (usage === undefined) return;
-      assert.ok(usage.dropped >= 0 && usage.processed >= 0);
+      if (!usage.ok) return;
+      assert.ok(usage.value.dropped >= 0 && usage.value.processed >= 0);
     }),
   );
 });

@@ -107,6 +107,13 @@ function run(program: string, config: string): { child: ChildProcess; said: () =
   return { child, said: () => said };
 }
 
+/** Lines that tell of an error; the geo data that its parsers may use is not in the package. */
+function errorsIn(said: string): string[] {
+  return said
+    .split('\n')
+    .filter((line) => /level=(error|fatal|panic)/.test(line) && !/\.mmdb: no such file/.test(line));
+}
+
 it('what the agent reads in a log is reported and banned', async (context) => {
   const deb = unpackAgent(context);
   if (deb === undefined) return;
@@ -144,6 +151,7 @@ it('what the agent reads in a log is reported and banned', async (context) => {
     const rows = readFileSync(`${root}/decisions`, 'utf8').trim().split('\n');
     const row = rows.map((text) => JSON.parse(text)).find(({ value }) => value === attacker);
     assert.equal(row.action, 'add', rows.join('\n'));
+    assert.deepEqual(errorsIn(agent.said()), [], 'the agent has nothing to complain of');
     const key = (await server.cliJson('key', 'create', email)).text;
     const check = await server.fetch(`/api/v2/check?ipAddress=${attacker}&verbose`, {
       headers: { Key: key },

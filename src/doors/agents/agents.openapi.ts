@@ -2,11 +2,14 @@
 
 import {
   answer,
+  boolean,
   type Described,
   dateTime,
   list,
   media,
+  nullable,
   object,
+  query,
   string,
 } from '../../web/openapi.ts';
 
@@ -72,6 +75,95 @@ export const alertsDocs: Described = {
     201: answer(
       'For each alert the id of its report, or `0` when it made none.',
       media(list(string)),
+    ),
+    401: refused,
+  },
+};
+
+export const allowlistsDocs: Described = {
+  id: 'agentAllowlists',
+  tag,
+  summary: 'No lists: that of the service is asked by `check`, and not shown.',
+  parameters: [query('with_content', string, '`true`: with what is on them.')],
+  answers: {
+    200: answer('An empty array.', media({ type: 'array', maxItems: 0 })),
+    401: refused,
+  },
+};
+
+export const allowlistCheckDocs: Described = {
+  id: 'agentAllowlistCheck',
+  tag,
+  summary: 'Whether an address or a network is never blocked.',
+  description: 'HEAD says it by its status: 200, or 204 when it is not allowed.',
+  parameters: [
+    {
+      name: 'value',
+      in: 'path',
+      required: true,
+      schema: string,
+      description: 'An address, or a network with `%2F` in it.',
+    },
+  ],
+  answers: {
+    200: answer(
+      'Whether it is.',
+      media(object({ allowlisted: boolean, reason: string }, { optional: ['reason'] })),
+    ),
+    401: refused,
+  },
+  headAnswers: { 204: { description: 'It is not allowed.' } },
+};
+
+export const allowlistsCheckDocs: Described = {
+  id: 'agentAllowlistsCheck',
+  tag,
+  summary: 'Which of these addresses and networks are never blocked.',
+  requestBody: {
+    required: true,
+    content: media({
+      type: 'object',
+      properties: { targets: list(string) },
+      required: ['targets'],
+    }),
+  },
+  answers: {
+    200: answer(
+      'Those that are.',
+      media(object({ results: list(object({ target: string, allowlists: list(string) })) })),
+    ),
+    401: refused,
+  },
+};
+
+export const ownAlertsDocs: Described = {
+  id: 'agentOwnAlerts',
+  tag,
+  summary: "Alerts of the account's agents whose ban lasts, the newest first.",
+  parameters: [
+    query('ip', string, 'An address.'),
+    query('range', string, 'A network.'),
+    query('scope', string, '`ip`; others have none.'),
+    query('value', string, 'An address.'),
+    query('scenario', string, 'The whole name of it.'),
+    query('origin', string, '`crowdsec`; others have none.'),
+    query('decision_type', string, '`ban`; others have none.'),
+    query('has_active_decision', string, '`false` has none.'),
+    query('since', string, 'No older than this: `4h`.'),
+    query('until', string, 'No younger than this.'),
+    query('limit', string, 'At most so many: 100 unless told, 1,000 for 0.'),
+  ],
+  answers: {
+    200: answer(
+      'The alerts, or null.',
+      media(
+        nullable(
+          list({
+            type: 'object',
+            required: ['id', 'scenario', 'start_at', 'stop_at', 'source', 'decisions'],
+          }),
+        ),
+      ),
     ),
     401: refused,
   },

@@ -81,11 +81,11 @@ interface Reported {
 export interface AgentRouteOptions {
   readonly guard: Guard;
   readonly gate: Gate;
-  readonly callers: Pick<Callers, 'take' | 'takeFor' | 'clientOf'>;
+  readonly callers: Pick<Callers, 'take'>;
+  readonly agents: AgentCallers;
   readonly clock: Clock;
   readonly turns: Turns;
   readonly tokens: AgentTokens;
-  readonly uses: Pick<BouncerUses, 'note'>;
   /** Account id by slot. */
   readonly accountOf: (slot: number) => string | undefined;
   /** Each row as a report, durable when it is answered; undefined: no report. */
@@ -108,10 +108,25 @@ const wrongPassword = fail('unauthenticated', 'incorrect Username or Password');
 const wrongToken = fail('unauthenticated', 'the token is missing, over or revoked');
 const noReport = '0';
 
-export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
-  const { guard, gate, callers, clock, tokens, uses } = options;
-
+/** Who calls as an agent: the key behind its token. Its use is noted, and its calls are counted. */
+export interface AgentCallers {
   /** Text of the key behind a token that is good. */
+  keyOf(request: Request): string | undefined;
+  note(keyText: string, request: Request): void;
+  /** Counts one call; the failure when there were too many. */
+  limited(keyText: string, request: Request): Failure | undefined;
+  /** The slot of the account that calls, its call counted and noted, or why it may not call. */
+  admit(request: Request): { readonly slot: number } | Failure;
+}
+
+export function createAgentCallers(options: {
+  readonly gate: Gate;
+  readonly callers: Pick<Callers, 'takeFor' | 'clientOf'>;
+  readonly tokens: AgentTokens;
+  readonly uses: Pick<BouncerUses, 'note'>;
+}): AgentCallers {
+  const { gate, callers, tokens, uses } = options;
+
   function keyOf(request: Request): string | undefined {
     const [, token] = /^bearer +(\S+)$/i.exec(firstHeader(request, 'authorization') ?? '') ?? [];
     const keyText = token === undefined ? undefined : tokens.read(token);
@@ -129,6 +144,23 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     if (waitSeconds === 0) return undefined;
     return { ...fail('client_limit_exceeded'), retryAfterSeconds: waitSeconds };
   }
+
+  return {
+    ...{ keyOf, note, limited },
+    admit(request) {
+      const keyText = keyOf(request);
+      if (keyText === undefined) return wrongToken;
+      const over = limited(keyText, request);
+      if (over !== undefined) return over;
+      note(keyText, request);
+      return { slot: gate.authenticate(keyText, bitsFor('agent')) };
+    },
+  };
+}
+
+export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
+  const { guard, gate, callers, clock, tokens, agents } = options;
+  const { keyOf, note, limited } = agents;
 
   function login(request: Request): Promise<Answer> {
     return guard.unpacked(loginEndpoint, request, (whole) =>
@@ -233,12 +265,8 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
   return [
     guard.open(loginEndpoint, login),
     guard.open(heartbeatEndpoint, (request): Answer => {
-      const keyText = keyOf(request);
-      if (keyText === undefined) return wrongToken;
-      const over = limited(keyText, request);
-      if (over !== undefined) return over;
-      note(keyText, request);
-      return { status: 200, headers: [noStore] };
+      const admitted = agents.admit(request);
+      return 'ok' in admitted ? admitted : { status: 200, headers: [noStore] };
     }),
     guard.open(alertsEndpoint, alerts),
   ];

@@ -61,9 +61,13 @@ export const liveDocs: Described = {
 export const usageDocs: Described = {
   id: 'usageMetrics',
   tag,
-  summary: 'What a bouncer saw and stopped.',
+  summary: 'What a bouncer saw and stopped, or what an agent read.',
+  description: 'An agent sends its token as bearer instead of the key of a bouncer.',
   requestBody: { required: true, content: media({ type: 'object' }) },
-  answers: { 201: { description: 'Noted.' } },
+  answers: {
+    201: { description: 'Noted.' },
+    401: answer('A wrong token.', media(object({ code: { const: 401 }, message: string }))),
+  },
 };
 
 export const upDocs: Described = {

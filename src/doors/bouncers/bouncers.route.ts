@@ -15,6 +15,7 @@ import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
+import type { AgentCallers } from '../agents/agents.route.ts';
 import type { BouncerUses } from './bouncer-uses.ts';
 import { forbiddenDetail, streamDocs, usageDocs } from './bouncers.openapi.ts';
 import { readFilter } from './decisions.ts';
@@ -46,10 +47,10 @@ export const usageEndpoint = endpoint({
   who: 'bouncer',
   shape: 'bouncer',
   thread: 'main',
-  headers,
-  handlerLimits: ['decisionsStream'],
+  headers: [...headers, 'authorization'],
+  handlerLimits: ['decisionsStream', 'agentCalls'],
   body: { types: ['json'], bytesMax: usageBytesMax, takesGzip: true },
-  errors: [],
+  errors: ['unauthenticated', 'invalid_parameter'],
   docs: usageDocs,
 });
 
@@ -57,6 +58,8 @@ export interface BouncerRouteOptions {
   readonly guard: Guard;
   readonly gate: Gate;
   readonly callers: Pick<Callers, 'takeFor' | 'clientOf'>;
+  /** Agents say what they read by the same call. */
+  readonly agents: Pick<AgentCallers, 'admit'>;
   readonly stream: DecisionStream;
   readonly uses: Pick<BouncerUses, 'note'>;
   /** What agents found, for the bouncers of the account in this slot. */
@@ -123,15 +126,23 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       return replyOf(answer.parts, answer.isGzip);
     }),
     guard.open(usageEndpoint, async (request): Promise<Answer> => {
-      const keyId = bouncerOf(request)?.keyId;
-      if (keyId === undefined) return forbidden;
-      const refused = limited('decisionsStream', keyId, request);
-      if (refused !== undefined) return refused;
+      const isAgent =
+        firstHeader(request, 'x-api-key') === undefined &&
+        firstHeader(request, 'authorization') !== undefined;
+      const keyId = isAgent ? undefined : bouncerOf(request)?.keyId;
+      if (isAgent) {
+        const admitted = options.agents.admit(request);
+        if ('ok' in admitted) return admitted;
+      } else {
+        if (keyId === undefined) return forbidden;
+        const refused = limited('decisionsStream', keyId, request);
+        if (refused !== undefined) return refused;
+      }
       return guard.unpacked(usageEndpoint, request, (whole): Answer => {
         if (!whole.ok) return whole;
         const usage = readUsage(whole.value.body);
-        if (usage === undefined) return fail('bad_request', 'the body is no usage metrics');
-        uses.note(keyId, { ...seen(request), ...usage });
+        if (!usage.ok) return usage;
+        if (keyId !== undefined) uses.note(keyId, { ...seen(request), ...usage.value });
         return { status: 201, headers: [noStore] };
       });
     }),

@@ -91,7 +91,7 @@ export function decisionText(
 }
 
 /** Of one value always the same, below 2^53. */
-function idOf(value: string): number {
+export function idOf(value: string): number {
   let high = 0x9e3779b9;
   let low = 0x85ebca6b;
   for (let i = 0; i < value.length; i++) {

@@ -1,9 +1,11 @@
 /**
  * What a bouncer says that it saw and stopped: sums over all its items, whatever their labels are.
- * Firewall bouncers say the same traffic in packets and in bytes; bytes are left out.
+ * Firewall bouncers say the same traffic in packets and in bytes; bytes are left out. An agent says what it
+ * read: that is checked, and not kept.
  */
 
 import * as v from 'valibot';
+import { fail, ok, type Result } from '../../core/result.ts';
 
 const item = v.looseObject({
   name: v.string(),
@@ -14,28 +16,40 @@ const metric = v.looseObject({
   items: v.optional(v.nullable(v.pipe(v.array(item), v.maxLength(1_000)))),
 });
 const component = v.looseObject({
+  version: v.optional(v.nullable(v.string())),
+  utc_startup_timestamp: v.optional(v.nullable(v.number())),
+  hub_items: v.optional(v.nullable(v.looseObject({}))),
+  datasources: v.optional(v.nullable(v.looseObject({}))),
   metrics: v.optional(v.nullable(v.pipe(v.array(metric), v.maxLength(64)))),
 });
-const schema = v.looseObject({
-  remediation_components: v.optional(v.nullable(v.pipe(v.array(component), v.maxLength(64)))),
-});
+const components = v.optional(v.nullable(v.pipe(v.array(component), v.maxLength(64))));
+const schema = v.looseObject({ remediation_components: components, log_processors: components });
+
+/** What each has to say of itself. */
+const needed = {
+  remediation_components: ['version', 'utc_startup_timestamp'],
+  log_processors: ['version', 'utc_startup_timestamp', 'hub_items', 'datasources'],
+} as const;
 
 export interface BouncerUsage {
   readonly processed: number;
   readonly dropped: number;
 }
 
-/** Undefined when the bytes are nothing of the kind. */
-export function readUsage(body: Uint8Array): BouncerUsage | undefined {
+/** `bad_request` when the bytes are nothing of the kind, `invalid_parameter` when something is missing in it. */
+export function readUsage(body: Uint8Array): Result<BouncerUsage> {
+  const notRead = fail('bad_request', 'the body is no usage metrics');
   let given: unknown;
   try {
     given = JSON.parse(Buffer.from(body).toString('utf8'));
   } catch {
-    return undefined;
+    return notRead;
   }
   const read = v.safeParse(schema, given, { abortEarly: true });
   // An array is a loose object, too.
-  if (!read.success || Array.isArray(given)) return undefined;
+  if (!read.success || Array.isArray(given)) return notRead;
+  const missing = missingIn(read.output);
+  if (missing !== undefined) return fail('invalid_parameter', `${missing} is required`);
   const sums = { processed: 0, dropped: 0 };
   for (const { metrics } of read.output.remediation_components ?? []) {
     for (const { items } of metrics ?? []) {
@@ -45,5 +59,16 @@ export function readUsage(body: Uint8Array): BouncerUsage | undefined {
       }
     }
   }
-  return sums;
+  return ok(sums);
+}
+
+/** Names the first member that is not there. */
+function missingIn(usage: v.InferOutput<typeof schema>): string | undefined {
+  for (const kind of ['remediation_components', 'log_processors'] as const) {
+    for (const [i, one] of (usage[kind] ?? []).entries()) {
+      const lacking = needed[kind].find((name) => one[name] === undefined || one[name] === null);
+      if (lacking !== undefined) return `${kind}.${i}.${lacking}`;
+    }
+  }
+  return undefined;
 }

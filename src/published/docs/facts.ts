@@ -29,7 +29,7 @@ const limitWords: Readonly<Record<ClientLimitName, string>> = {
   decisionsWhole: 'whole lists for one key of a bouncer',
   decisionsStream: 'changes of the list, and metrics, for one key of a bouncer',
   agentLogin: 'log-ins of agents with a wrong password',
-  agentCalls: 'log-ins and heartbeats of one key of an agent',
+  agentCalls: 'log-ins, heartbeats and questions of one key of an agent',
   exchange: 'exchanges of a code',
   signIn: 'attempts to sign in',
   signInNear: 'attempts to sign in by password of an IPv4 /24 or IPv6 /48',

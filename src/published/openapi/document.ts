@@ -91,7 +91,7 @@ function operationOf(declared: Endpoint, described: Described): Operation {
 /** Ranges are a matter of GET alone. */
 const withoutHead: readonly string[] = ['206', '416'];
 
-function headOf(get: Operation): Operation {
+function headOf(get: Operation, own: Described['headAnswers'] = {}): Operation {
   const responses = Object.entries(get.responses)
     .filter(([status]) => !withoutHead.includes(status))
     .map(([status, { content: _, ...answer }]): [string, DescribedAnswer] => [status, answer]);
@@ -99,7 +99,7 @@ function headOf(get: Operation): Operation {
     ...get,
     operationId: `${get.operationId}Head`,
     summary: 'As GET, without the body.',
-    responses: Object.fromEntries(responses),
+    responses: { ...Object.fromEntries(responses), ...own },
   };
 }
 
@@ -129,7 +129,8 @@ function pathsOf(endpoints: readonly Endpoint[]): Record<string, Item> {
     if (method in item) throw new Error(`${declared.method} ${template} is described twice`);
     item[method] = operation;
     // Programs send HEAD on their own: what a GET uses up must survive it.
-    if (method === 'get' && declared.noHead !== true) item.head = headOf(operation);
+    if (method === 'get' && declared.noHead !== true)
+      item.head = headOf(operation, declared.docs.headAnswers);
     if (declared.cors !== undefined) item.options ??= preflightOf(operation);
   }
   return paths;

@@ -12,9 +12,13 @@ import { agentTokenKeyPurpose, createAgentTokens } from '../../doors/agents/toke
 import { startBouncerUses } from '../../doors/bouncers/bouncer-uses.ts';
 import { createDecisionStream } from '../../doors/bouncers/stream.ts';
 import type { DoorCounters } from '../../doors/door-counters.ts';
+import { COVERING_MAX } from '../../index/layout.ts';
+import { metaOf } from '../../index/records.ts';
 import { parseIp } from '../../ip/address.ts';
-import { widthOf } from '../../ip/prefix.ts';
+import { networkBehind } from '../../ip/behind.ts';
+import { parsePrefix, widthOf } from '../../ip/prefix.ts';
 import { feeds, variantName } from '../../reputation/blocklists/catalog.ts';
+import { entryFlags } from '../../reputation/state/entry-flags.ts';
 import type { State } from '../state.ts';
 import { startDnsThread } from '../threads/doors/dns-thread.ts';
 import { startSpoeThread } from '../threads/doors/spoe-thread.ts';
@@ -89,7 +93,31 @@ export async function openAgents(
   closers.add(bans.start({ slotOf, isSpared, allowChanges: fold.allowChanges }));
   tables.add(bans.table);
   const key = deriveKey(masterKey, agentTokenKeyPurpose);
-  return { tokens: createAgentTokens({ key, clock, random }), ban: stored.save };
+  return {
+    tokens: createAgentTokens({ key, clock, random }),
+    ban: stored.save,
+    isAllowed: (text: string) => isAllowed(text, state.index, isSpared),
+  };
+}
+
+/** Whether an address, or the whole of a network, is never blocked; undefined: the text is neither. */
+function isAllowed(
+  text: string,
+  index: State['index'],
+  isSpared: (family: 4 | 6, words: Uint32Array) => boolean,
+): boolean | undefined {
+  const parsed = parsePrefix(text, 'mask');
+  if (!parsed.ok) return undefined;
+  const { family, words, length } = networkBehind(parsed.value);
+  if (length === widthOf(family)) return isSpared(family, words);
+  const covering = new Int32Array(COVERING_MAX);
+  const found = new Uint32Array(4);
+  const spared = entryFlags.allowlisted | entryFlags.knownGood;
+  const count = index.covering(family, words, covering);
+  return covering.subarray(0, count).some((entry) => {
+    const bits = index.readPrefix(entry, found);
+    return bits >= 0 && bits <= length && ((metaOf(index.records, entry) >>> 8) & spared) !== 0;
+  });
 }
 
 interface DoorParts {

@@ -255,6 +255,136 @@ it('a ban has the origin and the scenario of its alert, and filters of stream an
   assert.deepEqual([gone?.origin, gone?.scenario], ['crowdsec', 'crowdsecurity/ssh-bf']);
 });
 
+it('an agent reads its own alerts, allowlists that are empty, and whether an address is allowed', async () => {
+  const [owner, stranger] = ['reads@example.org', 'reads-other@example.org'];
+  const [mine, others] = [owner, stranger].map(async (email) => {
+    await server.cliJson('account', 'create', email);
+    return tokenOf((await server.cliJson('bouncer', 'add', email, 'a', '--agent')).text);
+  });
+  const bearers = { mine: await mine!, others: await others! };
+  const ask = async (path: string, method = 'GET', headers: object = bearers.mine) => {
+    const { status, body } = await server.fetch(path, { method, headers: { ...headers } });
+    return [status, body];
+  };
+  for (const query of ['', '?limit=1', '?with_content=true']) {
+    assert.deepEqual(await ask(`/v1/alerts${query}`), [200, 'null']);
+    assert.deepEqual(await ask(`/v1/allowlists${query}`), [200, '[]']);
+    assert.deepEqual(await ask(`/v1/alerts${query}`, 'HEAD'), [200, '']);
+    assert.deepEqual(await ask(`/v1/allowlists${query}`, 'HEAD'), [200, '']);
+  }
+  const [ssh, web] = ['45.32.0.1', '2a32::1'];
+  const alerts = [about(ssh, 'crowdsecurity/ssh-bf'), about(web, 'crowdsecurity/http-probing')];
+  const sent = await post('/v1/alerts', JSON.stringify(alerts), bearers.mine);
+  assert.equal(sent.status, 201, sent.body);
+  interface Shown {
+    readonly source: Record<string, string>;
+    readonly decisions: { readonly value: string; readonly duration: string }[];
+  }
+  const shown = async (query: string) => {
+    const [status, body] = await ask(`/v1/alerts?${query}`);
+    assert.equal(status, 200, String(body));
+    const rows = (JSON.parse(String(body)) as Shown[] | null) ?? [];
+    for (const { source, decisions } of rows) {
+      assert.deepEqual(source, { scope: 'Ip', value: source.value, ip: source.value });
+      assert.deepEqual(
+        decisions.map(({ value }) => value),
+        [source.value],
+      );
+      assert.match(decisions[0]!.duration, /^3h59m\d+s$/);
+    }
+    return rows.map(({ source }) => source.value);
+  };
+  for (const [query, wanted] of [
+    ['', [web, ssh]],
+    ['limit=1', [web]],
+    ['limit=0', [web, ssh]],
+    [`ip=${ssh}`, [ssh]],
+    ['ip=45.32.0.2', []],
+    ['range=45.32.0.0/24', [ssh]],
+    [`scope=Ip&value=${web}`, [web]],
+    ['scope=range', []],
+    ['scenario=crowdsecurity/ssh-bf', [ssh]],
+    ['scenario=ssh-bf', []],
+    ['since=1h', [web, ssh]],
+    ['since=0s&until=24h', []],
+    ['until=1h30m', []],
+    ['has_active_decision=true&include_capi=false', [web, ssh]],
+    ['has_active_decision=false', []],
+    ['origin=cscli', []],
+    ['decision_type=captcha', []],
+  ] as const) {
+    assert.deepEqual(await shown(query), wanted, query);
+  }
+  for (const bad of ['since=x', 'until=4', 'limit=-1', 'limit=x', 'ip=x', 'range=1.2.3.4/33']) {
+    const [status, body] = await ask(`/v1/alerts?${bad}`);
+    assert.equal(status, 400, bad);
+    assert.deepEqual(Object.keys(JSON.parse(String(body))), ['message']);
+  }
+  assert.deepEqual(await ask('/v1/alerts', 'GET', bearers.others), [200, 'null']);
+
+  await server.cliJson('allow', 'add', '45.33.0.0/24');
+  const check = '/v1/allowlists/check';
+  const allowed = async () => (await ask(`${check}/45.33.0.9`, 'HEAD'))[0] === 200;
+  await within(allowed, 'the rule');
+  for (const value of ['45.33.0.9', '45.33.0.0/24', '45.33.0.128/25', '::ffff:45.33.0.9']) {
+    const path = `${check}/${encodeURIComponent(value)}`;
+    const told = { allowlisted: true, reason: `${value} from portcullis` };
+    assert.deepEqual(await ask(path), [200, JSON.stringify(told)], value);
+    assert.deepEqual(await ask(path, 'HEAD'), [200, ''], value);
+  }
+  for (const value of ['45.33.1.9', '45.33.0.0/23', '2a33::1', '192.168.1.1']) {
+    const path = `${check}/${encodeURIComponent(value)}`;
+    assert.deepEqual(await ask(path), [200, '{"allowlisted":false}'], value);
+    assert.deepEqual(await ask(path, 'HEAD'), [204, ''], value);
+  }
+  for (const bad of ['x', '1.2.3', '1.2.3.4%2F33', '%00']) {
+    assert.equal((await ask(`${check}/${bad}`))[0], 400, bad);
+  }
+  const targets = ['45.33.0.9', '45.33.1.9', '45.33.0.0/24'];
+  const many = await post(check, JSON.stringify({ targets }), bearers.mine);
+  assert.deepEqual(
+    [many.status, JSON.parse(many.body)],
+    [
+      200,
+      {
+        results: ['45.33.0.9', '45.33.0.0/24'].map((target) => ({
+          ...{ target, allowlists: [`${target} from portcullis`] },
+        })),
+      },
+    ],
+  );
+  for (const bad of ['[]', '{}', '{"targets":[]}', '{"targets":[1]}', '{"targets":["x"]}']) {
+    assert.equal((await post(check, bad, bearers.mine)).status, 400, bad);
+  }
+});
+
+it('an agent says what it read, with its token; what is missing in it is named', async () => {
+  const bearer = await tokenOf();
+  const processor = {
+    ...{ version: 'v1.7.8', utc_startup_timestamp: 1, feature_flags: [], os: null },
+    ...{ hub_items: { parsers: [] }, datasources: { file: 1 }, name: 'a' },
+    metrics: [
+      {
+        meta: { window_size_seconds: 1_800, utc_now_timestamp: 1 },
+        items: [{ name: 'read', unit: 'line', value: 3, labels: { source: '/var/log/a' } }],
+      },
+    ],
+  };
+  const say = (one: object, headers: object = bearer) =>
+    post('/v1/usage-metrics', JSON.stringify({ log_processors: [one] }), headers);
+  const noted = await say(processor);
+  assert.deepEqual([noted.status, noted.body], [201, '']);
+  const { hub_items: _, ...lacking } = processor;
+  const refused = await say(lacking);
+  assert.deepEqual(
+    [refused.status, refused.body],
+    [422, '{"message":"log_processors.0.hub_items is required"}'],
+  );
+  assert.equal((await say(processor, { Authorization: 'Bearer x' })).status, 401);
+  assert.equal((await say(processor, { 'X-Api-Key': password })).status, 403);
+  assert.equal((await say(processor, {})).status, 403);
+});
+
 it('only the key of an agent lets in, and only as an agent', async () => {
   const bouncer = (await server.cliJson('bouncer', 'add', demoEmail, 'fw-1')).text;
   for (const wrong of [bouncer, apiKey, 'x', '', 7, null]) {

@@ -288,7 +288,8 @@ it('what bouncers say of themselves is added up and shown, and rubbish is refuse
     { name: 'active_decisions', value: 9, unit: 'ip' },
   ];
   const metrics = [{ meta: { window_size_seconds: 900, utc_now_timestamp: 1 }, items }];
-  const body = JSON.stringify({ remediation_components: [{ name: 'fw', metrics }] });
+  const component = { name: 'fw', version: 'v1', utc_startup_timestamp: 1 };
+  const body = JSON.stringify({ remediation_components: [{ ...component, metrics }] });
   for (let i = 0; i < 2; i++) {
     const noted = await post(body);
     assert.deepEqual([noted.status, noted.body], [201, '']);
@@ -297,6 +298,16 @@ it('what bouncers say of themselves is added up and shown, and rubbish is refuse
     const refused = await post(bad);
     assert.equal(refused.status, 400, bad);
     assert.equal(typeof (JSON.parse(refused.body) as { message: string }).message, 'string');
+  }
+  for (const [name, lacking] of [
+    ['version', body.replace('"version":"v1",', '')],
+    ['utc_startup_timestamp', body.replace('"utc_startup_timestamp":1', '"x":1')],
+    ['version', body.replace('"v1"', 'null')],
+    ['hub_items', '{"log_processors":[{"version":"1","utc_startup_timestamp":1}]}'],
+  ] as const) {
+    const refused = await post(lacking);
+    assert.equal(refused.status, 422, lacking);
+    assert.match((JSON.parse(refused.body) as { message: string }).message, new RegExp(name));
   }
   assert.equal((await post('x'.repeat(300_000))).status, 413);
   await server.stop();

@@ -48,6 +48,10 @@ const rows: readonly (Opened & { readonly method?: string })[] = [
   },
   { ...agent, path: '/v1/heartbeat' },
   { ...agent, path: '/v1/alerts', method: 'POST', body: [] },
+  { ...agent, path: '/v1/alerts' },
+  { ...agent, path: '/v1/allowlists' },
+  { ...agent, path: '/v1/allowlists/check/:value' },
+  { ...agent, path: '/v1/allowlists/check', method: 'POST', body: { targets: ['8.8.8.8'] } },
   {
     ...{ ...v1, path: '/policy/dovecot', query: 'command=allow', method: 'POST', body: login },
     to: ['bouncer', 'mail'],

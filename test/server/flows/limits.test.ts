@@ -141,9 +141,16 @@ async function agent() {
       ...{ method: 'POST', headers: { ...client, ...asJson } },
       body: JSON.stringify({ machine_id: 'limited', password, scenarios: [] }),
     });
-  const heartbeat = (token: string) =>
-    server.fetch('/v1/heartbeat', { headers: { ...client, Authorization: `Bearer ${token}` } });
-  return { login, heartbeat };
+  /** One call is all that is left: the log-in took it. */
+  async function refuses(path: string, body?: string) {
+    const { token } = JSON.parse((await login()).body);
+    const headers = { ...client, ...asJson, Authorization: `Bearer ${token}` };
+    const sent = body === undefined ? {} : { method: 'POST', body };
+    const refused = await server.fetch(path, { headers, ...sent });
+    assert.equal(refused.status, 429, refused.body);
+    assert.match(String(refused.headers['retry-after']), /^[1-9]\d*$/);
+  }
+  return { login, refuses };
 }
 
 const wrongChallenge = {
@@ -375,13 +382,15 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
     const { login } = await agent();
     await ends(1, () => login());
   },
-  'GET /v1/heartbeat agentCalls': async () => {
-    const { login, heartbeat } = await agent();
-    const { token } = JSON.parse((await login()).body);
-    const refused = await heartbeat(token);
-    assert.equal(refused.status, 429, refused.body);
-    assert.match(String(refused.headers['retry-after']), /^[1-9]\d*$/);
-  },
+  'GET /v1/heartbeat agentCalls': async () => (await agent()).refuses('/v1/heartbeat'),
+  'GET /v1/alerts agentCalls': async () => (await agent()).refuses('/v1/alerts'),
+  'GET /v1/allowlists agentCalls': async () => (await agent()).refuses('/v1/allowlists'),
+  'GET /v1/allowlists/check/:value agentCalls': async () =>
+    (await agent()).refuses('/v1/allowlists/check/8.8.8.8'),
+  'POST /v1/allowlists/check agentCalls': async () =>
+    (await agent()).refuses('/v1/allowlists/check', '{"targets":["8.8.8.8"]}'),
+  'POST /v1/usage-metrics agentCalls': async () =>
+    (await agent()).refuses('/v1/usage-metrics', '{}'),
   'POST /v1/usage-metrics decisionsStream': async () => {
     const ask = await bouncer('/v1/usage-metrics', { method: 'POST', body: '{}' });
     await ends(1, ask);

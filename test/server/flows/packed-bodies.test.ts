@@ -111,7 +111,8 @@ for (const threads of threadCounts) {
 
     it('a bouncer says what it stopped, packed', async () => {
       const item = { name: 'dropped', unit: 'request', value: 3 };
-      const body = JSON.stringify({ remediation_components: [{ metrics: [{ items: [item] }] }] });
+      const component = { version: 'v1', utc_startup_timestamp: 1, metrics: [{ items: [item] }] };
+      const body = JSON.stringify({ remediation_components: [component] });
       const headers = { ...json, ...gzip, 'X-Api-Key': bouncer };
       const answer = await post('/v1/usage-metrics', gzipSync(body), headers);
       assert.equal(answer.status, 201, answer.body);

@@ -1,6 +1,6 @@
 /** Requests of bouncers and proxies that see each documented status; addresses are the demo's. */
 
-import { demoEmail, type FetchOptions, type TestServer } from '../server/server.ts';
+import { demoEmail, type FetchOptions, type TestServer, within } from '../server/server.ts';
 
 export interface Tried extends FetchOptions {
   readonly path: string;
@@ -36,6 +36,11 @@ export async function doorTries(server: TestServer, key: string): Promise<Tried[
   );
   const agentKey: string = made.text;
   const bearer = await agentBearer(server, agentKey);
+  const allowed = '/v1/allowlists/check/45.60.0.1';
+  await server.cliJson('allow', 'add', '45.60.0.1');
+  await within(async () => {
+    return (await server.fetch(allowed, { method: 'HEAD', headers: bearer })).status === 200;
+  }, 'the rule');
   const own = { 'X-Api-Key': key, 'Content-Type': 'application/json' };
   const get = (path: string, status: number, headers = {}): Tried => ({ path, status, headers });
   const post = (status: number, body: string, headers = {}): Tried => {
@@ -71,6 +76,21 @@ export async function doorTries(server: TestServer, key: string): Promise<Tried[
     toAgents('/v1/alerts', 413, 'x'.repeat(1_100_000), agent),
     toAgents('/v1/alerts', 415, alert, { ...agent, 'Content-Encoding': 'br' }),
     toAgents('/v1/alerts', 400, alert, { ...agent, 'Content-Encoding': 'gzip' }),
+    get('/v1/alerts', 200, agent),
+    get('/v1/alerts?limit=x', 400, agent),
+    get('/v1/alerts', 401, own),
+    get('/v1/allowlists', 200, agent),
+    get('/v1/allowlists?with_content=true', 200, agent),
+    get('/v1/allowlists', 401, own),
+    get('/v1/allowlists/check/127.0.0.1', 200, agent),
+    get(allowed, 200, agent),
+    get('/v1/allowlists/check/x', 400, agent),
+    get('/v1/allowlists/check/8.8.8.8', 401, own),
+    toAgents('/v1/allowlists/check', 200, '{"targets":["8.8.8.8"]}', agent),
+    toAgents('/v1/allowlists/check', 400, '{}', agent),
+    toAgents('/v1/allowlists/check', 401, '{"targets":["8.8.8.8"]}', own),
+    toAgents('/v1/allowlists/check', 413, 'x'.repeat(70_000), agent),
+    toAgents('/v1/allowlists/check', 415, '{}', { ...agent, 'Content-Encoding': 'br' }),
     get('/v1/decisions/stream?startup=true', 200, own),
     get('/v1/decisions/stream', 200, own),
     get('/v1/decisions/stream', 403),
@@ -81,6 +101,9 @@ export async function doorTries(server: TestServer, key: string): Promise<Tried[
     post(201, '{}', own),
     post(400, 'x', own),
     post(403, '{}'),
+    post(201, '{}', agent),
+    post(401, '{}', { ...agent, Authorization: 'Bearer x' }),
+    post(422, '{"remediation_components":[{}]}', own),
     post(413, 'x'.repeat(300_000), own),
     policy('allow', 200, '{"remote":"8.8.8.8"}', own),
     policy('allow', 200, '{"remote":"198.51.100.7"}', own),
