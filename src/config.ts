@@ -70,6 +70,9 @@ export const captchaBounds = {
   heldBytesMax: 64 * 1_048_576,
 } as const;
 
+export const factorDemands = ['off', 'operators', 'everybody'] as const;
+export type FactorDemand = (typeof factorDemands)[number];
+
 export interface Config {
   readonly host: string;
   readonly port: number;
@@ -120,6 +123,8 @@ export interface Config {
   readonly clientLimitsOn: boolean;
   /** False: accounts are made on the command line alone. */
   readonly registrationOpen: boolean;
+  /** Of whom a second factor or a passkey is demanded. */
+  readonly requireSecondFactor: FactorDemand;
   /** Private: reports come from the operator's own machines. */
   readonly reputation: 'private' | 'public';
   /** Earned voices alone are no quorum. */
@@ -218,6 +223,10 @@ const schema = v.object({
   ),
   CLIENT_LIMITS: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'on'),
   REGISTRATION: v.optional(v.picklist(['open', 'closed'], 'must be open or closed'), 'open'),
+  REQUIRE_SECOND_FACTOR: v.optional(
+    v.picklist(factorDemands, `must be ${factorDemands.join(', ')}`),
+    'off',
+  ),
   REPUTATION: v.optional(v.picklist(['private', 'public'], 'must be private or public')),
   REPUTATION_ANCHORED: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'off'),
   KNOWN_GOOD: v.optional(list, ''),
@@ -329,6 +338,7 @@ export function readConfig(
     metricsToken: s.METRICS_TOKEN,
     clientLimitsOn: s.CLIENT_LIMITS === 'on',
     registrationOpen: s.REGISTRATION === 'open',
+    requireSecondFactor: s.REQUIRE_SECOND_FACTOR,
     reputation: s.REPUTATION ?? (s.REGISTRATION === 'open' ? 'public' : 'private'),
     reputationAnchored: s.REPUTATION_ANCHORED === 'on',
     knownGood: Object.freeze(s.KNOWN_GOOD),

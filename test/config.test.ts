@@ -178,6 +178,15 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
     },
     CLIENT_LIMITS: { field: 'clientLimitsOn', good: [['off', false]], bad: ['no', 'ON', '0'] },
     REGISTRATION: { field: 'registrationOpen', good: [['closed', false]], bad: ['no', 'OPEN'] },
+    REQUIRE_SECOND_FACTOR: {
+      field: 'requireSecondFactor',
+      good: [
+        ['off', 'off'],
+        ['operators', 'operators'],
+        ['everybody', 'everybody'],
+      ],
+      bad: ['on', 'yes', 'EVERYBODY', 'all'],
+    },
     REPUTATION: { field: 'reputation', good: [['private', 'private']], bad: ['no', 'PUBLIC'] },
     SOURCE_ALLOW_PRIVATE: { field: 'sourceAllowPrivate', good: [['on', true]], bad: ['yes', '1'] },
     REPUTATION_ANCHORED: { field: 'reputationAnchored', good: [['on', true]], bad: ['yes', '1'] },

@@ -42,7 +42,8 @@ async function register(csrf, form) {
   };
   const name = new FormData(form).get('name');
   const response = describe(credential, sent);
-  const { next } = await call('/account/security/passkeys', { csrf, name, response });
+  const body = { csrf, name, response, return: form.dataset.return };
+  const { next } = await call('/account/security/passkeys', body);
   return next;
 }
 

@@ -7,6 +7,7 @@
 import type { MasterKey } from '../access/keys/master-key.ts';
 import { createClientLimits } from '../access/quota/client-limits.ts';
 import { ownShares, type Shares } from '../access/shares/shares.ts';
+import type { FactorDemand } from '../config.ts';
 import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
@@ -85,6 +86,8 @@ export interface SignonOptions {
   readonly smsWebhookUrl: string | undefined;
   /** PWNED_RANGE_URL */
   readonly pwnedRangeUrl?: string | undefined;
+  /** REQUIRE_SECOND_FACTOR */
+  readonly factorDemand?: FactorDemand;
   /** Listens to what accounts are told, for operators. */
   readonly signInLog?: Pick<SignInLog, 'listenTo'>;
   /** To which countries text messages go, and how many in a day. */
@@ -186,7 +189,10 @@ export function openSignon(options: SignonOptions): Signon {
     ...{ passwords, strength, breached },
     service: options.siteName === undefined ? service : [service, options.siteName],
   });
-  const sessions = createSessions({ store, clock, random, people });
+  const sessions = createSessions({
+    ...{ store, clock, random, people },
+    ...(options.factorDemand === undefined ? {} : { factorDemand: options.factorDemand }),
+  });
   const notices = createNotices({ ...options, mailer, pages });
   const changes = createAccountChanges({
     ...{ store, clock, random, people, sessions, securityLog, notices },

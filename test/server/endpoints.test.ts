@@ -72,7 +72,7 @@ function matcherOf(pattern: string): RegExp {
 
 const everyone = [
   ...['anyone', 'api-key', 'bouncer', 'agent', 'operator'],
-  ...['signed-in', 'reviewing', 'verified', 'confirmed'],
+  ...['signed-in', 'reviewing', 'enrolling', 'verified', 'confirmed'],
   ...['signed-in operator', 'confirmed operator'],
 ];
 

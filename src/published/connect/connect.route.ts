@@ -97,7 +97,9 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
 
   /** `shown` with the key's text. */
   async function keyOf({ session }: Visit): Promise<{ standing: KeyStanding; text?: string }> {
-    if (session === undefined || !session.verified) return { standing: 'unknown-reader' };
+    if (session === undefined || !session.verified || session.factorDue !== undefined) {
+      return { standing: 'unknown-reader' };
+    }
     const newest = (await keys.list(session.accountId)).at(-1);
     if (newest === undefined) return { standing: 'none' };
     if (!session.fresh || session.reviewing) return { standing: 'hidden' };
@@ -116,7 +118,7 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
       const isRefused = !hasArrived && (await sightings.isRefused(browserId, name));
       return { by: 'mark', path, requests: 0, hasArrived, isRefused };
     }
-    if (!session?.verified) return undefined;
+    if (!session?.verified || session.factorDue !== undefined) return undefined;
     if (door === 'bouncer') {
       const hasArrived = await isBouncerSeen(session.accountId);
       return { by: 'bouncerKey', path, requests: 0, hasArrived, isRefused: false };
@@ -131,6 +133,10 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
     if (target === undefined) return desk.problem(visit, fail('not_found'));
     const chosen = choiceOf(query);
     if (chosen === undefined) return desk.problem(visit, fail('invalid_parameter'));
+    if (visit.session?.factorDue !== undefined) {
+      const refusal = await desk.refusalOf(visit, 'verified');
+      if (refusal !== undefined) return refusal;
+    }
     const { browserId } = visit;
     const mark = hasMark(target.door) ? sightings.markOf(browserId, target.name) : undefined;
     const { standing, text } = await keyOf(visit);

@@ -67,5 +67,5 @@ export function tooMany(retryAfterSeconds: number): Failure {
 }
 
 export function isVerified({ session }: PersonVisit): boolean {
-  return session?.verified === true;
+  return session?.verified === true && session.factorDue === undefined;
 }

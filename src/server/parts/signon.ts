@@ -109,6 +109,7 @@ async function start(options: SignonOptions, closers: Closers): Promise<SignonPa
     siteLogo: config.siteLogo,
     smsWebhookUrl: config.smsWebhookUrl,
     pwnedRangeUrl: config.pwnedRangeUrl,
+    factorDemand: config.requireSecondFactor,
     signInLog,
     erased,
     isPaced: config.clientLimitsOn,

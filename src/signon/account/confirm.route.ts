@@ -55,11 +55,12 @@ export function confirmRoutes(space: Space): PlainRoute[] {
     });
   }
 
-  /** What is done there changes how the account is opened, or is the operator's: a passkey is all that opens that. */
+  /** What is done there changes how the account is opened, or a second factor is demanded: a passkey is all that opens that. */
   async function isPasskeyNeeded({ session }: OwnVisit, asked: string | undefined) {
     const path = (localPath(asked) ?? '/account').split('?', 1)[0]!;
     const changes = path === '/account' || path.startsWith('/account/security');
-    return (changes || session.operator) && (await signon.changes.needsPasskey(session.accountId));
+    const isDemanded = session.operator || session.factorDue !== undefined;
+    return (changes || isDemanded) && (await signon.changes.needsPasskey(session.accountId));
   }
 
   function wordsOf(visit: OwnVisit, failure: Failure, wantsCode: boolean): string {

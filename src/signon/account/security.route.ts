@@ -1,12 +1,15 @@
 /** /account/security: password, second factor, passkeys, sessions and the log of what happened. */
 
-import { fail } from '../../core/result.ts';
+import { type Failure, fail } from '../../core/result.ts';
 import type { Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { statusOf } from '../../web/errors.ts';
+import { enrolPath } from '../../web/guard/desk.ts';
 import { deskCall, deskForm, deskPage } from '../../web/guard/desk-endpoint.ts';
+import { localPath } from '../../web/guard/intake/local-path.ts';
 import type { NewCodes } from '../proofs/factors/second-factors.ts';
+import { onwardHref } from '../sessions/onward.page.ts';
 import { frameText } from '../words/words.ts';
 import { backupCodesPage, enrolmentPage } from './pages/second-factor.page.ts';
 import { type SecurityView, securityPage } from './pages/security.page.ts';
@@ -19,17 +22,17 @@ const ofChange = ['reauthentication_required', 'too_many_attempts'] as const;
 const ofCode = { errors: [...ofChange, 'conflict', 'invalid_code'] } as const;
 
 export const securityEndpoints = {
-  show: deskPage('/account/security', 'verified', { errors: ['store_unavailable'] }),
+  show: deskPage(enrolPath, 'enrolling', { errors: ['store_unavailable'] }),
   changePassword: deskForm('/account/security/password', 'verified', {
     errors: [...ofChange, 'invalid_parameter', 'weak_password'],
   }),
-  showTotp: deskPage(totpPath, 'verified', { errors: ofChange }),
-  beginTotp: deskForm(`${totpPath}/begin`, 'verified', ofCode),
-  enableTotp: deskForm(`${totpPath}/enable`, 'verified', ofCode),
+  showTotp: deskPage(totpPath, 'enrolling', { errors: ofChange }),
+  beginTotp: deskForm(`${totpPath}/begin`, 'enrolling', ofCode),
+  enableTotp: deskForm(`${totpPath}/enable`, 'enrolling', ofCode),
   renewCodes: deskForm(`${totpPath}/renew`, 'verified', ofCode),
   disableTotp: deskForm(`${totpPath}/disable`, 'verified', ofCode),
-  passkeyOptions: deskCall('/account/security/passkeys/options', 'verified', ofCode),
-  addPasskey: deskCall('/account/security/passkeys', 'verified', ofCode),
+  passkeyOptions: deskCall('/account/security/passkeys/options', 'enrolling', ofCode),
+  addPasskey: deskCall('/account/security/passkeys', 'enrolling', ofCode),
   removePasskey: deskForm('/account/security/passkeys/remove', 'verified', {
     errors: [...ofChange, 'unknown_key'],
   }),
@@ -52,6 +55,8 @@ export function securityRoutes(space: Space): PlainRoute[] {
       ...(await space.viewOf(visit, change)),
       account: visit.session.email,
       fresh: await changes.allows(visit.session),
+      isDue: visit.session.factorDue !== undefined,
+      returnTo: localPath(change.query?.get('return')),
       passwordChangedAt: person.credentials.passwordChangedAt,
       passwordError,
       secondFactor: await secondFactors.state(accountId),
@@ -76,18 +81,34 @@ export function securityRoutes(space: Space): PlainRoute[] {
     return space.refuse(visit, 'security', done);
   }
 
-  async function beginTotp(visit: OwnVisit): Promise<Reply> {
-    const begun = await secondFactors.begin(visit.session);
-    return begun.ok ? desk.go(visit, totpPath) : space.refuse(visit, 'security', begun);
+  /** As `space.refuse`; the proof of identity leads back to here with where the person was going. */
+  function refuse(visit: OwnVisit, failure: Failure, back: string | undefined): Reply {
+    if (failure.error !== 'reauthentication_required' || back === undefined) {
+      return space.refuse(visit, 'security', failure);
+    }
+    return desk.go(
+      visit,
+      onwardHref('/account/confirm', { back: onwardHref(enrolPath, { back }) }),
+    );
   }
 
-  async function showTotp(visit: OwnVisit, codeError = false): Promise<Reply> {
+  async function beginTotp(visit: OwnVisit, form: Params): Promise<Reply> {
+    const back = localPath(form.get('return'));
+    const begun = await secondFactors.begin(visit.session);
+    return begun.ok ? desk.go(visit, onwardHref(totpPath, { back })) : refuse(visit, begun, back);
+  }
+
+  async function showTotp(
+    visit: OwnVisit,
+    back: string | undefined,
+    codeError = false,
+  ): Promise<Reply> {
     const begun = await secondFactors.begun(visit.session);
-    if (!begun.ok) return space.refuse(visit, 'security', begun);
-    if (begun.value === undefined) return desk.go(visit, '/account/security');
+    if (!begun.ok) return refuse(visit, begun, back);
+    if (begun.value === undefined) return desk.go(visit, onwardHref(enrolPath, { back }));
     const text = frameText(visit.frame).account.failed;
     const view = await space.viewOf(visit, codeError ? { failed: text.form } : {});
-    const shown = { ...view, ...begun.value, codeError };
+    const shown = { ...view, ...begun.value, codeError, returnTo: back };
     return desk.show(visit, (frame) => enrolmentPage(frame, shown), {
       status: codeError ? 422 : 200,
     });
@@ -95,11 +116,12 @@ export function securityRoutes(space: Space): PlainRoute[] {
 
   async function enableTotp(visit: OwnVisit, form: Params): Promise<Reply> {
     const code = (form.get('code') ?? '').slice(0, 64);
+    const back = localPath(form.get('return'));
     const codes = await secondFactors.enable(visit.session, code, visit.visitor);
-    if (codes.ok) return showCodes(visit, codes.value);
+    if (codes.ok) return showCodes(visit, codes.value, back);
     return codes.error === 'invalid_code'
-      ? showTotp(visit, true)
-      : space.refuse(visit, 'security', codes);
+      ? showTotp(visit, back, true)
+      : refuse(visit, codes, back);
   }
 
   async function renewCodes(visit: OwnVisit): Promise<Reply> {
@@ -107,9 +129,13 @@ export function securityRoutes(space: Space): PlainRoute[] {
     return codes.ok ? showCodes(visit, codes.value) : space.refuse(visit, 'security', codes);
   }
 
-  async function showCodes(former: OwnVisit, { codes, token }: NewCodes): Promise<Reply> {
+  async function showCodes(
+    former: OwnVisit,
+    { codes, token }: NewCodes,
+    returnTo?: string,
+  ): Promise<Reply> {
     const visit = await desk.renewed(former, token);
-    const view = { ...(await space.viewOf(visit)), codes };
+    const view = { ...(await space.viewOf(visit)), codes, returnTo };
     return desk.show(visit, (frame) => backupCodesPage(frame, view));
   }
 
@@ -148,18 +174,19 @@ export function securityRoutes(space: Space): PlainRoute[] {
   return [
     desk.page(at.show, (visit, query) => show(visit, { query })),
     desk.form(at.changePassword, changePassword),
-    desk.page(at.showTotp, (visit) => showTotp(visit)),
+    desk.page(at.showTotp, (visit, query) => showTotp(visit, localPath(query.get('return')))),
     desk.form(at.beginTotp, beginTotp),
     desk.form(at.enableTotp, enableTotp),
     desk.form(at.renewCodes, renewCodes),
     desk.form(at.disableTotp, disableTotp),
     desk.call(at.passkeyOptions, (visit) => passkeys.registrationOptions(visit.session)),
-    desk.call(at.addPasskey, async (visit, { name, response }) => {
+    desk.call(at.addPasskey, async (visit, { name, response, return: asked }) => {
       const text = typeof name === 'string' ? name : '';
       const added = await passkeys.register(visit.session, response, text, visit.visitor);
       if (!added.ok) return added;
       const { passkey, token } = added.value;
-      const next = space.donePath(await desk.renewed(visit, token), 'security', 'passkey_added');
+      const done = space.donePath(await desk.renewed(visit, token), 'security', 'passkey_added');
+      const next = (typeof asked === 'string' ? localPath(asked) : undefined) ?? done;
       const headers = desk.sessionCookies({ token });
       return { ok: true, value: { id: passkey.id, next }, headers };
     }),

@@ -32,6 +32,7 @@ import {
 import { isFactorOn } from '../proofs/factors/second-factor-rows.ts';
 import { passkeysOf } from '../proofs/passkey-records.ts';
 import { tooMany } from '../proofs/proof.ts';
+import { proofStrength } from '../proofs/proof-strength.ts';
 import type { ChangeEvent, SecurityLog } from '../sessions/security-log.ts';
 import type { Renewed, SessionMethod } from '../sessions/session-records.ts';
 import type { Session, Sessions } from '../sessions/sessions.ts';
@@ -125,13 +126,7 @@ export function createAccountChanges(options: {
     return (await passkeysOf(store, accountId, 1)).length > 0;
   }
 
-  async function strengthOf({ accountId, proof }: Session) {
-    const isOn = await isFactorOn(store, accountId);
-    if (isOn && proof.endsWith('+totp')) return 'strong';
-    const passkeys = await passkeysOf(store, accountId, 1);
-    if (passkeys.length > 0) return proof === 'passkey' ? 'strong' : 'weak';
-    return isOn ? 'weak' : 'missing';
-  }
+  const strengthOf = ({ accountId, proof }: Session) => proofStrength(store, accountId, proof);
 
   async function allows(session: Session): Promise<boolean> {
     if (!session.fresh || !session.verified) return false;

@@ -14,6 +14,7 @@
  */
 
 import { roleOf } from '../../access/roles.ts';
+import type { FactorDemand } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { equalBytes, sha256 } from '../../core/digest.ts';
 import { type Random, randomToken } from '../../core/random.ts';
@@ -31,6 +32,7 @@ import {
   type Person,
   withBrowserAlone,
 } from '../people.ts';
+import { proofStrength } from '../proofs/proof-strength.ts';
 import { agentName, countryOf, type Visitor } from '../visitor.ts';
 import {
   csrfOf,
@@ -76,6 +78,8 @@ export interface Session {
   readonly operator: boolean;
   /** A reset was made and its review is due: nothing but that is allowed. */
   readonly reviewing: boolean;
+  /** A second factor is demanded and was not shown: nothing but that is allowed, once a review is done. */
+  readonly factorDue: 'missing' | 'weak' | undefined;
   /** SHA-256 of the cookie's secret: tells a session as it was from one that was renewed. */
   readonly mark: Uint8Array;
   /** For the hidden field of forms: follows from the cookie, changes with it. */
@@ -156,8 +160,18 @@ export function createSessions(options: {
   clock: Clock;
   random: Random;
   people: People;
+  /** REQUIRE_SECOND_FACTOR, for who reads sessions on behalf of their person. */
+  factorDemand?: FactorDemand;
 }): Sessions {
-  const { store, clock, random, people } = options;
+  const { store, clock, random, people, factorDemand = 'off' } = options;
+
+  /** What the session lacks of the second factor that is demanded of such an account. */
+  async function factorDueOf({ account, proof }: SessionRecord, isOperator: boolean) {
+    const isDemanded = factorDemand === 'everybody' || (factorDemand === 'operators' && isOperator);
+    if (!isDemanded) return undefined;
+    const strength = await proofStrength(store, account, proof);
+    return strength === 'strong' ? undefined : strength;
+  }
 
   const keyOf = (id: string) => sessionKey(Buffer.from(id, 'base64url'));
 
@@ -270,6 +284,7 @@ export function createSessions(options: {
         record.factors === person.credentials.factors,
       operator: role === 'operator',
       reviewing: person.credentials.reviewSince !== 0,
+      factorDue: await factorDueOf(record, role === 'operator'),
       mark: record.secretHash,
       csrf: csrfOf(secret),
     };

@@ -192,6 +192,9 @@ export const accountEn = {
   },
   security: {
     lede: 'How you prove that it is you, and where you are signed in.',
+    dueTitle: 'Set up a second factor',
+    dueText:
+      'This service asks for an authenticator app or a passkey. Set up one of the two below; then you go on to where you were going.',
     freshNeeded: 'For what only you may see or change here, show once more that it is you.',
     freshButton: 'Confirm it is you',
     passwordTitle: 'Password',

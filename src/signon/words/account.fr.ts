@@ -204,6 +204,9 @@ export const accountFr: AccountCatalogue = {
   },
   security: {
     lede: 'Comment vous prouvez que c’est vous, et où vous êtes connecté.',
+    dueTitle: 'Configurez un second facteur',
+    dueText:
+      'Ce service demande une application d’authentification ou une clé d’accès. Configurez l’une des deux ci-dessous ; vous continuerez ensuite là où vous alliez.',
     freshNeeded:
       'Pour ce que vous seul pouvez voir ou changer ici, montrez encore une fois que c’est vous.',
     freshButton: 'Confirmer que c’est vous',

@@ -174,6 +174,8 @@ const signInPath = '/signin';
 const verifyPath = '/verify';
 const confirmPath = '/account/confirm';
 export const reviewPath = '/account/review';
+/** Where a second factor that is demanded is set up. */
+export const enrolPath = '/account/security';
 
 export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyDesk<S> {
   const { tools, cookies, visitOf, callers, sessions, baseUrl, failures, log, strengthOf } =
@@ -267,9 +269,11 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
     }
     if (access === 'signed-in') return undefined;
     if (!session.verified) return go(visit, verifyPath);
-    return access !== 'reviewing' && session.reviewing
-      ? go(visit, `${reviewPath}${backTo()}`)
-      : undefined;
+    if (access === 'reviewing') return undefined;
+    if (session.reviewing) return go(visit, `${reviewPath}${backTo()}`);
+    if (session.factorDue === 'weak') return go(visit, `${confirmPath}${backTo()}`);
+    if (session.factorDue === undefined || access === 'enrolling') return undefined;
+    return go(visit, `${enrolPath}${backTo()}`);
   }
 
   /** An operator's page is none to others; without a second factor it says so. Undefined: let in. */

@@ -27,8 +27,9 @@ export type Who = Access | 'api-key' | 'bouncer' | 'agent' | 'operator';
 /**
  * Who may use a page of sign-on. Others are sent to sign in, to verify or to the review, and come back.
  * - `signed-in`: a session, verified or not
- * - `verified`: a session of an account whose mail address is verified, no review being due
- * - `reviewing`: as `verified`, and while a review is due
+ * - `verified`: a session of an account whose mail address is verified, neither review nor second factor being due
+ * - `reviewing`: as `verified`, and while a review or a second factor is due
+ * - `enrolling`: as `verified`, and while a second factor is to be set up
  * - `confirmed`: as `verified`, with a recent proof of identity
  * - `signed-in operator`: as `verified`, of an account that has the operator's role and a passkey or an
  *   authenticator, which the last proof of identity was given with. Without the role there is no such page
@@ -38,6 +39,7 @@ export type Access =
   | 'anyone'
   | 'signed-in'
   | 'reviewing'
+  | 'enrolling'
   | 'verified'
   | 'confirmed'
   | 'signed-in operator'

@@ -34,6 +34,11 @@ export interface SessionLike {
   readonly verified: boolean;
   /** A review of the account is due. */
   readonly reviewing: boolean;
+  /**
+   * A second factor is demanded of the account: `missing`, it has none; `weak`, this session was not proven
+   * with it. Nothing but that is allowed.
+   */
+  readonly factorDue: Exclude<ProofStrength, 'strong'> | undefined;
   /** The proof of identity is recent. */
   readonly fresh: boolean;
   /** The account has the operator's role at this moment. */

@@ -27,6 +27,7 @@ export function deskOf(
     email: 'a@example.org',
     verified: true,
     reviewing: false,
+    factorDue: undefined,
     fresh: true,
     operator: true,
     csrf,

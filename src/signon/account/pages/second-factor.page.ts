@@ -4,7 +4,7 @@ import { button, linkButton } from '../../../web/components/button.ts';
 import { card } from '../../../web/components/card.ts';
 import { codeBlock } from '../../../web/components/code-block.ts';
 import { field } from '../../../web/components/field.ts';
-import { form } from '../../../web/components/form.ts';
+import { form, hidden } from '../../../web/components/form.ts';
 import { notice } from '../../../web/components/notice.ts';
 import { html } from '../../../web/html.ts';
 import type { PageFrame } from '../../../web/layout/layout.ts';
@@ -17,6 +17,8 @@ export interface EnrolmentView extends AccountView {
   readonly secret: string;
   readonly uri: string;
   readonly codeError: boolean;
+  /** Where the person goes afterwards, if it is somewhere in particular. */
+  readonly returnTo: string | undefined;
 }
 
 export function enrolmentPage(frame: PageFrame, view: EnrolmentView): string {
@@ -39,7 +41,7 @@ export function enrolmentPage(frame: PageFrame, view: EnrolmentView): string {
         ${form({
           csrf: view.csrf,
           action: '/account/security/totp/enable',
-          body: html`${field({
+          body: html`${view.returnTo && hidden('return', view.returnTo)}${field({
             id: 'code',
             name: 'code',
             label: text.totpCode,
@@ -58,6 +60,7 @@ export function enrolmentPage(frame: PageFrame, view: EnrolmentView): string {
 
 export interface BackupCodesView extends AccountView {
   readonly codes: readonly string[];
+  readonly returnTo?: string | undefined;
 }
 
 export function backupCodesPage(frame: PageFrame, view: BackupCodesView): string {
@@ -76,7 +79,7 @@ export function backupCodesPage(frame: PageFrame, view: BackupCodesView): string
           code: view.codes.join('\n'),
           text: all,
         })}
-        <p>${linkButton({ label: text.backupDone, href: sectionPaths.security })}</p>`,
+        <p>${linkButton({ label: text.backupDone, href: view.returnTo ?? sectionPaths.security })}</p>`,
     }),
   });
 }

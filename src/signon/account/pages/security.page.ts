@@ -5,6 +5,7 @@ import { button } from '../../../web/components/button.ts';
 import { card } from '../../../web/components/card.ts';
 import { field } from '../../../web/components/field.ts';
 import { actionButton, form } from '../../../web/components/form.ts';
+import { notice } from '../../../web/components/notice.ts';
 import { table } from '../../../web/components/table.ts';
 import { type Html, html } from '../../../web/html.ts';
 import { type Format, formatFor } from '../../../web/layout/format.ts';
@@ -13,6 +14,7 @@ import { accountField } from '../../people/pages/register.page.ts';
 import type { SecondFactorState } from '../../proofs/factors/second-factor-rows.ts';
 import type { PasskeyInfo } from '../../proofs/passkeys.ts';
 import { passwordLength } from '../../proofs/password/passwords.ts';
+import { onwardHref } from '../../sessions/onward.page.ts';
 import type { SecurityLogEntry } from '../../sessions/security-log.ts';
 import type { SessionInfo } from '../../sessions/session-records.ts';
 import type { AccountCatalogue } from '../../words/account.en.ts';
@@ -23,6 +25,10 @@ export interface SecurityView extends AccountView {
   /** Address of the account. */
   readonly account: string;
   readonly fresh: boolean;
+  /** A second factor is demanded: nothing else may be done yet. */
+  readonly isDue: boolean;
+  /** Where the person was going when it was demanded. */
+  readonly returnTo: string | undefined;
   /** 0: there is none. */
   readonly passwordChangedAt: number;
   readonly passwordError?: keyof AccountCatalogue['security']['passwordErrors'] | undefined;
@@ -40,12 +46,13 @@ export function securityPage(frame: PageFrame, view: SecurityView): string {
     lede: text.security.lede,
     script: 'account.js',
     body: html`
-      ${!view.fresh && freshWanted(text, sectionPaths.security)}
-      ${passwordCard(text, format, view)}
+      ${view.isDue && notice({ tone: 'warning', title: text.security.dueTitle, body: text.security.dueText, alert: true })}
+      ${!view.fresh && freshWanted(text, onwardHref(sectionPaths.security, { back: view.returnTo }))}
+      ${!view.isDue && passwordCard(text, format, view)}
       ${secondFactorCard(text, format, view)}
       ${passkeyCard(text, format, view)}
-      ${sessionCard(text, format, view)}
-      ${logCard(text, format, view)}`,
+      ${!view.isDue && sessionCard(text, format, view)}
+      ${!view.isDue && logCard(text, format, view)}`,
   });
 }
 
@@ -86,7 +93,7 @@ function secondFactorCard(account: AccountCatalogue, format: Format, view: Secur
     actionButton({
       csrf: view.csrf,
       action: `/account/security/totp/${name}`,
-      fields: {},
+      fields: view.returnTo === undefined ? {} : { return: view.returnTo },
       label,
       kind,
     });
@@ -139,13 +146,17 @@ function passkeyCard(account: AccountCatalogue, format: Format, view: SecurityVi
               ]),
             })
       }
-      ${fresh && passkeyForm(text, csrf)}`,
+      ${fresh && passkeyForm(text, csrf, view.returnTo)}`,
   });
 }
 
 /** Sent by the page's script: the browser has to be asked for the passkey. */
-function passkeyForm(text: AccountCatalogue['security'], csrf: string): Html {
-  return html`<form class="form" id="passkey-form" method="post" data-passkey="register" data-csrf=${csrf} hidden>
+function passkeyForm(
+  text: AccountCatalogue['security'],
+  csrf: string,
+  returnTo: string | undefined,
+): Html {
+  return html`<form class="form" id="passkey-form" method="post" data-passkey="register" data-csrf=${csrf} data-return=${returnTo} hidden>
     ${field({
       id: 'passkey-name',
       name: 'name',

@@ -17,7 +17,7 @@ import type { Failure } from '../../../core/result.ts';
 import type { Reply } from '../../../http/message.ts';
 import type { Params } from '../../../http/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
-import { reviewPath } from '../../../web/guard/desk.ts';
+import { enrolPath, reviewPath } from '../../../web/guard/desk.ts';
 import { deskPage } from '../../../web/guard/desk-endpoint.ts';
 import { askedOrigin } from '../../../web/guard/intake/form.ts';
 import type { Desk, Visit } from '../../desk.route.ts';
@@ -111,10 +111,10 @@ export function authorizeRoutes(options: AuthorizeOptions): PlainRoute[] {
     return errorAddress(target, askedOrigin(request, baseUrl), error, detail);
   }
 
-  /** Whom the request is answered for. While a review is due nobody: it comes first. */
+  /** Whom the request is answered for. While a review or a second factor is due nobody: that comes first. */
   function askedOf(visit: Visit): SignedInVisitor | undefined {
     const { session } = visit;
-    return session === undefined || session.reviewing
+    return session === undefined || session.reviewing || session.factorDue !== undefined
       ? undefined
       : signedInOf(session, visit, baseUrl);
   }
@@ -174,7 +174,11 @@ export function authorizeRoutes(options: AuthorizeOptions): PlainRoute[] {
   }
 
   /** What waits for this browser is named by its id; anything else by its own query. */
-  function signIn({ visit, query, kept }: Course): Reply {
+  function signIn(course: Course): Reply | Promise<Reply> {
+    const { visit, query, kept } = course;
+    if (visit.session?.factorDue !== undefined && !visit.session.reviewing) {
+      return factorFirst(course, visit.session);
+    }
     if (visit.session?.reviewing) {
       const onward =
         kept === undefined ? { request: { query, seal: '' } } : { continueId: kept.id };
@@ -183,6 +187,23 @@ export function authorizeRoutes(options: AuthorizeOptions): PlainRoute[] {
     const waits = kept?.holder === visit.browserId;
     const href = onwardHref(signInPath, { continueId: kept?.id });
     return desk.go(visit, waits ? href : signInHref(query));
+  }
+
+  /** The request is kept for the session, and goes on after the second factor that is demanded. */
+  async function factorFirst(course: Course, session: Session): Promise<Reply> {
+    const { visit, query, askedAt, kept } = course;
+    const { id: sessionId, factorDue } = session;
+    let id = kept?.id;
+    if (kept === undefined || kept.holder !== sessionId) {
+      const held =
+        kept === undefined
+          ? await transactions.begin({ query, askedAt }, sessionId)
+          : await transactions.rebind(kept.id, kept.holder, sessionId);
+      if (!held.ok) return held.error === 'unknown_transaction' ? over(visit) : cannotSave(course);
+      id = held.value;
+    }
+    const path = factorDue === 'weak' ? '/account/confirm' : enrolPath;
+    return desk.go(visit, onwardHref(path, { back: continueHref(id!) }));
   }
 
   function verify({ visit, query, kept }: Course): Reply {

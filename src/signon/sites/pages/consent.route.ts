@@ -34,7 +34,9 @@ export function consentRoutes(options: {
 
   async function handle(visit: Visit, form: Params): Promise<Reply> {
     const { session } = visit;
-    if (session === undefined || session.reviewing) return over(visit);
+    if (session === undefined || session.reviewing || session.factorDue !== undefined) {
+      return over(visit);
+    }
     const id = form.get('id') ?? '';
     const who = signedInOf(session, visit, config.baseUrl);
     switch (form.get('decision')) {
