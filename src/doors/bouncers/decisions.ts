@@ -74,6 +74,11 @@ export function isBanWanted({ ofAgents }: Filter, by: string): boolean {
   return !isNone && isNamed && !excluded.some((part) => name.includes(part));
 }
 
+/** Whether no decision passes, such as a captcha or one about a country. */
+export function letsNothingThrough({ hosts, networks, ofAgents }: Filter): boolean {
+  return !hosts && !networks && ofAgents?.isNone === true;
+}
+
 /** What a client is told of a ban that has so long left. */
 export function durationText(leftMs: number): string {
   const seconds = Math.max(1, Math.floor((leftMs - earlyMs) / 1_000));

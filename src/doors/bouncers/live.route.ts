@@ -28,6 +28,7 @@ import {
   type Filter,
   isBanWanted,
   isListWanted,
+  letsNothingThrough,
   readFilter,
   saidByAgent,
 } from './decisions.ts';
@@ -161,7 +162,8 @@ export function liveRoute(options: LiveOptions): HotRoute {
     if (range !== undefined) return ofNetwork(range, filter);
     if (scope?.toLowerCase() === 'ip') return ofAddress(value, slot, filter);
     if (scope?.toLowerCase() === 'range') return ofNetwork(value, filter);
-    return scope !== undefined && value !== '' ? unknown : undefined;
+    // Of what there is never anything, all is nothing.
+    return scope !== undefined || letsNothingThrough(filter) ? unknown : undefined;
   }
 
   function handle(request: HotRequest): void {
