@@ -39,6 +39,12 @@ export const en = {
     lede: 'Choose what you have. Each screen has the texts to paste, with the addresses of this server in them.',
     description: 'Firewalls, proxies, mail servers and sites, each with the texts to paste.',
     pageTitle: (name: string) => `Connect ${name}`,
+    oldHttp: {
+      nginx:
+        'This server takes HTTP/1.1 alone, and nginx may ask by HTTP/1.0: keep “proxy_http_version 1.1” in each location that leads here.',
+      haproxy:
+        'This server takes HTTP/1.1 alone, and “option httpchk” asks by HTTP/1.0, which would show it as down. Let that check ask the port of ADMIN_LISTEN, or add “http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host localhost”.',
+    },
     groups: {
       firewalls: 'Firewalls',
       proxies: 'Proxies and web servers',

@@ -44,6 +44,12 @@ export const fr: Words = {
     lede: 'Choisissez ce que vous avez. Chaque page donne les textes à coller, avec les adresses de ce serveur.',
     description: 'Pare-feu, proxys, serveurs de courrier et sites, avec les textes à coller.',
     pageTitle: (name: string) => `Raccorder ${name}`,
+    oldHttp: {
+      nginx:
+        'Ce serveur n’accepte que HTTP/1.1, et nginx peut demander en HTTP/1.0 : gardez « proxy_http_version 1.1 » dans chaque location qui mène ici.',
+      haproxy:
+        'Ce serveur n’accepte que HTTP/1.1, et « option httpchk » demande en HTTP/1.0, ce qui le montrerait en panne. Faites interroger le port d’ADMIN_LISTEN par ce contrôle, ou ajoutez « http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host localhost ».',
+    },
     groups: {
       firewalls: 'Pare-feu',
       proxies: 'Proxys et serveurs web',

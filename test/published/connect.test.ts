@@ -1,7 +1,10 @@
 /** The screens of /connect: each target with each choice, from the samples that the docs have. */
 
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { it } from 'node:test';
+import { connectPage } from '../../src/published/connect/connect.page.ts';
 import { filledIn, openSamples } from '../../src/published/connect/samples.ts';
 import {
   type Filling,
@@ -11,6 +14,7 @@ import {
   scores,
 } from '../../src/published/connect/targets.ts';
 import { docsFolder } from '../../src/published/docs/library.ts';
+import { createPageTools, openAssets, siteLinks } from '../../src/web/page-tools.ts';
 
 const facts = {
   baseUrl: 'https://rep.example',
@@ -103,4 +107,53 @@ it('the key of the reader stands in the commands', () => {
 it('a sample that is gone is an error', () => {
   assert.throws(() => facts.sample('GATE.md', 'nginx', 9), /GATE\.md: no sample 9 in nginx/);
   assert.throws(() => filledIn('a b', [['c', 'd']]), /no c/);
+});
+
+it('the screens of what may ask by HTTP/1.0 say what to set, in both languages', () => {
+  const tools = createPageTools({ assets: openAssets(), links: siteLinks, https: false });
+  for (const language of ['en', 'fr'] as const) {
+    const saying = targets.filter((target) => {
+      const page = connectPage(tools.frame(language), {
+        ...{ target, filling: usual, key: 'none', watch: undefined, isOpen: true, docs: '/docs' },
+      });
+      return /proxy_http_version 1\.1[”  ]|ADMIN_LISTEN/.test(page);
+    });
+    assert.deepEqual(
+      saying.map(({ name }) => name),
+      ['nginx', 'haproxy'],
+      language,
+    );
+  }
+});
+
+/** Texts of this folder and of those in it. */
+function textsUnder(folder: string): [string, string][] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => /\.(md|conf|cfg|ya?ml|txt)$/.test(path))
+    .map((path) => [path, readFileSync(join(folder, path), 'utf8')]);
+}
+
+it('each sample of nginx and HAProxy that asks this server does so by HTTP/1.1', () => {
+  const root = join(docsFolder, '..');
+  const readme = ['README.md', readFileSync(join(root, 'README.md'), 'utf8')] as const;
+  const texts = [readme, ...textsUnder(docsFolder), ...textsUnder(join(root, 'data'))];
+  let samples = 0;
+  for (const [path, text] of texts) {
+    for (const [block, to] of text.matchAll(/\{[^{}]*?\bproxy_pass\s+([^;{}]+);[^{}]*\}/g)) {
+      // The site that is protected is not this server.
+      if (to === 'http://127.0.0.1:3000') continue;
+      samples++;
+      assert.match(block, /^\s*proxy_http_version 1\.1;/m, `${path}: ${to}`);
+    }
+    for (const [block] of text.matchAll(/^```.*?^```$/gms)) {
+      if (!/^\s*option httpchk/m.test(block)) continue;
+      samples++;
+      assert.match(
+        block,
+        /check port \d+|^\s*http-check send .*ver HTTP\/1\.1/m,
+        `${path}: ${block}`,
+      );
+    }
+  }
+  assert.ok(samples >= 3, `${samples} samples`);
 });

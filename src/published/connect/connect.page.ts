@@ -185,6 +185,7 @@ export function connectPage(frame: PageFrame, data: ConnectData): string {
   const { connect } = text;
   const { target, isOpen } = data;
   const door = connect.doors[target.door];
+  const oldHttp = Object.entries(connect.oldHttp).find(([name]) => name === target.name)?.[1];
   return renderDocument(
     { ...frame, current: 'connect' },
     {
@@ -208,6 +209,7 @@ export function connectPage(frame: PageFrame, data: ConnectData): string {
           title: connect.moreTitle,
           icon: 'info',
           body: html`<p>${door.note}</p>
+            ${oldHttp !== undefined && html`<p>${oldHttp}</p>`}
             <p>${linkButton({ label: connect.more, href: data.docs, kind: 'secondary' })}</p>`,
         })}
       </div>`,
