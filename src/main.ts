@@ -181,7 +181,9 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   startSubscriptions(opening, data, { metrics, tables });
   observe(opening, { metrics, tables, data, reputation, signon, captcha, own, listening });
 
-  serveOperations(control, opening, { ...data, check: reputation.frontEnd.check, evidence });
+  const { sendByOperator: sendReset } = signon.signon.recovery;
+  const { check } = reputation.frontEnd;
+  serveOperations(control, opening, { ...data, check, evidence, sendReset });
   tables.add(control.table);
 
   function shareAssets(): void {

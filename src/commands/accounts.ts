@@ -138,6 +138,18 @@ export function accountCommands(perMinute: (text: string) => number): Command {
       output.result(done);
     });
   command
+    .command('send-reset')
+    .description('mail the owner a link for a new password; nobody else sees it')
+    .argument('<email>', accountArgument)
+    .option('--json', 'print the result as JSON')
+    .action(async (email: string, flags: Flags) => {
+      const output = createOutput(flags.json === true);
+      const done = await runOperation('account send-reset', { email });
+      const end = done.told ? 'is on its way' : 'could not be sent';
+      output.line(`account ${done.email}: the mail with a link for a new password ${end}`);
+      output.result(done);
+    });
+  command
     .command('delete')
     .description('remove an account and all that is kept of the person; reports stay, nameless')
     .argument('<email>', accountArgument)

@@ -1,14 +1,19 @@
 /** Mails that a command sends itself: it waits for them, since nothing goes on after it. */
 
 import type { Log } from '../core/log/log.ts';
+import { ok, type Result } from '../core/result.ts';
 import { mailSender } from '../signon/mail/letter.ts';
 import { createMailer, type Delivery, type MailTransport } from '../signon/mail/mailer.ts';
 import { createNotices, type Notices } from '../signon/mail/notices.ts';
 import { openOutbox } from '../signon/mail/outbox.ts';
 import { checkSmtp, smtpTransport, tlsText } from '../signon/mail/smtp.ts';
 import { isErased } from '../signon/people/deletion/erasure-mark.ts';
+import { createLinks } from '../signon/people/links/links.ts';
 import { pageLinks } from '../signon/people/links/links-to-pages.ts';
-import type { StoreTools } from './workspace.ts';
+import { createResetLinks } from '../signon/people/reset-links.ts';
+import { openPeople } from '../signon/people.ts';
+import { createSecurityLog } from '../signon/sessions/security-log.ts';
+import type { StoreTools, Workspace } from './workspace.ts';
 
 /** How long a command waits before it tries a mail once more. */
 export const retryDelaysMs = [2_000];
@@ -36,6 +41,44 @@ export async function withNotices<T>(
     return { value, told: ends.length > 0 && ends.every((end) => end === 'sent') };
   } finally {
     await Promise.all([mailer.close(), notices.close()]);
+  }
+}
+
+/**
+ * Sends a link for a new password. In the server its own limits count; without one the open links of the
+ * account do. @returns also whether the mail is on its way
+ */
+export async function sendResetLink(
+  workspace: Workspace,
+  accountId: string,
+): Promise<Result<{ told: boolean }>> {
+  if (workspace.sendReset !== undefined) {
+    const done = await workspace.sendReset(accountId);
+    return done.ok ? ok({ told: true }) : done;
+  }
+  const { config, clock, store, log } = workspace;
+  const sender = mailSender(config);
+  const transport = transportOf(workspace, log);
+  const mailer = createMailer({ transport, sender, clock, log, limit: () => 0, retryDelaysMs });
+  const ends: Promise<Delivery>[] = [];
+  try {
+    const links = createLinks(workspace);
+    await links.restore();
+    const done = await createResetLinks({
+      ...{ store, links, pages: pageLinks(config.baseUrl) },
+      people: openPeople(store),
+      securityLog: createSecurityLog(workspace),
+      mailer: {
+        post(to, language, name, values, account) {
+          ends.push(mailer.deliver(to, language, name, values, account));
+          return true;
+        },
+      },
+    }).sendByOperator(accountId);
+    if (!done.ok) return done;
+    return ok({ told: (await Promise.all(ends)).every((end) => end === 'sent') });
+  } finally {
+    await mailer.close();
   }
 }
 

@@ -4,6 +4,7 @@ import type { EvidenceReader } from '../reputation/address/evidence/evidence.ts'
 import type { Check } from '../reputation/check/check.ts';
 import type { Data } from '../server/parts/data.ts';
 import type { Opening } from '../server/parts/dependencies.ts';
+import type { ResetLinks } from '../signon/people/reset-links.ts';
 import { storePath } from '../store/presence.ts';
 import { createAudit } from './audit.ts';
 import type { Control } from './control.ts';
@@ -13,6 +14,7 @@ import { storeTools, type Workspace } from './workspace.ts';
 interface Served extends Pick<Data, 'store' | 'state' | 'member'> {
   readonly check: Check;
   readonly evidence: EvidenceReader;
+  readonly sendReset: ResetLinks['sendByOperator'];
 }
 
 /** What a command wrote is in memory when it is told that it is done. */
@@ -29,6 +31,7 @@ export function serveOperations(control: Control, opening: Opening, served: Serv
     embedded: member === undefined ? embedded : undefined,
     withMemory: async (read) => read({ check, evidence, counts: state.counting.counts }),
     catchUpTo: follower.catchUpTo,
+    sendReset: served.sendReset,
   };
   const audit = createAudit(workspace);
   const execution: Execution = { workspace, reading: workspace, withAudit: (run) => run(audit) };

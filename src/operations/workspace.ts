@@ -19,6 +19,7 @@ import { readPrefix } from '../ip/written.ts';
 import type { Memory } from '../server/verify/beside.ts';
 import { profileBeside } from '../signon/people/profile/profile-companion.ts';
 import { createProfiles, type Profiles } from '../signon/people/profile/profile-store.ts';
+import type { ResetLinks } from '../signon/people/reset-links.ts';
 import { suffixFault } from '../signon/sites/clients/client-suffixes.ts';
 import type { InheritedClaim } from '../store/claim.ts';
 import { openTables } from '../store/lmdb-tables.ts';
@@ -64,7 +65,10 @@ export interface EmbeddedPlace {
   readonly claim: InheritedClaim;
 }
 
-export interface Workspace extends StoreTools, Reading {}
+export interface Workspace extends StoreTools, Reading {
+  /** Sends a link for a new password by the running server's mailer; undefined without a server. */
+  readonly sendReset?: ResetLinks['sendByOperator'];
+}
 
 export function settings(): Config {
   const config = readConfig(processEnvironment(), {

@@ -14,7 +14,7 @@ import { openPeople } from '../../signon/people.ts';
 import { createFactorReset } from '../../signon/proofs/factors/factor-reset.ts';
 import { createSessions } from '../../signon/sessions/sessions.ts';
 import { withDeletion } from '../deletion.ts';
-import { withNotices } from '../mailing.ts';
+import { sendResetLink, withNotices } from '../mailing.ts';
 import { withNewPasswords } from '../new-passwords.ts';
 import { defineOperation, type OperationCall } from '../operation.ts';
 import { takeBack } from '../retraction.ts';
@@ -188,6 +188,17 @@ export const resetFactor = defineOperation({
       expect(await createFactorReset({ ...w, notices }).resetFactor(email)),
     );
     return { ...value, told };
+  },
+});
+
+export const sendReset = defineOperation({
+  name: 'account send-reset',
+  input: oneAccount,
+  audit: ofAccount,
+  async run(w, { email }) {
+    const { id, email: address } = expect(await w.accounts.find(email));
+    const { told } = expect(await sendResetLink(w, id));
+    return { email: address, told };
   },
 });
 

@@ -34,18 +34,16 @@ import type { Renewed } from '../sessions/session-records.ts';
 import type { Session } from '../sessions/sessions.ts';
 import type { Visitor } from '../visitor.ts';
 import type { AccountChanges } from './account-changes.ts';
-import { newResetData, onwardFor } from './links/link-data.ts';
+import { onwardFor } from './links/link-data.ts';
 import { type FoundLink, type Links, unused } from './links/links.ts';
 import type { PageLinks } from './links/links-to-pages.ts';
+import { createResetLinks, type ResetLinks } from './reset-links.ts';
 
 export interface Recovery {
   /** `invalid_parameter` for what is no address at all; else always the same answer. */
   request(request: RecoveryRequest): Promise<Result<void>>;
-  /**
-   * A link that an operator sends; nobody is shown it. `unknown_account`; `conflict`: the account is not one
-   * that mail can open; `client_limit_exceeded`: its address had its links of this hour.
-   */
-  sendByOperator(accountId: string): Promise<Result<void>>;
+  /** See `ResetLinks`. */
+  readonly sendByOperator: ResetLinks['sendByOperator'];
   /** Whether a link is worth showing the form for. It stays unused. */
   isOpen(token: string): Promise<boolean>;
   /** The address that the link is for: whoever has the link has its mailbox. Empty when it is over. */
@@ -69,9 +67,6 @@ export interface Reset {
   readonly onward: string;
 }
 
-/** Neither a browser nor a place: the link works in any, as one does that was asked for elsewhere. */
-const operatorsVisit: Visitor = { network: '', country: 'ZZ', userAgent: '', language: 'en' };
-
 export function createRecovery(options: {
   store: Store;
   clock: Clock;
@@ -86,7 +81,8 @@ export function createRecovery(options: {
   notices: Pick<Notices, 'about'>;
   hasReviewable: (person: Person) => Promise<boolean>;
 }): Recovery {
-  const { store, clock, people, links, mailer, pages, newPasswords } = options;
+  const { store, clock, people, links, newPasswords } = options;
+  const resetLinks = createResetLinks(options);
   const { attempts, securityLog, changes } = options;
 
   async function request({ email, visitor, onward = '' }: RecoveryRequest) {
@@ -96,43 +92,9 @@ export function createRecovery(options: {
       return fail('invalid_parameter', 'This is not a mail address.', 'email');
     }
     const person = found && isActive(found) && isReachable(found) ? found : undefined;
-    const sent = await sendLink(person, visitor, onward);
+    const sent = await resetLinks.send(person, visitor, onward);
     // Nobody is told whether there is such an account.
     return sent.ok ? ok(undefined) : sent;
-  }
-
-  /** The value: whether a mail is on its way. The same work for nobody. */
-  async function sendLink(
-    person: Person | undefined,
-    visitor: Visitor,
-    onward: string,
-  ): Promise<Result<boolean>> {
-    const account = person?.id ?? '';
-    const epoch = person?.credentials.epoch ?? 0;
-    const data = newResetData(account, visitor, onward);
-    const link = links.make('reset', { account, data, epoch });
-    const logged = await securityLog.entry(account, 'reset_requested', visitor);
-    const known = person === undefined ? { check: [], set: [], del: [] } : logged;
-    const set = [link.row, ...known.set];
-    const done = await commitOnce(store, { check: known.check, set, del: known.del });
-    // Deleted at this very moment: it is answered like any that never was.
-    if (done === 'lost') return ok(false);
-    if (!done.ok) return done;
-    if (person === undefined || link.isFull) return ok(false);
-    const { language } = person.credentials;
-    const to = person.account.email;
-    return ok(mailer.post(to, language, 'reset', { link: pages.reset(link.token) }, person.id));
-  }
-
-  async function sendByOperator(accountId: string): Promise<Result<void>> {
-    const person = await people.byId(accountId);
-    if (person === undefined) return fail('unknown_account');
-    if (!isActive(person) || !isReachable(person)) {
-      return fail('conflict', `${person.account.email} is disabled or not verified`);
-    }
-    const sent = await sendLink(person, operatorsVisit, '');
-    if (!sent.ok) return sent;
-    return sent.value ? ok(undefined) : fail('client_limit_exceeded');
   }
 
   async function open(token: string) {
@@ -209,7 +171,7 @@ export function createRecovery(options: {
 
   return {
     request,
-    sendByOperator,
+    sendByOperator: resetLinks.sendByOperator,
     reset,
     changePassword,
     isOpen: async (token) => (await open(token)) !== undefined,

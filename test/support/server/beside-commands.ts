@@ -60,6 +60,7 @@ export function besideCommands({ folder, list, n, email }: BesidePlace): BesideC
     of('account vouch', member, '--member'),
     refused('account set-plan', member, 'pro'),
     refused('account verify-identity', member),
+    of('account send-reset', member),
     refused('account reset-factor', member),
     of('account export', member),
     of('account set-quotas', member, '--read-per-minute', '500'),

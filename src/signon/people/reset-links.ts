@@ -1,0 +1,74 @@
+/**
+ * Sends the link for a new password: to whoever asked for it, and by an operator, who sees none. It goes to the
+ * mailbox of the account alone, and stands in its security log.
+ */
+
+import { fail, ok, type Result } from '../../core/result.ts';
+import { commitOnce } from '../../store/change.ts';
+import type { Store } from '../../store/store.ts';
+import type { Mailer } from '../mail/mailer.ts';
+import { isActive, isReachable, type People, type Person } from '../people.ts';
+import type { SecurityLog } from '../sessions/security-log.ts';
+import type { Visitor } from '../visitor.ts';
+import { newResetData } from './links/link-data.ts';
+import type { Links } from './links/links.ts';
+import type { PageLinks } from './links/links-to-pages.ts';
+
+export interface ResetLinks {
+  /**
+   * The value: whether a mail is on its way. The same work for nobody.
+   * @param onward comes back when the link is used in the visitor's browser
+   */
+  send(person: Person | undefined, visitor: Visitor, onward: string): Promise<Result<boolean>>;
+  /**
+   * A link that an operator sends; nobody is shown it. `unknown_account`; `conflict`: the account is not one
+   * that mail can open; `client_limit_exceeded`: its address had its links of this hour.
+   */
+  sendByOperator(accountId: string): Promise<Result<void>>;
+}
+
+/** Neither a browser nor a place: the link works in any, as one does that was asked for elsewhere. */
+const operatorsVisit: Visitor = { network: '', country: 'ZZ', userAgent: '', language: 'en' };
+
+export function createResetLinks(options: {
+  store: Store;
+  people: Pick<People, 'byId'>;
+  links: Pick<Links, 'make'>;
+  mailer: Pick<Mailer, 'post'>;
+  pages: Pick<PageLinks, 'reset'>;
+  securityLog: Pick<SecurityLog, 'entry'>;
+}): ResetLinks {
+  const { store, people, links, mailer, pages, securityLog } = options;
+
+  async function send(person: Person | undefined, visitor: Visitor, onward: string) {
+    const account = person?.id ?? '';
+    const epoch = person?.credentials.epoch ?? 0;
+    const data = newResetData(account, visitor, onward);
+    const link = links.make('reset', { account, data, epoch });
+    const logged = await securityLog.entry(account, 'reset_requested', visitor);
+    const known = person === undefined ? { check: [], set: [], del: [] } : logged;
+    const set = [link.row, ...known.set];
+    const done = await commitOnce(store, { check: known.check, set, del: known.del });
+    // Deleted at this very moment: it is answered like any that never was.
+    if (done === 'lost') return ok(false);
+    if (!done.ok) return done;
+    if (person === undefined || link.isFull) return ok(false);
+    const { language } = person.credentials;
+    const to = person.account.email;
+    return ok(mailer.post(to, language, 'reset', { link: pages.reset(link.token) }, person.id));
+  }
+
+  return {
+    send,
+    async sendByOperator(accountId) {
+      const person = await people.byId(accountId);
+      if (person === undefined) return fail('unknown_account');
+      if (!isActive(person) || !isReachable(person)) {
+        return fail('conflict', `${person.account.email} is disabled or not verified`);
+      }
+      const sent = await send(person, operatorsVisit, '');
+      if (!sent.ok) return sent;
+      return sent.value ? ok(undefined) : fail('client_limit_exceeded');
+    },
+  };
+}
