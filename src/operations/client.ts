@@ -12,6 +12,7 @@ import { OperatorError } from '../core/errors.ts';
 import { asksNode } from './asks-node.ts';
 import type { InputOf, OperationName, OutputOf } from './catalog.ts';
 import type { Order } from './execute.ts';
+import type { Ran } from './here.ts';
 import type { OperationCall, OperationProgress } from './operation.ts';
 import { operatorName } from './operator-name.ts';
 import {
@@ -44,6 +45,8 @@ const waitMsMax = 10_000;
 const lookAgainMs = 50;
 /** A server that greets nobody is stopped or stuck. */
 const greetingMsMax = 10_000;
+/** For a node to apply what was written to the shared store. */
+const takeUpMsMax = 10_000;
 const request = 1;
 
 /** The command under way, for Ctrl-C. */
@@ -63,13 +66,13 @@ export async function runOperation<Name extends OperationName>(
 
 async function runOrder(order: Order, asking: Asking): Promise<unknown> {
   const { dataDir, isShared } = placeOfData();
-  if (isShared && !asksNode(order.operation)) return runHere(order, asking);
+  if (isShared && !asksNode(order.operation)) return runBeside(dataDir, order, asking);
   const startMs = performance.now();
   for (;;) {
     const socket = await connectTo(dataDir);
     if (socket !== undefined) return await ask(socket, dataDir, order, asking);
     try {
-      return await runHere(order, asking);
+      return (await runHere(order, asking)).output;
     } catch (error) {
       const { ClaimedError } = await import('../store/claim.ts');
       const isLate = performance.now() - startMs > waitMsMax;
@@ -79,7 +82,38 @@ async function runOrder(order: Order, asking: Asking): Promise<unknown> {
   }
 }
 
-async function runHere(order: Order, asking: Asking): Promise<unknown> {
+/** On a shared store. What was changed is in the memory of the node on this directory before it is done. */
+async function runBeside(dataDir: string, order: Order, asking: Asking): Promise<unknown> {
+  const { output, grownTo } = await runHere(order, asking);
+  if (grownTo !== undefined) await waitForNode(dataDir, grownTo);
+  return output;
+}
+
+/** Until the node on this directory, where one runs, has applied an event of the journal. */
+async function waitForNode(dataDir: string, seq: bigint): Promise<void> {
+  const ended = new AbortController();
+  const late = sleep(takeUpMsMax, undefined, { signal: ended.signal }).then(() => {
+    throw new Error('too late');
+  });
+  let socket: Socket | undefined;
+  try {
+    const asked = connectTo(dataDir).then(async (connection) => {
+      socket = connection;
+      if (connection === undefined) return;
+      const order = { operation: 'journal wait', input: { seq: String(seq) } };
+      await ask(connection, dataDir, { ...order, user: operatorName() }, {});
+    });
+    await Promise.race([asked, late]);
+  } catch {
+    note('done, but the running server has not taken it up yet');
+  } finally {
+    late.catch(() => undefined);
+    ended.abort();
+    socket?.destroy();
+  }
+}
+
+async function runHere(order: Order, asking: Asking): Promise<Ran> {
   // Loaded here, because it brings most of the server with it.
   const { runHere: run } = await import('./here.ts');
   const { onBytes, onProgress } = asking;
@@ -92,7 +126,8 @@ async function runHere(order: Order, asking: Asking): Promise<unknown> {
     signal: ending.signal,
   };
   try {
-    return JSON.parse(JSON.stringify((await run(order, call)) ?? null));
+    const { output, grownTo } = await run(order, call);
+    return { output: JSON.parse(JSON.stringify(output ?? null)), grownTo };
   } finally {
     stop();
   }

@@ -8,17 +8,38 @@ import { type Execution, execute, findOperation, type Order } from './execute.ts
 import type { OperationCall } from './operation.ts';
 import { makeDataDir, settings, type Workspace, withReading, withWorkspace } from './workspace.ts';
 
+export interface Ran {
+  readonly output: unknown;
+  /** Of a shared store whose journal has grown meanwhile: where it ends. */
+  readonly grownTo: bigint | undefined;
+}
+
 /**
  * Opens the store of the settings, runs the operation, and closes it whatever happens.
  * @throws ClaimedError when another process has the directory
  */
-export async function runHere(order: Order, call: OperationCall): Promise<unknown> {
+export async function runHere(order: Order, call: OperationCall): Promise<Ran> {
   const { isShared } = placeOfData();
   const operation = findOperation(order.operation);
   if (isShared) {
     const hasOwnPart = asksNode(operation.name);
-    return withWorkspace((workspace) => execute(whole(workspace), order, call), { hasOwnPart });
+    return withWorkspace(
+      async (workspace) => {
+        const { store } = workspace;
+        const before = await store.lastSeq();
+        const output = await execute(whole(workspace), order, call);
+        const after = await store.lastSeq();
+        return { output, grownTo: after > before ? after : undefined };
+      },
+      { hasOwnPart },
+    );
   }
+  return { output: await runAlone(order, call), grownTo: undefined };
+}
+
+/** On the embedded store. */
+async function runAlone(order: Order, call: OperationCall): Promise<unknown> {
+  const operation = findOperation(order.operation);
   const config = settings();
   makeDataDir(config);
   const claim = claimDataDir(config.dataDir, `a command (${operation.name})`);
