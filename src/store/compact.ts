@@ -7,10 +7,12 @@
  * but what is live. So this is also how removed personal data leaves the disk, as far as a program
  * can see to it: what a file system, its snapshots or a flash disk keep of the old file is theirs.
  *
- * Offline: the caller has claimed the directory (claim.ts), so nobody else has the store open.
+ * Offline: the directory is claimed (claim.ts), so nobody else has the store open.
  */
 
 import { renameSync, rmSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { joinClaim } from './claim.ts';
 import { syncPath } from './files.ts';
 import { openTables, type Table, tableNames } from './lmdb-tables.ts';
 
@@ -24,8 +26,21 @@ export interface Compaction {
 const batchRows = 5_000;
 const batchBytes = 16 * 1024 * 1024;
 
-/** @param path the store's directory, claimed and closed by this process */
+/**
+ * Holds the claim until the new file has its name: one that opens the old file in between would write to what
+ * is gone.
+ * @param path the store's directory, closed by this process
+ */
 export async function compactStore(path: string): Promise<Compaction> {
+  const claim = joinClaim(dirname(path));
+  try {
+    return await writeAnew(path);
+  } finally {
+    claim.release();
+  }
+}
+
+async function writeAnew(path: string): Promise<Compaction> {
   const freshPath = `${path}.compacting`;
   // Left by a compaction that was cut short; nothing refers to it.
   rmSync(freshPath, { recursive: true, force: true });
