@@ -1,12 +1,13 @@
 /**
  * `npm run knocks [-- NAME… ] [--seed N] [--save]`: all knocks one after the other, or those named; about
- * 15 minutes. Each prints its seed, so that a run that fails can be had again. `--save` writes the
+ * 20 minutes. Each prints its seed, so that a run that fails can be had again. `--save` writes the
  * results into docs/RELIABILITY.md.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
+import { commandKnocks } from './commands.ts';
 import { connectionKnocks } from './connections.ts';
 import { fileKnocks } from './files.ts';
 import type { Knock } from './knock.ts';
@@ -15,7 +16,7 @@ import { soak } from './soak.ts';
 const page = 'docs/RELIABILITY.md';
 const begin = '<!-- results -->';
 const end = '<!-- end of results -->';
-const knocks: readonly Knock[] = [...connectionKnocks, ...fileKnocks, soak];
+const knocks: readonly Knock[] = [...connectionKnocks, ...fileKnocks, ...commandKnocks, soak];
 
 interface Row {
   readonly knock: Knock;
