@@ -32,6 +32,9 @@ function throwing(command: Command): Command {
 function lineOf(error: unknown): string {
   if (error instanceof OperatorError) return error.message;
   if (isDamage(error)) return `the store is damaged (${error.message}): restore a backup`;
+  if (error instanceof RangeError && /allocation failed|out of memory/i.test(error.message)) {
+    return `this process gets too little memory or address space (ulimit -v, RLIMIT_AS): ${error.message}`;
+  }
   return `unexpected: ${(error as Error).stack ?? error}`;
 }
 
