@@ -159,6 +159,30 @@ it('more than it keeps is dropped, and read from the journal', async () => {
   await follower.stop();
 });
 
+for (const [what, events] of [
+  ['a gap', 1],
+  ['too many', 10_000],
+] as const) {
+  it(`nothing comes behind ${what}, and the journal is read all the same`, async () => {
+    let go = () => {};
+    const held = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const { follower, grow, hint, settle } = setUp((one) => (one.seq === 1n ? held : undefined));
+    follower.start();
+    await turn();
+    hint(span(...grow(1)));
+    await turn();
+    // All of this waits for the first one.
+    hint(span(...grow(events)));
+    if (what === 'a gap') grow(1);
+    hint(span(...grow(1)));
+    go();
+    await settle();
+    await follower.stop();
+  });
+}
+
 it('up to its bound nothing is read', async () => {
   let go = () => {};
   const held = new Promise<void>((resolve) => {
