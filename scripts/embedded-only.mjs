@@ -2,6 +2,7 @@
 export const embeddedOnly = {
   'commands/flows/backup.test.ts': 'backup and restore work on the embedded store',
   'commands/flows/cli-failures.test.ts': 'damages the folder of the embedded store',
+  'commands/flows/unusable-store.test.ts': 'takes rights from the files of the embedded store',
   'commands/flows/doctor.test.ts': 'looks at the embedded store and at the settings of one machine',
   'commands/flows/first-use.test.ts': 'starts with no settings at all',
   'commands/flows/init.test.ts': 'starts with the settings that init asks for',
