@@ -5,7 +5,7 @@
  */
 
 import type { Config } from '../../../config.ts';
-import { type Failure, fail, type Result } from '../../../core/result.ts';
+import type { Failure, Result } from '../../../core/result.ts';
 import type { Reply } from '../../../http/message.ts';
 import type { Params } from '../../../http/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
@@ -80,7 +80,7 @@ export function consentRoutes(options: {
     desk.page(consentAgainEndpoint, (visit, query) =>
       query.has('client_id')
         ? desk.go(visit, `${authorizePath}?${visit.request.query}`)
-        : desk.problem(visit, fail('method_not_allowed')),
+        : desk.show(visit, (frame) => endedFormPage(frame, undefined), { status: 403 }),
     ),
     // Of a session before: whoever is signed in by now may be asked anew.
     desk.form(consentEndpoint, handle, ['scope'], (visit, _form, failure) =>
