@@ -1,6 +1,7 @@
 /** GET /admin/people, an account of it, and what may be changed of one: as the commands do it. */
 
 import type { ListedAccount } from '../../access/accounts/directory.ts';
+import { plainAddress } from '../../core/names/pasted-text.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import type { Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
@@ -154,7 +155,7 @@ export function peopleScreens(parts: ConsoleParts, people: ConsolePeople): Plain
   const at = peopleScreenEndpoints;
 
   async function show(visit: OperatorVisit, query: Params): Promise<Reply> {
-    const part = (query.get('part') ?? '').trim().slice(0, 320);
+    const part = plainAddress(query.get('part') ?? '').slice(0, 320);
     const asked = query.get('after');
     const after = asked !== undefined && idShape.test(asked) ? asked : undefined;
     const found = await people.find(part, after, perPage);

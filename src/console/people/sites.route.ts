@@ -1,5 +1,6 @@
 /** GET /admin/sites and its change: sites that people sign in to, and blocking a domain. */
 
+import { plainPasted } from '../../core/names/pasted-text.ts';
 import { ok, type Result } from '../../core/result.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import {
@@ -42,7 +43,9 @@ export function siteScreens(parts: ConsoleParts, sites: ConsoleSites): PlainRout
   const at = siteScreenEndpoints;
   return [
     desk.page(at.show, async (visit, query) => {
-      const part = (query.get('part') ?? '').trim().toLowerCase().slice(0, 253);
+      const part = plainPasted(query.get('part') ?? '')
+        .toLowerCase()
+        .slice(0, 253);
       const asked = Number(query.get('page') ?? '1');
       const page = Number.isInteger(asked) && asked > 0 && asked <= pagesMax ? asked : 1;
       const found = await sites.page({ part, skip: (page - 1) * perPage, limit: perPage });

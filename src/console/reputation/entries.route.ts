@@ -1,6 +1,7 @@
 /** GET /admin/entries and its change: what the operator says of ranges by hand. */
 
 import { dateIn } from '../../core/names/date-text.ts';
+import { plainPasted } from '../../core/names/pasted-text.ts';
 import { ok, type Result } from '../../core/result.ts';
 import type { Params } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
@@ -55,7 +56,7 @@ export function entryScreens(parts: ConsoleParts, entries: ConsoleEntries): Plai
   const at = entryScreenEndpoints;
   return [
     desk.page(at.show, async (visit, query) => {
-      const part = (query.get('part') ?? '').trim().slice(0, 200);
+      const part = plainPasted(query.get('part') ?? '').slice(0, 200);
       const view = { ...viewOf(parts, visit, query), part, entries: await entries.list(part) };
       return desk.show(visit, (frame) => entriesPage(frame, view));
     }),

@@ -1,5 +1,6 @@
 /** GET /admin/reports and its change: reports of an address or of an account, and taking them back. */
 
+import { plainAddress, plainPasted } from '../../core/names/pasted-text.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import type { Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
@@ -52,8 +53,8 @@ export function reportScreens(parts: ConsoleParts, reports: ConsoleReports): Pla
   const at = reportScreenEndpoints;
 
   async function show(visit: OperatorVisit, query: Params): Promise<Reply> {
-    const address = (query.get('address') ?? '').trim().slice(0, 60);
-    const reporter = (query.get('reporter') ?? '').trim().slice(0, 320);
+    const address = plainPasted(query.get('address') ?? '').slice(0, 60);
+    const reporter = plainAddress(query.get('reporter') ?? '').slice(0, 320);
     const asked = { ...viewOf(parts, visit, query), address, reporter };
     if (reporter !== '') {
       const found = await reports.ofReporter(reporter, query.get('after'));

@@ -206,10 +206,12 @@ function infoOf({ id, record }: StoredPasskey): PasskeyInfo {
   return { id: Buffer.from(id).toString('base64url'), name, createdAt, lastUsedAt, backedUp };
 }
 
-function shownName(name: string): string {
+/** Returns the name of a passkey as it is kept: without what nobody sees, 60 characters at most. */
+export function shownName(name: string): string {
   const clean = name
     .slice(0, 4 * nameLengthMax)
     .replace(/\p{C}/gu, '')
+    .replace(/[\u115f\u1160\u2800\u3164\uffa0]/gu, '')
     .trim();
   return [...clean].slice(0, nameLengthMax).join('');
 }

@@ -47,7 +47,13 @@ it('an entry that is set shows at once, in words that are escaped, and counts', 
 });
 
 it('it is found by an address in it, by a part of the note, and not by another', async () => {
-  for (const part of ['45.40.0.77', 'OUR LOGS', '45.40.']) {
+  for (const part of [
+    '45.40.0.77',
+    'OUR LOGS',
+    '45.40.',
+    '\u200f45.40.0.77\u200b',
+    '\ufeffOUR LOGS\u00a0',
+  ]) {
     const { body } = await ada.get(`/admin/entries?part=${encodeURIComponent(part)}`);
     assert.ok(body.includes(`/ip/${range}`), part);
   }

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { shownName } from '../../../src/signon/proofs/passkeys.ts';
 import { mailedLink, webVisitor } from '../../support/browser/web-visitor.ts';
 import { startTestServer, type TestServer } from '../../support/server/server.ts';
 import {
@@ -60,6 +61,21 @@ describe('pasted fields', () => {
     const taken = await ada.post('/account/phone/verify', { code: `\u2068${arabic}\u2069` });
     assert.equal(taken.status, 303, taken.body.slice(0, 300));
     assert.match((await ada.get('/account')).body, /\+33612345679/);
+  });
+
+  it('marks that nobody sees are taken off the names of keys and passkeys', async () => {
+    const ada = await people.signIn(email);
+    const marks = ['\u200f', '\ufeff', '\u200b', '\u2068', '\u00a0', '\u00ad', '\u3164', '\u2800'];
+    for (const [i, mark] of marks.slice(0, 6).entries()) {
+      const fields = { name: `${mark}gate-${i}${mark}`, check: 'on' };
+      const made = await ada.post('/account/keys/named/create', fields);
+      assert.equal(made.status, 200, `${JSON.stringify(mark)} ${made.status}`);
+    }
+    const names = (await ada.get('/account/keys')).body;
+    for (let i = 0; i < 6; i++) assert.match(names, new RegExp(`>gate-${i}<`));
+    for (const mark of marks)
+      assert.equal(shownName(`${mark}phone${mark}`), 'phone', JSON.stringify(mark));
+    assert.equal(shownName('שרה \u200f'), 'שרה');
   });
 
   it('each form with a password names its account to password managers', async () => {

@@ -70,7 +70,7 @@ export function readForm(request: Request, rules: FormRules): Result<Sent<Params
 }
 
 /** Fields that people paste into: what nobody sees there is not meant. */
-const pastedFields = /^(hosts?|domain|client|part|url|watches|token|birthdate|postal_code)$/;
+const pastedFields = /^(hosts?|domain|client|part|name|url|watches|token|birthdate|postal_code)$/;
 const numberFields = /^(code|phone)$/;
 
 function asMeant(form: Params): Params {
