@@ -158,42 +158,52 @@ function hello(protocol: number, version: string): Buffer {
 }
 
 /** The server's threads, as the kernel counts them. */
+/** Threads of the server, once those of earlier work have ended. */
+async function settledThreads(): Promise<number> {
+  for (let last = -1; ; ) {
+    const found = threadsOf();
+    if (found === last) return found;
+    last = found;
+    await delay(1_500);
+  }
+}
+
 const threadsOf = (): number => readdirSync(`/proc/${server.pid}/task`).length;
 
 it('Ctrl-C of a command ends its work in the server, and nothing of it is there', async () => {
   // The first one makes threads that stay.
   assert.equal((await server.cli('seed', list(10), '--format', 'plain', '--source', 'a')).code, 0);
-  const idle = threadsOf();
+  const idle = await settledThreads();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     const seed = ['seed', '-', '--format', 'plain', '--source', 'cut'];
     const command = startCli(seed, env);
     // Its list has no end, so it can't be done before.
     command.process.stdin!.write('22.0.0.1\n22.0.0.2\n');
-    await within(() => threadsOf() > idle, 'the thread of the list', 20_000);
+    await within(() => threadsOf() > idle, 'the thread of the list', 120_000);
     command.process.kill(signal);
     assert.deepEqual(await command.ended, { code: 1, signal: null });
     assert.match(command.stderr(), /portcullis: it was cancelled\n$/);
-    await within(() => threadsOf() <= idle, 'the end of the thread', 20_000);
+    await within(() => threadsOf() <= idle, 'the end of the thread', 120_000);
   }
   assert.equal((await server.check('22.0.0.1')).abuseConfidenceScore, 0);
   assert.ok((await logged()).some(({ command }) => /^seed .*cut/.test(command)));
 });
 
 it('a command that is killed ends its work in the server', async () => {
-  const idle = threadsOf();
+  const idle = await settledThreads();
   const command = startCli(['seed', '-', '--format', 'plain', '--source', 'cut'], env);
   command.process.stdin!.write('22.0.0.1\n');
-  await within(() => threadsOf() > idle, 'the thread of the list', 20_000);
+  await within(() => threadsOf() > idle, 'the thread of the list', 120_000);
   command.process.kill('SIGKILL');
-  await within(() => threadsOf() <= idle, 'the end of the thread', 20_000);
+  await within(() => threadsOf() <= idle, 'the end of the thread', 120_000);
 });
 
 it('a list that nobody reads on waits in its pipe, and memory stays', async () => {
-  const idle = threadsOf();
+  const idle = await settledThreads();
   const command = startCli(['seed', '-', '--format', 'plain', '--source', 'slow'], env);
   const input = command.process.stdin!;
   input.write('23.0.0.1\n');
-  await within(() => threadsOf() > idle, 'the thread of the list', 20_000);
+  await within(() => threadsOf() > idle, 'the thread of the list', 120_000);
   server.child.process.kill('SIGSTOP');
   let taken = 0;
   try {
@@ -288,10 +298,10 @@ it('no process but the server has the store open while any command runs', async 
 
 // The last one: the server ends.
 it('a server that stops ends the command with a clear line, and what was half done is not there', async () => {
-  const idle = threadsOf();
+  const idle = await settledThreads();
   const command = startCli(['seed', '-', '--format', 'plain', '--source', 'cut'], env);
   command.process.stdin!.write('24.0.0.1\n');
-  await within(() => threadsOf() > idle, 'the thread of the list', 20_000);
+  await within(() => threadsOf() > idle, 'the thread of the list', 120_000);
   const stopping = server.stop();
   assert.deepEqual(await command.ended, { code: 1, signal: null });
   assert.match(
