@@ -102,16 +102,23 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
   // A part that hangs must not keep the supervisor waiting: everything acknowledged is on disk.
   const timer = setTimeout(() => {
     log.fatal('stop: took too long, leaving');
+    if (failure !== undefined) {
+      process.stderr.write(`portcullis: stopped: ${reasonOf(failure)}\n`);
+      process.exit(1);
+    }
     process.kill(process.pid, 'SIGKILL');
   }, stopMsMax);
   await server.close();
   clearTimeout(timer);
   log.info('stopped');
   if (failure !== undefined) {
-    const reason = failure instanceof Error ? failure.message : String(failure);
-    throw new OperatorError(`stopped: ${reason}`);
+    throw new OperatorError(`stopped: ${reasonOf(failure)}`);
   }
   setTimeout(() => leave(log), leftoverMs).unref();
+}
+
+function reasonOf(failure: unknown): string {
+  return failure instanceof Error ? failure.message : String(failure);
 }
 
 /**

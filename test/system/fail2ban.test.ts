@@ -5,19 +5,17 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { systemClock } from '../../src/core/clock.ts';
 import { parseIp } from '../../src/ip/address.ts';
 import { decodeEvent } from '../../src/reputation/state/events.ts';
-import { openLmdbStore } from '../../src/store/lmdb.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { startFail2ban } from '../support/reputation/fail2ban.ts';
-import { memoryLog } from '../support/server/memory-log.ts';
 import {
   startTestServer,
   type TestServer,
   threadCounts,
   within,
 } from '../support/server/server.ts';
+import { openStoreBeside } from '../support/server/shared-store.ts';
 
 /** On no list of the demo. */
 const ip = '203.0.113.77';
@@ -32,15 +30,11 @@ interface Page {
   readonly malicious: boolean;
 }
 
-/** Accounts that reported the address, out of the journal as it lies on disk. */
+/** Accounts that reported the address, out of the server's journal. */
 async function reporters(server: TestServer): Promise<string[]> {
   const words = new Uint32Array(4);
   parseIp(ip, words);
-  const store = openLmdbStore({
-    path: `${server.dataDir}/store`,
-    clock: systemClock(),
-    log: memoryLog().log,
-  });
+  const store = openStoreBeside(server.dataDir);
   try {
     const accounts: string[] = [];
     for (let after = 0n; ; ) {

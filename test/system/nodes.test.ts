@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { after, before, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { claimDataDir } from '../../src/store/claim.ts';
@@ -109,7 +109,7 @@ it('the status shows both nodes, how far they are, and that one does the upkeep'
   const { stdout } = await runCli(['cluster', 'status'], env);
   assert.match(
     stdout,
-    /^journal \S{36}: \d+ events up to version 3, removed up to 0\nnode {2}name/,
+    /^journal \S{36}: \d+ events up to version 4, removed up to 0\nnode {2}name/,
   );
   assert.match(stdout, /\n1 .* up .* yes\n2 .* up [^\n]* 0 +[a-z]+\n$/);
   const alone = await runCli(['cluster', 'status'], { DATA_DIR: `${directory.path}/alone` });
@@ -275,6 +275,9 @@ it('what would be another one on each node is refused before anything is made', 
   const withoutMail = { ...good, SMTP_URL: '' };
   const withoutKey = { ...good, MASTER_KEY_FILE: '' };
   writeFileSync(`${directory.path}/other.key`, randomBytes(32).toString('hex'), { mode: 0o600 });
+  // As a node leaves it; a running one answers for itself.
+  const stopped = `${directory.path}/stopped`;
+  mkdirSync(`${stopped}/node`, { recursive: true, mode: 0o700 });
   const refusals: [Environment, string[], RegExp][] = [
     [withoutMail, ['serve'], /SMTP_URL must be set/],
     [withoutKey, ['serve'], /MASTER_KEY_FILE must be set/],
@@ -287,7 +290,7 @@ it('what would be another one on each node is refused before anything is made', 
     [good, ['verify'], /works on the embedded store/],
     [good, ['compact'], /on the embedded store, .* use the means of the database\n$/],
     [{ ...good, DATABASE_URL: 'postgres://u:hidden@127.0.0.1:9/n' }, ['serve'], /can't be reached/],
-    [{ DATA_DIR: `${directory.path}/1` }, ['allow', 'list'], /belongs to a node of a cluster/],
+    [{ DATA_DIR: stopped }, ['allow', 'list'], /belongs to a node of a cluster/],
   ];
   for (const [env, args, expected] of refusals) {
     const { code, stderr } = await runCli(args, env);
