@@ -120,12 +120,12 @@ it('nodes of two programs take reports together, and their memories are not comp
     nodes.map(({ readVersion, memory }) => [readVersion, memory]),
     [
       [1, 'unknown'],
-      [3, 'unknown'],
+      [4, 'unknown'],
     ],
   );
   const { stdout } = await clusterCommand('status');
   assert.match(stdout, /^journal [0-9a-f-]{36}: \d+ events up to version 1, removed up to 0\n/);
-  assert.match(stdout, /\nnode +name +version +reads +state .*\n1 .* 1 +up .*\n2 .* 3 +up /);
+  assert.match(stdout, /\nnode +name +version +reads +state .*\n1 .* 1 +up .*\n2 .* 4 +up /);
 });
 
 it('nobody writes what one node can not read, and the agreement is not raised before it is gone', async () => {
@@ -147,7 +147,7 @@ it('a node that slept through the upgrade says so once, is not ready, writes not
   await database.ask(env.DATABASE_URL!, 'update nodes set seen_at = 0 where id = 1');
   const raised = await clusterCommand('upgrade', '--json');
   assert.equal(raised.code, 0, raised.stderr);
-  assert.deepEqual(JSON.parse(raised.stdout), { from: 1, to: 3 });
+  assert.deepEqual(JSON.parse(raised.stdout), { from: 1, to: 4 });
   assert.match((await clusterCommand('upgrade')).stdout, /up to version 4 already/);
   await within(async () => (await ban(newer, 3)) === 201);
   older.child.process.kill('SIGCONT');
@@ -184,7 +184,7 @@ it('a node goes on beside a schema with more in it, and stops to write once it i
   const adds = 'alter table nodes add column to_come int';
   await lead(adds);
   await open();
-  assert.equal((await statusOf()).eventVersion, 3);
+  assert.equal((await statusOf()).eventVersion, 4);
   await lead(adds, { text: 'alter table nodes drop column to_come', breaks: true });
   await assert.rejects(open(), /needs a program that knows \d+, this one knows \d+/);
   await within(async () => (await ready(newer)).outdated);

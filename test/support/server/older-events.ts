@@ -3,5 +3,7 @@
 import { eventVersions } from '../../../src/store/nodes/events.ts';
 
 for (const [kind, versions] of Object.entries(eventVersions)) {
-  if (Math.max(...versions) > 1) delete eventVersions[kind];
+  const known = versions.filter((version) => version === 1);
+  if (known.length === 0) delete eventVersions[kind];
+  else eventVersions[kind] = known;
 }
