@@ -70,15 +70,28 @@ async function runOrder(order: Order, asking: Asking): Promise<unknown> {
   const startMs = performance.now();
   for (;;) {
     const socket = await connectTo(dataDir);
-    if (socket !== undefined) return await ask(socket, dataDir, order, asking);
     try {
+      if (socket !== undefined) return await ask(socket, dataDir, order, asking);
       return (await runHere(order, asking)).output;
     } catch (error) {
-      const { ClaimedError } = await import('../store/claim.ts');
       const isLate = performance.now() - startMs > waitMsMax;
-      if (!(error instanceof ClaimedError) || isLate) throw error;
+      if (isLate || !(error instanceof UngreetedError || (await isClaimed(error)))) throw error;
     }
     await sleep(lookAgainMs);
+  }
+}
+
+/** A server that starts, or another command, has the directory. */
+async function isClaimed(error: unknown): Promise<boolean> {
+  // Loaded after a failure alone: a server answers most commands.
+  const { ClaimedError } = await import('../store/claim.ts');
+  return error instanceof ClaimedError;
+}
+
+/** A server that ended, or began to, before it was asked anything: the same question may go to the next one. */
+class UngreetedError extends OperatorError {
+  constructor(dataDir: string) {
+    super(`the server in ${dataDir} ended just now: try again`);
   }
 }
 
@@ -162,10 +175,7 @@ async function connectTo(dataDir: string): Promise<Socket | undefined> {
   try {
     return await new Promise((resolve, reject) => {
       const socket = connect(`/proc/self/fd/${directory.fd}/${controlSocket}`);
-      socket.once('connect', () => {
-        socket.removeAllListeners('error');
-        resolve(socket);
-      });
+      socket.once('connect', () => resolve(socket));
       socket.once('error', (error: NodeJS.ErrnoException) => {
         if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(undefined);
         else reject(refusal(dataDir, error));
@@ -290,17 +300,19 @@ function ask(socket: Socket, dataDir: string, order: Order, asking: Asking): Pro
     socket.on('error', () => {
       // Its end says what there is to say.
     });
-    socket.on('close', () => {
+    function onClose(): void {
       earlier = earlier.then(() =>
         fail(
-          new OperatorError(
-            greeted
-              ? 'the server ended before this was done: look whether it took effect'
-              : `the server in ${dataDir} ended just now: try again`,
-          ),
+          greeted
+            ? new OperatorError(
+                'the server ended before this was done: look whether it took effect',
+              )
+            : new UngreetedError(dataDir),
         ),
       );
-    });
+    }
+    if (socket.closed) onClose();
+    else socket.on('close', onClose);
   });
 }
 

@@ -126,7 +126,7 @@ export function createTransactions(options: {
   /** `login_hint` is left out: it may be a mail address, and whoever gets here is known. */
   function rowOf(key: Key, id: string, row: Omit<Row, 'idHash'>): SetRow {
     const query = requestQuery(row.query, 'without hint');
-    const value = rows.encode({ ...row, idHash: sha256(id), query });
+    const value = transactionRow.encode({ ...row, idHash: sha256(id), query });
     return { key, value, expiresAt: Math.floor(row.endsAt) };
   }
 
@@ -182,7 +182,7 @@ export function createTransactions(options: {
     if (!idPattern.test(id)) return undefined;
     const key = keyOf(id, holder);
     const entry = await store.get(key);
-    const row = entry && rows.decode(entry.value);
+    const row = entry && transactionRow.decode(entry.value);
     if (!entry || !row || !equalBytes(row.idHash, sha256(id))) return undefined;
     const request = readQuery(row.query);
     if (request === undefined) return undefined;
@@ -250,7 +250,7 @@ export function createTransactions(options: {
     for await (const page of pagesUnder(store, consentTransactionPrefix())) {
       for (const { key, value } of page) {
         const holder = readConsentTransactionKey(key)?.holderHash;
-        const row = rows.decode(value);
+        const row = transactionRow.decode(value);
         // Of which network they are is not kept: they count in the whole.
         const name = holder && Buffer.from(holder).toString('base64url');
         if (name && row?.waits) waiting.admit(name, `before the start ${name}`, row.endsAt);
@@ -285,7 +285,7 @@ function keyOf(id: string, holder: string): Key {
 }
 
 /** 1 was the layout of format 1, whose rows ended within a day. */
-const rows = record<Row>(2, {
+export const transactionRow = record<Row>(2, {
   waits: flag,
   idHash: fixed(hashBytes),
   askedAt: time,

@@ -6,9 +6,9 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { systemClock } from '../../../src/core/clock.ts';
 import { ok } from '../../../src/core/result.ts';
 import type { Profile } from '../../../src/signon/people/profile/profile.ts';
+import { transactionRow } from '../../../src/signon/sites/transactions.ts';
 import { consentTransactionPrefix } from '../../../src/store/keys.ts';
 import { value } from '../house/result.ts';
 import type { Answer, TestServer } from '../server/server.ts';
@@ -42,20 +42,17 @@ export async function waitsFor(
   ms: number,
 ): Promise<boolean> {
   const hash = createHash('sha256').update(id).digest();
-  // After the layout's byte and that of the holder's kind.
-  return (await requestsKept(server, ms)).some((row) => hash.equals(row.subarray(2, 34)));
+  return (await requestsKept(server)).some(
+    ({ idHash, endsAt }) => hash.equals(idHash) && endsAt > Date.now() + ms,
+  );
 }
 
-/** Rows of the sites' requests that are still kept when `ms` more are over; 1,000 at most. */
-export async function requestsKept(
-  server: Pick<TestServer, 'dataDir'>,
-  ms = 0,
-): Promise<Uint8Array[]> {
-  const clock = { ...systemClock(), now: () => Date.now() + ms };
-  const store = openStoreBeside(server.dataDir, clock);
+/** The sites' requests that are kept; 1,000 at most. */
+export async function requestsKept(server: Pick<TestServer, 'dataDir'>) {
+  const store = openStoreBeside(server.dataDir);
   const rows = await store.scan(consentTransactionPrefix(), { limit: 1_000 });
   await store.close();
-  return rows.map(({ value }) => value);
+  return rows.map(({ value: bytes }) => transactionRow.decode(bytes)!);
 }
 
 export function openPeople(server: Pick<TestServer, 'dataDir'>): People {
