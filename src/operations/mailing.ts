@@ -65,7 +65,9 @@ export async function sendResetLink(
     const links = createLinks(workspace);
     await links.restore();
     const done = await createResetLinks({
-      ...{ store, links, pages: pageLinks(config.baseUrl) },
+      store,
+      links,
+      pages: pageLinks(config.baseUrl),
       people: openPeople(store),
       securityLog: createSecurityLog(workspace),
       mailer: {

@@ -56,7 +56,12 @@ export function startOwnBackups(options: {
     folder === undefined
       ? undefined
       : startBackups({
-          ...{ folder, dataDir: config.dataDir, clock, log, make, afterEach: writeErased },
+          folder,
+          dataDir: config.dataDir,
+          clock,
+          log,
+          make,
+          afterEach: writeErased,
           everyMs: config.backupEveryMs,
           keep: config.backupKeep,
         });

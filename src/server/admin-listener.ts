@@ -91,9 +91,11 @@ export async function openAdminListener(options: {
         headersTimeout: requestMsMax,
         maxHeaderSize: headBytesMax,
       },
-      ...{ keepAliveTimeout: idleMsMax, connectionsCheckingInterval: lookMs },
+      keepAliveTimeout: idleMsMax,
+      connectionsCheckingInterval: lookMs,
       // Any head: nothing depends on it here, and nothing is passed on.
-      ...{ insecureHTTPParser: true, requireHostHeader: false },
+      insecureHTTPParser: true,
+      requireHostHeader: false,
     },
     (request, response) => {
       serve(request, response).catch((error: unknown) => {
@@ -153,7 +155,13 @@ function requestOf(
   const family = parseIp(socket.remoteAddress ?? '', words);
   const clientIp = family === 0 ? '' : formatIp(family, words);
   return {
-    ...{ method, path, param: '', query, headers: kept, clientIp, id: 'admin' },
+    method,
+    path,
+    param: '',
+    query,
+    headers: kept,
+    clientIp,
+    id: 'admin',
     body: new Uint8Array(0),
   };
 }

@@ -204,7 +204,9 @@ export function mainRoutes(options: {
     : undefined;
   const callers = createCallers({ limits, check: options.check, clock });
   const agents = createAgentCallers({
-    ...{ gate: options.gate, callers, tokens: options.agents.tokens },
+    gate: options.gate,
+    callers,
+    tokens: options.agents.tokens,
     uses: options.bouncers.uses,
   });
   const https = config.baseUrl.startsWith('https:');
@@ -236,7 +238,12 @@ export function mainRoutes(options: {
   const radarNow = (frame: Parameters<typeof radarNumbers>[0]) =>
     radarNumbers(frame, { ...options, now: clock.now(), ofIpv4: undefined });
   const tools = createPageTools({
-    ...{ assets, links, https, origin: config.baseUrl, siteName: config.siteName, hasOutbox },
+    assets,
+    links,
+    https,
+    origin: config.baseUrl,
+    siteName: config.siteName,
+    hasOutbox,
   });
   const renderPage = createRenderErrorPage(tools);
   const { log, profiles } = options;
@@ -268,13 +275,19 @@ export function mainRoutes(options: {
   });
   const routes: Route[] = [
     ...pageRoutes({
-      ...{ guard, tools, assets, clock, exampleAddresses },
+      guard,
+      tools,
+      assets,
+      clock,
+      exampleAddresses,
       check: options.check,
       radar: radarMode === 'public' ? radarNow : undefined,
       secureUrl: config.secureUrl,
     }),
     outboxRoute({
-      ...{ guard, tools, baseUrl: config.baseUrl },
+      guard,
+      tools,
+      baseUrl: config.baseUrl,
       name: outboxName,
       read: hasOutbox ? options.signon.outbox.newest : undefined,
     }),
@@ -294,12 +307,18 @@ export function mainRoutes(options: {
     ...ipPageRoutes({ ...options, tools, callers, turns, secureUrl: config.secureUrl }),
     ...watched(signonRoutes({ ...options, tools, callers, desk, challenges }), options.signInLog),
     ...requestRoutes({
-      ...{ ...options, desk, callers, challenges, allowDocumentation: options.demo },
+      ...options,
+      desk,
+      callers,
+      challenges,
+      allowDocumentation: options.demo,
       slotOf: (accountId) => options.standingOf(accountId)?.slot,
       spend: (slot) => options.gate.spend(slot, quotaKind.write, 1),
     }),
     ...radarRoutes({
-      ...{ ...options, desk, turns },
+      ...options,
+      desk,
+      turns,
       radar: {
         mode: radarMode,
         ...options.radar,
@@ -307,7 +326,9 @@ export function mainRoutes(options: {
       },
     }),
     ...connectRoutes({
-      ...{ ...options, ...config, desk },
+      ...options,
+      ...config,
+      desk,
       proxied: proxiedHost(config),
       spoe: config.spoeListen,
       sample: openSamples(docsFolder),
@@ -323,18 +344,29 @@ export function mainRoutes(options: {
       siteKey: options.exampleSiteKey,
     }),
     ...gateChallengeRoutes({
-      ...{ guard, challenges, assets, passes: options.passes },
+      guard,
+      challenges,
+      assets,
+      passes: options.passes,
       media: captchaMedia(captcha),
       asset: staticFiles(assets, tools),
     }),
     ...bouncerRoutes({ ...options, ...options.bouncers, guard, callers, agents }),
     policyRoute({ ...options, guard, failures, report }),
     ...agentRoutes({
-      ...{ ...options, ...options.agents, guard, callers, turns, agents },
+      ...options,
+      ...options.agents,
+      guard,
+      callers,
+      turns,
+      agents,
       report,
     }),
     ...agentReadRoutes({
-      ...{ guard, clock, agents, ownOf: options.bouncers.ownOf },
+      guard,
+      clock,
+      agents,
+      ownOf: options.bouncers.ownOf,
       isAllowed: options.agents.isAllowed,
     }),
     reportRoute({ ...options, guard, allowDocumentation: options.demo }),
@@ -350,8 +382,14 @@ export function mainRoutes(options: {
       allowDocumentation: options.demo,
     }),
     ...serviceRoutes({
-      ...{ guard, assets, endpoints, clock, metrics, readiness },
-      ...{ baseUrl: config.baseUrl, siteName: config.siteName },
+      guard,
+      assets,
+      endpoints,
+      clock,
+      metrics,
+      readiness,
+      baseUrl: config.baseUrl,
+      siteName: config.siteName,
       metricsToken: config.metricsToken,
       isProxied: isProxied(config),
     }),
@@ -360,7 +398,10 @@ export function mainRoutes(options: {
   const open = endpoints.filter((declared) => isPage(declared) && !isDeskEndpoint(declared));
   const publicPaths = new Set(open.map(({ path }) => path));
   const withPerson = createHeaderPerson({
-    ...{ tools, likesGlass, sessions: options.signon.sessions, cookies },
+    tools,
+    likesGlass,
+    sessions: options.signon.sessions,
+    cookies,
   });
   const withLooks = createWithLooks(cookies);
   const pages = new Set(endpoints.filter(isPage).map(({ method, path }) => `${method} ${path}`));

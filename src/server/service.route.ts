@@ -118,8 +118,10 @@ export function serviceRoutes(options: {
 
   function webManifest(): Reply {
     const sizes = [192, 512].map((side) => ({
-      ...{ src: options.assets.url(`icon-${side}.png`), sizes: `${side}x${side}` },
-      ...{ type: 'image/png', purpose: 'any maskable' },
+      src: options.assets.url(`icon-${side}.png`),
+      sizes: `${side}x${side}`,
+      type: 'image/png',
+      purpose: 'any maskable',
     }));
     const name = options.siteName ?? catalogueFor('en').site.name;
     const colours = { theme_color: '#16324f', background_color: '#16324f' };

@@ -279,13 +279,24 @@ export async function openState(options: StateOptions): Promise<State> {
   }
 
   const follower = createFollower({
-    ...{ store, apply, from: last.seq, fromAt: last.at, log, clock },
-    ...{ onFailure: options.onFailure, tooNew: options.tooNew },
-    ...{ paceMs: options.paceMs, pollMs: options.pollMs },
+    store,
+    apply,
+    from: last.seq,
+    fromAt: last.at,
+    log,
+    clock,
+    onFailure: options.onFailure,
+    tooNew: options.tooNew,
+    paceMs: options.paceMs,
+    pollMs: options.pollMs,
   });
 
   const slots = createSlotKeeper({
-    ...{ store: upkeep.store, clock, random, log, access },
+    store: upkeep.store,
+    clock,
+    random,
+    log,
+    access,
     catchUpTo: follower.catchUpTo,
     ...(options.slotRestMs === undefined ? {} : { restMs: options.slotRestMs }),
   });
@@ -322,7 +333,13 @@ export async function openState(options: StateOptions): Promise<State> {
   }
 
   const lists = createListKeeper({
-    ...{ store: upkeep.store, clock, random, log, sources, entries, index },
+    store: upkeep.store,
+    clock,
+    random,
+    log,
+    sources,
+    entries,
+    index,
     fill: () => ({
       entries: index.size(),
       contributions: entries.contributions.count(),
@@ -364,8 +381,19 @@ export async function openState(options: StateOptions): Promise<State> {
 
   const timers: NodeJS.Timeout[] = [];
   return {
-    ...{ index, entries, sources, fold, access, refusals, follower, projection, isMended },
-    ...{ shared: parts.shared, takeUsedKeys: parts.takeUsedKeys, digest, counting },
+    index,
+    entries,
+    sources,
+    fold,
+    access,
+    refusals,
+    follower,
+    projection,
+    isMended,
+    shared: parts.shared,
+    takeUsedKeys: parts.takeUsedKeys,
+    digest,
+    counting,
     checkpoint,
     withoutCheckpoint,
     housekeep,

@@ -53,14 +53,23 @@ export async function openFigures(
   const storeBytes = isEmbedded ? measured(`${storePath(config.dataDir)}/data.mdb`) : undefined;
   closers.add(() => storeBytes?.stop());
   const figures = createFigures({
-    ...{ state, store, survey, tallies, codes, statuses, tables, clock },
+    state,
+    store,
+    survey,
+    tallies,
+    codes,
+    statuses,
+    tables,
+    clock,
     storeBytes: () => storeBytes?.latest(),
     listening: () => listening,
     collect: () => sampling?.collect(),
   });
   const count = (name: TallyName) => tallies.add(name, 1, clock.now());
   return {
-    ...{ figures, tallies, survey },
+    figures,
+    tallies,
+    survey,
     onSignOn: (event) => count(`sign_on:${event}`),
     onFailure: (code, { shape }) => codes.add(`${code} ${shape}`, 1, clock.now()),
     countedChallenges: (challenges) => countedChallenges(challenges, count),
@@ -72,7 +81,14 @@ export async function openFigures(
         for (const [code, total] of refused.read()) yield [`reports_refused:${code}`, total];
       };
       sampling = startSampling({
-        ...{ tallies, statuses, store, counters, timings, others, clock, log },
+        tallies,
+        statuses,
+        store,
+        counters,
+        timings,
+        others,
+        clock,
+        log,
       });
       closers.add(sampling.stop);
     },

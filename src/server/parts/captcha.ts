@@ -29,14 +29,18 @@ export async function openCaptchaParts(
 ): Promise<CaptchaParts> {
   const { config, clock, random, log, masterKey, closers, timings } = opening;
   const receipts = createReceipts({
-    ...{ store: data.store, clock, random },
+    store: data.store,
+    clock,
+    random,
     signingKey: deriveKey(masterKey, receiptKeyPurpose),
     site: siteKeys.find,
     allows: allowsHost,
     sitesOf: siteKeys.ofAccount,
   });
   const captcha = openCaptcha({
-    ...{ clock, random, log },
+    clock,
+    random,
+    log,
     threads: config.captchaThreads,
     node: data.member?.id ?? 0,
     bounds: captchaBounds,

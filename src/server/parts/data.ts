@@ -84,7 +84,11 @@ export async function openData(opening: Opening): Promise<Data> {
   const banTable = createBanTable(banBounds.totalMax);
   const bans = createBans({ clock, shared: banTable });
   const state = await openState({
-    ...{ store, upkeep, clock, random, log },
+    store,
+    upkeep,
+    clock,
+    random,
+    log,
     onFailure: onFatal,
     tooNew: member?.tooNew,
     paceMs: member && queryPaceMs,

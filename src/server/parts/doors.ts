@@ -167,7 +167,12 @@ async function openDns(
   const { dnsZone: zone, dnsNameServers: nameServers, secureUrl: baseUrl } = config;
   if (zone === undefined) return;
   const dns = await startDnsThread({
-    ...{ zone, nameServers, baseUrl, log, memory, index: state.index },
+    zone,
+    nameServers,
+    baseUrl,
+    log,
+    memory,
+    index: state.index,
     listen: config.dnsListen,
     allow: config.dnsAllow,
     seed: Buffer.from(random.bytes(4)).readUInt32BE(0),

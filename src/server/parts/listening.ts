@@ -57,7 +57,9 @@ export async function listen(
   const { claim, frontEnd, memory, own } = parts;
   const { index } = parts.state;
   const renderProblem = createRenderProblem({
-    ...{ routes: [...frontEnd.routes, ...own.routes], areas, renderPage: own.renderPage },
+    routes: [...frontEnd.routes, ...own.routes],
+    areas,
+    renderPage: own.renderPage,
   });
   const ownRoutes = [...own.routes, unknownRoute(own.withPerson, renderProblem)];
   const table = [...frontEnd.routes, ...ownRoutes];

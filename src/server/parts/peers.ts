@@ -29,7 +29,14 @@ export async function openPeers(
   const { address: host, port } = readEndpoint(config.internalListen)!;
   const { id: node, urlOf } = member;
   const listener = await openInternalListener({
-    ...{ host, port, node, key, clock, log, challenges: own, relay },
+    host,
+    port,
+    node,
+    key,
+    clock,
+    log,
+    challenges: own,
+    relay,
   });
   closers.add(listener.close);
   tables.add(...listener.tables);

@@ -15,12 +15,15 @@ export function openRadar(
   const { index, follower } = state;
   const position = () => follower.appliedSeq();
   const map = openRadarMap({
-    ...{ index, clock, position },
+    index,
+    clock,
+    position,
     onFailure: (err) => log.warn({ err }, 'radar: no map was drawn'),
   });
   closers.add(map.close);
   const latest = openLatestReports({
-    ...{ position, nowMs: clock.monotonicMs },
+    position,
+    nowMs: clock.monotonicMs,
     newest: (limit) => newestReports(store, clock.now(), limit),
   });
   tables.add(latest.table);

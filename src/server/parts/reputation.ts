@@ -110,13 +110,18 @@ export function openReputation(
   };
   const records = openLimitRecords(memory.limits);
   const frontEnd = createFrontEnd({
-    ...{ memory, index, clock, log },
+    memory,
+    index,
+    clock,
+    log,
     ...(config.clientLimitsOn ? { limits: createClientLimits(clientLimits, records) } : {}),
   });
   const { quotas, accounts } = state.shared;
   shares.add(
     quotaParty({
-      ...{ handle: quotas, accountCount: access.count, clock },
+      handle: quotas,
+      accountCount: access.count,
+      clock,
       quotas: openQuotas({ handle: quotas, accounts: openAccountsTable(accounts), clock }),
     }),
   );
@@ -146,7 +151,8 @@ export function openReputation(
   const usage = createUsage({ handle: quotas, accountCount: access.count, generationOf, clock });
   closers.add(startSampling(usage));
   const systems = openSystems({
-    ...{ clock, asnMmdbPath },
+    clock,
+    asnMmdbPath,
     onFailure: (err) => log.warn({ err }, 'geo: a network was not looked up'),
   });
   closers.add(() => systems.close());
@@ -155,8 +161,16 @@ export function openReputation(
   const table = { name: 'paced_networks', used: () => records.size, limit: records.capacity };
   const refusedReports = createRefusedReports();
   return {
-    ...{ memory, frontEnd, reports, refusedReports, feeds, usage, doorCounters, systems },
-    ...{ survey, sightings },
+    memory,
+    frontEnd,
+    reports,
+    refusedReports,
+    feeds,
+    usage,
+    doorCounters,
+    systems,
+    survey,
+    sightings,
     counted: table,
   };
 }

@@ -153,7 +153,12 @@ async function start(options: SignonOptions, closers: Closers): Promise<SignonPa
   const avatars = createAvatars({ ...options, profiles, images });
   const { changes, passkeys } = signon;
   const review = createReview({
-    ...{ changes, passkeys, ownKeys, namedKeys, siteKeys, consents },
+    changes,
+    passkeys,
+    ownKeys,
+    namedKeys,
+    siteKeys,
+    consents,
     webhooks: storedWebhooks(store),
   });
   return {

@@ -18,7 +18,11 @@ export function startSubscriptions(
   { metrics, tables }: { metrics: Metrics; tables: BoundedTables },
 ): void {
   const refresher = createRefresher({
-    ...{ store: upkeep.store, isMine: upkeep.isMine, clock, random, log },
+    store: upkeep.store,
+    isMine: upkeep.isMine,
+    clock,
+    random,
+    log,
     allowPrivate: config.sourceAllowPrivate,
     fetch: fetchInThread,
     countKnown: (list, batches) => countKnownRows(state, list, batches),

@@ -112,7 +112,10 @@ export function createFrontEnd(options: {
   const isSpent = (keyId: string) => callers.takeFor('decisions', keyId) > 0;
   // Nothing of what they answer is a page.
   const guard = createGuard({
-    ...{ gate, callers, log, renderPage: () => ({ html: '', headers: [] }) },
+    gate,
+    callers,
+    log,
+    renderPage: () => ({ html: '', headers: [] }),
     ...(options.within === undefined ? {} : { within: options.within }),
   });
   const count = counted.recorder('dovecot', thread);
@@ -130,7 +133,11 @@ export function createFrontEnd(options: {
       checkRoute({ gate, check, clock }),
       checkBulkRoute({ guard, check, clock }),
       liveRoute({
-        ...{ gate, check, index, clock, log },
+        gate,
+        check,
+        index,
+        clock,
+        log,
         bans: openBanReader(memory.bans),
         spares: (entry) =>
           ((metaOf(index.records, entry) >>> 8) &
@@ -140,7 +147,11 @@ export function createFrontEnd(options: {
         count: counted.recorder('decisions', thread),
       }),
       ...gateRoutes({
-        ...{ check, passes, clock, hasProxies, spotMark },
+        check,
+        passes,
+        clock,
+        hasProxies,
+        spotMark,
         count: counted.recorder('gate', thread),
       }),
       upRoute(),

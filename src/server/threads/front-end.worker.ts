@@ -104,7 +104,12 @@ async function run(setup: ThreadSetup): Promise<void> {
   const limits = bounds && createClientLimits(bounds, records);
   const within = duringTurn(reader);
   const frontEnd = createFrontEnd({
-    ...{ memory, index: reader, clock, log, thread: setup.thread, within },
+    memory,
+    index: reader,
+    clock,
+    log,
+    thread: setup.thread,
+    within,
     ...(limits === undefined ? {} : { limits }),
   });
   let held: Served = {};

@@ -201,7 +201,10 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
   let hasLeft = false;
   const alive = options.aliveMs ?? aliveMs;
   const lease = createLease({
-    ...{ store, clock, boot, aliveMs: alive },
+    store,
+    clock,
+    boot,
+    aliveMs: alive,
     async isAlive(holder) {
       const rows = await (await store.session()).query({
         name: 'is alive',

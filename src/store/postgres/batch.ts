@@ -155,8 +155,12 @@ export class Batch implements RowView {
     const found = this.#slots.get(name);
     if (found !== undefined) return found;
     const slot = {
-      ...{ key, isStored: false, header: undefined, value: undefined },
-      ...{ isChanged: false, isHeld: false },
+      key,
+      isStored: false,
+      header: undefined,
+      value: undefined,
+      isChanged: false,
+      isHeld: false,
     };
     this.#slots.set(name, slot);
     return slot;

@@ -72,7 +72,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const writer = connect({ url, log });
   const reader = connect({ url, log, answerMs: silentMs });
   const listener = connect({
-    ...{ url, log, channel: hintChannel },
+    url,
+    log,
+    channel: hintChannel,
     onNotification(sender) {
       if (sender !== node) hint();
     },

@@ -79,16 +79,20 @@ export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleO
     const day = figures.reports.sum('quarter', now);
     const most = (trait: 'category' | 'country') => day.by(trait).slice(0, topShown);
     return {
-      ...{ version: packageVersion(), startedAt, entries: state.index.size() },
+      version: packageVersion(),
+      startedAt,
+      entries: state.index.size(),
       reports: figures.reports
         .series('quarter', now)
         .map(({ startMs, reports }) => ({ startMs, count: reports })),
-      ...{ categories: most('category'), countries: most('country') },
+      categories: most('category'),
+      countries: most('country'),
       minutes: figures.minutes(),
       did: deedsOf(figures.tallies, now),
       removalsWaiting: (await removals.list()).length,
       tipsWaiting: (await tips.list()).length,
-      ...{ threads: listening, pauses },
+      threads: listening,
+      pauses,
       tables: figures.tables(),
       store: figures.store(),
       memory: { residentBytes: resident, heapBytes: heap, indexBytes: index },
@@ -121,7 +125,8 @@ export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleO
     reports: consoleReports(ofPeople),
     people: consolePeople(ofPeople),
     sites: consoleSites({
-      ...{ ...parts, signIns: state.counting.signIns },
+      ...parts,
+      signIns: state.counting.signIns,
       blocked: sources.signon.authorization.blocked,
     }),
     entries: createOwnEntries(parts),

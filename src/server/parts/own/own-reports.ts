@@ -48,7 +48,9 @@ export function openOwnReports(parts: {
       const page = await own.page(account, after);
       if (!page.ok) return page;
       const shown = page.value.reports.map((one) => ({
-        ...{ id: one.id, reportedAt: one.reportedAt, comment: one.comment },
+        id: one.id,
+        reportedAt: one.reportedAt,
+        comment: one.comment,
         address: formatIp(one.family, one.words),
         categories: categoriesOf(one.categories),
       }));

@@ -43,7 +43,10 @@ export function openWebhooks(parts: {
   const destinations = openDestinations({ allowPrivate: config.sourceAllowPrivate });
   const hooks = createWebhooks({ ...parts, faultOf: (url) => sourceFault(url, destinations) });
   const runner = createWebhookRunner({
-    ...{ ...parts, hooks, destinations, turns: createTurns() },
+    ...parts,
+    hooks,
+    destinations,
+    turns: createTurns(),
     async isActive(account) {
       const person = await people.byId(account);
       return person !== undefined && isActive(person);
@@ -79,7 +82,9 @@ export function openWebhooks(parts: {
     await looking;
   });
   return {
-    ...{ create: hooks.create, remove: hooks.remove, test: hooks.test },
+    create: hooks.create,
+    remove: hooks.remove,
+    test: hooks.test,
     perAccountMax: webhookBounds.perAccountMax,
     async list(account) {
       const own = await hooks.ofAccount(account);

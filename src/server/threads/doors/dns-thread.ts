@@ -31,7 +31,12 @@ export async function startDnsThread(
   const { index, log, listen, ...plain } = options;
   const counters = createDnsCounters();
   const thread = await startDoorThread<DnsThreadSetup>({
-    ...{ name: 'dns', setting: 'DNS_LISTEN', endMsMax: 0, index, log, listen },
+    name: 'dns',
+    setting: 'DNS_LISTEN',
+    endMsMax: 0,
+    index,
+    log,
+    listen,
     script: new URL('./dns-thread.worker.js', import.meta.url),
     tell: (taken) => log.info({ zone: plain.zone, listen: taken }, 'dns: listening'),
     setup: { ...plain, counters: counters.buffer },

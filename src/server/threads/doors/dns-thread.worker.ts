@@ -56,7 +56,12 @@ async function run(setup: DnsThreadSetup): Promise<void> {
   });
   const counters = createDnsCounters(setup.counters);
   const responder = createResponder({
-    ...{ zone, nameServers, baseUrl, judge, counters, clock },
+    zone,
+    nameServers,
+    baseUrl,
+    judge,
+    counters,
+    clock,
     isListable,
     hasBelow: createBelow(reader, (entry) => isAccused(reader.records, entry)),
     format: formatIp,

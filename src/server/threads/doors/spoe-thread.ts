@@ -43,7 +43,12 @@ export async function startSpoeThread(options: {
   const ends = createSpoeEnds();
   const open = new SharedArrayBuffer(4);
   const thread = await startDoorThread<SpoeThreadSetup>({
-    ...{ name: 'spoe', setting: 'SPOE_LISTEN', endMsMax, index, log, listen: [listen] },
+    name: 'spoe',
+    setting: 'SPOE_LISTEN',
+    endMsMax,
+    index,
+    log,
+    listen: [listen],
     script: new URL('./spoe-thread.worker.js', import.meta.url),
     tell: (taken) => log.info({ listen: taken }, 'spoe: listening'),
     setup: { memory, logLevel, open, outcomes: outcomes.buffer, ends: ends.buffer },

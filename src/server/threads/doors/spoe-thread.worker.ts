@@ -55,7 +55,10 @@ async function run(setup: SpoeThreadSetup): Promise<void> {
   const endpoint = readEndpoint(text ?? '');
   if (endpoint === undefined) throw new Error(`'${text}' is no address to listen on`);
   const listener = await listenSpoe({
-    ...{ endpoint, agent, within: duringTurn(reader), nowMs: clock.monotonicMs },
+    endpoint,
+    agent,
+    within: duringTurn(reader),
+    nowMs: clock.monotonicMs,
     count: createSpoeEnds(setup.ends).count,
   });
   const open = new Int32Array(setup.open);
