@@ -186,16 +186,27 @@ export function openSignon(options: SignonOptions): Signon {
   const { pwnedRangeUrl: rangeUrl } = options;
   const breached = rangeUrl === undefined ? undefined : createBreachedPasswords({ rangeUrl, log });
   const newPasswords = createNewPasswords({
-    ...{ passwords, strength, breached },
+    passwords,
+    strength,
+    breached,
     service: options.siteName === undefined ? service : [service, options.siteName],
   });
   const sessions = createSessions({
-    ...{ store, clock, random, people },
+    store,
+    clock,
+    random,
+    people,
     ...(options.factorDemand === undefined ? {} : { factorDemand: options.factorDemand }),
   });
   const notices = createNotices({ ...options, mailer, pages });
   const changes = createAccountChanges({
-    ...{ store, clock, random, people, sessions, securityLog, notices },
+    store,
+    clock,
+    random,
+    people,
+    sessions,
+    securityLog,
+    notices,
   });
   const secondFactors = createSecondFactors({
     store,
@@ -208,7 +219,13 @@ export function openSignon(options: SignonOptions): Signon {
   const companion = options.companion ?? noCompanion;
   const parts = { store, clock, random, log, people, links, mailer, pages, securityLog, companion };
   const signIn = createSignIn({
-    ...{ ...parts, shares, masterKey, passwords, sessions, attempts, secondFactors },
+    ...parts,
+    shares,
+    masterKey,
+    passwords,
+    sessions,
+    attempts,
+    secondFactors,
   });
   const library = openPasskeyLibrary();
   const ceremonies = createPasskeyCeremonies({ ...options, library });
@@ -218,7 +235,9 @@ export function openSignon(options: SignonOptions): Signon {
       ? outboxMessages(outbox)
       : webhookMessages(options.smsWebhookUrl, log));
   const { deletion, erasures } = openErasures(options, {
-    ...{ sessions, secondFactors, outbox },
+    sessions,
+    secondFactors,
+    outbox,
     farewell: isKeptHere
       ? undefined
       : (email, language) => mailer.deliver(email, language, 'accountDeleted', {}),
@@ -306,7 +325,11 @@ function openErasures(
   function over(store: Store, told?: Store): Deletion {
     const securityLog = createSecurityLog({ ...options, store });
     return createDeletion({
-      ...{ ...options, store, told, farewell: parts.farewell, untold: noFarewell(log) },
+      ...options,
+      store,
+      told,
+      farewell: parts.farewell,
+      untold: noFarewell(log),
       data: [
         ...(personalData?.(store) ?? []),
         ...ownPersonalData({ ...parts, store, securityLog }),

@@ -93,7 +93,12 @@ export function openDesk(options: SignonDeskOptions): Desk {
   const visitOf = createVisits({ ...options, sessions: signon.sessions, cookies });
   return createDesk({
     ...options,
-    ...{ failures, sessions: signon.sessions, cookies, visitOf, baseUrl, unsavedNotice },
+    failures,
+    sessions: signon.sessions,
+    cookies,
+    visitOf,
+    baseUrl,
+    unsavedNotice,
     unsaved: createUnsavedSeals(options),
     strengthOf: signon.changes.strengthOf,
   });

@@ -195,7 +195,8 @@ export function createMailer(options: {
     const link = (values as { link?: string }).link;
     const { account, ended } = more;
     const mail = {
-      ...{ to, language },
+      to,
+      language,
       ...make({ ...values, service }),
       ...(link === undefined ? {} : { link }),
       ...(account === undefined ? {} : { account }),

@@ -190,7 +190,11 @@ export function createAccountChanges(options: {
   }
 
   return {
-    ...{ allows, strengthOf, needsPasskey, make, count },
+    allows,
+    strengthOf,
+    needsPasskey,
+    make,
+    count,
     forgive: (accountId) => made.delete(accountId),
     table: { name: 'account_changes', used: () => made.size, limit: accountsMax },
   };

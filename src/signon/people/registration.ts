@@ -356,8 +356,13 @@ export function createRegistration(options: RegistrationOptions): Registration {
 
   const verification = createVerification(options);
   return {
-    ...{ register, passkeyOptions, registerPasskey, resend, ...verification },
-    ...{ registerAgain, isByMailOnly: pacing.isByMailOnly },
+    register,
+    passkeyOptions,
+    registerPasskey,
+    resend,
+    ...verification,
+    registerAgain,
+    isByMailOnly: pacing.isByMailOnly,
     mailedTo: (visitor) => latelyOf(visitor)?.email,
     async verify(...given) {
       const done = await verification.verify(...given);

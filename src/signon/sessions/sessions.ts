@@ -398,7 +398,15 @@ export function createSessions(options: {
   }
 
   return {
-    ...{ open, find, renew, list, end, endAll, endOthers, fateOf, carryOver },
+    open,
+    find,
+    renew,
+    list,
+    end,
+    endAll,
+    endOthers,
+    fateOf,
+    carryOver,
     csrfMatches: (session, given) => equalBytes(Buffer.from(session.csrf), Buffer.from(given)),
     async alive(id) {
       const record = (await load(id))?.record;

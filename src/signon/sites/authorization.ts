@@ -217,7 +217,10 @@ export function createAuthorization(options: {
       const values = profile === undefined ? {} : profileJson(profile, [scope], view);
       const fields = storedFieldsOf(before === 'granted' ? [scope] : []);
       return {
-        ...{ scope, values, isFixed, before },
+        scope,
+        values,
+        isFixed,
+        before,
         isOn: isFixed || before !== 'refused',
         unseen: unseen.filter(({ field }) => fields.has(field)),
       };

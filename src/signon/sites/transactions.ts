@@ -118,8 +118,10 @@ export function createTransactions(options: {
 }): Transactions {
   const { store, clock, random, readQuery } = options;
   const waiting = createRowTally({
-    ...{ kind: 'waiting_request', clock },
-    ...{ max: waitingMax, perSubjectMax: waitingPerNetworkMax },
+    kind: 'waiting_request',
+    clock,
+    max: waitingMax,
+    perSubjectMax: waitingPerNetworkMax,
   });
   const waitingSecret = deriveKey(options.masterKey, 'waiting request id');
 

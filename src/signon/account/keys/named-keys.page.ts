@@ -79,7 +79,9 @@ function list(text: Catalogue, format: Format, { csrf, fresh, named }: NamedKeys
     rows: named.map(({ id, name, scopes, createdAt, lastUsedAt }) => {
       const action = (what: 'rename' | 'remove', kind: 'secondary' | 'danger') =>
         actionButton({
-          ...{ csrf, kind, label: words[what] },
+          csrf,
+          kind,
+          label: words[what],
           action: `/account/keys/named/${what}`,
           fields: { id },
         });
@@ -108,7 +110,9 @@ function makeForm(text: Catalogue, { csrf, typed, wantedScope }: NamedKeysView):
         ${typed?.fault === 'scopes' && html`<p class="field-error">${words.scopesError}</p>`}
         ${offeredScopes.map((scope) =>
           switchField({
-            ...{ id: `scope-${scope}`, name: scope, checked: chosen.includes(scope) },
+            id: `scope-${scope}`,
+            name: scope,
+            checked: chosen.includes(scope),
             label: html`${words.scope[scope]}`,
           }),
         )}
@@ -127,8 +131,15 @@ function nameField(
   const error =
     fault === 'name' ? words.nameError : fault === 'taken' ? words.nameTaken : undefined;
   return field({
-    ...{ id, label, value, name: 'name', hint: words.nameHint, maxLength: 64, required: true },
-    ...{ mono: true, autocomplete: 'off' },
+    id,
+    label,
+    value,
+    name: 'name',
+    hint: words.nameHint,
+    maxLength: 64,
+    required: true,
+    mono: true,
+    autocomplete: 'off',
     ...(error === undefined ? {} : { error }),
   });
 }

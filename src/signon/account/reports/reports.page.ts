@@ -39,12 +39,18 @@ export function reportsPage(frame: PageFrame, view: OwnReportsView): string {
     namesText(categories, view.categoryNames),
     comment === '' ? '–' : html`<span class="own-comment">${comment}</span>`,
     actionButton({
-      ...{ csrf: view.csrf, action: '/account/reports/take-back', fields: { id } },
-      ...{ label: text.takeBack, kind: 'danger' },
+      csrf: view.csrf,
+      action: '/account/reports/take-back',
+      fields: { id },
+      label: text.takeBack,
+      kind: 'danger',
     }),
   ]);
   const titles = [
-    ...[columns.address, columns.at, columns.categories, columns.comment],
+    columns.address,
+    columns.at,
+    columns.categories,
+    columns.comment,
     columns.actions,
   ];
   const link = (label: string, href: string) => linkButton({ label, href, kind: 'secondary' });

@@ -67,7 +67,10 @@ function hookCard(text: Catalogue, format: Format, csrf: string, hook: WebhookLi
   const { id } = hook;
   const action = (what: 'test' | 'remove', kind: 'secondary' | 'danger') =>
     actionButton({
-      ...{ csrf, kind, label: words[what], fields: { id } },
+      csrf,
+      kind,
+      label: words[what],
+      fields: { id },
       action: `/account/webhooks/${what}`,
     });
   const outcomes: Readonly<Record<string, string>> = words.outcomes;
@@ -104,18 +107,38 @@ function makeCard(text: Catalogue, view: WebhooksView): Html {
     csrf,
     action: '/account/webhooks/create',
     body: html`${field({
-      ...{ id: 'hook-url', name: 'url', label: words.url, hint: words.urlHint, type: 'url' },
-      ...{ required: true, autocomplete: 'off', value: typed?.url ?? '', ...fault('url') },
+      id: 'hook-url',
+      name: 'url',
+      label: words.url,
+      hint: words.urlHint,
+      type: 'url',
+      required: true,
+      autocomplete: 'off',
+      value: typed?.url ?? '',
+      ...fault('url'),
     })}
     ${field({
-      ...{ id: 'hook-watches', name: 'watches', label: words.watches, hint: words.watchesHint },
-      ...{ required: true, mono: true, autocomplete: 'off', value: typed?.watches ?? '' },
+      id: 'hook-watches',
+      name: 'watches',
+      label: words.watches,
+      hint: words.watchesHint,
+      required: true,
+      mono: true,
+      autocomplete: 'off',
+      value: typed?.watches ?? '',
       ...fault('watches'),
     })}
     ${field({
-      ...{ id: 'hook-threshold', name: 'threshold', label: words.threshold, type: 'text' },
-      ...{ hint: words.thresholdHint, inputMode: 'numeric', required: true, autocomplete: 'off' },
-      ...{ value: typed?.threshold ?? '75', ...fault('threshold') },
+      id: 'hook-threshold',
+      name: 'threshold',
+      label: words.threshold,
+      type: 'text',
+      hint: words.thresholdHint,
+      inputMode: 'numeric',
+      required: true,
+      autocomplete: 'off',
+      value: typed?.threshold ?? '75',
+      ...fault('threshold'),
     })}
     <p>${button({ label: words.create })}</p>`,
   });

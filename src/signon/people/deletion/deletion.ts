@@ -276,9 +276,13 @@ export function createDeletion(options: {
         const { name, scopes, createdAt, revokedAt } = record;
         const use = await readKeyUse(store, id);
         own.push({
-          ...{ id, name, scopes: scopeNames(scopes) },
-          ...{ createdAt: dateText(createdAt), revokedAt: dateText(revokedAt) },
-          ...{ lastUsedAt: dateText(use?.lastUsedAt ?? 0), lastUsedFrom: use?.address ?? '' },
+          id,
+          name,
+          scopes: scopeNames(scopes),
+          createdAt: dateText(createdAt),
+          revokedAt: dateText(revokedAt),
+          lastUsedAt: dateText(use?.lastUsedAt ?? 0),
+          lastUsedFrom: use?.address ?? '',
         });
       }
       parts.apiKeys = own;

@@ -59,7 +59,10 @@ export function createKeptForms(options: {
 }): KeptForms {
   const { clock, random } = options;
   const names = createBriefTable<true>({
-    ...{ kind: 'solved_challenges', clock, lifeMs: keptFormLifeMs, max: solvedMax },
+    kind: 'solved_challenges',
+    clock,
+    lifeMs: keptFormLifeMs,
+    max: solvedMax,
   });
   const texts = createSealedTexts({ ...options, purpose: 'registration form', plainBytesMax });
 

@@ -15,8 +15,19 @@ const commonLabels: ReadonlySet<string> = new Set([
 const product = 'portcullis';
 
 const lookAlikes: Readonly<Record<string, string>> = {
-  ...{ '0': 'o', '2': 'z', '3': 'e', '4': 'a', '5': 's', '6': 'g', '7': 't', '8': 'b', '9': 'g' },
-  ...{ '@': 'a', $: 's', '€': 'e', '+': 't' },
+  '0': 'o',
+  '2': 'z',
+  '3': 'e',
+  '4': 'a',
+  '5': 's',
+  '6': 'g',
+  '7': 't',
+  '8': 'b',
+  '9': 'g',
+  '@': 'a',
+  $: 's',
+  '€': 'e',
+  '+': 't',
 };
 
 const seasons = [
@@ -37,18 +48,16 @@ const months = [
 ];
 /** How else a letter is written. */
 const spellings: Readonly<Record<string, string>> = {
-  ...{
-    a: 'a4@',
-    b: 'b8',
-    e: 'e3€',
-    g: 'g69',
-    i: 'i1!|',
-    l: 'l1!|',
-    o: 'o0',
-    s: 's5$',
-    t: 't7+',
-    z: 'z2',
-  },
+  a: 'a4@',
+  b: 'b8',
+  e: 'e3€',
+  g: 'g69',
+  i: 'i1!|',
+  l: 'l1!|',
+  o: 'o0',
+  s: 's5$',
+  t: 't7+',
+  z: 'z2',
 };
 const spelled = (word: string) =>
   [...word].map((letter) => `[${spellings[letter] ?? letter}]`).join('');
