@@ -49,7 +49,7 @@ export interface RunningServer {
   readonly state: State;
   /** Says at /readyz that the server is about to stop, and goes on serving. */
   drain(): void;
-  /** For who moved the file of ACCESS_LOG away: a new one of its name from now on. */
+  /** Reopens the file of ACCESS_LOG by its name, after log rotation has moved the old one away. */
   reopenAccessLog(): void;
   /** Finishes what is in flight, writes the last checkpoint, gives everything back. */
   close(): Promise<void>;

@@ -2,7 +2,10 @@
 
 const ofOwnPart: ReadonlySet<string> = new Set(['check', 'stats']);
 
-/** Whether a running node is asked, though the store is shared: it has loaded what they look at. */
+/**
+ * Returns true for operations that read memory or the disk of a node: a running node answers them, although
+ * the store is shared.
+ */
 export function asksNode(name: string): boolean {
   return ofOwnPart.has(name);
 }

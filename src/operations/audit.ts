@@ -28,18 +28,18 @@ async function harmless(store: Store, arg: string, isPerson = false): Promise<st
   return (arg.length > addressCharsMax ? undefined : await findAccountId(store, arg)) ?? nobody;
 }
 
-/** What is written down: an operation, or what a command without one does. */
+/** A line of the audit log names an operation, or a command that is none. */
 export interface Audited {
   readonly name: string;
   readonly audit?: AuditRule | undefined;
 }
 
 export interface Audit {
-  /** Before the change. @throws when it can't be written: then it must not be made. */
+  /** Writes the line before the change. @throws when it can't be written: the change must not be made */
   begin(operation: Audited, input: unknown, user: string): Promise<BegunChange>;
-  /** When it has ended. An account that was made has its id by now. */
+  /** Completes the line. A new account has an id by now, which replaces its mail address. */
   end(begun: BegunChange, operation: Audited, input: unknown, ok: boolean): Promise<void>;
-  /** Its input did not parse: nothing of it is kept. */
+  /** Writes a line for input that did not parse; nothing of the input is kept. */
   refused(operation: Audited, user: string): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** What a node of a cluster needs of its settings, and what it can't have; docs/CLUSTER.md. */
+/** Checks the settings of a node of a cluster (docs/CLUSTER.md). */
 
 import type { Config } from '../config.ts';
 import { OperatorError } from '../core/errors.ts';

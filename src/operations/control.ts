@@ -199,7 +199,7 @@ function accept(
     socket.setTimeout(lingerMsMax, () => socket.destroy());
   }
 
-  /** What comes is not of the protocol: nothing more is read, and the work is not waited for. */
+  /** Ends a connection that breaks the protocol: nothing more is read, and running work is not awaited. */
   function refuse(error: Error): void {
     isRefused = true;
     fail(error);

@@ -17,7 +17,6 @@ export interface Order {
   readonly user: string;
 }
 
-/** What an operation is run with. */
 export interface Execution {
   /** Undefined for one that looks at the store as it lies there, in a command without a server. */
   readonly workspace: Workspace | undefined;

@@ -10,7 +10,7 @@ import { makeDataDir, settings, type Workspace, withReading, withWorkspace } fro
 
 export interface Ran {
   readonly output: unknown;
-  /** Of a shared store whose journal has grown meanwhile: where it ends. */
+  /** The end of a shared journal that has grown meanwhile; undefined else. */
   readonly grownTo: bigint | undefined;
 }
 
@@ -37,7 +37,7 @@ export async function runHere(order: Order, call: OperationCall): Promise<Ran> {
   return { output: await runAlone(order, call), grownTo: undefined };
 }
 
-/** On the embedded store. */
+/** Runs it on the embedded store, under a claim of the data directory. */
 async function runAlone(order: Order, call: OperationCall): Promise<unknown> {
   const operation = findOperation(order.operation);
   const config = settings();
@@ -61,5 +61,5 @@ function whole(workspace: Workspace): Execution {
   return { workspace, reading: workspace, withAudit: (run) => run(audit) };
 }
 
-/** What looks at the store as it lies there has no key: the log is opened with the key for a moment. */
+/** Operations that only read run without the master key: it is read for the audit log alone. */
 const auditOnce: Execution['withAudit'] = (run) => withWorkspace((w) => run(createAudit(w)));

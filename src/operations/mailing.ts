@@ -15,7 +15,7 @@ import { openPeople } from '../signon/people.ts';
 import { createSecurityLog } from '../signon/sessions/security-log.ts';
 import type { StoreTools, Workspace } from './workspace.ts';
 
-/** How long a command waits before it tries a mail once more. */
+/** Pauses between tries of a mail that a command sends, milliseconds. */
 export const retryDelaysMs = [2_000];
 
 /** Runs with what tells an owner of a change. @returns also whether all mails were sent */

@@ -10,14 +10,14 @@
 import type * as v from 'valibot';
 import type { Reading, Workspace } from './workspace.ts';
 
-/** How far an operation is. */
+/** Progress of a running operation. */
 export interface OperationProgress {
-  /** What is being done, in the past tense: "read", "written", "checked". */
+  /** The past participle of what is being done: "read", "written", "checked". */
   readonly verb: string;
   readonly done: number;
   /** Undefined: nobody knows how much there is. */
   readonly total?: number | undefined;
-  /** Of a list that is read. */
+  /** The number of lines of a list that could not be parsed. */
   readonly badLines?: number | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface OperationCall {
   readonly signal: AbortSignal;
 }
 
-/** What the audit log keeps of an operation. Values that may hold a person's address are replaced by ids. */
+/** Names what the audit log keeps of an input. Values that may hold a person's address become ids. */
 export interface AuditRule {
   /** Members of the input that a command takes as arguments, in their order. */
   readonly args?: readonly string[];
@@ -42,7 +42,7 @@ export interface AuditRule {
   readonly options?: readonly string[];
   /** The argument that names an account, however it is typed. */
   readonly person?: string;
-  /** Whether it is done although the log can't be written: a full disk is a reason for a backup. */
+  /** The operation runs although the log can't be written: a full disk is a reason for a backup. */
   readonly isOptional?: true;
 }
 

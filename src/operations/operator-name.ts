@@ -1,4 +1,4 @@
-/** Who runs a command, as the audit log has it. */
+/** Names the person who runs a command, for the audit log. */
 
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';

@@ -16,7 +16,7 @@ import { runTask } from './tasks.ts';
 
 export interface OwnBackups {
   register(metrics: Metrics): void;
-  /** When the newest in the folder was begun, milliseconds since 1970; 0: there is none. */
+  /** Returns when the newest backup in the folder was begun, ms since 1970; 0 if there is none. */
   newestAt(): number;
   stop(): Promise<void>;
 }

@@ -45,7 +45,7 @@ export type FrameKind = (typeof frameKinds)[keyof typeof frameKinds];
 
 export interface Greeting {
   readonly protocol: number;
-  /** Of the program: a command of another version does not ask. */
+  /** The program's version. A command of another version does not send its operation. */
   readonly version: string;
   readonly pid: number;
 }
@@ -53,7 +53,7 @@ export interface Greeting {
 export interface AskedOperation {
   readonly operation: string;
   readonly input: unknown;
-  /** Who is noted in the audit log; whoever reaches the socket may act as its owner. */
+  /** The user for the audit log. It is not verified: whoever may open the socket may act as its owner. */
   readonly user: string;
 }
 

@@ -17,7 +17,7 @@ interface Served extends Pick<Data, 'store' | 'state' | 'member'> {
   readonly sendReset: ResetLinks['sendByOperator'];
 }
 
-/** What a command wrote is in memory when it is told that it is done. */
+/** Runs commands' operations in the server. A command is answered when memory holds what it wrote. */
 export function serveOperations(control: Control, opening: Opening, served: Served): void {
   const { config, clock, random, log, masterKey } = opening;
   const { store, state, member, check, evidence } = served;

@@ -27,7 +27,7 @@ import type {
 } from './tasks.ts';
 import { createByteQueue, createWindow } from './window.ts';
 
-// Of this thread alone.
+// On Linux the priority of a thread can be set: the others keep theirs.
 setPriority(constants.priority.PRIORITY_LOW);
 
 const port = parentPort!;

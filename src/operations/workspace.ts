@@ -41,11 +41,11 @@ export interface StoreTools {
   readonly store: Store;
   readonly accounts: Accounts;
   readonly profiles: Profiles;
-  /** Whether the process goes on when the operation has ended. */
+  /** True in a server, where the process goes on when the operation has ended. */
   readonly inServer: boolean;
 }
 
-/** What an operation works on that changes nothing. */
+/** What read-only operations get. */
 export interface Reading {
   readonly config: Config;
   readonly clock: Clock;
@@ -60,7 +60,7 @@ export interface Reading {
 }
 
 export interface EmbeddedPlace {
-  /** Of the store, in DATA_DIR. */
+  /** The store's directory inside DATA_DIR. */
   readonly path: string;
   readonly claim: InheritedClaim;
 }
@@ -91,7 +91,7 @@ export function makeDataDir(config: Config): void {
   }
 }
 
-/** What opens a command's store: its settings, a directory that exists, and what is passed in. */
+/** Reads the settings, makes the data directory, and returns what a command opens its store with. */
 export function openingOf() {
   const config = settings();
   makeDataDir(config);
@@ -214,7 +214,7 @@ export function readMasterKey(config: Config, random: Random, hasStore: boolean)
   });
 }
 
-/** What the operator's word is worth unless it is told: all machines are their own, or some. */
+/** Returns the standing of new keys by REPUTATION: on a private service all machines are the operator's own. */
 export function standingOf({ reputation }: Config): Vouched {
   return reputation === 'private' ? 'staff' : 'member';
 }

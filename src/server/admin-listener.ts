@@ -41,7 +41,7 @@ const served: readonly string[] = [healthEndpoint, readinessEndpoint, metricsEnd
 export async function openAdminListener(options: {
   readonly host: string;
   readonly port: number;
-  /** Of the service; three of them are served. */
+  /** The server's routes, of which three are served here. */
   readonly routes: readonly Route[];
   readonly log: Log;
 }): Promise<AdminListener> {

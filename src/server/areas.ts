@@ -3,7 +3,7 @@
 import type { Shown } from '../http/access-log.ts';
 import type { Areas } from '../web/shape.ts';
 
-/** How errors look where no endpoint is: by the beginning of the path. */
+/** Chooses the shape of an error by the beginning of its path, where no endpoint declares one. */
 export const areas: Areas = [
   ['/api/', 'api'],
   ['/v1/', 'bouncer'],

@@ -279,7 +279,7 @@ export const endpoints: readonly Endpoint[] = [
 export function checkTable(table: readonly Route[]): void {
   const lineOf = ({ who, method, path }: Route | Endpoint) => `${who} ${method} ${path}`;
   const listed = new Set(endpoints.map(lineOf));
-  // What no other route has is nobody's endpoint.
+  // The route for unknown paths is declared by no endpoint.
   const own = table.filter(({ path }) => path !== unknownPath);
   const served = new Set(own.map(lineOf));
   const unlisted = [...served].filter((line) => !listed.has(line));

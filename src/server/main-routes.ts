@@ -113,7 +113,7 @@ import { mayReadMetrics, type Readiness, serviceRoutes } from './service.route.t
 const countedClientsMax = 65_536;
 
 export interface MainRoutes {
-  /** For when the server listens. */
+  /** Work for when the server listens. */
   readonly preparations: readonly Preparation[];
   readonly routes: readonly Route[];
   readonly assets: Assets;
@@ -135,7 +135,7 @@ export function mainRoutes(options: {
   sources: Pick<Sources, 'list'>;
   radar: { readonly map: RadarMap; readonly latest: LatestReports };
   figures: ConsoleFigures;
-  /** Told of each failure that the main thread tells. */
+  /** Called for each error answered by the main thread. */
   onFailure: NonNullable<FailureNotes['failed']>;
   check: Check;
   geo: GeoReader;
@@ -173,11 +173,11 @@ export function mainRoutes(options: {
   passes: Pick<Passes, 'issue'>;
   bouncers: Pick<BouncerRouteOptions, 'stream' | 'uses' | 'ownOf' | 'entriesMaxOf'>;
   agents: Pick<AgentRouteOptions, 'tokens' | 'ban'> & Pick<AgentReadOptions, 'isAllowed'>;
-  /** Those of front ends. */
+  /** The guard of the front-end threads. */
   guard: Guard;
   spotMark: SpotMark;
   sightings: Sightings;
-  /** Told of each report that was not taken. */
+  /** Called for each report that was refused. */
   onRefused: (reason: ErrorCode) => void;
   /** Resolves when the journal event is in memory. */
   catchUpTo: (seq: bigint) => Promise<void>;
@@ -192,10 +192,9 @@ export function mainRoutes(options: {
   serverAddresses: readonly string[];
   /** Shown under the address box of the home page. */
   exampleAddresses: readonly string[];
-  /** Of the widget on the CAPTCHA page, which has none without it. */
+  /** The site key of the widget on the CAPTCHA page; without one the page has no widget. */
   exampleSiteKey: string | undefined;
   readiness: () => Promise<Readiness>;
-  /** What the operators' console shows and changes. */
   console: ConsoleOf;
 }): MainRoutes {
   const { config, clock, metrics, readiness, exampleAddresses } = options;
@@ -394,7 +393,7 @@ export function mainRoutes(options: {
       isProxied: isProxied(config),
     }),
   ];
-  // Those of sign-on know their person by themselves.
+  // Pages of signed-in people load the person themselves.
   const open = endpoints.filter((declared) => isPage(declared) && !isDeskEndpoint(declared));
   const publicPaths = new Set(open.map(({ path }) => path));
   const withPerson = createHeaderPerson({

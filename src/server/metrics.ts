@@ -1,4 +1,4 @@
-/** What the server tells of itself at /metrics. */
+/** Registers the metrics that /metrics shows. */
 
 import type { Captcha } from '../captcha/challenge/open-captcha.ts';
 import { capacities, captchaBounds } from '../config.ts';
@@ -206,7 +206,7 @@ function addTables(
     state: State;
     feeds: FeedPublisher;
     captcha: Pick<Captcha, 'stats'>;
-    /** Of the parts, as they have them. */
+    /** Bounded tables of the parts. */
     tables: readonly BoundedTable[];
     mails: () => number;
     signIns: () => number;

@@ -1,4 +1,4 @@
-/** What OpenAPI says of the readiness of the service. */
+/** OpenAPI schema of /readyz. */
 
 import { memoryVerdicts } from '../store/nodes/digests.ts';
 import {

@@ -33,11 +33,11 @@ export interface Readiness {
   readonly behind: number;
   /** Age of the newest list, seconds; null when no list is loaded. */
   readonly newestListAgeSeconds: number | null;
-  /** Of a node with a shared database: how long that has been out of reach. */
+  /** How long the shared database has been out of reach; only on a node of a cluster. */
   readonly staleSeconds?: number;
-  /** Of a node: its memory beside those of the others. An outvoted one is not ready. */
+  /** This node's memory compared with the others'. A node that is outvoted is not ready. */
   readonly memory?: MemoryVerdict;
-  /** Of a node: its program is too old for what the others write. It is not ready, for good. */
+  /** True if this node's program is too old for what the others write: it is not ready, for good. */
   readonly outdated?: boolean;
 }
 
@@ -153,7 +153,7 @@ export function serviceRoutes(options: {
   ];
 }
 
-/** What crawlers are asked to leave alone, as the endpoints declare it (RFC 9309). */
+/** Writes robots.txt from what the endpoints declare (RFC 9309). */
 export function robotsText(endpoints: readonly Endpoint[]): string {
   const closed = endpoints.filter(({ robots }) => robots === 'disallow');
   // The API as a whole: what is added to it is closed, too.

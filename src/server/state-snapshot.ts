@@ -16,7 +16,7 @@ import { loadSnapshot, saveSnapshot } from '../index/snapshot.ts';
 
 export interface SnapshotParts {
   readonly index: IpIndex;
-  /** Of the arrays beside the index. */
+  /** The tables that are saved with the index. */
   readonly image: ArrayImage;
 }
 
@@ -30,7 +30,7 @@ export interface TakenSnapshot {
 export interface SnapshotPlace {
   readonly path: string;
   readonly entriesMax: number;
-  /** Of the last checkpoint. */
+  /** The sequence number of the last checkpoint: a snapshot of another one is ignored. */
   readonly sequence: bigint;
   readonly log: Log;
 }

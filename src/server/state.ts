@@ -57,7 +57,7 @@ const checkpointMsDefault = 5_000;
 /** Due times (ended lists, replaced keys) are looked at this often. */
 const housekeepingMs = 30_000;
 
-/** What a front-end thread needs to answer checks. */
+/** Shared memory that a front-end thread answers checks from. */
 export interface SharedState {
   readonly keys: KeyTableHandle;
   readonly accounts: AccountsHandle;
@@ -70,7 +70,7 @@ export interface State {
   readonly sources: Sources;
   readonly fold: Fold;
   readonly access: AccessFold;
-  /** What had no effect because a table was full. */
+  /** Counts of events without effect because a table was full. */
   readonly refusals: Refusals;
   /** Reports by time, category, country, network, list and band; sign-ins by site and day. */
   readonly counting: Pick<Counting, 'counts' | 'signIns'>;
@@ -80,11 +80,11 @@ export interface State {
   readonly isMended: boolean;
   readonly shared: SharedState;
   readonly takeUsedKeys: KeyTable['takeUsed'];
-  /** Of a node that shares its journal with others. */
+  /** A digest of the state that nodes of a cluster compare; undefined without one. */
   readonly digest: StateDigest | undefined;
   /** Writes what changed since the last checkpoint. */
   checkpoint(): Promise<void>;
-  /** What the last checkpoint wrote stays as it is while the work runs. */
+  /** Runs the work while no checkpoint is written: the rows of the last one stay as they are. */
   withoutCheckpoint(work: () => Promise<void>): Promise<void>;
   /** Compares what the store counts with the tables and mends it; `start` comes before. */
   reconcile(): Promise<void>;
@@ -112,12 +112,12 @@ export interface StateOptions {
   readonly checkpointMs?: number;
   /** By it reports are counted per country and network; absent: all unknown. */
   readonly placeOf?: PlaceOf;
-  /** How long a slot is empty before it is given back; for tests. */
+  /** How long a slot stays empty before it is given back, milliseconds; for tests. */
   readonly slotRestMs?: number;
   readonly tooNew?: FollowerOptions['tooNew'];
   readonly paceMs?: FollowerOptions['paceMs'];
   readonly pollMs?: FollowerOptions['pollMs'];
-  /** Told of the bans of agents: they are in memory beside the state. */
+  /** Called for each event about bans of agents, which are in memory outside the state. */
   readonly onBanned?: (event: StoreEvent) => void;
   /** File that makes the next start fast; without it none is written. */
   readonly snapshotPath?: string;
@@ -355,7 +355,7 @@ export async function openState(options: StateOptions): Promise<State> {
     });
   }
 
-  /** Whose word counts how much is told by the journal: a start with other settings says so. */
+  /** Scoring depends on these settings, so a change of them is an event of the journal. */
   async function setPolicy(next: Policy): Promise<void> {
     const { isPrivate, isAnchored } = policy.get();
     if (isPrivate === next.isPrivate && isAnchored === next.isAnchored) return;

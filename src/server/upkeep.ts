@@ -1,4 +1,4 @@
-/** What the server does by itself now and then: expiry, pruning, sampling. */
+/** Periodic work of the server: expiry, pruning, sampling. */
 
 import { networkInterfaces } from 'node:os';
 import { noteKeyUse } from '../access/keys/key-use.ts';
@@ -46,7 +46,7 @@ export function startExpiry(
   };
 }
 
-/** Of addresses with very many reports the details of the older ones go, whenever a survey has found some. */
+/** Deletes the details of older reports on addresses with very many, whenever a survey has found some. */
 export function startDetailsBound(
   survey: Pick<BandSurvey, 'onEnd'>,
   upkeep: Upkeep,
@@ -73,7 +73,7 @@ export function startDetailsBound(
   };
 }
 
-/** What accounts use is added up now and then; nothing waits for it. */
+/** Adds up what accounts use, now and then; nothing waits for it. */
 export function startSampling(usage: Usage): () => void {
   const timer = setInterval(usage.sample, usageSampleMs);
   timer.unref();

@@ -128,7 +128,7 @@ export function startBudgetMails(options: {
     const dropped: string[] = [];
     for (const { account, limit } of chosen) {
       const person = await people.byId(account);
-      // Who can't be reached has the metric's number alone.
+      // Accounts without an active person are in the metric alone.
       if (person === undefined || !isActive(person)) continue;
       const { language } = person.credentials;
       const values = { limit: Math.floor(limit) };

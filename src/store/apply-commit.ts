@@ -23,7 +23,7 @@ export interface PreparedRow {
 }
 
 export interface PreparedEvent {
-  /** As UTF-8. */
+  /** The id in UTF-8. */
   readonly id: Uint8Array;
   readonly row: Buffer;
 }
@@ -32,7 +32,7 @@ export interface PreparedEvent {
 export interface RowView {
   readonly nowMs: number;
   readonly counters: { readonly lastSeq: number };
-  /** Of the event that has this id; undefined: none has. */
+  /** Returns the sequence number of the event with this id; undefined if there is none. */
   seqOf(id: Uint8Array): number | undefined;
   header(key: Key): EntryHeader | undefined;
   /** @returns the version that the row has now */

@@ -25,11 +25,11 @@ export type BoundedRows = (typeof tables)[number];
 
 export interface Bound {
   readonly rows: BoundedRows;
-  /** Whose rows are counted; without one, those of all. */
+  /** The account whose rows are counted; without one all rows are. */
   readonly account?: string;
 }
 
-/** What goes into the commit that adds a row. */
+/** Checks and rows for the commit that adds a row. */
 export interface HeldBounds {
   readonly check: readonly RowCheck[];
   readonly set: readonly SetRow[];

@@ -8,7 +8,7 @@ import { fail, ok, type Result } from '../core/result.ts';
 import type { Commit, RowCheck, SetRow, Store } from './store.ts';
 
 const triesMax = 8;
-/** Of those whose turn it is: only other processes interfere, each with one of its own. */
+/** Tries of a change that waits for its turn: only other processes interfere, each with one change. */
 const turnTriesMax = 250;
 const pauseMsMax = 50;
 
@@ -21,9 +21,9 @@ export async function commitOnce(store: Store, commit: Commit): Promise<Change<v
   return done.error === 'check_failed' ? 'lost' : fail('store_unavailable', done.detail);
 }
 
-/** What a caller puts into the commit of somebody else's change. */
+/** Checks and rows that a caller adds to the commit of another module's change. */
 export interface Also {
-  /** What must hold in it, read anew at each attempt; a failure ends the change. */
+  /** Returns checks, read anew for each attempt; a failure ends the change. */
   readonly check?: () => Promise<Result<readonly RowCheck[]>>;
   readonly set?: readonly SetRow[];
 }
@@ -50,7 +50,7 @@ export async function untilUndisturbed<T>(
   for (let i = 0; i < tries; i++) {
     const result = await attempt();
     if (result !== 'lost') return result;
-    // Those who lost the same race do not meet again at once.
+    // A random pause keeps those who lost one race from meeting again at once.
     if (i > 0) await delay(Math.random() * Math.min(i, pauseMsMax));
   }
   return fail('store_unavailable', 'the record is being changed by others all the time');

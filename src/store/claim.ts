@@ -40,7 +40,7 @@ export interface InheritedClaim {
 
 interface Holder {
   readonly pid: number;
-  /** What the process does, as in "the server" or "restore". */
+  /** The use of the directory, such as "the server" or "restore". */
   readonly use: string;
 }
 
@@ -58,7 +58,7 @@ export class ClaimedError extends OperatorError {
   }
 }
 
-/** What a server's claim says. */
+/** The use that a server's claim names. */
 export const serverUse = 'the server';
 
 /** Directories that this thread may open stores in, and by how many. */

@@ -49,7 +49,7 @@ async function erasedIn(store: Pick<Store, 'scan'>): Promise<Map<string, number>
   return found;
 }
 
-/** Of a row as it lies in `entries`; undefined when it is another one. */
+/** Returns the account and time of a row of `entries`; undefined if the row is of another kind. */
 export function erasedOf(key: Uint8Array, row: Buffer): { id: string; at: number } | undefined {
   if (key[0] !== namespaces.erased) return undefined;
   return { id: idOf(key), at: timeOf(readEntry(key, row).value) };
@@ -64,7 +64,7 @@ function timeOf(value: Uint8Array): number {
   return Number(Buffer.from(value).readBigUInt64BE());
 }
 
-/** What a list is written of: plain values, which go to another process too. */
+/** Everything that writing a list needs, as plain values that can be sent to another process. */
 export interface ErasedWriting {
   readonly file: string;
   readonly ids: ReadonlyMap<string, number>;
@@ -117,7 +117,7 @@ export interface ErasedList {
   sync(): Promise<void>;
 }
 
-/** How long a start or a command waits for the folder of backups. */
+/** Time that a start or a command waits for the folder of backups, milliseconds. */
 const besideMsMax = 5_000;
 
 /**
@@ -138,7 +138,7 @@ export function openErasedList(options: {
   const { dataDir } = config;
   const own = `${dataDir}/${erasedFile}`;
   const beside = config.backupFolder && `${config.backupFolder}/${erasedFile}`;
-  /** Of this process, not in the file yet. */
+  /** Deletions of this process that are not in the file yet. */
   let added = new Map<string, number>();
   let known: ReadonlyMap<string, number> = new Map();
 
@@ -179,7 +179,7 @@ export function openErasedList(options: {
   };
 }
 
-/** Who comes while one runs shares the next one with all that come until then. */
+/** Runs one at a time; calls during a run share the next one. */
 function oneAtATime(run: () => Promise<void>): () => Promise<void> {
   let last = Promise.resolve();
   let next: Promise<void> | undefined;
@@ -193,7 +193,7 @@ function oneAtATime(run: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** What was cut short by a kill. */
+/** Removes partial files that a killed process left. */
 async function removeLeftovers(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   for (const name of names) {

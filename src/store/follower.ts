@@ -25,7 +25,7 @@ export interface FollowerOptions {
   readonly fromAt?: number | undefined;
   readonly log: Log;
   readonly clock: Clock;
-  /** How often the journal is looked at without a hint; undefined: never, every commit gives one. */
+  /** Milliseconds between reads of the journal without a hint; undefined if every commit gives a hint. */
   readonly pollMs?: number | undefined;
   /** Reads are at least so far apart, but for a journal that is far ahead and for who waits for an event. */
   readonly paceMs?: number | undefined;
@@ -44,7 +44,10 @@ export interface Follower {
   /** Resolves when the event `seq` has been applied. Rejects when the follower stops before. */
   catchUpTo(seq: bigint): Promise<void>;
   appliedSeq(): bigint;
-  /** How long the journal has been out of reach, or a read of it gets no answer; 0 while it is read. */
+  /**
+   * Returns how long the journal has been unreadable or a read unanswered, milliseconds; 0 if it is
+   * readable.
+   */
   staleMs(): number;
   /** From the start until it is stopped or has failed: memory follows the journal. */
   isFollowing(): boolean;
@@ -55,9 +58,12 @@ const pageEvents = storeLimits.readLimitMax;
 const silentMs = 3_000;
 /** Until a read that failed is tried again, where nothing else would. */
 const retryMs = 200;
-/** Where each read is a query: one node more costs the database at most 200 a second, however many commits there are. */
+/**
+ * The least distance of reads where each is a query, milliseconds: a node costs the database at most 200
+ * queries a second, however many commits there are.
+ */
 export const queryPaceMs = 5;
-/** How often a shared journal is looked at: a hint of another node's commit may be lost. */
+/** Milliseconds between reads of a shared journal: a hint of another node's commit may be lost. */
 export const journalPollMs = 200;
 /** Events that came with commits and wait to be applied; beyond it they are read from the journal. */
 const committedMax = 10_000;
@@ -89,13 +95,16 @@ export function createFollower({
   let appliedAt = fromAt;
   let phase: 'new' | 'following' | 'stopped' | 'held' | 'failed' = 'new';
   let running: Promise<void> | undefined;
-  /** When a read failed first, since the last that did not. */
+  /** The time of the first failed read since the last one that succeeded. */
   let awaySinceMs: number | undefined;
   /** Set while a run is under way: there may be more than it has read. */
   let again = false;
   /** Events that came with their commits, without gaps. */
   let committed: StoreEvent[] = [];
-  /** Whether the journal must be read: from the start on, and when events came with a gap or without them. */
+  /**
+   * True if the journal must be read: at the start, and when events came with a gap or without a hint's
+   * events.
+   */
   let mustRead = true;
   let timer: NodeJS.Timeout | undefined;
   /** Set while a hint waits until the next read may be. */
@@ -264,7 +273,7 @@ export function createFollower({
     for (const waiter of rejected) waiter.reject(endOf(message));
   }
 
-  /** Who waits for an event of a newer program finds nothing here, and somewhere else. */
+  /** Callers that wait for an event of a newer program are told to ask another node. */
   function endOf(message: string): Error {
     return phase === 'held' ? new StoreUnavailableError(message) : new Error(message);
   }
@@ -308,7 +317,7 @@ export function createFollower({
       const caughtUp = new Promise<void>((resolve, reject) => {
         waiters.push({ seq, resolve, reject });
       });
-      // Where each commit brings its events, they are here already.
+      // Without polling each commit brings its events, so they have arrived already.
       if (pollMs === undefined) proceed();
       else wake();
       return caughtUp;

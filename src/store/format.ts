@@ -14,7 +14,7 @@ import { mailDomainSteps } from './migrations/mail-domains.ts';
 import { ownedKeySteps } from './migrations/owned-keys.ts';
 import type { Commit } from './store.ts';
 
-/** Of this program. A store without a number counts as 1. */
+/** The format that this program writes. A store without a number has format 1. */
 export const dataFormat = 3;
 
 /** A live row, as it lies in the store. */
@@ -60,7 +60,7 @@ export interface MigrationStep {
 /** In the order they run. Add at the end; never change, move or remove one that was released. */
 export const migrationSteps: readonly MigrationStep[] = [...mailDomainSteps, ...ownedKeySteps];
 
-/** How far a store is. `done` counts steps; `after` is the place inside the next one. */
+/** The progress of a store: `done` counts finished steps, `after` is the last row done of the next one. */
 export interface MigrationPlace {
   readonly done: number;
   readonly after: Uint8Array | undefined;

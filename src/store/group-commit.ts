@@ -24,7 +24,7 @@ export interface Job<Context> {
   threw(error: unknown): void;
   readonly bytes: number;
   readonly maintenance: boolean;
-  /** What `run` will look at, for a database that has to fetch it first. */
+  /** Keys and event ids that `run` reads, for a database that must fetch them first. */
   readonly reads?: JobReads;
 }
 
@@ -35,7 +35,7 @@ export interface JobReads {
   readonly sets: number;
 }
 
-/** How the queue reaches the database; LMDB's is in lmdb-transactor.ts. */
+/** Runs the queue's jobs in a database's transactions; LMDB's is in lmdb-transactor.ts. */
 export interface Transactor<Context> {
   /**
    * Resolves when what `body` wrote is durable. Rejects with the cause when the transaction failed,

@@ -19,7 +19,7 @@ export interface JournalMark {
 /** Beside the checkpoint that it belongs to. */
 export const journalMarkKey = checkpointKey('journal');
 
-/** Where a memory is in its journal; `at` as far as it is known. */
+/** The journal position of a memory; `at` is undefined if no mark was saved for that event. */
 export type JournalPosition = Pick<JournalMark, 'seq'> & Partial<JournalMark>;
 
 export function markRows({ seq, at }: JournalPosition): SetRow[] {
@@ -47,7 +47,6 @@ export const rowOfEvent = relayable(
   'select first_seq, at from journal where last_seq >= $1 order by last_seq limit 1',
 );
 
-/** What `rowOfEvent` finds. */
 export interface MarkRow {
   readonly first_seq: string;
   readonly at: string;

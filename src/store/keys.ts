@@ -183,7 +183,7 @@ export const feedStepPrefix = (): Key => encodeKey(namespaces.feedStep);
 export const feedBaseKey = (version: number, part: number): Key =>
   encodeKey(namespaces.feedBase, u64(BigInt(version)), u16(part));
 export const feedBasePrefix = (): Key => encodeKey(namespaces.feedBase);
-/** Of a step or a part of a base. */
+/** Returns the feed version in the key of a step or of a part of a base. */
 export const readFeedVersion = (key: Uint8Array): number => Number(viewOf(key).getBigUint64(1));
 
 /** 53: somebody follows the changes on a node that does not build the feeds. */

@@ -40,6 +40,6 @@ export async function readLedger(store: Store, table: LedgerTable): Promise<Ledg
   };
 }
 
-/** What a command says that finds no count. */
+/** The message of a command that finds no count. */
 export const notCounted =
   'this data directory was last used by an older version: start the server once, then try again';

@@ -202,7 +202,7 @@ export function readEventIdSeq(row: Buffer): number {
   return row.readUIntBE(0, 6);
 }
 
-/** What a row of `expiry` points to. */
+/** The kinds of rows that a row of `expiry` may point to. */
 export const expiryKinds = { entry: 1, eventId: 2 } as const;
 
 export function encodeExpiryTarget(kind: number, key: Uint8Array): Buffer {

@@ -30,7 +30,7 @@ export interface LmdbStoreOptions {
   readonly path: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** How often a write is tried while writes are unavailable. */
+  /** Milliseconds between trial writes while writes are unavailable. */
   readonly probeMs?: number;
   /** A transaction that takes longer makes the store count as unavailable. */
   readonly stallMs?: number;

@@ -37,7 +37,7 @@ import type { Store } from './store.ts';
 export interface OpenStoreOptions extends LmdbStoreOptions {
   readonly dataDir: string;
   readonly random: Random;
-  /** Of those who read or write what it seals. */
+  /** The claim of the master key; missing for callers that read nothing that it seals. */
   readonly masterKey?: MasterKeyClaim;
   /** False: there is a backup of it already. Else an update begins with one, in `dataDir`. */
   readonly backsUp?: boolean;

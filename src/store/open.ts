@@ -43,9 +43,9 @@ export interface StoreSettings {
 
 export interface OpenedStore {
   readonly store: Store;
-  /** By which all times in the store are meant. */
+  /** The clock of all times in the store. */
   readonly clock: Clock;
-  /** Where this machine's part lies, with its lock and its snapshot. */
+  /** The directory of this machine's part of the store, with its lock and its snapshot. */
   readonly ownDir: string;
   /** With DATABASE_URL. */
   readonly cluster?: Cluster;
@@ -61,7 +61,7 @@ export interface Cluster {
   readonly relay: Relay | undefined;
 }
 
-/** What a node tells of itself. */
+/** A node's own description. */
 export type Joining = Pick<JoinOptions, 'identity' | 'onReplaced'>;
 
 export interface ClusterStatus extends JournalHead {
@@ -196,7 +196,7 @@ async function claimMasterKey(shared: PostgresStore, { masterKey }: Opening): Pr
   );
 }
 
-/** What a node saved counts only for the journal that it was made of. */
+/** Opens this node's own part, emptied if it was made of another journal. */
 async function openOwn(opening: OpenStoreOptions, shared: PostgresStore): Promise<Store> {
   mkdirSync(opening.dataDir, { recursive: true, mode: 0o700 });
   const { epoch, lastSeq } = await shared.head();

@@ -19,7 +19,7 @@ import type { Table } from './lmdb-tables.ts';
 export const idFile = 'store.id';
 /** In the data directory: what makes a server's next start fast. */
 export const snapshotFile = 'index.snapshot';
-/** Where the store lies in a data directory. */
+/** Returns the store's path in a data directory. */
 export function storePath(dataDir: string): string {
   return `${dataDir}/store`;
 }
@@ -28,7 +28,7 @@ export function storePath(dataDir: string): string {
 const companions = [idFile, snapshotFile] as const;
 const idPattern = /^[0-9a-f]{32}\n$/;
 
-/** Whether a store lies there, or did. @param path the store's directory */
+/** Returns whether the directory has, or once had, a store. @param path the store's directory */
 export function hadStore(dataDir: string, path: string): boolean {
   const { kind } = stateOf(path);
   return (kind !== 'missing' && kind !== 'empty') || companionIn(dataDir) !== undefined;

@@ -81,9 +81,9 @@ const partsMax = 255;
 const commitBytesMax = 1 << 20;
 const commitRowsMax = 300;
 const sliceMs = 3;
-/** Changed since the last checkpoint. */
+/** The page changed since the last checkpoint. */
 const isDirty = 1;
-/** Of the running checkpoint, and not encoded yet. */
+/** The page belongs to the running checkpoint and is not encoded yet. */
 const isWaiting = 2;
 
 export function createProjection(options: {
@@ -203,7 +203,7 @@ export function createProjection(options: {
       await write(store, { set: [{ key: checkpointRowKey, value: record }, ...beside] });
       checkpointSeq = appliedSeq;
     } catch (error) {
-      // What was not recorded counts as changed again; versions beyond the record are ignored.
+      // Without the record the pages count as changed again; loading ignores versions beyond the record.
       for (const page of pages) {
         flags[page]! &= ~isWaiting;
         if ((flags[page]! & isDirty) === 0) markDirty(page);
@@ -217,7 +217,7 @@ export function createProjection(options: {
     await removeOutdated();
   }
 
-  /** What could not be removed is tried again after the next checkpoint. */
+  /** Removes outdated rows; those that can't be removed are tried again after the next checkpoint. */
   async function removeOutdated(): Promise<void> {
     while (outdated.length > 0) {
       await write(store, { del: outdated.slice(-commitRowsMax) });
@@ -336,7 +336,7 @@ function decodeRecord(value: Uint8Array): CheckpointRecord {
   return record;
 }
 
-/** Of the value of the row under `checkpointRowKey`. @throws when it can't be read */
+/** Reads the sequence number in the row under `checkpointRowKey`. @throws when it can't be read */
 export function checkpointSeqIn(value: Uint8Array): bigint {
   return decodeRecord(value).seq;
 }

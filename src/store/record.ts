@@ -129,7 +129,7 @@ export function since<T>(
   };
 }
 
-/** Of a bare record: rows of before end here. */
+/** Wraps a field that was added at the end: rows of older programs end before it. */
 export function addedLast<T>(field: Field<T>, former: T): Field<T> {
   return {
     write: field.write,

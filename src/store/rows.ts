@@ -56,7 +56,7 @@ export function sealEntry(row: Buffer, key: Uint8Array, version: number): void {
   writeCrc(row, key);
 }
 
-/** Of a row whose value is of no interest: looked at, not checked. */
+/** Reads the header of a row without checking its checksum, where the value is of no interest. */
 export function readEntryHeader(row: Buffer): EntryHeader {
   return { version: row.readUIntBE(0, 6), expiresAt: row.readUIntBE(6, 6) % markUnit };
 }
@@ -146,7 +146,7 @@ function writeCrc(row: Buffer, key: Uint8Array): void {
   row.writeUInt32BE(crc32(row.subarray(0, end), crc32(key)), end);
 }
 
-/** Where the row's own bytes end. A row without a mark is of a program that wrote no checksum. */
+/** Returns where the row's own bytes end. A row without the flag has no checksum: an older program wrote it. */
 function checkedEnd(
   row: Buffer,
   key: Uint8Array,

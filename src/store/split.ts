@@ -8,7 +8,7 @@
 import { type Key, namespaces } from './keys.ts';
 import type { Commit, Store } from './store.ts';
 
-/** What the server's memory was when it was last saved, and what it counted. */
+/** Namespaces of a node's own part: its saved memory and its counts. */
 const ownNamespaces: ReadonlySet<number> = new Set([
   namespaces.checkpoint,
   namespaces.projectionPage,

@@ -76,7 +76,10 @@ export interface Commit {
 export type CommitResult =
   | {
       readonly ok: true;
-      /** Of the commit's last event (of the original's, for a duplicate); without events the journal's last. */
+      /**
+       * The sequence number of the commit's last event, of the original's for a duplicate; the journal's
+       * last without events.
+       */
       readonly seq: bigint;
       /** True: the events were applied by an earlier commit, this one changed nothing. */
       readonly duplicate: boolean;
@@ -130,7 +133,7 @@ export interface Store {
   /** Told at each change, never twice the same. Returns its undo. */
   onWriteState(callback: (state: WriteState) => void): () => void;
   writeState(): WriteState;
-  /** What waits to be written. */
+  /** Queued writes, with their bounds. */
   readonly tables: readonly BoundedTable[];
   /** Removes events with seq ≤ `throughSeq` from the journal, in short transactions. Number removed. */
   pruneEvents(throughSeq: bigint): Promise<number>;

@@ -1,4 +1,4 @@
-/** What operators do with accounts: make, list, show, change, disable and delete them. */
+/** Operations on accounts: make, list, show, change, disable and delete them. */
 
 import * as v from 'valibot';
 import type { AccountInfo } from '../../access/account-names.ts';

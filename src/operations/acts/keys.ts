@@ -1,4 +1,4 @@
-/** What operators do with keys: API keys, keys of bouncers and agents, site keys. */
+/** Operations on keys: API keys, keys of bouncers and agents, site keys. */
 
 import * as v from 'valibot';
 import type { KeyInfo } from '../../access/accounts/accounts.ts';

@@ -1,4 +1,4 @@
-/** What operators do with third-party lists: load them, and have the server fetch them. */
+/** Operations on third-party lists: load them, and have the server fetch them. */
 
 import * as v from 'valibot';
 import { OperatorError } from '../../core/errors.ts';
@@ -41,7 +41,7 @@ const format = v.picklist([...new Set([...seedFormats, ...goodFormats]), 'anon']
 const listInput = v.strictObject({
   /** Name under which a later load replaces this one. */
   source: sourceName,
-  /** Of the file or address, for messages. */
+  /** The name of the file or the host of the address, as messages show it. */
   label: shortText,
   format,
   confidence: v.optional(confidence, 0),

@@ -1,4 +1,4 @@
-/** What operators do with what is said of addresses: entries, rules, reports, requests and tips. */
+/** Operations on what is known of addresses: entries, rules, reports, removal requests and tips. */
 
 import * as v from 'valibot';
 import { OperatorError } from '../../core/errors.ts';
@@ -79,10 +79,10 @@ export const addEntry = defineOperation({
   input: v.strictObject({
     cidr: rangeText,
     score: wholeNumber(1, 100),
-    /** Of reports; undefined is none. */
+    /** A category number of the report API; undefined records none. */
     category: v.optional(wholeNumber(1, categoryMax)),
     note: v.optional(noteText, ''),
-    /** When it ends. */
+    /** The date on which the entry ends; undefined keeps it for good. */
     until: v.optional(typedDate),
   }),
   audit: { args: ['cidr'], options: ['score', 'category', 'until'] },
@@ -145,7 +145,7 @@ function shownReport({ id, account, reporter, reportedAt, categories, comment }:
 export const listReports = defineOperation({
   name: 'report list',
   input: v.strictObject({
-    /** Of an address, or of an account: one of the two. */
+    /** Exactly one of `address` and `account` is given. */
     address: v.optional(rangeText),
     account: v.optional(accountName),
     limit: wholeNumber(1, listedMax),
@@ -181,7 +181,7 @@ export const listReports = defineOperation({
 export const retractReports = defineOperation({
   name: 'report retract',
   input: v.strictObject({
-    /** Of a report: all that its account said of its address. Or else an account. */
+    /** The id of a report: all reports of its account on its address are retracted. Else `account` is given. */
     id: v.optional(shortText),
     account: v.optional(accountName),
     since: v.optional(typedDate),

@@ -1,4 +1,4 @@
-/** What operators do with the service: sites, mails, logs, and the store as a whole. */
+/** Operations on the service: sites, mails, logs, and the store as a whole. */
 
 import { statSync } from 'node:fs';
 import * as v from 'valibot';
@@ -97,7 +97,7 @@ export const testMail = defineOperation({
   audit: { args: ['to'], person: 'to' },
   async run(w, { to, language }) {
     const { config, log } = w;
-    // Of another connection, and by the same rules.
+    // This opens a connection of its own, with the same TLS rules as the transport.
     const tls = config.smtpUrl === undefined ? undefined : await lookAtTls(config.smtpUrl);
     const [link, service] = [`${config.baseUrl}/`, signature(mailSender(config))];
     const text = mailCatalogues[language].test({ link, service });
@@ -144,7 +144,7 @@ export const readSignInLog = defineOperation({
 export const backupStore = defineLook({
   name: 'backup',
   input: v.strictObject({
-    /** What its file is called, for the audit log. */
+    /** The path of the backup's file, for the audit log; the caller writes the file. */
     target: textOf(4_096),
     passphrase: v.optional(textOf(10_000)),
     /** Hex; goes into an encrypted backup. */
@@ -181,13 +181,13 @@ export const readStats = defineLook({
     const used = async (table: Parameters<typeof readLedger>[1]) =>
       (await readLedger(store, table)).used;
     return {
-      // Of a damaged projection the rows are counted all the same.
+      // A damaged projection must not keep the rows from being counted.
       reports: await reading
         .withMemory(({ counts }) => reportsOf(counts, clock.now()))
         .catch(() => null),
       // As of the last minute, of this machine's server alone.
       did: deedsOf(tallies, clock.now()),
-      // Of a database its own means tell.
+      // The size of a PostgreSQL database is read with PostgreSQL's own tools.
       file: embedded && { bytes: statSync(`${embedded.path}/data.mdb`).size },
       journal: {
         first: counted?.firstSeq,
@@ -253,7 +253,7 @@ export const waitForJournal = defineLook({
   },
 });
 
-/** How far the journal is, when its last event was, and whether a list was loaded. */
+/** Reads the end of the journal, the time of its last event, and whether a list is loaded. */
 export const describeStore = defineLook({
   name: 'store state',
   input: noInput,

@@ -14,7 +14,7 @@ import type { HourOfErrors } from './hour-of-errors.ts';
 import type { MinuteFigures, Tallies } from './tallies.ts';
 
 export interface ConsoleFigures {
-  /** Of the journal: the same on every node. */
+  /** Counts over the journal, the same on every node. */
   readonly reports: ReportCounts;
   /** Undefined in the first moments of a server. */
   entries(): EntryBands | undefined;
@@ -24,11 +24,11 @@ export interface ConsoleFigures {
   readonly tallies: Pick<Tallies, 'inAll' | 'series' | 'sum'>;
   /** Checks and how long they took, by minute, the last day. */
   minutes(): readonly MinuteFigures[];
-  /** Of the last hour, the most frequent first. */
+  /** Errors of the last hour, the most frequent first. */
   errors(): {
-    /** `code shape`, such as `not_found api`: what the main thread told. */
+    /** `code shape`, such as `not_found api`, as the main thread answered. */
     readonly codes: readonly Counted[];
-    /** `4xx /api/v2/check`: of all threads. */
+    /** `4xx /api/v2/check`, counted over all threads. */
     readonly routes: readonly Counted[];
   };
   threads(): {
@@ -44,7 +44,7 @@ export interface ConsoleFigures {
     /** Journal events. */
     readonly appliedSeq: number;
     readonly checkpointSeq: number;
-    /** Of the file or the database; undefined until it was measured. */
+    /** The size of the file or the database; undefined until it was measured. */
     readonly bytes: number | undefined;
   };
   /** Bytes. */

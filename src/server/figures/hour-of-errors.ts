@@ -1,4 +1,4 @@
-/** What went wrong in the last hour, by name: a ring of minutes, each with so many names at most. */
+/** Counts errors of the last hour by name: a ring of 60 minutes, each with 64 names at most. */
 
 import { type Counted, createTopTable, sumOf } from '../../reputation/counts/top-table.ts';
 

@@ -1,8 +1,8 @@
-/** How long it took at most for a share of what a histogram counted, as far as its bounds tell. */
+/** Quantiles of a histogram, as exact as its bounds allow. */
 
 import { type Histogram, timingBounds } from '../../core/work/timings.ts';
 
-/** What was counted since. */
+/** Returns the difference of two readings of one histogram. */
 export function sinceThen(now: Histogram, then: Histogram): Histogram {
   const cumulative = now.cumulative.map((count, i) => count - then.cumulative[i]!);
   return { cumulative, sum: now.sum - then.sum };

@@ -33,18 +33,18 @@ export interface SamplingOptions {
   readonly log: Pick<Log, 'warn'>;
 }
 
-/** What the tallies were when they were last written. False: there is nothing, or it can't be read. */
+/** Loads the tallies as they were last written. False: none are stored, or they can't be read. */
 export async function loadTallies(store: Pick<Store, 'get'>, tallies: Tallies): Promise<boolean> {
   const row = await store.get(talliesKey());
   return row !== undefined && tallies.load(row.value);
 }
 
 export interface Sampling {
-  /** What happened since the last time, now. */
+  /** Adds what happened since the last call to the tallies. */
   collect(): void;
-  /** The same, and a minute ends. */
+  /** Collects, and ends a minute of the series. */
   sample(): void;
-  /** With a last sample, written. */
+  /** Takes a last sample and writes it. */
   stop(): Promise<void>;
 }
 

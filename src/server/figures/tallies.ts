@@ -39,18 +39,18 @@ export interface TallyBucket {
 export interface Tallies {
   add(name: string, by: number, at: number): void;
   addMinute(figures: MinuteFigures): void;
-  /** Of all times; `startMs` is when the counting began. */
+  /** Returns the counts since the counting began, at `startMs`. */
   inAll(): TallyBucket & { readonly all: readonly Counted[] };
   /** All buckets of a period up to that of `nowMs`, the oldest first. */
   series(period: CountPeriod, nowMs: number): readonly TallyBucket[];
-  /** What the buckets of `series` add up to. */
+  /** Returns the sums over the buckets of `series`, by name. */
   sum(period: CountPeriod, nowMs: number): readonly Counted[];
   /** The day up to the minute before that of `nowMs`, the oldest first; those without a sample too. */
   minutes(nowMs: number): readonly MinuteFigures[];
   /** Counts what changed: a writer compares it. */
   changes(): number;
   encode(): Uint8Array;
-  /** Into empty tallies. False: not such bytes, and nothing is counted yet. */
+  /** Fills empty tallies. False: the bytes are not an encoding of tallies, and nothing was changed. */
   load(bytes: Uint8Array): boolean;
 }
 
@@ -211,7 +211,7 @@ function shown(startMs: number, table: TopTable | undefined): TallyBucket {
   };
 }
 
-/** What was done, by name, in the last day and ever; checks and requests are told elsewhere. */
+/** Returns counts of acts by name, of the last day and of all times, without checks and requests. */
 export function deedsOf(tallies: Pick<Tallies, 'inAll' | 'sum'>, nowMs: number) {
   const day = new Map(tallies.sum('quarter', nowMs).map(({ name, count }) => [name, count]));
   return tallies

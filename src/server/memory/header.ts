@@ -13,7 +13,7 @@ interface HeaderParts {
   readonly policy: PolicyKeeper;
 }
 
-/** What stands in the checkpoint record; an older one ends behind the lists. */
+/** Returns the header of the checkpoint record; records of older programs end after the lists. */
 export function headerOf({ sources, access, refusals, policy }: HeaderParts): ProjectionHeader {
   let isOld = false;
   return {

@@ -1,4 +1,4 @@
-/** What the server tells of itself at /readyz: memory answers, whether or not the store does. */
+/** Answers /readyz: memory serves checks, whether or not the store can be reached. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
@@ -7,7 +7,7 @@ import { type Store, StoreUnavailableError } from '../../store/store.ts';
 import type { Readiness } from '../service.route.ts';
 import type { State } from '../state.ts';
 
-/** Who asks for readiness waits a few seconds at most, and takes silence for a no. */
+/** Load balancers wait a few seconds for /readyz, so a store that takes longer counts as out of reach. */
 const headMsMax = 1_000;
 
 export async function readinessOf(
@@ -26,7 +26,7 @@ export async function readinessOf(
   const lastSeq = await Promise.race([found, sleep(headMsMax, undefined, { ref: false })]);
   const staleMs = lastSeq === undefined ? Math.max(1, follower.staleMs()) : 0;
   const behind = Number((lastSeq ?? 0n) - follower.appliedSeq());
-  // What is known to be good tells nothing of how fresh the lists of the bad are.
+  // Lists of good addresses say nothing about the age of the lists of bad ones.
   const lists = state.sources.list().filter(({ list }) => list !== 'good');
   const newest = Math.max(...lists.map((source) => source.refreshedAtMs));
   return {

@@ -24,9 +24,9 @@ const spans = { today: 1, week: 7, month: daysKept } as const satisfies Record<
 >;
 
 export interface SignInCounts {
-  /** False: it is an event of something else. */
+  /** Counts the event; false if it is of another kind. */
   takes(event: StoreEvent): boolean;
-  /** Of every site that is counted, by its domain. */
+  /** Returns the sums of every counted site, by its domain. */
   sums(nowMs: number): ReadonlyMap<string, SignInSums>;
   readonly section: PageSection;
 }

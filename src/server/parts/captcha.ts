@@ -17,7 +17,7 @@ import { openPeers } from './peers.ts';
 
 export interface CaptchaParts {
   readonly captcha: ReturnType<typeof openCaptcha>;
-  /** Of all nodes. */
+  /** Challenges of all nodes: those of others are asked for over the internal port. */
   readonly peers: Challenges;
   readonly receipts: Receipts;
 }

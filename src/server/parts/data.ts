@@ -37,12 +37,12 @@ export interface Data {
   readonly upkeep: Upkeep;
   /** Resolves when the last uses of keys are stored as they are, or were a few seconds ago. */
   readonly noteKeyUses: () => Promise<void>;
-  /** Of agents, as far as the journal tells them. */
+  /** Bans of agents, built from the journal. */
   readonly bans: Bans;
   readonly banTable: BanTable;
   /** The compiled tables of countries and networks. */
   readonly geo: SharedArrayBuffer;
-  /** With others on one database. */
+  /** This node's membership in a cluster; undefined without one. */
   readonly member: Membership | undefined;
   /** Of a node that edges may ask. */
   readonly relay: Relay | undefined;

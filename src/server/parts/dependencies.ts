@@ -1,4 +1,4 @@
-/** What a server is made of, and what each part of it takes to open. */
+/** Dependencies of a server and of each of its parts. */
 
 import type { MasterKey } from '../../access/keys/master-key.ts';
 import type { Config } from '../../config.ts';
@@ -12,7 +12,7 @@ import type { Claim } from '../../store/claim.ts';
 import type { Store } from '../../store/store.ts';
 
 export interface ServerDependencies {
-  /** Of the data directory; the server takes it itself where it is left out, and gives it back. */
+  /** The claim on the data directory. Without one the server takes it and gives it back. */
   readonly claim?: Claim;
   readonly config: Config;
   readonly clock: Clock;
@@ -31,7 +31,7 @@ export interface ServerDependencies {
   readonly outboxName?: string;
   /** Offered on the home page; the demo's. */
   readonly exampleAddresses?: readonly string[];
-  /** Of the widget on the CAPTCHA page; asked after `prepare`. The demo's. */
+  /** The site key of the widget on the CAPTCHA page, asked for after `prepare`; only the demo has one. */
   readonly exampleSiteKey?: () => string | undefined;
 }
 

@@ -76,7 +76,7 @@ export function openBouncers(
   };
 }
 
-/** What agents need beside the bouncers' things. */
+/** Opens what CrowdSec agents need in addition to bouncers. */
 export async function openAgents(
   { clock, random, masterKey, closers }: Opening,
   { store, state, bans, frontEnd, tables }: BouncerParts,
@@ -100,7 +100,7 @@ export async function openAgents(
   };
 }
 
-/** Whether an address, or the whole of a network, is never blocked; undefined: the text is neither. */
+/** Returns whether an address or a whole network is never blocked; undefined if the text is neither. */
 function isAllowed(
   text: string,
   index: State['index'],

@@ -35,7 +35,7 @@ export interface Listening {
   drain(): void;
 }
 
-/** How long requests in flight may take when the server is told to stop. */
+/** Time for requests in flight when the server is asked to stop, milliseconds. */
 const graceMs = 2_000;
 
 /**
@@ -69,7 +69,7 @@ export async function listen(
   const counters = createThreadCounters(config.httpThreads, paths);
   const warning = openFilesWarning();
   if (warning !== undefined) log.warn(warning);
-  // What it reads of the environment counts for the process, when the first thread loads it.
+  // The native library reads the environment once, when the first thread loads it.
   loadNative();
   const { port, release } = claim ?? (await claimPort(config.host, 0));
   if (claim === undefined) closers.add(release);
@@ -120,7 +120,7 @@ function unknownRoute(
     headers: pageRequestHeaders,
     handle(request) {
       const acceptLanguage = firstHeader(request, 'accept-language');
-      // Of a path that is there, which the transport refused.
+      // The transport refused a request, perhaps for a path that exists.
       const refused = firstHeader(request, problemHeader);
       const what: Problem = refused === undefined ? nothingHere : JSON.parse(refused);
       const reply = renderProblem(what, { ...request, acceptLanguage });

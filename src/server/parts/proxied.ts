@@ -1,4 +1,4 @@
-/** What the settings say of a proxy in front of the server. */
+/** Settings that concern a proxy in front of the server. */
 
 import type { Config } from '../../config.ts';
 
@@ -17,7 +17,10 @@ export function isProxied({ trustedProxies, host, baseUrl, secureUrl }: Config):
   );
 }
 
-/** Where a proxy beside the server asks. Behind TLS that is not where visitors do. */
+/**
+ * Returns the host and port on which a proxy on this machine reaches the server; behind TLS visitors use
+ * others.
+ */
 export function proxiedHost({ baseUrl, port }: Config): string {
   const { protocol, host, hostname } = new URL(baseUrl);
   if (protocol === 'https:') return `127.0.0.1:${port}`;

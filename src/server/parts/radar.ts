@@ -1,4 +1,4 @@
-/** What the radar shows beside counters: the map over the state in memory, and the latest reports. */
+/** Opens the radar's map of the state in memory, and its latest reports. */
 
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import { type LatestReports, openLatestReports } from '../../reputation/radar/latest.ts';

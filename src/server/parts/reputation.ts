@@ -1,4 +1,4 @@
-/** What is said of addresses: geo tables, the check, reports, feeds and the use of accounts. */
+/** Opens geo tables, the check, reports, feeds and the use of accounts. */
 
 import { openAccountsTable } from '../../access/accounts/accounts-table.ts';
 import { deriveKey } from '../../access/keys/master-key.ts';
@@ -46,7 +46,7 @@ import type { Data } from './data.ts';
 import type { Opening } from './dependencies.ts';
 
 export interface ReputationParts {
-  /** What each front-end thread reads. */
+  /** Shared memory that each front-end thread reads. */
   readonly memory: FrontEndMemory;
   readonly frontEnd: FrontEnd;
   readonly reports: ReportStore;

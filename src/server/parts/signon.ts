@@ -58,7 +58,7 @@ export interface SignonParts {
   readonly namedKeys: NamedKeys;
   readonly avatars: Avatars;
   readonly consents: Consents;
-  /** How many rows somebody without a session caused, and of how many. */
+  /** Counts of rows that unauthenticated requests caused, with their bounds. */
   readonly rowsOfStrangers: () => readonly TallyStats[];
   readonly review: Review;
   readonly erased: ErasedList;
@@ -79,7 +79,7 @@ interface SignonOptions {
   onSignOn?: (event: SignOnEvent) => void;
 }
 
-/** What fails half-way closes what it opened. */
+/** Opens sign-on. If a step fails, what was opened before it is closed. */
 export async function startSignon(options: SignonOptions): Promise<SignonParts> {
   const closers = createClosers(options.log);
   try {

@@ -1,4 +1,7 @@
-/** What one node asks another about a challenge, and what it hears, as bytes. Strict: nodes are of one version. */
+/**
+ * The encoding of questions between nodes about challenges, and of the answers. It is strict: nodes are of
+ * one version.
+ */
 
 import * as v from 'valibot';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';

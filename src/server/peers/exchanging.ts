@@ -63,7 +63,7 @@ export async function startExchanging(options: {
     async stop() {
       clearInterval(timer);
       await running;
-      // What was counted last is for the others.
+      // Other nodes need the last counts of this one.
       await exchange.once().catch(() => undefined);
     },
   };

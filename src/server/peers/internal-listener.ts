@@ -20,16 +20,16 @@ import { readBody, refuse, seal, sent } from './sealed-http.ts';
 import { createStrangers } from './strangers.ts';
 
 const bodyBytesMax = 4_096;
-/** A seal and a head have some 300. */
+/** A sealed head has some 300 bytes. */
 const headBytesMax = 8_192;
-/** Of nodes and strangers. An edge holds some. */
+/** The bound on all connections, authenticated or not. An edge holds several. */
 const connectionsMax = 2_048;
 const requestMsMaxDefault = 10_000;
 /** Node looks every half minute by itself: so long silent connections would shut out nodes. */
 const lookMs = 1_000;
 
 export interface InternalListener {
-  /** As others reach it. */
+  /** The address under which other nodes reach it. */
   readonly url: string;
   readonly tables: readonly BoundedTable[];
   close(): Promise<void>;

@@ -21,7 +21,7 @@ const answerMsMax = 8_000;
 const answerBytesMax = 4 << 20;
 const underWayMax = 256;
 const socketsMax = 32;
-/** What a person may type, and more; the other node cuts it. */
+/** More characters than a person may type; the other node cuts the answer to its own bound. */
 const answerCharsMax = 200;
 
 type Question = Pick<PeerQuestion, 'what' | 'token' | 'answer' | 'network' | 'longWord'>;
@@ -36,14 +36,14 @@ export function peerChallenges(options: {
   readonly key: Uint8Array;
   readonly clock: Clock;
   readonly log: Log;
-  /** Where a node is asked; undefined when none with this number is up. */
+  /** Returns the URL of a node's internal port; undefined if no node with this number is up. */
   readonly urlOf: (node: number) => Promise<string | undefined>;
 }): PeerChallenges {
   const { own, node, key, clock, log, urlOf } = options;
   const agent = new Agent({ keepAlive: true, maxSockets: socketsMax });
   let underWay = 0;
 
-  /** Undefined: own, or of nobody. */
+  /** Returns undefined for a token of this node, or of none. */
   function peerOf(token: string): number | undefined {
     const made = nodeOf(token);
     return made === node ? undefined : made;

@@ -1,4 +1,7 @@
-/** What nodes tell each other is sealed under a key derived from the master key: the database learns nobody's address. */
+/**
+ * Seals messages between nodes under a key derived from the master key: the database learns nobody's
+ * address.
+ */
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { Tellings, Told } from '../../store/nodes/tellings.ts';

@@ -20,7 +20,7 @@ export const strangerBounds = {
   perClientMax: 64,
   perNodeMax: 256,
   totalMax: 512,
-  /** Of a client in ten seconds. */
+  /** The bound on wrong seals from one client in ten seconds. */
   wrongSealsMax: 200,
 } as const;
 
@@ -30,12 +30,12 @@ const wrongSealsMs = 10_000;
 const knownMs = 60_000;
 
 export interface Strangers {
-  /** Of each new connection. It may end at once. */
+  /** Called for each new connection; may end it at once. */
   arrive(socket: Socket): void;
-  /** False: no more of this connection is read. Of each request, until `over`. */
+  /** Called for each request, until `over`. False: no more of this connection is read. */
   begin(socket: Socket): boolean;
   over(socket: Socket): void;
-  /** A right seal came: it is a node's from now on. Of each request. */
+  /** Called for each request with a right seal: the connection is a node's from now on. */
   prove(socket: Socket): void;
   refuse(socket: Socket): void;
   readonly table: BoundedTable;
@@ -61,7 +61,7 @@ export function createStrangers({
   const nodes = new WeakMap<Socket, string>();
   /** The oldest comes first in each. */
   const byClient = new Map<string, Set<Socket>>();
-  /** Where nodes came from, and when; the quietest comes first. */
+  /** Addresses of nodes with the time of their last seal; the least recent comes first. */
   const known = new Map<string, number>();
 
   function leave(socket: Socket): void {

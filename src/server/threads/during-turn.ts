@@ -1,4 +1,4 @@
-/** When a thread that only reads may look into the index. */
+/** Limits reads of the index to turns of the event loop, for threads that only read it. */
 
 import type { IpIndexReader } from '../../index/reader.ts';
 

@@ -10,7 +10,6 @@ import type { Adopted, Built, Restored } from '../../reputation/blocklists/build
 import type { Imprint } from '../../reputation/blocklists/pieces/lines.ts';
 import type { BuildThread } from '../../reputation/blocklists/publish.ts';
 
-/** What the thread is started with. */
 export interface FeedThreadSetup {
   readonly reader: ReaderHandle;
   readonly geo: SharedArrayBuffer;

@@ -1,8 +1,8 @@
-/** What a front-end thread must know of the routes that the main thread answers. Plain data. */
+/** Describes the main thread's routes to front-end threads, as plain data. */
 
 import type { PlainRoute, Route } from '../../http/router.ts';
 
-/** Everything of a route but its handler. */
+/** A route without its handler. */
 export interface ForwardedRoute extends Omit<PlainRoute, 'kind' | 'handle'> {
   readonly bodyBytesMax: number;
   /** Its body is passed on as it comes. */

@@ -44,25 +44,25 @@ import type { SharedState } from '../state.ts';
 
 export interface FrontEndMemory extends SharedState {
   readonly geo: SharedArrayBuffer;
-  /** Of agents: see doors/agents/ban-table.ts. */
+  /** Bans of agents: see doors/agents/ban-table.ts. */
   readonly bans: SharedArrayBuffer;
-  /** Of the main thread, see core/work/heartbeat.ts. */
+  /** Heartbeat of the main thread: see core/work/heartbeat.ts. */
   readonly heartbeat: SharedArrayBuffer;
-  /** Where a database gives the time, see core/work/shared-time.ts. */
+  /** The database's time, which nodes of a cluster use: see core/work/shared-time.ts. */
   readonly time: SharedArrayBuffer | undefined;
-  /** Where all front ends count their clients. */
+  /** Limits per client, counted by all front ends together. */
   readonly limits: LimitMemory;
   readonly gate: GateMemory;
   readonly marks: MarkMemory;
 }
 
 export interface GateMemory {
-  /** Of `createDoorCounters`, a row for each front end. */
+  /** Memory of `createDoorCounters`: a row for each front end. */
   readonly counters: SharedArrayBuffer;
   readonly threads: number;
   /** 32 bytes that passes are signed with. Secret. */
   readonly passKey: Uint8Array;
-  /** Whether TRUSTED_PROXIES names anybody. */
+  /** True if TRUSTED_PROXIES names any address. */
   readonly hasProxies: boolean;
 }
 

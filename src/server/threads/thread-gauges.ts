@@ -19,7 +19,7 @@ export function inFlightMaxOf(threads: number): number {
 
 type Name = keyof Taken;
 
-/** Of a front end that is alone. The names are those of the tables. */
+/** Limits of a front end without others. The names are those of the tables. */
 const limits: Taken = {
   in_flight: defaultLimits.inFlightMax,
   probes: defaultLimits.probesMax,
@@ -31,7 +31,7 @@ const limits: Taken = {
 };
 const names = Object.keys(limits) as Name[];
 
-/** How stale a row may be, milliseconds. */
+/** The interval between writes of a row, milliseconds. */
 const writeMs = 250;
 /** Least time over which the longest pause is told: a scrape each quarter of a minute sees all. */
 const pauseWindowMs = 15_000;

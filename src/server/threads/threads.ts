@@ -17,7 +17,6 @@ import type { ForwardedRoute } from './forwarded.ts';
 import type { FrontEndMemory } from './front-end.ts';
 import type { Served } from './served.ts';
 
-/** What a worker is started with. */
 export interface ThreadSetup {
   readonly thread: number;
   readonly host: string;
@@ -174,7 +173,7 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
   try {
     await Promise.all(starts);
   } catch (error) {
-    // Those that still start end when they listen, for the stop waits in their queue.
+    // Workers that still start read the stop from their queue when they listen, and end.
     await stop(0);
     throw error;
   }
@@ -197,7 +196,7 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
 function forwardedHandler(routes: readonly Route[]): ServeForwardedOptions['handle'] {
   const router = createRouter(routes);
   return (request, caller, body) => {
-    // What the transport refused goes where paths go that are not there.
+    // A refusal of the transport is answered by the handler of unknown paths.
     const isRefused = problemHeader in request.headers;
     const known = isRefused ? undefined : router.match(request.path);
     const match = known ?? router.unknown?.match;

@@ -39,19 +39,22 @@ interface OriginCheck {
 interface TiedRow {
   readonly key: Uint8Array;
   readonly version: number;
-  /** Of a report: what ties it to its event, and its second. Reports come in the order of their seconds. */
+  /** Ties a report to its event; undefined for another row. Reports come in the order of their seconds. */
   readonly tie: number | undefined;
   readonly second: number;
-  /** Of another row; undefined: its event left the journal, and its id is known still. */
+  /**
+   * False if the event of the row is missing; undefined for a report, and for a pruned event whose id is
+   * still known.
+   */
   readonly isThere: boolean | undefined;
 }
 
 interface JournalFacts {
-  /** Of reports. */
+  /** Ties of all reports. */
   readonly ties: TieTable;
-  /** Those of reports that were made at once: an older row can't have the same tie. */
+  /** Ties of reports sent within 15 minutes: an older row can't have the same tie. */
   readonly anchors: TieTable;
-  /** That events made. */
+  /** Ids of accounts that the journal's events created. */
   readonly accounts: ReadonlySet<string>;
 }
 
@@ -111,7 +114,7 @@ function tieOf(account: string, address: Uint8Array, second: number): number {
 }
 
 interface TieTable {
-  /** How many events have the tie. */
+  /** Returns how many events have the tie. */
   count(tie: number): number;
 }
 
@@ -223,7 +226,7 @@ async function verifyConsents(
   }
 }
 
-/** Where the index of reports by account has all, only a deleted account's are not in it. */
+/** Only reports of deleted accounts may be missing in a complete index of reports by account. */
 async function verifyReportIndex({ view, findings }: OriginCheck): Promise<void> {
   const key = reportsIndexedKey(everybody);
   const row = view.get('entries', key);

@@ -36,7 +36,7 @@ interface StateCheck {
   readonly findings: Findings;
   readonly clock: Clock;
   readonly random: Random;
-  /** Of `index.snapshot`, which a running server has used up. */
+  /** The path of `index.snapshot`, which a running server has removed at its start. */
   readonly snapshotPath: string;
 }
 
@@ -122,7 +122,7 @@ function verifySnapshot({ findings, snapshotPath }: StateCheck, state: State): v
 
 type Facts = (index: IndexView, entry: number) => string;
 
-/** What no rule of scoring has a part in: rules change between versions, the journal stays. */
+/** Returns facts that no scoring rule touches: rules change between versions, the journal stays. */
 function factsOfJournal(index: IndexView, entry: number): string {
   const { records } = index;
   const withoutCeiling = metaOf(records, entry) & 0xff00_ffff;
@@ -229,7 +229,7 @@ function verifyRules({ view, findings }: StateCheck, { entries }: State): void {
   compareCounts('the operator has', namespaces.ownEntry, contributions.own.size, 'own entries');
 }
 
-/** Of one kind. */
+/** Yields the rows of one namespace. */
 function* rowsUnder(view: View, space: number): Generator<RawRow> {
   for (const batch of batchesOf(view, 'entries', batchBytes, Uint8Array.of(space))) {
     for (const row of batch) {

@@ -21,7 +21,7 @@ const inflate = promisify(inflateRaw);
 
 /** Before compression. A row may be larger and is in a block of its own. */
 export const blockBytes = 1024 * 1024;
-/** Of the largest row with its key, and some. */
+/** The content of a block with the largest possible row and its key, rounded up. */
 const contentBytesMax = 8 * 1024 * 1024;
 export const sealedBytesMax = contentBytesMax + 64 * 1024;
 const tagBytes = 16;

@@ -28,7 +28,7 @@ const aboutSchema = v.object({
   prunedThrough: whole,
   /** The journal's last event that the projection in it holds. */
   checkpointSeq: whole,
-  /** Of the store; empty before the first start of a server. */
+  /** The store's identity; empty before the first start of a server. */
   identity: hex,
   /** Name of the key that seals its secrets; empty: it never had one. */
   masterKeyId: hex,
@@ -40,7 +40,7 @@ const aboutSchema = v.object({
   rowsAbout: whole,
 });
 
-/** What a backup is of. */
+/** Facts about the store that a backup was made of. */
 export type About = v.InferOutput<typeof aboutSchema>;
 
 const endSchema = v.object({ rows: whole, digest: hex });
@@ -68,7 +68,7 @@ function decodeJson<T extends v.GenericSchema>(
 }
 
 const rowHeaderBytes = 6;
-/** Of LMDB. */
+/** LMDB's bound on keys. */
 const keyBytesMax = 1_978;
 
 export function encodeRows(table: TableName, rows: readonly RawRow[]): Buffer {

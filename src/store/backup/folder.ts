@@ -40,7 +40,7 @@ export async function claimFolder({ folder, dataDir }: BackupFolder): Promise<vo
   }
 }
 
-/** Whether it was marked once and is not now. */
+/** Returns true if this folder was used before and its mark is missing now: a disk that is not mounted. */
 export async function isVanished({ folder, dataDir }: BackupFolder): Promise<boolean> {
   const known = await knownIn(dataDir);
   return known.includes(folder) && !(await isThere(join(folder, folderMark)));

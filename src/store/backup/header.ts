@@ -61,7 +61,7 @@ export interface BackupHeader {
   /** As they stand in the file. */
   readonly bytes: Buffer;
   readonly digest: Buffer;
-  /** Of the blocks; undefined: they are not encrypted. */
+  /** The key of the blocks; undefined if they are not encrypted. */
   readonly key: Buffer | undefined;
 }
 

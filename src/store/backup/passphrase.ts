@@ -1,4 +1,4 @@
-/** Where the passphrase of backups comes from when nobody types it. */
+/** Reads the passphrase of backups from the settings, for backups without a prompt. */
 
 import { readFileSync } from 'node:fs';
 import { OperatorError } from '../../core/errors.ts';
@@ -11,7 +11,7 @@ export interface PassphraseSettings {
 /** Shorter ones are guessed, whatever each guess costs. */
 const passphraseCharactersMin = 12;
 
-/** Of the setting or the file; undefined when there is neither. @throws OperatorError */
+/** Returns the passphrase of the setting or of its file; undefined if neither is set. @throws OperatorError */
 export function readPassphrase(settings: PassphraseSettings): string | undefined {
   const { backupPassphraseFile: file, backupPassphrase: words } = settings;
   if (file === undefined) {

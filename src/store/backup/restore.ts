@@ -88,7 +88,7 @@ export async function checkStore(path: string, onProgress?: OnProgress): Promise
   }
 }
 
-/** What somebody else's backup made fail, in one line; what the system refuses stays as it is. */
+/** Turns an error that the content of a backup caused into one line; system errors stay as they are. */
 export function refusalOf(error: unknown): unknown {
   if (isDamage(error)) return new OperatorError(`the backup is damaged: ${error.message}`);
   const isOurs = !(error instanceof Error) || Object.hasOwn(error, 'errno');
@@ -116,7 +116,7 @@ export async function restoreRows<T>(
     rmSync(path, { recursive: true, force: true });
     const tables = openTables(path);
     try {
-      // What an empty store gets: the backup brings its own.
+      // A new store has rows of its own, such as counters; the backup brings them too.
       clear(tables);
       let rows = 0;
       for await (const block of backup.rows()) {

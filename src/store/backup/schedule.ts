@@ -18,9 +18,9 @@ import type { BackupSummary } from './write.ts';
 export interface BackupStats {
   readonly done: number;
   readonly failed: number;
-  /** Of the newest in the folder when it was looked at last, milliseconds since 1970; 0: there is none. */
+  /** When the newest backup in the folder was begun, as of the last look, ms since 1970; 0 if there is none. */
   readonly newestAt: number;
-  /** Of the last one that this process made. */
+  /** The size of the last backup that this process made. */
   readonly bytes: number;
   /** The folder was used before and is another one now: a disk that is not mounted. */
   readonly isVanished: boolean;
@@ -49,7 +49,7 @@ export interface BackupScheduleOptions {
 /** As in portcullis-20261231T235959.123Z.backup. */
 const namePattern = /^portcullis-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)\.(\d{3})Z\.backup$/;
 const leftoverPattern = /^(portcullis-[\dTZ.]+\.backup|erased-accounts\.txt)\.[\w-]+\.part$/;
-/** What nobody has written to for so long is left over. */
+/** A partial file that was not written to for an hour is left over from a process that ended. */
 const leftoverMs = 3_600_000;
 const retryMsMax = 600_000;
 const lookMsMax = 30_000;
@@ -125,7 +125,10 @@ function nameOf(atMs: number): string {
   return `portcullis-${new Date(atMs).toISOString().replace(/[-:]/g, '')}.backup`;
 }
 
-/** When the newest was begun; 0 for none, or no folder. Names of the future, by a clock that was ahead, do not count. */
+/**
+ * Returns when the newest backup was begun, ms since 1970; 0 if there is none, or no folder. Names with a
+ * time in the future, from a clock that was ahead, do not count.
+ */
 export async function newestIn(folder: string, nowMs: number): Promise<number> {
   const times = (await names(folder)).map((name) => timeOf(name) ?? 0);
   return Math.max(0, ...times.filter((at) => at <= nowMs));

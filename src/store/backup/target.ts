@@ -15,7 +15,7 @@ import { syncPath } from '../files.ts';
 
 export const partSuffix = '.part';
 
-/** What file systems without hard links say: those of memory sticks and of some network shares. */
+/** Error codes of `link` on file systems without hard links: memory sticks, some network shares. */
 const linkless = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']);
 
 export type Write = (bytes: Buffer) => Promise<void>;

@@ -93,7 +93,7 @@ function applyClaim(store: MigrationReader, draft: Draft, email: string, id: str
   changeProfile(draft, id, email, true);
 }
 
-/** Whether another verified account claims the address. */
+/** Returns whether another verified account claims the address. */
 function verifiedClaims(store: MigrationReader, email: string, id: string): boolean {
   let after: Uint8Array | undefined;
   do {
@@ -196,7 +196,7 @@ function changeProfile(draft: Draft, id: string, email: string, keepsVerified: b
   if (row && changed) draft.set(row, changed);
 }
 
-/** What a batch has changed so far, over what is stored: one commit names a key once. */
+/** The changes of a batch over what is stored. A commit may name a key only once. */
 interface Draft {
   get(key: Key): MigrationRow | undefined;
   set(row: MigrationRow, value: Uint8Array): void;

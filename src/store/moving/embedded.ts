@@ -49,7 +49,7 @@ const tableOf = {
 const batchBytes = 1024 * 1024;
 const checkpointEnd = namespaces.projectionPage + 1;
 
-/** Of a store that nobody else writes to. Release the view afterwards. */
+/** Reads a store that nobody else writes to. The caller releases the view. */
 export function embeddedSide(view: View): Side {
   const record = view.get('entries', checkpointRowKey);
   const checkpointSeq =

@@ -29,12 +29,14 @@ export function refuseMoved(dataDir: string): void {
   }
 }
 
-/** What lies here was given over whole: a node may use the directory. */
+/** Returns true if the whole store was moved away: a node may use the directory. */
 export function isMoved(dataDir: string): boolean {
   return existsSync(join(dataDir, files.done));
 }
 
-/** From now on nobody opens it. @returns false: it was so before */
+/**
+ * Marks the move as begun, which keeps others from opening the store. @returns false if it was marked before
+ */
 export function markBegun(dataDir: string, random: Random): boolean {
   const path = join(dataDir, files.begun);
   if (existsSync(path)) return false;
@@ -47,7 +49,7 @@ export function markMoved(dataDir: string, random: Random): void {
   rmSync(join(dataDir, files.begun), { force: true });
 }
 
-/** There is a store of its own again. */
+/** Removes the marks: the directory has a store of its own again. */
 export function unmark(dataDir: string): void {
   for (const name of Object.values(files)) rmSync(join(dataDir, name), { force: true });
   syncPath(dataDir);
@@ -55,7 +57,7 @@ export function unmark(dataDir: string): void {
 
 const markSchema = v.object({
   to: v.picklist(['postgres', 'embedded']),
-  /** Of the move: the other side has it too. */
+  /** The id of the move, which the other side has too. */
   id: v.string(),
   isDone: v.boolean(),
   place: v.optional(v.object({ fingerprint: v.string(), part: v.number(), after: v.string() })),
@@ -63,7 +65,6 @@ const markSchema = v.object({
 
 const markRow = relayable('move', "select value from meta where name = 'move'");
 
-/** What the database knows of a move. */
 export type Mark = v.InferOutput<typeof markSchema>;
 
 export async function readMark(session: PostgresSession): Promise<Mark | undefined> {

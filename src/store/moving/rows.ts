@@ -72,7 +72,7 @@ export interface MoveTarget extends Side {
   finish(facts: Facts, lastAt: number): Promise<void>;
 }
 
-/** Of one cluster or one machine, and made anew; pages and record go as `checkpoint`. */
+/** Rows that belong to one cluster or machine and are made anew; pages and record move as `checkpoint`. */
 const staysBehind: ReadonlySet<number> = new Set([
   namespaces.formerLock,
   namespaces.checkpoint,

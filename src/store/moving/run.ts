@@ -171,7 +171,7 @@ async function moveInto(run: MoveRun): Promise<MoveResult> {
   });
 }
 
-/** Of the move that made this store. */
+/** Returns the id of the move that made this store. */
 function idOfStore(path: string): string | undefined {
   const tables = openTables(path);
   try {
@@ -182,7 +182,7 @@ function idOfStore(path: string): string | undefined {
   }
 }
 
-/** What is sealed must be readable on the other side. */
+/** Refuses a side whose secrets the master key of the settings can't open. */
 function withKeyOf(side: Side, { masterKeyId }: MoveRun): Side {
   async function facts(): Promise<Facts> {
     const found = await side.facts();

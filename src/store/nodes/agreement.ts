@@ -154,7 +154,7 @@ export async function upgradeCluster(
   );
 }
 
-/** Those that may still answer somebody. Programs of before told no version. */
+/** Nodes that may still answer requests. Older programs wrote no version. */
 const tooOldNodes = (version: string) =>
   `select id, name, version, coalesce(read_version, 1) as read from nodes
    where not is_stopped and seen_at > ${nowMs} - ${answersMs} and coalesce(read_version, 1) < ${version}::int`;

@@ -38,7 +38,7 @@ const copyTriesMax = 3;
 export interface PruneOptions {
   readonly store: PostgresStore;
   readonly local: Store;
-  /** Of the lease under which it is done. */
+  /** The check of the lease that the work is done under. */
   readonly fence: RowCheck;
   /** Runs the work while the state on this machine's disk stays as it is. */
   readonly withoutCheckpoint: (work: () => Promise<void>) => Promise<void>;
@@ -139,7 +139,7 @@ async function save(
     rows += entries.length;
     bytes += entries.reduce((sum, { value }) => sum + value.length, 0);
   }
-  // What a node left half done, and those that two newer ones replace by now.
+  // Deletes checkpoints that a node left unfinished, and those that two newer ones replace.
   await fenced(
     session,
     fence,

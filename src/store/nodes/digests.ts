@@ -53,7 +53,7 @@ export function decodeDigests(text: string | null): Digests {
   );
 }
 
-/** What the newest event that it shares with another node says of a node. */
+/** Compares digests at the newest event that this node shares with another. */
 export function judge(own: Digests, others: readonly Digests[]): MemoryVerdict {
   const shared = [...own.keys()].filter((seq) => others.some((digests) => digests.has(seq)));
   if (shared.length === 0) return 'unknown';

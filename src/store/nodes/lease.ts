@@ -13,7 +13,7 @@ import type { PostgresStore } from '../postgres/store.ts';
 import type { RowCheck, Store } from '../store.ts';
 import { LeaseLostError } from '../upkeep.ts';
 
-/** Of all work that one node does for all. */
+/** The lease of all work that one node does for the cluster. */
 export const upkeepLease = 'upkeep';
 
 export interface Lease {
@@ -22,11 +22,14 @@ export interface Lease {
    * @param sinceMs before that heartbeat, by the monotonic clock
    */
   look(sinceMs: number): Promise<void>;
-  /** What a commit of the work checks; undefined while another node holds it, or this one may not. */
+  /**
+   * Returns the check for commits of the work; undefined while another node holds the lease, or this one
+   * must not use it.
+   */
   fence(): RowCheck | undefined;
-  /** Somebody else has it. */
+  /** Forgets the lease: another node has it. */
   lose(): void;
-  /** For the next one at once. */
+  /** Gives the lease back, so that another node can take it at once. */
   giveBack(): Promise<void>;
 }
 

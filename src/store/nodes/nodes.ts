@@ -51,13 +51,13 @@ export interface NodePositions {
   readonly checkpointSeq: bigint;
 }
 
-/** What a program shows of a node; older programs told no version. */
+/** The event version of a node's program; older programs wrote none. */
 interface NodeEvents {
   /** Up to which event version it reads. */
   readonly readVersion: number;
 }
 
-/** What a heartbeat tells. */
+/** The content of a heartbeat. */
 export interface NodeTold extends NodePositions {
   readonly digests?: Digests;
 }
@@ -68,15 +68,15 @@ export interface Membership {
   readonly tellings: Tellings;
   /** From now on each heartbeat says how far this node is. */
   follow(positions: () => NodeTold): void;
-  /** Of this node's memory beside those of the others. */
+  /** Returns the verdict on this node's memory, compared with the others'. */
   memory(): MemoryVerdict;
   /** Its program is too old for what the nodes agreed on: it answers from memory, writes nothing. */
   isOutdated(): boolean;
   /** Why an event of the journal can't be read by this program; undefined when it can. */
   tooNew: Agreement['tooNew'];
-  /** Where other nodes ask this one. */
+  /** Announces the URL of this node's internal port to the other nodes. */
   announce(url: string): Promise<void>;
-  /** Where another node is asked; undefined when none with this number is up. */
+  /** Returns the URL of another node's internal port; undefined if no node with this number is up. */
   urlOf(node: number): Promise<string | undefined>;
   /** Keeps the journal as long as somebody needs it; nothing while another node does. */
   prune(pruning: Pick<PruneOptions, 'withoutCheckpoint' | 'signal'>): Promise<number>;
@@ -104,7 +104,7 @@ export interface JoinOptions {
   readonly log: Log;
   readonly agreement: Agreement;
   readonly identity: NodeIdentity;
-  /** What the node starts from. */
+  /** Positions that the node starts from. */
   readonly positions: NodePositions;
   /** Another process runs under this node's number: this one must end. */
   readonly onReplaced: (error: Error) => void;
@@ -230,7 +230,7 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
   async function compareMemories(): Promise<void> {
     const nodes = await readNodes(await store.session(), undefined);
     const next = nodes.find((node) => node.id === id)?.memory ?? 'unknown';
-    // Those that outvoted it are gone: better this node serves than none.
+    // The nodes that outvoted it are gone: a doubtful memory serves better than none.
     const isAlone = nodes.every((node) => node.id === id || node.state !== 'up');
     if (memory === 'outvoted' && isAlone) memory = 'differs';
     if (next === 'unknown' || next === memory) return;
@@ -247,7 +247,7 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
     if (hasLeft) return;
     if (isHeard) {
       await agreement.look();
-      // What was agreed is not undone: another node has to do the upkeep.
+      // An agreement is never undone, so another node has to do the upkeep.
       if (agreement.outdated() !== undefined) return lease.giveBack();
       if (options.isEdge !== true) await lease.look(sinceMs);
       return compareMemories();

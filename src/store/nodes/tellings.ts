@@ -15,7 +15,7 @@ import { relayable } from '../relay/statements.ts';
 const keptMs = 120_000;
 /** So long a node answers while it can't reach the database. */
 export const answersMs = 15 * 60_000;
-/** Of a process, its own rows are removed after so many. */
+/** A process removes expired rows each time it has sent so many messages. */
 const removeEvery = 30;
 
 export interface Told {
@@ -29,7 +29,7 @@ export interface Told {
 export interface Tellings {
   /** Resolves when all nodes can hear it. The same number again is the same. */
   tell(seq: number, bytes: Uint8Array): Promise<void>;
-  /** What others told after what was heard of them; and how many nodes there are, this one too. */
+  /** Returns messages of others after the last received ones, and the number of nodes, this one included. */
   hear(
     heardUpTo: ReadonlyMap<string, number>,
   ): Promise<{ readonly told: readonly Told[]; readonly nodes: number }>;

@@ -52,9 +52,9 @@ export class Batch implements RowView {
   /** This transaction may have been committed once before. */
   readonly isRepeat: boolean;
   writes = 0;
-  /** Somebody is told that an earlier commit is in: where this server has it a standby may not yet. */
+  /** True if a result relies on an earlier commit: a standby may not have that commit yet. */
   tellsOfEarlier = false;
-  /** What the journal has more than was foreseen, once the transaction is committed. */
+  /** The number of events of others that came in before this transaction's own; known after its commit. */
   shift = 0;
   readonly #slots = new Map<string, Slot>();
   readonly #seqs: Map<string, number>;
@@ -118,7 +118,7 @@ export class Batch implements RowView {
     this.#events.push(event);
   }
 
-  /** Of an event, once the transaction is committed. */
+  /** Returns the final sequence number of an event, once the transaction is committed. */
   seqOnceCommitted(seq: number): bigint {
     return BigInt(seq > this.seenSeq ? seq + this.shift : seq);
   }

@@ -30,7 +30,7 @@ export interface PostgresSession {
   pipeline(queries: readonly Query[]): Promise<pg.QueryResult[]>;
   /** Several statements in one text, without parameters. */
   script(text: string): Promise<void>;
-  /** What COPY gives in its binary format, a message for each row: for many bytes, which come as they are. */
+  /** Returns the messages of a binary COPY, one for each row, undecoded: cheap for many bytes. */
   copy(select: string): Promise<Buffer[]>;
   /** Closes the connection; the next use makes another. */
   discard(): void;
@@ -306,7 +306,7 @@ function destroy(client: pg.Client, error?: Error): void {
   connection.stream.destroy(error);
 }
 
-/** What came from the database is nothing that PostgreSQL says. */
+/** The database sent bytes that are not PostgreSQL's protocol. */
 class ChangedBytesError extends Error {
   override readonly name = 'ChangedBytesError';
 }

@@ -57,7 +57,7 @@ const beyondAll = Buffer.alloc(storeLimits.keyBytesMax + 1, 0xff);
 const isLive = `version > ${absentVersion} and (expires_at is null or expires_at > $1::int8)`;
 const seeHead = { name: 'head', text: 'select epoch, last_seq, pruned_through from journal_head' };
 
-/** What has just come: quick for the database. */
+/** Reads recent rows with a plain query, which is cheap for the database. */
 async function queryRows(
   session: PostgresSession,
   afterSeq: bigint,
@@ -93,7 +93,7 @@ function readHead(row: HeadRow): JournalHead {
 export function createReads(connection: Connection, clock: Clock) {
   let wanted: Wanted[] = [];
   let epoch: string | undefined;
-  /** Where the last page ended that was full: who asks for what comes behind it is far behind. */
+  /** The end of the last full page: a reader that continues there is far behind, and is served by COPY. */
   let fullEnd: bigint | undefined;
 
   /** Any failure but a wrong statement is the database's: it may answer later. */

@@ -83,7 +83,7 @@ const steps: readonly SchemaStep[] = [
    );
    alter table checkpoint_rows alter column value set storage external`,
   'alter table nodes add column url text',
-  // What nodes counted lately; nobody needs it after a crash.
+  // Messages between nodes about recent counts; nobody needs them after a crash.
   `create unlogged table told (
      boot uuid not null,
      seq bigint not null,
@@ -123,7 +123,7 @@ const steps: readonly SchemaStep[] = [
      on conflict do nothing`,
 ];
 
-/** How many steps this program knows. */
+/** The number of steps that this program knows. */
 export const knownSchema = steps.length;
 
 /** Versions that a node takes at a time; the sequence's increment. */

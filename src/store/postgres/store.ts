@@ -212,7 +212,7 @@ function runCommit(
   const keys = [...check, ...set].map(({ key }) => key).concat(del);
   const eventIds = (commit.events ?? []).map(({ id }) => id);
   let firstVersion: number | undefined;
-  /** It was a retry of an earlier commit before the connection broke. */
+  /** The commit was a retry of an earlier one before the connection broke. */
   let wasDuplicate = false;
   let ran: { batch: Batch; result: CommitResult } | undefined;
 
@@ -227,7 +227,7 @@ function runCommit(
     if (result.ok && result.duplicate) batch.tellsOfEarlier = true;
     if (!batch.isRepeat) wasDuplicate = result.ok && result.duplicate;
     if (result.ok && !result.duplicate) holdAbsent(batch, prepared);
-    // What it took away may be what it asks for now.
+    // The first try may have been committed and removed what this check asks for.
     if (!result.ok && batch.isRepeat) {
       const detail = 'the connection broke while it was written';
       return { ok: false, error: 'store_unavailable', seq: result.seq, detail };

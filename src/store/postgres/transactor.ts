@@ -28,7 +28,7 @@ const batchJobsMax = 512;
 /** One block of versions is enough for a batch. */
 const batchSetsMax = versionBlock / 2;
 const triesMax = 40;
-/** How long a transaction whose outcome is unknown is tried again. */
+/** Time in which a transaction with an unknown outcome is tried again, milliseconds. */
 const settleMs = 20_000;
 const settlePauseMs = 100;
 const headLock = 7706;

@@ -1,4 +1,4 @@
-/** What a verification has found: each thing one line, at most so many; the rest is counted. */
+/** Findings of a verification: a line each up to a bound, the rest is counted. */
 
 export interface Findings {
   /** Something that must not be. @param kind the same for all of its kind */

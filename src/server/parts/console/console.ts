@@ -184,7 +184,7 @@ function errorsOf(figures: ConsoleFigures): Omit<ServiceFacts['errors'], 'forMs'
   };
 }
 
-/** What a source fetches is told with it. */
+/** Returns lists that operators loaded by hand; fetched ones are shown with their subscription. */
 async function loadedLists({ store, state }: ConsoleSources): Promise<LoadedList[]> {
   const fetched = new Set(
     (await listSubscriptions(store)).map(({ list, name }) => `${list}/${name}`),

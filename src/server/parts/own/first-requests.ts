@@ -1,4 +1,4 @@
-/** Whether a key of an account was used yet: what /connect waits for. */
+/** Tells /connect, which waits for a first request, whether a key of the account was used. */
 
 import { keyScopes } from '../../../access/keys/key-scopes.ts';
 import type { NamedKeys } from '../../../access/keys/named-keys.ts';
@@ -6,7 +6,7 @@ import type { Usage } from '../../../access/quota/usage.ts';
 
 export interface FirstRequests {
   isBouncerSeen(accountId: string): Promise<boolean>;
-  /** How many requests its keys made. */
+  /** Returns how many requests the account's keys made. */
   seenOf(accountId: string): number;
 }
 

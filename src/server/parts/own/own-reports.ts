@@ -33,7 +33,7 @@ export function openOwnReports(parts: {
   const walks = createSemaphore(walksMax);
   parts.tables.add(walks.table('own_report_walks'));
   const own = createOwnReports({ ...parts, walks, pace: () => createTurns() });
-  // Where the store can't be reached now, whoever first asks for a page does the same.
+  // If the store is out of reach now, the first request for a page begins again.
   own.begin().catch(() => {});
 
   async function find(account: string, id: string) {

@@ -1,4 +1,4 @@
-/** What the reports hold of a person: for the export and for the deletion of an account. */
+/** Personal data in reports, for the export and for the deletion of an account. */
 
 import { formatIp } from '../../../ip/address.ts';
 import { removeOwnReportsIndex } from '../../../reputation/reports/store/own-reports.ts';
@@ -30,7 +30,7 @@ export function reportPersonalData(store: Store): PersonalData {
           if (tail === undefined) continue;
           const { family, words } = addressOf(bytes);
           const days = [...tail.days].map(([day, count]) => [dateText(day * dayMs), count]);
-          // Of these no more is left.
+          // Older reports are kept as counts by day only.
           reports.push({
             address: formatIp(family, words),
             reportsByDay: Object.fromEntries(days),

@@ -1,4 +1,4 @@
-/** What webhooks hold of a person: for the export and for the deletion of an account. */
+/** Personal data in webhooks, for the export and for the deletion of an account. */
 
 import { removeWebhooks, webhooksOf } from '../../../reputation/webhooks/hooks.ts';
 import { dateText, type PersonalData } from '../../../signon/people/deletion/deletion.ts';

@@ -7,7 +7,7 @@ import { type DoorEndpoint, endpointText } from '../../../doors/endpoint.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
 import type { ReaderHandle } from '../../../index/reader.ts';
 
-/** What each of them is started with, beside its own. */
+/** Setup that all such threads share. */
 export interface DoorThreadSetup {
   /** Endpoints, as they are written. */
   readonly listen: readonly string[];
@@ -23,7 +23,7 @@ export type FromDoorThread =
 export type ToDoorThread = { readonly drain: true } | { readonly end: true };
 
 export interface DoorThread {
-  /** Where it listens. */
+  /** Endpoints that it listens on, with the ports that were taken. */
   readonly endpoints: readonly DoorEndpoint[];
   drain(): void;
   close(): Promise<void>;
@@ -43,7 +43,7 @@ export async function startDoorThread<Setup extends DoorThreadSetup>(options: {
   readonly setup: Omit<Setup, keyof DoorThreadSetup>;
   /** Its first line in the log: with endpoints as they are written. */
   readonly tell: (listen: readonly string[]) => void;
-  /** How long it may take to end when it is told to; 0: it may be ended at any moment. */
+  /** Time for a stop, milliseconds; 0: the thread may be ended at any moment. */
   readonly endMsMax: number;
   readonly index: IpIndex;
   readonly log: Log;

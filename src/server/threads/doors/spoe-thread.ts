@@ -11,7 +11,6 @@ import type { IpIndex } from '../../../index/ip-index.ts';
 import type { FrontEndMemory } from '../front-end.ts';
 import { type DoorThread, type DoorThreadSetup, startDoorThread } from './door-thread.ts';
 
-/** What the thread is started with. */
 export interface SpoeThreadSetup extends DoorThreadSetup {
   readonly memory: FrontEndMemory;
   readonly outcomes: SharedArrayBuffer;
