@@ -37,7 +37,9 @@ async function prove(part) {
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ csrf: formOf(part).elements.csrf.value, token: part.dataset.token }),
   });
-  if (!asked.ok) throw new Error(`status ${asked.status}`);
+  if (!asked.ok) {
+    throw Object.assign(new Error(`status ${asked.status}`), { status: asked.status });
+  }
   const options = await asked.json();
   const credential = await navigator.credentials.get({
     publicKey: {
@@ -89,7 +91,7 @@ function arm(part) {
       formOf(part).elements.passkey.value = await ceremonies[part.dataset.passkeyPress](part);
       formOf(part).requestSubmit();
     } catch (error) {
-      outcome.textContent = part.dataset[causeOf(error)] ?? part.dataset.failed;
+      outcome.textContent = outcome.dataset[causeOf(error)] ?? outcome.dataset.failed;
     }
     button.disabled = false;
   });

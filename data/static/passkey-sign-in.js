@@ -20,10 +20,27 @@ async function call(path, body) {
     body: JSON.stringify({ csrf: part.dataset.csrf, ...body }),
   });
   if (response.ok) return response.json();
-  const refusal = new Error(`status ${response.status}`);
+  const { status } = response;
+  const refusal = Object.assign(new Error(`status ${status}`), { status });
   // Why it is not allowed is worth telling; of a wrong passkey the page says enough.
-  if (response.status === 403) refusal.shown = (await response.json()).errors?.[0]?.detail;
+  if (status === 403) refusal.shown = (await response.json()).errors?.[0]?.detail;
   throw refusal;
+}
+
+/** What went wrong, as the page has words for it: by the names of WebAuthn's errors, and by our own answer. */
+function causeOf(error) {
+  const causes = {
+    InvalidStateError: 'known',
+    ConstraintError: 'unfit',
+    NotSupportedError: 'unfit',
+    NotAllowedError: 'denied',
+    AbortError: 'denied',
+    SecurityError: 'address',
+    TypeError: 'unreachable',
+  };
+  if (error.status === 403) return 'stale';
+  if (error.status === 429) return 'many';
+  return Object.hasOwn(causes, error.name) ? causes[error.name] : 'failed';
 }
 
 async function askForOne(more) {
@@ -59,7 +76,8 @@ if (part && globalThis.PublicKeyCredential && navigator.credentials) {
   const email = document.getElementById('email');
   part.hidden = false;
   const tell = (error) => {
-    outcome.textContent = error.shown ?? part.dataset.failed;
+    outcome.textContent =
+      error.shown ?? outcome.dataset[causeOf(error)] ?? outcome.dataset.failed;
   };
 
   /** The one offer of the page at a time, which waits until somebody takes it. */

@@ -35,6 +35,18 @@ export const signonEn = {
     noScript: 'Passkeys need a browser that runs scripts and knows WebAuthn.',
     startAgain: 'Start again',
   },
+  /** Of a passkey that is asked for. */
+  passkeyProofErrors: {
+    denied:
+      'Your device showed no passkey: the question was closed, it took too long, or it has none for this service. Try again, or take the device or key that has yours.',
+    unfit:
+      'This key can’t be unlocked: it has no PIN, fingerprint or face. Set up a PIN for it in the settings of your device, or use another one.',
+    address:
+      'Passkeys don’t work under this address of the service. Open the service under its own address.',
+    unreachable: 'The service could not be reached. Check your connection and try again.',
+    stale: 'The page is an old one. Load it again.',
+    many: 'Too many attempts at once. Try again in a while.',
+  },
   outbox: {
     title: 'Mails of this demo',
     lede: 'A demo sends no mail: what it would send is kept here, for this machine alone, the newest first.',

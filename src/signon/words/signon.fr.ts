@@ -38,6 +38,17 @@ export const signonFr: typeof signonEn = {
       'Les clés d’accès demandent un navigateur qui exécute les scripts et connaît WebAuthn.',
     startAgain: 'Recommencer',
   },
+  passkeyProofErrors: {
+    denied:
+      'Votre appareil n’a montré aucune clé d’accès : la demande a été fermée, cela a pris trop de temps, ou il n’en a pas pour ce service. Réessayez, ou prenez l’appareil ou la clé qui a la vôtre.',
+    unfit:
+      'Cette clé ne peut pas être déverrouillée : elle n’a ni code, ni empreinte, ni visage. Donnez-lui un code dans les réglages de votre appareil, ou prenez-en une autre.',
+    address:
+      'Les clés d’accès ne marchent pas sous cette adresse du service. Ouvrez le service sous sa propre adresse.',
+    unreachable: 'Le service est injoignable. Vérifiez votre connexion et réessayez.',
+    stale: 'La page est ancienne. Rechargez-la.',
+    many: 'Trop d’essais à la fois. Réessayez dans un moment.',
+  },
   outbox: {
     title: 'Courriels de cette démo',
     lede: 'Une démo n’envoie aucun courriel : ce qu’elle enverrait est gardé ici, pour cette machine seule, le plus récent en premier.',

@@ -6,7 +6,7 @@ import { form, hidden } from '../../../web/components/form.ts';
 import { notice } from '../../../web/components/notice.ts';
 import { type Html, html } from '../../../web/html.ts';
 import type { PageFrame } from '../../../web/layout/layout.ts';
-import { accountField } from '../../people/pages/register.page.ts';
+import { accountField, passkeyOutcome } from '../../people/pages/register.page.ts';
 import { narrowPage } from '../../sessions/narrow.page.ts';
 import { frameText } from '../../words/words.ts';
 
@@ -40,7 +40,7 @@ export function confirmPage(frame: PageFrame, view: ConfirmView): string {
       ${view.needsPasskey ? notice({ body: html`${text.passkeyNeeded} <a href="/recover">${text.passkeyLost}</a>`, alert: view.failed !== undefined }) : passwordForm(frame, view)}
       <form class="form" method="post" data-passkey="confirm" data-csrf=${csrf} data-next=${returnTo} hidden>
         <p>${button({ label: text.passkey, kind: view.needsPasskey ? 'primary' : 'secondary', icon: 'key' })}</p>
-        <p class="field-error" role="alert" data-failed=${text.wrong}></p>
+        ${passkeyOutcome({ failed: text.wrong, causes: all.signon.passkeyProofErrors })}
       </form>
       ${view.needsPasskey && html`<p class="card-note" data-passkey-none>${all.account.security.passkeyNoScript}</p>`}
       ${!view.needsPasskey && !view.hasPassword && html`<p><a href="/recover">${text.noPassword}</a></p>`}`,

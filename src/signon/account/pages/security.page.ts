@@ -10,7 +10,7 @@ import { table } from '../../../web/components/table.ts';
 import { type Html, html } from '../../../web/html.ts';
 import { type Format, formatFor } from '../../../web/layout/format.ts';
 import type { PageFrame } from '../../../web/layout/layout.ts';
-import { accountField } from '../../people/pages/register.page.ts';
+import { accountField, passkeyOutcome } from '../../people/pages/register.page.ts';
 import type { SecondFactorState } from '../../proofs/factors/second-factor-rows.ts';
 import type { PasskeyInfo } from '../../proofs/passkeys.ts';
 import { passwordLength } from '../../proofs/password/passwords.ts';
@@ -166,10 +166,7 @@ function passkeyForm(
       autocomplete: 'off',
     })}
     <p>${button({ label: text.passkeyAdd, kind: 'secondary' })}</p>
-    <p class="field-error" role="alert" data-failed=${text.passkeyFailed} data-known=${text.passkeyErrors.known}
-      data-unfit=${text.passkeyErrors.unfit} data-denied=${text.passkeyErrors.denied}
-      data-address=${text.passkeyErrors.address} data-unreachable=${text.passkeyErrors.unreachable}
-      data-stale=${text.passkeyErrors.stale} data-many=${text.passkeyErrors.many}></p>
+    ${passkeyOutcome({ failed: text.passkeyFailed, causes: text.passkeyErrors })}
   </form><p class="card-note" data-passkey-none>${text.passkeyNoScript}</p>`;
 }
 

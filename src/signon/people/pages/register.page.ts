@@ -127,6 +127,7 @@ export interface CreatePasskeyData extends Onward {
 export function createPasskeyPage(frame: PageFrame, data: CreatePasskeyData): string {
   const text = frameText(frame);
   const words = text.signon.createPasskey;
+  const outcome = { failed: words.failed, causes: text.account.security.passkeyErrors };
   return narrowPage(
     { ...frame, back: onwardHref('/register', data) },
     {
@@ -139,7 +140,7 @@ export function createPasskeyPage(frame: PageFrame, data: CreatePasskeyData): st
         action: onwardHref('/register/passkey', data),
         csrf: data.csrf,
         body: html`${onwardFields(data)}${hidden('email', data.email)}
-          ${passkeyPress('create', words, { options: JSON.stringify(data.options) })}`,
+          ${passkeyPress('create', words.submit, outcome, { options: JSON.stringify(data.options) })}`,
       })}`,
       foot: html`<p><a href=${onwardHref('/register', data)}>${words.startAgain}</a></p>`,
     },
@@ -152,15 +153,32 @@ export function createPasskeyPage(frame: PageFrame, data: CreatePasskeyData): st
  */
 export function passkeyPress(
   ceremony: 'create' | 'prove',
-  words: { readonly submit: string; readonly failed: string },
+  submit: string,
+  outcome: PasskeyOutcome,
   data: { readonly options?: string; readonly token?: string },
 ): Html {
   return html`<div class="passkey" data-passkey-press=${ceremony} data-options=${data.options}
-    data-token=${data.token} data-failed=${words.failed} hidden>
+    data-token=${data.token} hidden>
     ${hidden('passkey', '')}
-    ${button({ label: words.submit, type: 'button', icon: 'key' })}
-    <p class="field-error" role="alert"></p>
+    ${button({ label: submit, type: 'button', icon: 'key' })}
+    ${passkeyOutcome(outcome)}
   </div>`;
+}
+
+export interface PasskeyOutcome {
+  /** For what has no words of its own. */
+  readonly failed: string;
+  readonly causes: Readonly<Partial<Record<PasskeyCause, string>>>;
+}
+
+/** The scripts know them by the names of WebAuthn's errors, and by our own answers. */
+type PasskeyCause = 'known' | 'unfit' | 'denied' | 'address' | 'unreachable' | 'stale' | 'many';
+
+/** The place where a script says why there is no passkey, with the words for each cause. */
+export function passkeyOutcome({ failed, causes }: PasskeyOutcome): Html {
+  return html`<p class="field-error" role="alert" data-failed=${failed} data-known=${causes.known}
+    data-unfit=${causes.unfit} data-denied=${causes.denied} data-address=${causes.address}
+    data-unreachable=${causes.unreachable} data-stale=${causes.stale} data-many=${causes.many}></p>`;
 }
 
 /**

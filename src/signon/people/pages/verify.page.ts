@@ -87,8 +87,8 @@ function proofPage(
   frame: PageFrame,
   data: LinkPageData & { readonly error?: string | undefined },
 ): string {
-  const { verify: words } = frameText(frame).signon;
-  const press = { submit: words.proveSubmit, failed: words.proveFailed };
+  const { verify: words, passkeyProofErrors: causes } = frameText(frame).signon;
+  const outcome = { failed: words.proveFailed, causes };
   return narrowPage(frame, {
     title: words.title,
     script: 'passkey-register.js',
@@ -98,7 +98,7 @@ function proofPage(
       ${form({
         action: `${data.action}?token=${encodeURIComponent(data.token)}`,
         csrf: data.csrf,
-        body: html`${hidden('token', data.token)}${passkeyPress('prove', press, { token: data.token })}`,
+        body: html`${hidden('token', data.token)}${passkeyPress('prove', words.proveSubmit, outcome, { token: data.token })}`,
       })}`,
   });
 }

@@ -7,7 +7,11 @@ import { form, hidden } from '../../../web/components/form.ts';
 import { notice } from '../../../web/components/notice.ts';
 import { type Html, html } from '../../../web/html.ts';
 import type { PageFrame } from '../../../web/layout/layout.ts';
-import { currentPasswordField, emailField } from '../../people/pages/register.page.ts';
+import {
+  currentPasswordField,
+  emailField,
+  passkeyOutcome,
+} from '../../people/pages/register.page.ts';
 import { frameText } from '../../words/words.ts';
 import { narrowPage } from '../narrow.page.ts';
 import { isForSite, type Onward, onwardFields, onwardHref, sealOf } from '../onward.page.ts';
@@ -61,7 +65,7 @@ export function signInPage(frame: PageFrame, data: SignInPageData): string {
             ${challengePart(frame, data)}
             ${button({ label: signIn.submit })}`,
         })}
-        ${passkeyPart(data, signIn)}`,
+        ${passkeyPart(frame, data)}`,
       foot: html`
         <p><a href=${onwardHref('/recover', data)}>${signIn.forgotten}</a></p>
         <p>${signIn.noAccount} <a href=${onwardHref('/register', data, { hint: data.hint })}>${text.links.register}</a></p>`,
@@ -75,15 +79,13 @@ function challengePart(frame: PageFrame, { challenge, answerError }: SignInPageD
 }
 
 /** Hidden until the page's script finds that the browser can do it. */
-function passkeyPart(
-  data: SignInPageData,
-  words: { passkey: string; passkeyFailed: string; or: string },
-): Html {
+function passkeyPart(frame: PageFrame, data: SignInPageData): Html {
+  const { signIn: words, passkeyProofErrors: causes } = frameText(frame).signon;
   return html`<div class="passkey" id="passkey" hidden data-csrf=${data.csrf} data-request=${sealOf(data)}
-    data-continue=${data.continueId} data-return=${data.back} data-failed=${words.passkeyFailed}>
+    data-continue=${data.continueId} data-return=${data.back}>
     <p class="passkey-or" aria-hidden="true">${words.or}</p>
     ${button({ label: words.passkey, kind: 'secondary', type: 'button', icon: 'key' })}
-    <p class="field-error" role="alert"></p>
+    ${passkeyOutcome({ failed: words.passkeyFailed, causes })}
   </div>`;
 }
 
