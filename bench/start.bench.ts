@@ -4,7 +4,7 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { saveSnapshot } from '../src/index/snapshot.ts';
 import { type JournalStore, openJournalStore } from './journal-data.ts';
@@ -35,6 +35,8 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     await first.stop();
     copyFileSync(journal.snapshotPath, keptPath(journal));
     await saveSnapshot(first.index, `${journal.directory}/index-alone`, () => ({ sequence: 1n }));
+    // One process has a store open: from here on each child does.
+    await journal.store.close();
     const names = Object.keys(modes) as Mode[];
     const times: Record<Mode, number[]> = { index: [], read: [], snapshot: [], rebuild: [] };
     for (let round = 0; round < rounds; round++) {
@@ -48,7 +50,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
       return { name: title, unit: 'ms', ours, ...goal };
     });
   } finally {
-    await journal.close();
+    rmSync(journal.directory, { recursive: true, force: true });
   }
 }
 

@@ -1,6 +1,7 @@
 /** Accounts with keys that may report without end, and one report over HTTP. */
 
 import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
 import { type Agent, request as httpRequest } from 'node:http';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { loadMasterKey } from '../../../src/access/keys/master-key.ts';
@@ -22,6 +23,7 @@ const perMinute = 33_000_000;
 export async function makeReporters(dataDir: string, count: number): Promise<Reporter[]> {
   const clock = systemClock();
   const random = seededRandom(count);
+  mkdirSync(dataDir, { recursive: true });
   const store = openStoreBeside(dataDir, clock);
   try {
     const masterKey = loadMasterKey({ dataDir, strict: true, random });
