@@ -12,7 +12,7 @@
  * root as u64; the pad of the first tree is the size of a page. All little-endian.
  */
 
-import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 
 /** `empty` is a file that LMDB would fill as a new store. */
 export type FileState =
@@ -50,6 +50,33 @@ export function stateOfFile(file: string): FileState {
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** A store's file that LMDB has open. A look at it takes some 10 µs. */
+export interface OpenFile {
+  /** Returns the number of the last transaction, as the file has it; undefined when it is no store. */
+  lastTransaction(): bigint | undefined;
+  /** Returns whether its path leads to another file by now, or to none; false when nobody can tell. */
+  isReplaced(): boolean;
+  close(): void;
+}
+
+/** @param file path of a `data.mdb` that is open already */
+export function watchFile(file: string): OpenFile {
+  const descriptor = openSync(file, 'r');
+  const { dev, ino } = fstatSync(descriptor, { bigint: true });
+  return {
+    lastTransaction: () => newestMeta(descriptor)?.txn,
+    isReplaced() {
+      try {
+        const found = statSync(file, { bigint: true, throwIfNoEntry: false });
+        return found?.ino !== ino || found.dev !== dev;
+      } catch {
+        return false;
+      }
+    },
+    close: () => closeSync(descriptor),
+  };
 }
 
 function stateIn(descriptor: number, meta: Meta | undefined, size: number): FileState {

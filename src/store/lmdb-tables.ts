@@ -15,7 +15,7 @@ import { joinClaim } from './claim.ts';
 import { syncPath } from './files.ts';
 import { checkFormat, migrationSteps, type StoreFormatOptions } from './format.ts';
 import { metaRowKey } from './keys.ts';
-import { type FileState, stateOfFile } from './lmdb-file.ts';
+import { type FileState, type OpenFile, stateOfFile, watchFile } from './lmdb-file.ts';
 
 export type Table = Database<Buffer, Uint8Array>;
 
@@ -35,6 +35,7 @@ export interface Tables {
   readonly expiry: Table;
   /** `format`, `migration`: see format.ts; `identity`, `master_key`: see presence.ts; `counters` → Counters; `probe` → nothing that matters; `move`: see moving/embedded.ts */
   readonly meta: Table;
+  readonly file: OpenFile;
 }
 
 /** Address space, not memory and not disk: the file grows as it is written. */
@@ -67,10 +68,13 @@ function openEnvironment(path: string, format: StoreFormatOptions): Tables {
 
 /** The directory is claimed for as long as the environment is open. */
 function withClaim(tables: Tables, release: () => void): Tables {
-  const { root } = tables;
+  const { root, file } = tables;
   const close = root.close.bind(root);
+  let isOpen = true;
   root.close = async () => {
     await close();
+    if (isOpen) file.close();
+    isOpen = false;
     release();
   };
   return tables;
@@ -98,10 +102,12 @@ function openClaimed(path: string, format: StoreFormatOptions): Tables {
     eventIds: table('event_ids'),
     expiry: table('expiry'),
     meta: table('meta'),
+    file: watchFile(`${path}/data.mdb`),
   };
   try {
     checkFormat(tables, format);
   } catch (error) {
+    tables.file.close();
     void root.close();
     throw error;
   }

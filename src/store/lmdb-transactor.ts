@@ -19,16 +19,16 @@ export type LmdbContext = ReturnType<typeof rowsOf>;
 
 export function createTransactor(tables: Tables, clock: Clock, log: Log): Transactor<LmdbContext> {
   const { root, meta } = tables;
-  const loss = createLossWatch(tables, clock);
+  const loss = createLossWatch(tables);
 
   async function transact(body: (context: LmdbContext) => void): Promise<void> {
     let thrown: { error: unknown } | undefined;
-    let counters: TableCounters | undefined;
+    let checked: LmdbContext | undefined;
     const committed = root.transaction(() => {
       const context = rowsOf(tables, clock.now());
       try {
         loss.check(context.counters);
-        counters = context.counters;
+        checked = context;
         body(context);
         if (context.writes > 0) writeCounters(meta, context.counters);
       } catch (error) {
@@ -39,7 +39,7 @@ export function createTransactor(tables: Tables, clock: Clock, log: Log): Transa
     });
     try {
       await committed;
-      if (counters !== undefined) loss.acknowledge(counters);
+      if (checked !== undefined) loss.acknowledge(checked.counters, checked.writes > 0);
     } catch (error) {
       const cause = await commitCause(error);
       throw thrown === undefined ? cause : thrown.error;
@@ -68,43 +68,46 @@ export class LostCommitsError extends Error {
   override readonly name = 'LostCommitsError';
 }
 
-/** LMDB's number of the last transaction is asked for so often; the counters are looked at in each. */
-const transactionLookMs = 100;
-
 /**
- * Watches that nothing goes back that was acknowledged: neither the journal, nor the rows' versions, nor
- * LMDB's number of transactions.
+ * Watches that nothing goes back that was acknowledged: neither the journal, nor the rows' versions, nor the
+ * number of the last transaction in the file, and that the file is still the one at its path. LMDB itself
+ * keeps the number beside the file, and looks at it there alone.
  */
-function createLossWatch({ root }: Tables, clock: Pick<Clock, 'monotonicMs'>) {
+function createLossWatch({ file }: Tables) {
   let lastSeq = 0;
   let lastVersion = 0;
-  let transaction = 0;
-  let lookedAtMs = Number.NEGATIVE_INFINITY;
+  let lastTransaction = 0n;
 
-  /** It takes some 50 µs: too long for each commit. */
-  function hasLostTransactions(): boolean {
-    const nowMs = clock.monotonicMs();
-    if (nowMs - lookedAtMs < transactionLookMs) return false;
-    lookedAtMs = nowMs;
-    const found = (root.getStats() as { lastTxnId: number }).lastTxnId;
-    if (found < transaction) return true;
-    transaction = found;
-    return false;
+  /** Returns what of the acknowledged is gone; undefined when nothing is. */
+  function lossIn(found: TableCounters): string | undefined {
+    if (found.lastSeq < lastSeq || found.lastVersion < lastVersion) {
+      return `its journal ends at ${found.lastSeq} and did at ${lastSeq}`;
+    }
+    if (file.isReplaced()) return 'its file was removed, or another one put in its place';
+    const transaction = file.lastTransaction();
+    if (transaction === undefined) return 'its file is no store any more';
+    if (transaction < lastTransaction) {
+      return `its last transaction is ${transaction} and was ${lastTransaction}`;
+    }
+    lastTransaction = transaction;
+    return undefined;
   }
 
   return {
     /** Inside a transaction, before its first write. @throws LostCommitsError */
     check(found: TableCounters): void {
-      const isBehind = found.lastSeq < lastSeq || found.lastVersion < lastVersion;
-      if (!isBehind && !hasLostTransactions()) return;
+      const loss = lossIn(found);
+      if (loss === undefined) return;
       throw new LostCommitsError(
-        `commits that were acknowledged are gone from the store: its journal ends at ${found.lastSeq} and ` +
-          `did at ${lastSeq}; something else wrote to its file. Stop that, run portcullis verify, and restore a backup`,
+        `commits that were acknowledged are gone from the store: ${loss}; ` +
+          'something else wrote to its file. Stop that, run portcullis verify, and restore a backup',
       );
     },
-    acknowledge(done: TableCounters): void {
+    /** @param wrote whether the transaction that was checked last wrote anything: then it has a number */
+    acknowledge(done: TableCounters, wrote: boolean): void {
       lastSeq = done.lastSeq;
       lastVersion = done.lastVersion;
+      if (wrote) lastTransaction += 1n;
     },
   };
 }

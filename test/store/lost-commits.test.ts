@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, renameSync, rmSync } from 'node:fs';
 import { it } from 'node:test';
 import { manualClock } from '../../src/core/clock.ts';
 import { scratchKey, text } from '../../src/store/keys.ts';
@@ -21,8 +21,6 @@ interface Opened {
   readonly store: Store;
   readonly path: string;
   write(commit: Commit): Promise<void>;
-  /** Longer than between two looks at LMDB's number of transactions. */
-  later(): void;
 }
 
 async function withStore(run: (opened: Opened) => Promise<void>): Promise<void> {
@@ -35,10 +33,8 @@ async function withStore(run: (opened: Opened) => Promise<void>): Promise<void> 
       store,
       path,
       async write(commit) {
-        clock.advance(1_000);
         assert.ok((await store.commit(commit)).ok);
       },
-      later: () => clock.advance(1_000),
     });
   } finally {
     await store.close();
@@ -93,27 +89,60 @@ it('what goes forward through another handle is no loss', async () => {
   });
 });
 
-/** As a program outside that puts an older file over the one that is open. */
-function putBack(copy: string, path: string): void {
-  const done = spawnSync('dd', [`if=${copy}`, `of=${path}/data.mdb`, 'conv=notrunc', 'bs=1M']);
+/** As a program outside that writes an older file over the one that is open. @param pages how many of it */
+function writeOver(older: string, file: string, pages: number): void {
+  const over = ['conv=notrunc', 'bs=4096', `count=${pages}`];
+  const done = spawnSync('dd', [`if=${older}`, `of=${file}`, ...over]);
   assert.equal(done.status, 0, String(done.stderr));
 }
 
-const lost: readonly [string, Commit][] = [
-  ['an event', { events: [event('two')] }],
-  ['a row', { set: [row('two')] }],
+const damages: readonly [string, (older: string, file: string) => void][] = [
+  ['an older file written over the open one', (older, file) => writeOver(older, file, 1_000)],
+  [
+    'older meta pages written over those of the open one',
+    (older, file) => writeOver(older, file, 2),
+  ],
+  ['an older file with its name', (older, file) => renameSync(older, file)],
 ];
-for (const [name, commit] of lost) {
-  it(`an older file written over the open one is fatal, also where ${name} is all that is lost`, async () => {
-    await withStore(async ({ store, path, write, later }) => {
-      await write({ set: [row('one'), row('more')], events: [event('one')] });
-      const copy = `${path}/../older`;
-      copyFileSync(`${path}/data.mdb`, copy);
-      await write(commit);
-      // A transaction that writes nothing, in which the number is looked at.
-      await write({ check: [{ key: row('none').key, version: null }] });
-      putBack(copy, path);
-      later();
+const lost: readonly [string, readonly Commit[]][] = [
+  ['an event', [{ events: [event('two')] }]],
+  ['a row', [{ set: [row('two')] }]],
+  ['a removal', [{ del: [row('one').key] }]],
+  ['two removals', [{ del: [row('one').key] }, { del: [row('more').key] }]],
+];
+for (const [damage, put] of damages) {
+  for (const [name, commits] of lost) {
+    it(`${damage} is fatal, also where all that is lost is ${name}`, async () => {
+      await withStore(async ({ store, path, write }) => {
+        await write({ set: [row('one'), row('more'), row('less')], events: [event('one')] });
+        // LMDB goes on at the other meta page than the last one: what it finds there is no older by a version.
+        await write({ del: [row('less').key] });
+        const [file, older] = [`${path}/data.mdb`, `${path}/../older`];
+        copyFileSync(file, older);
+        for (const commit of commits) await write(commit);
+        put(older, file);
+        await assertFatal(store);
+      });
+    });
+  }
+}
+
+const gone: readonly [string, (file: string) => void][] = [
+  ['that was removed', (file) => rmSync(file)],
+  ['that was renamed', (file) => renameSync(file, `${file}.old`)],
+  [
+    'with a copy in its place',
+    (file) => {
+      copyFileSync(file, `${file}.copy`);
+      renameSync(`${file}.copy`, file);
+    },
+  ],
+];
+for (const [name, take] of gone) {
+  it(`a file ${name} is fatal: what is written to it is lost`, async () => {
+    await withStore(async ({ store, path, write }) => {
+      await write({ set: [row('one')] });
+      take(`${path}/data.mdb`);
       await assertFatal(store);
     });
   });
