@@ -235,8 +235,13 @@ async function dataOf(
     scorePerDay: verdict.allowlisted
       ? undefined
       : scoreCurve({
-          ...{ evidence, hasReports: !verdict.knownGood, address: text, reports: found },
-          ...{ isCut, nowMs, days: chartDays },
+          evidence,
+          hasReports: !verdict.knownGood,
+          address: text,
+          reports: found,
+          isCut,
+          nowMs,
+          days: chartDays,
         }),
     ...summaryOf(found, nowMs, language),
     latestReports: isCut ? reportsShownMax : undefined,

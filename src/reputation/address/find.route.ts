@@ -71,7 +71,11 @@ export function findAddressRoute(options: FindOptions): PlainRoute {
       status: isMiss ? 400 : 200,
       headers: [...tools.headers(language), noStore, ['X-Robots-Tag', 'noindex']],
       body: findPage(tools.frame(language), {
-        ...{ text, textCharsMax, found: rows, more, isMiss },
+        text,
+        textCharsMax,
+        found: rows,
+        more,
+        isMiss,
         csvHref: `/ip?format=csv&address=${encodeURIComponent(rows.map(({ name }) => name).join(' '))}`,
       }),
     };
@@ -101,8 +105,11 @@ function rowOf(prefix: Prefix, { check, geo, clock }: FindOptions): FoundAddress
 
 /** What a score of 0 alone doesn't say. */
 const stateNames: Readonly<Record<CellKind, string>> = {
-  ...{ unseen: 'not observed', seen: 'observed', good: 'known good' },
-  ...{ allowed: 'allowlisted', special: 'private or reserved' },
+  unseen: 'not observed',
+  seen: 'observed',
+  good: 'known good',
+  allowed: 'allowlisted',
+  special: 'private or reserved',
 };
 
 /** Addresses, numbers and names of providers: quoted where a spreadsheet would read more in it. */

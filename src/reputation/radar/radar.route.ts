@@ -130,7 +130,10 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
     };
     const render = (frame: PageFrame) =>
       radarPage(frame, {
-        ...{ now, map, period, mark: newest[0]?.mark ?? '' },
+        now,
+        map,
+        period,
+        mark: newest[0]?.mark ?? '',
         latest: newest.map(shown),
         numbers: radarNumbers(frame, { ...options, now, ofIpv4: drawn?.counts.total }),
         series: reports.series(period, now),

@@ -74,9 +74,12 @@ export function reportPage(frame: PageFrame, data: ReportPageData): string {
       ${said !== undefined && !noCategory && notice({ tone: 'warning', body: said, alert: true })}
       ${categoryChoice(frame, categories, noCategory)}
       ${textArea({
-        ...{ name: 'comment', label: words.comment, value: comment },
+        name: 'comment',
+        label: words.comment,
+        value: comment,
         hint: account === 'keyed' ? words.commentHint : words.tipHint,
-        ...{ max: commentCharactersMax, required: false },
+        max: commentCharactersMax,
+        required: false,
       })}
       ${challenge !== 'signed-in' && challengeField(frame, challenge, data.isChallengeWrong ? words.challengeWrong : undefined)}
       ${button({ label: account === 'keyed' ? words.submit : words.submitTip, icon: 'flag' })}`,

@@ -48,8 +48,12 @@ export function removalPage(frame: PageFrame, data: RemovalPageData): string {
     body: html`${hidden('address', address)}
       ${wrong === 'full' && notice({ tone: 'warning', body: words.full, alert: true })}
       ${textArea({
-        ...{ name: 'reason', label: words.reason, hint: words.hint, value: data.reason },
-        ...{ max: reasonLengths.max, required: true },
+        name: 'reason',
+        label: words.reason,
+        hint: words.hint,
+        value: data.reason,
+        max: reasonLengths.max,
+        required: true,
         error: wrong === 'reason' ? words.wrong(reasonLengths.min, reasonLengths.max) : undefined,
       })}
       ${challenge !== 'signed-in' && challengeField(frame, challenge, wrong === 'challenge' ? words.challengeWrong : undefined)}

@@ -190,11 +190,19 @@ export function createWebhooks(options: {
     const id = randomToken(random, 9);
     const secret = `whsec_${Buffer.from(random.bytes(32)).toString('base64')}`;
     const hook: Webhook = {
-      ...{ account, url: url.href, threshold, createdAt: clock.now() },
+      account,
+      url: url.href,
+      threshold,
+      createdAt: clock.now(),
       sealed: seal(masterKey, random, `webhook/${account}/${id}`, secret),
       watches: watches.map((prefix) => ({ prefix, state: 'unknown' })),
-      ...{ waiting: [], failures: 0, nextTryAt: 0, triedAt: 0, outcome: '' },
-      ...{ delivered: 0, dropped: 0 },
+      waiting: [],
+      failures: 0,
+      nextTryAt: 0,
+      triedAt: 0,
+      outcome: '',
+      delivered: 0,
+      dropped: 0,
     };
     const bounds = [{ rows: 'webhooks', account } as const, { rows: 'webhooks' } as const];
     return addWithin(store, bounds, async (held) => {

@@ -136,7 +136,10 @@ export function createEvidence(options: {
     const end = contributions.detail[node]!;
     const setAt = contributions.newest[node]! * 1_000;
     return {
-      ...{ name: ownEntryName, kind: 'own', entry, service: undefined },
+      name: ownEntryName,
+      kind: 'own',
+      entry,
+      service: undefined,
       confidence: said & 0xff,
       category: said >>> 8 || undefined,
       since: setAt,
@@ -196,18 +199,29 @@ export function whyJson({ decidedBy, fallsBelowAt, lists, reports }: Evidence) {
     decidedBy: decidedBy ?? null,
     fallsBelowAt: fallsBelowAt === undefined ? null : date(fallsBelowAt),
     lists: lists.map(({ service, category, confidence, since, loadedAt, endsAt, ...named }) => ({
-      ...{ name: named.name, kind: named.kind, service: service ?? null },
-      ...{ category: category ?? null, confidence: confidence ?? null, entry: named.entry },
-      ...{ since: date(since), loadedAt: date(loadedAt) },
+      name: named.name,
+      kind: named.kind,
+      service: service ?? null,
+      category: category ?? null,
+      confidence: confidence ?? null,
+      entry: named.entry,
+      since: date(since),
+      loadedAt: date(loadedAt),
       endsAt: endsAt === undefined ? null : date(endsAt),
     })),
     reports: reports.map(
       ({ entry, score, ceiling, reports: total, reporters, lastReportedAt, parts }) => ({
-        ...{ entry, score, ceiling, totalReports: total, numDistinctUsers: reporters },
+        entry,
+        score,
+        ceiling,
+        totalReports: total,
+        numDistinctUsers: reporters,
         lastReportedAt: date(lastReportedAt),
         parts: parts.map((part) => ({
-          ...{ voice: part.voice, age: part.age },
-          ...{ numDistinctUsers: part.reporters, score: part.score },
+          voice: part.voice,
+          age: part.age,
+          numDistinctUsers: part.reporters,
+          score: part.score,
         })),
       }),
     ),

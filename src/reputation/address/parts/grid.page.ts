@@ -60,7 +60,8 @@ function twin(cells: readonly AddressCell[], stem: string, network: string, text
   const caption = text.ip.title(network);
   return html`<details class="chart-table"><summary>${text.ip.historyTable}</summary>
     ${table({
-      ...{ caption, scroll: true },
+      caption,
+      scroll: true,
       columns: [
         { title: text.ip.find.columns.address },
         { title: text.ip.network.known },

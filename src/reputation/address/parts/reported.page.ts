@@ -75,7 +75,9 @@ export function scoreHistory({ data, text, format }: AddressScene): Html {
         isPart,
       })),
       summary: words.summary(highest, scorePerDay.at(-1)?.score ?? 0),
-      ...{ top: '100', whole: 100, tableLabel: text.ip.historyTable },
+      top: '100',
+      whole: 100,
+      tableLabel: text.ip.historyTable,
       columns: [text.ip.historyDay, text.ip.find.columns.score],
       partLabel: words.partLabel,
     })}

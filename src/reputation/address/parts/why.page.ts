@@ -56,7 +56,9 @@ function listNote(said: ListEvidence, { data, text, format }: AddressScene): str
 function scoreBar(layers: readonly ScoreLayer[], scene: AddressScene): Html {
   const words = scene.text.ip.evidence;
   const segments = layers.map(({ of, from, to }, i) => ({
-    ...{ from, to, tone: i },
+    from,
+    to,
+    tone: i,
     title: words.adds(nameOf(of, scene), from, to),
   }));
   const summary = segments.map(({ title }) => title).join('; ');

@@ -83,7 +83,10 @@ export function systemRoute(options: SystemOptions): PlainRoute {
     if (found === undefined) return refuse(request, 'overloaded');
     const survey = await surveyOf(prefixesOf(found.ranges), worstShownMax, options);
     const data = {
-      ...{ number, name: found.name, ranges: found.ranges.length, ...survey },
+      number,
+      name: found.name,
+      ranges: found.ranges.length,
+      ...survey,
       isPart: survey.isPart || found.isPart,
       attribution: providerAttribution,
     };
@@ -123,8 +126,12 @@ function jsonOf({
 }: SystemPageData): string {
   return JSON.stringify({
     data: {
-      ...{ asn: number, isp: name || 'Unknown', ranges, entries },
-      ...{ maliciousEntries: malicious, isPart },
+      asn: number,
+      isp: name || 'Unknown',
+      ranges,
+      entries,
+      maliciousEntries: malicious,
+      isPart,
       worst: worst.map((one) => ({
         ipAddress: one.name,
         abuseConfidenceScore: one.score,

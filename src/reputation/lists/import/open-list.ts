@@ -95,7 +95,9 @@ async function openSource(pathOrUrl: string, options: OpenOptions): Promise<Down
     const url = new URL(pathOrUrl);
     try {
       return await startDownload(url, {
-        ...{ signal, timeoutMs, deadlineMs },
+        signal,
+        timeoutMs,
+        deadlineMs,
         destinations: options.destinations,
         known: options.known,
       });

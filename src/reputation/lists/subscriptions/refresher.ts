@@ -145,7 +145,12 @@ export function createRefresher(options: RefresherOptions): Refresher {
     const ref = { list, source: name };
     const known = await options.countKnown(ref, batches);
     const done = await loadList({
-      ...{ store, clock, random, ...ref, holdDays, batches },
+      store,
+      clock,
+      random,
+      ...ref,
+      holdDays,
+      batches,
       unlessChanged: found.check,
       // A run that never ends takes nothing back, and the next start tries again.
       onRows: () => stopping.signal.throwIfAborted(),
@@ -157,7 +162,12 @@ export function createRefresher(options: RefresherOptions): Refresher {
     const added = rows - known;
     const removed = Math.max(0, rowsBefore - known);
     return {
-      ...{ rows, digest, added, removed, loadedAt: clock.now(), loads: row.loads + 1 },
+      rows,
+      digest,
+      added,
+      removed,
+      loadedAt: clock.now(),
+      loads: row.loads + 1,
       run: (await findList(store, ref)).row?.run ?? '',
       addedEver: row.addedEver + added,
       removedEver: row.removedEver + removed,

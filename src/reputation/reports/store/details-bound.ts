@@ -177,7 +177,9 @@ async function fold(
     days.add(dayOf(report.reportedAt));
   }
   const accounts = [...byAccount].map(async ([account, reports]) => ({
-    ...{ account, reports, row: await tailOf(store, account, address) },
+    account,
+    reports,
+    row: await tailOf(store, account, address),
     erased: await store.get(erasedKey(account)),
   }));
   for (const { account, reports, row, erased } of await Promise.all(accounts)) {
