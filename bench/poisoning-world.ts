@@ -28,7 +28,7 @@ export interface PoisoningWorld {
   /** Milliseconds since 1970; turned by hand. */
   readonly at: { now: number };
   account(id: string, vouched?: Vouched): void;
-  /** @param network of the account, see reputation/voices/network.ts */
+  /** @param network of the account, see reputation/voices/client-network.ts */
   report(id: string, address: number, network: number): void;
   /** Puts addresses on a list; those on it before stay. */
   list(rows: ReadonlyMap<number, number>): Promise<void>;

@@ -13,11 +13,8 @@ import { type AllowRule, createAllowlist } from '../../reputation/lists/allowlis
 import { createOwnEntries, type OwnEntry } from '../../reputation/lists/own-entries.ts';
 import { categoriesOf, categoryMax, categoryNames } from '../../reputation/reports/categories.ts';
 import { createOwnReports } from '../../reputation/reports/store/own-reports.ts';
-import type { OwnReport } from '../../reputation/reports/store/report-erasure.ts';
-import {
-  createReportStore,
-  type StoredReport,
-} from '../../reputation/reports/store/report-store.ts';
+import type { OwnReport, StoredReport } from '../../reputation/reports/store/report-rows.ts';
+import { createReportStore } from '../../reputation/reports/store/report-store.ts';
 import { acceptRemoval } from '../../reputation/requests/accept-removal.ts';
 import { createRemovals } from '../../reputation/requests/removals.ts';
 import { createTips } from '../../reputation/requests/tips.ts';

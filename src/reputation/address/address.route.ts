@@ -34,11 +34,13 @@ import { errorReply, languageOf, type PageTools, tooManyText } from '../../web/p
 import { createReplyCache } from '../../web/reply-cache.ts';
 import { jsonType, noStore, tellFailure } from '../../web/shape.ts';
 import { addressPageDocs } from '../check/check.openapi.ts';
-import type { Check, Verdict } from '../check/check.ts';
+import type { Check } from '../check/check.ts';
+import type { Verdict } from '../check/check-body.ts';
 import { entryScore, halfLivesAt, maliciousScore } from '../check/score.ts';
 import { categoriesOf } from '../reports/categories.ts';
 import { reportAgeMaxMs } from '../reports/report.ts';
-import type { ReportStore, StoredReport } from '../reports/store/report-store.ts';
+import type { StoredReport } from '../reports/store/report-rows.ts';
+import type { ReportStore } from '../reports/store/report-store.ts';
 import { ceilings } from '../voices/quorum.ts';
 import { catalogueFor } from '../words.ts';
 import { ipPage, ipPageIsIndexable } from './address.page.ts';

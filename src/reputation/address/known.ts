@@ -1,7 +1,7 @@
 /** What the pages of addresses and of networks call known, alike. */
 
 import { type SpecialUse, specialUse } from '../../ip/special.ts';
-import type { Verdict } from '../check/check.ts';
+import type { Verdict } from '../check/check-body.ts';
 import type { AddressCell, CellKind } from './parts/grid.page.ts';
 
 /** Something is known of it: a report, a list, a rule. */

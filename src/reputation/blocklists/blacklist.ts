@@ -2,13 +2,368 @@
  * The addresses and networks with a high score, as lists for whoever has a key. One snapshot
  * serves all who ask: it is made again when somebody asks and it has become too old for what it
  * cost, or when the allowlist has changed since. At most one is being made at a time.
+ *
+ * The walk that makes a snapshot visits every entry of the index, in slices, in address order. It
+ * meets a network before what lies in it, so the entries above the present one are a stack, and what
+ * a check would find over all covering entries is at hand without a look-up: the highest score wins,
+ * and an allowlist rule above leaves the entry out. A listed network with allowed ranges inside is
+ * listed without them, in pieces; so is one that was reported, with known-good ranges inside. The
+ * index may change between slices: each row was right at some moment of the walk.
  */
 
 import type { Clock } from '../../core/clock.ts';
-import { createTurns } from '../../core/work/turns.ts';
-import { type BlacklistSources, type BuiltBlacklist, buildBlacklist } from './blacklist-build.ts';
+import { createTurns, type Turns } from '../../core/work/turns.ts';
+import { countryOf, type GeoReader } from '../../geo/reader.ts';
+import type { IpIndex } from '../../index/ip-index.ts';
+import { COVERING_MAX } from '../../index/layout.ts';
+import {
+  ceilingOf,
+  flagsOf,
+  lastReportedAtOf,
+  listSourceOf,
+  metaOf,
+  seedScoreOf,
+  strengthOf,
+} from '../../index/records.ts';
+import { formatIp, type IpFamily } from '../../ip/address.ts';
+import { contains, type Prefix } from '../../ip/prefix.ts';
+import { withoutHoles } from '../../ip/prefix-pieces.ts';
+import { entryScore, halfLivesAt } from '../check/score.ts';
+import { entryFlags } from '../state/entry-flags.ts';
 
-export { confidenceMin } from './blacklist-build.ts';
+/**
+ * Rows in typed arrays: a million of them as objects would cost 100 bytes each and long pauses of
+ * garbage collection. All IPv4 rows stand before all IPv6 rows.
+ */
+interface BlacklistRows {
+  count(): number;
+  /** Copies the row. IPv4 must come first. @returns its number, or -1 when there is no room */
+  add(row: NewRow): number;
+  family(row: number): IpFamily;
+  /** Canonical address, or CIDR text when it is a network. */
+  text(row: number): string;
+  /** 0..100 by row. */
+  readonly score: Uint8Array;
+  /** Seconds since 1970 of the last report, 0 for none, by row. */
+  readonly lastReportedAt: Uint32Array;
+  /** Country id of the geo table, by row. */
+  readonly country: Uint16Array;
+}
+
+interface NewRow {
+  readonly family: IpFamily;
+  readonly words: Uint32Array;
+  readonly length: number;
+  readonly score: number;
+  readonly lastReportedAt: number;
+  readonly country: number;
+}
+
+/** @param capacity rows at most; those not used cost address space only */
+function createBlacklistRows(capacity: number): BlacklistRows {
+  const firstWord = new Uint32Array(capacity);
+  /** Three words a row, from the first IPv6 row on. */
+  const restWords = new Uint32Array(3 * capacity);
+  const length = new Uint8Array(capacity);
+  const score = new Uint8Array(capacity);
+  const lastReportedAt = new Uint32Array(capacity);
+  const country = new Uint16Array(capacity);
+  const words = new Uint32Array(4);
+  let count = 0;
+  let firstOf6 = capacity;
+
+  const family = (row: number): IpFamily => (row < firstOf6 ? 4 : 6);
+
+  return {
+    score,
+    lastReportedAt,
+    country,
+    count: () => count,
+    family,
+    add(row) {
+      if (count === capacity) return -1;
+      if (row.family === 6) {
+        firstOf6 = Math.min(firstOf6, count);
+        const at = 3 * (count - firstOf6);
+        for (let word = 1; word < 4; word++) restWords[at + word - 1] = row.words[word]!;
+      } else if (firstOf6 < capacity) throw new RangeError('IPv4 behind IPv6');
+      firstWord[count] = row.words[0]!;
+      length[count] = row.length;
+      score[count] = row.score;
+      lastReportedAt[count] = row.lastReportedAt;
+      country[count] = row.country;
+      return count++;
+    },
+    text(row) {
+      words[0] = firstWord[row]!;
+      const rowFamily = family(row);
+      if (rowFamily === 6) {
+        const at = 3 * (row - firstOf6);
+        for (let word = 1; word < 4; word++) words[word] = restWords[at + word - 1]!;
+      }
+      const address = formatIp(rowFamily, words);
+      return length[row] === (rowFamily === 4 ? 32 : 128) ? address : `${address}/${length[row]}`;
+    },
+  };
+}
+
+/** Rows of a pass of the sort between two looks at the clock. */
+const rowsPerSortLook = 8_192;
+const digits = 65_536;
+
+/**
+ * Row numbers by score, then last report, both descending; equal rows stay in address order.
+ * A radix sort (least significant digit first): its passes can stop anywhere to let others run.
+ */
+async function orderRows(rows: BlacklistRows, turns: Turns): Promise<Uint32Array> {
+  const count = rows.count();
+  const { score, lastReportedAt } = rows;
+  let order = new Uint32Array(count);
+  let spare = new Uint32Array(count);
+  for (let i = 0; i < count; i++) {
+    order[i] = i;
+    if (i % rowsPerSortLook === 0 && turns.isOver()) await turns.next();
+  }
+  const passes: ((row: number) => number)[] = [
+    (row) => lastReportedAt[row]! & 0xffff,
+    (row) => lastReportedAt[row]! >>> 16,
+    (row) => score[row]!,
+  ];
+  for (const digitOf of passes) {
+    await sortByDigit(order, spare, digitOf, turns);
+    [order, spare] = [spare, order];
+  }
+  return order;
+}
+
+/** Sorts stably, larger digits first. */
+async function sortByDigit(
+  from: Uint32Array,
+  to: Uint32Array,
+  digitOf: (row: number) => number,
+  turns: Turns,
+): Promise<void> {
+  const places = new Uint32Array(digits);
+  for (let i = 0; i < from.length; i++) {
+    places[digitOf(from[i]!)]! += 1;
+    if (i % rowsPerSortLook === 0 && turns.isOver()) await turns.next();
+  }
+  let place = 0;
+  for (let digit = digits - 1; digit >= 0; digit--) {
+    const here = places[digit]!;
+    places[digit] = place;
+    place += here;
+  }
+  for (let i = 0; i < from.length; i++) {
+    const row = from[i]!;
+    const digit = digitOf(row);
+    to[places[digit]!] = row;
+    places[digit]! += 1;
+    if (i % rowsPerSortLook === 0 && turns.isOver()) await turns.next();
+  }
+}
+
+/** The lowest score that can be asked for. */
+export const confidenceMin = 25;
+/** Entries of one call of the walk: about 0.2 ms. */
+const entriesPerLook = 500;
+/** Pieces between two looks at the clock. */
+const piecesPerLook = 64;
+
+interface BlacklistBounds {
+  /** A network with more allowed ranges inside is left out whole: its pieces would fill the list. */
+  readonly holesMax: number;
+  /** Rows that entries and pieces may be more than the entries at the start. */
+  readonly spareRows: number;
+}
+
+export const buildBounds: BlacklistBounds = { holesMax: 65_536, spareRows: 1 << 20 };
+
+interface BlacklistSources {
+  readonly index: IpIndex;
+  readonly geo: GeoReader;
+  readonly bounds?: BlacklistBounds;
+}
+
+interface BuiltBlacklist {
+  readonly rows: BlacklistRows;
+  /** Row numbers: score, then last report, descending. */
+  readonly order: Uint32Array;
+  /** Entries, networks and pieces of networks that are not listed because of a bound. */
+  readonly leftOut: number;
+}
+
+/** The list while it is made. */
+interface Draft {
+  readonly rows: BlacklistRows;
+  readonly bounds: BlacklistBounds;
+  leftOut: number;
+}
+
+/** A network that covers the present entry, with what it and those above it say. */
+interface Above {
+  readonly prefix: Prefix;
+  /** Seconds since 1970: the newest report or load of a list that names it or what is around it. */
+  readonly last: number;
+  /** The highest score by all evidence, and by lists alone, down to this network. */
+  readonly any: number;
+  readonly listed: number;
+  /**
+   * The score that counts: `any`, or `listed` in a known-good range, where reports have no effect.
+   */
+  readonly score: number;
+  readonly isKnownGood: boolean;
+  readonly isAllowed: boolean;
+  /** Its row, -1 if it is not listed. */
+  readonly row: number;
+  /** Prefixes met inside it for which its score doesn't hold, in address order. */
+  readonly holes: Prefix[];
+}
+
+const everything: readonly Prefix[] = [
+  { family: 4, words: new Uint32Array(4), length: 0 },
+  { family: 6, words: new Uint32Array(4), length: 0 },
+];
+
+/** @param nowMs wall clock: community evidence decays */
+async function buildBlacklist(
+  sources: BlacklistSources,
+  nowMs: number,
+  turns: Turns,
+): Promise<BuiltBlacklist> {
+  const { index, bounds = buildBounds } = sources;
+  const rows = createBlacklistRows(index.size() + bounds.spareRows);
+  const draft: Draft = { rows, bounds, leftOut: 0 };
+  for (const family of everything) {
+    const holed: Above[] = [];
+    await walkInSlices(index, family, turns, createVisit(sources, draft, holed, nowMs));
+    for (const network of holed) {
+      await split(sources, draft, network, turns);
+    }
+  }
+  return { rows, order: await orderRows(rows, turns), leftOut: draft.leftOut };
+}
+
+async function walkInSlices(
+  index: IpIndex,
+  within: Prefix,
+  turns: Turns,
+  visit: (entry: number) => void,
+): Promise<void> {
+  let after: Prefix | undefined;
+  do {
+    after = index.walk(within, visit, { after, limit: entriesPerLook });
+    if (turns.isOver()) await turns.next();
+  } while (after !== undefined);
+}
+
+/** @param holed gets the listed networks that have allowed ranges inside */
+function createVisit(
+  { index, geo }: BlacklistSources,
+  draft: Draft,
+  holed: Above[],
+  nowMs: number,
+): (entry: number) => void {
+  const { records, listTimes } = index;
+  const nowHalfLives = halfLivesAt(nowMs);
+  const stack: Above[] = [];
+
+  /** Notes a hole in the listed networks above it whose score is higher than `said`. */
+  function markHole(hole: Prefix, said: number): void {
+    for (const above of stack) {
+      if (above.row < 0 || above.score <= said) continue;
+      if (above.holes.length === 0) holed.push(above);
+      if (above.holes.length <= draft.bounds.holesMax) above.holes.push(hole);
+    }
+  }
+
+  function addRow(
+    { family, words, length }: Prefix,
+    score: number,
+    lastReportedAt: number,
+  ): number {
+    const country = countryOf(geo.find(family, words));
+    return add(draft, { family, words, length, score, lastReportedAt, country });
+  }
+
+  return (entry) => {
+    const prefix = fourWords(index.prefixOf(entry)!);
+    while (stack.length > 0 && !contains(stack.at(-1)!.prefix, prefix.family, prefix.words)) {
+      stack.pop();
+    }
+    const above = stack.at(-1);
+    const meta = metaOf(records, entry);
+    const seed = seedScoreOf(meta);
+    const own = entryScore(seed, ceilingOf(meta), strengthOf(records, entry), nowHalfLives);
+    const any = Math.max(own, above?.any ?? 0);
+    const listed = Math.max(seed, above?.listed ?? 0);
+    const flags = flagsOf(meta);
+    const isKnownGood = (flags & entryFlags.knownGood) !== 0 || above?.isKnownGood === true;
+    const score = isKnownGood ? listed : any;
+    const isRule = (flags & entryFlags.allowlisted) !== 0;
+    const isAllowed = isRule || above?.isAllowed === true;
+    if (isRule && above?.isAllowed !== true) markHole(prefix, 0);
+    // Its own row tells what lists say of it.
+    else if (isKnownGood && !isAllowed && any > listed) markHole(prefix, listed);
+    const isListed = !isAllowed && score >= confidenceMin;
+    const listedAt = listTimes[listSourceOf(records, entry)]!;
+    const last = Math.max(lastReportedAtOf(records, entry), listedAt, above?.last ?? 0);
+    const row = isListed ? addRow(prefix, score, last) : -1;
+    const isNetwork = prefix.length < (prefix.family === 4 ? 32 : 128);
+    if (isNetwork)
+      stack.push({ prefix, last, any, listed, score, isKnownGood, isAllowed, row, holes: [] });
+  };
+}
+
+/** Adds a row. @returns its number, or -1 when the list is full */
+function add(draft: Draft, row: NewRow): number {
+  const number = draft.rows.add(row);
+  if (number < 0) draft.leftOut++;
+  return number;
+}
+
+/** Puts pieces in place of a listed network's row, or nothing when it has too many holes. */
+async function split(
+  { index, geo }: BlacklistSources,
+  draft: Draft,
+  network: Above,
+  turns: Turns,
+): Promise<void> {
+  const { prefix, score, row, holes } = network;
+  const lastReportedAt = draft.rows.lastReportedAt[row]!;
+  // Nobody can ask for a score of 0.
+  draft.rows.score[row] = 0;
+  if (holes.length > draft.bounds.holesMax) {
+    draft.leftOut++;
+    return;
+  }
+  let entry = index.get(prefix);
+  const covering = new Int32Array(COVERING_MAX);
+  let pieces = 0;
+  for (const { family, words, length } of withoutHoles(prefix, holes)) {
+    if (++pieces % piecesPerLook === 0 && turns.isOver()) {
+      await turns.next();
+      // The index may have given its number to another entry meanwhile.
+      entry = index.get(prefix);
+    }
+    // A more specific entry that covers the piece has a row of its own, with a score no lower.
+    const count = index.covering(family, words, covering);
+    const over = covering
+      .subarray(0, count)
+      .find((number) => index.prefixOf(number)!.length <= length);
+    if (over !== undefined && over !== entry) continue;
+    const country = countryOf(geo.find(family, words));
+    add(draft, { family, words, length, score, lastReportedAt, country });
+  }
+}
+
+/** The index leaves out the words that IPv4 doesn't use. */
+function fourWords({ family, words, length }: Prefix): Prefix {
+  if (words.length === 4) return { family, words, length };
+  const four = new Uint32Array(4);
+  four.set(words);
+  return { family, words: four, length };
+}
 
 export interface BlacklistSnapshot extends BuiltBlacklist {
   /** Milliseconds since 1970 at which making it began. */
@@ -21,28 +376,28 @@ export interface BlacklistFilter {
   /** Rows at most. */
   readonly limit: number;
   readonly ipVersion: 4 | 6 | undefined;
-  /** By country id of the geo table: whether it is wanted. Undefined: all are. */
+  /** 1 for each wanted country, by its id in the geo table; undefined: all are wanted. */
   readonly countries: Uint8Array | undefined;
 }
 
 export interface Blacklist {
   snapshot(): Promise<BlacklistSnapshot>;
-  /** `leftOut` of the last one made; 0 before. */
+  /** Returns `leftOut` of the last snapshot, 0 before the first. */
   leftOut(): number;
 }
 
-/** An old one is never used longer than this, */
+/** A snapshot is never used longer than this, */
 const ageMsMax = 60_000;
 /** nor longer than so many times the work it was: a twentieth of a core goes into it. */
 const ageForCost = 20;
-/** What is made in a moment is made for each who asks. */
+/** A snapshot that took no longer than this is made anew for each request. */
 const cheapMs = 5;
 
 interface Kept {
   readonly snapshot: BlacklistSnapshot;
   readonly startedAtMs: number;
   readonly workedMs: number;
-  /** Of the allowlist, when making it began. */
+  /** Changes of the allowlist at the time when making it began. */
   readonly allowChanges: number;
 }
 
@@ -96,9 +451,10 @@ function isFresh(kept: Kept, askedAtMs: number, allowChanges: number): boolean {
   return askedAtMs - kept.startedAtMs <= lifeMs;
 }
 
+/** Rows that are filtered between two looks at the clock. */
 const rowsPerLook = 4_096;
 
-/** Numbers of the rows that pass, in the order of the list. */
+/** Returns the numbers of the rows that pass, in the order of the list. */
 export async function selectRows(
   { rows, order }: BlacklistSnapshot,
   filter: BlacklistFilter,

@@ -11,15 +11,26 @@
 
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
+import {
+  feedBaseKey,
+  feedBasePrefix,
+  feedFollowedKey,
+  feedHeadKey,
+  feedStepKey,
+  feedStepPrefix,
+  type Key,
+  readFeedVersion,
+} from '../../store/keys.ts';
+import { pagesUnder } from '../../store/pages.ts';
 import type { Store } from '../../store/store.ts';
 import { LeaseLostError, type Upkeep } from '../../store/upkeep.ts';
 import type { Adopted, BuildStats, Built, FeedFile, Restored } from './builder/build.ts';
 import type { Changes } from './builder/history.ts';
-import { createFeedRows } from './kept/feed-rows.ts';
+import { decodeHead, encodeHead, type FeedHead, type StoredStep } from './stored.ts';
 
 /** Builds in a thread of its own; see server/threads/feed-thread.worker.ts. */
 export interface BuildThread {
-  /** One at a time. Rejects when the thread failed: it is of no more use then. */
+  /** Runs one build at a time. Rejects when the thread failed: it is of no more use then. */
   build(nowMs: number): Promise<Built | undefined>;
   /** As `FeedBuilder.adopt`. */
   adopt(nowMs: number, from: Adopted): Promise<Built | undefined>;
@@ -34,11 +45,13 @@ export interface Published {
 }
 
 export interface FeedPublisher {
-  /** Undefined until the first build is done. */
+  /** Returns what is served; undefined until the first build is done. */
   current(): Published | undefined;
   /** Resolves when there is something to serve, or after `waitMs`. */
   first(waitMs: number): Promise<Published | undefined>;
-  /** While it says so, a build begins as soon as anything changes: somebody follows the changes. */
+  /**
+   * Sets a test for followers: while it returns true, a build begins as soon as anything changes.
+   */
   hurryWhile(isFollowed: () => boolean): void;
   /** Begins to build. */
   start(): void;
@@ -48,7 +61,7 @@ export interface FeedPublisher {
 
 export interface FeedPublisherOptions {
   readonly store: Pick<Store, 'commit' | 'get' | 'scan' | 'writeState'>;
-  /** Of several nodes one builds; absent: this one. */
+  /** The lease by which one of several nodes builds; absent: this one does. */
   readonly upkeep?: Upkeep;
   readonly clock: Clock;
   readonly log: Log;
@@ -59,20 +72,26 @@ export interface FeedPublisherOptions {
   readonly urgent: () => number;
   /** Least time between the beginnings of two builds, unless it is urgent. */
   readonly intervalMs: number;
-  /** Told of what is served from now on. */
+  /** Called with what is served from now on. */
   readonly onPublished: (published: Published) => void;
   /** Called after buffers of so many bytes were replaced: nobody but slow readers needs them now. */
   readonly onReplaced: (bytes: number) => void;
 }
 
 const tickMs = 250;
-/** For who follows: the least time between the beginnings of two builds, in ms and in durations of one. */
+/**
+ * The least time between the beginnings of two builds while somebody follows, in ms and in
+ * durations of one.
+ */
 const hurryMs = 1_000;
 const hurryShare = 8;
 /** A change waits so long for the next one, and all of them no longer than this. */
 const quietMs = 750;
 const patienceMs = 3_000;
-/** After a failure; twice as long after each further one: a build from nothing costs seconds. */
+/**
+ * The pause after a failure, twice as long after each further one: a build from nothing costs
+ * seconds.
+ */
 const retryMs = 5_000;
 const retryMsMax = 300_000;
 /** The thread ends when nothing was built for so long: it holds all lines, and they are in the store. */
@@ -85,7 +104,7 @@ const adoptRestMsMax = 5_000;
 /** A node whose memory never agrees with what was built, or meets no builder, makes its own for a while. */
 const apartMs = 60_000;
 const apartFirstMs = 10_000;
-/** Who follows on another node is known for so long. */
+/** A row that says somebody follows on another node holds so long. */
 const followedMs = 60_000;
 
 export function createFeedPublisher(options: FeedPublisherOptions): FeedPublisher {
@@ -103,7 +122,10 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
   const seen = { position: -1n, changedAtMs: 0, since: 0, hour: -1 };
   let builtPosition = -1n;
   let builtHour = -1;
-  /** Of the last build; the first one shows what was there, not a change, and does not count. */
+  /**
+   * When the last build began; the first one shows what was there, not a change, and does not
+   * count.
+   */
   let startedMs = Number.NEGATIVE_INFINITY;
   let isFollowed = () => false;
   let retryAtMs = Number.NEGATIVE_INFINITY;
@@ -114,7 +136,7 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
   const rows = createFeedRows(store, upkeep?.store ?? store, log);
   /** The row of the head that the thread's state agrees with; another node may write the next one. */
   let builtRow: number | undefined;
-  /** As last seen, of several nodes. */
+  /** The other nodes' work as it was last seen. */
   const others = {
     row: undefined as number | undefined,
     isFollowed: false,
@@ -122,10 +144,10 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
     nextTryMs: 0,
     lookedMs: 0,
   };
-  /** Since when what was built elsewhere is not what is served here. */
+  /** When what is served here began to differ from what was built elsewhere. */
   let apartSinceMs: number | undefined;
 
-  /** What changed is looked at by its position alone: a build that finds nothing new ends early. */
+  /** Compares positions alone: a build that finds nothing new ends early. */
   function isDue(nowMs: number): boolean {
     const position = options.position();
     if (position !== seen.position) {
@@ -133,7 +155,7 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
       seen.position = position;
       seen.changedAtMs = nowMs;
     }
-    // What is built must be stored before it is served: without a store it would be for nothing.
+    // A build must be stored before it is served: without a store it would be for nothing.
     if (nowMs < retryAtMs || !store.writeState().available) return false;
     const isHurried = isFollowed() || others.isFollowed;
     const soonMs = Math.max(hurryMs, hurryShare * lastBuild.ms);
@@ -170,7 +192,7 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
     return others.row === undefined || nowMs < others.nextTryMs ? undefined : adopt(nowMs);
   }
 
-  /** What the other nodes are told, and tell. */
+  /** Reads what the other nodes have written, and writes for them that somebody follows here. */
   async function look(nowMs: number): Promise<void> {
     others.lookedMs = nowMs;
     try {
@@ -206,7 +228,7 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
     }
   }
 
-  /** The next build begins with what is stored, as after a restart. */
+  /** Ends the thread: the next build begins with what is stored, as after a restart. */
   async function rest(): Promise<void> {
     const idle = thread;
     thread = undefined;
@@ -253,7 +275,8 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
 
   async function failed(error: unknown): Promise<void> {
     if (stopped) return;
-    // Its state is ahead of the store's, or unknown: the next thread begins with the store's.
+    // The thread's state is ahead of the store's, or unknown: the next thread begins with the
+    // store's.
     await thread?.close().catch(() => undefined);
     thread = undefined;
     builtRow = undefined;
@@ -310,5 +333,122 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
       wake();
     },
     lastBuild,
+  };
+}
+
+/** Head and steps without the list: enough for a node that makes the list itself. */
+interface KeptHistory {
+  readonly head: FeedHead;
+  /** The steps after `head.floor`, oldest first. */
+  readonly steps: readonly StoredStep[];
+}
+
+/**
+ * The feeds' rows in the store: head, steps and base. The base lies under its own version first and
+ * counts when the head names it, so the head is written last.
+ */
+interface FeedRows {
+  /**
+   * Returns the version of the head's row, which changes with every write; undefined: there is
+   * none.
+   */
+  rowVersion(): Promise<number | undefined>;
+  /**
+   * Reads the stored state and the version of its head; undefined when none, or not all of it, is
+   * stored.
+   */
+  restore(): Promise<{ readonly row: number | undefined; readonly restored: Restored | undefined }>;
+  history(): Promise<(KeptHistory & { readonly row: number }) | undefined>;
+  /** @returns the new version of the head's row */
+  persist(built: Built): Promise<number>;
+  /** Says until `untilMs` that somebody follows the changes on a node that does not build. */
+  sayFollowed(untilMs: number): Promise<void>;
+  isFollowed(): Promise<boolean>;
+}
+
+const basePartBytes = 1 << 20;
+
+function createFeedRows(
+  store: Pick<Store, 'get' | 'scan' | 'commit'>,
+  /** A store that refuses commits while another node has the lease. */
+  writer: Pick<Store, 'commit'>,
+  log: Log,
+): FeedRows {
+  let baseParts = 0;
+
+  async function commit(change: Parameters<Store['commit']>[0], to = writer): Promise<number> {
+    const result = await to.commit(change);
+    if (!result.ok) throw new Error(`the feeds' state was not stored: ${result.error}`);
+    return result.versions[0] ?? 0;
+  }
+
+  async function scanAll(prefix: Key): Promise<{ key: Key; value: Uint8Array }[]> {
+    const rows: { key: Key; value: Uint8Array }[] = [];
+    for await (const page of pagesUnder(store, prefix)) rows.push(...page);
+    return rows;
+  }
+
+  async function dropOtherBases(baseVersion: number): Promise<void> {
+    const keys = (await scanAll(feedBasePrefix())).map(({ key }) => key);
+    const del = keys.filter((key) => readFeedVersion(key) !== baseVersion);
+    if (del.length > 0) await commit({ del });
+  }
+
+  async function history(): Promise<(KeptHistory & { row: number }) | undefined> {
+    const entry = await store.get(feedHeadKey());
+    const head = entry && decodeHead(entry.value);
+    if (head === undefined) return undefined;
+    const steps: StoredStep[] = [];
+    for (const { key, value } of await scanAll(feedStepPrefix())) {
+      const version = readFeedVersion(key);
+      if (version > head.floor) steps.push({ version, value });
+    }
+    return { row: entry!.version, head, steps };
+  }
+
+  return {
+    history,
+    async rowVersion() {
+      return (await store.get(feedHeadKey()))?.version;
+    },
+    async restore() {
+      const found = await history();
+      if (found === undefined) return { row: undefined, restored: undefined };
+      const { row, head, steps } = found;
+      const parts = (await scanAll(feedBasePrefix())).filter(
+        ({ key }) => readFeedVersion(key) === head.baseVersion,
+      );
+      baseParts = head.baseParts;
+      if (parts.length !== head.baseParts || steps.some(({ version }) => version > head.version)) {
+        log.warn('feeds: the stored history is not whole, it begins anew');
+        return { row, restored: undefined };
+      }
+      return { row, restored: { head, steps, base: parts.map(({ value }) => value) } };
+    },
+    async persist({ head, step, dropped, base }) {
+      if (base !== undefined) {
+        baseParts = Math.ceil(base.length / basePartBytes);
+        for (let part = 0; part < baseParts; part++) {
+          const value = base.subarray(part * basePartBytes, (part + 1) * basePartBytes);
+          await commit({ set: [{ key: feedBaseKey(head.baseVersion, part), value }] });
+        }
+      }
+      const row = await commit({
+        set: [
+          { key: feedHeadKey(), value: encodeHead({ ...head, baseParts }) },
+          ...(step === undefined ? [] : [{ key: feedStepKey(step.version), value: step.value }]),
+        ],
+        del: dropped.filter((version) => version !== step?.version).map(feedStepKey),
+      });
+      if (base !== undefined) await dropOtherBases(head.baseVersion);
+      return row;
+    },
+    async sayFollowed(untilMs) {
+      const value = new Uint8Array();
+      await commit({ set: [{ key: feedFollowedKey(), value, expiresAt: untilMs }] }, store);
+    },
+    async isFollowed() {
+      return (await store.get(feedFollowedKey())) !== undefined;
+    },
   };
 }

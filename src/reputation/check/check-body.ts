@@ -11,7 +11,27 @@ import { LAST_REPORTED_AT, type Records, ROW_SHIFT, reportersOf } from '../../in
 import { writeIp4, writeIp6, writeNumber } from '../../ip/address-writer.ts';
 import { addressBehind } from '../../ip/behind.ts';
 import { isPublic } from '../../ip/special.ts';
-import type { Verdict } from './check.ts';
+
+/** What the index says of an address. One object, reused by every call. */
+export interface Verdict {
+  /** 0..100 */
+  score: number;
+  anonymousExit: boolean;
+  allowlisted: boolean;
+  /** On a known-good list: reports have no effect. */
+  knownGood: boolean;
+  malicious: boolean;
+  /** Reports of the last 365 days on the most specific entry that has some. */
+  reports: number;
+  /** That entry, 0 for none. */
+  reportedEntry: number;
+  /** As how many reports the lists count that name it or a network around it. */
+  listReports: number;
+  /** When the newest of these lists was loaded: seconds since 1970, 0 for none. */
+  listedAt: number;
+  /** The entry whose evidence made the score, 0 for none. */
+  decidedBy: number;
+}
 
 /** `words` as `parseIp` leaves them. What it gives is good until its next call. */
 export type CheckBody = (family: 4 | 6, words: Uint32Array, verdict: Verdict) => Uint8Array;

@@ -15,29 +15,9 @@ import { META, REPORTS, REPORTS_MASK, ROW_SHIFT, STRENGTH } from '../../index/re
 import { parseIp } from '../../ip/address.ts';
 import { addressBehind } from '../../ip/behind.ts';
 import { entryFlags } from '../state/entry-flags.ts';
+import type { Verdict } from './check-body.ts';
 import { createCheckBody, createSevenWriter } from './check-body.ts';
 import { entryScore, halfLivesAt, maliciousScore } from './score.ts';
-
-/** What the index says of an address. One object, reused by every call. */
-export interface Verdict {
-  /** 0..100 */
-  score: number;
-  anonymousExit: boolean;
-  allowlisted: boolean;
-  /** On a known-good list: reports have no effect. */
-  knownGood: boolean;
-  malicious: boolean;
-  /** Reports of the last 365 days on the most specific entry that has some. */
-  reports: number;
-  /** That entry, 0 for none. */
-  reportedEntry: number;
-  /** As how many reports the lists count that name it or a network around it. */
-  listReports: number;
-  /** When the newest of these lists was loaded: seconds since 1970, 0 for none. */
-  listedAt: number;
-  /** The entry whose evidence made the score, 0 for none. */
-  decidedBy: number;
-}
 
 export interface Check {
   judge(family: 4 | 6, words: Uint32Array, nowMs: number): Verdict;

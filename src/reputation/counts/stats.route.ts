@@ -5,14 +5,67 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { isoSeconds } from '../../core/iso-seconds.ts';
+import { scoreBands } from '../../core/names/score-band.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
+import {
+  answer,
+  count,
+  country,
+  type Described,
+  dateTime,
+  list,
+  media,
+  nullable,
+  object,
+  ref,
+  string,
+} from '../../web/openapi.ts';
 import { jsonType } from '../../web/shape.ts';
-import { categoryNames } from '../reports/categories.ts';
+import { categoryMax, categoryNames } from '../reports/categories.ts';
 import type { EntryBands } from './entry-bands.ts';
 import { type CountPeriod, countPeriods, type ReportCounts } from './report-counts.ts';
-import { statsDocs } from './stats.openapi.ts';
+
+const period = object({
+  from: dateTime,
+  stepSeconds: count,
+  reports: count,
+  series: list(count),
+  categories: list(
+    object({
+      category: { type: 'integer', minimum: 1, maximum: categoryMax },
+      name: string,
+      reports: count,
+    }),
+  ),
+  countries: list(object({ countryCode: country, reports: count })),
+});
+
+const statsDocs: Described = {
+  id: 'stats',
+  tag: 'IP API',
+  summary: 'Entries by band and reports over time, by category and country; without a key.',
+  answers: { 200: answer('At most ten seconds old.', media(ref('Stats'))) },
+  schemas: {
+    Stats: object({
+      data: object({
+        generatedAt: dateTime,
+        entries: nullable(
+          object({
+            countedAt: dateTime,
+            total: count,
+            ...Object.fromEntries(scoreBands.map((band) => [band, count])),
+          }),
+        ),
+        reports: object({ total: count, since: nullable(dateTime) }),
+        last24Hours: period,
+        last7Days: period,
+        last90Days: period,
+      }),
+    }),
+  },
+};
 
 const cacheSeconds = 10;
 /** The most frequent ones, so that the answer stays small. */

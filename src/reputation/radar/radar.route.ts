@@ -5,37 +5,33 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { fail } from '../../core/result.ts';
-import type { Turns } from '../../core/work/turns.ts';
+import type { Pace, Turns } from '../../core/work/turns.ts';
 import type { GeoReader } from '../../geo/reader.ts';
 import { forwardingHeaders } from '../../http/client-ip.ts';
 import type { Reply, Request } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
 import type { Caller, PlainRoute } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
+import { formatNetwork } from '../../ip/prefix.ts';
 import type { AnyDesk } from '../../web/guard/desk.ts';
 import { type DeskEndpoint, deskPage } from '../../web/guard/desk-endpoint.ts';
 import { visitHeaders } from '../../web/guard/visit.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
 import type { Check } from '../check/check.ts';
+import { halfLivesAt } from '../check/score.ts';
+import { ownScore } from '../counts/entry-bands.ts';
 import { type CountPeriod, countPeriods } from '../counts/report-counts.ts';
 import type { Sources } from '../lists/sources.ts';
 import type { PersonVisit, Requester } from '../requests/asked.route.ts';
 import { shownReport, tellEvents, type WatchedReport } from './latest.route.ts';
 import type { LatestReport, LatestReports } from './latest.ts';
-import { blockSide } from './map/hilbert.ts';
+import { blockSide, rowsOfBlock } from './map/hilbert.ts';
+import { cellCount, levelOf, levels, type MapCounts } from './map/map-counts.ts';
 import { mapSide, mapThemes } from './map/map-picture.ts';
 import type { RadarMap } from './map/radar-map.ts';
 import { eventsPath, mapPath, radarPage } from './radar.page.ts';
 import { type RadarFigures, radarNumbers } from './radar-numbers.page.ts';
 import { type Square, zoomPage } from './zoom.page.ts';
-import {
-  type Known,
-  knownOfAll,
-  knownOfEighth,
-  knownOfSixteenth,
-  networkText,
-  rowsOf,
-} from './zoom.ts';
 
 function radarEndpoint(path: string, more: Parameters<typeof deskPage>[2] = {}) {
   const declared = deskPage(path, 'anyone', {
@@ -74,7 +70,7 @@ export interface RadarOptions {
   readonly desk: AnyDesk<Requester>;
   readonly radar: {
     readonly mode: 'operators' | 'public' | 'off';
-    /** Whether somebody asks who may read /metrics. */
+    /** Returns true for a caller who may read /metrics. */
     readonly isOwner: (request: Request) => boolean;
     readonly map: RadarMap;
     readonly latest: LatestReports;
@@ -237,4 +233,93 @@ function squareOf({ first, counts, shown }: Known, length: number): Square {
 /** A byte as it is written once: `7`, and not `07`. */
 function byteOf(text: string): number | undefined {
   return /^(0|[1-9]\d{0,2})$/.test(text) && Number(text) < 256 ? Number(text) : undefined;
+}
+
+/** A network's entries by level, and its worst level plus one in `shown`; 0: nothing is known. */
+interface Known {
+  readonly first: number;
+  readonly counts: readonly number[];
+  readonly shown: number;
+}
+
+const pieces = 256;
+/** A whole /16 of addresses and networks, and as many again. */
+const entriesMax = 131_072;
+const entriesPerStep = 1_024;
+
+/** Returns the numbers of the 256 /8s, or of the pieces of one square, row by row. */
+function rowsOf(block?: { readonly side: number; readonly at: number }): Uint32Array {
+  return block === undefined ? rowsOfBlock(blockSide, 0) : rowsOfBlock(block.side, block.at);
+}
+
+/** Sums up `cells` /16s that begin at `cell`. */
+function knownIn({ entries, covers }: MapCounts, cell: number, cells: number): Known {
+  const counts = levels.map((_, level) => {
+    let sum = 0;
+    for (let at = cell; at < cell + cells; at++) sum += entries[level * cellCount + at]!;
+    return sum;
+  });
+  let shown = 0;
+  for (let at = cell; at < cell + cells; at++) shown = Math.max(shown, covers[at]!);
+  for (const [level, count] of counts.entries()) if (count > 0) shown = Math.max(shown, 1 + level);
+  return { first: (cell << 16) >>> 0, counts, shown };
+}
+
+/** Sums up each of the 256 /8s. */
+function knownOfAll(map: MapCounts): Known[] {
+  return Array.from({ length: pieces }, (_, octet) => knownIn(map, octet * pieces, pieces));
+}
+
+/** Sums up each of the 256 /16s of a /8. */
+function knownOfEighth(map: MapCounts, octet: number): Known[] {
+  return Array.from({ length: pieces }, (_, i) => knownIn(map, octet * pieces + i, 1));
+}
+
+/** Sums up each of the 256 /24s of a /16 in a walk over the index, in slices. */
+async function knownOfSixteenth(
+  cell: number,
+  options: {
+    readonly index: Pick<IpIndex, 'walk' | 'records' | 'readPrefix'>;
+    readonly turns: Pace;
+    readonly nowMs: number;
+    /** Score of an entry that holds all of it; undefined: none does. */
+    readonly whole: number | undefined;
+  },
+): Promise<{ readonly known: Known[]; readonly isPart: boolean }> {
+  const { index, turns, nowMs, whole } = options;
+  const now = halfLivesAt(nowMs);
+  const counts = Array.from({ length: pieces }, () => levels.map(() => 0));
+  const shown = new Uint8Array(pieces).fill(whole === undefined ? 0 : 1 + levelOf(whole));
+  const words = new Uint32Array(4);
+  const within = {
+    family: 4,
+    words: Uint32Array.of((cell << 16) >>> 0, 0, 0, 0),
+    length: 16,
+  } as const;
+  let seen = 0;
+  const look = (entry: number) => {
+    seen++;
+    const length = index.readPrefix(entry, words);
+    const piece = (words[0]! >>> 8) & 255;
+    const level = levelOf(ownScore(index.records, entry, now));
+    counts[piece]![level]!++;
+    const end = piece + (length < 24 ? 1 << (24 - length) : 1);
+    for (let at = piece; at < end; at++) shown[at] = Math.max(shown[at]!, 1 + level);
+  };
+  await turns.next();
+  let after: ReturnType<IpIndex['walk']>;
+  do {
+    after = index.walk(within, look, { after, limit: entriesPerStep });
+    if (after !== undefined && turns.isOver()) await turns.next();
+  } while (after !== undefined && seen < entriesMax);
+  const known = counts.map((of, i) => ({
+    first: ((cell << 16) | (i << 8)) >>> 0,
+    counts: of,
+    shown: shown[i]!,
+  }));
+  return { known, isPart: after !== undefined };
+}
+
+function networkText(first: number, length: number): string {
+  return formatNetwork({ family: 4, words: Uint32Array.of(first, 0, 0, 0), length });
 }

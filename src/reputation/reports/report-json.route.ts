@@ -3,7 +3,7 @@
 import { isoSeconds } from '../../core/iso-seconds.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import { categoriesOf } from './categories.ts';
-import type { StoredReport } from './store/report-store.ts';
+import type { StoredReport } from './store/report-rows.ts';
 
 /** `2026-11-21T09:30:00+00:00`. */
 export function isoDate(ms: number): string {

@@ -98,7 +98,7 @@ export interface Reported {
  * A report of an address and when it happened: seconds since 1970, or, in events of version 1,
  * seconds before the event, which falls beside the second of the stored row by up to one.
  *
- * `network`: of the account when it reported, a number made of its provider (network.ts);
+ * `network`: of the account when it reported, a number made of its provider (client-network.ts);
  * `categories`: bit n for category n. Events of versions 1 and 2 bring neither: such a report is
  * evidence and carries no voice.
  */

@@ -6,7 +6,11 @@
  * One server of several does this, the one that holds the lease.
  */
 
+import { createHmac } from 'node:crypto';
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
 import type { Clock } from '../../core/clock.ts';
+import { OperatorError } from '../../core/errors.ts';
 import type { Random } from '../../core/random.ts';
 import type { Turns } from '../../core/work/turns.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
@@ -17,19 +21,19 @@ import type { Destinations } from '../lists/import/download.ts';
 import {
   eventOf,
   type StoredWebhook,
+  type WaitingEvent,
   type Watch,
   type Webhook,
   type Webhooks,
   withEvent,
 } from './hooks.ts';
-import { sendEvent } from './send.ts';
 
 const deliveriesMax = 4;
 /** The waits add up to two days. */
 export const triesMax = 12;
 const firstWaitMs = 30_000;
 const longestWaitMs = 6 * 3_600_000;
-/** How long a hook of a disabled account isn't looked at. */
+/** A hook of a disabled account is not looked at for so long. */
 const disabledWaitMs = 10 * 60_000;
 /** Each wait is longer by up to a quarter, so that not all come at once. */
 const spread = 1_024;
@@ -195,4 +199,63 @@ export function createWebhookRunner(options: {
     },
     count: () => count,
   };
+}
+
+const waitMsMax = 10_000;
+const secretStart = 'whsec_';
+
+interface SentEvent {
+  readonly ok: boolean;
+  /** The status, or one word for what failed. */
+  readonly outcome: string;
+}
+
+/** @param seconds since 1970 */
+function signatureOf(secret: string, id: string, seconds: number, body: string): string {
+  const key = Buffer.from(secret.slice(secretStart.length), 'base64');
+  return `v1,${createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')}`;
+}
+
+async function sendEvent(
+  hook: { readonly url: string; readonly secret: string },
+  { id, body }: WaitingEvent,
+  options: {
+    readonly destinations: Destinations;
+    readonly now: number;
+    readonly signal: AbortSignal;
+  },
+): Promise<SentEvent> {
+  const url = new URL(hook.url);
+  const { destinations, now } = options;
+  const seconds = Math.floor(now / 1_000);
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    'user-agent': 'portcullis',
+    'webhook-id': id,
+    'webhook-timestamp': String(seconds),
+    'webhook-signature': signatureOf(hook.secret, id, seconds, body),
+  };
+  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(waitMsMax)]);
+  try {
+    destinations.admit(url);
+    const status = await new Promise<number>((resolve, reject) => {
+      const request = url.protocol === 'https:' ? requestHttps : requestHttp;
+      const how = { method: 'POST', agent: false, signal, headers, lookup: destinations.lookup };
+      request(url, how)
+        .on('response', (response) => {
+          response.on('error', () => {});
+          response.destroy();
+          resolve(response.statusCode ?? 0);
+        })
+        .on('error', reject)
+        // An answer that switches protocols is neither of them, and the timeout has no effect then.
+        .on('close', () => reject(new Error('closed without an answer')))
+        .end(body);
+    });
+    return { ok: status >= 200 && status < 300, outcome: String(status) };
+  } catch (error) {
+    if (error instanceof OperatorError) return { ok: false, outcome: 'private' };
+    return { ok: false, outcome: signal.aborted ? 'timeout' : 'unreachable' };
+  }
 }

@@ -7,15 +7,14 @@ import { openGarbageCollection } from '../../../src/core/garbage.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { packValue } from '../../../src/geo/layout.ts';
 import type { GeoReader } from '../../../src/geo/reader.ts';
-import type { Prefix } from '../../../src/ip/prefix.ts';
-import { contains, formatPrefix, parsePrefix } from '../../../src/ip/prefix.ts';
+import { contains, formatPrefix, type Prefix, parsePrefix } from '../../../src/ip/prefix.ts';
 import {
   type BlacklistSnapshot,
+  buildBounds,
   confidenceMin,
   createBlacklist,
   selectRows,
 } from '../../../src/reputation/blocklists/blacklist.ts';
-import { blacklistBounds } from '../../../src/reputation/blocklists/blacklist-build.ts';
 import { batchOf, createRandomJournal } from '../../support/reputation/random-journal.ts';
 import { openFold } from '../state/fixture.ts';
 
@@ -27,7 +26,7 @@ const geo = {
 } as unknown as GeoReader;
 const all = { confidenceMinimum: 25, limit: 1e6, ipVersion: undefined, countries: undefined };
 
-function world(bounds = blacklistBounds) {
+function world(bounds = buildBounds) {
   const fixture = openFold();
   const clock = manualClock(now);
   const { index, fold } = fixture;

@@ -5,6 +5,11 @@
  * to be no less than half of what was there, or as few as the operator has accepted. What came of a
  * try is one commit behind it: a server that is killed before tries again. Whoever changes or
  * removes a subscription meanwhile wins, since the run begins under a check of its row.
+ *
+ * After a good answer a list is fetched again after its own interval; after failures, after a minute,
+ * twice as long each time, and at last as rarely as its interval says, or hourly. All of it a tenth
+ * sooner or later, so that many servers don't ask at one moment. A server that says in `Retry-After`
+ * when to come back is not asked sooner, for a day at most.
  */
 
 import type { Clock } from '../../../core/clock.ts';
@@ -13,9 +18,9 @@ import type { Random } from '../../../core/random.ts';
 import type { Store } from '../../../store/store.ts';
 import { LeaseLostError } from '../../../store/upkeep.ts';
 import type { ListRef, RowBatch } from '../../state/events.ts';
+import { retryAfterMsMax } from '../import/retry-after.ts';
 import { findList } from '../list-rows.ts';
 import { loadList } from '../load-list.ts';
-import { dueAfter, isDue } from './due.ts';
 import { type Fetched, type FetchedRows, type FetchJob, fetchBounds } from './fetching.ts';
 import {
   changeSubscription,
@@ -24,14 +29,46 @@ import {
   type Subscription,
 } from './subscriptions.ts';
 
+const retryMsMin = 60_000;
+const retryMsMax = 3_600_000;
+const jitter = 0.1;
+
+/** @param failures in a row, 0 after a good answer */
+function pauseMs(everyMs: number, failures: number): number {
+  if (failures === 0) return everyMs;
+  const longestMs = Math.max(everyMs, retryMsMax);
+  // Beyond 30 the longest is reached whatever it is.
+  return Math.min(longestMs, retryMsMin * 2 ** Math.min(30, failures - 1));
+}
+
+/** @param fraction a random number from 0 to 1 */
+function dueAfter(
+  { everyMs, failures }: Pick<Subscription, 'everyMs' | 'failures'>,
+  now: number,
+  fraction: number,
+): number {
+  return now + Math.round(pauseMs(everyMs, failures) * (1 - jitter + 2 * jitter * fraction));
+}
+
+/**
+ * A list is due, too, when its time lies too far ahead: a clock that was set back must not hold it
+ * up.
+ */
+function isDue(row: Subscription, now: number): boolean {
+  if (row.state !== 'active') return false;
+  const pause = pauseMs(row.everyMs, row.failures) * (1 + jitter) + 1;
+  const longestMs = row.failures === 0 ? pause : Math.max(pause, retryAfterMsMax);
+  return row.dueAt <= now || row.dueAt - now > longestMs;
+}
+
 const dayMs = 86_400_000;
-/** Downloads at one time; the others wait for the next look. */
+/** Downloads at one time; the others wait for the next poll. */
 const fetchesMax = 2;
 
 export interface Refresher {
-  /** Begins what is due. The rows as they are, for who shows them. */
+  /** Begins what is due. @returns all subscriptions as they are stored */
   look(): Promise<readonly Subscription[]>;
-  /** When nothing is under way. */
+  /** Resolves when nothing is under way. */
   idle(): Promise<void>;
   /** Cuts short what is under way; it is done again later. */
   stop(): Promise<void>;
@@ -39,14 +76,14 @@ export interface Refresher {
 
 export interface RefresherOptions {
   readonly store: Store;
-  /** False: another node does it. */
+  /** Returns false while another node has the lease. */
   readonly isMine: () => boolean;
   readonly allowPrivate: boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly fetch: (job: FetchJob, signal: AbortSignal) => Promise<Fetched>;
-  /** How many of the rows the list has already. */
+  /** Counts the rows that the list has already. */
   readonly countKnown: (
     list: Pick<ListRef, 'list' | 'source'>,
     batches: readonly RowBatch[],
@@ -62,7 +99,10 @@ export function createRefresher(options: RefresherOptions): Refresher {
 
   const fraction = () => Buffer.from(random.bytes(4)).readUInt32BE() / 2 ** 32;
 
-  /** What the journal holds of the list: whole, and by this subscription, or not. */
+  /**
+   * Returns the list's rows in the journal, and whether they are whole, recent and this
+   * subscription's.
+   */
   async function held(row: Subscription) {
     const found = (await findList(store, { list: row.list, source: row.name })).row;
     const isOurs = found?.run === row.run && found.loading === false && row.run !== '';
@@ -93,20 +133,20 @@ export function createRefresher(options: RefresherOptions): Refresher {
     tell(row, change);
   }
 
-  /** What came of a try, and when the next one is. */
+  /** Stores the outcome of a try and the time of the next one. */
   function note(row: Subscription, change: Change, waitMs = 0) {
     return changeSubscription(store, row.name, (stored) => {
-      // Removed and added again meanwhile: it is another one.
+      // A subscription that was removed and added again meanwhile is another one.
       if (stored.addedAt !== row.addedAt) return 'changed meanwhile';
       const next = { ...stored, triedAt: clock.now(), ...change };
-      // Asked for meanwhile: the word of the operator came too late for this try.
+      // The operator asked for it meanwhile, too late for this try: it stays due.
       if (stored.dueAt !== row.dueAt) return next;
       const now = clock.now();
       return { ...next, dueAt: Math.max(now + waitMs, dueAfter(next, now, fraction())) };
     });
   }
 
-  /** Undefined: somebody changed it meanwhile, and it is due again at the next look. */
+  /** Returns undefined when somebody changed it meanwhile: it is due again at the next poll. */
   async function outcomeOf(
     row: Subscription,
     before: { rows: number; isCurrent: boolean },
@@ -191,7 +231,7 @@ export function createRefresher(options: RefresherOptions): Refresher {
         log.error({ source: row.name, err: error }, 'lists: source not refreshed');
         await note(row, failed(row, 'an unexpected error, which the log has'));
       })
-      // The store can't write: it is due again when it can.
+      // The store can't write: the list is due again when it can.
       .catch(() => {})
       .finally(() => running.delete(row.name));
     running.set(row.name, work);
@@ -205,7 +245,7 @@ export function createRefresher(options: RefresherOptions): Refresher {
     async look() {
       const rows = await listSubscriptions(store);
       if (!isMine() || stopping.signal.aborted) return rows;
-      // Who waits longest goes first.
+      // The one that has waited longest goes first.
       const due = rows
         .filter((row) => isDue(row, clock.now()) && !running.has(row.name))
         .sort((a, b) => a.dueAt - b.dueAt);

@@ -96,3 +96,11 @@ function chunk(name: string, data: Uint8Array): Buffer {
   ends.writeUInt32BE(crc32(named), 4);
   return Buffer.concat([ends.subarray(0, 4), named, ends.subarray(4)]);
 }
+
+export interface DrawnMap {
+  /** ms since 1970. */
+  readonly at: number;
+  readonly counts: MapCounts;
+  /** PNG. */
+  readonly pictures: Readonly<Record<MapTheme, Uint8Array>>;
+}

@@ -8,16 +8,7 @@ import type { Clock } from '../../../core/clock.ts';
 import { openLoneThread } from '../../../core/work/lone-thread.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
 import type { MapJob } from './map.worker.ts';
-import type { MapCounts } from './map-counts.ts';
-import type { MapTheme } from './map-picture.ts';
-
-export interface DrawnMap {
-  /** ms since 1970. */
-  readonly at: number;
-  readonly counts: MapCounts;
-  /** PNG. */
-  readonly pictures: Readonly<Record<MapTheme, Uint8Array>>;
-}
+import type { DrawnMap } from './map-picture.ts';
 
 export interface RadarMap {
   /** The last one; waits for the first. Undefined when none could be drawn. */

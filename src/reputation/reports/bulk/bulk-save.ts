@@ -9,7 +9,8 @@ import type { ErrorCode } from '../../../core/errors.ts';
 import { type Failure, fail, ok, type Result } from '../../../core/result.ts';
 import type { Turns } from '../../../core/work/turns.ts';
 import { duplicateDetail, type ReportInput, type ReportRules, readReport } from '../report.ts';
-import type { Reporter, ReportStore } from '../store/report-store.ts';
+import type { Reporter } from '../store/report-rows.ts';
+import type { ReportStore } from '../store/report-store.ts';
 import { type BulkRow, type InvalidRow, shownText } from './bulk-rows.ts';
 
 /** Begun in one turn of the event loop. */

@@ -13,7 +13,7 @@ import {
 } from '../../../store/keys.ts';
 import { pagesUnder } from '../../../store/pages.ts';
 import type { SetRow, Store } from '../../../store/store.ts';
-import type { OwnReport } from './report-erasure.ts';
+import type { OwnReport } from './report-rows.ts';
 import { addressBytes, reportedAtIn } from './report-rows.ts';
 
 /** Stands for all accounts: since when the index has their reports. */

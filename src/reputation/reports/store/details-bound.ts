@@ -27,8 +27,13 @@ import type {
   Store,
 } from '../../../store/store.ts';
 import type { Reported } from '../../state/events.ts';
-import { addressBytes, addressOf, decodeRow, keysOfStored } from './report-rows.ts';
-import type { StoredReport } from './report-store.ts';
+import {
+  addressBytes,
+  addressOf,
+  decodeRow,
+  keysOfStored,
+  type StoredReport,
+} from './report-rows.ts';
 import {
   changeTail,
   countSince,

@@ -7,8 +7,8 @@
 import { reportByAddressKey, reportByIdKey, reportByIdPrefix } from '../../../store/keys.ts';
 import type { Entry, Store } from '../../../store/store.ts';
 import { reportAgeMaxMs } from '../report.ts';
+import type { StoredReport } from './report-rows.ts';
 import { addressOf, decodeIdRow, decodeRow } from './report-rows.ts';
-import type { StoredReport } from './report-store.ts';
 
 export interface NewestReport {
   readonly family: 4 | 6;

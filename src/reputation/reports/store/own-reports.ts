@@ -19,8 +19,8 @@ import {
 } from '../../../store/keys.ts';
 import type { Store } from '../../../store/store.ts';
 import { indexedRow, indexedSince, isIndexed, reportKeyIn, rowOf } from './account-index.ts';
-import { allReportsOf, type OwnReport } from './report-erasure.ts';
-import { addressOf, decodeRow } from './report-rows.ts';
+import { allReportsOf } from './report-erasure.ts';
+import { addressOf, decodeRow, type OwnReport } from './report-rows.ts';
 import { tailAddresses } from './tails.ts';
 
 export interface OwnReportsPage {

@@ -10,17 +10,11 @@ import { type Key, reportByAddressKey, reportByIdPrefix } from '../../../store/k
 import { pagesUnder } from '../../../store/pages.ts';
 import type { SetRow, Store } from '../../../store/store.ts';
 import { indexPages, isIndexed, reportKeyIn } from './account-index.ts';
-import { addressOf, decodeIdRow, decodeRow, encodeRow } from './report-rows.ts';
-import type { StoredReport } from './report-store.ts';
+import { addressOf, decodeIdRow, decodeRow, encodeRow, type OwnReport } from './report-rows.ts';
 
 /** Comments blanked in one commit: half a millisecond of the event loop. */
 const blankRows = 50;
 const attemptsMax = 5;
-
-export interface OwnReport extends StoredReport {
-  readonly family: 4 | 6;
-  readonly words: Uint32Array;
-}
 
 interface Found {
   readonly key: Key;

@@ -4,7 +4,8 @@
  * went (details-bound.ts) only the counts are left.
  */
 
-import type { ReportStore, StoredReport } from './report-store.ts';
+import type { StoredReport } from './report-rows.ts';
+import type { ReportStore } from './report-store.ts';
 import { countSince } from './tails.ts';
 
 /** A third of a second of work; a report each ten minutes of a year. */

@@ -8,9 +8,40 @@ import {
   reportByIdKey,
 } from '../../../store/keys.ts';
 import type { Report } from '../report.ts';
-import type { Reporter, StoredReport } from './report-store.ts';
 
-/** 1 byte family, 16 bytes address (IPv4 in the last four). Fixed width, sorts by address. */
+export interface OwnReport extends StoredReport {
+  readonly family: 4 | 6;
+  readonly words: Uint32Array;
+}
+
+export interface Reporter {
+  readonly account: string;
+  readonly slot: number;
+  readonly country: string;
+  /** Number of the client's network (client-network.ts); absent: unknown. */
+  readonly network?: number;
+}
+
+export interface StoredReport {
+  /** base64url text of 16 bytes. */
+  readonly id: string;
+  /** Account id. */
+  readonly account: string;
+  /** The public `reporterId`: no two accounts have the same one. */
+  readonly reporter: number;
+  /** Country of the reporter's client address, `ZZ` when unknown. */
+  readonly country: string;
+  /** Bit n for category n. */
+  readonly categories: number;
+  readonly comment: string;
+  /** Milliseconds since 1970. */
+  readonly reportedAt: number;
+}
+
+/**
+ * Encodes family (1 byte) and address (16 bytes, IPv4 in the last four): fixed width, sorts by
+ * address.
+ */
 export function addressBytes(family: 4 | 6, words: Uint32Array): Uint8Array {
   const bytes = Buffer.alloc(17);
   bytes[0] = family;
@@ -27,7 +58,10 @@ export function addressOf(bytes: Uint8Array): { family: 4 | 6; words: Uint32Arra
   return { family: view[0] === 4 ? 4 : 6, words };
 }
 
-/** Its row under the address, by its id, and in the index of its account: they come and go together. */
+/**
+ * Returns the keys of a report: under its address, by its id, and in its account's index. The rows
+ * come and go together.
+ */
 export function keysOf(
   address: Uint8Array,
   { account, reportedAt }: Pick<StoredReport, 'account' | 'reportedAt'>,
@@ -40,7 +74,7 @@ export function keysOf(
   ];
 }
 
-/** Of a report that was read: its id is text. */
+/** Returns the keys of a report that was read, whose id is text. */
 export function keysOfStored(
   address: Uint8Array,
   report: Pick<StoredReport, 'account' | 'reportedAt' | 'id'>,
@@ -59,7 +93,10 @@ export function encodeRow(
   return out.u32(report.categories).text(report.comment).finish();
 }
 
-/** Of a row's key: the time stands before the id, later ones first. */
+/**
+ * Reads the time (ms) from a row's key, where it stands inverted before the id: later ones sort
+ * first.
+ */
 export function reportedAtIn(key: Uint8Array): number {
   return 0xffff_ffff_ffff - Buffer.from(key.subarray(key.length - 22)).readUIntBE(0, 6);
 }

@@ -8,6 +8,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
+import { type Change, untilUndisturbed } from '../../../store/change.ts';
+import { createWriter, decode } from '../../../store/codec.ts';
 import { createEventId } from '../../../store/event-id.ts';
 import {
   erasureKey,
@@ -18,12 +20,18 @@ import {
   reportGuardKey,
 } from '../../../store/keys.ts';
 import { pagesUnder } from '../../../store/pages.ts';
-import type { CommitResult, Entry, NewEvent, Store } from '../../../store/store.ts';
+import type {
+  Commit,
+  CommitResult,
+  Entry,
+  NewEvent,
+  RowCheck,
+  Store,
+} from '../../../store/store.ts';
 import { encodeEvent, type Reported, type ReputationEvent } from '../../state/events.ts';
 import { type Report, reportAgeMaxMs } from '../report.ts';
 import type { ReportAdmission } from '../report-admission.ts';
 import { expireTails } from './details-bound.ts';
-import { createReportGuards } from './report-guard.ts';
 import {
   addressBytes,
   addressOf,
@@ -32,34 +40,21 @@ import {
   encodeIdRow,
   encodeRow,
   keysOf,
+  keysOfStored,
+  type Reporter,
   reportedAtIn,
+  type StoredReport,
 } from './report-rows.ts';
-import { withdrawReports } from './report-withdrawal.ts';
-import { countSince, type Tail, tailsOf } from './tails.ts';
-
-export interface StoredReport {
-  /** base64url text of 16 bytes. */
-  readonly id: string;
-  /** Account id. */
-  readonly account: string;
-  /** The public `reporterId`: no two accounts have the same one. */
-  readonly reporter: number;
-  /** Country of the reporter's client address, `ZZ` when unknown. */
-  readonly country: string;
-  /** Bit n for category n. */
-  readonly categories: number;
-  readonly comment: string;
-  /** Milliseconds since 1970. */
-  readonly reportedAt: number;
-}
-
-export interface Reporter {
-  readonly account: string;
-  readonly slot: number;
-  readonly country: string;
-  /** Of the client address, see network.ts; absent: unknown. */
-  readonly network?: number;
-}
+import {
+  changeTail,
+  countSince,
+  dayMs,
+  type Tail,
+  type TailCheck,
+  tailOf,
+  tailsOf,
+  without,
+} from './tails.ts';
 
 export interface ReportStore {
   /**
@@ -67,15 +62,15 @@ export interface ReportStore {
    * `unauthenticated`: the account is being deleted; and what the admission refuses.
    */
   add(reporter: Reporter, report: Report): Promise<Result<{ id: string; seq: bigint }>>;
-  /** Reports of an address, newest first, at most `limit`, none older than `since` (ms). */
+  /** Reads reports of an address, newest first, at most `limit`, none older than `since` (ms). */
   list(family: 4 | 6, words: Uint32Array, since: number, limit: number): Promise<StoredReport[]>;
-  /** The same without a limit, in pieces; others get their turn in between. */
+  /** Does the same without a limit, a page at a time. */
   pages(family: 4 | 6, words: Uint32Array, since: number): AsyncGenerator<readonly StoredReport[]>;
-  /** What is left of an address's reports whose details went, in pieces. */
+  /** Reads the tails of an address (tails.ts), a page at a time. */
   tails(family: 4 | 6, words: Uint32Array): AsyncGenerator<readonly Tail[]>;
   /**
-   * How many reports of an address are not older than `since` (ms), at most `limit`. Of a tail, days that
-   * begin later count.
+   * Counts reports of an address that are not older than `since` (ms), up to `limit`. In a tail, days
+   * that begin later count.
    * @param goOn asked before each page of 500 rows, so that a long count doesn't hold the event loop;
    * false ends it
    */
@@ -94,11 +89,11 @@ export interface ReportStore {
     penalty: boolean,
     since?: number,
   ): Promise<Result<{ removed: number; seq: bigint }>>;
-  /** The address and account of a report. */
+  /** Looks up the address and account of a report. */
   find(id: string): Promise<{ account: string; family: 4 | 6; words: Uint32Array } | undefined>;
   /**
-   * Removes what is older than a year, batch by batch, others get their turn in between. A call
-   * while one is under way waits for that one. @param stop ends it behind the batch under way
+   * Removes what is older than a year, batch by batch. A call while one is under way waits for that
+   * one. @param stop ends it after the batch under way
    * @returns how many went
    */
   expire(stop?: AbortSignal): Promise<number>;
@@ -106,16 +101,16 @@ export interface ReportStore {
 
 const pageOptions = { limit: 500 };
 const expirePage = 200;
-/** Another process expires the same rows: after so many collisions in a row it may have them. */
+/** After so many collisions in a row the rows are left to the other process that expires them. */
 const expireAttemptsMax = 20;
 
 export function createReportStore(options: {
   store: Store;
   clock: Clock;
   random: Random;
-  /** What tells the holders of a slot apart; absent: the slot itself. */
+  /** Returns a number that no two holders of a slot share; absent: the slot itself. */
   generationOf?: (slot: number) => number;
-  /** Absent, all are let in: nothing is applied here, or nobody reports. */
+  /** Absent: all reports are let in, since nothing is applied here, or nobody reports. */
   admission?: ReportAdmission;
 }): ReportStore {
   const { store, clock, random, generationOf = (slot) => slot } = options;
@@ -159,7 +154,10 @@ export function createReportStore(options: {
     return isOver ? write(reporter, report, seen.version) : written;
   }
 
-  /** @param guarded version of a guard whose time is over though it is there */
+  /**
+   * @param guarded version of a guard whose time is over though it is there; null: there must be
+   * none
+   */
   async function write(
     reporter: Reporter,
     report: Report,
@@ -301,7 +299,10 @@ export function createReportStore(options: {
     return event({ kind: 'reports.expired', ...expired });
   }
 
-  /** Each row as it was read: one that went meanwhile has had its event, and needs no second. */
+  /**
+   * Checks each row as it was read: one that went meanwhile has had its event, and needs no
+   * second.
+   */
   function expireRows(due: readonly Entry[]): Promise<CommitResult> {
     const del: Key[] = [];
     const events = [];
@@ -322,4 +323,167 @@ export function createReportStore(options: {
   }
 
   return { add, list, pages, tails, count, withdraw, find, expire };
+}
+
+/** An account may report the same address once in this time. */
+const reportGuardMs = 15 * 60_000;
+
+/**
+ * The guard against reporting the same address again at once: a row that expires. Rows expire by the
+ * wall clock, and one that was set back would keep them as much longer. So a guard also says when it
+ * was made by a clock that never goes back; it holds for the process that wrote it.
+ *
+ * Value, bytes: wall clock 8, tag of the process 8, its monotonic clock in milliseconds 8. Guards of
+ * older versions are empty.
+ */
+interface ReportGuards {
+  /** Returns value and expiry of a row that is written now. */
+  row(): { readonly value: Uint8Array; readonly expiresAt: number };
+  /** Returns true for a row that is still there though its time is over. */
+  isOver(value: Uint8Array): boolean;
+}
+
+function createReportGuards(clock: Clock, random: Random): ReportGuards {
+  const ownMark = Buffer.from(random.bytes(8)).readBigUInt64BE();
+  const monotonicMs = () => BigInt(Math.floor(clock.monotonicMs()));
+  return {
+    row() {
+      const now = clock.now();
+      const value = createWriter(24)
+        .u64(BigInt(Math.floor(now)))
+        .u64(ownMark)
+        .u64(monotonicMs());
+      return { value: value.finish(), expiresAt: now + reportGuardMs };
+    },
+    isOver(value) {
+      const made = decode(value, (r) => ({ at: r.u64(), mark: r.u64(), monotonicMs: r.u64() }));
+      if (made === undefined) return false;
+      if (made.mark === ownMark) return monotonicMs() - made.monotonicMs >= BigInt(reportGuardMs);
+      // Another process wrote it, in the future: when its time is over is unknown, so nobody waits
+      // for it.
+      return made.at > BigInt(Math.floor(clock.now()));
+    },
+  };
+}
+
+interface Withdrawal {
+  readonly account: string;
+  readonly family: 4 | 6;
+  readonly words: Uint32Array;
+  /** True for a report that was false: it costs trust. */
+  readonly penalty: boolean;
+  /** Reports dated earlier stay, ms since 1970. */
+  readonly since: number;
+}
+
+interface ReportRow extends RowCheck {
+  readonly id: string;
+  readonly reportedAt: number;
+}
+
+/** The reports that are withdrawn, with the rows that a commit checks. */
+interface Withdrawable {
+  readonly address: Uint8Array;
+  /** Renewed by each report of the account and address. */
+  readonly guard: RowCheck;
+  readonly tail: TailCheck;
+  readonly inTail: number;
+  /** Oldest first. */
+  readonly reports: readonly ReportRow[];
+  /** True when nothing of the account and address stays. */
+  readonly isAll: boolean;
+}
+
+/**
+ * A withdrawal starts anew so often when reports or withdrawals of the same account and address
+ * interfere.
+ */
+const triesMax = 20;
+/** Reports of one commit; each takes three rows with it. */
+const reportsPerCommit = 500;
+const pageRows = 500;
+
+/**
+ * Takes back what an account said of an address, the oldest report first. Each commit is whole: rows
+ * go with the event that says how many, so one that was cut short goes on where it ended when it is
+ * asked for again.
+ * @param event encodes an event under a new id
+ */
+async function withdrawReports(
+  store: Store,
+  asked: Withdrawal,
+  event: (body: ReputationEvent) => NewEvent,
+): Promise<Result<{ removed: number; seq: bigint }>> {
+  let removed = 0;
+  let { penalty } = asked;
+
+  async function attempt(): Promise<Change<{ removed: number; seq: bigint }>> {
+    const found = await findWithdrawable(store, asked);
+    let left = found.inTail + found.reports.length;
+    let seq = left === 0 ? await store.lastSeq() : 0n;
+    for (let at = 0; left > 0; at += reportsPerCommit) {
+      const reports = found.reports.slice(at, at + reportsPerCommit);
+      const count = reports.length + (at === 0 ? found.inTail : 0);
+      left -= count;
+      const part = found.isAll && left === 0 ? {} : { reports: count };
+      const { account, family, words } = asked;
+      const said = { kind: 'reports.withdrawn', account, family, words, penalty } as const;
+      const rows = at === 0 ? withTail(found, asked.since) : { check: [found.guard] };
+      const done = await store.commit({
+        check: [...rows.check, ...reports.map(({ key, version }) => ({ key, version }))],
+        set: rows.set ?? [],
+        del: [
+          ...(rows.del ?? []),
+          ...reports.flatMap((report) => keysOfStored(found.address, { account, ...report })),
+        ],
+        events: [event({ ...said, ...part })],
+      });
+      if (!done.ok) return done.error === 'check_failed' ? 'lost' : fail('store_unavailable');
+      removed += count;
+      penalty = false;
+      ({ seq } = done);
+    }
+    return ok({ removed, seq });
+  }
+
+  return await untilUndisturbed(attempt, triesMax);
+}
+
+async function findWithdrawable(
+  store: Store,
+  { account, family, words, since }: Withdrawal,
+): Promise<Withdrawable> {
+  const address = addressBytes(family, words);
+  // A report that comes after this renews the guard, so that it can't be lost with the others.
+  const guardKey = reportGuardKey(account, address);
+  const guard = { key: guardKey, version: (await store.get(guardKey))?.version ?? null };
+  const reports: ReportRow[] = [];
+  const prefix = reportByAddressPrefix(address);
+  for await (const page of pagesUnder(store, prefix, { limit: pageRows })) {
+    for (const { key, value, version } of page) {
+      const report = decodeRow(key, value);
+      if (report?.account !== account) continue;
+      reports.push({ key, version, id: report.id, reportedAt: report.reportedAt });
+    }
+  }
+  // The tail is read last: a report that became part of it meanwhile makes its row's check fail.
+  const tail = await tailOf(store, account, address);
+  const inTail = tail.tail === undefined ? 0 : countSince(tail.tail, since);
+  const own = reports.filter(({ reportedAt }) => reportedAt >= since).reverse();
+  const isAll =
+    own.length === reports.length &&
+    (tail.tail === undefined || inTail === countSince(tail.tail, 0));
+  return { address, guard, tail, inTail, reports: own, isAll };
+}
+
+function withTail(
+  { guard, tail }: Withdrawable,
+  since: number,
+): Required<Pick<Commit, 'check'>> & Commit {
+  const { key, version } = tail;
+  const check = [guard, { key, version }];
+  if (tail.tail === undefined) return { check };
+  const left = without(tail.tail, (day) => day * dayMs >= since);
+  if (left.days.size === tail.tail.days.size) return { check };
+  return { check, ...changeTail(tail, left) };
 }

@@ -17,7 +17,7 @@ import {
 } from '../../../store/keys.ts';
 import { pagesUnder } from '../../../store/pages.ts';
 import type { RowCheck, SetRow, Store } from '../../../store/store.ts';
-import type { StoredReport } from './report-store.ts';
+import type { StoredReport } from './report-rows.ts';
 
 export interface Tail {
   readonly account: string;

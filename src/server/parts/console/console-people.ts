@@ -18,10 +18,8 @@ import { lookBehind } from '../../../ip/behind.ts';
 import { typedAddress } from '../../../ip/typed.ts';
 import { categoriesOf } from '../../../reputation/reports/categories.ts';
 import type { OwnReports } from '../../../reputation/reports/store/own-reports.ts';
-import {
-  createReportStore,
-  type StoredReport,
-} from '../../../reputation/reports/store/report-store.ts';
+import type { StoredReport } from '../../../reputation/reports/store/report-rows.ts';
+import { createReportStore } from '../../../reputation/reports/store/report-store.ts';
 import { retractReport, takeBackReports } from '../../../reputation/voices/taking-back.ts';
 import { createOperator } from '../../../signon/people/operator.ts';
 import { plans } from '../../../signon/people/profile/profile.ts';
