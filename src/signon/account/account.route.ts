@@ -7,12 +7,12 @@ import { confirmRoutes } from './confirm.route.ts';
 import { dataRoutes } from './data.route.ts';
 import { keyRoutes } from './keys.route.ts';
 import { profileRoutes } from './profile.route.ts';
-import { reportsRoutes } from './reports/reports.route.ts';
+import { reportsRoutes } from './reports.route.ts';
 import { reviewRoutes } from './review.route.ts';
 import { securityRoutes } from './security.route.ts';
 import { siteRoutes } from './sites.route.ts';
 import { createSpace, type SpaceOptions } from './space.route.ts';
-import { webhookRoutes } from './webhooks/webhooks.route.ts';
+import { webhookRoutes } from './webhooks.route.ts';
 
 export type AccountRoutesOptions = SpaceOptions & { readonly tools: PageTools };
 

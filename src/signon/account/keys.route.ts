@@ -8,9 +8,9 @@ import type { Params } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { deskForm, deskPage } from '../../web/guard/desk-endpoint.ts';
 import { frameText } from '../words/words.ts';
-import { offeredScopes } from './keys/named-keys.page.ts';
-import { type KeysPage, namedKeyRoutes, namedKeysOf } from './keys/named-keys.route.ts';
+import { type KeysPage, namedKeyRoutes, namedKeysOf } from './named-keys.route.ts';
 import { type KeysView, keysPage, type QuotaStanding, surePage } from './pages/keys.page.ts';
+import { offeredScopes } from './pages/named-keys.page.ts';
 import type { OwnVisit, Space, ViewChange } from './space.route.ts';
 
 const hostsCharsMax = hostsMax * 260;

@@ -13,9 +13,11 @@ import type { Clock } from '../../core/clock.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import type { Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
-import type { RowCheck } from '../../store/store.ts';
+import type { Also } from '../../store/change.ts';
+import type { RowCheck, SetRow } from '../../store/store.ts';
 import { doneIn, doneMark } from '../../web/done-mark.ts';
 import type { Callers } from '../../web/guard/callers.ts';
+import type { Language } from '../../web/language.ts';
 import type { Desk, Visit } from '../desk.route.ts';
 import type { Signon } from '../open-signon.ts';
 import type { Avatars } from '../people/profile/avatars.ts';
@@ -36,10 +38,52 @@ import {
   isDoneName,
   sectionPaths,
 } from './pages/parts.page.ts';
-import type { SpaceReports } from './reports/reports.route.ts';
-import type { SpaceWebhooks } from './webhooks/webhooks.route.ts';
+import type { OwnReportLine } from './pages/reports.page.ts';
+import type { WebhookLine } from './pages/webhooks.page.ts';
 
-/** Of an account, as the journal tells of it. */
+/** The account's reports, which reputation keeps, as /account/reports shows and retracts them. */
+export interface SpaceReports {
+  /** Returns the names by category number less one. */
+  categoryNames(language: Language): readonly string[];
+  /** Returns a page, newest first. @param after `next` of the page before */
+  page(
+    account: { readonly id: string; readonly createdAt: number },
+    after?: string,
+  ): Promise<
+    Result<{ readonly reports: readonly OwnReportLine[]; readonly next: string | undefined }>
+  >;
+  /** Returns the address of the account's report; `undefined` also for a report of another account. */
+  addressOf(account: string, id: string): Promise<string | undefined>;
+  /**
+   * Retracts all that the account reported of the report's address; it costs one write and no trust. Once it
+   * resolves, the score of a check is without it. `not_found`, `quota_exceeded`.
+   */
+  takeBack(account: string, id: string): Promise<Result<void>>;
+}
+
+/** The account's webhooks, which reputation keeps, as /account/webhooks shows and changes them. */
+export interface SpaceWebhooks {
+  list(account: string): Promise<readonly WebhookLine[]>;
+  /**
+   * Creates a webhook and returns its secret, the only time. `invalid_parameter` names the field: url,
+   * threshold or watches.
+   */
+  create(
+    account: string,
+    wanted: {
+      readonly url: string;
+      readonly threshold: number;
+      readonly watches: readonly string[];
+    },
+    also: Also,
+  ): Promise<Result<{ readonly id: string; readonly secret: string }>>;
+  remove(account: string, id: string, also: readonly SetRow[]): Promise<Result<void>>;
+  /** Sends one event that says no more than that it is a test. */
+  test(account: string, id: string): Promise<Result<void>>;
+  readonly perAccountMax: number;
+}
+
+/** An account's slot and trust, from the journal. */
 export interface AccountStanding {
   readonly slot: number;
   /** 0 to 100. */

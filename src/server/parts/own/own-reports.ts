@@ -14,7 +14,7 @@ import {
 } from '../../../reputation/reports/store/own-reports.ts';
 import type { ReportStore } from '../../../reputation/reports/store/report-store.ts';
 import { catalogueFor } from '../../../reputation/words.ts';
-import type { SpaceReports } from '../../../signon/account/reports/reports.route.ts';
+import type { SpaceReports } from '../../../signon/account/space.route.ts';
 import type { Store } from '../../../store/store.ts';
 import { quotaDetail } from '../../../web/guard/quota-headers.ts';
 

@@ -15,7 +15,7 @@ import {
 } from '../../../reputation/lists/subscriptions/destinations.ts';
 import { createWebhooks, webhookBounds } from '../../../reputation/webhooks/hooks.ts';
 import { createWebhookRunner } from '../../../reputation/webhooks/runner.ts';
-import type { SpaceWebhooks } from '../../../signon/account/webhooks/webhooks.route.ts';
+import type { SpaceWebhooks } from '../../../signon/account/space.route.ts';
 import { isActive, type People } from '../../../signon/people.ts';
 import type { Store } from '../../../store/store.ts';
 import { LeaseLostError, type Upkeep } from '../../../store/upkeep.ts';

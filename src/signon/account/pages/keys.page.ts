@@ -15,7 +15,7 @@ import type { PageFrame } from '../../../web/layout/layout.ts';
 import { narrowPage } from '../../sessions/narrow.page.ts';
 import type { Catalogue } from '../../words/words.ts';
 import { frameText } from '../../words/words.ts';
-import { type NamedKeysView, namedKeysCard } from '../keys/named-keys.page.ts';
+import { type NamedKeysView, namedKeysCard } from './named-keys.page.ts';
 import { type AccountView, accountPage, freshWanted } from './parts.page.ts';
 
 export interface QuotaStanding {

@@ -11,7 +11,7 @@ import type { Format } from '../../../web/layout/format.ts';
 import type { PageFrame } from '../../../web/layout/layout.ts';
 import { narrowPage } from '../../sessions/narrow.page.ts';
 import { type Catalogue, frameText } from '../../words/words.ts';
-import { freshWanted } from '../pages/parts.page.ts';
+import { freshWanted } from './parts.page.ts';
 
 /** What a person gives a key; agents have a command of their own. */
 export const offeredScopes = [

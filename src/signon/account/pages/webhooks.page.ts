@@ -10,7 +10,7 @@ import { type Html, html } from '../../../web/html.ts';
 import { type Format, formatFor } from '../../../web/layout/format.ts';
 import type { PageFrame } from '../../../web/layout/layout.ts';
 import { type Catalogue, frameText } from '../../words/words.ts';
-import { type AccountView, accountPage, freshWanted } from '../pages/parts.page.ts';
+import { type AccountView, accountPage, freshWanted } from './parts.page.ts';
 
 export interface WebhookLine {
   readonly id: string;

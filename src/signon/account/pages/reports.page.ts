@@ -9,7 +9,7 @@ import { formatFor, namesText } from '../../../web/layout/format.ts';
 import type { PageFrame } from '../../../web/layout/layout.ts';
 import { narrowPage } from '../../sessions/narrow.page.ts';
 import { frameText } from '../../words/words.ts';
-import { type AccountView, accountPage } from '../pages/parts.page.ts';
+import { type AccountView, accountPage } from './parts.page.ts';
 
 export interface OwnReportLine {
   readonly id: string;

@@ -1,15 +1,12 @@
 /** /account/webhooks: where to tell that an own address or network gets listed, and what came of it. */
 
-import type { Result } from '../../../core/result.ts';
-import type { Reply } from '../../../http/message.ts';
-import type { Params } from '../../../http/query.ts';
-import type { PlainRoute } from '../../../http/router.ts';
-import type { Also } from '../../../store/change.ts';
-import type { SetRow } from '../../../store/store.ts';
-import { deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
-import { frameText } from '../../words/words.ts';
-import type { OwnVisit, Space, ViewChange } from '../space.route.ts';
-import { type WebhookLine, type WebhooksView, webhooksPage } from './webhooks.page.ts';
+import type { Reply } from '../../http/message.ts';
+import type { Params } from '../../http/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { deskForm, deskPage } from '../../web/guard/desk-endpoint.ts';
+import { frameText } from '../words/words.ts';
+import { type WebhooksView, webhooksPage } from './pages/webhooks.page.ts';
+import type { OwnVisit, Space, ViewChange } from './space.route.ts';
 
 export const webhookEndpoints = {
   show: deskPage('/account/webhooks', 'verified', { errors: ['store_unavailable'] }),
@@ -22,25 +19,6 @@ export const webhookEndpoints = {
   }),
   remove: deskForm('/account/webhooks/remove', 'verified', { errors: ['not_found'] }),
 };
-
-/** What is kept elsewhere, as this page needs it. */
-export interface SpaceWebhooks {
-  list(account: string): Promise<readonly WebhookLine[]>;
-  /** `invalid_parameter` names the field: url, threshold or watches. */
-  create(
-    account: string,
-    wanted: {
-      readonly url: string;
-      readonly threshold: number;
-      readonly watches: readonly string[];
-    },
-    also: Also,
-  ): Promise<Result<{ readonly id: string; readonly secret: string }>>;
-  remove(account: string, id: string, also: readonly SetRow[]): Promise<Result<void>>;
-  /** One event that says no more than that it is a test. */
-  test(account: string, id: string): Promise<Result<void>>;
-  readonly perAccountMax: number;
-}
 
 /** Typed text is shown again up to this length. */
 const typedCharsMax = 2_000;

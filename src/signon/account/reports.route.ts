@@ -1,13 +1,12 @@
 /** /account/reports: what the account reported, page by page, and taking it back. */
 
-import { fail, type Result } from '../../../core/result.ts';
-import type { Reply } from '../../../http/message.ts';
-import type { Params } from '../../../http/query.ts';
-import type { PlainRoute } from '../../../http/router.ts';
-import { deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
-import type { Language } from '../../../web/language.ts';
-import type { OwnVisit, Space } from '../space.route.ts';
-import { type OwnReportLine, reportsPage, takeBackPage } from './reports.page.ts';
+import { fail } from '../../core/result.ts';
+import type { Reply } from '../../http/message.ts';
+import type { Params } from '../../http/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { deskForm, deskPage } from '../../web/guard/desk-endpoint.ts';
+import { reportsPage, takeBackPage } from './pages/reports.page.ts';
+import type { OwnVisit, Space } from './space.route.ts';
 
 export const reportsEndpoints = {
   show: deskPage('/account/reports', 'verified', {
@@ -17,26 +16,6 @@ export const reportsEndpoints = {
     errors: ['not_found', 'quota_exceeded', 'overloaded'],
   }),
 };
-
-/** What is kept elsewhere, as this page needs it. */
-export interface SpaceReports {
-  /** By their numbers less one. */
-  categoryNames(language: Language): readonly string[];
-  /** Newest first. @param after `next` of the page before */
-  page(
-    account: { readonly id: string; readonly createdAt: number },
-    after?: string,
-  ): Promise<
-    Result<{ readonly reports: readonly OwnReportLine[]; readonly next: string | undefined }>
-  >;
-  /** The address of an own report; `undefined` also for a report of somebody else. */
-  addressOf(account: string, id: string): Promise<string | undefined>;
-  /**
-   * All that the account said of the report's address; it costs one write and no trust. When it resolves
-   * the score that a check shows is without it. `not_found`, `quota_exceeded`.
-   */
-  takeBack(account: string, id: string): Promise<Result<void>>;
-}
 
 export function reportsRoutes(space: Space): PlainRoute[] {
   const { desk, ownReports } = space;

@@ -1,18 +1,18 @@
 /** /account/keys/named/*: keys with a name and scopes, by id only among the person's own. */
 
-import { scopeNames } from '../../../access/keys/key-scopes.ts';
-import { namedKeyBounds } from '../../../access/keys/named-keys.ts';
-import type { Reply } from '../../../http/message.ts';
-import type { Params } from '../../../http/query.ts';
-import type { PlainRoute } from '../../../http/router.ts';
-import { deskForm } from '../../../web/guard/desk-endpoint.ts';
-import type { OwnVisit, Space } from '../space.route.ts';
+import { scopeNames } from '../../access/keys/key-scopes.ts';
+import { namedKeyBounds } from '../../access/keys/named-keys.ts';
+import type { Reply } from '../../http/message.ts';
+import type { Params } from '../../http/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { deskForm } from '../../web/guard/desk-endpoint.ts';
 import {
   type NamedKeysView,
   offeredScopes,
   type RenameView,
   renamePage,
-} from './named-keys.page.ts';
+} from './pages/named-keys.page.ts';
+import type { OwnVisit, Space } from './space.route.ts';
 
 const backTo = '/account/keys';
 
