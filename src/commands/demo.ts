@@ -16,7 +16,7 @@ import { openList } from '../reputation/lists/import/open-list.ts';
 import { type ListFormatName, parseList } from '../reputation/lists/import/parse.ts';
 import { loadList } from '../reputation/lists/load-list.ts';
 import type { ListKind } from '../reputation/state/events.ts';
-import type { Mail } from '../signon/mail/mailer.ts';
+import type { Mail } from '../signon/mail/letter.ts';
 import { outboxPathOf } from '../signon/mail/outbox.route.ts';
 import { createOperator } from '../signon/people/operator.ts';
 import { profileBeside } from '../signon/people/profile/profile-companion.ts';
@@ -150,7 +150,7 @@ Stop with Ctrl-C.
 `;
 }
 
-/** One line for a mail that went to the outbox. Its values hold no control character (envelope.ts). */
+/** One line for a mail that went to the outbox. Its values hold no control character (letter.ts). */
 export function mailLine(mail: Mail): string {
   return `Mail to ${mail.to}: ${mail.subject}${mail.link === undefined ? '' : ` ${mail.link}`}\n`;
 }

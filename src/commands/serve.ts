@@ -12,7 +12,7 @@ import { randomToken, systemRandom } from '../core/random.ts';
 import { loadNative } from '../http/native.ts';
 import { startServer } from '../main.ts';
 import { checkMasterKey, makeDataDir, settings } from '../operations/workspace.ts';
-import type { Mail } from '../signon/mail/mailer.ts';
+import type { Mail } from '../signon/mail/letter.ts';
 import { outboxNameBytes } from '../signon/mail/outbox.route.ts';
 import { claimDataDir, serverUse } from '../store/claim.ts';
 import { StoreUnavailableError } from '../store/store.ts';

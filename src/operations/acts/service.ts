@@ -16,7 +16,7 @@ import { createTallies, deedsOf } from '../../server/figures/tallies.ts';
 import { signInsPage } from '../../server/memory/counting.ts';
 import { readSignInCounts } from '../../server/memory/sign-in-counts.ts';
 import { mailSender, signature } from '../../signon/mail/letter.ts';
-import { mailCatalogues } from '../../signon/mail/texts/catalogue.ts';
+import { mailCatalogues } from '../../signon/mail/texts.ts';
 import { readSignIns } from '../../signon/sessions/sign-in-log.ts';
 import { type BlockedSites, createBlockedSites } from '../../signon/sites/clients/blocked-sites.ts';
 import { createClientSuffixes } from '../../signon/sites/clients/client-suffixes.ts';

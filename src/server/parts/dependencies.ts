@@ -7,7 +7,7 @@ import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
 import type { Closers } from '../../core/work/closers.ts';
 import type { Timings } from '../../core/work/timings.ts';
-import type { Mail } from '../../signon/mail/mailer.ts';
+import type { Mail } from '../../signon/mail/letter.ts';
 import type { Claim } from '../../store/claim.ts';
 import type { Store } from '../../store/store.ts';
 

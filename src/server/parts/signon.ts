@@ -20,7 +20,7 @@ import type { Random } from '../../core/random.ts';
 import { type Closers, createClosers } from '../../core/work/closers.ts';
 import { type Params, parseQuery } from '../../http/query.ts';
 import { storedWebhooks } from '../../reputation/webhooks/hooks.ts';
-import type { Mail } from '../../signon/mail/mailer.ts';
+import type { Mail } from '../../signon/mail/letter.ts';
 import { openSignon, type Signon } from '../../signon/open-signon.ts';
 import { createAvatarImages } from '../../signon/people/profile/avatar-image.ts';
 import { type Avatars, createAvatars } from '../../signon/people/profile/avatars.ts';

@@ -1,20 +1,31 @@
 /**
- * The HTML twin of a mail's text, for mail programs that show it: the same words, the link as a button and
- * as text, the operator's name and mark. Nothing is fetched: the mark comes with the mail. All of it is
- * escaped; styles stand on the elements, where every program reads them.
+ * A mail, its envelope for nodemailer, and the HTML twin of its text for mail programs that show it: the same
+ * words, the link as a button and as text, the operator's name and logo. Nothing is fetched: the logo comes with
+ * the mail. All of it is escaped; styles stand on the elements, where every program reads them.
  */
 
 import { readFileSync } from 'node:fs';
 import { OperatorError } from '../../core/errors.ts';
 import type { StoredLanguage } from '../visitor.ts';
-import type { Mail } from './mailer.ts';
 
-/** Who the mails come from, as people know them. */
+export interface Mail {
+  /** A single address, from an account's record. */
+  readonly to: string;
+  readonly language: StoredLanguage;
+  readonly subject: string;
+  readonly text: string;
+  /** The link in the text, for a developer without a mail server; no transport to real mailboxes may log it. */
+  readonly link?: string;
+  /** The id of the account that it is sent for: the address may be its former one, or never be its own. */
+  readonly account?: string;
+}
+
+/** The sender of the mails, as people know it. */
 export interface MailSender {
   readonly name: string;
   /** A mail address or a page, for questions. */
   readonly contact: string | undefined;
-  /** A PNG. */
+  /** The bytes of a PNG. */
   readonly logo: Uint8Array | undefined;
 }
 
@@ -22,21 +33,22 @@ export interface SenderSettings {
   readonly baseUrl: string;
   readonly siteName?: string | undefined;
   readonly siteContact?: string | undefined;
-  /** A file. */
+  /** A path. */
   readonly siteLogo?: string | undefined;
 }
 
 const logoBytesMax = 65_536;
 const pngBegin = Buffer.from('89504e470d0a1a0a', 'hex');
-/** The lines under the text of a mail. */
+
+/** Returns the lines under the text of a mail. */
 export function signature({ name, contact }: Pick<MailSender, 'name' | 'contact'>): string {
   return contact === undefined ? name : `${name}\n${contact}`;
 }
 
-/** Name of the mark inside of the mail. */
+/** The content id of the logo inside of the mail. */
 export const logoId = 'mark@portcullis';
 
-/** @throws OperatorError for a mark that can't be used */
+/** @throws OperatorError for a logo that can't be used */
 export function mailSender({
   baseUrl,
   siteName,
@@ -81,7 +93,7 @@ const buttonLabels: Readonly<Record<StoredLanguage, string>> = {
 const buttonStyle =
   'display:inline-block;padding:12px 20px;border-radius:6px;background:#16416f;color:#ffffff;font-weight:600;text-decoration:none';
 
-/** Paragraphs of the text, without the signature: that is the foot. */
+/** Returns the paragraphs of the text, without the signature: that is the foot. */
 function blocksOf(text: string): readonly string[] {
   const [words = ''] = text.split('\n\n-- \n');
   return words.split(/\n{2,}/).filter((block) => block !== '');
@@ -93,7 +105,7 @@ function drawBlock(block: string, { language, link }: Mail): string {
     return `<p><a href="${href}" style="${buttonStyle}">${buttonLabels[language]}</a></p>
 <p class="note" style="font-size:13px;word-break:break-all">${href}</p>`;
   }
-  // Facts, a line each.
+  // The block holds facts, a line each.
   if (block.startsWith('  ')) {
     return `<p style="margin-left:16px">${block
       .split('\n')
@@ -106,6 +118,25 @@ function drawBlock(block: string, { language, link }: Mail): string {
 function drawContact(contact: string): string {
   const href = contact.includes('://') ? contact : `mailto:${contact}`;
   return ` · <a href="${escaped(href)}" style="color:inherit">${escaped(contact)}</a>`;
+}
+
+/**
+ * Returns the mail as nodemailer takes it: addresses as objects, no line break in any header.
+ * @param name the sender's, beside its address
+ */
+export function envelopeOf({ to, subject, text }: Mail, from: string, name = '') {
+  for (const value of [to, from, subject, name]) {
+    if (/\p{Cc}/u.test(value)) throw new TypeError('a mail header holds a control character');
+  }
+  return {
+    from: { name, address: from },
+    to: { name: '', address: to },
+    subject,
+    text,
+    headers: { 'Auto-Submitted': 'auto-generated' },
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  };
 }
 
 export function htmlOf(mail: Mail, { name, contact, logo }: MailSender): string {

@@ -12,25 +12,8 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { StoredLanguage } from '../visitor.ts';
-import { type MailSender, signature } from './letter.ts';
-import {
-  type MailCatalogue,
-  type MailName,
-  type MailText,
-  mailCatalogues,
-} from './texts/catalogue.ts';
-
-export interface Mail {
-  /** A single address, of an account's record. */
-  readonly to: string;
-  readonly language: StoredLanguage;
-  readonly subject: string;
-  readonly text: string;
-  /** What a developer needs without a mail server; no transport to real mailboxes may log it. */
-  readonly link?: string;
-  /** Id of the account that it is sent for: the address may be its former one, or never be its own. */
-  readonly account?: string;
-}
+import { type Mail, type MailSender, signature } from './letter.ts';
+import { type MailCatalogue, type MailName, type MailText, mailCatalogues } from './texts.ts';
 
 export interface MailTransport {
   /** Rejects when the mail can't be delivered now. */

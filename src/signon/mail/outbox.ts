@@ -16,8 +16,9 @@ import type { Clock } from '../../core/clock.ts';
 import { sha256 } from '../../core/digest.ts';
 import type { Log } from '../../core/log/log.ts';
 import { type Random, randomToken } from '../../core/random.ts';
-import { envelopeOf } from './envelope.ts';
-import type { Mail, MailTransport } from './mailer.ts';
+import type { Mail } from './letter.ts';
+import { envelopeOf } from './letter.ts';
+import type { MailTransport } from './mailer.ts';
 import { type OutboxMessage, readOutbox } from './outbox-files.ts';
 
 export interface Outbox {

@@ -9,9 +9,9 @@ import { TLSSocket } from 'node:tls';
 import { createTransport } from 'nodemailer';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { rangeName } from '../../ip/written.ts';
-import { envelopeOf } from './envelope.ts';
-import { htmlOf, logoId, type MailSender } from './letter.ts';
-import type { Mail, MailTransport } from './mailer.ts';
+import type { Mail } from './letter.ts';
+import { envelopeOf, htmlOf, logoId, type MailSender } from './letter.ts';
+import type { MailTransport } from './mailer.ts';
 
 const timeoutMs = 20_000;
 

@@ -11,7 +11,7 @@ import { mailSender } from '../../../src/signon/mail/letter.ts';
 import { createMailer, type MailTransport } from '../../../src/signon/mail/mailer.ts';
 import { openOutbox } from '../../../src/signon/mail/outbox.ts';
 import { smtpTransport } from '../../../src/signon/mail/smtp.ts';
-import { type MailName, mailCatalogues } from '../../../src/signon/mail/texts/catalogue.ts';
+import { type MailName, mailCatalogues } from '../../../src/signon/mail/texts.ts';
 import { changeEvents } from '../../../src/signon/sessions/security-log.ts';
 import { value } from '../../support/house/result.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { ok } from '../../../src/core/result.ts';
-import type { Mail, MailTransport } from '../../../src/signon/mail/mailer.ts';
+import type { Mail } from '../../../src/signon/mail/letter.ts';
+import type { MailTransport } from '../../../src/signon/mail/mailer.ts';
 import { noticeRow, readNotice } from '../../../src/signon/mail/notices.ts';
 import { changeEvents } from '../../../src/signon/sessions/security-log.ts';
 import { noticePrefix } from '../../../src/store/keys.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { Mail } from '../../../src/signon/mail/mailer.ts';
+import type { Mail } from '../../../src/signon/mail/letter.ts';
 import { checkSmtp, isLoopback, smtpTransport, tlsText } from '../../../src/signon/mail/smtp.ts';
 import { startSmtp } from '../../support/signon/smtp-stub.ts';
 
