@@ -8,13 +8,13 @@ import { test } from 'node:test';
 import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { linkLifeMs } from '../../src/signon/people/links/links.ts';
-import { requestQuery } from '../../src/signon/sites/authorize.ts';
-import { createRequestSeals, sealLifeMs } from '../../src/signon/sites/request-seal.ts';
 import {
   placesPerSession,
   waitingMax,
   waitingPerNetworkMax,
-} from '../../src/signon/sites/transactions.ts';
+} from '../../src/signon/sites/authorization.ts';
+import { requestQuery } from '../../src/signon/sites/authorize.ts';
+import { createRequestSeals, sealLifeMs } from '../../src/signon/sites/request-seal.ts';
 import { consentTransactionPrefix, usedSealKey } from '../../src/store/keys.ts';
 import { goodParameters, openSignon, queryOf, startMs } from './fixture.ts';
 

@@ -1,7 +1,7 @@
 /**
  * Lock-out. An attempt counts before it is judged, so a thousand at once are as slow as a thousand
  * in a row; a success takes it back. Nothing here is a lock: who is limited may answer a challenge,
- * and after that gets a link by mail (sign-in-links.ts). So a stranger slows strangers, and never
+ * and after that gets a link by mail (sign-in.ts). So a stranger slows strangers, and never
  * keeps the owner out.
  *
  *  - account and network together: 5 free, then 1 s, 2 s, 4 s … 15 min
@@ -20,7 +20,7 @@
  * must not gain tries at it by setting the password again and again.
  *
  * The account is named by the mail address as typed, known or not: both are alike. In memory of
- * the main thread, bounded (attempt-table.ts). A restart forgets too, which no stranger can cause.
+ * the main thread, bounded. A restart forgets too, which no stranger can cause.
  * Of several nodes each tells the others what it counted and forgave, so tries on different ones are
  * as slow as on one but for those of the same second.
  */
@@ -28,19 +28,26 @@
 import { ownShares, type Shares } from '../../access/shares/shares.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
-import { createSubjectTable, type Subject, type SubjectTable } from './attempt-table.ts';
 
-/** Free attempts, then a delay that doubles. */
+/** A subject without attempts for this long starts anew. */
+const forgetMs = 24 * 3_600_000;
+
+/** A subject with so many attempts is under attack. */
+const attackedCount = 5;
+/** At most so many subjects under attack are passed over to evict another one. */
+const passedOverMax = 16;
+
+/** A rule of free attempts, then a delay that doubles. */
 interface Growing {
   readonly free: number;
   readonly delayMaxMs: number;
 }
 
-/** A vessel: each attempt fills it by one, and it drains. */
+/** A leaky bucket: each attempt fills it by one, and it drains. */
 interface Draining {
-  /** Attempts without a challenge. */
+  /** The attempts without a challenge. */
   readonly free: number;
-  /** Attempts at all. */
+  /** The attempts with and without a challenge. */
   readonly most: number;
   readonly drainMs: number;
 }
@@ -59,7 +66,7 @@ const attemptRules = {
 
 type RuleName = keyof typeof attemptRules;
 
-/** For metrics and the log. */
+/** The names of the tables in metrics and the log. */
 const tableNames: Readonly<Record<RuleName, string>> = {
   pair: 'sign_in_pairs',
   account: 'sign_in_accounts',
@@ -69,13 +76,13 @@ const tableNames: Readonly<Record<RuleName, string>> = {
   browser: 'sign_in_browsers',
 };
 
-/** How long the browser of a reset is trusted to try the new password. */
+/** The browser of a reset is trusted for so long to try the new password. */
 const vouchedMs = 3_600_000;
 const vouchedMax = 10_000;
 
 export interface Attempt {
   readonly stage: 'password' | 'secondFactor';
-  /** Normalised mail address, or account id. */
+  /** The normalised mail address, or the account's id. */
   readonly account: string;
   readonly network: string;
   /** IPv4 /24 or IPv6 /48. */
@@ -93,7 +100,7 @@ export interface Attempt {
 
 /** Proofs that are given together make one try: what they share (the network) is counted once. */
 export interface Attempts {
-  /** 0: counted, go on. Else whole seconds to wait; nothing is counted. */
+  /** Returns 0 when the attempt is counted and may go on, else whole seconds to wait; nothing is counted then. */
   begin(...together: readonly Attempt[]): number;
   /** It was right: forgives what was counted of the account here, strangers' guesses included. */
   succeeded(...together: readonly Attempt[]): void;
@@ -105,8 +112,15 @@ export interface Attempts {
   vouch(account: string, browserId: string): void;
   isVouched(account: string, browserId: string): boolean;
   readonly size: number;
-  /** What is remembered of each kind of subject. */
+  /** The subjects of each kind that are remembered. */
   readonly tables: readonly BoundedTable[];
+}
+
+interface Subject {
+  /** The attempts that count; what a rule lets drain is drained up to `lastMs`. */
+  count: number;
+  blockedUntilMs: number;
+  lastMs: number;
 }
 
 /** An account also remembers how much was forgiven lately, and since when its pairs count. */
@@ -119,11 +133,11 @@ interface Named {
   readonly rule: RuleName;
   readonly name: string;
   readonly challenged: boolean;
-  /** Counted, and does not hold this attempt up. */
+  /** The subject is counted, and does not delay this attempt. */
   readonly isAside: boolean;
 }
 
-/** What is done to the counts, on all nodes. */
+/** A change of the counts, made on all nodes. */
 type Deed =
   | readonly ['count', readonly Attempt[]]
   | readonly ['succeed', readonly Attempt[]]
@@ -183,7 +197,7 @@ export function createAttempts({
     const once = new Map<string, Named>();
     for (const named of all) {
       const key = `${named.rule} ${named.name}`;
-      // What two proofs share holds them up if it holds one of them up.
+      // A subject that two proofs share delays both if it delays one of them.
       if (once.get(key)?.isAside !== false) once.set(key, named);
     }
     return [...once.values()];
@@ -297,7 +311,7 @@ function isDraining(rule: Growing | Draining): rule is Draining {
   return 'drainMs' in rule;
 }
 
-/** Brings a vessel up to now. Both that drain at once in an account do so at the same pace. */
+/** Drains a bucket up to now. Both that drain at once in an account do so at the same pace. */
 function drain(rule: Growing | Draining, subject: Subject & { forgiven?: number }, nowMs: number) {
   if (!isDraining(rule)) return;
   const drained = (nowMs - subject.lastMs) / rule.drainMs;
@@ -313,7 +327,7 @@ function count(rule: Growing | Draining, subject: Subject, nowMs: number): void 
   if (!isDraining(rule)) subject.blockedUntilMs = nowMs + delayMs(rule, subject.count);
 }
 
-/** Milliseconds until the next attempt; 0 or less: now. */
+/** Returns the milliseconds until the next attempt; 0 or less: now. */
 function waitOf(
   rule: Growing | Draining,
   { count: counted, blockedUntilMs, lastMs }: Subject,
@@ -325,8 +339,54 @@ function waitOf(
   return (counted - room) * rule.drainMs - (nowMs - lastMs);
 }
 
-/** How long the next attempt must wait after `count` of them. */
+/** Returns the milliseconds that the next attempt must wait after `attempts` of them. */
 function delayMs({ free, delayMaxMs }: Growing, attempts: number): number {
   if (attempts < free) return 0;
   return Math.min(delayMaxMs, firstDelayMs * 2 ** Math.min(40, attempts - free));
 }
+
+/**
+ * The subjects of one kind that lock-out remembers, bounded. At the bound the subject that has been quiet longest is
+ * evicted, but one that is under attack is passed over: a flood of names that were tried once can't wash a counted
+ * one out.
+ */
+function createSubjectTable<S extends Subject>(capacity: number, create: (nowMs: number) => S) {
+  /** In order of last use, oldest first. */
+  const subjects = new Map<string, S>();
+
+  /** Returns undefined for a subject that was never seen, was quiet for a day, or was evicted. */
+  function peek(name: string, nowMs: number): S | undefined {
+    const found = subjects.get(name);
+    return found !== undefined && nowMs - found.lastMs < forgetMs ? found : undefined;
+  }
+
+  function evictOne(nowMs: number): void {
+    for (let passed = 1; passed <= passedOverMax; passed++) {
+      const [name, subject] = subjects.entries().next().value!;
+      subjects.delete(name);
+      const isAttacked = subject.count >= attackedCount && nowMs - subject.lastMs < forgetMs;
+      if (!isAttacked || passed === passedOverMax) return;
+      subjects.set(name, subject);
+    }
+  }
+
+  return {
+    peek,
+    /** Returns the subject, made if need be; it is the most recent one from now on. */
+    touch(name: string, nowMs: number): S {
+      const subject = peek(name, nowMs) ?? create(nowMs);
+      subjects.delete(name);
+      if (subjects.size >= capacity) evictOne(nowMs);
+      subjects.set(name, subject);
+      return subject;
+    },
+    delete(name: string): void {
+      subjects.delete(name);
+    },
+    get size(): number {
+      return subjects.size;
+    },
+  };
+}
+
+type SubjectTable<S extends Subject> = ReturnType<typeof createSubjectTable<S>>;

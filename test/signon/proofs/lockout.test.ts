@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import type { PasswordRequest } from '../../../src/signon/sessions/sign-in/sign-in.ts';
-import { signInLinksMax } from '../../../src/signon/sessions/sign-in/sign-in-links.ts';
+import { signInLinksMax } from '../../../src/signon/sessions/sign-in/sign-in.ts';
 import type { Visitor } from '../../../src/signon/visitor.ts';
 import { signonLinkPrefix } from '../../../src/store/keys.ts';
 import { errorOf, value } from '../../support/house/result.ts';

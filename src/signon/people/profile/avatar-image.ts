@@ -2,19 +2,18 @@
  * A picture that a person sends becomes our own: 256 by 256 pixels, WebP, made anew from the pixels
  * alone, so nothing else of the file (metadata, places, trailing bytes, a second format hidden in
  * it) is ever kept or served. Only PNG, JPEG and WebP are read; the library's other loaders are
- * switched off. It works on threads of its own, and few at a time.
+ * switched off. It works on threads of its own, one picture at a time.
  */
 
 import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { createSemaphore } from '../../../core/work/semaphore.ts';
-import { type Container, pngContainer, webpContainer } from './avatar-container.ts';
 
 export interface AvatarImages {
-  /** Pictures that are read or wait for it. */
+  /** The pictures that are read or wait for it. */
   readonly table: BoundedTable;
   /**
-   * The WebP bytes, at most `avatarBytesMax`. `unsupported_media_type` for other formats,
+   * Returns the WebP bytes, at most `avatarBytesMax`. `unsupported_media_type` for other formats,
    * `picture_not_still` for an animation and for a PNG or WebP with another file behind it,
    * `body_too_large` for too many bytes or pixels, `invalid_parameter` (parameter `avatar`) for what
    * is damaged or takes too long, `overloaded`.
@@ -23,11 +22,11 @@ export interface AvatarImages {
 }
 
 const avatarPixels = 256;
-/** Of the file that is sent: as much as a telephone makes of a photograph. */
+/** The largest file that is accepted: as much as a telephone makes of a photograph. */
 export const avatarFileBytesMax = 10_485_760;
-/** Of what is kept. */
+/** The largest picture that is stored. */
 export const avatarBytesMax = 40_960;
-/** Width times height: as much as a good camera has. Beyond it a small file would fill the memory. */
+/** The limit of width times height: as much as a good camera has. Beyond it a small file would fill the memory. */
 const inputPixelsMax = 25_000_000;
 /** A JPEG is made smaller while it is read, so the large ones of telephones cost no more. */
 const jpegPixelsMax = 64_000_000;
@@ -41,7 +40,7 @@ const pngStart = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] as const;
 
 export type AvatarFormat = 'png' | 'jpeg' | 'webp';
 
-/** By the bytes at the start; what the browser said of the file doesn't matter. */
+/** Tells the format by the bytes at the start; what the browser said of the file doesn't matter. */
 export function avatarFormat(file: Uint8Array): AvatarFormat | undefined {
   const startsWith = (bytes: readonly number[], at = 0) =>
     bytes.every((b, i) => file[at + i] === b);
@@ -51,11 +50,23 @@ export function avatarFormat(file: Uint8Array): AvatarFormat | undefined {
   return /^RIFF[\s\S]{4}WEBPVP8/.test(text) ? 'webp' : undefined;
 }
 
+/**
+ * `still`: one picture and nothing behind it, as far as the bytes go; `animated`; `followed`: a file of another kind
+ * begins where the picture ends.
+ */
+type Container = 'still' | 'animated' | 'followed';
+
+const pngHeaderBytes = 8;
+/** The length, name and checksum around the data of a PNG's chunk. */
+const pngChunkBytes = 12;
+const riffHeaderBytes = 12;
+const riffChunkBytes = 8;
+
 export function createAvatarImages(): AvatarImages {
   const semaphore = createSemaphore({ runningMax: 1, waitingMax: 16 });
   let loaded: Promise<typeof import('sharp').default> | undefined;
 
-  /** Loaded when first needed: a server whose users send no pictures starts without it. */
+  /** The library is loaded when first needed: a server whose users send no pictures starts without it. */
   async function library() {
     const { default: sharp } = await import('sharp');
     sharp.block({ operation: ['VipsForeignLoad'] });
@@ -118,6 +129,10 @@ function unsupported() {
   return fail('unsupported_media_type', 'A picture must be a PNG, JPEG or WebP file.', 'avatar');
 }
 
+/**
+ * Cameras put a film or a second picture behind a JPEG, so that is no sign of anything there; like all that isn't
+ * pixels, it is not kept.
+ */
 function containerOf(file: Uint8Array, format: AvatarFormat): Container {
   switch (format) {
     case 'png':
@@ -140,4 +155,34 @@ function tooLarge() {
 
 function damaged() {
   return fail('invalid_parameter', 'The picture is damaged or incomplete.', 'avatar');
+}
+
+/**
+ * Returns what a PNG holds beside its first image, by its chunks (RFC 2083 and APNG). A chunk is never looked into,
+ * nothing outside of the bytes is read, and what is cut off is for the decoder to find.
+ */
+function pngContainer(file: Uint8Array): Container {
+  const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
+  for (let at = pngHeaderBytes; at + pngChunkBytes <= bytes.length; ) {
+    const name = bytes.toString('latin1', at + 4, at + 8);
+    if (name === 'acTL') return 'animated';
+    at += pngChunkBytes + bytes.readUInt32BE(at);
+    if (name === 'IEND') return at < bytes.length ? 'followed' : 'still';
+  }
+  return 'still';
+}
+
+/** The same for WebP (RFC 9649). */
+function webpContainer(file: Uint8Array): Container {
+  const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
+  if (bytes.length < riffHeaderBytes) return 'still';
+  const end = riffChunkBytes + bytes.readUInt32LE(4);
+  for (let at = riffHeaderBytes; at + riffChunkBytes <= Math.min(end, bytes.length); ) {
+    const name = bytes.toString('latin1', at, at + 4);
+    if (name === 'ANIM' || name === 'ANMF') return 'animated';
+    const size = bytes.readUInt32LE(at + 4);
+    // Padded to an even length.
+    at += riffChunkBytes + size + (size % 2);
+  }
+  return bytes.length > end ? 'followed' : 'still';
 }

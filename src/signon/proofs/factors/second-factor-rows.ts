@@ -9,7 +9,7 @@ export interface Factor {
   /** Sealed base32 secret. */
   readonly sealed: Uint8Array;
   readonly lastStep: number;
-  /** Of the codes that are left (backup-codes.ts). */
+  /** The hashes of the codes that are left, see second-factors.ts. */
   readonly backupHashes: readonly Uint8Array[];
 }
 

@@ -7,32 +7,35 @@
  * step to either side is allowed for clocks that are off. A backup code is struck out likewise.
  */
 
+import { createHmac } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
-import type { MasterKey } from '../../../access/keys/master-key.ts';
+import { deriveKey, type MasterKey } from '../../../access/keys/master-key.ts';
 import { seal, open as unseal } from '../../../access/keys/seal.ts';
 import type { Clock } from '../../../core/clock.ts';
-import { equalBytes } from '../../../core/digest.ts';
+import { equalBytes, sha256 } from '../../../core/digest.ts';
 import { plainDigits } from '../../../core/names/pasted-text.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { commitOnce, untilUndisturbed } from '../../../store/change.ts';
+import { secondFactorPrefix } from '../../../store/keys.ts';
+import { pagesUnder } from '../../../store/pages.ts';
 import type { Store } from '../../../store/store.ts';
 import type { AccountChanges, ChangeRequest } from '../../people/account-changes.ts';
 import { notErased } from '../../people/deletion/erasure-mark.ts';
 import type { Session } from '../../sessions/sessions.ts';
 import type { Visitor } from '../../visitor.ts';
-import { createBackupCodes } from './backup-codes.ts';
 import {
   encodeFactor,
   type Factor,
   factorStateOf,
   loadFactor,
+  readFactor,
   type SecondFactorState,
 } from './second-factor-rows.ts';
 
 export interface NewCodes {
   readonly codes: readonly string[];
-  /** For the session's new cookie. */
+  /** The token for the session's new cookie. */
   readonly token: string;
 }
 
@@ -44,31 +47,31 @@ export interface SecondFactors {
    * when enabled already, `reauthentication_required`.
    */
   begin(session: Session): Promise<Result<{ secret: string; uri: string }>>;
-  /** What was begun and waits for its first code, to be shown again. `reauthentication_required`. */
+  /** Returns the secret that was begun and waits for its first code, to be shown again. `reauthentication_required`. */
   begun(session: Session): Promise<Result<{ secret: string; uri: string } | undefined>>;
   /**
-   * With a right code of the secret begun. Shows the backup codes, the only time. `invalid_code`,
-   * and what `AccountChanges.make` fails with, as the two below.
+   * Switches the factor on by a right code of the secret begun. Returns the backup codes, the only time.
+   * `invalid_code`, and the errors of `AccountChanges.make`, as the two below.
    */
   enable(session: Session, code: string, visitor: Visitor): Promise<Result<NewCodes>>;
-  /** New backup codes; the old ones are dead. */
+  /** Makes new backup codes; the old ones are dead. */
   renewBackupCodes(session: Session, visitor: Visitor): Promise<Result<NewCodes>>;
   disable(session: Session, visitor: Visitor): Promise<Result<{ token: string }>>;
-  /** Whether `use` would take it now. Uses nothing up. */
+  /** Tells whether `use` would accept the code now. Uses nothing up. */
   matches(accountId: string, code: string): Promise<boolean>;
   /** Uses a code up. `invalid_code` for wrong, used and malformed ones alike. */
   use(accountId: string, code: string): Promise<Result<'totp' | 'backup'>>;
-  /** For the start: stored backup codes of before get their key (backup-codes.ts). */
+  /** Gives stored backup codes of earlier versions their key, at the start. */
   restore(): Promise<void>;
 }
 
 const periodSeconds = 30;
 const digits = 6;
-/** Steps to either side. */
+/** The steps to either side that a clock may be off. */
 const stepsAround = 1;
 const secretBytes = 20;
 const backupCodeCount = 10;
-/** 50 bits each: with the delays of attempts.ts far out of reach, and in the store with its key. */
+/** A code has 50 bits: with the delays of attempts.ts far out of reach, and in the store with its key. */
 const backupCodeLength = 10;
 /** Crockford's base 32: no letter that looks like a digit. */
 const backupAlphabet = '0123456789abcdefghjkmnpqrstvwxyz';
@@ -93,7 +96,7 @@ export function createSecondFactors(options: {
 
   const contextOf = (accountId: string) => `${accountId}/totp`;
 
-  /** The step of a right code that is newer than the last one; undefined otherwise. */
+  /** Returns the step of a right code that is newer than the last one; undefined otherwise. */
   function stepOf(accountId: string, factor: Factor, code: string): number | undefined {
     if (!/^\d{6}$/.test(code)) return undefined;
     const secret = unseal(masterKey, contextOf(accountId), factor.sealed);
@@ -189,7 +192,7 @@ export function createSecondFactors(options: {
         backupHashes: codes.map((text) => backupHash(id, text)),
       };
       const set = [{ key, value: encodeFactor(enabled) }];
-      // The code beside the password of before: what a sign-in asks for from now on. A passkey,
+      // The code counts with the password of the session: a sign-in asks for both from now on. A passkey,
       // which counts as both, stays one.
       const proof = session.proof === 'passkey' ? session.proof : 'password+totp';
       return ok({ value: codes, check: [{ key, version }], set, proof });
@@ -197,7 +200,7 @@ export function createSecondFactors(options: {
     return done.ok ? ok({ codes: done.value.value, token: done.value.token }) : done;
   }
 
-  /** What is left of the factor once this code is used up; undefined for one that doesn't count. */
+  /** Returns the factor as it is once this code is used up; undefined for a code that doesn't count. */
   function afterUse(accountId: string, stored: Factor | undefined, given: string) {
     const code = given.length > codeLengthMax ? '' : spaceless(given);
     if (!stored || stored.enabledAt === 0) return undefined;
@@ -253,7 +256,46 @@ export function createSecondFactors(options: {
   };
 }
 
-/** As people type codes: in groups, with capitals. */
+/** People type codes in groups and with capitals. */
 function spaceless(code: string): string {
   return plainDigits(code).replace(/[\s-]/gu, '').toLowerCase();
+}
+
+/** The part of a SHA-256 digest that earlier versions stored of a backup code. */
+const formerHashBytes = 16;
+
+/**
+ * Backup codes as they are stored: HMAC-SHA-256 under a key that follows from the master key, over the digest that was
+ * stored before there was a key. Whoever has the store alone can try no code; and a digest of an earlier version becomes
+ * such a MAC without its code, so no code ends by it.
+ */
+export function createBackupCodes(masterKey: MasterKey) {
+  const key = deriveKey(masterKey, 'backup codes');
+  const macOf = (digest: Uint8Array) => createHmac('sha256', key).update(digest).digest();
+  const isFormer = (hash: Uint8Array) => hash.length === formerHashBytes;
+
+  /** Returns the factor with each digest of an earlier version in today's form. */
+  function keyed(factor: Factor): Factor {
+    const backupHashes = factor.backupHashes.map((hash) => (isFormer(hash) ? macOf(hash) : hash));
+    return { ...factor, backupHashes };
+  }
+
+  return {
+    keyed,
+    /** Returns 32 bytes. `code` is without spaces and in lower case. */
+    hash: (accountId: string, code: string): Uint8Array =>
+      macOf(sha256(`backup code ${accountId} ${code}`).subarray(0, formerHashBytes)),
+    /** Gives all stored digests today's form. A row that is changed meanwhile is converted at its next use. */
+    async keyStored(store: Store): Promise<void> {
+      for await (const page of pagesUnder(store, secondFactorPrefix())) {
+        for (const { key: row, value, version } of page) {
+          const factor = readFactor(value);
+          if (factor?.backupHashes.some(isFormer) !== true) continue;
+          const set = [{ key: row, value: encodeFactor(keyed(factor)) }];
+          const done = await commitOnce(store, { check: [{ key: row, version }], set });
+          if (done !== 'lost' && !done.ok) return;
+        }
+      }
+    },
+  };
 }
