@@ -9,7 +9,7 @@ import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { linkLifeMs } from '../../src/signon/people/links/links.ts';
 import {
-  placesPerSession,
+  slotsPerSession,
   waitingMax,
   waitingPerNetworkMax,
 } from '../../src/signon/sites/authorization.ts';
@@ -103,14 +103,14 @@ test('a session has eight requests at most, also when they race, and the oldest 
   await using signon = await openSignon();
   const { transactions } = signon.authorization;
   const ids: string[] = [];
-  for (let i = 0; i < placesPerSession; i++) {
+  for (let i = 0; i < slotsPerSession; i++) {
     const begun = await transactions.begin({ ...asked, query: queryFor(`s${i}`) }, 's1');
     assert.ok(begun.ok);
     ids.push(begun.value);
     const found = await transactions.find(begun.value, 's1');
     assert.equal(found?.request.state, `s${i}`);
   }
-  assert.equal(await rowsOf(signon), placesPerSession);
+  assert.equal(await rowsOf(signon), slotsPerSession);
   const ninth = await transactions.begin(asked, 's1');
   assert.ok(ninth.ok);
   assert.equal(await transactions.find(ids[0]!, 's1'), undefined, 'the oldest');
@@ -118,10 +118,10 @@ test('a session has eight requests at most, also when they race, and the oldest 
   for (let round = 0; round < 20; round++) {
     await Promise.all(Array.from({ length: 10 }, () => transactions.begin(asked, 's1')));
   }
-  assert.equal(await rowsOf(signon), placesPerSession);
+  assert.equal(await rowsOf(signon), slotsPerSession);
   const other = await transactions.begin(asked, 's2');
   assert.ok(other.ok);
-  assert.equal(await rowsOf(signon), placesPerSession + 1);
+  assert.equal(await rowsOf(signon), slotsPerSession + 1);
 });
 
 test('a seal is used up by the first sign-in, whoever races', async () => {

@@ -24,7 +24,7 @@ export const onTheWay = { keepsOpener: true } as const;
 /** For pages that a site's request comes to as their query. */
 export const carriesRequest = { ...onTheWay, queryCharsMax: requestQueryCharsMax } as const;
 
-/** Of a request that is kept (signon/sites/transactions.ts). */
+/** The id of a request that is kept (signon/sites/authorization.ts). */
 const continueShape = /^[A-Za-z0-9_-]{43}$/;
 
 /** The session that a sign-in opened. */

@@ -76,46 +76,132 @@ export interface SignedInVisitor extends SessionFacts {
 
 export interface AskedScope {
   readonly scope: Scope;
-  /** What the site would read today. */
+  /** The values that the site would read today. */
   readonly values: ProfileJson;
   /** `openid` can't be switched off. */
   readonly isFixed: boolean;
-  /** What was decided for this site before; undefined if it was never asked about. */
+  /** The person's earlier decision for this site; undefined if it was never asked about. */
   readonly before: 'granted' | 'refused' | undefined;
-  /** As it was decided before; on for what is new. */
+  /** The switch's state: as it was decided before, on for a new scope. */
   readonly isOn: boolean;
-  /** Of a scope that was granted: values that were not there when the person agreed. */
+  /** The values of a granted scope that were not there when the person agreed. */
   readonly unseen: readonly UnseenValue[];
 }
 
-/** What the consent page asks. */
+/** The questions of the consent page. */
 export interface AskedConsent {
-  /** One switch each. */
+  /** Each has a switch. */
   readonly scopes: readonly AskedScope[];
-  /** Stands for the values as they are, for the form: see `allow`. */
+  /** A fingerprint of the values as they are, for the form: see `allow`. */
   readonly shown: string;
+}
+
+export const transactionLifeMs = 10 * 60_000;
+/** The slots of a session, a power of two: the slot is a part of the id. */
+export const slotsPerSession = 8;
+const slotBits = slotsPerSession - 1;
+/** The limit of requests that wait for a mailed link, each up to 12 KiB. */
+export const waitingMax = 4_096;
+/** The limit for one network (an IPv4 address or an IPv6 /64): enough for an office, not for a flood. */
+export const waitingPerNetworkMax = 64;
+const idBytes = 32;
+const hashBytes = 32;
+const holderBytes = 16;
+const idPattern = /^[A-Za-z0-9_-]{43}$/;
+
+/** A request as its row stores it. */
+interface Row extends CarriedRequest {
+  readonly idHash: Uint8Array;
+  /** The holder is a browser, not a session. */
+  readonly waits: boolean;
+  /** The time at which the row expires, milliseconds since 1970. */
+  readonly endsAt: number;
+}
+
+/** 1 was the layout of format 1, whose rows ended within a day. */
+export const transactionRow = record<Row>(2, {
+  waits: flag,
+  idHash: fixed(hashBytes),
+  askedAt: time,
+  endsAt: time,
+  query: text,
+});
+
+export interface Transaction extends CarriedRequest {
+  readonly request: AuthorizationRequest;
+  /** The check and the deletion that consume it; a commit with both succeeds for one caller only. */
+  readonly consume: { readonly check: RowCheck; readonly del: Key };
+}
+
+export interface Transactions {
+  /**
+   * Keeps a request for a session.
+   * @param seal what it came in, used up in the same commit: `unknown_transaction` if it was before
+   * @returns the id for the form
+   */
+  begin(
+    request: CarriedRequest,
+    sessionId: string,
+    seal?: Pick<OpenedRequest, 'id' | 'endsAt'>,
+  ): Promise<Result<string>>;
+  /**
+   * Returns undefined alike when it is unknown, over, answered, or somebody else's.
+   * @param holder session or browser
+   */
+  find(id: string, holder: string): Promise<Transaction | undefined>;
+  /**
+   * Gives a request that waited for the browser to the session, after a sign-in: under a new id, with the time at
+   * which it was first seen. `unknown_transaction` as `find` has it.
+   */
+  rebind(id: string, browserId: string, sessionId: string): Promise<Result<string>>;
+  /** Ends a request without an answer and returns it. `unknown_transaction` as `find` has it. */
+  withdraw(id: string, sessionId: string): Promise<Result<CarriedRequest>>;
+  /**
+   * Keeps a request while its person waits for a mailed link. The same request in the same browser
+   * has the same id; another one replaces it.
+   * @param network the visitor's, whose waiting requests are bounded
+   * @returns the id; undefined when nothing more may wait, or the store can't write: the person goes
+   *   on without it
+   */
+  wait(
+    request: CarriedRequest,
+    browserId: string,
+    network: string,
+    until: 'verify' | 'reset',
+  ): Promise<string | undefined>;
+  /** Lets a request wait as long as the link that was just sent. One that isn't found is left. */
+  prolong(
+    id: string,
+    browserId: string,
+    network: string,
+    until: 'verify' | 'reset',
+  ): Promise<Result<void>>;
+  /** Returns how many requests wait for a mailed link, and how many may. */
+  waiting(): TallyStats;
+  /** Counts the rows that waited when the process started. */
+  restore(): Promise<void>;
 }
 
 export interface Authorization {
   /** Pure. */
   read(parameters: AuthorizeParameters): AuthorizeReading;
-  /** The request of a query; undefined when it is none. Pure. */
+  /** Returns the request of a query; undefined when it is none. Pure. */
   readQuery(query: string): AuthorizationRequest | undefined;
-  /** @param askedAt of the transaction that is resumed; now for a new request */
+  /** @param askedAt the time of the transaction that is resumed; now for a new request */
   decide(
     reading: AuthorizeReading,
     session: SignedInVisitor | undefined,
     askedAt?: number,
   ): Promise<FlowDecision>;
-  /** Requests before a sign-in travel in these. */
+  /** The seals in which requests travel before a sign-in. */
   readonly seals: RequestSeals;
   readonly transactions: Transactions;
-  /** @param id of the form */
+  /** @param id the form's */
   asked(request: AuthorizationRequest, session: SignedInVisitor, id: string): Promise<AskedConsent>;
   /**
-   * For `issue-code`: the address with the code. `consent_required` if it was revoked, or a value
-   * changed, meanwhile.
-   * @param kept where the request was kept: used up with it, `unknown_transaction` if it was before
+   * Returns the address with the code, for `issue-code`. `consent_required` if the consent was revoked, or a
+   * value changed, meanwhile.
+   * @param kept the row of the request: used up with it, `unknown_transaction` if it was before
    */
   issue(
     request: AuthorizationRequest,
@@ -123,7 +209,7 @@ export interface Authorization {
     kept?: Kept,
   ): Promise<Result<string>>;
   /**
-   * The person agreed: consumes the form, remembers, gives the address with the code.
+   * Records that the person agreed: consumes the form, stores the consent, returns the address with the code.
    * `unknown_transaction`: over, answered or somebody else's; `conflict`: a value is not what the form
    * showed; `too_many_sites`: the form can be answered once a site was removed. Nothing happened then.
    * @param shown as `asked` gave it
@@ -134,20 +220,20 @@ export interface Authorization {
     granted: readonly string[],
     shown: string,
   ): Promise<Result<string>>;
-  /** The person refused: consumes the form, gives the address with `access_denied`. */
+  /** Records that the person refused: consumes the form, returns the address with `access_denied`. */
   deny(id: string, session: SignedInVisitor): Promise<Result<string>>;
   /** `invalid_grant` or `store_unavailable`. */
   exchange(redemption: Redemption): Promise<Result<{ clientId: string; profile: ProfileJson }>>;
   connectedSites(accountId: string): Promise<ConnectedSite[]>;
-  /** The part of a host name that somebody had to register; undefined where there is none. */
+  /** Returns the part of a host name that somebody had to register; undefined where there is none. */
   registrableOf(host: string): string | undefined;
-  /** Ends all that a site may read, and its codes. @returns how many consents went */
+  /** Revokes the account's consents to a site, and its codes. Returns how many consents were revoked. */
   disconnect(accountId: string, clientId: string): Promise<Result<number>>;
-  /** Sites that get nothing any more. */
+  /** The sites that get nothing any more. */
   readonly blocked: BlockedSites;
 }
 
-/** Where a request is kept, see transactions.ts. */
+/** The place where a request is kept, see `Transactions`. */
 export interface Kept {
   readonly id: string;
   /** Session or browser. */
@@ -167,7 +253,7 @@ export function createAuthorization(options: {
   /** Names of an intranet under which there may be clients; none when left out. */
   clientSuffixes?: readonly string[];
   avatarUrl: (avatar: string) => string;
-  /** The same reading as that of the route: undefined for what it refuses. */
+  /** Reads a query as the route does: undefined for what the route refuses. */
   parseQuery: (query: string) => AuthorizeParameters | undefined;
 }): Authorization {
   const { store, clock, profiles, avatarUrl } = options;
@@ -200,14 +286,14 @@ export function createAuthorization(options: {
     return decideFlow(reading, { session, askedAt, isRemembered });
   }
 
-  /** Also a fault is not told to it: nobody is led to a blocked site. */
+  /** Errors are not reported to a blocked site either: nobody is led to it. */
   async function isOfBlocked(reading: AuthorizeReading): Promise<boolean> {
     if (reading.kind === 'refused') return false;
     const { client } = reading.kind === 'request' ? reading.request : reading.target;
     return blocked.isBlocked(client.id);
   }
 
-  /** What the person decided before, and what they would share today. */
+  /** Returns what the person decided before, and what they would share today. */
   async function stateOf(request: AuthorizationRequest, session: SignedInVisitor) {
     const parties = partiesOf(request, session);
     const consent = await consents.find(parties);
@@ -247,7 +333,7 @@ export function createAuthorization(options: {
     return { scopes, shown: fingerprints.ofForm(id, today) };
   }
 
-  /** The code, its row and the address, under a consent as it is or as it is about to be. */
+  /** Returns the code's row and the address, under a consent as it is or as it is about to be. */
   function codeFor(
     request: AuthorizationRequest,
     session: SignedInVisitor,
@@ -269,14 +355,14 @@ export function createAuthorization(options: {
     return { key: consentKey(accountId, clientId, origin), version: consent?.version ?? null };
   }
 
-  /** What was shown is what the code stands for. */
+  /** The check that the profile is still the one that was shown. */
   function profileCheck({ accountId }: ConsentParties, version: number | undefined): RowCheck {
     return { key: profileKey(accountId), version: version ?? null };
   }
 
   /**
-   * Runs a read and a checked commit until nobody interfered; gives the address.
-   * @param row that all of them write
+   * Runs a read and a checked commit until nobody interfered; returns the address.
+   * @param row the row that all of them write
    */
   async function addressAfter(
     request: AuthorizationRequest,
@@ -297,7 +383,7 @@ export function createAuthorization(options: {
   async function issue(request: AuthorizationRequest, session: SignedInVisitor, kept?: Kept) {
     return addressAfter(request, session, async () => {
       const { parties, agreed: consent, version } = await isAgreed(request, session);
-      // Who decides anew is told of the block.
+      // The page that asks anew shows the block.
       const isBlocked = await blocked.isBlocked(parties.clientId);
       if (consent === undefined || isBlocked) return fail('consent_required');
       const form = kept && (await transactions.find(kept.id, kept.holder));
@@ -332,7 +418,7 @@ export function createAuthorization(options: {
         const form = await transactions.find(id, session.sessionId);
         if (form === undefined) return fail('unknown_transaction');
         const { parties, consent: before, version, today } = await stateOf(request, session);
-        // The form is shown once more, which tells of the block.
+        // The form that is shown once more tells of the block.
         const isBlocked = await blocked.isBlocked(parties.clientId);
         if (isBlocked || shown !== fingerprints.ofForm(id, today)) return fail('conflict');
         const { consent, row: consentRow } = consents.decided(
@@ -380,15 +466,15 @@ export function createAuthorization(options: {
     const { accountId, clientId, scopes, seen } = redeemed.value;
     const profile = await profiles.load(accountId);
     if (profile === undefined) return fail('invalid_grant');
-    // What was changed since the code was issued is for the next question.
+    // The person is asked about values that changed since the code was issued before the site reads them.
     const today = fingerprints.of(redeemed.value, profile, scopes);
     const unseen = unseenValues(seen, today, scopes);
     const isMailUnseen = unseen.some(({ field }) => field === 'email');
     // The mail address shows in the address of the picture, too.
-    const told = isMailUnseen ? scopes.filter((scope) => scope !== 'email') : scopes;
+    const shared = isMailUnseen ? scopes.filter((scope) => scope !== 'email') : scopes;
     return ok({
       clientId,
-      profile: withoutUnseen(profileJson(profile, told, viewNow()), unseen),
+      profile: withoutUnseen(profileJson(profile, shared, viewNow()), unseen),
     });
   }
 
@@ -420,98 +506,24 @@ function decisionOf(consent: StoredConsent | undefined, scope: Scope): AskedScop
 }
 
 /**
- * A site's request that is kept here, under the hash of an id that the form carries, so nothing
- * that the form sends can change client, redirect or scope. Before a sign-in nothing is kept
- * (request-seal.ts): a request has a row in two cases only.
+ * Keeps requests of sites in rows, under the hash of an id that the form carries, so nothing that the form sends can
+ * change client, redirect or scope. Before a sign-in nothing is kept (request-seal.ts): a request has a row in two
+ * cases only.
  *
- *  - Its person is signed in: the row is the session's, ends after ten minutes, and is consumed in
- *    the commit of what was decided: one form, one answer. A session has eight places; the oldest
- *    request gives way to a ninth.
- *  - Its person waits for a mailed link: the row is the browser's, ends with the link, and becomes
- *    the session's after the sign-in. A browser has one place; and as anybody may ask for a link
- *    in any number of browsers, all of them together are bounded, and those of one network.
+ *  - Its person is signed in: the row is the session's, ends after ten minutes, and is consumed in the commit of what
+ *    was decided: one form, one answer. A session has eight slots; a ninth request evicts the oldest.
+ *  - Its person waits for a mailed link: the row is the browser's, ends with the link, and becomes the session's after
+ *    the sign-in. A browser has one slot; and as anybody may ask for a link in any number of browsers, all of them
+ *    together are bounded, and those of one network.
  *
- * The places are part of the key, so the bounds hold whoever races.
+ * The slot is part of the key, so the bounds hold whoever races.
  */
-export const transactionLifeMs = 10 * 60_000;
-/** A power of two: the place is a part of the id. */
-export const placesPerSession = 8;
-const placeBits = placesPerSession - 1;
-/** Requests that wait for a mailed link, each up to 12 KiB. */
-export const waitingMax = 4_096;
-/** Of one network (an IPv4 address or an IPv6 /64): an office, not a flood. */
-export const waitingPerNetworkMax = 64;
-const idBytes = 32;
-const hashBytes = 32;
-const holderBytes = 16;
-const idPattern = /^[A-Za-z0-9_-]{43}$/;
-
-export interface Transaction extends CarriedRequest {
-  readonly request: AuthorizationRequest;
-  /** Put both into one commit: it succeeds for one caller only. */
-  readonly consume: { readonly check: RowCheck; readonly del: Key };
-}
-
-export interface Transactions {
-  /**
-   * Keeps a request for a session.
-   * @param seal what it came in, used up in the same commit: `unknown_transaction` if it was before
-   * @returns the id for the form
-   */
-  begin(
-    request: CarriedRequest,
-    sessionId: string,
-    seal?: Pick<OpenedRequest, 'id' | 'endsAt'>,
-  ): Promise<Result<string>>;
-  /** @param holder session or browser. Undefined alike when it is unknown, over, answered, or somebody else's. */
-  find(id: string, holder: string): Promise<Transaction | undefined>;
-  /**
-   * After a sign-in: what waited for the browser goes on under a new id for the session, and
-   * remembers when it was first seen. `unknown_transaction` as `find` has it.
-   */
-  rebind(id: string, browserId: string, sessionId: string): Promise<Result<string>>;
-  /** Ends it without an answer, and gives it back. `unknown_transaction` as `find` has it. */
-  withdraw(id: string, sessionId: string): Promise<Result<CarriedRequest>>;
-  /**
-   * Keeps a request while its person waits for a mailed link. The same request in the same browser
-   * has the same id; another one takes its place.
-   * @param network of the visitor, for its share of what may wait
-   * @returns the id; undefined when nothing more may wait, or the store can't write: the person goes
-   *   on without it
-   */
-  wait(
-    request: CarriedRequest,
-    browserId: string,
-    network: string,
-    until: 'verify' | 'reset',
-  ): Promise<string | undefined>;
-  /** Another link was sent: what waits ends with the newest one. One that isn't found is left. */
-  prolong(
-    id: string,
-    browserId: string,
-    network: string,
-    until: 'verify' | 'reset',
-  ): Promise<Result<void>>;
-  /** Of requests that wait for a mailed link. */
-  waiting(): TallyStats;
-  /** Counts those that waited when the process started. */
-  restore(): Promise<void>;
-}
-
-interface Row extends CarriedRequest {
-  readonly idHash: Uint8Array;
-  /** Its holder is a browser, not a session. */
-  readonly waits: boolean;
-  /** As the entry expires. */
-  readonly endsAt: number;
-}
-
-export function createTransactions(options: {
+function createTransactions(options: {
   store: Store;
   clock: Clock;
   random: Random;
   masterKey: MasterKey;
-  /** Undefined when the rules changed since and it is no request any more. */
+  /** Returns undefined when the rules changed since and the query is no request any more. */
   readQuery: (query: string) => AuthorizationRequest | undefined;
 }): Transactions {
   const { store, clock, random, readQuery } = options;
@@ -530,19 +542,19 @@ export function createTransactions(options: {
     return { key, value, expiresAt: Math.floor(row.endsAt) };
   }
 
-  /** A free place of the session's, or the one that was taken longest ago. */
-  async function placeFor(sessionId: string): Promise<{ place: number; version: number | null }> {
+  /** Returns a free slot of the session's, or the one that was taken longest ago. */
+  async function slotFor(sessionId: string): Promise<{ slot: number; version: number | null }> {
     const holder = holderHash(sessionId);
-    const entries = await store.scan(consentTransactionPrefix(holder), { limit: placesPerSession });
+    const entries = await store.scan(consentTransactionPrefix(holder), { limit: slotsPerSession });
     const taken = new Map(
       entries.map((entry) => [readConsentTransactionKey(entry.key)!.place, entry]),
     );
-    for (let place = 0; place < placesPerSession; place++) {
-      if (!taken.has(place)) return { place, version: null };
+    for (let slot = 0; slot < slotsPerSession; slot++) {
+      if (!taken.has(slot)) return { slot, version: null };
     }
-    // Versions grow with each commit.
+    // The oldest row has the smallest version: versions grow with each commit.
     const [oldest] = [...taken].sort(([, a], [, b]) => a.version - b.version);
-    return { place: oldest![0], version: oldest![1].version };
+    return { slot: oldest![0], version: oldest![1].version };
   }
 
   async function take(
@@ -550,9 +562,9 @@ export function createTransactions(options: {
     sessionId: string,
     more: { check: readonly RowCheck[]; set: readonly SetRow[]; del: readonly Key[] },
   ): Promise<Change<string>> {
-    const { place, version } = await placeFor(sessionId);
-    const id = idWithPlace(random.bytes(idBytes), place);
-    const key = consentTransactionKey(holderHash(sessionId), place);
+    const { slot, version } = await slotFor(sessionId);
+    const id = idWithSlot(random.bytes(idBytes), slot);
+    const key = consentTransactionKey(holderHash(sessionId), slot);
     const row = { ...request, waits: false, endsAt: clock.now() + transactionLifeMs };
     const done = await commitOnce(store, {
       check: [{ key, version }, ...more.check],
@@ -618,7 +630,7 @@ export function createTransactions(options: {
   ): Promise<string | undefined> {
     const query = requestQuery(request.query, 'without hint');
     const mac = createHmac('sha256', waitingSecret).update(sha256(browserId)).update(query);
-    const id = idWithPlace(mac.digest(), 0);
+    const id = idWithSlot(mac.digest(), 0);
     const endsAt = clock.now() + linkLifeMs[until];
     if (!waiting.admit(nameOf(browserId), network, endsAt)) return undefined;
     const key = consentTransactionKey(holderHash(browserId), 0);
@@ -642,7 +654,7 @@ export function createTransactions(options: {
     const { check } = found.consume;
     const row = rowOf(check.key, id, { ...found, waits: true, endsAt });
     const done = await store.commit({ check: [check], set: [row] });
-    // Whoever was faster has answered it, or done the same.
+    // A faster call has answered it, or done the same.
     return done.ok || done.error === 'check_failed' ? ok(undefined) : fail('store_unavailable');
   }
 
@@ -651,7 +663,7 @@ export function createTransactions(options: {
       for (const { key, value } of page) {
         const holder = readConsentTransactionKey(key)?.holderHash;
         const row = transactionRow.decode(value);
-        // Of which network they are is not kept: they count in the whole.
+        // The network is not stored: these count in the whole alone.
         const name = holder && Buffer.from(holder).toString('base64url');
         if (name && row?.waits) waiting.admit(name, `before the start ${name}`, row.endsAt);
       }
@@ -673,22 +685,13 @@ function nameOf(browserId: string): string {
   return Buffer.from(holderHash(browserId)).toString('base64url');
 }
 
-function idWithPlace(bytes: Uint8Array, place: number): string {
+function idWithSlot(bytes: Uint8Array, slot: number): string {
   const id = Buffer.from(bytes);
-  id[0] = (id[0]! & ~placeBits) | place;
+  id[0] = (id[0]! & ~slotBits) | slot;
   return id.toString('base64url');
 }
 
 function keyOf(id: string, holder: string): Key {
-  const place = Buffer.from(id, 'base64url')[0]! & placeBits;
-  return consentTransactionKey(holderHash(holder), place);
+  const slot = Buffer.from(id, 'base64url')[0]! & slotBits;
+  return consentTransactionKey(holderHash(holder), slot);
 }
-
-/** 1 was the layout of format 1, whose rows ended within a day. */
-export const transactionRow = record<Row>(2, {
-  waits: flag,
-  idHash: fixed(hashBytes),
-  askedAt: time,
-  endsAt: time,
-  query: text,
-});

@@ -2,7 +2,7 @@
  * A site's request before anybody has signed in. Nothing of it is stored: the pages carry it, sealed
  * (sealed-text.ts), in the body of their forms, so a million requests cost no byte of disk. A seal
  * opens for the browser that got it alone, for an hour. Who signs in with it uses it up
- * (transactions.ts).
+ * (authorization.ts).
  */
 
 import type { MasterKey } from '../../access/keys/master-key.ts';

@@ -2,7 +2,7 @@
  * Sign-in by password, with a second factor where one is set up. An unknown address, a wrong
  * password, an account without one and a disabled account get the same answer after the same work.
  * Who is limited (attempts.ts) may try again with a challenge answered; who still is then gets a
- * link by mail (sign-in-links.ts), which stands in for the password.
+ * link by mail (`createSignInLinks`), which stands in for the password.
  */
 
 import type { MasterKey } from '../../../access/keys/master-key.ts';
@@ -49,13 +49,13 @@ import type { OpenRequest, Sessions } from '../sessions.ts';
 
 export interface SignedIn {
   readonly kind: 'signed_in';
-  /** For the session cookie. */
+  /** The token for the session cookie. */
   readonly token: string;
   readonly sessionId: string;
   readonly accountId: string;
-  /** False: send the person to "confirm your mail address", for the first time or anew. */
+  /** False: the person is sent to "confirm your mail address", for the first time or anew. */
   readonly verified: boolean;
-  /** For the browser cookie (lasts a year or more): the one that came, or a new one. */
+  /** The value of the browser cookie (lasts a year or more): the one that came, or a new one. */
   readonly browser: string;
 }
 
@@ -65,23 +65,26 @@ export interface SecondFactorNeeded {
   readonly ticket: string;
 }
 
+/** `other_browser`: the link is good, and this browser did not ask for it. */
+export type LinkState = 'ready' | 'other_browser' | 'over';
+
 /** Nothing was judged: a link is on its way, if there is such an account. */
 export interface LinkMailed {
   readonly kind: 'link_mailed';
-  /** For the cookie by which the link works in this browser. */
+  /** The value of the cookie by which the link works in this browser. */
   readonly asked: string;
 }
 
 export interface PasswordRequest {
-  /** Address, former spelling, or id. */
+  /** The mail address, a former spelling of it, or the account's id. */
   readonly email: string;
   readonly password: string;
   readonly visitor: Visitor;
   /** A challenge was answered with it. */
   readonly challenged?: boolean;
   /**
-   * Called once, when a link is to be mailed: what comes back when it is used, a query without `?`,
-   * checked by its reader.
+   * Called once, when a link is to be mailed. Returns what comes back when the link is used: a query
+   * without `?`, checked by its reader.
    */
   readonly onward?: () => Promise<string>;
 }
@@ -102,24 +105,24 @@ export interface SignIn {
   /** Looks without using the link up. */
   linkState(token: string, visitor: Visitor): Promise<LinkState>;
   /**
-   * A text that names the browser of an owner, as far as a sign-in to this address goes: what
-   * strangers do must not hinder it. Undefined: it is a stranger's.
+   * Returns a text that names the browser if an owner of this address is known to use it: what strangers do
+   * must not hinder it. Undefined: it is a stranger's.
    */
   ownersBrowser(email: string, visitor: Visitor): Promise<string | undefined>;
-  /** Whether the second step of this ticket may still be taken. */
+  /** Tells whether the second step of this ticket may still be taken. */
   isTicketOpen(ticket: string): Promise<boolean>;
-  /** The same as `ownersBrowser`, by the ticket of a right password. */
+  /** Returns the same as `ownersBrowser`, by the ticket of a right password. */
   ownersBrowserOf(ticket: string, visitor: Visitor): Promise<string | undefined>;
-  /** A TOTP or backup code. `invalid_code`, `invalid_link` (ticket over), `too_many_attempts`. */
+  /** Accepts a TOTP or backup code. `invalid_code`, `invalid_link` (ticket over), `too_many_attempts`. */
   withSecondFactor(request: {
     ticket: string;
     code: string;
     visitor: Visitor;
   }): Promise<Result<SignedIn>>;
-  /** For a proof that was checked elsewhere (a passkey): opens the session. `sign_in_refused`. */
+  /** Opens the session for a proof that was checked elsewhere (a passkey). `sign_in_refused`. */
   proven(person: Person, method: SessionMethod, visitor: Visitor): Promise<Result<SignedIn>>;
   readonly reauthenticate: Reauthenticate;
-  /** Requests for links to sign in that are counted, and accounts at which proofs fail. */
+  /** The requests for links to sign in that are counted, and the accounts at which proofs fail. */
   readonly tables: readonly BoundedTable[];
 }
 
@@ -150,15 +153,15 @@ export function createSignIn(options: SignInOptions): SignIn {
   const signInLinks = createSignInLinks(options);
 
   /**
-   * Whom the typed text names, and whom attempts are counted for. With the same reads whether there
-   * is such an account or not.
+   * Returns the person whom the typed text names, and the name that attempts are counted for. Reads the
+   * same rows whether there is such an account or not.
    */
   async function namedBy(typed: string): Promise<{ name: string; person: Person | undefined }> {
     const person = (await people.byName(typed)) ?? (await people.byId(nobody));
     return { person, name: person ? nameOf(person) : (readKnownAddress(typed) ?? malformed) };
   }
 
-  /** The person with this password. Counts the attempt. `limited`: not judged. */
+  /** Returns the person if this is their password. Counts the attempt. `limited`: not judged. */
   async function prove(
     name: string,
     person: Person | undefined,
@@ -330,36 +333,23 @@ export function createSignIn(options: SignInOptions): SignIn {
 
 interface Proven {
   readonly person: Person;
-  /** The password, as it is hashed. */
+  /** The password in the form in which it is hashed. */
   readonly normal: string;
   readonly outdated: boolean;
 }
 
-/** No account's id: ids are random and longer. */
+/** The id of no account: ids are random and longer. */
 const nobody = 'nobody';
-/** Counts all that can't be an address as one: an `@` is missing. */
+/** The name for which all that can't be an address is counted; without an `@` it is no address. */
 const malformed = 'malformed';
 
-/** Nothing that the proof rests on was changed since. */
+/** Tells whether nothing that the proof rests on was changed since. */
 function sameProof({ credentials: a }: Person, { credentials: b }: Person): boolean {
   return a.epoch === b.epoch && a.passwordHash === b.passwordHash;
 }
 
-/**
- * The way in for an owner whose sign-in is limited: a link by mail, once a challenge was answered.
- *
- *  - It stands in for the password alone: the second factor is asked for as ever, and the session
- *    is not fresh, so what asks for a proof of identity asks for one.
- *  - It works in a browser that asked for it, told by its cookie (ask-seals.ts), and nowhere else.
- *    One mail serves every browser that asked, and asks are not stored. So the link that a stranger
- *    had sent is of no use to the stranger, and of full use to the owner.
- *  - An address gets three an hour, and a link lives longer than that: who finds the share used up
- *    by a stranger has a link that works in the mailbox.
- *
- * Asking takes the same work and gives the same answer whether the address has an account or not.
- */
 const hourMs = 3_600_000;
-/** Mails to an address; as many as the mailer's share for them (mail/shares.ts). */
+/** The mails to an address; as many as the mailer allows of them (mail/shares.ts). */
 export const signInLinksMax = 3;
 const askLimits = {
   address: { max: signInLinksMax, windowMs: hourMs },
@@ -368,40 +358,36 @@ const askLimits = {
 } as const;
 const subjectsMax = 50_000;
 
-export interface AskRequest {
-  /** Whom it is counted for: as attempts are. */
+interface AskRequest {
+  /** The name that attempts are counted for. */
   readonly name: string;
   readonly person: Person | undefined;
   readonly visitor: Visitor;
-  /** Called once, unless this is refused: comes back when the link is used. */
+  /** Called once, unless the request is refused; its result comes back when the link is used. */
   readonly onward: (() => Promise<string>) | undefined;
 }
 
-export interface OpenedLink {
+interface OpenedLink {
   readonly person: Person;
   readonly onward: string;
-  /** For the commit that uses the row up. */
+  /** The checks and deletions for the commit that uses the link up. */
   readonly also: { readonly check: readonly RowCheck[]; readonly del: readonly Key[] };
 }
 
-/** `other_browser`: the link is good, and this browser did not ask for it. */
-export type LinkState = 'ready' | 'other_browser' | 'over';
-
-export interface SignInLinks {
-  /**
-   * What the browser keeps in its cookie `asked`. `too_many_attempts` (with `retryAfterSeconds`):
-   * this network asked too often.
-   */
-  ask(request: AskRequest): Promise<Result<string>>;
-  /** Looks without using it up. */
-  state(token: string, visitor: Visitor): Promise<LinkState>;
-  /** `invalid_link` when it is over, `forbidden` in another browser. */
-  open(token: string, visitor: Visitor): Promise<Result<OpenedLink>>;
-  /** Addresses and networks that are counted. */
-  readonly table: BoundedTable;
-}
-
-export function createSignInLinks(options: {
+/**
+ * Links by mail for an owner whose sign-in is limited, sent once a challenge was answered.
+ *
+ *  - A link stands in for the password alone: the second factor is asked for as ever, and the session
+ *    is not fresh, so what asks for a proof of identity asks for one.
+ *  - It works in a browser that asked for it, proven by its cookie (`createAskSeals`), and nowhere else.
+ *    One mail serves every browser that asked, and requests are not stored. So the link that a stranger
+ *    had sent is of no use to the stranger, and of full use to the owner.
+ *  - An address gets three an hour, and a link lives longer than that: who finds the limit used up
+ *    by a stranger has a link that works in the mailbox.
+ *
+ * A request takes the same work and gets the same answer whether the address has an account or not.
+ */
+function createSignInLinks(options: {
   store: Store;
   clock: Clock;
   random: Random;
@@ -412,7 +398,7 @@ export function createSignInLinks(options: {
   pages: PageLinks;
   securityLog: SecurityLog;
   shares?: Pick<Shares, 'room'>;
-}): SignInLinks {
+}) {
   const { shares = ownShares, store, clock, people, links, mailer, pages, securityLog } = options;
   const limits = createClientLimits(askLimits, shares.room('sign-in links', subjectsMax));
   const seals = createAskSeals(options);
@@ -424,11 +410,15 @@ export function createSignInLinks(options: {
     );
   }
 
+  /**
+   * Returns the value of the browser's cookie `asked`. `too_many_attempts` (with `retryAfterSeconds`): this network
+   * asked too often.
+   */
   async function ask({ name, person, visitor, onward }: AskRequest): Promise<Result<string>> {
     const waitSeconds = askedTooOften(visitor);
     if (waitSeconds > 0) return tooMany(waitSeconds);
     const asked = seals.seal(name, visitor, (await onward?.()) ?? '');
-    // Of the name, so that it is used up alike with and without an account.
+    // The limit is the name's, so that it is used up alike with and without an account.
     if (limits.take('address', name, clock.monotonicMs()) > 0) return ok(asked);
     const owner = person && isActive(person) && isReachable(person) ? person : undefined;
     const account = owner?.id ?? '';
@@ -438,7 +428,7 @@ export function createSignInLinks(options: {
     const check = owner === undefined ? [] : [notErased(account), ...logged.check];
     const set = [link.row, ...logged.set];
     const done = await commitOnce(store, { check, set, del: logged.del });
-    // Deleted at this very moment: it is answered like any that never was.
+    // An account that is deleted at this very moment is answered like one that never was.
     if (done === 'lost') return ok(asked);
     if (!done.ok) return done;
     if (owner && !link.isFull) {
@@ -459,13 +449,16 @@ export function createSignInLinks(options: {
 
   return {
     ask,
+    /** The addresses and networks that are counted. */
     table: limits.table('sign_in_link_limits'),
-    async state(token, visitor) {
+    /** Looks without using the link up. */
+    async state(token: string, visitor: Visitor): Promise<LinkState> {
       const found = await find(token, visitor);
       if (found === undefined) return 'over';
       return found.onward === undefined ? 'other_browser' : 'ready';
     },
-    async open(token, visitor) {
+    /** `invalid_link` when it is over, `forbidden` in another browser. */
+    async open(token: string, visitor: Visitor): Promise<Result<OpenedLink>> {
       const found = await find(token, visitor);
       if (found === undefined) return fail('invalid_link');
       const { link, person, onward } = found;
@@ -477,37 +470,22 @@ export function createSignInLinks(options: {
 
 const nothing = { check: [], set: [], del: [] };
 
-/**
- * That a browser asked for a mailed link to sign in, told by a cookie of that browser: sealed
- * (sealed-text.ts), for this browser and this name alone, as long as the link lives. Nothing is
- * stored and no list can be full, so no stranger's ask costs anybody theirs.
- */
-/** A longer way on is left out: a cookie goes with every request. */
+/** A longer `onward` is left out: a cookie goes with every request. */
 const onwardCharsMax = 1_024;
-/** Of the time and the length. */
+/** The bytes of the time and the length. */
 const fieldBytes = 16;
-
-export interface AskSeals {
-  /**
-   * The cookie's value.
-   * @param name whom it is asked for: as attempts are counted
-   * @param onward comes back when the link is used
-   */
-  seal(name: string, visitor: Visitor, onward: string): string;
-  /** The way on. Undefined when this browser did not ask for this name, or too long ago. */
-  open(name: string, visitor: Visitor): string | undefined;
-}
 
 const plains = bareRecord<{ readonly askedAt: number; readonly onward: string }>({
   askedAt: time,
   onward: text,
 });
 
-export function createAskSeals(options: {
-  masterKey: MasterKey;
-  clock: Clock;
-  random: Random;
-}): AskSeals {
+/**
+ * The cookie that proves that a browser asked for a mailed link to sign in: sealed (sealed-text.ts) for this browser and
+ * this name alone, as long as the link lives. Nothing is stored and no list can be full, so no stranger's request costs
+ * anybody theirs.
+ */
+function createAskSeals(options: { masterKey: MasterKey; clock: Clock; random: Random }) {
   const { clock } = options;
   const texts = createSealedTexts({
     ...options,
@@ -516,12 +494,18 @@ export function createAskSeals(options: {
   });
 
   return {
-    seal(name, visitor, onward) {
+    /**
+     * Returns the cookie's value.
+     * @param name whom it is asked for: as attempts are counted
+     * @param onward comes back when the link is used
+     */
+    seal(name: string, visitor: Visitor, onward: string): string {
       const kept = onward.length > onwardCharsMax ? '' : onward;
       const plain = plains.encode({ askedAt: clock.now(), onward: kept });
       return texts.seal(plain, holderOf(name, visitor));
     },
-    open(name, visitor) {
+    /** Returns `onward`; undefined when this browser did not ask for this name, or too long ago. */
+    open(name: string, visitor: Visitor): string | undefined {
       const opened = texts.open(visitor.asked ?? '', holderOf(name, visitor));
       const found = opened && plains.decode(opened.plain);
       if (!found || clock.now() >= found.askedAt + linkLifeMs.signIn) return undefined;
