@@ -1,4 +1,4 @@
-/** What OpenAPI says of the CAPTCHA's calls: of a visitor's browser, and of a site's server. */
+/** The OpenAPI descriptions of the CAPTCHA's calls, by a visitor's browser and by a site's server. */
 
 import {
   answer,

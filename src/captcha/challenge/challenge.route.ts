@@ -29,7 +29,7 @@ export interface ChallengeRouteOptions {
   readonly callers: Pick<Callers, 'networkOf' | 'isMalicious' | 'isClean' | 'abuseScoreOf'>;
   readonly visitors: CaptchaVisitors;
   readonly receipts: Pick<Receipts, 'issue' | 'pass'>;
-  /** Of a challenge from its issue on. */
+  /** A challenge can be answered for this long after its issue. */
   readonly lifetimeMs: number;
 }
 
@@ -39,9 +39,9 @@ export interface IssuedChallenge {
 }
 
 const tokenShape = new RegExp(`^${ticketPattern}$`);
-/** What any browser sends as `Origin`; it goes into a header. */
+/** Bounds the `Origin` of a request, because it is echoed in a response header. */
 const originShape = /^[\x21-\x7e]{1,300}$/;
-/** What a wrong answer counts for, in right ones. */
+/** A wrong answer counts as this many right ones against the limit. */
 const wrongAnswerCost = 3;
 
 /** Sites embed picture and sound, also those that isolate themselves (COEP). */
@@ -76,7 +76,7 @@ export interface AnswerAttempt {
   readonly right: boolean;
   /** As the page sent it; empty when it sent none. */
   readonly siteKey: string;
-  /** What the page says that it is for; empty when it says nothing. */
+  /** The page's name for the action that it protects; empty when it sent none. */
   readonly action: string;
 }
 

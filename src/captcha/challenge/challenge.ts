@@ -12,19 +12,10 @@ import { channel } from 'node:diagnostics_channel';
 import type { Network } from '../../access/quota/client-limits.ts';
 import type { Random } from '../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
-import type { RenderPool } from '../rendering/render-pool.ts';
-import {
-  type Challenge,
-  type ChallengeClaim,
-  type ChallengePlace,
-  type ChallengeTable,
-  type ChallengeTableOptions,
-  createChallengeTable,
-  type Medium,
-  type TableStats,
-} from './table.ts';
+import { Tally } from '../../core/tally.ts';
+import type { Rendered, RenderPool } from '../rendering/render-pool.ts';
+import { createShares, withinShrinkingShare } from './shares.ts';
 import type { Tickets } from './ticket.ts';
-import { createWaiting } from './waiting.ts';
 
 export interface ChallengesOptions extends Omit<ChallengeTableOptions, 'nowMs'> {
   readonly pool: Pick<RenderPool, 'image' | 'clip'>;
@@ -37,7 +28,7 @@ export interface ChallengesOptions extends Omit<ChallengeTableOptions, 'nowMs'> 
   readonly longWordFrom: number;
 }
 
-/** Who fetches or answers. */
+/** The client that fetches a challenge's media. */
 export interface CaptchaVisitor {
   /** Whom the challenge counts against. Not compared when verifying: one visitor may come by
    * IPv4 and IPv6 in turn. */
@@ -68,7 +59,7 @@ export interface Challenges {
 
 export type ChallengeStats = TableStats;
 
-/** What is published at `drawnChannel` (node:diagnostics_channel), for tests within the process. */
+/** The message at `drawnChannel` (node:diagnostics_channel), for tests within the process. */
 export interface DrawnAnswer {
   readonly answer: string;
   readonly bytes: Uint8Array;
@@ -227,4 +218,304 @@ function normalised(answer: string): string {
 
 function hash(text: string): Buffer {
   return createHash('sha256').update(text).digest();
+}
+
+interface ChallengeTableOptions {
+  /** Tokens remembered, open and used. */
+  readonly placesMax: number;
+  readonly openMax: number;
+  readonly openPerNarrowMax: number;
+  readonly openPerWideMax: number;
+  /** Pictures and sounds kept, so that one that is fetched again isn't made again. */
+  readonly heldBytesMax: number;
+  /** False lifts the shares (CLIENT_LIMITS=off): then the oldest gives way, whosever it is. */
+  readonly sharesOn: boolean;
+  /** On the clock of the tickets. */
+  readonly nowMs: () => number;
+}
+
+type Medium = 'image' | 'clip';
+
+interface Drawn {
+  readonly answerHash: Buffer;
+  readonly again: Rendered['again'];
+  /** Undefined when they were dropped. */
+  bytes: Uint8Array | undefined;
+}
+
+interface Challenge {
+  readonly longWord: boolean;
+  readonly drawn: Partial<Record<Medium, Drawn>>;
+  readonly pending: Partial<Record<Medium, Promise<Result<Uint8Array>>>>;
+}
+
+type ChallengePlace = Place<Challenge>;
+
+/** The fields that a token carries itself. */
+interface ChallengeClaim {
+  readonly token: string;
+  readonly longWord: boolean;
+  readonly expiresAtMs: number;
+}
+
+interface ChallengeTable {
+  /** Also of tokens that were used. */
+  find(token: string): ChallengePlace | undefined;
+  isOpen(place: ChallengePlace): boolean;
+  /** For a token without one. `client_limit_exceeded` when the network's share is full. */
+  claim(claim: ChallengeClaim, network: Network): Result<ChallengePlace>;
+  /** For a token that was never drawn: it won't be, as long as there is room to remember that. */
+  use(claim: ChallengeClaim, network: Network): void;
+  /** The token stays known; what it stood for goes, and is returned if it was open. */
+  end(place: ChallengePlace): Challenge | undefined;
+  /** May drop the bytes of others, the oldest first. */
+  hold(drawn: Drawn, bytes: Uint8Array): void;
+  removeExpired(): void;
+  /** Open challenges of the address or /64. */
+  held(network: Network): number;
+  /** Seconds until the network may hope for a place; 0 when one is to be had. */
+  waitSeconds(network: Network): number;
+  stats(): TableStats;
+}
+
+interface TableStats {
+  readonly open: number;
+  /** Tokens remembered, those used included. */
+  readonly places: number;
+  readonly heldBytes: number;
+  /** Taken back before their time. */
+  readonly evicted: number;
+  /** Refused because the network's share was full. */
+  readonly overShare: number;
+}
+
+/**
+ * Creates the table of the challenges that were drawn: the place of each token, the number that each
+ * network holds, and the bytes of pictures and sounds. It keeps every bound of the CAPTCHA's memory
+ * (docs/CAPTCHA.md).
+ */
+function createChallengeTable(options: ChallengeTableOptions): ChallengeTable {
+  const { sharesOn, nowMs } = options;
+  const places = createPlaces<Challenge>(options.placesMax);
+  const shares = createShares<ChallengePlace>({
+    max: options.openMax,
+    narrowMax: sharesOn ? options.openPerNarrowMax : Number.POSITIVE_INFINITY,
+    wideMax: sharesOn ? options.openPerWideMax : Number.POSITIVE_INFINITY,
+  });
+  const cache = createCache(options.heldBytesMax);
+  let evicted = 0;
+  let overShare = 0;
+
+  function end(place: ChallengePlace): Challenge | undefined {
+    const challenge = place.open;
+    if (challenge === undefined) return undefined;
+    place.open = undefined;
+    shares.remove(place.network, place);
+    for (const drawn of Object.values(challenge.drawn)) cache.drop(drawn);
+    return place.expiresAtMs > nowMs() ? challenge : undefined;
+  }
+
+  function refusedFor(network: Network): Failure {
+    overShare++;
+    const retryAfterSeconds = secondsLeft(network);
+    return { ok: false, error: 'client_limit_exceeded', retryAfterSeconds };
+  }
+
+  /** Until the network's oldest challenge is over. */
+  function secondsLeft(network: Network): number {
+    const oldest = shares.oldest(network);
+    const leftMs = oldest === undefined ? unknownWaitMs : oldest.expiresAtMs - nowMs();
+    return Math.max(1, Math.ceil(leftMs / 1_000));
+  }
+
+  /** Room for one more open challenge, if need be at the cost of a greedier network. */
+  function makeRoom(network: Network): Failure | undefined {
+    const admission = shares.admission(network);
+    if (admission.kind === 'free') return undefined;
+    const victim = sharesOn
+      ? admission
+      : ({ kind: 'evict', item: shares.oldest(network)! } as const);
+    if (victim.kind === 'greedy') return refusedFor(network);
+    if (victim.kind !== 'evict') return fail('overloaded');
+    evicted++;
+    end(victim.item);
+    return undefined;
+  }
+
+  return {
+    find: places.get,
+    // Places are cleared by the second; a challenge ends by the millisecond.
+    isOpen: ({ open, expiresAtMs }) => open !== undefined && expiresAtMs > nowMs(),
+    claim({ token, longWord, expiresAtMs }, network) {
+      if (!places.hasRoom(network.wide, sharesOn)) {
+        return places.isFull() ? fail('overloaded') : refusedFor(network);
+      }
+      const refusal = makeRoom(network);
+      if (refusal !== undefined) return refusal;
+      const place = { token, network, expiresAtMs, open: { longWord, drawn: {}, pending: {} } };
+      places.add(place);
+      shares.add(network, place);
+      return ok(place);
+    },
+    use({ token, expiresAtMs }, network) {
+      if (!places.hasRoom(network.wide, sharesOn)) return;
+      places.add({ token, network, expiresAtMs, open: undefined });
+    },
+    end,
+    held: shares.held,
+    hold: cache.hold,
+    removeExpired() {
+      for (const place of places.removeExpired(nowMs())) end(place);
+    },
+    waitSeconds(network) {
+      if (!sharesOn || shares.admission(network).kind !== 'greedy') return 0;
+      overShare++;
+      return secondsLeft(network);
+    },
+    stats() {
+      const { heldBytes } = cache;
+      return { open: shares.size, places: places.size, heldBytes, evicted, overShare };
+    },
+  };
+}
+
+/** For a network that holds nothing itself, while others of its /24 or /48 hold all of its share. */
+const unknownWaitMs = 30_000;
+
+/** Bytes in the order in which they came. */
+function createCache(bytesMax: number) {
+  const holding = new Set<Drawn>();
+  let heldBytes = 0;
+  function drop(drawn: Drawn): void {
+    if (!holding.delete(drawn)) return;
+    heldBytes -= drawn.bytes!.length;
+    drawn.bytes = undefined;
+  }
+  return {
+    get heldBytes() {
+      return heldBytes;
+    },
+    drop,
+    hold(drawn: Drawn, bytes: Uint8Array): void {
+      drop(drawn);
+      drawn.bytes = bytes;
+      heldBytes += bytes.length;
+      holding.add(drawn);
+      for (const oldest of holding) {
+        if (heldBytes <= bytesMax) break;
+        drop(oldest);
+      }
+    },
+  };
+}
+
+interface Place<T> {
+  readonly token: string;
+  readonly network: Network;
+  readonly expiresAtMs: number;
+  /** Undefined when the token was used or taken back. */
+  open: T | undefined;
+}
+
+interface ChallengePlaces<T> {
+  get(token: string): Place<T> | undefined;
+  hasRoom(wide: string, inShares: boolean): boolean;
+  isFull(): boolean;
+  /** The caller has asked `hasRoom`; the token has no place yet. */
+  add(place: Place<T>): void;
+  /** Removes the tokens whose time is over at `nowMs`, and returns them. */
+  removeExpired(nowMs: number): readonly Place<T>[];
+  readonly size: number;
+}
+
+/**
+ * Creates the set of the tokens that were used for anything, until their time is over: those whose
+ * challenge is open and those that must not be drawn again. A place is never given up early, so
+ * nothing that leaves the open challenges can come back. At the bound no new token gets a place;
+ * before it, a network may hold as many as are free, so one network alone never fills it.
+ */
+function createPlaces<T>(max: number): ChallengePlaces<T> {
+  const byToken = new Map<string, Place<T>>();
+  const byWide = new Tally();
+  /** The tokens by the second in which they end. */
+  const due = new Map<number, Place<T>[]>();
+  let doneSecond = Number.NEGATIVE_INFINITY;
+
+  function secondOf(ms: number): number {
+    return Math.ceil(ms / 1_000);
+  }
+
+  return {
+    get size() {
+      return byToken.size;
+    },
+    get: (token) => byToken.get(token),
+    isFull: () => byToken.size >= max,
+    hasRoom(wide, inShares) {
+      const free = max - byToken.size;
+      return inShares ? withinShrinkingShare(byWide.of(wide), free, 1) : free > 0;
+    },
+    add(place) {
+      byToken.set(place.token, place);
+      byWide.change(place.network.wide, 1);
+      const second = secondOf(place.expiresAtMs);
+      const same = due.get(second);
+      if (same === undefined) due.set(second, [place]);
+      else same.push(place);
+    },
+    removeExpired(nowMs) {
+      const second = Math.floor(nowMs / 1_000);
+      if (second === doneSecond) return [];
+      doneSecond = second;
+      const over: Place<T>[] = [];
+      // One entry a second of a challenge's life at most.
+      for (const [end, ending] of due) {
+        if (end > second) continue;
+        due.delete(end);
+        over.push(...ending);
+      }
+      for (const { token, network } of over) {
+        byToken.delete(token);
+        byWide.change(network.wide, -1);
+      }
+      return over;
+    },
+  };
+}
+
+/** One network may have this many times the free places waiting: at most 300 and 333 of 500. */
+const narrowFactor = 1.5;
+const wideFactor = 2;
+
+interface Waiting {
+  /** `greedy`: this network makes its share wait already. `full`: all places are taken. */
+  room(network: Network): 'free' | 'greedy' | 'full';
+  /** Counts the network as waiting until the work is over. */
+  during<T>(network: Network, work: () => Promise<T>): Promise<T>;
+}
+
+/** Counts the requests that wait for a rendering thread, so that no network takes all of them. */
+function createWaiting(max: number): Waiting {
+  const narrow = new Tally();
+  const wide = new Tally();
+  return {
+    room(network) {
+      const free = max - wide.total;
+      if (free <= 0) return 'full';
+      const isWithin =
+        withinShrinkingShare(narrow.of(network.narrow), free, narrowFactor) &&
+        withinShrinkingShare(wide.of(network.wide), free, wideFactor);
+      return isWithin ? 'free' : 'greedy';
+    },
+    async during(network, work) {
+      narrow.change(network.narrow, 1);
+      wide.change(network.wide, 1);
+      try {
+        return await work();
+      } finally {
+        narrow.change(network.narrow, -1);
+        wide.change(network.wide, -1);
+      }
+    },
+  };
 }

@@ -14,7 +14,7 @@ import { createTickets, type Tickets } from './ticket.ts';
 
 export interface OpenCaptchaOptions {
   readonly threads: number;
-  /** Of several machines; tickets name it. */
+  /** The number of this node where several share a store; tickets carry it. */
   readonly node?: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -43,7 +43,7 @@ export interface Captcha {
   readonly challenges: Challenges;
   readonly tickets: Tickets;
   stats(): ChallengeStats & RenderPoolStats;
-  /** Those who still wait for an image or a clip are refused. Calling it again waits for the same. */
+  /** Refuses the requests that still wait for an image or a clip. A second call waits for the first. */
   close(): Promise<void>;
 }
 

@@ -21,14 +21,14 @@ export type ShareAdmission<T> =
   | { readonly kind: 'full' };
 
 export interface NetworkShares<T> {
-  /** Whether one thing more of this network has room. Changes nothing. */
+  /** Returns whether one more item of this network fits. It changes nothing. */
   admission(network: Network): ShareAdmission<T>;
   add(network: Network, item: T): void;
   /** Does nothing for an item that isn't there. */
   remove(network: Network, item: T): void;
-  /** The first that a network will have to give back; undefined when it holds nothing. */
+  /** Returns the item that the network added first; undefined when it holds nothing. */
   oldest(network: Network): T | undefined;
-  /** How many the narrow network holds. */
+  /** Returns the number of items that the narrow network holds. */
   held(network: Network): number;
   readonly size: number;
 }

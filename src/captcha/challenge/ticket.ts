@@ -41,7 +41,7 @@ const macOffset = 20;
 const macBytes = 16;
 const kindNames = Object.keys(ticketKinds) as TicketKind[];
 
-/** Whose ticket it is, as it says itself; undefined for what is none. */
+/** Returns the node that the ticket names, unverified; undefined when the text is no ticket. */
 export function nodeOf(text: string): number | undefined {
   return ticketShape.test(text) ? Buffer.from(text, 'base64url').readUInt16BE(0) : undefined;
 }
@@ -49,7 +49,7 @@ export function nodeOf(text: string): number | undefined {
 export function createTickets(options: {
   clock: Clock;
   random: Random;
-  /** Of several machines; 0: alone. */
+  /** The number of this node where several share a store; 0 for a single one. */
   node?: number;
 }): Tickets {
   const { clock, random, node = 0 } = options;

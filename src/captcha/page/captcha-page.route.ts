@@ -29,7 +29,7 @@ import { type CaptchaPageData, captchaPage } from './captcha.page.ts';
 export interface CaptchaPageOptions extends ChallengeRouteOptions {
   readonly tools: PageTools;
   readonly secureUrl: string;
-  /** Of the widget that is shown live; the demo's. */
+  /** The demo's site key, with which the page shows the widget live. */
   readonly siteKey: string | undefined;
 }
 

@@ -28,7 +28,7 @@ export interface Payment {
 
 export interface CaptchaVisitors {
   take(limit: CaptchaLimitName, request: Request): Payment;
-  /** Whether a site key may let this client pass without a puzzle; counts one pass. */
+  /** Returns whether this client may pass without a puzzle, and counts one pass. */
   mayPass(request: Request): boolean;
   /** `Set-Cookie` for a browser that came without; goes with the answer. */
   greeting(request: Request): readonly Header[];
@@ -39,7 +39,7 @@ export interface CaptchaVisitors {
 const cookieLifeSeconds = 3_600;
 /** Browsers counted at a time; beyond it the one that was quiet longest is forgotten. */
 const browsersMax = 32_768;
-/** Without a puzzle, a minute: beyond it there is one. Of a client, and of its network. */
+/** Passes without a puzzle a minute, for a client and for its network; beyond them there is a puzzle. */
 const passLimits = {
   narrow: { max: 10, windowMs: 60_000 },
   wide: { max: 120, windowMs: 60_000 },

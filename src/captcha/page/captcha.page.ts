@@ -27,11 +27,11 @@ export interface CaptchaPageData {
   readonly siteKey?: string | undefined;
   /** Undefined for a client that has asked for too many. */
   readonly challenge?: ChallengeView | undefined;
-  /** Of the attempt that this page answers. */
+  /** The result of the attempt that this page responds to. */
   readonly outcome?: 'right' | 'wrong' | undefined;
 }
 
-/** What the script says, so that every sentence stays in the catalogue. */
+/** Returns the script's messages as attributes, so that every sentence stays in the catalogue. */
 function sayings({ captcha: text, challenge }: Catalogue) {
   return {
     'data-right': text.right,

@@ -18,7 +18,7 @@ export interface Outline {
   readonly width: number;
 }
 
-/** Of the letters of the alphabet. */
+/** The outline of each letter of the alphabet. */
 export type Outlines = ReadonlyMap<string, Outline>;
 
 /** Dots of a letter's box from left to right: its middle is between dots 15 and 16. */
@@ -137,7 +137,7 @@ interface Crossing {
   readonly direction: 1 | -1;
 }
 
-/** Where the outline crosses a horizontal line, from left to right. */
+/** Returns the crossings of the outline with a horizontal line, from left to right. */
 function crossingsAt(contours: readonly Float64Array[], y: number): Crossing[] {
   const crossings: Crossing[] = [];
   for (const points of contours) {

@@ -30,7 +30,7 @@ export interface Pose {
   readonly centreY: number;
 }
 
-/** Where letter `i` stands before jitter, dots from the left. */
+/** Returns the centre of letter `i` before jitter, in dots from the left. */
 export function letterCentre(profile: PictureProfile, i: number): number {
   const first = profile.marginDots + profile.letterWidthDotsMax / 2;
   return first + (i * (profile.widthDots - 2 * first)) / (profile.letters - 1);

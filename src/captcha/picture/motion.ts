@@ -12,7 +12,7 @@ import type { PictureProfile } from './profiles.ts';
 const turn = 2 * Math.PI;
 /** Angles are whole numbers of steps, so that a table has all the sines. */
 const stepsPerFrame = 16;
-/** How far a line of angles leaves the straight one, of its span. */
+/** The curve of angles leaves a straight line by at most this fraction of its span. */
 const bend = 0.06;
 
 /** The letters' cloud; the background's offsets are the negatives. */

@@ -15,7 +15,7 @@ export interface PictureProfile {
   readonly frameMs: number;
   /** Radius of the circle that both clouds run along, opposite each other. */
   readonly amplitudeDots: number;
-  /** How far apart on that circle the upper edge and the lower one are, and the left and the right. */
+  /** Angle on that circle between the upper and the lower edge, and between the left and the right. */
   readonly curveDownRad: number;
   readonly curveAcrossRad: number;
   /** Share of dots that follow their cloud in a frame, in 64ths; the rest are fresh noise. */
@@ -25,7 +25,7 @@ export interface PictureProfile {
   readonly letterWidthDotsMax: number;
   /** From the first letter's place, and the last one's, to the border. */
   readonly marginDots: number;
-  /** How far a letter stands from its place at most. */
+  /** A letter is at most this far from its regular position. */
   readonly jitterXDots: number;
   readonly jitterYDots: number;
   readonly bobDots: number;
@@ -66,7 +66,7 @@ export const profiles: Readonly<Record<ProfileName, PictureProfile>> = {
   long: { ...easy, name: 'long', letters: 5, letterWidthDotsMax: 24, marginDots: 5 },
 };
 
-/** How large each of the pictures is shown where there is room, in CSS pixels. */
+/** The displayed size of every picture where there is room, in CSS pixels. */
 export const shownSize = {
   width: easy.widthDots * cssPixelsPerDot,
   height: easy.heightDots * cssPixelsPerDot,

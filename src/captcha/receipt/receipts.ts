@@ -19,7 +19,7 @@ import { usedReceiptKey } from '../../store/keys.ts';
 import { bareRecord, fixed, text, time, u8 } from '../../store/record.ts';
 import type { Store } from '../../store/store.ts';
 
-/** What a site key says, as far as receipts care. */
+/** The part of a site key that receipts depend on. */
 export interface Site {
   readonly id: string;
   /** Account id. */
@@ -33,21 +33,21 @@ export interface SolvedBy {
   readonly siteKey: string | undefined;
   /** The request's `Origin` header. */
   readonly origin: string | undefined;
-  /** What the index says of the visitor's address, 0 to 100; 0 when left out. */
+  /** The abuse score of the visitor's address in the index, 0 to 100; 0 when left out. */
   readonly abuseScore?: number;
-  /** What the page says that the challenge is for; what has another shape counts as none. */
+  /** The page's name for the action that it protects; a malformed one counts as none. */
   readonly action?: string;
 }
 
 export interface RedeemedReceipt {
   /** Site key id. */
   readonly siteKey: string;
-  /** Of the page, as its browser said: `https://shop.example`. */
+  /** The origin of the page as its browser sent it: `https://shop.example`. */
   readonly origin: string;
   readonly hostname: string;
   /** Milliseconds since 1970. */
   readonly solvedAt: number;
-  /** Of the address that solved it, when it did: 0 to 100. */
+  /** The abuse score of the address that solved it, at that time: 0 to 100. */
   readonly abuseScore: number;
   /** As the page sent it; empty when it sent none. */
   readonly action: string;
@@ -85,7 +85,7 @@ export interface Receipts {
     expectedSite?: string,
     namedSite?: string,
   ): Promise<Result<RedeemedReceipt | ReceiptFault>>;
-  /** What keeps pages on this host from receipts for the site key; undefined: nothing. */
+  /** Returns the reason why pages on this host get no receipts for the site key; undefined when they do. */
   siteFault(
     siteKey: string,
     account: string,
@@ -147,7 +147,7 @@ export function createReceipts<S extends Site>(options: {
   signingKey: Uint8Array;
   /** A site key that is alive. */
   site: (id: string) => Promise<S | undefined>;
-  /** Whether a page on this host may get receipts for the site key. */
+  /** Returns whether a page on this host may get receipts for the site key. */
   allows: (site: S, hostname: string) => boolean;
   /** The living site keys of an account. */
   sitesOf: (account: string) => Promise<readonly S[]>;
@@ -187,8 +187,13 @@ export function createReceipts<S extends Site>(options: {
     const solvedAt = clock.now();
     const id = random.bytes(idBytes);
     return sign(prefix, {
-      ...{ id, siteKey: site.id, origin, solvedAt, endsAt: solvedAt + receiptLifeMs },
-      ...{ abuseScore, action: actionPattern.test(action) ? action : '' },
+      id,
+      siteKey: site.id,
+      origin,
+      solvedAt,
+      endsAt: solvedAt + receiptLifeMs,
+      abuseScore,
+      action: actionPattern.test(action) ? action : '',
     });
   }
 

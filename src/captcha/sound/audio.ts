@@ -17,12 +17,12 @@ export interface SpokenClip {
   readonly wav: Uint8Array<ArrayBuffer>;
 }
 
-/** What stands between the voices and the ear. */
+/** The distortions between the voices and the listener's ear. */
 export interface Acoustics {
   /** Each band of each digit is louder or softer by up to so much. */
   readonly equaliserDb: number;
   readonly reflections: number;
-  /** How far the babble is below the digits. */
+  /** Loudness of the babble below the digits. */
   readonly babbleDb: number;
 }
 
@@ -35,7 +35,7 @@ export interface ComposedClip {
   readonly sound: Float32Array;
   /** The digits alone, as their voices say them. */
   readonly spoken: Float32Array;
-  /** Where each digit begins and ends, in samples. */
+  /** Start and end of each digit, in samples. */
   readonly places: readonly (readonly [from: number, to: number])[];
 }
 
@@ -98,7 +98,7 @@ function recording(voices: SpeechVoices, voice: number, digit: number): Float32A
   return voices.samples.subarray(voices.starts[i], voices.starts[i + 1]);
 }
 
-/** How many speak at once: one alone has gaps, and a word can be told from him. */
+/** Number of voices in the babble. A single one has gaps that words stand out from. */
 const babblers = 3;
 
 /** Reversed digits all along: the same voices and spectrum, but no words. */

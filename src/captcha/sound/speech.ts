@@ -15,7 +15,7 @@ const speakers = [
   { name: 'slt', pitchHz: 165 },
   { name: 'kal16', pitchHz: 105 },
 ] as const;
-/** Of the voice's own pitch and length. */
+/** The ranges of pitch and length for a digit, as factors of the voice's natural ones. */
 export interface Manners {
   readonly pitches: readonly [low: number, high: number];
   readonly lengths: readonly [low: number, high: number];
