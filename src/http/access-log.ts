@@ -9,19 +9,19 @@ import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import { createLogWriter, type LogWriter } from '../core/log/log-writer.ts';
 
-/** What is known of a request when it is over. */
+/** The facts of a finished request, from which its line is made. */
 export interface Answered {
   readonly clientIp: string;
   readonly method: string;
-  /** Of the route; `''`: there is none. */
+  /** The pattern of the route; `''` when none matched. */
   readonly pattern: string;
   /** As sent. */
   readonly path: string;
   readonly query: string;
-  /** 0: the client left first. */
+  /** The status sent, or 0 when the client left first. */
   readonly status: number;
   readonly ms: number;
-  /** Undefined of hot routes. */
+  /** The request's id; undefined for hot routes. */
   readonly id: string | undefined;
   readonly trace: string | undefined;
 }
@@ -34,7 +34,7 @@ export interface OpenAccessLog {
   reopen(): Promise<void>;
 }
 
-/** What may stand in the log as it was sent. */
+/** The parts of an address that the log may show as they were sent. */
 export interface Shown {
   /** Patterns of routes whose parameter is no secret. */
   readonly patterns: ReadonlySet<string>;

@@ -7,10 +7,8 @@ import type { Clock } from '../core/clock.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import { type Arrival, hasBody, hasCookie, problemHeader, requestOf } from './arrival.ts';
 import { type BodyBudget, createBodyBudget } from './body-budget.ts';
-import { watchBody } from './body-rate.ts';
-import { Exchange, type Wire } from './exchange.ts';
+import { Exchange } from './exchange.ts';
 import { type Head, renderHead } from './head.ts';
-import { InFlight } from './in-flight.ts';
 import { BodyAborted, collectBody, type IntakeRules, streamBody } from './intake.ts';
 import type { LaneOptions } from './lane.ts';
 import { type Header, logFieldsOf, type Problem, problem, type Reply } from './message.ts';
@@ -25,6 +23,7 @@ import {
 import { openErrorBodies, withRequestId } from './request-id.ts';
 import { corsHeaders, type PlainRoute, type Route, type StreamRoute } from './router.ts';
 import { type Seat, Seats } from './seats.ts';
+import type { Wire } from './wire.ts';
 
 export interface AdmissionOptions extends LaneOptions {
   readonly clock: Clock;
@@ -32,18 +31,49 @@ export interface AdmissionOptions extends LaneOptions {
   /** False: a chunked request is refused, whatever it asks for. */
   readonly takesChunked: boolean;
   readonly pace: ClientPace;
-  /** Where refusals go of somebody who may be signed in, to be told under the person's header. */
+  /** The route that renders refusals for a signed-in browser, so that they show the person's header. */
   readonly refused?: { readonly route: PlainRoute; readonly withCookie: string } | undefined;
 }
 
 const emptyBody = new Uint8Array(0);
 
-/** What is left to say when even the rendering failed. */
+/** The answer when even rendering an error failed. */
 const bareFailure: Reply = {
   status: 500,
   headers: [['Content-Type', 'text/plain; charset=utf-8']],
   body: 'Internal Server Error\n',
 };
+
+/** Counts requests that were let in and are not over, for a stop that waits for them. */
+class InFlight {
+  #total = 0;
+  #drained: (() => void) | undefined;
+
+  get total(): number {
+    return this.#total;
+  }
+
+  enter(): void {
+    this.#total++;
+  }
+
+  leave(): void {
+    this.#total--;
+    if (this.#total === 0) this.#drained?.();
+  }
+
+  /** Resolves when nothing is in flight, or after `graceMs`. */
+  drained(graceMs: number): Promise<void> {
+    if (this.#total === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, graceMs);
+      this.#drained = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
 
 export class Admission {
   readonly inFlight = new InFlight();
@@ -58,7 +88,7 @@ export class Admission {
     this.seats = new Seats(options.limits);
   }
 
-  /** What is held at the moment, by the names of its tables. */
+  /** Returns the present use of each bounded table, by the name of its metric. */
   taken() {
     const { working, probes, arriving, unread, unreadBytes, refused } = this.seats;
     return {
@@ -188,7 +218,9 @@ export class Admission {
     try {
       const { method, path, query } = arrival;
       const rendered = this.#options.renderProblem(what, {
-        ...{ method, path, query },
+        method,
+        path,
+        query,
         acceptLanguage: arrival.headers['accept-language']?.[0],
       });
       return { ...rendered, headers: [...rendered.headers, ...what.headers] };
@@ -340,4 +372,45 @@ function addIfMissing(headers: Header[], header: Header): void {
 
 function discardBody(wire: Wire, exchange: Exchange): void {
   wire.onData((chunk, isLast) => exchange.discard(chunk.byteLength, isLast));
+}
+
+interface BodyRateRules {
+  readonly windowMs: number;
+  readonly bytesPerSecondMin: number;
+  /** For the body, or with `untilAnswer` for the whole exchange. */
+  readonly totalMs: number;
+  readonly untilAnswer: boolean;
+  /** True if the client was held back since the last call. */
+  readonly wasHeld: () => boolean;
+  readonly slow: () => void;
+  readonly expired: () => void;
+}
+
+/**
+ * Watches that a body keeps coming: one that brings less than the least rate in any window is given
+ * up, and so is one that is not whole in time. A window in which the server itself held the client
+ * back doesn't count.
+ */
+function watchBody(exchange: Exchange, rules: BodyRateRules): void {
+  const { windowMs, bytesPerSecondMin, totalMs } = rules;
+  let elapsedMs = 0;
+  let before = exchange.receivedBytes;
+
+  function arm(): void {
+    const stepMs = Math.min(windowMs, totalMs - elapsedMs);
+    // After a busy turn bytes still wait in the socket: they are read before the check.
+    exchange.setDeadline(stepMs, () => setImmediate(look, stepMs));
+  }
+  function look(stepMs: number): void {
+    if (!exchange.isOpen || (exchange.isBodyRead && !rules.untilAnswer)) return;
+    elapsedMs += stepMs;
+    const came = exchange.receivedBytes - before;
+    before = exchange.receivedBytes;
+    const wasHeld = rules.wasHeld();
+    if (elapsedMs >= totalMs) rules.expired();
+    else if (!exchange.isBodyRead && !wasHeld && came < (bytesPerSecondMin * stepMs) / 1_000) {
+      rules.slow();
+    } else arm();
+  }
+  arm();
 }

@@ -1,8 +1,8 @@
 /** A well-framed request as `server.ts` hands it over: copied out of the library's memory. */
 
-import type { Wire } from './exchange.ts';
 import type { Request } from './message.ts';
 import type { Match } from './router.ts';
+import type { Wire } from './wire.ts';
 
 export interface Arrival {
   readonly wire: Wire;
@@ -27,7 +27,7 @@ export function hasBody(arrival: Arrival): boolean {
   return arrival.isChunked || arrival.contentLength > 0;
 }
 
-/** What a handler gets to see. */
+/** Makes the request that a handler gets. */
 export function requestOf(arrival: Arrival, body: Uint8Array): Request {
   return {
     method: arrival.method as Request['method'],
@@ -45,7 +45,7 @@ export function requestOf(arrival: Arrival, body: Uint8Array): Request {
 /** No client can send a header of this name: it has the problem that a refusal is made of. */
 export const problemHeader = ':problem';
 
-/** Whether one may be there: the route that it leads to reads it. */
+/** Returns whether the cookie may be there. The route that it leads to parses it. */
 export function hasCookie(lines: Arrival['headers'], name: string | undefined): boolean {
   return name !== undefined && lines.cookie?.some((line) => line.includes(`${name}=`)) === true;
 }

@@ -15,11 +15,11 @@ import type { Problem } from './message.ts';
 import { NetworkTally } from './network-tally.ts';
 import { retryLater } from './refusal.ts';
 
-/** What one request has drawn. */
+/** The bytes that one request has drawn from the budget. */
 export interface BodyShare {
   /** Asks for room for `bytes` in all. @returns why there is none; what was drawn stays drawn */
   hold(bytes: number): Problem | undefined;
-  /** Once, when the request is over. */
+  /** Gives all of them back; called once, when the request is over. */
   release(): void;
 }
 

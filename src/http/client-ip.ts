@@ -6,8 +6,6 @@
  * its client sent it, so where both come and don't name the same address, neither is believed.
  */
 
-import { readForwarded } from './forwarded.ts';
-
 export interface AddressRules {
   /** False when no proxy is configured: then no such header is read. */
   readonly hasProxies: boolean;
@@ -113,7 +111,7 @@ function walk<Hop>(
     if (hop === undefined) return { ip, standing: 'unreadable' };
     ip = hop;
   }
-  // Of a longer chain of trusted proxies than is looked at, the client is not known.
+  // A chain of trusted proxies longer than `hopsMax` hides the client.
   const isWhole = hops.length > 0 && (last === 0 || !rules.isTrusted(ip));
   return { ip, standing: isWhole ? 'named' : 'unreadable' };
 }
@@ -133,4 +131,47 @@ export function peerText(bytes: Uint8Array, rules: Pick<AddressRules, 'normalise
 function isMapped(bytes: Uint8Array): boolean {
   for (let i = 0; i < 10; i++) if (bytes[i] !== 0) return false;
   return bytes[10] === 0xff && bytes[11] === 0xff;
+}
+
+/** Pairs are matched one by one; no two parts of it can take the same character, so it is linear. */
+const pair =
+  /[ \t]*(?:([!#$%&'*+.^_`|~\w-]+)=([!#$%&'*+.^_`|~\w-]+|"(?:[\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*")[ \t]*)?([;,]|$)/y;
+
+const ipv4 = /^([0-9.]{7,15})(?::(?:[0-9]{1,5}|_[\w.-]+))?$/;
+const ipv6 = /^\[([0-9A-Fa-f]*:[0-9A-Fa-f:.]{1,44})\](?::(?:[0-9]{1,5}|_[\w.-]+))?$/;
+
+/**
+ * Reads `Forwarded` (RFC 7239) by the letter. Returns the bare, unchecked address in the `for` of each
+ * element, from left to right; undefined for an element without one, `unknown`, and a name that
+ * hides the address. Returns undefined for a line that breaks the grammar, which names nobody: a
+ * quote that a client leaves open could swallow what a proxy wrote behind it.
+ */
+function readForwarded(line: string): (string | undefined)[] | undefined {
+  const nodes: (string | undefined)[] = [];
+  let names: string[] = [];
+  let node: string | undefined;
+  pair.lastIndex = 0;
+  for (;;) {
+    const found = pair.exec(line);
+    if (found === null) return undefined;
+    const [, name, value, end] = found;
+    if (name !== undefined) {
+      const lower = name.toLowerCase();
+      if (names.includes(lower)) return undefined;
+      names.push(lower);
+      if (lower === 'for') node = addressIn(value!);
+    }
+    if (end === ';') continue;
+    // A list may have empty elements, which say nothing.
+    if (names.length > 0) nodes.push(node);
+    if (end === '') return nodes;
+    names = [];
+    node = undefined;
+  }
+}
+
+/** A colon or a bracket stands in quotes alone. */
+function addressIn(value: string): string | undefined {
+  const text = value.startsWith('"') ? value.slice(1, -1).replace(/\\(.)/g, '$1') : value;
+  return (ipv4.exec(text) ?? ipv6.exec(text))?.[1];
 }

@@ -30,7 +30,7 @@ export function codingRefusal(given: string | undefined, takesGzip: boolean): Pr
   return problem('unsupported_media_type', 415, detail, [accepted]);
 }
 
-/** Of a request that was let in. */
+/** Returns whether the body of an admitted request is packed with gzip. */
 export function isGzip(request: Request): boolean {
   return codingOf(request.headers[codingHeader]?.join(',')) === 'gzip';
 }

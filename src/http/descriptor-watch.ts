@@ -13,7 +13,7 @@ import { openFilesMaxNow } from './limits.ts';
 
 export interface DescriptorWatch {
   isPaused(): boolean;
-  /** How often since the start. */
+  /** Returns the number of pauses since the start. */
   pauses(): number;
   stop(): void;
 }

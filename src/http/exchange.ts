@@ -9,22 +9,7 @@ import type { HttpLimits } from './limits.ts';
 import type { Reply } from './message.ts';
 import type { Caller } from './router.ts';
 import type { Seat } from './seats.ts';
-
-/** The part of the library's response object that is used outside of `server.ts`. */
-export interface Wire {
-  onAborted(handler: () => void): unknown;
-  onData(handler: (chunk: ArrayBuffer, isLast: boolean) => void): unknown;
-  onWritable(handler: (offset: number) => boolean): unknown;
-  cork(write: () => void): unknown;
-  writeStatus(text: string | Uint8Array): unknown;
-  writeHeader(name: string, value: string): unknown;
-  end(body: string | Uint8Array, closeConnection: boolean): unknown;
-  endWithoutBody(): unknown;
-  tryEnd(rest: Uint8Array, total: number): [hasRoom: boolean, isDone: boolean];
-  pause(): unknown;
-  resume(): unknown;
-  close(): unknown;
-}
+import { endAfter, endBodiless, sendAsTaken, type Wire } from './wire.ts';
 
 export interface ExchangeOptions {
   readonly wire: Wire;
@@ -59,7 +44,7 @@ export class Exchange implements Caller {
    * answers that are not sent yet: the library has no other way to stop reading.
    */
   isLast = false;
-  /** Of the body so far. */
+  /** Bytes of the body that have arrived. */
   receivedBytes = 0;
 
   readonly #options: ExchangeOptions;
@@ -70,7 +55,7 @@ export class Exchange implements Caller {
   #ended: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   #discarded = 0;
-  /** A refusal that waits to be told. */
+  /** A refusal that is sent only when lingering ends. */
   #unsaid: Reply | undefined;
 
   constructor(options: ExchangeOptions) {
@@ -145,7 +130,7 @@ export class Exchange implements Caller {
     const hasNoBody = reply.status === 204 || reply.status === 304;
     if (hasNoBody || this.#options.isHead) this.#writeHeadOnly(head, hasNoBody ? undefined : body);
     else if (isList(body)) this.#wire.cork(() => this.#writeAsTaken(head, body));
-    // What the library would hold a copy of is not counted and waits for nobody.
+    // Small bodies are copied by the library: they are not counted and wait for no reader.
     else if (
       body.length > this.#options.limits.copiedBodyBytesMax ||
       (body.length > 0 && !this.#options.shouldClose() && this.#options.shouldProbe())
@@ -207,7 +192,7 @@ export class Exchange implements Caller {
     this.#discarded += byteLength;
     if (isLast) this.#cutOff();
     else if (this.#discarded > this.#options.limits.lingerBytesMax) {
-      // Who still sends finds no room, looks up, and has time to read the answer before the reset.
+      // A client that still sends is blocked, so it can read the answer before the reset.
       this.#wire.pause();
       this.#cutOff(lastLookMs);
     }
@@ -250,28 +235,6 @@ function withoutBody({ status, headers }: Reply): Reply {
 }
 
 /**
- * Until `done`, the response stays pending, so a client that pipelines more is dropped by
- * the library, and one that doesn't read is closed by its timeout.
- */
-export function sendAsTaken(wire: Wire, parts: readonly Uint8Array[], done: () => void): void {
-  const total = parts.reduce((sum, part) => sum + part.length, 0);
-  let part = 0;
-  /** Bytes of the parts before `part`. */
-  let before = 0;
-  const attempt = (offset: number): boolean => {
-    for (;;) {
-      while (offset >= before + parts[part]!.length) before += parts[part++]!.length;
-      const rest = offset === before ? parts[part]! : parts[part]!.subarray(offset - before);
-      const [hasRoom, isDone] = wire.tryEnd(rest, total);
-      if (isDone) done();
-      if (isDone || !hasRoom) return hasRoom;
-      offset += rest.length;
-    }
-  };
-  if (!attempt(0)) wire.onWritable(attempt);
-}
-
-/**
  * The library buffers small answers without bound: somebody who pipelines requests and reads
  * nothing would fill the memory with them. One answer in 128, on average, goes through `tryEnd`, which
  * waits while that buffer holds anything. (That costs ten times as much, so not every one.) Which one is
@@ -293,18 +256,6 @@ export function createProbe(every = probedEvery): () => boolean {
  */
 export function createEnd(): () => boolean {
   return createProbe(endedEvery);
-}
-
-/** Nothing more is read behind the answer that is being written, and what nobody takes is cut off in time. */
-export function endAfter(wire: Wire): void {
-  wire.writeHeader('Connection', 'close');
-  wire.pause();
-}
-
-export function endBodiless(wire: Wire, close: boolean, shouldEnd: () => boolean): void {
-  if (close) wire.writeHeader('Connection', 'close');
-  else if (shouldEnd()) endAfter(wire);
-  wire.endWithoutBody();
 }
 
 type Body = string | Uint8Array | readonly Uint8Array[];

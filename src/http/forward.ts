@@ -49,11 +49,11 @@ interface Waiting {
   readonly timer: NodeJS.Timeout;
   /** Bytes of the body that were sent and that the handler has not read. */
   unreadBytes: number;
-  /** Of who waits to send more. */
+  /** Resumes the sender that waits to send more. */
   wake: (() => void) | undefined;
 }
 
-/** Of one streamed body; one piece more may be on its way. */
+/** Bound for one streamed body; one more piece may be on its way. */
 export const unreadBytesMax = 131_072;
 
 const busy = fail('overloaded', 'The service is too busy; try again in a moment.');

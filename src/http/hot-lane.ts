@@ -5,20 +5,21 @@
  */
 
 import type { ResolvedClient } from './client-ip.ts';
-import { bytesOf, endAfter, endBodiless, sendAsTaken, type Wire } from './exchange.ts';
+import { bytesOf } from './exchange.ts';
 import type { HeaderScan } from './framing.ts';
 import { type Head, renderHead, statusOf } from './head.ts';
 import type { LaneOptions } from './lane.ts';
 import { type Problem, problem } from './message.ts';
 import { openErrorBodies, withRequestId } from './request-id.ts';
 import type { HotRequest, HotRoute } from './router.ts';
+import { endAfter, endBodiless, sendAsTaken, type Wire } from './wire.ts';
 
 export interface HotLaneOptions extends LaneOptions {
   readonly scan: HeaderScan;
   /** Lines at the end of every head, see `fieldsOf`. */
   readonly fields: string;
   readonly clientOf: (wire: Wire) => ResolvedClient;
-  /** Of a request that fails: no other one here has an id, see docs/HTTP.md. */
+  /** Makes the id of a request that fails; the others have none here, see docs/HTTP.md. */
   readonly newId: () => string;
 }
 
@@ -158,8 +159,15 @@ export function createHotLane(options: HotLaneOptions): HotLane {
       const elapsedMs = startMs === undefined ? undefined : performance.now() - startMs;
       onFinished?.(route.path, status, isTimed ? elapsedMs : undefined);
       accessLog?.({
-        ...{ clientIp, method: isHead ? 'HEAD' : 'GET', pattern: route.path, path: route.path },
-        ...{ query, status, ms: elapsedMs ?? 0, id: undefined, trace: undefined },
+        clientIp,
+        method: isHead ? 'HEAD' : 'GET',
+        pattern: route.path,
+        path: route.path,
+        query,
+        status,
+        ms: elapsedMs ?? 0,
+        id: undefined,
+        trace: undefined,
       });
       return true;
     },

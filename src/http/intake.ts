@@ -5,9 +5,10 @@
  */
 
 import type { BodyShare } from './body-budget.ts';
-import type { Exchange, Wire } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
 import type { Problem } from './message.ts';
 import { tooLarge } from './refusal.ts';
+import type { Wire } from './wire.ts';
 
 export interface IntakeRules {
   readonly bytesMax: number;
@@ -83,7 +84,7 @@ export class BodyAborted extends Error {
 }
 
 export interface BodyStream extends AsyncIterable<Uint8Array> {
-  /** Whether the client was held back since the last call. */
+  /** Returns whether the client was held back since the last call. */
   wasHeld(): boolean;
   /** Wakes a waiting reader with `BodyAborted`. */
   abort(): void;

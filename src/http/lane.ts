@@ -1,4 +1,4 @@
-/** What both lanes of a server are made with: the hot one and the one of all other routes (admission.ts). */
+/** The options of both lanes of a server: the hot lane, and the one of all other routes (admission.ts). */
 
 import type { Log } from '../core/log/log.ts';
 import type { AccessLog } from './access-log.ts';

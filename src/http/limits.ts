@@ -45,7 +45,7 @@ export interface HttpLimits {
    */
   readonly unreadBytesPerClientMax: number;
   readonly unreadBytesInAllMax: number;
-  /** Of each body being collected, so much is not counted in the two bounds below. */
+  /** Bytes of each collected body that the two bounds below don't count. */
   readonly bodyBytesFree: number;
   /** Held by the bodies of one client beyond that; 429 beyond. */
   readonly bodyBytesPerClientMax: number;
@@ -98,13 +98,13 @@ export function openFilesWarning(
   return `only ${soft} open files are allowed (ulimit -n); ${openFilesWanted} or more are advised, each connection takes one`;
 }
 
-/** How many files may be open; infinity where nothing is said. */
+/** Returns the number of files that may be open; infinity when the text names no limit. */
 function openFilesMax(limitsText: string | undefined = readOwnLimits()): number {
   const soft = /^Max open files\s+(\d+|unlimited)/m.exec(limitsText ?? '')?.[1];
   return soft === undefined || soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft);
 }
 
-/** The same of this process, now; undefined when no descriptor is left to read it with. */
+/** Returns the limit of this process now; undefined when no descriptor is left to read it with. */
 export function openFilesMaxNow(): number | undefined {
   try {
     return openFilesMax(readFileSync('/proc/self/limits', 'latin1'));

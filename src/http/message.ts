@@ -26,14 +26,14 @@ export interface Request {
   readonly clientIp: string;
   /** Its name in its answer and in the log. */
   readonly id: string;
-  /** Of the client's `traceparent`. */
+  /** The trace id of the client's `traceparent`. */
   readonly trace?: string | undefined;
 }
 
 /** Stands in the body of an error where the transport writes the id of the request. */
 export const requestIdMark = '{{request-id}}';
 
-/** What each line of the log about a request has. */
+/** Returns the fields that every log line about a request has. */
 export function logFieldsOf({ id, trace }: Pick<Request, 'id' | 'trace'>) {
   return trace === undefined ? { request: id } : { request: id, trace };
 }
@@ -58,7 +58,7 @@ export interface Problem {
   readonly headers: readonly Header[];
 }
 
-/** What is known of a request when it is refused, possibly before its headers were kept. */
+/** The known parts of a refused request; its headers may not have been kept. */
 export interface RequestLine {
   readonly method: string;
   readonly path: string;

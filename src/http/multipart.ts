@@ -9,7 +9,7 @@ import { type Failure, fail, ok, type Result } from '../core/result.ts';
 import type { Turns } from '../core/work/turns.ts';
 import { mediaType } from './body.ts';
 
-/** What is made of the parts. A failure ends the reading. */
+/** Receives the parts of a form. A failure ends the reading. */
 export interface FormSink {
   /** Undefined value: longer than `fieldBytesMax`. */
   field(name: string, value: string | undefined): Failure | undefined;
@@ -19,7 +19,7 @@ export interface FormSink {
 
 export interface MultipartRules {
   readonly contentType: string | undefined;
-  /** Whether a part is a file also when it comes without a file name. */
+  /** Returns whether a part without a file name counts as a file. */
   readonly isFile: (name: string) => boolean;
   readonly fileBytesMax: number;
   readonly partsMax: number;

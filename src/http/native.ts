@@ -12,7 +12,7 @@ import { createRequire } from 'node:module';
 import { basename } from 'node:path';
 import { OperatorError } from '../core/errors.ts';
 
-/** What the tests found out about a build. */
+/** The results of the tests with one build. */
 interface KnownBinary {
   readonly name: string;
   /**
@@ -51,7 +51,7 @@ export interface NativeServer {
   readonly parsesChunksStrictly: boolean;
 }
 
-/** What the choice depends on; the tests put others in place. */
+/** The facts that the choice depends on; tests replace them. */
 export interface Surroundings {
   readonly platform: string;
   readonly arch: string;
@@ -67,7 +67,7 @@ export interface Surroundings {
   readonly loadedFiles: () => readonly string[];
 }
 
-/** Of Node 20, the one version that the older build is there for. */
+/** The binary interface of Node 20, the only version that needs the older build. */
 const olderModules = '115';
 /** Node 20, 22, 24 and 25. */
 const newerModules: readonly string[] = [olderModules, '127', '137', '141'];
@@ -124,7 +124,7 @@ function attempt(at: Surroundings, id: string): NativeServer | { readonly proble
   };
 }
 
-/** What stands in the way, and what to do about it. */
+/** Returns the obstacle on this system and its remedy. */
 function adviceFor(at: Surroundings, problem: string): string {
   if (!newerModules.includes(at.modules)) return 'install Node 20, 22, 24 or 25';
   if (at.platform === 'linux') {

@@ -32,7 +32,7 @@ export interface Representation {
 
 const headerLengthMax = 512;
 
-/** Of the conditions alone. */
+/** The headers of conditional requests. */
 export const conditionHeaders = [
   'if-match',
   'if-unmodified-since',
@@ -40,7 +40,7 @@ export const conditionHeaders = [
   'if-modified-since',
 ] as const;
 
-/** What a route must read for all of it. */
+/** All headers that `negotiate` looks at. */
 export const negotiatedHeaders = [
   'accept-encoding',
   ...conditionHeaders,

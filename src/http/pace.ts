@@ -18,9 +18,9 @@ import type { Route } from './router.ts';
 export type PaceLimit = 'answers' | 'answersNear' | 'probes';
 
 export interface ClientPace {
-  /** Why there is no answer, or undefined; what counts from its arrival on is counted then. */
+  /** Returns why the request is refused, or undefined; counts the limits that apply on arrival. */
   refusalOf(networks: Networks, route: Route | undefined): Problem | undefined;
-  /** Of a request that had an answer. */
+  /** Counts a request that was answered with this status. */
   answered(networks: Networks, route: Route | undefined, status: number): void;
 }
 

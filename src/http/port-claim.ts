@@ -71,7 +71,7 @@ async function lockOf(host: string, port: number): Promise<Server | undefined | 
   return (await bound({ path: `\0${name}` })) ?? (isHeldByOwnUser(name) ? undefined : null);
 }
 
-/** Of the processes that can be seen: those of the own user always can. */
+/** Returns whether a process of this user holds the name. A user can always see its own processes. */
 function isHeldByOwnUser(name: string): boolean {
   // Some versions of Node fill the name up with zero bytes, which stand there as @.
   const line = readFileSync('/proc/net/unix', 'latin1')

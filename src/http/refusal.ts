@@ -70,7 +70,7 @@ export function retryLater(code: ErrorCode, status: number, detail: string): Pro
   return problem(code, status, detail, [['Retry-After', '1']]);
 }
 
-/** What the handler wanted to read is somewhere else, and that can't be reached for now. */
+/** The answer while the store can't be reached. */
 export const storeOutOfReach = problem(
   'store_unavailable',
   503,

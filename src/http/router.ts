@@ -15,7 +15,7 @@ export interface Caller {
   onGone(listener: () => void): void;
 }
 
-/** Of the route for all paths that no other has. */
+/** The pattern of the route for all paths that no other route matches. */
 export const unknownPath = '/*';
 
 interface RouteBase {
@@ -36,7 +36,7 @@ interface RouteBase {
   readonly withCookie?: string;
   /** Name of the form that errors of this path have; the transport only passes it on. */
   readonly shape?: string;
-  /** Who may call, in a word of the guard; the transport does not read it. */
+  /** The guard's name for those who may call; the transport only passes it on. */
   readonly who?: string;
 }
 
@@ -69,7 +69,7 @@ export interface HotRequest {
   readonly query: string;
   /** By position in the route's `headers`; lines of a repeated header joined by `, `. */
   readonly values: readonly (string | undefined)[];
-  /** Of a route with `takesAllBelow`, as sent; else empty. */
+  /** The method as sent, on a route with `takesAllBelow`; else empty, and so is `path`. */
   readonly method: string;
   readonly path: string;
   /** Costs over a microsecond; ask only when needed. */
@@ -126,7 +126,7 @@ export interface Match {
 
 export interface Router {
   match(path: string): Match | undefined;
-  /** Where what matches nothing goes, if somebody may go there. */
+  /** The route for unmatched paths and the cookie that it needs; undefined without such a route. */
   readonly unknown: { readonly match: Match; readonly withCookie: string } | undefined;
   readonly hotRoutes: readonly HotRoute[];
 }

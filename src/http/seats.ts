@@ -42,7 +42,7 @@ export class Seats {
   }
 }
 
-/** Of one request. */
+/** The places of one request. */
 export class Seat {
   readonly #seats: Seats;
   readonly #clientIp: string;

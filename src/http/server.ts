@@ -14,7 +14,7 @@ import type { AccessLog } from './access-log.ts';
 import { Admission } from './admission.ts';
 import { hasCookie } from './arrival.ts';
 import { type AddressRules, peerText, type ResolvedClient, resolveClient } from './client-ip.ts';
-import { createEnd, createProbe, type Wire } from './exchange.ts';
+import { createEnd, createProbe } from './exchange.ts';
 import { HeaderScan } from './framing.ts';
 import { fieldsOf } from './head.ts';
 import { type AskedBelow, createHotLane, type HotLane } from './hot-lane.ts';
@@ -24,6 +24,7 @@ import { loadNative } from './native.ts';
 import { type ClientPace, createPace } from './pace.ts';
 import { isSaneRequestId, newRequestId, traceOf } from './request-id.ts';
 import { createRouter, type HotRoute, type Route, type Router } from './router.ts';
+import type { Wire } from './wire.ts';
 
 export interface ServerOptions {
   readonly routes: readonly Route[];
@@ -43,9 +44,9 @@ export interface ServerOptions {
    * first. Of hot routes one request in 64 is timed: of the others `elapsedMs` is undefined.
    */
   readonly onFinished?: (path: string, status: number, elapsedMs: number | undefined) => void;
-  /** Hears of each answer. Default: nobody does. */
+  /** Called for each answer. Default: no log. */
   readonly accessLog?: AccessLog;
-  /** Of the ids of requests. Default: the system's. */
+  /** The source of the ids of requests. Default: the system's. */
   readonly random?: Random;
 }
 
@@ -78,7 +79,7 @@ export interface Taken {
 
 type Handler = (res: HttpResponse, req: HttpRequest) => void;
 
-/** What this version of the library has but its types don't, or the other way round. */
+/** The methods that differ between this version of the library and its types. */
 interface App {
   get(path: string, handler: Handler): unknown;
   head(path: string, handler: Handler): unknown;
@@ -89,7 +90,7 @@ interface App {
   setResponseTimeout?(seconds: number): unknown;
 }
 
-/** Of a client that sends nothing, and of one that reads nothing. The newer build has 30 by itself. */
+/** Timeout for a client that sends or reads nothing. The newer build's own default is 30. */
 const idleSeconds = 10;
 
 /**
@@ -218,7 +219,7 @@ export function createServer(options: ServerOptions): HttpServer {
       isClosing = true;
       isStopped = true;
       stopListening();
-      // Who was taken in the last turns has asked nothing yet.
+      // Connections accepted in the last turns have not sent their request yet.
       await new Promise((resolve) => setTimeout(resolve, Math.min(graceMs, lastRequestsMs)));
       await lanes.admission.inFlight.drained(graceMs);
       // The last answers still lie in the library's cork buffer; it flushes at the end of the turn.
@@ -263,8 +264,14 @@ function openLanes(
   const always = options.https === true ? [strictTransport] : [];
   const [shouldProbe, shouldEnd] = [createProbe(), createEnd()];
   const shared = {
-    ...{ limits, renderProblem, log, isClosing, shouldProbe, shouldEnd },
-    ...{ onFinished, accessLog },
+    limits,
+    renderProblem,
+    log,
+    isClosing,
+    shouldProbe,
+    shouldEnd,
+    onFinished,
+    accessLog,
   };
   const router = createRouter(options.routes);
   const forRefused = router.unknown?.match.resource.byMethod.get('GET');
@@ -298,7 +305,7 @@ async function loopTurn(): Promise<void> {
 /** From a connection that was taken to its request, on any network that is not broken. */
 const lastRequestsMs = 250;
 const noNames: readonly string[] = [];
-/** What a page that says there is nothing is made by. */
+/** The headers that the page for unknown paths reads. */
 const refusedNames: readonly string[] = ['accept-language'];
 
 /** Copies what is needed from the request, which dies with this call, and hands it on. */
@@ -307,7 +314,7 @@ function dispatch(res: HttpResponse, req: HttpRequest, lanes: Lanes): void {
   const sent = req.getUrl();
   const method = req.getCaseSensitiveMethod();
   const known = lanes.router.match(sent);
-  // What follows compares paths: one that was found with stray slashes goes on without them.
+  // The checks below compare paths, so a path that matched with stray slashes loses them.
   const path = known?.resource.isStatic === true ? known.resource.path : sent;
   const unknown = known === undefined ? lanes.router.unknown : undefined;
   const route = (known ?? unknown?.match)?.resource.byMethod.get(method as never);
@@ -336,7 +343,7 @@ function dispatch(res: HttpResponse, req: HttpRequest, lanes: Lanes): void {
   });
 }
 
-/** What the route defers is dispatched as if the hot lane were not there. */
+/** Serves by the hot lane; a request that its route defers is dispatched like any other. */
 function serveHot(
   route: HotRoute,
   isHead: boolean,

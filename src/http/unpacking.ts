@@ -14,7 +14,7 @@ import { isGzip } from './codings.ts';
 import { defaultLimits, type HttpLimits } from './limits.ts';
 import type { Problem, Request } from './message.ts';
 
-/** Of an unpacked stream, taken at a time. */
+/** Size of the pieces in which a stream is unpacked. */
 const pieceBytes = 65_536;
 
 export function isPacked(request: Request): boolean {

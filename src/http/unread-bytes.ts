@@ -14,7 +14,7 @@ interface Holder {
   readonly client: Client;
   readonly buffers: ReadonlySet<ArrayBufferLike>;
   readonly giveWay: () => void;
-  /** What counts with it. */
+  /** The bytes that are charged to this holder. */
   bytes: number;
 }
 
@@ -46,7 +46,9 @@ export class UnreadBytes {
    */
   take(clientKey: string, parts: readonly Uint8Array[], giveWay: () => void): () => void {
     const client = this.#clients.get(clientKey) ?? {
-      ...{ key: clientKey, bytes: 0, holders: new Set<Holder>() },
+      key: clientKey,
+      bytes: 0,
+      holders: new Set<Holder>(),
     };
     this.#clients.set(clientKey, client);
     const buffers = new Set(parts.map(({ buffer }) => buffer));
@@ -75,7 +77,7 @@ export class UnreadBytes {
     this.#total += bytes;
   }
 
-  /** Of what `wants` room: it is not its own victim, however large it is. @returns false: there is none */
+  /** Evicts the client's oldest holder, but never `wants` itself. Returns false when there is none. */
   #dropOldest(client: Client | undefined, wants: Holder): boolean {
     for (const holder of client?.holders ?? []) {
       if (holder === wants || holder.bytes === 0) continue;
@@ -87,8 +89,8 @@ export class UnreadBytes {
   }
 
   /**
-   * Who holds most besides what `wants` room, or each newcomer that is a little larger would push nobody
-   * out. Clients with unread answers are few: no more than there are places.
+   * Returns the client that holds most, without the bytes of `wants`: a newcomer that is a little larger
+   * than all others would else evict nobody. Clients with unread answers are few: no more than there are places.
    */
   #largest(wants: Holder): Client | undefined {
     let largest: Client | undefined;

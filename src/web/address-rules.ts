@@ -1,4 +1,4 @@
-/** What the transport must know of addresses: their canonical text, and which ones are our proxies. */
+/** The transport's rules for addresses: their canonical text, and which of them are trusted proxies. */
 
 import type { AddressRules } from '../http/client-ip.ts';
 import { formatIp, parseIp } from '../ip/address.ts';

@@ -38,7 +38,7 @@ export interface Assets {
   assetFor(path: string): Asset | undefined;
   /** All files, compressed in this turn where nobody has yet. */
   shared(): SharedAssets;
-  /** Those of all files. */
+  /** The preparations of all files. */
   readonly preparations: readonly Preparation[];
 }
 
@@ -142,7 +142,9 @@ function encodedBody(name: string, body: Prepared<Buffer>): AssetBody {
 
 function sharedAsset({ type, cacheControl, identity, gzip: zipped, brotli }: Asset): SharedAsset {
   return {
-    ...{ type, cacheControl, identity: sharedBody(identity) },
+    type,
+    cacheControl,
+    identity: sharedBody(identity),
     ...(zipped === undefined ? {} : { gzip: sharedBody(zipped) }),
     ...(brotli === undefined ? {} : { brotli: sharedBody(brotli) }),
   };

@@ -6,7 +6,7 @@
 import { createHmac } from 'node:crypto';
 import { equalBytes } from '../core/digest.ts';
 
-/** How long a page tells of it. */
+/** A page shows the confirmation for this long. */
 const toldMs = 60_000;
 
 /**
@@ -18,7 +18,7 @@ export function doneMark(secret: string, name: string, atMs: number): string {
   return `${name}.${atMs}.${mac}`;
 }
 
-/** What a mark names; undefined for one of another, an old one or none. */
+/** Returns the name in a mark; undefined when it is missing, old, or made with another secret. */
 export function doneIn(secret: string, now: number, mark = ''): string | undefined {
   const [, name = '', time = ''] = /^([a-z_]+)\.(\d+)\./.exec(mark) ?? [];
   const atMs = Number.parseInt(time, 10);

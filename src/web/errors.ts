@@ -18,7 +18,7 @@ export interface ErrorRow {
 export const unauthenticatedDetail =
   'Authentication failed. Your API key is either missing, incorrect, or revoked.';
 
-/** Of a good key that is for other things. */
+/** Returns the detail for a valid key without this scope. */
 export function wrongScopeDetail(scope: KeyScope): string {
   return `This API key lacks the scope '${scope}', which is needed here.`;
 }

@@ -8,7 +8,7 @@ import { html } from 'htm/preact';
 import { type ComponentChildren, Fragment, h } from 'preact';
 import { renderToStaticMarkup } from 'preact-render-to-string';
 
-/** What a template accepts as a child. `null`, `undefined` and booleans render as nothing. */
+/** The children that a template accepts. `null`, `undefined` and booleans render as nothing. */
 export type Html = ComponentChildren;
 
 export { html };

@@ -104,7 +104,7 @@ export function flag(name: string, description: string): Json {
   return { name, in: 'query', required: false, allowEmptyValue: true, schema: string, description };
 }
 
-/** What only the endpoint itself can say of its operation; the rest follows from the declaration. */
+/** The endpoint's own part of its operation; the rest follows from the declaration. */
 export interface Described extends Pick<Operation, 'summary' | 'description' | 'parameters'> {
   /** `operationId`: of this method and path alone. */
   readonly id: string;
@@ -112,7 +112,7 @@ export interface Described extends Pick<Operation, 'summary' | 'description' | '
   readonly requestBody?: JsonMembers;
   /** Its own successes and odd answers, by status. */
   readonly answers: Readonly<Record<number, DescribedAnswer>>;
-  /** Of HEAD alone, by status. */
+  /** Answers to HEAD alone, by status. */
   readonly headAnswers?: Readonly<Record<number, DescribedAnswer>>;
   /** In place of the shape's own, where refusals look in more than one way. */
   readonly refusals?: JsonMembers;

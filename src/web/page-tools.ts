@@ -1,4 +1,4 @@
-/** What every page is made with: the frame, the headers, the language of the reader, the page of an error. */
+/** The tools of every page: the frame, the headers, the language of the reader, the page of an error. */
 
 import { fileURLToPath } from 'node:url';
 import { firstHeader, type Header, type Reply, type Request } from '../http/message.ts';
@@ -53,7 +53,7 @@ export function languageOf(request: Request): Language {
 }
 
 const pageStatuses: readonly ErrorStatus[] = [400, 403, 404, 405, 408, 413, 415, 429, 500, 503];
-/** What the transport says of these is for programs: people get the words of the page. */
+/** The transport's text for these is written for programs: people get the words of the page. */
 const transportStatuses: readonly number[] = [405, 408, 413, 415];
 
 /** The page for a status; one without a page of its own shows the nearest. */

@@ -22,7 +22,7 @@ export interface ReplyCache {
 interface Kept {
   readonly reply: Promise<Reply>;
   readonly madeAtMs: number;
-  /** Of the body, 0 until it is made. */
+  /** The length of the body, 0 until it is made. */
   bytes: number;
 }
 

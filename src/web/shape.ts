@@ -118,7 +118,7 @@ export interface ErrorPageFacts {
   /** Its sentence stands for the detail in another language than English. */
   readonly code?: ErrorCode | undefined;
   readonly acceptLanguage?: string | undefined;
-  /** When to try again. */
+  /** Seconds until the next attempt may succeed. */
   readonly waitSeconds?: number | undefined;
   /** The page whose form was sent. */
   readonly back?: string | undefined;
@@ -152,7 +152,9 @@ export function createRenderProblem(options: {
   const shapes = new Map(known.map(({ path, shape }) => [path, shape]));
   const router = createRouter(
     [...shapes.keys()].map((path) => ({
-      ...{ kind: 'plain', method: 'GET', path },
+      kind: 'plain',
+      method: 'GET',
+      path,
       handle: () => ({ status: 404, headers: [] }),
     })),
   );
@@ -188,7 +190,9 @@ export function createRenderProblem(options: {
       const { acceptLanguage } = line;
       const waitSeconds = wait === undefined ? undefined : Number(wait);
       const page = renderPage(status, detail, {
-        ...{ code, acceptLanguage, waitSeconds },
+        code,
+        acceptLanguage,
+        waitSeconds,
         back: backOf(line),
       });
       return { status, headers: page.headers, body: page.html };

@@ -15,7 +15,7 @@ import type { IpIndex } from '../../index/ip-index.ts';
 import { formatNetwork } from '../../ip/prefix.ts';
 import type { AnyDesk } from '../../web/guard/desk.ts';
 import { type DeskEndpoint, deskPage } from '../../web/guard/desk-endpoint.ts';
-import { visitHeaders } from '../../web/guard/visit.ts';
+import { visitHeaders } from '../../web/guard/desk-endpoint.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
 import type { Check } from '../check/check.ts';
 import { halfLivesAt } from '../check/score.ts';

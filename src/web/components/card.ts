@@ -5,7 +5,7 @@ import { type IconName, icon } from './icon.ts';
 
 export interface CardOptions {
   readonly title: string;
-  /** Of the heading; 2 unless told. */
+  /** The level of the heading. Default: 2. */
   readonly level?: 2 | 3;
   readonly icon?: IconName;
   readonly className?: string;

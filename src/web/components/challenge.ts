@@ -17,9 +17,9 @@ export interface ChallengeView {
   /** CSS pixels at which the picture is shown where there is room. */
   readonly width: number;
   readonly height: number;
-  /** How long it can be answered. */
+  /** The challenge can be answered for this long. */
   readonly lifetimeSeconds: number;
-  /** Where the page's script gets another one: `{"token","img","expires_in"}`. */
+  /** The page's script gets another challenge here: `{"token","img","expires_in"}`. */
   readonly newHref: string;
 }
 
@@ -57,7 +57,7 @@ export function challengeSound(frame: PageFrame, challenge: ChallengeView): Html
   </div>`;
 }
 
-/** What the script says. */
+/** Returns the script's messages as attributes. */
 function sayings({ challenge: text }: Catalogue) {
   return {
     'data-fresh': text.fresh,

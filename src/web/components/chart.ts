@@ -22,15 +22,15 @@ export interface Bar {
 export interface BarChartOptions {
   /** Drawn from left to right. */
   readonly bars: readonly Bar[];
-  /** What a screen reader says of the picture. */
+  /** The alternative text of the picture. */
   readonly summary: string;
   /** The highest value, formatted, beside the top line. */
   readonly top: string;
-  /** What a bar of full height stands for; the highest value when left out. */
+  /** The value of a bar of full height. Default: the highest one. */
   readonly whole?: number;
   readonly tableLabel: string;
   readonly columns: readonly [string, string];
-  /** What hatching means, where bars have some. */
+  /** Explains the hatching, where bars have some. */
   readonly partLabel?: string;
 }
 
@@ -41,7 +41,7 @@ const chartHeight = 120;
 const barHeightMin = 3;
 const barsMax = 400;
 
-/** Of stretched charts: the lines lean one way, at whatever angle. One page needs it once. */
+/** The hatching. Its lines lean one way, at any angle, as charts are stretched. A page needs it once. */
 const hatch = html`<defs><pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse">
   <path class="hatch-line" d="M0 8L8 0M-2 2L2 -2M6 10L10 6" /></pattern></defs>`;
 
@@ -124,7 +124,7 @@ export interface StackedBarOptions {
     /** Shown when the pointer rests on it. */
     readonly title: string;
   }[];
-  /** What a screen reader says of the picture. */
+  /** The alternative text of the picture. */
   readonly summary: string;
   /** A value with a line of its own. */
   readonly mark: number;
@@ -174,7 +174,7 @@ export interface LineChartOptions {
   /** From left to right, e.g. the time. */
   readonly labels: readonly string[];
   readonly format: (value: number) => string;
-  /** What a screen reader says of the picture. */
+  /** The alternative text of the picture. */
   readonly summary: string;
   readonly tableLabel: string;
   /** Title of the first column. */

@@ -7,7 +7,7 @@ import { icon } from './icon.ts';
 export interface CodeBlockOptions {
   /** Unique on the page. */
   readonly id: string;
-  /** What this code is, e.g. `Terminal`. */
+  /** The caption, e.g. `Terminal`. */
   readonly title: string;
   /** For screen readers, where several blocks of a page have one title. */
   readonly label?: string;

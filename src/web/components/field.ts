@@ -13,7 +13,7 @@ export interface FieldOptions {
   readonly value?: string;
   readonly placeholder?: string;
   readonly hint?: string;
-  /** What is wrong with the value that was sent. */
+  /** The error of the value that was sent. */
   readonly error?: string;
   readonly required?: boolean;
   /** In characters (code points), as the server counts. The browser's own bound counts UTF-16 units. */

@@ -20,7 +20,7 @@ export interface Cookies {
   clear(name: CookieName): Header;
 }
 
-/** Of all that we set; only `asked` is longer than 90. */
+/** The shape of every cookie's value, but for those in `shapes`. */
 const valueShape = /^[0-9A-Za-z_.-]{22,90}$/;
 const askedShape = /^[0-9A-Za-z_-]{22,1500}$/;
 const looksShape = /^[a-z-]{1,5}\.[a-z-]{1,5}$/;

@@ -5,12 +5,22 @@
 
 import type { Access, Endpoint } from './endpoint.ts';
 import { formBytesMax } from './intake/form.ts';
-import { visitHeaders } from './visit.ts';
+
+/** Headers that every route of sign-on reads. */
+export const visitHeaders = [
+  'accept-language',
+  'content-type',
+  'cookie',
+  'host',
+  'origin',
+  'sec-fetch-site',
+  'user-agent',
+] as const;
 
 export interface DeskEndpoint<A extends Access = Access> extends Endpoint {
   readonly who: A;
   readonly isOfDesk: true;
-  /** Where a fresh proof is asked for: the page that somebody comes back to with a proof of identity. */
+  /** The page to return to after a fresh proof of identity, where one is asked for. */
   readonly backTo?: string;
   /** A site's request may come by: a window that the site opened for it stays in touch with the site. */
   readonly keepsOpener?: boolean;

@@ -67,9 +67,9 @@ type VisitOf<S extends SessionLike, A extends Access> = A extends 'anyone'
 export interface ShowOptions {
   /** 200 unless told; with a failure 422, or 429 where it passes. */
   readonly status?: number;
-  /** That the page tells of. Of one that passes, `Retry-After` says when. */
+  /** The failure that the page shows. A temporary one also sets `Retry-After`. */
   readonly failure?: Failure | undefined;
-  /** Of the policy: `formAction: 'unrestricted'` for sign-in and consent only. */
+  /** Additions to the content security policy; `formAction: 'unrestricted'` is for sign-in and consent only. */
   readonly needs?: Omit<SecurityNeeds, 'https' | 'nonce'>;
   readonly headers?: readonly Header[];
 }
@@ -127,7 +127,7 @@ export interface AnyDesk<S extends SessionLike = SessionLike> {
   renewed<V extends AnyVisit<S> & { readonly session: S }>(visit: V, token: string): Promise<V>;
 }
 
-/** Of a session that began or was renewed. */
+/** The cookies of a session that began or was renewed. */
 export interface OwnCookies {
   readonly token: string;
   readonly browser?: string | undefined;
@@ -139,7 +139,7 @@ export interface Called {
   readonly headers?: readonly Header[];
 }
 
-/** How an expected failure is told, in the reader's language. */
+/** The texts for an expected failure, in the reader's language. */
 export interface FailureWords {
   sentence(language: Language, failure: Failure): string;
   page(frame: PageFrame, failure: Failure): string;
@@ -174,7 +174,7 @@ const signInPath = '/signin';
 const verifyPath = '/verify';
 const confirmPath = '/account/confirm';
 export const reviewPath = '/account/review';
-/** Where a second factor that is demanded is set up. */
+/** The page where a required second factor is set up. */
 export const enrolPath = '/account/security';
 
 export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyDesk<S> {
@@ -288,7 +288,7 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
     return go(visit, `${confirmPath}?return=${encodeURIComponent(backTo)}`);
   }
 
-  /** Where somebody who may not enter goes; undefined: let in. */
+  /** Returns the refusal or redirect for a visitor who may not enter; undefined when he may. */
   async function refusalOf(
     visit: AnyVisit<S>,
     access: Access = visit.endpoint.who,

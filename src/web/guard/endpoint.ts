@@ -45,7 +45,7 @@ export type Access =
   | 'signed-in operator'
   | 'confirmed operator';
 
-/** What a body may be. `json-call` is JSON of our own scripts, with the form's token in it. */
+/** The accepted types of a body. `json-call` is JSON of our own scripts, with the form's token in it. */
 export type BodyType = 'form' | 'multipart' | 'json' | 'text' | 'csv' | 'json-call';
 
 export interface Endpoint {
@@ -53,7 +53,7 @@ export interface Endpoint {
   /** As in the router: exact, with one `:name`, or ending in `/*`. */
   readonly path: string;
   readonly who: Who;
-  /** How its errors look. */
+  /** The format of its errors. */
   readonly shape: ErrorShape;
   /** `any`: every front-end thread answers it from shared memory. */
   readonly thread: 'any' | 'main';
@@ -64,7 +64,7 @@ export interface Endpoint {
    * A request is refused when those that apply to it are used up.
    */
   readonly handlerLimits?: readonly ClientLimitName[];
-  /** What it costs of an API key's quota: one unit, or one unit `more` (`for each address`). */
+  /** Its cost in an API key's quota: one unit, or one unit as `more` says (`for each address`). */
   readonly cost?: { readonly quota: 'read' | 'write'; readonly more?: string };
   /** Lower-case names of the request headers that the handler reads beside the guard's. */
   readonly headers?: readonly string[];
@@ -85,7 +85,7 @@ export interface Endpoint {
     readonly allowHeaders: readonly string[];
     readonly exposeHeaders?: readonly string[];
   };
-  /** Of the service's health: asked outside of the places for requests in flight. */
+  /** A health check: it is answered even when all places for requests in flight are taken. */
   readonly isProbe?: boolean;
   /** A GET that changes something: HEAD gets 405. */
   readonly noHead?: boolean;
@@ -95,16 +95,16 @@ export interface Endpoint {
   readonly robots?: 'disallow';
   /** Parameters that may come more than once, and as `name[]` and `name[0]`. */
   readonly lists?: readonly string[];
-  /** What OpenAPI says of it, or what it gives that is no JSON. */
+  /** Its OpenAPI description, or the kind of an answer that is no JSON. */
   readonly docs: Described | 'page' | 'text' | 'file';
 }
 
-/** Whether the page is for accounts with the operator's role. */
+/** Returns whether the page is for accounts with the operator's role. */
 export function isForOperators(who: Who): boolean {
   return who === 'signed-in operator' || who === 'confirmed operator';
 }
 
-/** Whether a recent proof of identity is asked for. */
+/** Returns whether a recent proof of identity is required. */
 export function wantsFreshProof(who: Who): boolean {
   return who === 'confirmed' || who === 'confirmed operator';
 }
@@ -114,7 +114,7 @@ export function endpoint<const E extends Endpoint>(declaration: E): E {
   return declaration;
 }
 
-/** What most things that need no key have in common. */
+/** The defaults of endpoints that need no key. */
 const open = { method: 'GET', who: 'anyone', thread: 'main', errors: [] } as const;
 
 /** A page that anyone may read. */
@@ -127,7 +127,7 @@ export function openFile(path: string, more: Partial<Endpoint> = {}): Endpoint {
   return { ...open, path, shape: 'page', docs: 'file', ...more };
 }
 
-/** Of the transport, on every path. */
+/** The transport's errors on every path. */
 const ofTransport: readonly ErrorCode[] = [
   'bad_request',
   'method_not_allowed',
@@ -138,7 +138,7 @@ const ofTransport: readonly ErrorCode[] = [
   'internal',
 ];
 
-/** Of the transport, where a body is taken. */
+/** The transport's errors where a body is accepted. */
 const ofBody: readonly ErrorCode[] = [
   'body_too_large',
   'body_timeout',
@@ -207,7 +207,7 @@ export function noteFailure(
 
 type RouteFacts = Omit<PlainRoute, 'kind' | 'handle'>;
 
-/** What the transport needs of a declaration. */
+/** Returns the transport's part of a declaration. */
 export function routeFacts(declared: Endpoint, guardHeaders: readonly string[] = []): RouteFacts {
   const { method, path, who, shape, body, queryCharsMax, timeoutMs, cors, noHead, isProbe } =
     declared;

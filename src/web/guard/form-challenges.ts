@@ -5,7 +5,7 @@ import type { Header, Request } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
 import { anotherField, type ChallengeView } from '../components/challenge.ts';
 
-/** Whether the form was sent for another picture alone: nothing of it is judged. */
+/** Returns whether the form only asks for another picture, so that nothing else in it counts. */
 export function asksForAnother(form: Params): boolean {
   return form.has(anotherField);
 }
@@ -21,7 +21,7 @@ export interface FormChallenges {
   issue(request: Request): Result<ChallengeView>;
   /** Undefined for a client that has asked for too many. */
   make(request: Request): ChallengeView | undefined;
-  /** Of the answer that shows a challenge. */
+  /** Returns the headers of an answer that shows a challenge. */
   headers(request: Request): readonly Header[];
   /**
    * The answer in a form, counted at once and judged when the rest of the form is good: a slip

@@ -265,7 +265,7 @@ export function createGuard(options: GuardOptions): Guard {
   };
 }
 
-/** What an endpoint asks of a key whose use costs a quota. */
+/** Returns the use of a key that the endpoint asks for, where it costs a quota. */
 function useOf({ who, cost }: Endpoint): 'agent' | 'read' | 'write' {
   if (who === 'agent') return 'agent';
   return cost?.quota === 'write' ? 'write' : 'read';

@@ -36,7 +36,9 @@ export function createHeaderPerson<Session extends SessionLike>(
       const markup = isHtml(reply) ? textOf(reply) : undefined;
       if (markup === undefined) return forAll(reply);
       const person = {
-        ...{ email: session.email, csrf: session.csrf, operator: session.operator },
+        email: session.email,
+        csrf: session.csrf,
+        operator: session.operator,
         likesGlass: await likesGlass(session),
       };
       const body = withPersonMenu(markup, { ...tools.frame(languageOf(request)), person });

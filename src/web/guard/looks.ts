@@ -30,7 +30,7 @@ export function looksOf(cookies: Cookies, request: Request): Looks {
   };
 }
 
-/** Of the cookie; undefined when there is nothing to keep. */
+/** Returns the cookie's value; undefined when there is nothing to keep. */
 export function looksText({ language, theme }: Looks): string | undefined {
   if (language === undefined && theme === undefined) return undefined;
   return `${language ?? unset}.${theme ?? unset}`;

@@ -16,18 +16,7 @@ import type { Cookies } from './cookies.ts';
 import type { DeskEndpoint } from './desk-endpoint.ts';
 import type { Unsaved } from './intake/unsaved.ts';
 
-/** Headers that every route of sign-on reads. */
-export const visitHeaders = [
-  'accept-language',
-  'content-type',
-  'cookie',
-  'host',
-  'origin',
-  'sec-fetch-site',
-  'user-agent',
-] as const;
-
-/** What the guard must know of a session; the sign-on's own has more. */
+/** The part of a session that the guard needs; the sign-on's own has more. */
 export interface SessionLike {
   readonly email: string;
   /** False: nothing but verification and sign-out is allowed. */
@@ -57,7 +46,7 @@ export type ProofStrength = 'missing' | 'weak' | 'strong';
 export interface ClientFacts {
   /** The client's network, see `clientOf` in access/quota/client-limits.ts. */
   readonly network: string;
-  /** Of the client's address, `ZZ` when unknown. */
+  /** The country of the client's address, `ZZ` when unknown. */
   readonly country: string;
   /** The header as it came. */
   readonly userAgent: string;
@@ -77,12 +66,12 @@ export interface AnyVisit<Session extends SessionLike = SessionLike> {
   readonly isRenewed: boolean;
   /** The request brought no cookie of ours that a form needs. */
   readonly isCookieless: boolean;
-  /** What was typed into a form of the page and not saved: the page shows it again. */
+  /** The input of a form of the page that was not saved, shown again. */
   readonly unsaved?: Unsaved | undefined;
   readonly language: Language;
   readonly visitor: ClientFacts;
   readonly request: Request;
-  /** What was asked for: says which failures it may be answered with. */
+  /** The declaration of the page, which names the failures that it may be answered with. */
   readonly endpoint: DeskEndpoint;
   /**
    * Names this browser whether it is signed in or not, and stays the same over a sign-in: the
@@ -95,7 +84,7 @@ export interface AnyVisit<Session extends SessionLike = SessionLike> {
   readonly frame: PageFrame;
   /** Random, of this answer: allows its own inline script or style element. */
   readonly nonce: string;
-  /** Of the second step of a sign-in that this browser is at. */
+  /** The cookie of a sign-in whose second step this browser has yet to take. */
   readonly ticket?: string | undefined;
   /** `Set-Cookie` headers that every answer to this visit must carry. */
   readonly cookies: readonly Header[];
@@ -108,7 +97,7 @@ export interface VisitOptions<Session extends SessionLike> {
   readonly sessions: {
     /** The session of a cookie; undefined for one that is over, unknown or malformed. */
     find(token: string): Promise<Session | undefined>;
-    /** Of a cookie without a session. */
+    /** Returns why the cookie has no session: `renewed`, `ended` or `unknown`. */
     fateOf(token: string): Promise<string | undefined>;
   };
   readonly likesGlass: (session: Session) => Promise<boolean>;
@@ -137,7 +126,9 @@ export function createVisits<Session extends SessionLike>(
     const browserId = derived('browser', form);
     const network = callers.networkOf(request);
     const person = session && {
-      ...{ email: session.email, csrf, operator: session.operator },
+      email: session.email,
+      csrf,
+      operator: session.operator,
       likesGlass: await likesGlass(session),
     };
     return {

@@ -34,7 +34,9 @@ function createFormat(language: Language): Format {
   const bytes = byteUnits.map(
     (unit) =>
       new Intl.NumberFormat(locale, {
-        ...{ style: 'unit', unit, maximumSignificantDigits: 2 },
+        style: 'unit',
+        unit,
+        maximumSignificantDigits: 2,
         // Written out: English has no plural of the short form.
         unitDisplay: unit === 'byte' ? 'long' : 'short',
       }),

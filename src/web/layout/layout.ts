@@ -10,7 +10,6 @@ import { form } from '../components/form.ts';
 import { icon } from '../components/icon.ts';
 import { classes, type Html, html, renderHtml, safeHref } from '../html.ts';
 import { type Catalogue, catalogueFor, type Language, languages } from '../language.ts';
-import { logo } from './logo.ts';
 
 export type LinkName = keyof Catalogue['links'];
 
@@ -25,7 +24,7 @@ export interface PageFrame {
   readonly origin?: string | undefined;
   /** The operator's own name for the site, in previews of links; that of the program unless told. */
   readonly siteName?: string | undefined;
-  /** Where the address box sends `?address=`; `/ip` unless told. */
+  /** The path to which the address box sends `?address=`. Default: `/ip`. */
   readonly lookupAction?: string;
   /** Put on the page's script and style elements; see security-headers.ts. */
   readonly nonce?: string | undefined;
@@ -119,7 +118,7 @@ function linkItems(frame: PageFrame, names: readonly LinkName[]): Html[] {
     );
 }
 
-/** What a link to the page looks like in messengers and search engines (ogp.me). */
+/** Returns the tags for previews of a link to the page, in messengers and search engines (ogp.me). */
 function previewTags(frame: PageFrame, options: DocumentOptions): Html {
   const { assets, origin } = frame;
   const { title, description } = options;
@@ -260,4 +259,17 @@ export function renderDocument(frame: PageFrame, options: DocumentOptions): stri
     </body>
   </html>`;
   return `<!doctype html>${renderHtml(page)}`;
+}
+
+/** Returns the logo: an arch with its portcullis half down. `data/static/favicon.svg` is the same drawing on a tile. */
+function logo(): Html {
+  return html`<svg class="logo" viewBox="0 0 32 32" width="32" height="32" aria-hidden="true"
+    focusable="false">
+    <path class="logo-bars" fill="none" stroke="currentColor" stroke-width="2.4"
+      d="M11.3 6v16.5M16 4v18.5M20.7 6v16.5M6 13h20M6 19h20" />
+    <path class="logo-bars" fill="currentColor"
+      d="M10.1 22h2.4l-1.2 4.4zM14.8 22h2.4L16 26.4zM19.5 22h2.4l-1.2 4.4z" />
+    <path class="logo-arch" fill="currentColor" fill-rule="evenodd"
+      d="M3 30V15a13 13 0 0 1 26 0v15h-4.5V15a8.5 8.5 0 0 0-17 0v15z" />
+  </svg>`;
 }

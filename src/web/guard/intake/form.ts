@@ -11,7 +11,7 @@ import { firstHeader, type Request } from '../../../http/message.ts';
 import { type FormPart, readParts } from '../../../http/multipart.ts';
 import type { Params } from '../../../http/query.ts';
 
-/** Of urlencoded forms. */
+/** Bound for the body of a urlencoded form. */
 export const formBytesMax = 65_536;
 const pairsMax = 256;
 
@@ -38,13 +38,13 @@ export function askedOrigin(request: Request, baseUrl: string): string {
   return own.protocol === 'http:' && loopback.test(host) ? `http://${host}` : own.origin;
 }
 
-/** Of every token that we make (web/guard/visit.ts, sessions). */
+/** The shape of every form token (web/guard/visit.ts, sessions). */
 const tokenShape = /^[\w-]{20,90}$/;
 
-/** What a form of ours sent. */
+/** The fields and the token of a form of ours. */
 export interface Sent<T> {
   readonly fields: T;
-  /** Of the form's hidden field; of the right shape, and not compared with anything yet. */
+  /** The token of the form's hidden field; only its shape was checked. */
   readonly csrf: string;
 }
 
@@ -89,7 +89,7 @@ function asMeant(form: Params): Params {
   };
 }
 
-/** Of a field of several lines each by itself. */
+/** Cleans each line of a field of several lines by itself. */
 function linesOf(text: string): string {
   return text.split('\n').map(plainPasted).join('\n');
 }

@@ -24,7 +24,7 @@ export interface UnsavedSeals {
 }
 
 export interface Unsaved {
-  /** Where the form goes; empty when nothing was kept. */
+  /** The form's action; empty when nothing was kept. */
   readonly action: string;
   /** Names and values, as they were sent. */
   readonly fields: readonly (readonly [string, string])[];
@@ -49,7 +49,7 @@ export function withUnsaved(
   return `${path}?${[...rest, `${unsavedName}=${isKept ? keep(text) : nothing}`].join('&')}`;
 }
 
-/** What the address of a page has of a form that was not saved; undefined: it has none. */
+/** Returns whether the page's address carries an unsaved form's contents; undefined without such a form. */
 export function lostIn(page: string): 'kept' | 'nothing' | undefined {
   const value = new RegExp(`[?&]${unsavedName}=([\\w-]+)`).exec(page)?.[1];
   if (value === undefined) return undefined;
@@ -127,7 +127,7 @@ const entities: Readonly<Record<string, string>> = {
   '#39': "'",
 };
 
-/** Of the first tag of the markup. */
+/** Returns an attribute of the first tag of the markup. */
 function attribute(markup: string, name: string): string | undefined {
   const tag = markup.slice(0, markup.indexOf('>') + 1);
   const found = new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1];

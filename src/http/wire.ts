@@ -1,0 +1,51 @@
+/** The library's response object as the rest of `http/` sees it, and the ways to end an answer on it. */
+
+/** The part of the library's response object that is used outside of `server.ts`. */
+export interface Wire {
+  onAborted(handler: () => void): unknown;
+  onData(handler: (chunk: ArrayBuffer, isLast: boolean) => void): unknown;
+  onWritable(handler: (offset: number) => boolean): unknown;
+  cork(write: () => void): unknown;
+  writeStatus(text: string | Uint8Array): unknown;
+  writeHeader(name: string, value: string): unknown;
+  end(body: string | Uint8Array, closeConnection: boolean): unknown;
+  endWithoutBody(): unknown;
+  tryEnd(rest: Uint8Array, total: number): [hasRoom: boolean, isDone: boolean];
+  pause(): unknown;
+  resume(): unknown;
+  close(): unknown;
+}
+
+/**
+ * Until `done`, the response stays pending, so a client that pipelines more is dropped by
+ * the library, and one that doesn't read is closed by its timeout.
+ */
+export function sendAsTaken(wire: Wire, parts: readonly Uint8Array[], done: () => void): void {
+  const total = parts.reduce((sum, part) => sum + part.length, 0);
+  let part = 0;
+  /** Bytes of the parts before `part`. */
+  let before = 0;
+  const attempt = (offset: number): boolean => {
+    for (;;) {
+      while (offset >= before + parts[part]!.length) before += parts[part++]!.length;
+      const rest = offset === before ? parts[part]! : parts[part]!.subarray(offset - before);
+      const [hasRoom, isDone] = wire.tryEnd(rest, total);
+      if (isDone) done();
+      if (isDone || !hasRoom) return hasRoom;
+      offset += rest.length;
+    }
+  };
+  if (!attempt(0)) wire.onWritable(attempt);
+}
+
+/** Nothing more is read behind the answer that is being written, and what nobody takes is cut off in time. */
+export function endAfter(wire: Wire): void {
+  wire.writeHeader('Connection', 'close');
+  wire.pause();
+}
+
+export function endBodiless(wire: Wire, close: boolean, shouldEnd: () => boolean): void {
+  if (close) wire.writeHeader('Connection', 'close');
+  else if (shouldEnd()) endAfter(wire);
+  wire.endWithoutBody();
+}
