@@ -1,7 +1,7 @@
 /**
  * What several nodes cost and give on one PostgreSQL of this machine, asked over a unix socket, its commits on
- * disk: commits of one node, two and three; how late another node and an edge see what was committed; how
- * quickly the journal is read; what an exchange of counts takes. Without PostgreSQL there is no row.
+ * disk: commits of one node, two and three; how late another node sees what was committed; how quickly the
+ * journal is read; what an exchange of counts takes. Without PostgreSQL there is no row.
  */
 
 import type { ChildProcess } from 'node:child_process';
@@ -15,9 +15,7 @@ import { createEventId } from '../src/store/event-id.ts';
 import { createFollower } from '../src/store/follower.ts';
 import { createTellings } from '../src/store/nodes/tellings.ts';
 import { openPostgresStore } from '../src/store/postgres/store.ts';
-import { openRelayStore } from '../src/store/relay/relay-store.ts';
 import { type Store, storeLimits } from '../src/store/store.ts';
-import { openCore } from '../test/store/relay-opener.ts';
 import { fork } from '../test/support/house/spawn.ts';
 import { isInstalled } from '../test/support/house/tools.ts';
 import {
@@ -52,7 +50,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   try {
     return [
       ...(await commitRates(plan, database)),
-      ...(await lags(plan, await database.createDatabase())),
+      await lags(plan, await database.createDatabase()),
       await readRate(plan, await database.createDatabase()),
       await exchanges(plan, await database.createDatabase()),
     ];
@@ -131,30 +129,16 @@ async function lagsOf(from: Store, to: Store, ms: number): Promise<number[]> {
   return [...acknowledged].map(([seq, at]) => Math.max(0, seen.get(seq)! - at));
 }
 
-async function lags(plan: Plan, url: string): Promise<BenchRow[]> {
+async function lags(plan: Plan, url: string): Promise<BenchRow> {
   const open = () => openPostgresStore({ url, clock, log });
   const [writer, other] = [await open(), await open()];
-  const core = await openCore(other, clock, { waitMs: 1_000 });
-  const relay = `portcullis://${core.address}/`;
-  const edge = await openRelayStore({ url: relay, key: core.key, log });
-  const own = createFollower({
-    ...{ store: core.store, clock, log, from: await other.lastSeq() },
-    apply: () => {},
-  });
   try {
-    const [toNode, toEdge] = [[] as number[], [] as number[]];
+    const found: number[] = [];
     for (let round = 0; round < plan.rounds; round++) {
-      toNode.push(...(await lagsOf(writer, other, plan.ms)));
+      found.push(...(await lagsOf(writer, other, plan.ms)));
     }
-    own.start();
-    for (let round = 0; round < plan.rounds; round++) {
-      toEdge.push(...(await lagsOf(writer, edge, plan.ms)));
-    }
-    return [lagRow('another node', toNode), lagRow('an edge of another node', toEdge)];
+    return lagRow('another node', found);
   } finally {
-    await own.stop();
-    await edge.close();
-    await core.close();
     await Promise.all([writer.close(), other.close()]);
   }
 }

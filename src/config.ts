@@ -8,7 +8,6 @@ import * as v from 'valibot';
 import { dataDirDefault } from './config/place.ts';
 import {
   contact,
-  cores,
   countryList,
   databaseUrl,
   domainList,
@@ -79,9 +78,7 @@ export interface Config {
   readonly baseUrl: string;
   readonly secureUrl: string;
   readonly dataDir: string;
-  /** `edge`: it has no database, and asks its cores. */
-  readonly role: 'node' | 'edge';
-  /** Undefined: the embedded store. Of an edge it names the cores. Holds a password: never logged. */
+  /** Undefined: the embedded store. Holds a password: never logged. */
   readonly databaseUrl: string | undefined;
   /** Where other nodes of the same database ask this one. */
   readonly internalListen: string;
@@ -180,8 +177,6 @@ const schema = v.object({
   BASE_URL: v.optional(origin),
   SECURE_URL: v.optional(origin),
   DATA_DIR: v.optional(path, dataDirDefault),
-  ROLE: v.optional(v.picklist(['node', 'edge'], 'must be node or edge'), 'node'),
-  CORES: v.optional(cores),
   DATABASE_URL: v.optional(databaseUrl),
   INTERNAL_LISTEN: v.optional(v.string(), '127.0.0.1:0'),
   HTTP_THREADS: v.optional(
@@ -268,6 +263,7 @@ export function readConfig(
   environment: Readonly<Record<string, string | undefined>>,
   { isPrefix, suffixFault, isEndpoint }: Judges,
 ): Config {
+  refuseRemoved(environment);
   const given = Object.fromEntries(
     Object.keys(schema.entries)
       .map((name) => [name, environment[name]?.trim()] as const)
@@ -296,15 +292,6 @@ export function readConfig(
     const fault = 'not an address of this machine with a port, such as 192.0.2.1:53';
     throw settingError(name, `holds '${quoted(nowhere)}', ${fault}`);
   }
-  if ((s.ROLE === 'edge') !== (s.CORES !== undefined)) {
-    throw settingError(
-      'CORES',
-      'must be set with ROLE=edge, and only with it: where its cores listen',
-    );
-  }
-  if (s.CORES !== undefined && s.DATABASE_URL !== undefined) {
-    throw settingError('DATABASE_URL', 'must not be set with ROLE=edge: an edge asks its cores');
-  }
   const local = `http://localhost:${s.PORT}`;
   return Object.freeze({
     host: s.HOST,
@@ -312,8 +299,7 @@ export function readConfig(
     baseUrl: s.BASE_URL ?? local,
     secureUrl: s.SECURE_URL ?? local,
     dataDir: s.DATA_DIR,
-    role: s.ROLE,
-    databaseUrl: s.CORES ?? s.DATABASE_URL,
+    databaseUrl: s.DATABASE_URL,
     internalListen: s.INTERNAL_LISTEN,
     httpThreads: s.HTTP_THREADS === 'auto' ? frontEndsOf(availableParallelism()) : s.HTTP_THREADS,
     captchaThreads: s.CAPTCHA_THREADS,
@@ -357,6 +343,15 @@ export function readConfig(
     adminListen: s.ADMIN_LISTEN && Object.freeze(s.ADMIN_LISTEN),
     radar: s.RADAR,
   });
+}
+
+/** Edges of before must not come up as servers of their own. @throws OperatorError */
+function refuseRemoved(environment: Readonly<Record<string, string | undefined>>): void {
+  const [role, cores] = [environment.ROLE?.trim(), environment.CORES?.trim()];
+  if (role !== 'edge' && !cores) return;
+  throw new OperatorError(
+    'ROLE=edge and CORES are no settings any more: remove them and give this server the DATABASE_URL of its cores, as docs/CLUSTER.md says of a node',
+  );
 }
 
 function quoted(text: string): string {

@@ -11,7 +11,7 @@ export const dataDirDefault = './var';
 
 export interface DataPlace {
   readonly dataDir: string;
-  /** Whether the store is shared with other machines: DATABASE_URL, or CORES of an edge. */
+  /** Whether the store is shared with other machines: DATABASE_URL. */
   readonly isShared: boolean;
 }
 
@@ -20,6 +20,6 @@ export function placeOfData(env = processEnvironment()): DataPlace {
   const given = (name: string) => (env[name] ?? '').trim();
   return {
     dataDir: resolve(given('DATA_DIR') || dataDirDefault),
-    isShared: given('DATABASE_URL') !== '' || given('CORES') !== '',
+    isShared: given('DATABASE_URL') !== '',
   };
 }

@@ -62,16 +62,6 @@ export const databaseUrl = v.pipe(
   ),
 );
 
-/** Where the cores of an edge listen; read as the URL that stands for its database. */
-export const cores = v.pipe(
-  v.string(),
-  v.regex(
-    /^\s*(\[[0-9a-fA-F:.]+\]|[\w.-]+):\d{1,5}(\s*,\s*(\[[0-9a-fA-F:.]+\]|[\w.-]+):\d{1,5}){0,31}\s*$/,
-    'must be like 10.0.0.1:7000,10.0.0.2:7000, at most 32',
-  ),
-  v.transform((text) => `portcullis://${text.replace(/\s/g, '')}/`),
-);
-
 /** Scheme, host and port alone: links are made by appending a path. */
 export const origin = v.pipe(
   urlOf('http:', 'https:'),

@@ -5,7 +5,7 @@
 
 import { mkdirSync } from 'node:fs';
 import { type Accounts, createAccounts } from '../access/accounts/accounts.ts';
-import { deriveKey, loadMasterKey, type MasterKey } from '../access/keys/master-key.ts';
+import { loadMasterKey, type MasterKey } from '../access/keys/master-key.ts';
 import type { Vouched } from '../access/quota/points.ts';
 import { processEnvironment } from '../config/place.ts';
 import { type Config, readConfig } from '../config.ts';
@@ -25,7 +25,6 @@ import type { InheritedClaim } from '../store/claim.ts';
 import { openTables } from '../store/lmdb-tables.ts';
 import { openStoreOf } from '../store/open.ts';
 import { hadStore, refuseLostStore, storePath } from '../store/presence.ts';
-import { internalKeyPurpose } from '../store/relay/signed.ts';
 import type { Store } from '../store/store.ts';
 import { asRead, viewStore } from '../store/verify/view-store.ts';
 import { openView } from '../store/view.ts';
@@ -166,12 +165,7 @@ export async function withWorkspace<T>(
   const { config, opening } = openingOf();
   const { random, log } = opening;
   const masterKey = checkMasterKey(config, random);
-  const { store, clock } = await openStoreOf(config, {
-    ...opening,
-    masterKey,
-    internalKey: deriveKey(masterKey, internalKeyPurpose),
-    hasOwnPart,
-  });
+  const { store, clock } = await openStoreOf(config, { ...opening, masterKey, hasOwnPart });
   const isShared = config.databaseUrl !== undefined;
   const claim = { dataDir: config.dataDir, pid: process.pid };
   try {

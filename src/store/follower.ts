@@ -54,7 +54,7 @@ export interface Follower {
 }
 
 const pageEvents = storeLimits.readLimitMax;
-/** A read takes milliseconds, and at a core a second at most. */
+/** A read takes milliseconds. */
 const silentMs = 3_000;
 /** Until a read that failed is tried again, where nothing else would. */
 const retryMs = 200;

@@ -7,7 +7,6 @@
 
 import { createWriter, decode } from './codec.ts';
 import { checkpointKey } from './keys.ts';
-import { relayable } from './relay/statements.ts';
 import type { SetRow, Store } from './store.ts';
 
 export interface JournalMark {
@@ -42,10 +41,10 @@ export async function readMark(store: Pick<Store, 'get'>): Promise<JournalMark |
 }
 
 /** The row of the journal in which an event is, unless it is pruned. */
-export const rowOfEvent = relayable(
-  'row of event',
-  'select first_seq, at from journal where last_seq >= $1 order by last_seq limit 1',
-);
+export const rowOfEvent = {
+  name: 'row of event',
+  text: 'select first_seq, at from journal where last_seq >= $1 order by last_seq limit 1',
+};
 
 export interface MarkRow {
   readonly first_seq: string;

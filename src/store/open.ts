@@ -1,7 +1,6 @@
 /**
  * The store that the settings name: the embedded one in DATA_DIR, or with DATABASE_URL the shared one in
- * PostgreSQL, or of an edge that one by way of its cores, with a small embedded one beside it for what is
- * about this machine alone.
+ * PostgreSQL, with a small embedded one beside it for what is about this machine alone.
  *
  * Invariant: a directory belongs to one of the two for good. What a node keeps is all made of the
  * journal: when the database's is another one, it is thrown away and made anew.
@@ -30,14 +29,11 @@ import type { JournalHead } from './postgres/reads.ts';
 import { openPostgresStore, type PostgresStore } from './postgres/store.ts';
 import { hadStore, storePath } from './presence.ts';
 import { readCheckpointSeq } from './projection.ts';
-import { type Relay, relayed } from './relay/relay.ts';
-import { isRelayUrl, openRelayStore } from './relay/relay-store.ts';
 import { absentStore, splitStore } from './split.ts';
 import { type Store, StoreUnavailableError } from './store.ts';
 
 export interface StoreSettings {
   readonly dataDir: string;
-  /** Of the database; of an edge the URL of its cores. */
   readonly databaseUrl: string | undefined;
 }
 
@@ -57,8 +53,6 @@ export interface Cluster {
   status(): Promise<ClusterStatus>;
   /** From now on all nodes write what this program reads. @throws OperatorError when one can't read it */
   upgrade(): Promise<{ readonly from: number; readonly to: number }>;
-  /** What edges ask of this node; an edge has none. */
-  readonly relay: Relay | undefined;
 }
 
 /** A node's own description. */
@@ -71,8 +65,6 @@ export interface ClusterStatus extends JournalHead {
 }
 
 type Opening = Omit<OpenStoreOptions, 'path' | 'dataDir'> & {
-  /** By which nodes know each other. */
-  readonly internalKey: Uint8Array;
   /**
    * Whether the process works with this machine's part too. False: a command, which works with the database
    * alone, while the node on this machine has its part open.
@@ -115,7 +107,6 @@ export async function openStoreOf(settings: StoreSettings, opening: Opening): Pr
     await refuseMovedDatabase(await shared.session());
     await claimMasterKey(shared, opening);
     const agreement = await openAgreement(shared, opening.log);
-    const isEdge = isRelayUrl(databaseUrl);
     const outdated = agreement.outdated();
     if (outdated !== undefined) throw new OperatorError(outdated);
     const { hasOwnPart = true } = opening;
@@ -123,14 +114,12 @@ export async function openStoreOf(settings: StoreSettings, opening: Opening): Pr
       ? await openOwn({ ...opening, dataDir: ownDir, path }, shared)
       : absentStore();
     const unfollow = await clock.follow(shared.databaseTime);
-    const own = relayed(agreement.guard(shared), { now: clock.now });
-    const store = splitStore(isEdge ? agreement.guard(shared) : own.store, local);
+    const store = splitStore(agreement.guard(shared), local);
     async function close(): Promise<void> {
       unfollow();
       await store.close();
     }
-    const parts = { clock, log: opening.log, agreement, isEdge };
-    const cluster = clusterOf(shared, local, parts, isEdge ? undefined : own.relay);
+    const cluster = clusterOf(shared, local, { clock, log: opening.log, agreement });
     return { store: { ...store, close }, clock, ownDir, cluster };
   } catch (error) {
     await shared.close();
@@ -141,11 +130,9 @@ export async function openStoreOf(settings: StoreSettings, opening: Opening): Pr
 function clusterOf(
   shared: PostgresStore,
   local: Store,
-  parts: Pick<JoinOptions, 'clock' | 'log' | 'agreement' | 'isEdge'>,
-  relay: Relay | undefined,
+  parts: Pick<JoinOptions, 'clock' | 'log' | 'agreement'>,
 ): Cluster {
   return {
-    relay,
     async join(joining) {
       const seq = await readCheckpointSeq(local);
       const positions = { appliedSeq: seq, checkpointSeq: seq };
@@ -161,26 +148,16 @@ function clusterOf(
       const nodes = await readNodes(await shared.session(), holder);
       return { ...head, eventVersion: parts.agreement.version(), nodes };
     },
-    async upgrade() {
-      if (parts.isEdge === true)
-        throw new OperatorError('run it on a core: an edge has no database');
-      return upgradeCluster(shared);
-    },
+    upgrade: () => upgradeCluster(shared),
   };
 }
 
-async function openShared(
-  url: string,
-  { clock, log, internalKey: key }: Opening,
-): Promise<PostgresStore> {
-  const isEdge = isRelayUrl(url);
+async function openShared(url: string, { clock, log }: Opening): Promise<PostgresStore> {
   try {
-    return await (isEdge
-      ? openRelayStore({ url, key, log })
-      : openPostgresStore({ url, clock, log }));
+    return await openPostgresStore({ url, clock, log });
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
-    throw new OperatorError(`${isEdge ? 'CORES' : 'DATABASE_URL'}: ${error.message}`);
+    throw new OperatorError(`DATABASE_URL: ${error.message}`);
   }
 }
 

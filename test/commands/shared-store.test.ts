@@ -54,29 +54,3 @@ it('status and upgrade of a cluster say so without one, and make no store', asyn
     directory.remove();
   }
 });
-
-it('on an edge what needs the database is for a core, and its doctor names cores', async () => {
-  const directory = makeTempDir('commands-of-an-edge');
-  try {
-    const env = {
-      DATA_DIR: join(directory.path, 'data'),
-      ROLE: 'edge',
-      // Nobody is asked.
-      CORES: '127.0.0.1:1',
-      MASTER_KEY_FILE: join(directory.path, 'key'),
-      SMTP_URL: 'smtp://127.0.0.1:1',
-    };
-    writeFileSync(env.MASTER_KEY_FILE, '5'.repeat(64), { mode: 0o600 });
-    const moved = await runCli(['migrate', 'embedded-to-postgres'], env);
-    assert.equal(moved.code, 1);
-    assert.match(moved.stderr, /run it on a core/);
-    const { stdout } = await runCli(['doctor'], env);
-    assert.match(stdout, /store: it is that of the cores/);
-    assert.match(stdout, /backups: those of the database are not looked at/);
-    assert.ok(!stdout.includes('BACKUP_FOLDER'), 'which a node refuses');
-    const alone = await runCli(['account', 'list'], env);
-    assert.match(alone.stderr, /^portcullis: CORES: no core answers: http:\/\/127\.0\.0\.1:1: /);
-  } finally {
-    directory.remove();
-  }
-});

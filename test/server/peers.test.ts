@@ -13,7 +13,7 @@ import { seededRandom } from '../../src/core/random.ts';
 import { answerBytes, readAsked } from '../../src/server/peers/asked.ts';
 import { openInternalListener } from '../../src/server/peers/internal-listener.ts';
 import { peerChallenges } from '../../src/server/peers/peer-challenges.ts';
-import { createReplays, macHeader, macOf } from '../../src/store/relay/signed.ts';
+import { createReplays, macHeader, macOf } from '../../src/server/peers/signed.ts';
 import { knownPool, networkAt, smallBounds } from '../support/captcha/challenges.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 
@@ -205,4 +205,15 @@ it('what was asked once is remembered for as long as it would be valid', () => {
     admit({ to: 1, at: time.now(), nonce: `other ${ms}` });
     time.advance(500);
   }
+});
+
+it('what was asked before a process began is not admitted, and beyond its room nothing is', () => {
+  const time = manualClock(1_000_000);
+  const { admit, isPresent } = createReplays(1, time.now, 2);
+  assert.ok(!isPresent({ to: 1, at: 999_999, nonce: 'a' }));
+  assert.ok(admit({ to: 1, at: 1_000_000, nonce: 'b' }));
+  assert.ok(admit({ to: 1, at: 1_000_000, nonce: 'c' }));
+  assert.ok(!admit({ to: 1, at: 1_000_000, nonce: 'd' }));
+  time.advance(60_001);
+  assert.ok(admit({ to: 1, at: 1_060_001, nonce: 'd' }));
 });

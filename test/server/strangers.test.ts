@@ -10,8 +10,8 @@ import { createTickets } from '../../src/captcha/challenge/ticket.ts';
 import { manualClock } from '../../src/core/clock.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { openInternalListener } from '../../src/server/peers/internal-listener.ts';
+import { macHeader, macOf } from '../../src/server/peers/signed.ts';
 import { strangerBounds } from '../../src/server/peers/strangers.ts';
-import { macHeader, macOf } from '../../src/store/relay/signed.ts';
 import { knownPool, networkAt, smallBounds } from '../support/captcha/challenges.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 

@@ -87,6 +87,18 @@ it('a report through one node counts on the other one, and a key is good on both
   assert.equal(await report(nodes[1]!, 1), 429, 'the same account and address, on the other node');
 });
 
+it('a node takes three connections of the database', async () => {
+  // Of a command that has ended a connection may be there for a moment more.
+  await within(async () => {
+    const { rows } = await database.ask(
+      url,
+      `select count(*)::int as n from pg_stat_activity where datname = current_database()
+       and backend_type = 'client backend' and pid <> pg_backend_pid()`,
+    );
+    return rows[0]!.n === 3 * nodes.length;
+  });
+});
+
 it('the status shows both nodes, how far they are, and that one does the upkeep', async () => {
   const env = { ...environment(), DATA_DIR: nodes[0]!.dataDir };
   interface Status {

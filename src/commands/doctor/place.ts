@@ -122,12 +122,7 @@ export async function lookAtStore(
   clock: Clock,
   random: Random,
 ): Promise<Finding[]> {
-  const { dataDir, databaseUrl, role } = config;
-  if (role === 'edge') {
-    return [
-      advice('store', 'it is that of the cores', '`portcullis cluster status` tells how it is'),
-    ];
-  }
+  const { dataDir, databaseUrl } = config;
   if (databaseUrl !== undefined) {
     const where = fine('store', `it lies in the database (${hostsText(databaseUrl)})`);
     return [where, ...(await lookAtDatabase(databaseUrl, clock))];

@@ -3,14 +3,12 @@
  * all of them may write, once all are of a newer version.
  */
 
-import { deriveKey } from '../../access/keys/master-key.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { dateText } from '../../core/names/date-text.ts';
 import { type Audit, createAudit } from '../../operations/audit.ts';
 import { operatorName } from '../../operations/operator-name.ts';
 import { checkMasterKey, openingOf, settings } from '../../operations/workspace.ts';
 import { type Cluster, openStoreOf } from '../../store/open.ts';
-import { internalKeyPurpose } from '../../store/relay/signed.ts';
 import { columns, createOutput, grouped } from '../shell/output.ts';
 
 export async function upgrade(flags: { json?: boolean }): Promise<void> {
@@ -49,7 +47,6 @@ async function withCluster<T>(ask: (cluster: Cluster, audit: Audit) => Promise<T
   const { store, cluster } = await openStoreOf(config, {
     ...opening,
     masterKey,
-    internalKey: deriveKey(masterKey, internalKeyPurpose),
     hasOwnPart: false,
   });
   try {

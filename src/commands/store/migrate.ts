@@ -2,7 +2,6 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
-import { refuseEdge } from '../../operations/cluster.ts';
 import { openingOf, readMasterKey } from '../../operations/workspace.ts';
 import { createRowProgress, type Progress } from '../../reputation/lists/import/progress.ts';
 import {
@@ -27,7 +26,6 @@ async function run(
   const output = createOutput(flags.json === true);
   const { config, opening } = openingOf();
   const { dataDir, databaseUrl } = config;
-  refuseEdge(config);
   if (databaseUrl === undefined) {
     throw new OperatorError('set DATABASE_URL, and what else a node needs (docs/CLUSTER.md)');
   }

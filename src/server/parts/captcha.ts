@@ -24,7 +24,7 @@ export interface CaptchaParts {
 
 export async function openCaptchaParts(
   opening: Opening,
-  data: Pick<Data, 'store' | 'member' | 'relay'> & { readonly tables: Pick<BoundedTables, 'add'> },
+  data: Pick<Data, 'store' | 'member'> & { readonly tables: Pick<BoundedTables, 'add'> },
   siteKeys: SiteKeys,
 ): Promise<CaptchaParts> {
   const { config, clock, random, log, masterKey, closers, timings } = opening;

@@ -2,9 +2,7 @@
 
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { deriveKey } from '../../access/keys/master-key.ts';
 import { packageVersion } from '../../config/version.ts';
-import type { Config } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { decodeBanned } from '../../doors/agents/ban-events.ts';
 import { type BanTable, createBanTable } from '../../doors/agents/ban-table.ts';
@@ -16,8 +14,6 @@ import { journalPollMs, queryPaceMs } from '../../store/follower.ts';
 import type { Membership } from '../../store/nodes/nodes.ts';
 import { openStoreOf } from '../../store/open.ts';
 import { snapshotFile, storePath, watchPresence } from '../../store/presence.ts';
-import type { Relay } from '../../store/relay/relay.ts';
-import { internalKeyPurpose } from '../../store/relay/signed.ts';
 import type { Store } from '../../store/store.ts';
 import { startSweeper } from '../../store/sweeper.ts';
 import { ownUpkeep, type Upkeep } from '../../store/upkeep.ts';
@@ -44,19 +40,11 @@ export interface Data {
   readonly geo: SharedArrayBuffer;
   /** This node's membership in a cluster; undefined without one. */
   readonly member: Membership | undefined;
-  /** Of a node that edges may ask. */
-  readonly relay: Relay | undefined;
 }
 
-const nameOf = (role: Config['role']) => (role === 'edge' ? `${hostname()} (edge)` : hostname());
-
 export async function openData(opening: Opening): Promise<Data> {
-  const { config, random, log, masterKey, onFatal, closers } = opening;
-  const opened = await openStoreOf(config, {
-    ...opening,
-    masterKey,
-    internalKey: deriveKey(masterKey, internalKeyPurpose),
-  });
+  const { config, random, log, onFatal, closers } = opening;
+  const opened = await openStoreOf(config, opening);
   const { clock, ownDir: dataDir } = opened;
   const store = timed(opened.store, opening);
   closers.add(() => store.close());
@@ -74,7 +62,7 @@ export async function openData(opening: Opening): Promise<Data> {
   await opening.prepare?.(store);
   announceStore({ store, dataDir: config.dataDir });
   const member = await opened.cluster?.join({
-    identity: { name: nameOf(config.role), version: packageVersion() },
+    identity: { name: hostname(), version: packageVersion() },
     onReplaced: onFatal,
   });
   closers.add(() => member?.leave());
@@ -135,7 +123,6 @@ export async function openData(opening: Opening): Promise<Data> {
     banTable,
     geo,
     member,
-    relay: opened.cluster?.relay,
   };
 }
 

@@ -7,22 +7,18 @@ import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import { readEndpoint } from '../../doors/endpoint.ts';
 import type { Membership } from '../../store/nodes/nodes.ts';
-import { internalKeyPurpose } from '../../store/relay/signed.ts';
 import { startExchanging } from '../peers/exchanging.ts';
 import { openInternalListener } from '../peers/internal-listener.ts';
 import { peerChallenges } from '../peers/peer-challenges.ts';
 import { sealedTellings, tellingsKeyPurpose } from '../peers/sealed-tellings.ts';
+import { internalKeyPurpose } from '../peers/signed.ts';
 import type { Data } from './data.ts';
 import type { Opening } from './dependencies.ts';
 
 export async function openPeers(
   { config, clock, log, masterKey, closers }: Opening,
   own: Challenges,
-  {
-    member,
-    relay,
-    tables,
-  }: Pick<Data, 'member' | 'relay'> & { readonly tables: Pick<BoundedTables, 'add'> },
+  { member, tables }: Pick<Data, 'member'> & { readonly tables: Pick<BoundedTables, 'add'> },
 ): Promise<Challenges> {
   if (member === undefined) return own;
   const key = deriveKey(masterKey, internalKeyPurpose);
@@ -36,7 +32,6 @@ export async function openPeers(
     clock,
     log,
     challenges: own,
-    relay,
   });
   closers.add(listener.close);
   tables.add(...listener.tables);

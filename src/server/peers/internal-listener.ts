@@ -12,17 +12,15 @@ import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log/log.ts';
-import type { Relay } from '../../store/relay/relay.ts';
-import { createReplays, isMac, macHeader, macOf, relayHeader } from '../../store/relay/signed.ts';
 import { answerBytes, type PeerQuestion, readAsked } from './asked.ts';
-import { createRelayDoor } from './relay-door.ts';
 import { readBody, refuse, seal, sent } from './sealed-http.ts';
+import { createReplays, isMac, macHeader, macOf } from './signed.ts';
 import { createStrangers } from './strangers.ts';
 
 const bodyBytesMax = 4_096;
 /** A sealed head has some 300 bytes. */
 const headBytesMax = 8_192;
-/** The bound on all connections, authenticated or not. An edge holds several. */
+/** The bound on all connections, authenticated or not. */
 const connectionsMax = 2_048;
 const requestMsMaxDefault = 10_000;
 /** Node looks every half minute by itself: so long silent connections would shut out nodes. */
@@ -44,19 +42,13 @@ export async function openInternalListener(options: {
   readonly clock: Clock;
   readonly log: Log;
   readonly challenges: Pick<Challenges, 'image' | 'clip' | 'verify'>;
-  /** Of a core: what edges ask. */
-  readonly relay?: Relay | undefined;
   /** From a connection to the end of its request, and from an answer to its end. */
   readonly requestMsMax?: number;
-  /** Of questions and answers of edges. */
-  readonly heldBytesMax?: number;
 }): Promise<InternalListener> {
-  const { host, port, node, key, clock, log, challenges, relay } = options;
+  const { host, port, node, key, clock, log, challenges } = options;
   const { requestMsMax = requestMsMaxDefault } = options;
   const replays = createReplays(node, clock.now);
   const strangers = createStrangers({ clock });
-  const bounds = { answerMsMax: requestMsMax, heldBytesMax: options.heldBytesMax };
-  const door = relay && createRelayDoor({ relay, node, key, strangers, now: clock.now, ...bounds });
 
   async function answer(asked: PeerQuestion): Promise<Uint8Array> {
     const { what, token, network, longWord } = asked;
@@ -69,11 +61,6 @@ export async function openInternalListener(options: {
   }
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (request.headers[relayHeader] !== undefined) {
-      if (door === undefined) refuse(response, strangers);
-      else await door.answer(request, response);
-      return;
-    }
     const body = await readBody(request, bodyBytesMax);
     const isSealed = body && isMac(request.headers[macHeader], macOf(key, 'ask', body));
     const asked = isSealed === true ? readAsked(body!) : undefined;
@@ -110,7 +97,7 @@ export async function openInternalListener(options: {
   const shownHost = host.includes(':') ? `[${host}]` : host;
   return {
     url: `http://${shownHost}:${taken}`,
-    tables: [strangers.table, ...(door === undefined ? [] : [door.table])],
+    tables: [strangers.table],
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();

@@ -1,7 +1,7 @@
 /** Bodies and answers of the internal listener. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { macHeader, macOf } from '../../store/relay/signed.ts';
+import { macHeader, macOf } from './signed.ts';
 import type { Strangers } from './strangers.ts';
 
 /** Undefined when it is too long, or breaks off. What says that it is too long is not read. */
@@ -35,10 +35,9 @@ export function seal(
   key: Uint8Array,
   nonce: string,
   bytes: Uint8Array,
-  status = 200,
 ): void {
   const mac = macOf(key, `answer ${nonce}`, bytes);
-  response.writeHead(status, { [macHeader]: mac, 'Content-Length': bytes.length }).end(bytes);
+  response.writeHead(200, { [macHeader]: mac, 'Content-Length': bytes.length }).end(bytes);
 }
 
 /** Resolves when the other end has the answer or is gone; one that does not read it is sent away. */

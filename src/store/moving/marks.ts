@@ -10,7 +10,6 @@ import { OperatorError } from '../../core/errors.ts';
 import type { Random } from '../../core/random.ts';
 import { makeFileOnce, syncPath } from '../files.ts';
 import type { PostgresSession } from '../postgres/connection.ts';
-import { relayable } from '../relay/statements.ts';
 
 const files = { begun: 'moving-to-postgres', done: 'moved-to-postgres' } as const;
 
@@ -63,7 +62,7 @@ const markSchema = v.object({
   place: v.optional(v.object({ fingerprint: v.string(), part: v.number(), after: v.string() })),
 });
 
-const markRow = relayable('move', "select value from meta where name = 'move'");
+const markRow = { name: 'move', text: "select value from meta where name = 'move'" };
 
 export type Mark = v.InferOutput<typeof markSchema>;
 

@@ -13,7 +13,6 @@ import type { Log } from '../../core/log/log.ts';
 import type { PostgresSession } from '../postgres/connection.ts';
 import { knownSchema, nowMs } from '../postgres/schema.ts';
 import type { PostgresStore } from '../postgres/store.ts';
-import { relayable } from '../relay/statements.ts';
 import type { CommitResult, NewEvent } from '../store.ts';
 import { readVersion, versionOf } from './events.ts';
 import { answersMs } from './tellings.ts';
@@ -107,10 +106,10 @@ export async function openAgreement(store: PostgresStore, log: Log): Promise<Agr
   };
 }
 
-const agreedRows = relayable(
-  'agreed',
-  `select name, value from meta where name in ('${agreedName}', 'schema_from')`,
-);
+const agreedRows = {
+  name: 'agreed',
+  text: `select name, value from meta where name in ('${agreedName}', 'schema_from')`,
+};
 
 async function readAgreed(
   session: PostgresSession,

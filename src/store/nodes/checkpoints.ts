@@ -19,7 +19,6 @@ import { fenceValues, holds } from '../postgres/maintenance.ts';
 import { nowMs } from '../postgres/schema.ts';
 import type { PostgresStore } from '../postgres/store.ts';
 import { checkpointRowKey, readCheckpointSeq } from '../projection.ts';
-import { relayable } from '../relay/statements.ts';
 import { type Commit, type Entry, type RowCheck, type Store, storeLimits } from '../store.ts';
 import { LeaseLostError } from '../upkeep.ts';
 
@@ -54,18 +53,18 @@ interface Saved {
   readonly bytes: number;
 }
 
-const savedRows = relayable(
-  'saved checkpoints',
-  'select id, seq, rows, bytes from checkpoints order by seq desc, at desc',
-);
-const savedPage = relayable(
-  'rows of a checkpoint',
-  `select key, value from (
+const savedRows = {
+  name: 'saved checkpoints',
+  text: 'select id, seq, rows, bytes from checkpoints order by seq desc, at desc',
+};
+const savedPage = {
+  name: 'rows of a checkpoint',
+  text: `select key, value from (
      select key, value,
        sum(octet_length(value)) over (order by key) - octet_length(value) as before
      from checkpoint_rows where id = $1 and key > $2 order by key limit ${pageRows}) page
    where before <= ${storeLimits.pageBytesMax} order by key`,
-);
+};
 
 /** Newest first. */
 async function readSaved(session: PostgresSession): Promise<Saved[]> {

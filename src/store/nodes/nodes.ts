@@ -14,7 +14,6 @@ import { scratchKey, text } from '../keys.ts';
 import { isLost, type PostgresSession } from '../postgres/connection.ts';
 import { nowMs } from '../postgres/schema.ts';
 import type { PostgresStore } from '../postgres/store.ts';
-import { relayable } from '../relay/statements.ts';
 import { splitStore } from '../split.ts';
 import { type Store, StoreUnavailableError } from '../store.ts';
 import type { Upkeep } from '../upkeep.ts';
@@ -108,18 +107,16 @@ export interface JoinOptions {
   readonly positions: NodePositions;
   /** Another process runs under this node's number: this one must end. */
   readonly onReplaced: (error: Error) => void;
-  /** It never does the work that one node does for all. */
-  readonly isEdge?: boolean;
   readonly beatMs?: number;
   readonly aliveMs?: number;
 }
 
 const ownNameKey = scratchKey(text('node'));
 
-const forget = relayable('forget', `delete from nodes where seen_at < ${nowMs} - ${forgetMs}`);
-const registerNode = relayable(
-  'register',
-  `insert into nodes (id, node, boot, name, version, started_at, seen_at, applied_seq, checkpoint_seq, read_version)
+const forget = { name: 'forget', text: `delete from nodes where seen_at < ${nowMs} - ${forgetMs}` };
+const registerNode = {
+  name: 'register',
+  text: `insert into nodes (id, node, boot, name, version, started_at, seen_at, applied_seq, checkpoint_seq, read_version)
    select (select min(i) from generate_series(1, ${nodesMax}) i
            where not exists (select from nodes where id = i)),
      $1::uuid, $2::uuid, $3, $4, ${nowMs}, ${nowMs}, $5, $6, $7::int
@@ -129,24 +126,24 @@ const registerNode = relayable(
      applied_seq = excluded.applied_seq, checkpoint_seq = excluded.checkpoint_seq,
      read_version = excluded.read_version
    returning id`,
-);
-const beatNode = relayable(
-  'heartbeat',
-  `update nodes set seen_at = ${nowMs}, applied_seq = $3, checkpoint_seq = $4, digests = $5, is_stopped = $6
+};
+const beatNode = {
+  name: 'heartbeat',
+  text: `update nodes set seen_at = ${nowMs}, applied_seq = $3, checkpoint_seq = $4, digests = $5, is_stopped = $6
    where id = $1 and boot = $2::uuid returning id`,
-);
-const announceNode = relayable(
-  'announce',
-  'update nodes set url = $3 where id = $1 and boot = $2::uuid',
-);
-const whereIs = relayable(
-  'where is',
-  `select url from nodes where id = $1 and not is_stopped and seen_at > ${nowMs} - $2::int8`,
-);
-const allNodes = relayable(
-  'all nodes',
-  `select *, ${nowMs} - seen_at as ago from nodes order by id`,
-);
+};
+const announceNode = {
+  name: 'announce',
+  text: 'update nodes set url = $3 where id = $1 and boot = $2::uuid',
+};
+const whereIs = {
+  name: 'where is',
+  text: `select url from nodes where id = $1 and not is_stopped and seen_at > ${nowMs} - $2::int8`,
+};
+const allNodes = {
+  name: 'all nodes',
+  text: `select *, ${nowMs} - seen_at as ago from nodes order by id`,
+};
 
 /** The node's own name for as long as its directory stands. */
 async function ownName(local: Store): Promise<string> {
@@ -249,7 +246,7 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
       await agreement.look();
       // An agreement is never undone, so another node has to do the upkeep.
       if (agreement.outdated() !== undefined) return lease.giveBack();
-      if (options.isEdge !== true) await lease.look(sinceMs);
+      await lease.look(sinceMs);
       return compareMemories();
     }
     hasLeft = true;
@@ -266,7 +263,7 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
     await heard(true);
     throw new OperatorError(outdated);
   }
-  if (options.isEdge !== true) await lease.look(joinedMs);
+  await lease.look(joinedMs);
   log.info({ node: id, upkeep: lease.fence() !== undefined }, 'node: joined');
   let beating: Promise<void> | undefined;
   const timer = setInterval(() => {

@@ -9,7 +9,6 @@
 
 import type { PostgresSession } from '../postgres/connection.ts';
 import { nowMs } from '../postgres/schema.ts';
-import { relayable } from '../relay/statements.ts';
 
 /** Longer than any node waits with an exchange before it is started anew. */
 const keptMs = 120_000;
@@ -35,25 +34,25 @@ export interface Tellings {
   ): Promise<{ readonly told: readonly Told[]; readonly nodes: number }>;
 }
 
-const tell = relayable(
-  'tell',
-  `insert into told (boot, seq, at, bytes) values ($1::uuid, $2::int8, ${nowMs}, $3)
+const tell = {
+  name: 'tell',
+  text: `insert into told (boot, seq, at, bytes) values ($1::uuid, $2::int8, ${nowMs}, $3)
    on conflict do nothing`,
-);
-const removeOld = relayable('told', `delete from told where at < ${nowMs} - ${keptMs}`);
-const hear = relayable(
-  'hear',
-  `select t.boot, t.seq, t.bytes from told t
+};
+const removeOld = { name: 'told', text: `delete from told where at < ${nowMs} - ${keptMs}` };
+const hear = {
+  name: 'hear',
+  text: `select t.boot, t.seq, t.bytes from told t
    left join unnest($2::uuid[], $3::int8[]) as h(boot, seq) on h.boot = t.boot
    where t.boot <> $1::uuid and t.seq > coalesce(h.seq, 0)
      and t.at > ${nowMs} - ${keptMs}
    order by t.boot, t.seq`,
-);
-const countNodes = relayable(
-  'nodes',
-  `select count(*)::int as count from nodes
+};
+const countNodes = {
+  name: 'nodes',
+  text: `select count(*)::int as count from nodes
    where not is_stopped and seen_at > ${nowMs} - ${answersMs}`,
-);
+};
 
 export function createTellings(session: () => Promise<PostgresSession>, boot: string): Tellings {
   return {

@@ -15,7 +15,7 @@ import { within } from './server.ts';
 /** Before nodes are stopped: a stop waits only so long for what makes the next start fast. */
 export async function waitForCheckpoints(database: TestPostgres, url: string): Promise<void> {
   const behind = `select from nodes, journal_head where not is_stopped and checkpoint_seq < last_seq
-                  and name not like '% (edge)' and seen_at > (select max(seen_at) from nodes) - 60000`;
+                  and seen_at > (select max(seen_at) from nodes) - 60000`;
   await within(
     async () => (await database.ask(url, behind)).rows.length === 0,
     'all that is in the journal is on the disks of the nodes',

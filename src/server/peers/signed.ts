@@ -1,15 +1,12 @@
 /**
  * What nodes say to each other over HTTP, and how they know each other: an HMAC under a key derived from the
- * master key, over who asks whom, when, a number that comes once, and the body.
+ * master key, over who asks whom, when, a number that comes once, and the question.
  *
  *   request   POST /    body: JSON of a question about a challenge
  *   answer    200       X-Portcullis-Mac; body: a byte for the kind, then a picture, a sound or JSON
- *   request   POST /    X-Portcullis-Relay; body: what an edge asks of a core
- *   answer    200       X-Portcullis-Mac; body: what it hears
  *
- * Invariants: nothing is read of a request before its MAC is right, and of an edge's nothing long before that
- * of its head; what changes something counts once, also over a restart; a request is for one node, and for
- * 30 s; an answer is one to that very request.
+ * Invariants: nothing is read of a request before its MAC is right; a request counts once, also over a restart,
+ * is for one node, and for 30 s; an answer is one to that very request.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -22,11 +19,7 @@ const validMs = 30_000;
 const noncesMaxDefault = 100_000;
 
 /** Of requests, and of the answers to them: none can pass for the other. */
-export function macOf(
-  key: Uint8Array,
-  kind: 'ask' | 'relay' | `answer ${string}`,
-  body: Uint8Array,
-): string {
+export function macOf(key: Uint8Array, kind: 'ask' | `answer ${string}`, body: Uint8Array): string {
   return createHmac('sha256', key).update(`${kind}\n`).update(body).digest('hex');
 }
 
@@ -48,8 +41,6 @@ export interface Replays {
   isPresent(envelope: Envelope): boolean;
   /** The same, and true once. */
   admit(envelope: Envelope): boolean;
-  /** False: so many came lately that no more are admitted. */
-  hasRoom(): boolean;
 }
 
 export function createReplays(
@@ -70,40 +61,15 @@ export function createReplays(
     young = new Set();
     turnedAt = nowMs;
   }
-  function hasRoom(): boolean {
-    turn();
-    return young.size < noncesMax;
-  }
   return {
     isPresent,
-    hasRoom,
     admit(envelope) {
       const { nonce } = envelope;
-      if (!isPresent(envelope) || !hasRoom()) return false;
-      if (young.has(nonce) || old.has(nonce)) return false;
+      if (!isPresent(envelope)) return false;
+      turn();
+      if (young.size >= noncesMax || young.has(nonce) || old.has(nonce)) return false;
       young.add(nonce);
       return true;
     },
   };
-}
-
-/** Status of an empty answer: the question was an edge's, and nothing was done. No other answer is empty. */
-export const notTaken = 409;
-/** Of a question to a core: its head, which is sealed before anything of the body is read. */
-export const relayHeader = 'x-portcullis-relay';
-
-export interface RelayEnvelope extends Envelope {
-  readonly bytes: number;
-  /** SHA-256 of the body, hexadecimal. */
-  readonly hash: string;
-}
-
-export const writeEnvelope = ({ to, at, nonce, bytes, hash }: RelayEnvelope) =>
-  [to, Math.round(at), nonce, bytes, hash].join('.');
-
-export function readEnvelope(text: string): RelayEnvelope | undefined {
-  const found = /^(\d{1,3})\.(\d{1,15})\.([0-9a-f]{32})\.(\d{1,9})\.([0-9a-f]{64})$/.exec(text);
-  if (found === null) return undefined;
-  const [, to, at, nonce, bytes, hash] = found as unknown as string[];
-  return { to: Number(to), at: Number(at), nonce: nonce!, bytes: Number(bytes), hash: hash! };
 }
