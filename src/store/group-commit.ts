@@ -123,8 +123,12 @@ export function createGroupCommit<Context>(
   }
 
   function refuseCommits(detail: string): void {
-    const kept = waiting.filter((job) => job.maintenance);
-    const refused = waiting.filter((job) => !job.maintenance);
+    refuse((job) => !job.maintenance, detail);
+  }
+
+  function refuse(isRefused: (job: Job<Context>) => boolean, detail: string): void {
+    const kept = waiting.filter((job) => !isRefused(job));
+    const refused = waiting.filter(isRefused);
     waiting.splice(0, waiting.length, ...kept);
     waitingBytes = kept.reduce((sum, job) => sum + job.bytes, 0);
     for (const job of refused) job.unavailable(detail);
@@ -242,8 +246,8 @@ export function createGroupCommit<Context>(
     while (waiting.length > 0) {
       const before = waiting.length;
       await runGroup();
-      // Maintenance that failed answered already; anything left was added meanwhile.
-      if (!state.available && waiting.length >= before) break;
+      // Maintenance that ran answered already. Where no transaction begins it would wait for ever, and a stop for it.
+      if (!state.available && waiting.length >= before) refuse(() => true, state.detail);
     }
     running = undefined;
   }

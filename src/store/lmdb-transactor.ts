@@ -83,7 +83,7 @@ function createLossWatch({ file }: Tables) {
     if (found.lastSeq < lastSeq || found.lastVersion < lastVersion) {
       return `its journal ends at ${found.lastSeq} and did at ${lastSeq}`;
     }
-    if (file.isReplaced()) return 'its file was removed, or another one put in its place';
+    if (file.isReplaced()) return 'its file was removed or replaced';
     const transaction = file.lastTransaction();
     if (transaction === undefined) return 'its file is no store any more';
     if (transaction < lastTransaction) {

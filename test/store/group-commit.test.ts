@@ -22,12 +22,15 @@ function fakeDatabase() {
     broken: false,
     faults: [] as Error[],
     hang: false,
+    /** Why no transaction begins. */
+    closed: undefined as Error | undefined,
     release: (): void => {},
     probes: 0,
   };
   const transactor = {
     async transact(body: (context: Context) => void) {
       await new Promise(setImmediate);
+      if (database.closed !== undefined) throw database.closed;
       const context = { writes: 0 };
       body(context);
       groups.push(context.writes);
@@ -153,6 +156,14 @@ it('after a failure commits are refused at once, maintenance is tried, a probe b
     [false, true],
   );
   assert.ok(database.probes > 0);
+});
+
+it('maintenance answers also where no transaction begins', async () => {
+  const { add, database } = setUp();
+  database.closed = new Error('gone');
+  const both = [add({ maintenance: true }), add()];
+  assert.deepEqual(await Promise.all(both), ['unavailable: gone', 'unavailable: gone']);
+  assert.equal(await add({ maintenance: true }), 'unavailable: gone');
 });
 
 /** A failure of the database itself, before anything was written. */

@@ -147,3 +147,13 @@ for (const [name, take] of gone) {
     });
   });
 }
+
+it('a sweep of a store whose commits are gone ends, so nothing waits for it', async () => {
+  await withStore(async ({ store, path, write }) => {
+    await write({ set: [row('one')] });
+    rmSync(`${path}/data.mdb`);
+    for (let round = 0; round < 2; round++) {
+      await assert.rejects(store.sweep(10), /store unavailable: commits that were acknowledged/);
+    }
+  });
+});

@@ -110,6 +110,7 @@ async function begin(
       events: [event],
     });
     if (done.ok) return ok(done.seq);
+    if (store.writeState().fatal) break;
     if (done.error === 'store_unavailable') await later();
     else if (done.failedCheck === 2) return fail('conflict');
   }
@@ -128,6 +129,7 @@ async function commitEvent(
     if (result.ok) return ok(result.seq);
     if (result.error === 'check_failed') throw new Error('a commit without checks failed a check');
     detail = result.detail;
+    if (store.writeState().fatal) break;
     await later();
   }
   return fail('store_unavailable', `the data directory can't be written: ${detail}`);

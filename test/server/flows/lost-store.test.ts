@@ -181,7 +181,10 @@ it('an older file written over the open one ends the server with one line, befor
     const put = spawnSync('dd', [`if=${older}`, `of=${file}`, 'conv=notrunc', 'bs=1M']);
     assert.equal(put.status, 0);
     assert.notEqual(await report('8.8.4.2').catch(() => 0), 200);
+    const beganMs = performance.now();
     const { code } = await server.child.ended;
+    // Far less than the time after which a stop that hangs is cut off.
+    assert.ok(performance.now() - beganMs < 5_000, server.stderr());
     assert.equal(code, 1, server.stderr());
     const stopped = server.stderr().match(/^portcullis: stopped: .+$/gm);
     assert.equal(stopped?.length, 1, server.stderr());
@@ -211,10 +214,7 @@ for (const threads of threadCounts) {
           lose(dataDir);
           const { code } = await server.child.ended;
           assert.equal(code, 1);
-          assert.match(
-            server.stderr(),
-            /^portcullis: stopped: the store is lost: .*(removed|replaced)/m,
-          );
+          assert.match(server.stderr(), /^portcullis: stopped: the store .*(removed|replaced)/m);
           assert.ok(!existsSync(`${dataDir}/index.snapshot`), 'a snapshot was written');
         } finally {
           directory.remove();

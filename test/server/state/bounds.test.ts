@@ -4,6 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, it } from 'node:test';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
@@ -184,4 +185,12 @@ it('what found no room is counted, and the count survives a stop and a crash', a
   const again = await openServer();
   assert.equal(again.refusals.of('rows'), 30);
   await again.stop();
+});
+
+it('a list is not tried again where no later write can succeed', async () => {
+  await load('a', rowsFrom(0, 1));
+  rmSync(`${directory.path}/store/data.mdb`);
+  const beganMs = performance.now();
+  assert.equal(errorOf(await load('b', rowsFrom(1, 1))), 'store_unavailable');
+  assert.ok(performance.now() - beganMs < 1_000);
 });
