@@ -70,7 +70,7 @@ import type { SignInLog } from './sessions/sign-in-log.ts';
 export interface SignonOptions {
   readonly store: Store;
   readonly upkeep?: Upkeep;
-  /** Of several nodes: where they count together. */
+  /** The limits that several nodes count together. */
   readonly shares?: Pick<Shares, 'room' | 'deeds'>;
   readonly clock: Clock;
   readonly random: Random;
@@ -89,24 +89,24 @@ export interface SignonOptions {
   readonly pwnedRangeUrl?: string | undefined;
   /** REQUIRE_SECOND_FACTOR */
   readonly factorDemand?: FactorDemand;
-  /** Listens to what accounts are told, for operators. */
+  /** Also records the events of the accounts' security logs, for operators. */
   readonly signInLog?: Pick<SignInLog, 'listenTo'>;
-  /** To which countries text messages go, and how many in a day. */
+  /** The countries to which text messages go, and how many in a day. */
   readonly texts?: PhoneBounds;
-  /** Registration asks more of a network that registers much: off with CLIENT_LIMITS=off. */
+  /** Registration asks more of a network that registers many accounts. CLIENT_LIMITS=off switches it off. */
   readonly isPaced?: boolean;
   readonly companion?: AccountCompanion;
-  /** What others keep of a person: profile, consents. */
+  /** The personal data of other parts: profile, consents. */
   readonly personalData?: (store: Store) => readonly PersonalData[];
-  /** Told of each deletion, for restores. */
+  /** Gets each deletion, so that a restore can repeat it. */
   readonly erased?: Pick<ErasedList, 'add'> | undefined;
-  /** Told of each mail that is written to the outbox; the demo's. */
+  /** Called with each mail that is written to the outbox, for the demo. */
   readonly onMail?: ((mail: Mail) => void) | undefined;
-  /** In place of SMTP_URL and the outbox, for tests. */
+  /** Replaces SMTP_URL and the outbox in tests. */
   readonly mailTransport?: MailTransport;
-  /** In place of SMS_WEBHOOK_URL and the outbox. */
+  /** Replaces SMS_WEBHOOK_URL and the outbox. */
   readonly messageSender?: MessageSender;
-  /** Cheaper hashes, for tests. */
+  /** The parameters of cheaper hashes, for tests. */
   readonly argon2?: Argon2Parameters;
   readonly strength?: PasswordStrength;
 }
@@ -131,13 +131,13 @@ export interface Signon {
   /** Run its `resume` at the start. */
   readonly notices: Notices;
   readonly mailer: Mailer;
-  /** What is remembered in memory, and of how much. */
+  /** The tables in memory, with their bounds. */
   readonly tables: readonly BoundedTable[];
-  /** What was written to files for want of a mail server. */
+  /** The mails and text messages that were written to files instead of being sent. */
   readonly outbox: Pick<Outbox, 'newest'>;
-  /** How many rows strangers caused, and of how many. */
+  /** Returns the counts and limits of rows that unauthenticated clients caused. */
   rowsOfStrangers(): readonly TallyStats[];
-  /** Counts those that were there before, and keys stored backup codes; for the process that serves. */
+  /** Counts the rows that are there, and gives stored backup codes their key. The serving process calls it. */
   restore(): Promise<void>;
   close(): Promise<void>;
 }
@@ -264,8 +264,13 @@ export function openSignon(options: SignonOptions): Signon {
     ...(strength.table === undefined ? [] : [strength.table]),
     library.table,
     ...(isKeptHere ? [outbox.table] : []),
-    ...[...signIn.tables, phoneCodes.table, changes.table, mailShares.table],
-    ...[emailChanges.table('email_change_limits'), keptForms.table, registeredLately.table],
+    ...signIn.tables,
+    phoneCodes.table,
+    changes.table,
+    mailShares.table,
+    emailChanges.table('email_change_limits'),
+    keptForms.table,
+    registeredLately.table,
     { name: 'registration_networks', used: networks, limit: pacedNetworksMax },
   ];
   return {
@@ -317,7 +322,7 @@ export function openSignon(options: SignonOptions): Signon {
   };
 }
 
-/** What one node erases for all it commits under its lease; what a person asks for, on any node. */
+/** The erasures that one node makes for all are committed under its lease; those that a person asks for, on any node. */
 function openErasures(
   options: SignonOptions,
   parts: Omit<PersonalDataSources, 'store' | 'securityLog'> & { farewell: Farewell | undefined },

@@ -55,7 +55,10 @@ export function confirmRoutes(space: Space): PlainRoute[] {
     });
   }
 
-  /** What is done there changes how the account is opened, or a second factor is demanded: a passkey is all that opens that. */
+  /**
+   * Only a passkey opens pages that change how the account is opened, and every page while a second factor is demanded,
+   * if the account has a passkey.
+   */
   async function isPasskeyNeeded({ session }: OwnVisit, asked: string | undefined) {
     const path = (localPath(asked) ?? '/account').split('?', 1)[0]!;
     const changes = path === '/account' || path.startsWith('/account/security');
@@ -72,7 +75,7 @@ export function confirmRoutes(space: Space): PlainRoute[] {
     return wantsCode ? text.wrongOfTwo : text.wrong;
   }
 
-  /** Strangers behind the same address can't use it up: it is the session's own. */
+  /** Returns whole seconds to wait. The limit is the session's own: strangers behind the same address can't use it up. */
   function waitFor({ session }: OwnVisit): number {
     return callers.takeFor('signInOwner', `session ${session.id}`);
   }

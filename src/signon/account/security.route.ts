@@ -17,7 +17,7 @@ import type { OwnVisit, Space, ViewChange } from './space.route.ts';
 
 const totpPath = '/account/security/totp';
 
-/** Of what `changes.make` does: it asks for a proof as strong as the account's own. */
+/** The errors of `changes.make`, which asks for a proof as strong as the account's own. */
 const ofChange = ['reauthentication_required', 'too_many_attempts'] as const;
 const ofCode = { errors: [...ofChange, 'conflict', 'invalid_code'] } as const;
 
@@ -81,7 +81,7 @@ export function securityRoutes(space: Space): PlainRoute[] {
     return space.refuse(visit, 'security', done);
   }
 
-  /** As `space.refuse`; the proof of identity leads back to here with where the person was going. */
+  /** Refuses as `space.refuse` does; the proof of identity leads back here and then to `back`. */
   function refuse(visit: OwnVisit, failure: Failure, back: string | undefined): Reply {
     if (failure.error !== 'reauthentication_required' || back === undefined) {
       return space.refuse(visit, 'security', failure);

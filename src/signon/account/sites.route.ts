@@ -8,7 +8,7 @@ import { deskForm, deskPage } from '../../web/guard/desk-endpoint.ts';
 import { sitesPage } from './pages/sites.page.ts';
 import type { OwnVisit, Space } from './space.route.ts';
 
-/** Of a domain name. */
+/** The longest domain name. */
 const clientCharsMax = 253;
 
 export const siteEndpoints = {
@@ -27,7 +27,7 @@ export function siteRoutes(space: Space): PlainRoute[] {
 
   async function revoke(visit: OwnVisit, form: Params): Promise<Reply> {
     const client = form.get('client_id') ?? '';
-    // Without a name all of them would go.
+    // Without a name the consents to all sites would be revoked.
     const named = client !== '' && client.length <= clientCharsMax;
     const done = named ? await consents.revoke(visit.session.accountId, client) : fail('not_found');
     if (!done.ok) return space.refuse(visit, 'sites', done);

@@ -1,7 +1,6 @@
 /**
- * A person's own space, as all its routes need it: what they are made of, the profile of the
- * visitor, and the ways back to a page. Every route here is for verified accounts; the desk sends
- * others away.
+ * The account pages' common part: their dependencies, the visitor's profile, and the replies that lead back to a
+ * page. Every route here is for verified accounts; the desk sends others away.
  */
 
 import type { NamedKeys } from '../../access/keys/named-keys.ts';
@@ -109,7 +108,7 @@ export interface SpaceOptions {
   readonly callers: Pick<Callers, 'takeFor'>;
   readonly usage: Usage;
   readonly gate: Gate;
-  /** Undefined while the journal has not told of the account yet. */
+  /** Returns undefined until the journal's event of the account is applied. */
   readonly standingOf: (accountId: string) => AccountStanding | undefined;
   /** Resolves when what was committed before is in memory: a revoked key is refused from then on. */
   readonly catchUp: () => Promise<void>;
@@ -120,11 +119,11 @@ export type OwnVisit = Visit & { readonly session: Session };
 export interface ViewChange {
   readonly query?: Params;
   readonly failure?: Failure;
-  /** In place of the failure's own words. */
+  /** A sentence that replaces the failure's own. */
   readonly failed?: string;
 }
 
-/** Where a person shows once more that it is them, and comes back. */
+/** Returns the path of the page that asks for a fresh proof of identity and then leads back to the section. */
 export function confirmPath(section: AccountSection): string {
   return `/account/confirm?return=${encodeURIComponent(sectionPaths[section])}`;
 }
@@ -132,7 +131,7 @@ export function confirmPath(section: AccountSection): string {
 export function createSpace(options: SpaceOptions) {
   const { desk, clock, profiles, signon } = options;
 
-  /** An account from before there were profiles gets one now. */
+  /** Returns the profile; an account from before there were profiles gets one now. */
   async function profileOf({ accountId, email, confirmed }: Session) {
     const profile = await profiles.load(accountId);
     if (profile !== undefined) return profile;
@@ -153,14 +152,14 @@ export function createSpace(options: SpaceOptions) {
     };
   }
 
-  /** A failure that no field is to blame for; one for want of a fresh proof leads to giving it. */
+  /** Answers a failure that concerns no field; a missing fresh proof leads to the page that asks for it. */
   function refuse(visit: OwnVisit, section: AccountSection, failure: Failure): Reply {
     if (failure.error === 'reauthentication_required') return desk.go(visit, confirmPath(section));
     return desk.problem(visit, failure);
   }
 
   /**
-   * After a change: back to the page, which says what was done.
+   * Leads back to the page after a change; the page names the change.
    * @param renewed the session's new cookie, if the change brought one
    */
   async function back(
@@ -176,17 +175,17 @@ export function createSpace(options: SpaceOptions) {
     return desk.go(after, donePath(after, section, done), known);
   }
 
-  /** @param visit as it is after the change: the mark is good in its session */
+  /** @param visit the visit after the change: the tag is valid in its session alone */
   function donePath(visit: OwnVisit, section: AccountSection, done: DoneName): string {
     return `${sectionPaths[section]}?done=${doneMark(visit.csrf, done, clock.now())}`;
   }
 
   /**
-   * A change that is made elsewhere than by `changes.make`: the rows of its mails go into the commit
-   * that makes it; `done` afterwards.
+   * Returns the rows of the mails about a change that is made elsewhere than by `changes.make`: they go into the
+   * commit of the change, and `done` is called after it.
    */
   async function change({ session, visitor }: OwnVisit, what: ChangeEvent) {
-    // The addresses as they are now; the ones of before know of them.
+    // The account is read again for its addresses as they are now.
     const person = (await signon.people.byId(session.accountId)) ?? session.person;
     const { set, send } = signon.notices.about(person, what, visitor);
     return {
@@ -200,8 +199,8 @@ export function createSpace(options: SpaceOptions) {
   }
 
   /**
-   * For the commit of such a change: the account is active, and nothing that the session rests on was changed
-   * since the request came. Other changes of the account do not stand in its way.
+   * Returns the checks for the commit of such a change: the account is active, and nothing that the session rests on
+   * was changed since the request came. Other changes of the account do not hinder it.
    */
   async function stands({ session }: OwnVisit): Promise<Result<readonly RowCheck[]>> {
     const person = await signon.people.byId(session.accountId);

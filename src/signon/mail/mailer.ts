@@ -24,7 +24,7 @@ export interface MailTransport {
 export type MailValues<Name extends MailName> = Omit<Parameters<MailCatalogue[Name]>[0], 'service'>;
 
 /**
- * Whose share of an address's mails it takes. `recovery` and `verification` (all that somebody who
+ * The kind whose limit for an address a mail counts against. `recovery` and `verification` (all that somebody who
  * names an address can cause in order to have it confirmed) are asked for by typing the address, so
  * neither may use up the other's. `signInLink`: asked for as well, by whoever answers a challenge at
  * a sign-in that is limited; it has a share of its own. `notice`: tells an owner what was done in the account; what
@@ -100,7 +100,7 @@ const retryDelaysMs = [5_000, 60_000, 300_000];
 
 export function createMailer(options: {
   transport: MailTransport;
-  /** Whose name stands under each mail. */
+  /** The name and contact under each mail. */
   sender: Pick<MailSender, 'name' | 'contact'>;
   clock: Clock;
   log: Log;

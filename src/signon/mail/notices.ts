@@ -24,23 +24,23 @@ import { type ChangeEvent, changeEvents, securityEvents } from '../sessions/secu
 import { agentName, countryOf, languages, type StoredLanguage, type Visitor } from '../visitor.ts';
 import type { Delivery, Mailer } from './mailer.ts';
 
-/** A mail that nobody sent yet, as its row says it. It goes with the account. */
+/** A mail that is not sent yet, as its row stores it. It is deleted with the account. */
 export interface OpenNotice {
   readonly to: string;
   readonly language: StoredLanguage;
   readonly what: ChangeEvent;
-  /** To an address that the account had before. */
+  /** The address is a former one of the account. */
   readonly former: boolean;
   /** As `agentName` gives it. */
   readonly agent: string;
   readonly country: string;
-  /** Of the change, milliseconds since 1970. */
+  /** The time of the change, ms since 1970. */
   readonly at: number;
 }
 
-/** A mail that nobody could send in a day tells nothing new any more. */
+/** A mail that could not be sent in a day is no news any more. */
 const noticeLifeMs = 24 * 3_600_000;
-/** A change, by its place among all events. */
+/** A change is stored by its index among all events. */
 const changeEvent: Field<ChangeEvent> = {
   write: (out, what) => out.u8(securityEvents.indexOf(what)),
   read(input) {
@@ -66,45 +66,45 @@ export function noticeRow(account: string, id: Uint8Array, notice: OpenNotice): 
   return { key: noticeKey(account, id), value: rows.encode(notice), expiresAt };
 }
 
-/** Undefined for a row that is damaged. */
+/** Returns undefined for a damaged row. */
 export const readNotice = rows.decode;
 
-/** Whose change it is. The id is text, ended by a zero byte (see keys.ts). */
+/** Returns the account of a row. Its id is text, ended by a zero byte (see keys.ts). */
 function noticeAccountOf(key: Key): string {
   return Buffer.from(key.subarray(1, -9)).toString('utf8');
 }
 
-/** How long an address that an account had is told of its changes. */
+/** A former address of an account gets mails about changes for so long. */
 const formerEmailLifeMs = 7 * 24 * 3_600_000;
 /** Also the bound of changes of the address in that time: none may be pushed out by the next. */
 const formerEmailsMax = 5;
 
 /** Mails about one change. */
 export interface Notice {
-  /** For the commit that makes the change. */
+  /** The rows for the commit that makes the change. */
   readonly set: readonly SetRow[];
-  /** After that commit. Never waits, and no limit drops a mail. */
+  /** Sends the mails, after that commit. Never waits, and no limit drops a mail. */
   send(): void;
 }
 
 export interface Notices {
-  /** @param alsoTo addresses that are about to be the account's, told as its own are */
+  /** @param alsoTo addresses that are about to be the account's, which get the mail as its own do */
   about(person: Person, what: ChangeEvent, visitor: Visitor, alsoTo?: readonly string[]): Notice;
-  /** Takes up what was left, now and then each hour. For the process that serves. */
+  /** Sends what was left, now and then each hour. The serving process calls it. */
   resume(): void;
   /** Resolves when no mail about a change is under way. */
   idle(): Promise<void>;
-  /** After or beside `Mailer.close`, which ends what is under way. What is left is for the next start. */
+  /** Call it after or with `Mailer.close`, which ends what is under way. What is left is for the next start. */
   close(): Promise<void>;
 }
 
-/** Mails under way that a pass took up; beyond it the next ones wait in their rows. */
+/** The limit of mails that passes have under way; the next ones wait in their rows. */
 const underWayMax = 64;
 const passMs = 3_600_000;
-/** Of several servers: one that went away for good left its mails to the others. */
+/** Of several servers one that stopped for good leaves its mails to the others, which look more often. */
 const sharedPassMs = 30_000;
 const retryMs = 10_000;
-/** Whoever wrote a younger row, maybe another process, is sending it. */
+/** A younger row is left to the process that wrote it, which is sending it. */
 const youngMs = 120_000;
 const idBytes = 8;
 
@@ -121,16 +121,16 @@ export interface NoticesOptions {
   readonly log: Pick<Log, 'warn'>;
   readonly mailer: Pick<Mailer, 'deliver'>;
   readonly pages: Pick<PageLinks, 'recover'>;
-  /** Of several servers one takes up what another left; absent: this one. */
+  /** Chooses the one of several servers that sends what another left; absent: this one. */
   readonly upkeep?: Pick<Upkeep, 'isMine' | 'isShared'>;
-  /** Told how each mail ended. */
+  /** Called with the outcome of each mail. */
   readonly onEnd?: (how: Delivery) => void;
 }
 
 export function createNotices(options: NoticesOptions): Notices {
   const { store, clock, random, log, mailer, pages } = options;
   const { isMine = () => true, isShared = false } = options.upkeep ?? {};
-  /** By the text of their keys. */
+  /** The mails under way, by the text of their keys. */
   const underWay = new Map<string, Promise<void>>();
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
@@ -143,10 +143,10 @@ export function createNotices(options: NoticesOptions): Notices {
     const how = await mailer.deliver(to, language, 'changed', values, account);
     options.onEnd?.(how);
     if (how === 'not_now') return passIn(retryMs);
-    // Given up for now: the pass of the next hour tries again, until the row expires.
+    // The pass of the next hour tries again, until the row expires.
     if (how === 'given_up') return;
     const done = await store.commit({ del: [key] });
-    // The mail comes once more then, which harms less than none.
+    // If that fails the mail comes once more, which harms less than none.
     if (!done.ok) log.warn({ error: done.error }, 'mail: a notice that was sent stays noted');
   }
 
@@ -239,7 +239,7 @@ export function formerNow({ formerEmails }: Credentials, now: number): FormerEma
 }
 
 /**
- * The former addresses after a change of the address. `too_many_attempts` when there are too many:
+ * Returns the former addresses after a change of the address. `too_many_attempts` when there are too many:
  * the oldest, which may be the owner's, must not be forgotten for the newest.
  */
 export function formerAfter(

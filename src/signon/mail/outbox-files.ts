@@ -21,7 +21,7 @@ export interface OutboxMessage {
 const shownMax = 50;
 const fileBytesMax = 65_536;
 
-/** Newest first. */
+/** Returns the newest messages first. */
 export async function readOutbox(folder: string): Promise<readonly OutboxMessage[]> {
   const names = await readdir(folder).catch(() => [] as string[]);
   const whole = names.filter((name) => /^[0-9a-f]{16}-[^/]*\.(eml|txt)$/.test(name));
@@ -48,7 +48,7 @@ async function readMessage(folder: string, file: string): Promise<OutboxMessage 
   return { kind: 'mail', ...facts, subject, text: text.replaceAll('\r\n', '\n').trim() };
 }
 
-/** Names in lower case; folded lines as one. */
+/** Splits a message: header names in lower case, folded lines joined. */
 function partsOf(content: string): { headers: Map<string, string>; body: string } {
   const [, head = '', body = ''] = /^(.*?)\r?\n\r?\n(.*)$/s.exec(content) ?? [];
   const lines = head.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/);
@@ -74,7 +74,7 @@ function decodeBody(body: string, encoding: string): string {
   }
 }
 
-/** RFC 2047: `=?UTF-8?Q?caf=C3=A9?=`; a character may be split between two words. */
+/** Decodes the words of RFC 2047, such as `=?UTF-8?Q?caf=C3=A9?=`; a character may be split between two words. */
 function decodeWords(field: string): string {
   const joined = field.replace(/\?=\s+=\?utf-8\?q\?/gi, '');
   return joined
@@ -86,7 +86,7 @@ function decodeWords(field: string): string {
     );
 }
 
-/** Bytes as latin1 characters. */
+/** Returns the bytes as latin1 characters. */
 function unquoted(text: string): string {
   return text.replace(/=([0-9A-Fa-f]{2})/g, (_all, hex: string) =>
     String.fromCharCode(Number.parseInt(hex, 16)),

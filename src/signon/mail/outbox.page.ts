@@ -9,7 +9,7 @@ import type { OutboxMessage } from './outbox-files.ts';
 
 export interface OutboxPageData {
   readonly messages: readonly OutboxMessage[];
-  /** What our own links begin with: no other becomes one. */
+  /** Links of our own begin with it; no other address becomes a link. */
   readonly baseUrl: string;
 }
 
@@ -35,7 +35,7 @@ export function outboxPage(frame: PageFrame, { messages, baseUrl }: OutboxPageDa
   });
 }
 
-/** Text with our own addresses as links. */
+/** Returns the text with our own addresses as links. */
 function linked(text: string, baseUrl: string): Html[] {
   const own = `${baseUrl}/`;
   return text.split(/([^\s<>"]+)/).map((word): Html => {

@@ -18,7 +18,7 @@ import { noStore } from '../../web/shape.ts';
 import { outboxPage } from './outbox.page.ts';
 import type { OutboxMessage } from './outbox-files.ts';
 
-/** Bytes of its name. */
+/** The random bytes of the name. */
 export const outboxNameBytes = 16;
 
 export const outboxEndpoint = openPage('/outbox/:name', {
@@ -30,9 +30,9 @@ export function outboxRoute(options: {
   guard: Guard;
   tools: PageTools;
   baseUrl: string;
-  /** The last part of its address. */
+  /** The last part of the page's path. */
   name: string | undefined;
-  /** The newest messages; undefined where there is no such page. */
+  /** Returns the newest messages; undefined where there is no such page. */
   read: (() => Promise<readonly OutboxMessage[]>) | undefined;
 }): PlainRoute {
   const { guard, tools, baseUrl, name, read } = options;
@@ -51,7 +51,7 @@ export function outboxPathOf(name: string): string {
   return `/outbox/${name}`;
 }
 
-/** Compares in a time that tells nothing of the name. */
+/** Compares in constant time. */
 function isNamed(path: string, name: string): boolean {
   return equalBytes(Buffer.from(path), Buffer.from(outboxPathOf(name)));
 }

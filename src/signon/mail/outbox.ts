@@ -23,13 +23,13 @@ import { type OutboxMessage, readOutbox } from './outbox-files.ts';
 
 export interface Outbox {
   readonly mail: MailTransport;
-  /** A text message as a `.txt` file, kept in the name of an account. */
+  /** Writes a text message as a `.txt` file, on behalf of an account. */
   writeMessage(accountId: string, to: string, text: string): Promise<void>;
-  /** The newest ones. */
+  /** Returns the newest mails and text messages. */
   newest(): Promise<readonly OutboxMessage[]>;
-  /** Removes all that was written to a mail address, or for an account. @returns how many files */
+  /** Removes all that was written to a mail address, or for an account. Returns how many files went. */
   forget(owner: string): Promise<number>;
-  /** Files, as far as this process has looked. */
+  /** The number of files when this process last looked. */
   readonly table: BoundedTable;
 }
 
@@ -42,16 +42,16 @@ export function openOutbox(options: {
   clock: Clock;
   random: Random;
   log: Log;
-  /** Whether a deletion of the account has begun, also in another process. */
+  /** Tells whether a deletion of the account has begun, also in another process. */
   isErased: (accountId: string) => Promise<boolean>;
-  /** Told of each mail that was written; of a demo, whose operator is its user. */
+  /** Called with each mail that was written: the demo shows them to its user. */
   onMail?: ((mail: Mail) => void) | undefined;
 }): Outbox {
   const { folder, from, clock, random, log, isErased } = options;
   let files = 0;
   const composer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
 
-  /** @returns its name; undefined when its account is being deleted, and nothing is left of it */
+  /** Returns the file's name; undefined when its account is being deleted, and then no file is left. */
   async function write(
     owner: string,
     extension: string,
@@ -62,11 +62,11 @@ export function openOutbox(options: {
     const time = new Date(clock.now()).toISOString().replace(/[:.]/g, '-');
     const second = account === undefined ? '' : `-${ownerMark(account)}`;
     const name = `${ownerMark(owner)}-${time}-${randomToken(random, 4)}${second}.${extension}`;
-    // Whole or not at all, for whoever watches the folder.
+    // A program that watches the folder sees the file whole or not at all.
     const unfinished = join(folder, `.${name}`);
     await writeFile(unfinished, content, { mode: 0o600, flag: 'wx' });
     await rename(unfinished, join(folder, name));
-    // After the file is there: either the deletion sees the file, or this sees the deletion.
+    // Asked after the file is there: either the deletion sees the file, or this sees the deletion.
     if (account !== undefined && (await isErased(account))) {
       await remove(name);
       return undefined;
@@ -84,7 +84,7 @@ export function openOutbox(options: {
     for (const name of names.slice(0, names.length - filesMax)) await remove(name);
   }
 
-  /** Another one may have removed it meanwhile. */
+  /** Another process may have removed it meanwhile, which is no error. */
   async function remove(name: string): Promise<void> {
     await unlink(join(folder, name)).catch((error) => {
       if (error.code !== 'ENOENT') throw error;
@@ -131,7 +131,7 @@ export function noFarewell(log: Log): () => void {
   return () => log.info('deletion: without SMTP_URL no mail tells of it');
 }
 
-/** 16 hex digits. */
+/** Returns 16 hex digits. */
 function ownerMark(owner: string): string {
   return Buffer.from(sha256(`outbox ${owner}`))
     .toString('hex')

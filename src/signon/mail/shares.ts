@@ -13,18 +13,18 @@ import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { MailKind } from './mailer.ts';
 
 const hourMs = 3_600_000;
-/** The two kinds that are asked for, together. */
+/** The limit of the two kinds that anybody can ask for, together. */
 const askedMailsMax = 5;
-/** Of one of the two. Less than all: the rest is kept for the other. */
+/** The limit of one of the two kinds. Less than both together, so that something is left for the other. */
 const askedMailsOfKindMax = 3;
 const unaskedMailsMax = 5;
-/** An address takes two records: of its kind, and of all that is asked for. */
+/** An address takes two records: one of the kind, one of both kinds that are asked for. */
 const subjectsMax = 32_768;
 
-/** Whole seconds until the address may get one of this kind; 0: now, and it is counted. */
+/** Returns whole seconds until the address may get one of this kind; 0: now, and it is counted. */
 export interface MailShares {
   (to: string, nowMs: number, kind: MailKind): number;
-  /** Addresses that are counted. */
+  /** The addresses that are counted. */
   readonly table: BoundedTable;
 }
 
@@ -45,7 +45,7 @@ export function createMailShares(shares: Pick<Shares, 'room'>): MailShares {
 
   const take = (to: string, nowMs: number, kind: MailKind) => {
     if (kind === 'change') return 0;
-    // First: what a kind's own share refuses must not count against the other's.
+    // The kind's own limit comes first: what it refuses must not count against the other kind.
     const waitSeconds = limits.take(kind, to, nowMs);
     const isAsked = kind === 'verification' || kind === 'recovery';
     return waitSeconds > 0 || !isAsked ? waitSeconds : limits.take('asked', to, nowMs);

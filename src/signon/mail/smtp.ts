@@ -15,14 +15,14 @@ import type { MailTransport } from './mailer.ts';
 
 const timeoutMs = 20_000;
 
-/** As text and as HTML: what a mail program shows is its reader's choice. */
+/** Sends mails as text and as HTML: their reader chooses which one is shown. */
 export function smtpTransport(smtpUrl: string, from: string, sender: MailSender): MailTransport {
   const transport = createTransport({
     ...connectionOf(smtpUrl),
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
-    // A mail is text that was made here: it must never pull in a file or an address.
+    // A mail is text that was made here: it must never include a file or an address.
     disableFileAccess: true,
     disableUrlAccess: true,
   });
@@ -56,7 +56,7 @@ export function smtpTransport(smtpUrl: string, from: string, sender: MailSender)
 export async function checkSmtp(smtpUrl: string, waitMs: number): Promise<SmtpCheck> {
   const times = { connectionTimeout: waitMs, greetingTimeout: waitMs, socketTimeout: waitMs };
   const transport = createTransport({ ...connectionOf(smtpUrl), ...times });
-  // As the transport reads the URL, so that both connect in the same way.
+  // The options are those that the transport read from the URL, so that both connect in the same way.
   const { options } = transport.transporter as unknown as {
     options: SMTPConnection.Options & { readonly auth?: SMTPConnection.Credentials };
   };
@@ -85,21 +85,21 @@ export async function checkSmtp(smtpUrl: string, waitMs: number): Promise<SmtpCh
 }
 
 export interface SmtpCheck {
-  /** What is wrong; undefined: nothing. */
+  /** The error; undefined: the server accepts mails. */
   readonly refused: string | undefined;
   /** The version that was spoken, such as TLSv1.3; undefined: none. */
   readonly tls: string | undefined;
-  /** The certificate is one of the host's that a known authority made. */
+  /** The certificate is the host's and a known authority signed it. */
   readonly isTrusted: boolean;
 }
 
-/** Words for what a check found. */
+/** Describes in words what a check found. */
 export function tlsText({ tls, isTrusted }: SmtpCheck): string {
   if (tls === undefined) return 'without TLS';
   return isTrusted ? `over ${tls}` : `over ${tls}, with a certificate that is not checked`;
 }
 
-/** For nodemailer, whose parameters in a URL would outdo options beside it. */
+/** Returns the options for nodemailer, without parameters in the URL that would override other options. */
 function connectionOf(smtpUrl: string): { readonly url: string; readonly requireTLS: boolean } {
   const url = new URL(smtpUrl);
   const isOptional = url.searchParams.get('tls') === 'optional';

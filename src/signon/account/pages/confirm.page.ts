@@ -10,12 +10,12 @@ import { accountField, passkeyOutcome } from '../../people/pages/register.page.t
 import { narrowPage } from '../../sessions/narrow.page.ts';
 import { frameText } from '../../words/words.ts';
 
-/** Longer than any code, in groups. */
+/** A code in groups is shorter. */
 const codeCharsMax = 32;
 
 export interface ConfirmView {
   readonly csrf: string;
-  /** Address of the account. */
+  /** The account's mail address. */
   readonly account: string;
   /** A path of this host. */
   readonly returnTo: string;
@@ -24,7 +24,7 @@ export interface ConfirmView {
   readonly wantsCode: boolean;
   /** A password is not enough for what comes next. */
   readonly needsPasskey: boolean;
-  /** What was wrong, in a sentence. */
+  /** The error, in a sentence. */
   readonly failed?: string | undefined;
 }
 

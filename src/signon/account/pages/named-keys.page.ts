@@ -13,9 +13,12 @@ import { narrowPage } from '../../sessions/narrow.page.ts';
 import { type Catalogue, frameText } from '../../words/words.ts';
 import { freshWanted } from './parts.page.ts';
 
-/** What a person gives a key; agents have a command of their own. */
+/** The scopes that the form offers; keys of agents are made by a command. */
 export const offeredScopes = [
-  ...(['check', 'report', 'bouncer', 'mail'] as const),
+  'check',
+  'report',
+  'bouncer',
+  'mail',
 ] as const satisfies readonly KeyScope[];
 
 export interface NamedKeysView {
@@ -31,9 +34,9 @@ export interface NamedKeysView {
     readonly lastUsedAt: number;
   }[];
   readonly isFull: boolean;
-  /** What the way to the page asked for. */
+  /** The scope that the link to the page names, chosen beforehand. */
   readonly wantedScope?: string | undefined;
-  /** A form that was sent and has a fault. */
+  /** The values of a form that was sent and has an error. */
   readonly typed?: {
     readonly name: string;
     readonly scopes: readonly string[];
@@ -71,11 +74,9 @@ function list(text: Catalogue, format: Format, { csrf, fresh, named }: NamedKeys
   return table({
     caption: words.title,
     stack: true,
-    columns: [
-      ...[columns.name, columns.scopes, columns.created, columns.used, columns.actions].map(
-        (title) => ({ title }),
-      ),
-    ],
+    columns: [columns.name, columns.scopes, columns.created, columns.used, columns.actions].map(
+      (title) => ({ title }),
+    ),
     rows: named.map(({ id, name, scopes, createdAt, lastUsedAt }) => {
       const action = (what: 'rename' | 'remove', kind: 'secondary' | 'danger') =>
         actionButton({

@@ -12,9 +12,9 @@ import { frameText } from '../../words/words.ts';
 import { type AccountSection, sectionPaths } from './parts.page.ts';
 
 export interface Overview {
-  /** API keys of the account that work. */
+  /** The API keys that are not revoked. */
   readonly keys: number;
-  /** Of the hours that the page of keys shows. */
+  /** The reads in the hours that the page of keys shows. */
   readonly reads: number;
   readonly writes: number;
   readonly sites: number;
@@ -25,7 +25,7 @@ export interface Overview {
   readonly sessions: number;
 }
 
-/** Fewer are worth a word: they run out when somebody needs them. */
+/** Fewer are mentioned: they would run out when somebody needs them. */
 const backupCodesFew = 3;
 
 type Step = keyof AccountCatalogue['overview']['steps'];
@@ -36,7 +36,7 @@ const sectionOf: Readonly<Record<Step, AccountSection>> = {
   key: 'keys',
 };
 
-/** What the account lacks, the most pressing first. */
+/** Returns what the account lacks, the most urgent first. */
 function stepsOf(seen: Overview): Step[] {
   const steps: Step[] = [];
   if (seen.passkeys === 0 && !seen.secondFactor) steps.push('secondProof');

@@ -23,15 +23,15 @@ export const sectionPaths: Readonly<Record<AccountSection, string>> = {
   data: '/account/data',
 };
 
-/** What every page of the space is told. */
+/** The values that every page of the space shows. */
 export interface AccountView {
-  /** Hidden field of every form. */
+  /** The value of the hidden field of every form. */
   readonly csrf: string;
-  /** Translucent surfaces, as the person prefers. */
+  /** The time of the request, ms since 1970. */
   readonly now: number;
-  /** What was just done. */
+  /** The change that was just made. */
   readonly done?: DoneName | undefined;
-  /** What just failed, in a sentence; beside it the fields say more. */
+  /** The failure, in a sentence; the fields show details. */
   readonly failed?: string | undefined;
 }
 
@@ -99,7 +99,7 @@ export function fileField(options: FileOptions): Html {
   </div>`;
 }
 
-/** Shown in place of forms that ask for a recent proof of identity. */
+/** Stands in place of forms that need a recent proof of identity. */
 export function freshWanted(text: AccountCatalogue, returnTo: string): Html {
   const href = `/account/confirm?return=${encodeURIComponent(returnTo)}`;
   return html`<div class="fresh-wanted"><p>${text.security.freshNeeded}</p>

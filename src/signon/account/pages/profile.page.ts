@@ -33,17 +33,17 @@ export type PictureError = keyof AccountCatalogue['profile']['pictureErrors'];
 
 export interface ProfilePageView extends AccountView {
   readonly profile: Profile;
-  /** Of the account. */
+  /** The account's mail address. */
   readonly email: string;
-  /** As typed, where that was not accepted; else as stored. */
+  /** The values as typed, where they were not accepted; the others are shown as stored. */
   readonly typed: Partial<Record<ProfileTextField | 'email' | 'phone', string>>;
   readonly typedGlass?: boolean | undefined;
   readonly errors: readonly ProfileErrorField[];
   readonly pictureError?: PictureError | undefined;
-  /** A code was sent: its form is shown. */
+  /** A code was sent, so its form is shown. */
   readonly codeWanted: boolean;
   readonly fresh: boolean;
-  /** Undefined beside a form with a fault. */
+  /** Undefined with a form that has an error. */
   readonly overview: Overview | undefined;
 }
 
@@ -152,7 +152,7 @@ function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfilePa
       id: 'birthdate',
       name: 'birthdate',
       label: text.birthdate,
-      // What can't be a day would be dropped by a date field: shown as it was typed.
+      // A date field drops a value that is no day; a text field shows it as it was typed.
       type: errorOf('birthdate').error === undefined ? 'date' : 'text',
       value: values.birthdate,
       autocomplete: autofill.birthdate,
@@ -197,7 +197,7 @@ function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfilePa
   });
 }
 
-/** By their names in the reader's language; one without a name stands under its code. */
+/** Sorts by the names in the reader's language; a country without a name is named by its code. */
 function countries(frame: PageFrame): { value: string; label: string }[] {
   const format = formatFor(frame.language);
   const named = countryCodes.map((value) => ({ value, label: format.country(value) ?? value }));

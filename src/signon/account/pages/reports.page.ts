@@ -16,14 +16,14 @@ export interface OwnReportLine {
   readonly address: string;
   /** Milliseconds since 1970. */
   readonly reportedAt: number;
-  /** Numbers from 1. */
+  /** Category numbers, from 1. */
   readonly categories: readonly number[];
   readonly comment: string;
 }
 
 export interface OwnReportsView extends AccountView {
   readonly reports: readonly OwnReportLine[];
-  /** By their numbers less one. */
+  /** The names by category number less one. */
   readonly categoryNames: readonly string[];
   readonly next: string | undefined;
   readonly isFirst: boolean;

@@ -24,11 +24,10 @@ import { frameText } from '../../words/words.ts';
 export interface ReviewView extends Onward {
   readonly csrf: string;
   readonly reviewed: Reviewed;
-  /** A second factor is on. */
   readonly hasFactor: boolean;
-  /** What was chosen so far. */
+  /** The choices made so far. */
   readonly decide: Decide;
-  /** The form was sent, and something in it was not decided. */
+  /** The form was sent with a choice missing. */
   readonly isIncomplete: boolean;
 }
 

@@ -13,11 +13,11 @@ import { type AccountView, accountPage, sectionPaths } from './parts.page.ts';
 import { qrCode } from './qr.page.ts';
 
 export interface EnrolmentView extends AccountView {
-  /** Base32. */
+  /** The secret in base32. */
   readonly secret: string;
   readonly uri: string;
   readonly codeError: boolean;
-  /** Where the person goes afterwards, if it is somewhere in particular. */
+  /** The path to which the person goes afterwards; undefined: /account/security. */
   readonly returnTo: string | undefined;
 }
 

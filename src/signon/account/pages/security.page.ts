@@ -1,4 +1,4 @@
-/** What protects an account: password, second factor, passkeys, sessions, and what happened. */
+/** The protection of an account: password, second factor, passkeys, sessions, and what happened. */
 
 import { badge } from '../../../web/components/badge.ts';
 import { button } from '../../../web/components/button.ts';
@@ -22,14 +22,14 @@ import { frameText } from '../../words/words.ts';
 import { type AccountView, accountPage, freshWanted, sectionPaths } from './parts.page.ts';
 
 export interface SecurityView extends AccountView {
-  /** Address of the account. */
+  /** The account's mail address. */
   readonly account: string;
   readonly fresh: boolean;
   /** A second factor is demanded: nothing else may be done yet. */
   readonly isDue: boolean;
-  /** Where the person was going when it was demanded. */
+  /** The path to which the person was going when the factor was demanded. */
   readonly returnTo: string | undefined;
-  /** 0: there is none. */
+  /** Ms since 1970; 0: there is no password. */
   readonly passwordChangedAt: number;
   readonly passwordError?: keyof AccountCatalogue['security']['passwordErrors'] | undefined;
   readonly secondFactor: SecondFactorState;
@@ -150,7 +150,7 @@ function passkeyCard(account: AccountCatalogue, format: Format, view: SecurityVi
   });
 }
 
-/** Sent by the page's script: the browser has to be asked for the passkey. */
+/** The page's script sends this form: the browser has to be asked for the passkey. */
 function passkeyForm(
   text: AccountCatalogue['security'],
   csrf: string,

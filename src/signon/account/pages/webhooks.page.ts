@@ -20,9 +20,9 @@ export interface WebhookLine {
   readonly waiting: number;
   readonly failures: number;
   readonly nextTryAt: number;
-  /** 0: nothing was tried yet. */
+  /** Ms since 1970; 0: nothing was tried yet. */
   readonly triedAt: number;
-  /** A status, or one word for what failed. */
+  /** The HTTP status, or one word for the failure. */
   readonly outcome: string;
   readonly delivered: number;
   readonly dropped: number;
@@ -32,7 +32,7 @@ export interface WebhooksView extends AccountView {
   readonly fresh: boolean;
   readonly hooks: readonly WebhookLine[];
   readonly isFull: boolean;
-  /** Of the hook that was just made. */
+  /** The secret of the webhook that was just made, shown once. */
   readonly secret?: string;
   readonly typed?: {
     readonly url: string;
