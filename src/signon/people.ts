@@ -14,20 +14,20 @@ import { newToken } from './tokens.ts';
 import { browserHash, languages, type StoredLanguage } from './visitor.ts';
 
 export interface Credentials {
-  /** PHC string; empty: no password was set yet. */
+  /** A PHC string; empty: no password was set yet. */
   readonly passwordHash: string;
-  /** Milliseconds since 1970; 0: never. */
+  /** Ms since 1970; 0: never. */
   readonly passwordChangedAt: number;
   /** Sessions of another epoch are over. Growing it ends them all in one commit. */
   readonly epoch: number;
   readonly language: StoredLanguage;
-  /** Browsers that signed in (`browserHash`), newest last. */
+  /** The browsers that signed in (`browserHash`), newest last. */
   readonly browsers: readonly Uint8Array[];
   /** Grows with each change of a factor: a proof of identity from before is stale. */
   readonly factors: number;
-  /** Since when the review after a reset is due, milliseconds since 1970; 0: none is. */
+  /** The time since which the review after a reset is due, ms since 1970; 0: none is. */
   readonly reviewSince: number;
-  /** Addresses that the account had lately: they are told of changes too. Oldest first. */
+  /** The addresses that the account had lately, oldest first: they get mails about changes too. */
   readonly formerEmails: readonly FormerEmail[];
 }
 
@@ -47,9 +47,9 @@ export interface Person {
 }
 
 export interface People {
-  /** Who holds the address: nobody, while those who claim it have to confirm it anew. */
+  /** Returns the holder of the address; undefined while those who claim it have to confirm it anew. */
   byEmail(email: string): Promise<Person | undefined>;
-  /** By what a person types to sign in: address, former spelling, or id (`findAccountId`). */
+  /** Finds the person by what is typed to sign in: address, former spelling, or id (`findAccountId`). */
   byName(typed: string): Promise<Person | undefined>;
   byId(id: string): Promise<Person | undefined>;
 }
@@ -105,28 +105,28 @@ export function isVerified(person: Person): boolean {
   return person.account.pendingUntil === 0;
 }
 
-/** Verified, and not one of those whose address must be confirmed anew: sites may learn of it. */
+/** Tells whether sites may get the address: it is verified, and need not be confirmed anew. */
 export function isConfirmed(person: Person): boolean {
   return isVerified(person) && person.account.formerEmail === '';
 }
 
-/** Whether mail to the account's address reaches who showed to hold the mailbox. */
+/** Tells whether mail to the account's address reaches the person who proved to hold the mailbox. */
 export function isReachable({ account }: Person): boolean {
   const { email, formerEmail } = account;
   return formerEmail === '' || readKnownAddress(formerEmail) === email;
 }
 
-/** Whom attempts at the password are counted for, whatever was typed to name the account. */
+/** Returns the name that attempts at the password are counted for, whatever was typed. */
 export function nameOf({ account }: Person): string {
   return account.formerEmail === '' ? account.email : account.formerEmail;
 }
 
-/** Mail address verified and not disabled. */
+/** Tells whether the mail address is verified and the account not disabled. */
 export function isActive(person: Person): boolean {
   return isVerified(person) && !person.account.disabled;
 }
 
-/** The checks that nobody has changed the person since it was loaded. */
+/** Returns the checks that nobody has changed the person since it was loaded. */
 export function unchanged(person: Person): RowCheck[] {
   return [
     { key: accountKey(person.id), version: person.accountVersion },
@@ -134,7 +134,7 @@ export function unchanged(person: Person): RowCheck[] {
   ];
 }
 
-/** The credentials' row; it expires with an account that is never verified. */
+/** Returns the credentials' row; it expires with an account that is never verified. */
 export function credentialsRow(
   { id, account }: Pick<Person, 'id' | 'account'>,
   credentials: Credentials,
@@ -144,9 +144,9 @@ export function credentialsRow(
 }
 
 /**
- * With no known browser but this one, if it was known: under a new cookie, for a copy of the old
- * one must not pass for it.
- * @returns the value of that cookie, undefined if the browser was not known
+ * Returns credentials that know no browser but this one, and this one only if it was known: under a new cookie, as a
+ * copy of the old one must not pass for it. `browser` is the value of that cookie, undefined if the browser was not
+ * known.
  */
 export function withBrowserAlone(
   person: Person,
@@ -161,7 +161,7 @@ export function withBrowserAlone(
   return { credentials: { ...credentials, browsers: [browserHash(id, next)] }, browser: next };
 }
 
-/** With this browser as the newest known one. */
+/** Returns credentials with this browser as the newest known one. */
 export function withBrowser(credentials: Credentials, browser: Uint8Array): Credentials {
   const others = credentials.browsers.filter((b) => Buffer.compare(b, browser) !== 0);
   return { ...credentials, browsers: [...others, browser].slice(-browsersMax) };
@@ -171,7 +171,7 @@ export function knowsBrowser({ credentials }: Person, browser: Uint8Array): bool
   return credentials.browsers.some((b) => Buffer.compare(b, browser) === 0);
 }
 
-/** The first layout ended with the browsers. */
+/** The first layout ended with `browsers`. */
 export const { encode: encodeCredentials, decode: decodeCredentials } = record<Credentials>(
   2,
   {

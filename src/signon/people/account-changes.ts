@@ -38,15 +38,15 @@ import type { Renewed, SessionMethod } from '../sessions/session-records.ts';
 import type { Session, Sessions } from '../sessions/sessions.ts';
 import type { Visitor } from '../visitor.ts';
 
-/** What one change writes, by the person as just loaded. */
+/** The rows and credentials that one change writes, computed from the person as just loaded. */
 export interface Step<T> {
   readonly value: T;
   readonly check?: readonly RowCheck[];
   readonly set?: readonly SetRow[];
   readonly del?: readonly Key[];
-  /** In place of what the credentials hold. */
+  /** The fields of the credentials that change. */
   readonly credentials?: Partial<Credentials>;
-  /** Given with the change itself, such as the first code of a new second factor. */
+  /** A proof that comes with the change itself, such as the first code of a new second factor. */
   readonly proof?: SessionMethod;
 }
 
@@ -58,47 +58,46 @@ export interface ChangeRequest {
   readonly wasProven?: boolean;
   /** All other sessions end, and other browsers are forgotten. */
   readonly endsOthers?: boolean;
-  /** Told to them beside the account's address and its former ones. */
+  /** Further addresses that get the mail, besides the account's own and its former ones. */
   readonly alsoTo?: readonly string[];
 }
 
 export interface AccountChanges {
   /**
-   * Whether the session's proof is enough to change how the account is opened: a recent passkey,
+   * Tells whether the session's proof is enough to change how the account is opened: a recent passkey,
    * or password and code; a password alone only where neither is set up.
    */
   allows(session: Session): Promise<boolean>;
   /**
-   * Of the session's last proof: `strong` by passkey, or by a factor that the account has beside the
-   * password; `missing` while it has neither.
+   * Returns the strength of the session's last proof: `strong` by passkey, or by a second factor of the account;
+   * `missing` while it has neither.
    */
   strengthOf(session: Session): Promise<'missing' | 'weak' | 'strong'>;
-  /** Whether a passkey alone would be enough: there is one, and no second factor. */
+  /** Tells whether only a passkey is a proof strong enough: there is one, and no second factor. */
   needsPasskey(accountId: string): Promise<boolean>;
   /**
-   * `reauthentication_required`, `form_expired` (the session ended or was renewed meanwhile),
-   * `too_many_attempts` (too many changes, with `retryAfterSeconds`), `store_unavailable`, and what
-   * the step fails with. The token is for the session's new cookie, and the
-   * browser's, if there is one, for that one.
+   * Makes a change. `reauthentication_required`, `form_expired` (the session ended or was renewed meanwhile),
+   * `too_many_attempts` (too many changes, with `retryAfterSeconds`), `store_unavailable`, and the errors of the
+   * step. `token` is the session's new cookie, `browser` the browser's, if it has one.
    */
   make<T>(
     request: ChangeRequest,
     step: (person: Person) => Promise<Change<Step<T>>>,
   ): Promise<Result<{ value: T } & Renewed>>;
-  /** Counts one change of what `make` is not for, such as an API key. Undefined: go on. */
+  /** Counts one change that is not made by `make`, such as of an API key. Undefined: go on. */
   count(accountId: string): Failure | undefined;
-  /** After a reset: what was done before must not keep the owner from mending it. */
+  /** Forgets the changes counted before a reset: they must not keep the owner from undoing them. */
   forgive(accountId: string): void;
-  /** Accounts whose changes are counted. */
+  /** The accounts whose changes are counted. */
   readonly table: BoundedTable;
 }
 
-/** Changes of one account. Each sends a mail that nothing may hold back. */
+/** The limit of changes of one account, each of which sends a mail that no limit drops. */
 const accountChangeLimit = { max: 30, windowMs: 3_600_000 } as const;
-/** Accounts whose changes are counted: at the bound the one that was quiet longest is forgotten. */
+/** The accounts whose changes are counted: at the bound the one that was quiet longest is evicted. */
 const accountsMax = 16_384;
 
-/** Events after which a proof of before no longer counts. */
+/** The events after which an earlier proof no longer counts. */
 const factorEvents: readonly ChangeEvent[] = [
   'totp_enabled',
   'totp_disabled',
@@ -118,7 +117,7 @@ export function createAccountChanges(options: {
   notices: Pick<Notices, 'about'>;
 }): AccountChanges {
   const { store, clock, random, people, sessions, securityLog, notices } = options;
-  /** When each account's changes of this hour were made; by last use, oldest first. */
+  /** The monotonic times of each account's changes of this hour; accounts by last use, oldest first. */
   const made = new Map<string, readonly number[]>();
 
   async function needsPasskey(accountId: string): Promise<boolean> {
@@ -171,7 +170,7 @@ export function createAccountChanges(options: {
         ...(proof === undefined ? {} : { proof }),
       });
       if (kept === undefined) return fail('form_expired');
-      // Once, and only for what would be made: a typing error uses nothing up.
+      // A change counts once, and only if it would be made: a typing error uses nothing up.
       const refused = counted || event === 'review_done' ? undefined : count(person.id);
       if (refused !== undefined) return refused;
       counted = true;

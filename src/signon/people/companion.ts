@@ -6,9 +6,9 @@
 import type { RowCheck, SetRow } from '../../store/store.ts';
 
 export interface AccountCompanion {
-  /** Rows of an account whose address was verified this moment. */
+  /** Returns the rows of an account whose address was verified this moment. */
   created(accountId: string, email: string): readonly SetRow[];
-  /** Checks and rows that follow a change of the address. */
+  /** Returns the checks and rows that follow a change of the address. */
   emailChanged(
     accountId: string,
     email: string,

@@ -42,17 +42,17 @@ export interface EmailChange {
    */
   request(session: Session, email: string, visitor: Visitor): Promise<Result<void>>;
   /**
-   * A link to the present address, for an account that must confirm it anew; it is opened as that of
-   * a new one. `conflict`: nothing to confirm; `invalid_parameter`: no mail can go there.
+   * Sends a link to the present address of an account that must confirm it anew; it is opened like that of a new
+   * address. `conflict`: nothing to confirm; `invalid_parameter`: no mail can go there.
    */
   confirmAnew(session: Session, visitor: Visitor): Promise<Result<void>>;
-  /** The new address of a link of this session's account. `invalid_link`. It stays unused. */
+  /** Returns the new address of a link of this session's account; the link stays unused. `invalid_link`. */
   offered(session: Session, token: string): Promise<Result<{ email: string }>>;
   /**
-   * The session stays under a new cookie, all others of the account end. `invalid_link` also when
+   * Changes the address. The session stays under a new cookie, all others of the account end. `invalid_link` also when
    * the link is another account's, or when somebody took the address meanwhile;
-   * `too_many_attempts`: the address was changed too often lately; and what `AccountChanges.make`
-   * fails with.
+   * `too_many_attempts`: the address was changed too often lately; and the errors of
+   * `AccountChanges.make`.
    */
   confirm(
     session: Session,
@@ -61,7 +61,7 @@ export interface EmailChange {
   ): Promise<Result<{ email: string } & Renewed>>;
 }
 
-/** Requests of one account: each sends a mail to an address that need not be the asker's. */
+/** The limit of requests of one account: each sends a mail to an address that need not be the asker's. */
 export const emailChangeLimit = { max: 5, windowMs: 3_600_000 } as const;
 
 export function createEmailChange(options: {
@@ -90,7 +90,7 @@ export function createEmailChange(options: {
 
   async function confirmAnew(session: Session, visitor: Visitor) {
     if (session.confirmed || !session.verified) return fail('conflict', 'It is confirmed.');
-    // Of an account of before; it may be none to which mail can go.
+    // An account made under earlier rules may have an address to which no mail can go.
     const email = readKnownAddress(session.email);
     if (email === undefined)
       return fail('invalid_parameter', 'This is not a mail address.', 'email');
@@ -148,7 +148,7 @@ export function createEmailChange(options: {
       if (found === undefined) return fail('invalid_link');
       const place = await placeAt(store, people, email, person.id);
       if (place === undefined) return fail('invalid_link');
-      // Mail that nobody showed to reach the owner is not told of what happens next.
+      // A former address that was never proven to reach the owner gets no mails about later changes.
       const formerEmails =
         email === person.account.email || !isReachable(person)
           ? ok(formerNow(person.credentials, clock.now()))
@@ -174,12 +174,12 @@ export function createEmailChange(options: {
   return { request, confirmAnew, offered, confirm };
 }
 
-/** The address of a link; one of before may spell its domain in another way. */
+/** Returns the address of a link; an older link may spell its domain in another way. */
 function offer(address: string, { email }: AccountRecord): string | undefined {
   return address === email ? readKnownAddress(address) : readMailAddress(address);
 }
 
-/** Rows by which the account was found until now. Of one to be confirmed, the address may be another's. */
+/** Returns the rows by which the account was found until now. If it is to be confirmed, the address may be another's. */
 function freed(account: AccountRecord, email: string): Key[] {
   if (account.formerEmail !== '') return formerRows(account);
   return account.email === email ? [] : [accountByEmailKey(account.email)];

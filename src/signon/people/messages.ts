@@ -9,7 +9,7 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import type { Outbox } from '../mail/outbox.ts';
 
 export interface MessageSender {
-  /** `overloaded` when it can't be delivered now. @param to E.164 */
+  /** `overloaded` when the message can't be delivered now. @param to E.164 */
   send(accountId: string, to: string, text: string): Promise<Result<void>>;
 }
 
@@ -26,7 +26,7 @@ export function webhookMessages(url: string, log: Log): MessageSender {
           redirect: 'error',
           signal: AbortSignal.timeout(timeoutMs),
         });
-        // The answer's body is nobody's concern, and may be endless.
+        // The body of the response is not needed, and may be endless.
         await response.body?.cancel();
         if (response.ok) return ok(undefined);
         log.error({ status: response.status }, 'text message: refused by the webhook');

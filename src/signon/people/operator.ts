@@ -1,5 +1,5 @@
 /**
- * What only the operator of the service may say of a person: a first password, the plan, and that
+ * The changes that only the operator of the service may make of a person: a first password, the plan, and that
  * a proof of the birth date was seen.
  */
 
@@ -14,7 +14,7 @@ import type { Plan, Profile } from './profile/profile.ts';
 import type { Profiles } from './profile/profile-store.ts';
 
 export interface Operator {
-  /** For an account that has no password yet: `conflict` when it has one. Judged as any other. */
+  /** Sets the password of an account without one; `conflict` when it has one. It is judged as any other. */
   setFirstPassword(
     accountId: string,
     password: string,

@@ -15,29 +15,29 @@ import type { Visitor } from '../visitor.ts';
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
-/** Registrations of a network in a day whose links work at once. */
+/** The registrations of a network in a day whose links work at once. */
 export const promptPerDay = 20;
-/** Beyond this many in a day the mail's link alone leads to choosing a password. */
+/** After so many in a day the mail's link alone leads to choosing a password. */
 export const chosenInFormPerDay = 40;
-/** 1, 2, 4 … minutes, and never more than this. */
+/** The delays are 1, 2, 4 … minutes, up to this. */
 export const delayMinutesMax = 60;
-/** As many times as a network's record holds: the answer to more is the same. */
+/** The times that a network's record holds; more would change nothing. */
 const timesMax = chosenInFormPerDay + 1;
-/** Networks, of at most 41 times each: about 4 MB. */
+/** The limit of networks, with at most 41 times each: about 4 MB. */
 export const pacedNetworksMax = 8_192;
 
-/** What registration asks. */
+/** The conditions of a registration. */
 export interface PersonPace {
-  /** From when the mail's link works, ms since 1970, a whole minute; 0: at once. */
+  /** The time from which the mail's link works, ms since 1970, a whole minute; 0: at once. */
   readonly worksFrom: number;
   /** Neither password nor passkey is taken before the link is opened. */
   readonly byMailOnly: boolean;
 }
 
 export interface PacingStats {
-  /** Networks remembered. */
+  /** The networks that are counted. */
   readonly networks: number;
-  /** Registrations and links sent again, since the start. */
+  /** The registrations and repeated links whose link works later, since the start. */
   readonly delayed: number;
   readonly byMailOnly: number;
 }
@@ -45,14 +45,14 @@ export interface PacingStats {
 export interface Pacing {
   /** Counts one registration. */
   take(visitor: Visitor): PersonPace;
-  /** What the next one would be asked; counts nothing. */
+  /** Tells whether the next registration would be by mail alone; counts nothing. */
   isByMailOnly(visitor: Visitor): boolean;
   stats(): PacingStats;
 }
 
 const prompt: PersonPace = { worksFrom: 0, byMailOnly: false };
 
-/** For CLIENT_LIMITS=off. */
+/** Asks nothing more, for CLIENT_LIMITS=off. */
 export const noPacing: Pacing = {
   take: () => prompt,
   isByMailOnly: () => false,
@@ -64,7 +64,7 @@ export function createPacing(
   networksMax = pacedNetworksMax,
   shares: Pick<Shares, 'deeds'> = ownShares,
 ): Pacing {
-  /** Network → monotonic times of its newest registrations, oldest first; in the order of use. */
+  /** The monotonic times of each network's newest registrations, oldest first; networks in the order of use. */
   const networks = new Map<string, number[]>();
   let delayed = 0;
   let byMailOnly = 0;
@@ -74,7 +74,7 @@ export function createPacing(
     return (networks.get(name) ?? []).filter((time) => time > after);
   }
 
-  /** @returns how many there are of the day */
+  /** Returns how many registrations the network made within a day. */
   function count(name: string): number {
     const times = [...recent(name), clock.monotonicMs()].slice(-timesMax);
     if (!networks.delete(name) && networks.size >= networksMax) {
@@ -105,13 +105,13 @@ export function createPacing(
   };
 }
 
-/** @param count of the day, this one included */
+/** @param count the registrations of the day, this one included */
 export function delayMinutes(count: number): number {
   if (count <= promptPerDay) return 0;
   return Math.min(delayMinutesMax, 2 ** (count - promptPerDay - 1));
 }
 
-/** `2026-11-22 07:35 UTC`, for pages and mails. */
+/** Returns text such as `2026-11-22 07:35 UTC`, for pages and mails. */
 export function timeText(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }

@@ -1,7 +1,8 @@
 /**
  * An account whose mail address was never verified: four rows that expire, with what was written
- * beside them. One says no more than that it waits: those that do are found without a look at all accounts. It holds its address against other registrations only; whoever proves to hold the
- * mailbox in another way gets the address, and all of it goes in the commit that says so.
+ * with them. One row says no more than that the account waits, so that waiting accounts are found without reading all
+ * accounts. The account holds its address against other registrations only; whoever proves to hold the mailbox in
+ * another way gets the address, and the commit that records it removes all of it.
  */
 
 import { type AccountRecord, decodeAccount } from '../../access/accounts/records.ts';
@@ -25,12 +26,12 @@ import { securityLogMax } from '../sessions/security-log.ts';
 import { sessionIdsOf } from '../sessions/session-records.ts';
 import { createRowTally, type RowTally } from './row-tally.ts';
 
-/** How long a registration waits for its verification before the address is free again. */
+/** A registration waits so long for its verification; then the address is free again. */
 export const pendingLifeMs = 7 * 24 * 3_600_000;
 
-/** Accounts that wait, each some rows of a kilobyte. Beyond it nobody new can register. */
+/** The limit of accounts that wait, each some rows of a kilobyte. At the limit nobody new can register. */
 export const pendingMax = 32_768;
-/** From one network: what its limit of registrations allows in some days. */
+/** The limit for one network: what its limit of registrations allows in some days. */
 export const pendingPerNetworkMax = 512;
 
 export function createPendingTally(options: { clock: Clock }): RowTally {
@@ -39,8 +40,8 @@ export function createPendingTally(options: { clock: Clock }): RowTally {
 }
 
 /**
- * Of which network those of before are is not kept: they count in the whole. Those of a release before the
- * row was written do not, for the week that they wait.
+ * Counts the accounts that wait when the process starts. Their networks are not stored, so they count in the whole
+ * alone. Accounts of a release that wrote no such row are not counted, for the week that they wait.
  */
 export async function restorePending(store: Store, tally: RowTally): Promise<void> {
   for await (const page of pagesUnder(store, pendingAccountPrefix())) {
@@ -54,20 +55,23 @@ export async function restorePending(store: Store, tally: RowTally): Promise<voi
   }
 }
 
-/** What the account's record says counts: the row goes when the account waits no longer. */
+/**
+ * Returns the row by which a waiting account is found. It is removed when
+ * the account's record says that it waits no longer.
+ */
 export function pendingRow(id: string, { pendingUntil }: AccountRecord): SetRow {
   return { key: pendingAccountKey(id), value: new Uint8Array(), expiresAt: pendingUntil };
 }
 
-/** Lasting for an account that is verified. */
+/** Returns the row by which the address finds the account. It expires unless the account is verified. */
 export function emailRow(id: string, account: AccountRecord): SetRow {
   const row = { key: accountByEmailKey(account.email), value: Buffer.from(id) };
   return account.pendingUntil === 0 ? row : { ...row, expiresAt: account.pendingUntil };
 }
 
 /**
- * What frees an address in the commit that takes it for this account. Undefined: it is another
- * account's already. A registration that nobody verified gives way.
+ * Returns the checks and deletions that free an address in the commit that takes it for this account. Undefined: it
+ * is another account's already. An unverified registration is removed.
  */
 export async function placeAt(
   store: Store,
@@ -87,19 +91,22 @@ export async function placeAt(
   return { check: [check, ...way.check], del: way.del };
 }
 
-/** The row by a former spelling goes when the address is confirmed, changed or erased. */
+/** Returns the row of the former spelling, which is removed when the address is confirmed, changed or erased. */
 export function formerRows({ formerEmail }: AccountRecord): Key[] {
   return formerEmail === '' ? [] : [accountBySpellingKey(formerEmail)];
 }
 
-/** One that the operator disabled stays: nobody gets its address. */
+/**
+ * Tells whether the account may be removed for its address. One that the operator disabled stays: nobody gets its
+ * address.
+ */
 export function givesWay(person: Person): boolean {
   return !isVerified(person) && !person.account.disabled;
 }
 
 /**
- * For the commit that gives its address to somebody else: it fails if the registration was changed
- * or verified meanwhile, and of what it wrote nothing is left but links that lead to nobody.
+ * Returns the checks and deletions for the commit that gives the address to somebody else: it fails if the
+ * registration was changed or verified meanwhile, and nothing is left of it but links that lead to nobody.
  * A session that is just being opened checks the credentials, so none slips through.
  */
 async function givingWay(
@@ -112,10 +119,10 @@ async function givingWay(
   return { check: unchanged(person), del };
 }
 
-/** Rows that a request under way, or a stranger who names the address, leaves at an account. */
+/** Returns the rows that a request under way, or a stranger who names the address, leaves at an account. */
 async function tracesOf(store: Store, id: string): Promise<Key[]> {
   const sessions = await sessionIdsOf(store, id);
-  // Twice the bound: it may be passed for a moment.
+  // The bound may be exceeded for a moment, so twice as many are read.
   const log = await store.scan(securityLogPrefix(id), { limit: 2 * securityLogMax });
   const own = sessions
     .map((text) => Buffer.from(text, 'base64url'))

@@ -44,18 +44,18 @@ export interface Recovery {
   request(request: RecoveryRequest): Promise<Result<void>>;
   /** See `ResetLinks`. */
   readonly sendByOperator: ResetLinks['sendByOperator'];
-  /** Whether a link is worth showing the form for. It stays unused. */
+  /** Tells whether the form is shown for a link. The link stays unused. */
   isOpen(token: string): Promise<boolean>;
-  /** The address that the link is for: whoever has the link has its mailbox. Empty when it is over. */
+  /** Returns the address that the link is for: whoever has the link has its mailbox. Empty when it is over. */
   accountOf(token: string): Promise<string>;
   /** `invalid_link`, `invalid_parameter`, `weak_password`, `overloaded`, `store_unavailable`. */
   reset(request: { token: string; password: string; visitor: Visitor }): Promise<Result<Reset>>;
-  /** All other sessions end; the token is for this one's new cookie. As `AccountChanges.make`. */
+  /** Ends all other sessions; the token is for this one's new cookie. Errors of `AccountChanges.make`. */
   changePassword(session: Session, password: string, visitor: Visitor): Promise<Result<Renewed>>;
 }
 
 export interface RecoveryRequest {
-  /** Address, former spelling, or id of the account. */
+  /** The account's mail address, a former spelling of it, or its id. */
   readonly email: string;
   readonly visitor: Visitor;
   /** Comes back when the link is used in this browser: a query without `?`, checked by its reader. */
@@ -63,7 +63,7 @@ export interface RecoveryRequest {
 }
 
 export interface Reset {
-  /** As it was given when the link was asked for; empty in another browser. */
+  /** The value from the request for the link; empty in another browser. */
   readonly onward: string;
 }
 
@@ -93,7 +93,7 @@ export function createRecovery(options: {
     }
     const person = found && isActive(found) && isReachable(found) ? found : undefined;
     const sent = await resetLinks.send(person, visitor, onward);
-    // Nobody is told whether there is such an account.
+    // The answer does not depend on whether there is such an account.
     return sent.ok ? ok(undefined) : sent;
   }
 
@@ -140,7 +140,7 @@ export function createRecovery(options: {
     return done.ok ? ok({ token: done.value.token, browser: done.value.browser }) : done;
   }
 
-  /** By a link: in no session, so all of them end. */
+  /** Sets the password by a link, in no session, so all of them end. */
   async function setPassword(
     { link, person }: { link: FoundLink; person: Person },
     passwordHash: string,

@@ -50,31 +50,31 @@ export interface Registration extends Verification {
    */
   register(request: RegistrationRequest): Promise<Result<PersonPace>>;
   /**
-   * What the browser is asked in order to make a passkey in place of a password. No account is
-   * looked up, and nothing in it depends on one. `invalid_parameter` (parameter `email`).
+   * Returns the browser's options to make a passkey in place of a password. No account is looked up, and nothing in
+   * them depends on one. `invalid_parameter` (parameter `email`).
    */
   passkeyOptions(email: string): Promise<Result<CreationOptions>>;
   /**
-   * As `register`, for the address that the options were asked for. `invalid_code` for all that is
-   * wrong with the answer, `conflict` when the passkey is known already.
+   * Registers like `register`, the address that the options were asked for. `invalid_code` for every fault of the
+   * answer, `conflict` when the passkey is known already.
    */
   registerPasskey(request: PasskeyRegistrationRequest): Promise<Result<PersonPace>>;
-  /** Whether the form should take neither password nor passkey; see pacing.ts. */
+  /** Tells whether the form should take neither password nor passkey; see pacing.ts. */
   isByMailOnly(visitor: Visitor): boolean;
-  /** The address that this browser registered within the last hour, whether it had an account or not. */
+  /** Returns the address that this browser registered within the last hour, whether it had an account or not. */
   mailedTo(visitor: Visitor): string | undefined;
   /**
-   * The same registration once more, without its challenge: the link again, or the word to the owner.
+   * Repeats the registration without its challenge: sends the link again, or the mail to the owner.
    * `form_expired` when this browser registered nothing lately; else as `register`.
    */
   registerAgain(visitor: Visitor, onward?: string): Promise<Result<PersonPace>>;
-  /** Another link for somebody who is signed in and not verified. */
+  /** Sends another link to somebody who is signed in and not verified. */
   resend(person: Person, visitor: Visitor, onward?: string): Promise<Result<PersonPace>>;
 }
 
 export interface RegistrationRequest {
   readonly email: string;
-  /** Undefined: chosen when the mail's link is opened. */
+  /** Undefined: the password is chosen when the mail's link is opened. */
   readonly password?: string | undefined;
   readonly visitor: Visitor;
   /** Comes back when the link is used in this browser: a query without `?`, checked by its reader. */
@@ -83,7 +83,7 @@ export interface RegistrationRequest {
 
 export interface PasskeyRegistrationRequest
   extends Pick<RegistrationRequest, 'visitor' | 'onward'> {
-  /** What the browser sent as JSON, unchecked. */
+  /** The browser's JSON, unchecked. */
   readonly response: unknown;
 }
 
@@ -93,17 +93,17 @@ export interface RegistrationOptions extends VerificationOptions {
   readonly pacing: Pacing;
   /** Counts the accounts that wait for their verification. */
   readonly pendingAccounts: RowTally;
-  /** What each browser registered lately. */
+  /** The last registration of each browser. */
   readonly registeredLately: BriefTable<RegisteredLately>;
 }
 
-/** No password: its hash. */
+/** The password is kept as its hash alone. */
 export interface RegisteredLately {
   readonly email: string;
   readonly chosen: Chosen;
 }
 
-/** By browser, of solved challenges alone; at the bound the oldest loses its "send again". */
+/** Keyed by browser, for solved challenges alone; at the bound the oldest loses its "send again". */
 export function createRegisteredLately(clock: Clock): BriefTable<RegisteredLately> {
   return createBriefTable({ kind: 'registered_lately', clock, lifeMs: 3_600_000, max: 4_096 });
 }
@@ -144,7 +144,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
     if (email === undefined) {
       return fail('invalid_parameter', 'This is not a mail address.', 'email');
     }
-    // Shaped as an account's id is, and random each time: it tells of no account.
+    // The handle is shaped like an account's id, and random each time: it reveals no account.
     const handle = randomToken(random, idBytes);
     return ceremonies.askToCreate({ purpose: 'sign_up', account: email, handle }, email, []);
   }
@@ -174,13 +174,13 @@ export function createRegistration(options: RegistrationOptions): Registration {
     };
   }
 
-  /** Whatever was chosen: the account begins, begins again, or stays as it is. */
+  /** Creates the account, repeats its registration, or leaves it as it is. */
   async function place(
     email: string,
     given: Chosen,
     visitor: Visitor,
   ): Promise<Result<PersonPace>> {
-    // Before anybody looks whether the address has an account: a refusal tells nothing of that.
+    // The place is reserved before the account is looked up: a refusal reveals nothing of it.
     const room = pendingAccounts.reserve(visitor.network);
     if (room === undefined) return fail('overloaded');
     const done = await placeIn(room, email, given, visitor).finally(room.giveBack);
@@ -208,13 +208,13 @@ export function createRegistration(options: RegistrationOptions): Registration {
   ): Promise<Result<PersonPace>> {
     const pace = pacing.take(visitor);
     const { onward } = given;
-    // What was given before the network came so far is dropped: the link asks for it.
+    // A password or passkey sent before the network reached its limit is dropped: the link asks for one.
     const chosen = pace.byMailOnly ? { passwordHash: '', passkey: undefined, onward } : given;
     const asked = { chosen, worksFrom: pace.worksFrom };
     const done = await untilUndisturbed(async () => {
       const person = await people.byEmail(email);
       if (person === undefined) return begin(room, email, asked, visitor);
-      // A disabled one gets no link, and nobody learns it here.
+      // A disabled account gets no link; the answer does not show it.
       if (isVerified(person) || person.account.disabled) return repeat(person, asked, visitor);
       return beginAgain(person, asked, visitor);
     });
@@ -269,7 +269,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
     return done;
   }
 
-  /** Registered and never verified: whoever opens the newest link is the owner. */
+  /** Repeats a registration that was never verified: whoever opens the newest link is the owner. */
   async function beginAgain(
     person: Person,
     asked: AskedLink,
@@ -306,13 +306,13 @@ export function createRegistration(options: RegistrationOptions): Registration {
   async function repeat(person: Person, asked: AskedLink, visitor: Visitor): Promise<Change<void>> {
     const data = newLinkData(person.id, visitor, asked);
     const decoy = links.make('verify', { account: '', data, epoch: 0 });
-    // One that the operator disabled may be unverified.
+    // An account that the operator disabled may be unverified.
     const { pendingUntil } = person.account;
     const event = 'registration_repeated';
     const logged = await securityLog.entry(person.id, event, visitor, pendingUntil);
     const set = [decoy.row, ...logged.set];
     const done = await commitOnce(store, { check: logged.check, set, del: logged.del });
-    // Being deleted: it has no log any more, and nobody learns it here.
+    // An account that is being deleted has no log any more; the answer does not show it.
     if (done === 'lost') return ok(undefined);
     if (done.ok && !person.account.disabled) {
       const { language } = person.credentials;
@@ -334,7 +334,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
   ): Promise<Result<PersonPace>> {
     if (isVerified(person)) return fail('conflict', 'The mail address is verified already.');
     const { passwordHash, epoch, language } = person.credentials;
-    // Who has a session here chose a password: with a passkey nobody signs in before.
+    // A person with a session chose a password: a passkey signs nobody in before the verification.
     const chosen = { passwordHash, passkey: undefined, onward };
     const pace = pacing.take(visitor);
     const asked = { chosen, worksFrom: pace.worksFrom };

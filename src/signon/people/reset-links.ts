@@ -16,18 +16,18 @@ import type { PageLinks } from './links/links-to-pages.ts';
 
 export interface ResetLinks {
   /**
-   * The value: whether a mail is on its way. The same work for nobody.
+   * Sends the link; the value tells whether a mail is on its way. The work is the same without a person.
    * @param onward comes back when the link is used in the visitor's browser
    */
   send(person: Person | undefined, visitor: Visitor, onward: string): Promise<Result<boolean>>;
   /**
-   * A link that an operator sends; nobody is shown it. `unknown_account`; `conflict`: the account is not one
+   * Sends a link for an operator, who does not see it. `unknown_account`; `conflict`: the account is not one
    * that mail can open; `client_limit_exceeded`: its address had its links of this hour.
    */
   sendByOperator(accountId: string): Promise<Result<void>>;
 }
 
-/** Neither a browser nor a place: the link works in any, as one does that was asked for elsewhere. */
+/** The visitor of a link that an operator sends has no browser: the link works in any, with no way on. */
 const operatorsVisit: Visitor = { network: '', country: 'ZZ', userAgent: '', language: 'en' };
 
 export function createResetLinks(options: {
@@ -49,7 +49,7 @@ export function createResetLinks(options: {
     const known = person === undefined ? { check: [], set: [], del: [] } : logged;
     const set = [link.row, ...known.set];
     const done = await commitOnce(store, { check: known.check, set, del: known.del });
-    // Deleted at this very moment: it is answered like any that never was.
+    // An account that is deleted at this very moment is answered like one that never was.
     if (done === 'lost') return ok(false);
     if (!done.ok) return done;
     if (person === undefined || link.isFull) return ok(false);

@@ -40,16 +40,16 @@ export interface Reviewed {
   readonly keys: readonly (OwnKey & Partial<Pick<NamedKey, 'name'>>)[];
   readonly siteKeys: readonly SiteKey[];
   readonly webhooks: readonly ReviewedWebhook[];
-  /** One entry a site, the one that was allowed last first. */
+  /** One entry a site, the site that was allowed last first. */
   readonly sites: readonly ConnectedSite[];
-  /** Sites beyond those: one decision is for all of them. */
+  /** The other sites: one decision is for all of them. */
   readonly otherSites: readonly ConnectedSite[];
 }
 
 export const decisions = ['keep', 'remove'] as const;
 export type ReviewDecision = (typeof decisions)[number];
 
-/** By the name of a thing (`reviewName`); undefined: not decided. */
+/** Returns the decision by the name of a thing (`reviewName`); undefined: not decided. */
 export type Decide = (name: string) => ReviewDecision | undefined;
 
 export const reviewName = {
@@ -64,28 +64,31 @@ export const reviewName = {
 export interface Review {
   of(accountId: string): Promise<Reviewed>;
   /**
-   * Does what was decided and ends the review. `reauthentication_required`; `invalid_parameter`:
+   * Carries out the decisions and ends the review. `reauthentication_required`; `invalid_parameter`:
    * something is not decided yet, and nothing happened; `form_expired`, `store_unavailable`. The
    * token is for the session's new cookie.
    */
   finish(session: Session, decide: Decide, visitor: Visitor): Promise<Result<{ token: string }>>;
 }
 
-/** Sites that are asked about one by one. With all other things they fit into one form. */
+/** The sites that are asked about one by one. With all other things they fit into one form. */
 const sitesMax = 100;
 
-/** Whether the account has anything that a review would ask about. */
+/** Tells whether the account has anything that a review would ask about. */
 export async function hasReviewable(store: Store, { id, account }: Person): Promise<boolean> {
   if (account.keys.length > 0) return true;
   const prefixes = [
-    ...[passkeyByAccountPrefix(id), apiKeyByAccountPrefix(id)],
-    ...[siteKeyByAccountPrefix(id), webhookPrefix(id), consentPrefix(id)],
+    passkeyByAccountPrefix(id),
+    apiKeyByAccountPrefix(id),
+    siteKeyByAccountPrefix(id),
+    webhookPrefix(id),
+    consentPrefix(id),
   ];
   const pages = await Promise.all(prefixes.map((prefix) => store.scan(prefix, { limit: 1 })));
   return pages.some((rows) => rows.length > 0);
 }
 
-/** Names of all that wants a decision. */
+/** Returns the names of all things that need a decision. */
 export function reviewNames(reviewed: Reviewed): string[] {
   const { passkeys, keys, siteKeys, webhooks, sites, otherSites } = reviewed;
   return [
@@ -106,7 +109,7 @@ export function createReview(options: {
   siteKeys: Pick<SiteKeys, 'ofAccount' | 'revoke'>;
   webhooks: {
     list(accountId: string): Promise<readonly ReviewedWebhook[]>;
-    /** `not_found` for one that is gone. */
+    /** `not_found` for a webhook that is gone. */
     remove(accountId: string, id: string): Promise<Result<void>>;
   };
   consents: Pick<Consents, 'list' | 'revoke'>;
@@ -131,7 +134,7 @@ export function createReview(options: {
     };
   }
 
-  /** What acts in the account's name elsewhere. Removing what is gone already is no error. */
+  /** Removes keys, webhooks and sites. One that is gone already is no error. */
   async function removeOutside(
     accountId: string,
     reviewed: Reviewed,

@@ -10,25 +10,25 @@ import type { Clock } from '../../core/clock.ts';
 
 export interface RowTally {
   /**
-   * Whether there may be a row under this key. One that is there already is replaced. A row that
+   * Tells whether there may be a row under this key. One that is there already is replaced. A row that
    * could not be written in the end stays counted until its time is over.
    * @param expiresAt milliseconds since 1970, as the row has it
    */
   admit(key: string, subject: string, expiresAt: number): boolean;
   /**
-   * Room for one row more of this subject, taken before anybody looks which row it will be. Undefined
-   * at a bound. Given back at once before `admit`, or when no row was needed.
+   * Reserves one row of this subject before it is known which row it will be. Undefined at a bound. The reservation is
+   * given back right before `admit`, or when no row is needed.
    */
   reserve(subject: string): Reservation | undefined;
-  /** The row lasts longer now, for whomever it is counted. Also one that was not known. */
+  /** Records that the row lasts longer now, whatever its subject; also a row that was not known. */
   prolonged(key: string, expiresAt: number): void;
-  /** The row was removed before its time. */
+  /** Records that the row was removed before its time. */
   ended(key: string): void;
   stats(): TallyStats;
 }
 
 export interface Reservation {
-  /** Once or more. */
+  /** May be called more than once. */
   giveBack(): void;
 }
 
@@ -36,7 +36,7 @@ export interface TallyStats {
   readonly kind: string;
   readonly rows: number;
   readonly max: number;
-  /** Since the start. */
+  /** The refusals since the start. */
   readonly refused: number;
 }
 
@@ -45,11 +45,11 @@ interface Row {
   readonly expiresAt: number;
 }
 
-/** Least time between two searches for rows that are over: a flood must not cause one each. */
+/** The least time between two searches for expired rows: not every request of a flood may cause one. */
 const pruneMs = 1_000;
 
 export function createRowTally(options: {
-  /** For /metrics and the log (core/bounded-tables.ts). */
+  /** The name in /metrics and the log (core/bounded-tables.ts). */
   kind: string;
   clock: Clock;
   max: number;

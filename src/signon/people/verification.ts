@@ -57,21 +57,21 @@ export interface Verified {
   readonly accountId: string;
   readonly email: string;
   /**
-   * Where the person was going, as it was given at registration. Empty in another browser: what
-   * waits for them waits in the first one.
+   * The place to which the person was going at registration. Empty in another browser: what waits for them waits in
+   * the first one.
    */
   readonly onward: string;
-  /** For the browser cookie: the browser that registered is known from now on. */
+  /** The value of the browser cookie: the browser that registered is known from now on. */
   readonly browser: string | undefined;
-  /** For the cookie of the session in which it was done: it may more now. Undefined: it ended. */
+  /** The new cookie of the session in which it was done, which has more rights now. Undefined: it ended. */
   readonly token: string | undefined;
 }
 
 export interface VerificationProof {
   readonly password?: string | undefined;
-  /** What the browser sent as JSON, unchecked. */
+  /** The browser's JSON, unchecked. */
   readonly passkey?: unknown;
-  /** The one in which it is done, if there is one. */
+  /** The session in which it is done, if there is one. */
   readonly session?: Session | undefined;
 }
 
@@ -83,13 +83,13 @@ export interface Verification {
    * it does not work yet.
    */
   asks(token: string, visitor: Visitor): Promise<LinkAsks>;
-  /** Whether there is such a link and it was not used up. */
+  /** Tells whether there is such a link and it was not used up. */
   isOpen(token: string): Promise<boolean>;
-  /** The address that the link is for: whoever has the link has its mailbox. Empty when it is over. */
+  /** Returns the address that the link is for: whoever has the link has its mailbox. Empty when it is over. */
   accountOf(token: string): Promise<string>;
-  /** ms since 1970; 0 for a link that works at once, and for one that is over. */
+  /** Returns ms since 1970; 0 for a link that works at once, and for one that is over. */
   worksFrom(token: string): Promise<number>;
-  /** For the proof by the passkey that was made with the link. `invalid_link` if there is none. */
+  /** Returns the options for the proof by the passkey that was made with the link. `invalid_link` if there is none. */
   proofOptions(token: string): Promise<Result<RequestOptions>>;
   /**
    * Uses the link up. `invalid_link` when it was used, has expired or never was; in another browser
@@ -142,7 +142,7 @@ export function createVerification(options: VerificationOptions): Verification {
     return link.epoch === person.credentials.epoch ? { link, person } : undefined;
   }
 
-  /** Counts a try in the link. What it carries; `invalid_link` after five. */
+  /** Counts a try in the link and returns its data; `invalid_link` after five. */
   function counted(token: string) {
     return untilUndisturbed(async () => {
       const link = await links.find('verify', token);
@@ -155,7 +155,7 @@ export function createVerification(options: VerificationOptions): Verification {
     });
   }
 
-  /** Whether the password is the one that was chosen with the link. */
+  /** Checks that the password is the one that was chosen with the link. */
   async function provePassword(
     token: string,
     person: Person,
@@ -164,7 +164,7 @@ export function createVerification(options: VerificationOptions): Verification {
   ): Promise<Result<void>> {
     const attempt = {
       stage: 'password',
-      // Not that of the sign-in: what strangers do there is no concern of who holds the link.
+      // The name is not the sign-in's: what strangers do there must not hinder the holder of the link.
       account: `verification of ${person.id}`,
       network: visitor.network,
       neighbourhood: visitor.neighbourhood,
@@ -188,7 +188,7 @@ export function createVerification(options: VerificationOptions): Verification {
     return ok(undefined);
   }
 
-  /** Whether the passkey is the one that was made with the link. */
+  /** Checks that the passkey is the one that was made with the link. */
   async function provePasskey({ link }: Opened, response: unknown): Promise<Result<void>> {
     const { passkey } = readLinkData(link).chosen;
     const proof = await ceremonies.proven(response, 'verify', async (id, { account }) =>
@@ -242,8 +242,8 @@ export function createVerification(options: VerificationOptions): Verification {
   }
 
   /**
-   * Nobody chose anything at registration, so there is nothing of a stranger's to keep out: as with
-   * a link for a new password, the mailbox is enough.
+   * Takes the new password. Nothing was chosen at registration that might be a stranger's, so the mailbox is enough, as
+   * with a link for a new password.
    */
   async function choose(token: string, person: Person, visitor: Visitor, given: VerificationProof) {
     const turn = turnOf('open', person.id, visitor);
@@ -252,8 +252,8 @@ export function createVerification(options: VerificationOptions): Verification {
   }
 
   /**
-   * Of the browser that registered: it is the owner's, and no sign-in there is news. Of another one
-   * nothing is known.
+   * Returns the browser that registered: it is the owner's, and a sign-in there is no news. Undefined for another one,
+   * of which nothing is known.
    */
   function browserOf(link: FoundLink, visitor: Visitor): string | undefined {
     if (!isOwnBrowser(link, visitor)) return undefined;
@@ -261,7 +261,7 @@ export function createVerification(options: VerificationOptions): Verification {
     return isGiven ? visitor.browser : newToken(random).text;
   }
 
-  /** The credentials from now on: what the link brings, and nothing of who chose something else. */
+  /** Returns the new credentials: those of the link, and nothing of somebody who chose another password. */
   function credentialsOf(
     person: Person,
     { passwordHash }: Chosen,
@@ -269,7 +269,7 @@ export function createVerification(options: VerificationOptions): Verification {
     visitor: Visitor,
   ) {
     const { id, credentials } = person;
-    // No password is nobody's: who has a session chose another one.
+    // An empty password is nobody's: a person with a session chose another one.
     const sameOwner = passwordHash !== '' && passwordHash === credentials.passwordHash;
     const browser = own ?? (sameOwner ? visitor.browser : undefined);
     const before = sameOwner && browser !== undefined ? credentials.browsers : [];
@@ -286,7 +286,7 @@ export function createVerification(options: VerificationOptions): Verification {
     return { sameOwner, credentials: changed };
   }
 
-  /** Rows of the passkey that a link brings. Undefined: it was made an account's meanwhile. */
+  /** Returns the rows of the link's passkey. Undefined: it became an account's meanwhile. */
   async function passkeyOf({ passkey }: Chosen, account: string) {
     if (passkey === undefined) return { check: [], set: [] };
     const { id, record } = passkey;
@@ -295,7 +295,7 @@ export function createVerification(options: VerificationOptions): Verification {
     return { check, set: passkeyRows(id, { ...record, account }) };
   }
 
-  /** @param hash of the password that is chosen now */
+  /** @param hash the hash of the password that is chosen now */
   function finish(token: string, visitor: Visitor, session: Session | undefined, hash?: string) {
     return untilUndisturbed<Verified>(async () => {
       const found = await open(token);
@@ -341,8 +341,11 @@ export function createVerification(options: VerificationOptions): Verification {
           ...options.companion.created(id, account.email),
         ],
         del: [
-          ...[link.key, pendingAccountKey(id)],
-          ...[...formerRows(person.account), ...place.del, ...logged.del],
+          link.key,
+          pendingAccountKey(id),
+          ...formerRows(person.account),
+          ...place.del,
+          ...logged.del,
         ],
         events: [encodeAccessEvent(createEventId(clock, random), event)],
       });

@@ -49,13 +49,13 @@ import { isConfirmed, openPeople, type Person } from '../../people.ts';
 import type { StoredLanguage } from '../../visitor.ts';
 import { isErased, markRow, readMark } from './erasure-mark.ts';
 
-/** What one part of the service keeps about a person. */
+/** The data that one part of the service keeps about a person. */
 export interface PersonalData {
-  /** Its place in the export. */
+  /** The key of this part in the export. */
   readonly name: string;
-  /** Plain JSON; undefined when there is nothing. Long work asks `pace` for its turns. */
+  /** Returns plain JSON; undefined when there is nothing. Long work yields by `pace`. */
   exportOf(accountId: string, email: string, pace: Pace): Promise<unknown>;
-  /** Safe to run again. @throws when something can't be removed now, and what `pace` throws */
+  /** Removes the data; safe to run again. @throws when something can't be removed now, and what `pace` throws */
   erase(accountId: string, email: string, pace: Pace): Promise<void>;
 }
 
@@ -64,26 +64,26 @@ export type Farewell = (email: string, language: StoredLanguage) => Promise<Deli
 
 export interface Deletion {
   /**
-   * Disabled and marked, durably. `unknown_account`, `store_unavailable`.
-   * @param options `keepsOne`: `conflict` for the last operator who can come in
+   * Disables and marks the account, durably. `unknown_account`, `store_unavailable`.
+   * @param options `keepsOne`: `conflict` for the last operator who can sign in
    */
   begin(accountId: string, options?: { readonly keepsOne?: boolean }): Promise<Result<void>>;
-  /** Accounts of which something is left to do, in order of their ids, behind this one. */
+  /** Returns accounts whose deletion is not over, in order of their ids, after this one. */
   marked(after: string | undefined, limit: number): Promise<string[]>;
-  /** After `begin`. `unknown_account`: it is gone already; `store_unavailable`: run it again. */
+  /** Removes the data, after `begin`. `unknown_account`: it is gone already; `store_unavailable`: run it again. */
   erase(accountId: string, pace: Pace): Promise<Result<void>>;
   /**
-   * After `erase`: the mail that waits, if one does. Takes as long as the mail: minutes, when it has
-   * to be tried again. `store_unavailable`: run it again.
+   * Sends the mail that waits, if one does, after `erase`. It takes minutes when the mail has to be tried again.
+   * `store_unavailable`: run it again.
    */
   tell(accountId: string): Promise<Result<void>>;
-  /** All three. For who waits for the end of it. */
+  /** Does all three, for a caller who waits for the end. */
   delete(accountId: string): Promise<Result<void>>;
-  /** Everything that is kept about the person, without secrets. */
+  /** Returns everything that is kept about the person, without secrets. */
   exportOf(accountId: string): Promise<Result<Record<string, unknown>>>;
 }
 
-/** Rows of revoked keys that go in one commit. */
+/** The rows of revoked keys that are removed in one commit. */
 const keyRowsMax = 200;
 
 export function createDeletion(options: {
@@ -91,23 +91,23 @@ export function createDeletion(options: {
   clock: Clock;
   random: Random;
   data: readonly PersonalData[];
-  /** Without one nobody is told, and no address is kept for it. */
+  /** Sends the deletion notice; without it no address is kept for one. */
   farewell?: Farewell | undefined;
-  /** Told of each account whose deletion has begun, durably. */
+  /** Gets each account whose deletion has begun, durably. */
   erased?: Pick<ErasedList, 'add'> | undefined;
   /**
-   * With a `store` that is fenced by a lease: where it is noted that a mail went, which stays true
-   * whoever has the lease by then. Before it, a commit to `store` shows that this node still has it.
+   * The store that records that a mail went, where `store` is fenced by a lease: the record stays true whoever has
+   * the lease by then. Before it, a commit to `store` shows that this node still has the lease.
    */
   told?: Store | undefined;
-  /** Called when an account went of which a mail would have told. */
+  /** Called when an account was erased without the notice that its person would have got. */
   untold?: (() => void) | undefined;
 }): Deletion {
   const { store, clock, random, data, farewell, erased, untold, told } = options;
   const people = openPeople(store);
   const keys = createKeyRecords(options);
 
-  /** Disabled for good, and the journal knows. */
+  /** Disables the account for good, with an event in the journal. */
   function begin(id: string, { keepsOne = false } = {}): Promise<Result<void>> {
     return untilUndisturbed<void>(async () => {
       const now = await people.byId(id);
@@ -122,9 +122,9 @@ export function createDeletion(options: {
         check: [{ key: accountKey(id), version: now.accountVersion }, ...stays],
         set: [
           erasedRow(id, at),
-          // Who never showed that the address is theirs gets no mail there.
+          // No mail goes to an address that its claimant never confirmed.
           markRow(id, { state: isConfirmed(now) ? 'told' : 'untold' }, clock),
-          // Lasting: a row that expired half-way would leave the rest behind.
+          // The row must not expire: half-way it would leave the rest behind.
           accountRow(id, { ...account, disabled: true, pendingUntil: 0 }),
           { key: nameKey(account), value: Buffer.from(id) },
         ],
@@ -139,7 +139,7 @@ export function createDeletion(options: {
     });
   }
 
-  /** For the commit: it is no operator, or another one stays. Undefined when it is the last one. */
+  /** Returns the checks that the account is no operator, or another one stays. Undefined: it is the last one. */
   async function operatorStays(id: string): Promise<RowCheck[] | undefined> {
     const key = accountRoleKey(id);
     const role = await store.get(key);
@@ -164,7 +164,7 @@ export function createDeletion(options: {
     return row && mark && { ...mark, version: row.version };
   }
 
-  /** Revoked in the journal, then gone with their sealed text. Also those revoked long ago. */
+  /** Revokes the keys in the journal and removes their rows with the sealed text, also of keys revoked before. */
   async function removeKeys(accountId: string): Promise<Result<void>> {
     let del: Key[] = [];
     for await (const { id, record } of keys.ofAccount(accountId)) {
@@ -195,7 +195,7 @@ export function createDeletion(options: {
     return remove(person);
   }
 
-  /** The account and its address. Nothing but the mark is left. */
+  /** Removes the account and its address. Nothing but the mark is left. */
   async function remove(person: Person): Promise<Result<void>> {
     const { id, account, accountVersion, credentials } = person;
     const { email } = account;
@@ -212,7 +212,10 @@ export function createDeletion(options: {
       ],
       set: [markRow(id, tells ? { state: 'farewell', email, language } : { state: 'over' }, clock)],
       del: [
-        ...[accountKey(id), accountStandingKey(id), accountRoleKey(id), credentialsKey(id)],
+        accountKey(id),
+        accountStandingKey(id),
+        accountRoleKey(id),
+        credentialsKey(id),
         ...boundKeysOf(id),
         ...(own ? [nameRow] : []),
       ],
@@ -228,7 +231,7 @@ export function createDeletion(options: {
     const check = [{ key: erasureKey(id), version: mark.version }];
     if (mark.state === 'farewell' && farewell !== undefined) {
       const own = told === undefined ? ok(undefined) : await commitOnce(store, { check });
-      // Another process told the person as well.
+      // Another process has sent the mail.
       if (own === 'lost') return ok(undefined);
       if (!own.ok) return own;
       const how = await farewell(mark.email, mark.language);
@@ -238,7 +241,7 @@ export function createDeletion(options: {
     }
     const over = markRow(id, { state: 'over' }, clock);
     const done = await commitOnce(told ?? store, { check, set: [over] });
-    // Another process told the person as well.
+    // Another process has sent the mail.
     return done === 'lost' ? ok(undefined) : done;
   }
 
@@ -293,12 +296,15 @@ export function createDeletion(options: {
   };
 }
 
-/** The row by which the account is found; another account may hold the address of one to be confirmed. */
+/**
+ * Returns the key of the row by which the account is found; another account may hold the address of one to be
+ * confirmed.
+ */
 function nameKey({ email, formerEmail }: AccountRecord): Key {
   return formerEmail === '' ? accountByEmailKey(email) : accountBySpellingKey(formerEmail);
 }
 
-/** ISO 8601, null for "never". */
+/** Returns ISO 8601, null for "never". */
 export function dateText(ms: number): string | null {
   return ms === 0 ? null : new Date(ms).toISOString().replace(/\.\d{3}Z$/, '+00:00');
 }

@@ -19,20 +19,20 @@ export type ErasureMark =
   | { readonly state: 'told' | 'untold' | 'over' }
   | { readonly state: 'farewell'; readonly email: string; readonly language: StoredLanguage };
 
-/** A mail that nobody could send in a day tells nothing new any more. */
+/** A mail that could not be sent in a day is no news any more. */
 const farewellLifeMs = 24 * 3_600_000;
 /** Longer than any request takes. */
 const overLifeMs = 3_600_000;
 
-/** On disk; `told` and `untold` are the byte alone. */
+/** The order is on disk; `told` and `untold` are the byte alone. */
 const states = ['untold', 'told', 'farewell', 'over'] as const;
 
-/** For every commit that writes rows of an account without a check of the account's own row. */
+/** Returns the check for every commit that writes rows of an account without a check of the account's own row. */
 export function notErased(accountId: string): RowCheck {
   return { key: erasureKey(accountId), version: null };
 }
 
-/** For what is no row: a deletion has begun, or ended less than an hour ago. */
+/** Tells whether a deletion has begun, or ended less than an hour ago; for what is no row of the store. */
 export async function isErased(store: Pick<Store, 'get'>, accountId: string): Promise<boolean> {
   return (await store.get(erasureKey(accountId))) !== undefined;
 }
@@ -56,7 +56,7 @@ export function markRow(accountId: string, mark: ErasureMark, clock: Clock): Set
   }
 }
 
-/** Undefined for a row that is damaged. */
+/** Returns undefined for a damaged row. */
 export function readMark(value: Uint8Array): ErasureMark | undefined {
   return decode<ErasureMark>(value, (input) => {
     const state = states[input.u8()];

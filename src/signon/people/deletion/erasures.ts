@@ -15,9 +15,9 @@ import { LeaseLostError, type Upkeep } from '../../../store/upkeep.ts';
 import type { Deletion } from './deletion.ts';
 
 export interface Erasures {
-  /** Durably disabled and marked when it resolves; the rest follows. Failures of `Deletion.begin`. */
+  /** Resolves when the account is durably disabled and marked; the rest follows. Errors of `Deletion.begin`. */
   begin: Deletion['begin'];
-  /** Takes up all that is marked. For the start. */
+  /** Continues the deletions of all marked accounts, at the start. */
   resume(): void;
   /** Resolves when nothing is under way; what failed may still wait for its next try. */
   idle(): Promise<void>;
@@ -27,13 +27,13 @@ export interface Erasures {
 
 const retryMs = 10_000;
 const marksPage = 100;
-/** Mails on their way. Beyond it the next one waits in its mark. */
+/** The limit of mails on their way; the next one waits in its mark. */
 const tellingMax = 64;
 
 export function createErasures(options: {
   deletion: Pick<Deletion, 'begin' | 'marked' | 'erase' | 'tell'>;
   log: Log;
-  /** Of several servers one erases, and looks for marks of the others; absent: this one. */
+  /** Chooses the one of several servers that erases, also what the others marked; absent: this one. */
   upkeep?: Pick<Upkeep, 'isMine' | 'isShared'>;
   retryMs?: number;
 }): Erasures {
@@ -68,7 +68,7 @@ export function createErasures(options: {
     timer.unref();
   }
 
-  /** `unknown_account`: it is gone, and at most a mail is left. */
+  /** Counts `unknown_account` as done: the account is gone, and at most a mail is left. */
   function isDone(result: Result<void>): boolean {
     return result.ok || result.error === 'unknown_account';
   }

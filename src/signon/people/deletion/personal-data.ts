@@ -1,4 +1,4 @@
-/** What sign-on itself holds of a person: for the export and for the deletion. */
+/** The personal data of sign-on itself: for the export and for the deletion. */
 
 import type { Pace } from '../../../core/work/turns.ts';
 import { createReader } from '../../../store/codec.ts';
@@ -25,7 +25,7 @@ import type { Sessions } from '../../sessions/sessions.ts';
 import { linkAccountOf } from '../links/links.ts';
 import { dateText, type PersonalData } from './deletion.ts';
 
-/** Read, or removed in one commit, at a time: about a millisecond of the event loop. */
+/** The rows that are read or removed at a time: about a millisecond of the event loop. */
 const pageRows = 50;
 
 async function deleteRows(store: Store, del: readonly Key[]): Promise<void> {
@@ -115,9 +115,9 @@ function securityLogData({ securityLog }: PersonalDataSources): PersonalData {
   };
 }
 
-/** Open links, codes, mails that wait, and what was written to the outbox. Nothing to take along. */
+/** Open links, codes, mails that wait, and files of the outbox. The export holds none of it. */
 function messageData({ store, outbox }: PersonalDataSources): PersonalData {
-  /** Rows of this kind lie under random keys: all are looked at. */
+  /** Rows of this kind have random keys, so all are read. */
   async function eraseAmong(prefix: Key, isOwn: (value: Uint8Array) => boolean, pace: Pace) {
     for await (const page of pagesUnder(store, prefix, { limit: pageRows })) {
       const own = page.filter(({ value }) => isOwn(value)).map(({ key }) => key);
@@ -134,7 +134,7 @@ function messageData({ store, outbox }: PersonalDataSources): PersonalData {
       const isOwnLink = (value: Uint8Array) => linkAccountOf(createReader(value)) === accountId;
       await eraseAmong(signonLinkPrefix(), isOwnLink, pace);
       await eraseAmong(noticePrefix(accountId), () => true, pace);
-      // What its agents found, for its bouncers alone.
+      // These are the decisions of its agents, for its bouncers alone.
       await eraseAmong(agentBanPrefix(accountId), () => true, pace);
       await outbox.forget(email);
       await outbox.forget(accountId);

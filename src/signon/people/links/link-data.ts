@@ -16,25 +16,25 @@ import type { FoundLink } from './links.ts';
 
 export interface LinkData {
   readonly chosen: Chosen;
-  /** Of the browser that asked for it, `browserHash` in base64url; empty: none. */
+  /** The browser that asked for it, `browserHash` in base64url; empty: none. */
   readonly browser: string;
   readonly tries: number;
-  /** ms since 1970; 0: at once. Of registration. */
+  /** The time from which a link of registration works, ms since 1970; 0: at once. */
   readonly worksFrom: number;
 }
 
 export type AskedLink = Pick<LinkData, 'chosen' | 'worksFrom'>;
 
-/** What a link brings to the account when it is used: a password, a passkey, or (reset) neither. */
+/** The credential that a link gives the account when it is used: a password, a passkey, or (reset) neither. */
 export interface Chosen {
-  /** PHC string; empty with a passkey, and when it is chosen with the link. */
+  /** A PHC string; empty with a passkey, and when the password is chosen with the link. */
   readonly passwordHash: string;
   readonly passkey: PendingPasskey | undefined;
-  /** Query of a page of ours, without `?`; empty: nowhere in particular. */
+  /** The query of a page of ours, without `?`; empty: nowhere in particular. */
   readonly onward: string;
 }
 
-/** Nothing in it has spaces: PHC strings, base64url, a number, a query. */
+/** Spaces separate the fields of a link, so none may hold one. */
 const onwardShape = /^[\x21-\x7e]{0,4096}$/;
 
 export function newLinkData(accountId: string, visitor: Visitor, asked: AskedLink): string {
@@ -43,7 +43,7 @@ export function newLinkData(accountId: string, visitor: Visitor, asked: AskedLin
   return linkText({ chosen, browser: markOf(accountId, visitor), tries: 0, worksFrom });
 }
 
-/** Of a link for a new password, which is chosen when it is opened. */
+/** Returns the data of a link for a new password, which is chosen when the link is opened. */
 export function newResetData(accountId: string, visitor: Visitor, onward: string): string {
   const chosen = { passwordHash: '', passkey: undefined, onward };
   return newLinkData(accountId, visitor, { chosen, worksFrom: 0 });
@@ -58,23 +58,23 @@ export function readLinkData(link: FoundLink): LinkData {
   const [passwordHash = '', browser = '', tries, onward = '', passkey = '', worksFrom] =
     link.data.split(' ');
   const chosen = { passwordHash, passkey: readPendingPasskey(passkey), onward };
-  // Links of before bring no time.
+  // Older links have no time.
   return { chosen, browser, tries: Number(tries ?? 0), worksFrom: Number(worksFrom ?? 0) };
 }
 
-/** A link of registration that brings nothing: whoever opens it chooses the password. */
+/** Tells whether the link of a registration carries nothing: whoever opens it chooses the password. */
 export function isChosenByLink({ passwordHash, passkey }: Chosen): boolean {
   return passwordHash === '' && passkey === undefined;
 }
 
-/** The browser that asked for the link holds it. */
+/** Tells whether the visitor uses the browser that asked for the link. */
 export function isOwnBrowser(link: FoundLink, visitor: Visitor): boolean {
   const { browser } = readLinkData(link);
   const given = markOf(link.account, visitor);
   return browser !== '' && equalBytes(Buffer.from(browser), Buffer.from(given));
 }
 
-/** Where the person was going. Empty in another browser: what waits for them waits in the first. */
+/** Returns where the person was going; empty in another browser, as what waits for them waits in the first. */
 export function onwardFor(link: FoundLink, visitor: Visitor): string {
   return isOwnBrowser(link, visitor) ? readLinkData(link).chosen.onward : '';
 }

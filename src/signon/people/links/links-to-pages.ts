@@ -8,9 +8,9 @@ export interface PageLinks {
   reset(token: string): string;
   confirmEmail(token: string): string;
   signIn(token: string): string;
-  /** Where recovery is asked for. */
+  /** The page on which a person asks for recovery. */
   readonly recover: string;
-  /** Sessions and password of one's own account. */
+  /** The page with the sessions and the password of the account. */
   readonly security: string;
 }
 

@@ -25,16 +25,16 @@ export const linkLifeMs = {
   reset: 3_600_000,
   email: 24 * 3_600_000,
   secondFactor: 10 * 60_000,
-  /** Longer than the hour in which an address gets no more than three. */
+  /** The link lives longer than the hour in which an address gets no more than three. */
   signIn: 2 * 3_600_000,
 } as const;
 
 export type LinkPurpose = keyof typeof linkLifeMs;
 
 export interface Link {
-  /** Account id; empty: a decoy, made so that an unknown address takes the same work. */
+  /** The account's id; empty: a decoy, made so that an unknown address takes the same work. */
   readonly account: string;
-  /** What goes with it: a password hash, a new address. */
+  /** The data that it carries: a password hash, a new address. */
   readonly data: string;
   /** The credentials' epoch when it was made: any reset or password change ends it. */
   readonly epoch: number;
@@ -47,30 +47,30 @@ export interface FoundLink extends Link {
 
 export interface Links {
   /**
-   * The token for the link, and the row to set.
-   * `isFull`: there are as many as there may be, so the token opens nothing: send no mail.
+   * Returns the token for the link, and the row to set.
+   * `isFull`: the limit is reached, so the token opens nothing: send no mail.
    */
   make(purpose: LinkPurpose, link: Link): { token: string; row: SetRow; isFull: boolean };
   /**
-   * The row again with other data, for a commit with `unused`. It ends as late as a new one would;
-   * bound how often.
+   * Returns the row with other data, for a commit with `unused`. It ends as late as a new one would, so the caller
+   * bounds how often.
    */
   changed(purpose: LinkPurpose, link: FoundLink, data: string): SetRow;
   /** Looks without using it up. */
   find(purpose: LinkPurpose, token: string): Promise<FoundLink | undefined>;
   stats(): readonly TallyStats[];
-  /** Counts those that were there when the process started. */
+  /** Counts the rows that are there when the process starts. */
   restore(): Promise<void>;
 }
 
-/** Of one purpose, over all accounts. */
+/** The limit of links of one purpose, over all accounts. */
 export const linksMax = 65_536;
 /**
- * Of one account: more than its share of mails (mail/shares.ts) while such a link works, so that
- * what is refused would have had no mail. Others need a password or a session first.
+ * The limits for one account: more links than mails (mail/shares.ts) while such a link works, so that a link that is
+ * refused would have had no mail. Links of other purposes need a password or a session first.
  */
 export const linksPerAccountMax = { verify: 80, reset: 8, signIn: 16 } as const;
-/** Of a purpose. */
+/** The rows that the decoys of one purpose share. */
 const decoyRows = 64;
 
 const layout = 1;
@@ -139,7 +139,7 @@ export function createLinks({
         for (const { key, value } of page) {
           const input = createReader(value);
           const purpose = purposes[value[1] ?? 0];
-          // An older server kept rows of a purpose that is none any more; they end by themselves.
+          // An older server stored rows of a purpose that no longer exists; they expire by themselves.
           if (purpose !== undefined) admits(purpose, key, linkAccountOf(input) ?? '');
         }
       }
@@ -151,7 +151,7 @@ function nameOf(key: Key): string {
   return Buffer.from(key).toString('base64url');
 }
 
-/** Whose link a row is, whatever its purpose. */
+/** Returns the account of a link's row, whatever its purpose. */
 export function linkAccountOf(input: Reader): string | undefined {
   const known = input.u8() === layout;
   input.u8();
@@ -159,7 +159,7 @@ export function linkAccountOf(input: Reader): string | undefined {
   return known && !input.failed() ? account : undefined;
 }
 
-/** For the commit that uses the link up: pair it with `del: [link.key]`. */
+/** Returns the check for the commit that uses the link up; the commit also deletes `link.key`. */
 export function unused(link: FoundLink): RowCheck {
   return { key: link.key, version: link.version };
 }

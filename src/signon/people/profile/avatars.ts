@@ -14,16 +14,16 @@ import type { AvatarImages } from './avatar-image.ts';
 import type { Profiles } from './profile-store.ts';
 
 export interface Avatars {
-  /** Makes the file the account's picture. @returns its name; failures of `AvatarImages.make` */
+  /** Makes the file the account's picture and returns its name. Errors of `AvatarImages.make`. */
   put(accountId: string, file: Uint8Array): Promise<Result<string>>;
   remove(accountId: string): Promise<Result<void>>;
-  /** WebP bytes of a name; undefined for one that is unknown, replaced or malformed. */
+  /** Returns the WebP bytes of a name; undefined if it is unknown, replaced or malformed. */
   find(name: string): Promise<Uint8Array | undefined>;
 }
 
 const nameBytes = 16;
 const namePattern = /^[0-9A-Za-z_-]{22}\.webp$/;
-/** An account has one; a few more could be there after a fault. */
+/** An account has one picture; a few more could be there after a fault. */
 const pageRows = 20;
 
 export function createAvatars(options: {
@@ -74,7 +74,7 @@ export function createAvatars(options: {
   return { put, remove, find };
 }
 
-/** For the export and the deletion. */
+/** Returns the picture as personal data, for the export and the deletion. */
 export function avatarData(store: Store): PersonalData {
   const rows = (accountId: string) => store.scan(avatarPrefix(accountId), { limit: pageRows });
   return {

@@ -10,12 +10,12 @@ NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW
 SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG
 UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW`;
 
-/** Sorted by code. */
+/** The codes, sorted. */
 export const countryCodes: readonly string[] = assigned.trim().split(/\s+/);
 
 const known = new Set(countryCodes);
 
-/** Upper case only. */
+/** Knows codes in upper case only. */
 export function isCountryCode(code: string): boolean {
   return known.has(code);
 }

@@ -1,4 +1,4 @@
-/** The profile beside its account: made with it, and its mail address changed with it. */
+/** The profile row of an account: made with it, and its mail address changed with it. */
 
 import { profileKey } from '../../../store/keys.ts';
 import type { SetRow, Store } from '../../../store/store.ts';
@@ -6,7 +6,7 @@ import type { AccountCompanion } from '../companion.ts';
 import { decodeProfile, encodeProfile } from './profile.ts';
 import type { Profiles } from './profile-store.ts';
 
-/** For accounts that the operator makes: their address counts as verified. */
+/** Returns the profile rows of accounts that the operator makes: their address counts as verified. */
 export function profileBeside(profiles: Pick<Profiles, 'newRow'>) {
   return (accountId: string, email: string): readonly SetRow[] => [
     profiles.newRow(accountId, email, true),

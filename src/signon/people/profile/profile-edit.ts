@@ -11,7 +11,7 @@ import { fail, ok, type Result } from '../../../core/result.ts';
 import { isCountryCode } from './countries.ts';
 import type { Profile } from './profile.ts';
 
-/** Longest text of each field, in code points. */
+/** The longest text of each field, in code points. */
 export const profileLimits = {
   given_name: 100,
   family_name: 100,
@@ -24,12 +24,12 @@ export const profileLimits = {
 
 type TextField = keyof typeof profileLimits;
 
-/** Named as in the profile that sites get. A field that is left out stays as it is. */
+/** The fields are named as in the profile that sites get. A field that is left out stays as it is. */
 export type ProfileChanges = Partial<Record<TextField, string>> & {
   readonly country?: string;
   /** YYYY-MM-DD, or empty. */
   readonly birthdate?: string;
-  /** International form, or national with `country`; or empty. */
+  /** The international form, or the national one with `country`; or empty. */
   readonly phone_number?: string;
   readonly liquid_glass?: boolean;
 };
@@ -50,22 +50,22 @@ const forbidden =
 const visible =
   /(?![\p{Default_Ignorable_Code_Point}\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0])[\p{L}\p{N}\p{P}\p{S}]/u;
 
-/** The same at the beginning and at the end, spaces among them. */
+/** The same at both ends of a text, spaces among them. */
 const atEnds = new RegExp(`^(?:\\s|${forbidden.source})+|(?:\\s|${forbidden.source})+$`, 'gu');
 /** A street may have two lines or three, as on an envelope. */
 const linesMax = 3;
 
 /** A character within a text that can't be kept. */
 export interface HiddenCharacter {
-  /** `U+00AD` */
+  /** The code point, such as `U+00AD`. */
   readonly code: string;
-  /** Counted from 1, in characters as people count them. */
+  /** The index from 1, in characters as people count them. */
   readonly place: number;
-  /** What stands before it, the last letters of that. */
+  /** The last letters before it, at most 12. */
   readonly before: string;
 }
 
-/** The first one, after those at the ends were taken off. */
+/** Returns the first forbidden character, after those at the ends were removed. */
 export function hiddenIn(field: string, text: string): HiddenCharacter | undefined {
   const ends = withoutEnds(field, text);
   const clean = field === 'street_address' ? ends.replaceAll('\n', ' ') : ends;
@@ -76,14 +76,14 @@ export function hiddenIn(field: string, text: string): HiddenCharacter | undefin
   return { code: `U+${hex}`, place: before.length + 1, before: before.slice(-12).join('') };
 }
 
-/** Trimmed; of a street each line. */
+/** Trims the text; of a street each line. */
 function withoutEnds(field: string, text: string): string {
   if (field !== 'street_address') return text.replace(atEnds, '');
   const lines = text.split(/\r\n|[\r\n\u2028\u2029]/u).map((line) => line.replace(atEnds, ''));
   return lines.filter((line) => line !== '').join('\n');
 }
 
-/** Fails with `invalid_parameter` and the name of the field at fault. */
+/** Returns the changed profile. `invalid_parameter` names the field at fault. */
 export function editProfile(
   profile: Profile,
   changes: ProfileChanges,
@@ -97,7 +97,7 @@ export function editProfile(
     if (!clean.ok) return clean;
     texts.set(field, clean.value);
   }
-  // What is stored already is not looked at again: rules may have changed since.
+  // Stored values are not checked again: the rules may have changed since.
   const country = given(changes.country, profile.address.country, readCountry);
   if (!country.ok) return country;
   const birthdate = given(changes.birthdate, profile.birthdate, (day) => readBirthdate(day, now));
@@ -163,7 +163,7 @@ function readCountry(text: string): Result<string> {
   return fail('invalid_parameter', 'country must be a code of two letters, such as FR', 'country');
 }
 
-/** A day that there was, not in the future (UTC), not longer ago than people live. */
+/** Accepts a day of the calendar, not in the future (UTC), at most 130 years ago. */
 function readBirthdate(text: string, now: number): Result<string> {
   const day = text.replace(atEnds, '');
   if (day === '') return ok('');
@@ -179,7 +179,7 @@ function readBirthdate(text: string, now: number): Result<string> {
 }
 
 /**
- * To E.164. A number without `+` is read as one of `country`; without a country it is refused.
+ * Returns E.164. A number without `+` is read as one of `country`; without a country it is refused.
  * Extensions are refused: nobody could send them a code.
  */
 function readPhone(text: string, country: string): Result<string> {

@@ -40,7 +40,7 @@ type Field = keyof ProfileJson;
 export interface ProfileView {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Where an own picture is found, by its name. */
+  /** Returns the address of a picture by its name. */
   readonly avatarUrl: (avatar: string) => string;
 }
 
@@ -50,7 +50,7 @@ export interface ProfileView {
  */
 const isPlain = (email: string) => /^[\x20-\x7e]*$/.test(email);
 
-/** Undefined for one that sites don't get. */
+/** Returns undefined for an address that sites don't get. */
 export function sharedEmail({ email, emailVerified }: Profile): string | undefined {
   return emailVerified && isPlain(email) && email !== '' ? email : undefined;
 }

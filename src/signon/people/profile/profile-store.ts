@@ -14,22 +14,22 @@ import { decodeProfile, encodeProfile, newProfile, type Profile } from './profil
 import type { ProfileChanges } from './profile-edit.ts';
 
 export interface Profiles {
-  /** Of a new account, for the commit that makes the account. */
+  /** Returns the row of a new account, for the commit that makes the account. */
   newRow(accountId: string, email: string, emailVerified: boolean): SetRow;
-  /** Undefined when there is no such account any more. */
+  /** Returns undefined when there is no such account any more. */
   load(accountId: string): Promise<Profile | undefined>;
-  /** With the version of its row, for a commit that depends on it. */
+  /** Returns the profile with the version of its row, for a commit that depends on it. */
   find(
     accountId: string,
   ): Promise<{ readonly profile: Profile; readonly version: number } | undefined>;
-  /** Of an account from before there were profiles: made now, unless it is there. */
+  /** Returns the profile, and makes it for an account from before there were profiles. */
   ensure(accountId: string, email: string, emailVerified: boolean): Promise<Result<Profile>>;
-  /** What a person changes; `invalid_parameter` names the field. */
+  /** Applies changes that a person typed; `invalid_parameter` names the field. */
   edit(accountId: string, changes: ProfileChanges): Promise<Result<Profile>>;
   /**
-   * What the service itself changes: verified facts, plan, avatar, mail address. `change` is run
-   * again when somebody was faster, so it must be pure. `beside`: rows of the same commit, by what
-   * the profile was before.
+   * Applies a change that the service itself makes: verified facts, plan, avatar, mail address. `change` runs
+   * again when another commit was faster, so it must be pure. `beside` returns further rows of the same commit by the
+   * profile as it was before.
    */
   update(
     accountId: string,
@@ -91,7 +91,7 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
     find,
     load: async (accountId) => (await find(accountId))?.profile,
     async edit(accountId, changes) {
-      // Loaded here: with it come the telephone numbers of all countries, and no command edits a profile.
+      // Loaded here: it brings the telephone numbers of all countries, and no command edits a profile.
       const { editProfile } = await import('./profile-edit.ts');
       return update(accountId, (profile) => editProfile(profile, changes, clock.now()));
     },

@@ -1,5 +1,5 @@
 /**
- * What a person tells of themselves, and its byte layout at rest. Times are never in it, so two
+ * The profile of a person, and its byte layout at rest. Times are never in it, so two
  * equal profiles have equal bytes. None of it ever enters the journal.
  */
 
@@ -17,12 +17,12 @@ export interface PostalAddress {
 
 /** Text fields are empty when the person left them empty. */
 export interface Profile {
-  /** Public, random, the same for every site, never made anew. */
+  /** A public random id, the same for every site, never made anew. */
   readonly serviceId: string;
   readonly givenName: string;
   readonly familyName: string;
   readonly nickname: string;
-  /** Name of the person's own picture among the avatars; empty without one. */
+  /** The name of the person's picture among the avatars; empty without one. */
   readonly avatar: string;
   readonly email: string;
   readonly emailVerified: boolean;
@@ -51,7 +51,7 @@ const flag = {
   liquidGlass: 16,
 } as const;
 
-/** Of a new account: nothing but its mail address. */
+/** Returns the profile of a new account, with nothing but its mail address. */
 export function newProfile(random: Random, email: string, emailVerified: boolean): Profile {
   return {
     serviceId: randomToken(random, serviceIdBytes),
@@ -106,7 +106,7 @@ function flagsOf(profile: Profile): number {
   );
 }
 
-/** Undefined for a damaged row or a newer layout. */
+/** Returns undefined for a damaged row or a newer layout. */
 export function decodeProfile(bytes: Uint8Array): Profile | undefined {
   const row = rows.decode(bytes);
   if (row === undefined) return undefined;

@@ -1,5 +1,5 @@
 /**
- * What a person had before them when they agreed. A consent keeps a fingerprint of each stored value
+ * The values that a person saw when they agreed. A consent keeps a fingerprint of each stored value
  * that was shown, so a value that appears or changes later is asked about before the site gets it.
  * A value that follows from others (the age from the date of birth) has none of its own. A value that
  * was taken away needs no question; nor does the same value when it comes back.
@@ -34,7 +34,7 @@ export type StoredField = (typeof storedFields)[number];
 
 export const fingerprintBytes = 8;
 
-/** Hex of each fingerprint; a field that was empty has none. */
+/** The fingerprints in hex; an empty field has none. */
 export type SeenValues = { readonly [field in StoredField]?: string };
 
 /** A value that the person has not agreed to: there was none, or another one. */
@@ -43,7 +43,7 @@ export interface UnseenValue {
   readonly kind: 'new' | 'changed';
 }
 
-/** Fields that go with a stored one. */
+/** The stored field from which each of the others follows. */
 const storedFor: { readonly [field in keyof ProfileJson]?: StoredField } = {
   email_verified: 'email',
   phone_number_verified: 'phone_number',
@@ -56,13 +56,13 @@ function storedFieldOf(field: keyof ProfileJson): StoredField | undefined {
   return isStored ? (field as StoredField) : storedFor[field];
 }
 
-/** Every stored field of the scopes, once. */
+/** Returns every stored field of the scopes. */
 export function storedFieldsOf(scopes: readonly Scope[]): ReadonlySet<StoredField> {
   const fields = scopes.flatMap((scope): readonly (keyof ProfileJson)[] => scopeFields[scope]);
   return new Set(fields.map(storedFieldOf).filter((field) => field !== undefined));
 }
 
-/** Empty where nothing would be shared. */
+/** Returns the value as text; empty where nothing would be shared. */
 function storedText(profile: Profile, field: StoredField): string {
   switch (field) {
     case 'given_name':
@@ -96,7 +96,7 @@ function storedText(profile: Profile, field: StoredField): string {
   }
 }
 
-/** Values of the scopes that were not seen, in the order of the fields. */
+/** Returns the values of the scopes that were not seen, in the order of the fields. */
 export function unseenValues(
   seen: SeenValues,
   today: SeenValues,
@@ -110,7 +110,7 @@ export function unseenValues(
   });
 }
 
-/** The same without what was not seen, and without what follows from it. */
+/** Returns the profile without unseen values and what follows from them. */
 export function withoutUnseen(shared: ProfileJson, unseen: readonly UnseenValue[]): ProfileJson {
   const left = new Set(unseen.map(({ field }) => field));
   const kept = Object.entries(shared).filter(([name]) => {
@@ -120,7 +120,7 @@ export function withoutUnseen(shared: ProfileJson, unseen: readonly UnseenValue[
   return Object.fromEntries(kept) as ProfileJson;
 }
 
-/** Whom a consent is between, see consents.ts. */
+/** The parties of a consent, see consents.ts. */
 interface Parties {
   readonly accountId: string;
   readonly clientId: string;
@@ -128,9 +128,9 @@ interface Parties {
 }
 
 export interface Fingerprints {
-  /** Of the values of these scopes as they are. */
+  /** Returns the fingerprints of the values of these scopes as they are. */
   of(parties: Parties, profile: Profile | undefined, scopes: readonly Scope[]): SeenValues;
-  /** What a form shows as one text, for that form alone: a form of before gives another one. */
+  /** Returns one fingerprint of all values that a form shows, which another form does not share. */
   ofForm(id: string, today: SeenValues): string;
 }
 
