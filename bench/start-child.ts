@@ -6,7 +6,7 @@
 
 import { createLog } from '../src/core/log/log.ts';
 import { loadSnapshot } from '../src/index/snapshot.ts';
-import { takeSnapshot } from '../src/server/state-snapshot.ts';
+import { takeSnapshot } from '../src/server/state.ts';
 import { readCheckpointSeq } from '../src/store/projection.ts';
 import { openJournalStore } from './journal-data.ts';
 

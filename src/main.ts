@@ -22,7 +22,7 @@ import { mainRoutes } from './server/main-routes.ts';
 import { readinessOf } from './server/memory/readiness.ts';
 import { observe } from './server/metrics.ts';
 import { openCaptchaParts } from './server/parts/captcha.ts';
-import { openConsole } from './server/parts/console/console.ts';
+import { openConsole } from './server/parts/console.ts';
 import { openData } from './server/parts/data.ts';
 import type { Opening, ServerDependencies } from './server/parts/dependencies.ts';
 import { openAgents, openBouncers, openDoors } from './server/parts/doors.ts';

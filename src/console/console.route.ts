@@ -52,7 +52,7 @@ export const consoleEndpoints = [
   ...Object.values(auditScreenEndpoints),
 ];
 
-/** What the screens show and change; put together in server/parts/console/console.ts. */
+/** What the screens show and change; put together in server/parts/console.ts. */
 export interface ConsoleOf {
   readonly audit: AuditLog;
   readonly service: () => Promise<ServiceFacts>;

@@ -44,7 +44,7 @@ export interface StoreTools {
   readonly inServer: boolean;
 }
 
-/** What read-only operations get. */
+/** The context of operations that only read. */
 export interface Reading {
   readonly config: Config;
   readonly clock: Clock;

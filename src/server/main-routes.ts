@@ -43,8 +43,10 @@ import { createLoginFailures } from '../doors/dovecot/failures.ts';
 import { policyRoute } from '../doors/dovecot/policy.route.ts';
 import { gateChallengeRoutes } from '../doors/gate/challenge.route.ts';
 import type { Passes } from '../doors/gate/pass.ts';
+import { guestPath } from '../doors/gate/way-back.ts';
 import type { GeoReader } from '../geo/reader.ts';
 import type { Systems } from '../geo/systems/systems.ts';
+import { firstHeader, type Request } from '../http/message.ts';
 import type { PlainRoute, Route } from '../http/router.ts';
 import type { IpIndex } from '../index/ip-index.ts';
 import { connectRoutes } from '../published/connect/connect.route.ts';
@@ -91,7 +93,7 @@ import type { Assets } from '../web/assets.ts';
 import { createCallers } from '../web/guard/callers.ts';
 import { createCookies } from '../web/guard/cookies.ts';
 import { isDeskEndpoint } from '../web/guard/desk-endpoint.ts';
-import type { FailureNotes } from '../web/guard/endpoint.ts';
+import type { Endpoint, FailureNotes } from '../web/guard/endpoint.ts';
 import { createGuard, type Guard } from '../web/guard/guard.ts';
 import { createHeaderPerson } from '../web/guard/header-person.ts';
 import { createWithLooks } from '../web/guard/looks.ts';
@@ -101,10 +103,9 @@ import {
   openAssets,
   siteLinks,
 } from '../web/page-tools.ts';
-import type { RenderErrorPage } from '../web/shape.ts';
+import { noStore, type RenderErrorPage } from '../web/shape.ts';
 import { endpoints } from './endpoints.ts';
 import type { ConsoleFigures } from './figures/figures.ts';
-import { isPage, withOneOrigin } from './one-origin.ts';
 import { firstRequests } from './parts/own/first-requests.ts';
 import { isProxied, proxiedHost } from './parts/proxied.ts';
 import { mayReadMetrics, type Readiness, serviceRoutes } from './service.route.ts';
@@ -420,4 +421,53 @@ export function mainRoutes(options: {
     renderPage,
     withPerson,
   };
+}
+
+const loopbackAddress = /^(127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
+
+/**
+ * Gives a demo one name. It listens on a loopback address, but links, cookies and passkeys belong to the
+ * `localhost` of BASE_URL, so a page asked for by address redirects there. Calls of programs are answered
+ * where they arrive.
+ */
+function withOneOrigin(
+  routes: readonly Route[],
+  { baseUrl, port }: Pick<Config, 'baseUrl' | 'port'>,
+  endpoints: readonly Endpoint[],
+): readonly Route[] {
+  const base = new URL(baseUrl);
+  // A port that nobody named is in no link.
+  const isNamed = port !== 0 && Number(base.port || 80) === port;
+  if (base.hostname !== 'localhost' || !isNamed) return routes;
+  const paths = new Set(endpoints.filter(isPage).map(({ path }) => path));
+  return routes.map((route) =>
+    route.kind === 'plain' && route.method === 'GET' && paths.has(route.path)
+      ? redirecting(route, baseUrl)
+      : route,
+  );
+}
+
+/** Returns whether a browser shows it as a page of this service: no file or text, and nothing embedded in other sites. */
+function isPage({ path, shape, docs }: Endpoint): boolean {
+  const isOurs = !path.startsWith(guestPath);
+  return isOurs && shape === 'page' && docs !== 'file' && docs !== 'text';
+}
+
+function redirecting(route: PlainRoute, baseUrl: string): PlainRoute {
+  return {
+    ...route,
+    headers: [...new Set([...(route.headers ?? []), 'host', 'accept'])],
+    handle(request, caller) {
+      if (!isByAddress(request)) return route.handle(request, caller);
+      const query = request.query === '' ? '' : `?${request.query}`;
+      const location = `${baseUrl}${request.path}${query}`;
+      return { status: 307, headers: [['Location', location], noStore] };
+    },
+  };
+}
+
+function isByAddress(request: Request): boolean {
+  const accept = firstHeader(request, 'accept') ?? '';
+  const isProgram = accept.includes('application/json') && !accept.includes('text/html');
+  return !isProgram && loopbackAddress.test(firstHeader(request, 'host') ?? '');
 }

@@ -33,7 +33,7 @@ export interface Readiness {
   readonly behind: number;
   /** Age of the newest list, seconds; null when no list is loaded. */
   readonly newestListAgeSeconds: number | null;
-  /** How long the shared database has been out of reach; only on a node of a cluster. */
+  /** Seconds for which the shared database has been out of reach; only on a node of a cluster. */
   readonly staleSeconds?: number;
   /** This node's memory compared with the others'. A node that is outvoted is not ready. */
   readonly memory?: MemoryVerdict;

@@ -8,6 +8,8 @@
  * A state in which an event was applied in part is never written to the store.
  */
 
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { type AccountsHandle, createAccountsTable } from '../access/accounts/accounts-table.ts';
 import { decodeAccessEvent, isAccessEvent } from '../access/accounts/events.ts';
 import { type AccessFold, type AccessTables, createAccessFold } from '../access/accounts/fold.ts';
@@ -18,11 +20,13 @@ import { namedHashesMax } from '../access/keys/named-keys.ts';
 import { createQuotaMemory, type QuotaHandle } from '../access/quota/quota.ts';
 import { createSlotKeeper } from '../access/slots.ts';
 import { capacities } from '../config.ts';
+import type { ArrayImage } from '../core/array-image.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
 import type { Random } from '../core/random.ts';
 import { isBanEvent } from '../doors/agents/ban-events.ts';
 import { createIpIndex, type IpIndex } from '../index/ip-index.ts';
+import { loadSnapshot, saveSnapshot } from '../index/snapshot.ts';
 import type { PlaceOf } from '../reputation/counts/report-facts.ts';
 import { createListKeeper } from '../reputation/lists/list-keeper.ts';
 import { createSources, type Sources } from '../reputation/lists/sources.ts';
@@ -44,7 +48,6 @@ import { asUpkeep, ownUpkeep, type Upkeep } from '../store/upkeep.ts';
 import { type Counting, createCounting } from './memory/counting.ts';
 import { createStateDigest, type StateDigest } from './memory/digest.ts';
 import { headerOf } from './memory/header.ts';
-import { type SnapshotParts, takeSnapshot, writeSnapshot } from './state-snapshot.ts';
 
 /** Keys of an account that work at one time. */
 const keysPerAccount = 2;
@@ -112,7 +115,7 @@ export interface StateOptions {
   readonly checkpointMs?: number;
   /** By it reports are counted per country and network; absent: all unknown. */
   readonly placeOf?: PlaceOf;
-  /** How long a slot stays empty before it is given back, milliseconds; for tests. */
+  /** Milliseconds that a slot stays empty before it is given back; for tests. */
   readonly slotRestMs?: number;
   readonly tooNew?: FollowerOptions['tooNew'];
   readonly paceMs?: FollowerOptions['paceMs'];
@@ -426,4 +429,81 @@ export async function openState(options: StateOptions): Promise<State> {
       await writeSnapshot({ path, index, image, sequence: projection.checkpointSeq(), log });
     },
   };
+}
+
+interface SnapshotParts {
+  readonly index: IpIndex;
+  /** The tables that are saved with the index. */
+  readonly image: ArrayImage;
+}
+
+interface TakenSnapshot {
+  /** Undefined: rebuild. */
+  readonly parts: SnapshotParts | undefined;
+  /** Resolves when the file is gone, which must be before anything new is written. */
+  readonly gone: Promise<void>;
+}
+
+interface SnapshotPlace {
+  readonly path: string;
+  readonly entriesMax: number;
+  /** The sequence number of the last checkpoint: a snapshot of another one is ignored. */
+  readonly sequence: bigint;
+  readonly log: Log;
+}
+
+/**
+ * Reads and removes the snapshot that makes a start fast: the index and the tables next to it in one file, as
+ * of one checkpoint. It is an optimisation, never the truth: it counts only if it carries the checkpoint's
+ * sequence number and every byte is what was written, else the state is rebuilt from the store. It is written
+ * at a stop and removed by the next start, so that after a crash the store's pages are always read, and what
+ * an unfinished checkpoint left is cleared away.
+ */
+export function takeSnapshot(place: SnapshotPlace): TakenSnapshot {
+  if (!existsSync(place.path)) return { parts: undefined, gone: Promise.resolve() };
+  // Removing a large file takes its time, which other threads have.
+  return { parts: readSnapshot(place), gone: dropSnapshot(place) };
+}
+
+function readSnapshot({
+  path,
+  entriesMax,
+  sequence,
+  log,
+}: SnapshotPlace): SnapshotParts | undefined {
+  const loaded = loadSnapshot(path, { entriesMax });
+  if (!loaded.ok) {
+    log.warn({ detail: loaded.detail }, 'snapshot: ignored, it is damaged');
+    return undefined;
+  }
+  if (loaded.value.sequence !== sequence) {
+    log.warn(
+      { snapshot: String(loaded.value.sequence), checkpoint: String(sequence) },
+      'snapshot: ignored, it is of another moment',
+    );
+    return undefined;
+  }
+  return { index: loaded.value.index, image: loaded.value.extra };
+}
+
+/** Resolves also when it could not be written: the next start takes longer, no more. */
+async function writeSnapshot(options: {
+  path: string;
+  index: IpIndex;
+  image: ArrayImage;
+  sequence: bigint;
+  log: Log;
+}): Promise<void> {
+  const { path, index, image, sequence, log } = options;
+  const bytes = [...image.values()].reduce((sum, part) => sum + part.byteLength, 0);
+  const saved = await saveSnapshot(index, path, () => ({ sequence, extra: image }), bytes);
+  if (!saved.ok) log.warn({ detail: saved.detail }, 'snapshot: not written');
+}
+
+async function dropSnapshot({ path, log }: SnapshotPlace): Promise<void> {
+  try {
+    await rm(path, { force: true });
+  } catch (error) {
+    log.warn({ err: error }, 'snapshot: not removed');
+  }
 }

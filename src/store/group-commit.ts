@@ -35,7 +35,7 @@ export interface JobReads {
   readonly sets: number;
 }
 
-/** Runs the queue's jobs in a database's transactions; LMDB's is in lmdb-transactor.ts. */
+/** Runs the queue's jobs in the transactions of a database. */
 export interface Transactor<Context> {
   /**
    * Resolves when what `body` wrote is durable. Rejects with the cause when the transaction failed,

@@ -10,12 +10,32 @@ import type { Log } from '../core/log/log.ts';
 import { applyCommit, type PreparedCommit } from './apply-commit.ts';
 import { assertAfter, assertCommit, assertKey, assertLimit } from './bounds.ts';
 import { createGroupCommit, type GroupCommit } from './group-commit.ts';
-import { journalRowKey, type Key, prefixEnd, storedKey } from './keys.ts';
+import {
+  eventIdRowKey,
+  expiryRowKey,
+  journalRowKey,
+  type Key,
+  prefixEnd,
+  storedKey,
+} from './keys.ts';
 import { prepareCommit, type WriteContext } from './lmdb-commit.ts';
-import { pruneJournal, sweepExpired } from './lmdb-maintenance.ts';
-import { openTables, readCounters, type Tables } from './lmdb-tables.ts';
+import {
+  encodeExpiryTarget,
+  expiryKinds,
+  openTables,
+  readCounters,
+  type Table,
+  type Tables,
+} from './lmdb-tables.ts';
 import { createTransactor, type LmdbContext } from './lmdb-transactor.ts';
-import { DamagedRowError, decodeEvent, isExpired, readEntry, type StoredEntry } from './rows.ts';
+import {
+  DamagedRowError,
+  decodeEvent,
+  isExpired,
+  readEntry,
+  readEntryHeader,
+  type StoredEntry,
+} from './rows.ts';
 import {
   type CommitResult,
   type Entry,
@@ -260,4 +280,63 @@ function readPage({ journal, meta }: Tables, afterSeq: bigint, limit: number): S
     if (bytes > storeLimits.pageBytesMax) break;
   }
   return events;
+}
+
+/** Removes at most `limit` expired rows, in a few milliseconds, and returns how many. */
+function sweepExpired(context: WriteContext, limit: number): number {
+  const { expiry } = context.tables;
+  const end = expiryRowKey(context.nowMs + 1, 0);
+  const due = [...expiry.getRange({ end, limit })];
+  context.writes += due.length;
+  for (const { key, value } of due) {
+    const target = value.subarray(1);
+    if (value[0] === expiryKinds.eventId) context.tables.eventIds.remove(target);
+    else removeIfSame(context.tables.entries, target, key);
+    expiry.remove(key);
+  }
+  return due.length;
+}
+
+/** Only the very row that the index entry was made for: its time and version are in the key. */
+function removeIfSame(entries: Table, key: Uint8Array, indexKey: Uint8Array): void {
+  const row = entries.getBinaryFast(key);
+  if (row === undefined) return;
+  const header = readEntryHeader(row);
+  const own = expiryRowKey(header.expiresAt, header.version);
+  if (header.expiresAt !== 0 && Buffer.compare(own, indexKey) === 0) entries.remove(key);
+}
+
+/** Removes at most `limit` events with seq ≤ `throughSeq`, oldest first, and returns how many. */
+function pruneJournal(context: WriteContext, throughSeq: number, limit: number): number {
+  const { counters } = context;
+  const first = counters.prunedThrough + 1;
+  const last = Math.min(throughSeq, counters.lastSeq, first + limit - 1);
+  const start = journalRowKey(first);
+  const end = journalRowKey(last + 1);
+  if (last < first) return 0;
+  const rows = [...context.tables.journal.getRange({ start, end })];
+  if (rows.length !== last - first + 1) {
+    throw new Error(`the journal has ${rows.length} events from ${first} to ${last}`);
+  }
+  context.writes += rows.length;
+  for (const [place, { key, value }] of rows.entries()) {
+    forgetEventId(context, decodeEvent(BigInt(first + place), value));
+    context.tables.journal.remove(key);
+  }
+  counters.prunedThrough = last;
+  return rows.length;
+}
+
+/** At once, or when the id is old enough to be of no more use to a retry. */
+function forgetEventId({ tables, counters, nowMs }: WriteContext, event: StoreEvent): void {
+  const id = eventIdRowKey(event.id);
+  const forgetAt = event.at + storeLimits.eventIdKeepMs;
+  if (forgetAt <= nowMs) {
+    tables.eventIds.remove(id);
+    return;
+  }
+  // A version that nothing else has keeps the index key unique.
+  counters.lastVersion += 1;
+  const target = encodeExpiryTarget(expiryKinds.eventId, id);
+  tables.expiry.put(expiryRowKey(forgetAt, counters.lastVersion), target);
 }

@@ -7,11 +7,11 @@
  */
 
 import type { BoundedTable } from '../core/bounded-tables.ts';
-import type { Key } from './keys.ts';
+import { type Key, keyBytesMax } from './keys.ts';
 
 /** Bounds of every implementation. Going over one is a bug of the caller: a RangeError. */
 export const storeLimits = {
-  keyBytesMax: 1_978,
+  keyBytesMax,
   valueBytesMax: 4 * 1024 * 1024,
   eventBodyBytesMax: 1024 * 1024,
   eventIdBytesMax: 64,

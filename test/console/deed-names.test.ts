@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { deedName } from '../../src/console/service/deed-names.page.ts';
 import type { ErrorCode } from '../../src/core/errors.ts';
-import type { TallyName } from '../../src/server/figures/tally-names.ts';
+import type { TallyName } from '../../src/server/figures/open-figures.ts';
 import { securityEvents } from '../../src/signon/sessions/security-log.ts';
 import { catalogueFor } from '../../src/signon/words/words.ts';
 import { errors } from '../../src/web/errors.ts';

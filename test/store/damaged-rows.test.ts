@@ -3,9 +3,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
-import { scratchKey, text } from '../../src/store/keys.ts';
+import { journalRowKey, scratchKey, text } from '../../src/store/keys.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';
-import { journalRowKey } from '../../src/store/lmdb-keys.ts';
 import { openTables, type Table } from '../../src/store/lmdb-tables.ts';
 import { DamagedRowError } from '../../src/store/rows.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -18,9 +18,7 @@ export interface ConsoleFigures {
   readonly reports: ReportCounts;
   /** Undefined in the first moments of a server. */
   entries(): EntryBands | undefined;
-  /**
-   * Of this server, by name: `checks`, `requests:2xx`, and what it did (tally-names.ts).
-   */
+  /** Counts of this server by name: `checks`, `requests:2xx`, and those of `TallyName`. */
   readonly tallies: Pick<Tallies, 'inAll' | 'series' | 'sum'>;
   /** Checks and how long they took, by minute, the last day. */
   minutes(): readonly MinuteFigures[];

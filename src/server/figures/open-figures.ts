@@ -18,7 +18,13 @@ import { type ConsoleFigures, createFigures } from './figures.ts';
 import { createHourOfErrors } from './hour-of-errors.ts';
 import { loadTallies, type Sampling, startSampling } from './sampling.ts';
 import { createTallies, type Tallies } from './tallies.ts';
-import type { TallyName } from './tally-names.ts';
+
+/** Names of what a server counts. The console has words for each (console/service/deed-names.page.ts). */
+export type TallyName =
+  | `challenges:${'given' | 'solved' | 'failed'}`
+  | `consents:${'allowed' | 'refused'}`
+  | `sign_on:${SignOnEvent}`
+  | `reports_refused:${ErrorCode}`;
 
 export interface OpenFigures {
   readonly figures: ConsoleFigures;

@@ -6,12 +6,11 @@
 
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
-import type { Histogram, Timings } from '../../core/work/timings.ts';
+import { type Histogram, type Timings, timingBounds } from '../../core/work/timings.ts';
 import { talliesKey } from '../../store/keys.ts';
 import type { Store } from '../../store/store.ts';
 import type { ThreadCounters } from '../threads/thread-counters.ts';
 import type { HourOfErrors } from './hour-of-errors.ts';
-import { quantileOf, sinceThen } from './quantile.ts';
 import type { Tallies } from './tallies.ts';
 
 const minuteMs = 60_000;
@@ -125,4 +124,28 @@ export function startSampling(options: SamplingOptions): Sampling {
       await write();
     },
   };
+}
+
+/** Returns the difference of two readings of one histogram. */
+export function sinceThen(now: Histogram, then: Histogram): Histogram {
+  const cumulative = now.cumulative.map((count, i) => count - then.cumulative[i]!);
+  return { cumulative, sum: now.sum - then.sum };
+}
+
+/**
+ * Seconds, on a line between the two bounds around it; the last bound for what is above all of them.
+ * @param share 0 to 1
+ * @returns undefined when nothing was counted
+ */
+export function quantileOf({ cumulative }: Histogram, share: number): number | undefined {
+  const count = cumulative.at(-1)!;
+  if (count <= 0) return undefined;
+  const wanted = share * count;
+  const bucket = cumulative.findIndex((below) => below >= wanted);
+  if (bucket >= timingBounds.length) return timingBounds.at(-1)!;
+  const before = bucket === 0 ? 0 : cumulative[bucket - 1]!;
+  const from = bucket === 0 ? 0 : timingBounds[bucket - 1]!;
+  return (
+    from + ((wanted - before) / (cumulative[bucket]! - before)) * (timingBounds[bucket]! - from)
+  );
 }

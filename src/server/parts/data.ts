@@ -1,5 +1,6 @@
 /** The store, in a directory that this process has claimed, and the state in memory that its journal makes. */
 
+import { channel } from 'node:diagnostics_channel';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { packageVersion } from '../../config/version.ts';
@@ -20,7 +21,6 @@ import { ownUpkeep, type Upkeep } from '../../store/upkeep.ts';
 import { openState, type State } from '../state.ts';
 import { startKeyUses, startPruning } from '../upkeep.ts';
 import type { Opening } from './dependencies.ts';
-import { announceStore } from './opened-channel.ts';
 
 /** A stop waits no longer for what only makes the next start fast. */
 const stateMsMax = 2_000;
@@ -154,4 +154,15 @@ function timed(store: Store, { config, timings }: Opening): Store {
       return done;
     },
   };
+}
+
+export const openedChannel = 'portcullis:store:opened';
+
+export interface OpenedServerStore {
+  readonly store: Store;
+  readonly dataDir: string;
+}
+
+function announceStore(opened: OpenedServerStore): void {
+  channel(openedChannel).publish(opened);
 }

@@ -10,6 +10,7 @@
 
 import * as v from 'valibot';
 import { OperatorError } from '../../core/errors.ts';
+import { keyBytesMax } from '../keys.ts';
 import { type TableName, tableNames } from '../lmdb-tables.ts';
 import type { RawRow } from '../view.ts';
 
@@ -68,8 +69,6 @@ function decodeJson<T extends v.GenericSchema>(
 }
 
 const rowHeaderBytes = 6;
-/** LMDB's bound on keys. */
-const keyBytesMax = 1_978;
 
 export function encodeRows(table: TableName, rows: readonly RawRow[]): Buffer {
   const bytes = rows.reduce((sum, row) => sum + rowHeaderBytes + rowBytes(row), 2);

@@ -18,7 +18,7 @@ import type { BackupSummary } from './write.ts';
 export interface BackupStats {
   readonly done: number;
   readonly failed: number;
-  /** When the newest backup in the folder was begun, as of the last look, ms since 1970; 0 if there is none. */
+  /** The start of the newest backup in the folder as of the last look, ms since 1970; 0 if there is none. */
   readonly newestAt: number;
   /** The size of the last backup that this process made. */
   readonly bytes: number;

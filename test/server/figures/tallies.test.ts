@@ -6,7 +6,7 @@ import { seededRandom } from '../../../src/core/random.ts';
 import { createTimings, timingBounds } from '../../../src/core/work/timings.ts';
 import { type CountPeriod, countPeriods } from '../../../src/reputation/counts/report-counts.ts';
 import { createHourOfErrors } from '../../../src/server/figures/hour-of-errors.ts';
-import { quantileOf, sinceThen } from '../../../src/server/figures/quantile.ts';
+import { quantileOf, sinceThen } from '../../../src/server/figures/sampling.ts';
 import { createTallies, minutesKept } from '../../../src/server/figures/tallies.ts';
 
 const startMs = Date.UTC(2026, 0, 1, 0, 7);
