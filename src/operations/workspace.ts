@@ -22,7 +22,7 @@ import { createProfiles, type Profiles } from '../signon/people/profile/profile-
 import type { ResetLinks } from '../signon/people/reset-links.ts';
 import { suffixFault } from '../signon/sites/clients/client-suffixes.ts';
 import type { InheritedClaim } from '../store/claim.ts';
-import { openTables } from '../store/lmdb-tables.ts';
+import { openTables } from '../store/lmdb-environment.ts';
 import { openStoreOf } from '../store/open.ts';
 import { hadStore, refuseLostStore, storePath } from '../store/presence.ts';
 import type { Store } from '../store/store.ts';

@@ -14,7 +14,8 @@ import { renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { joinClaim } from './claim.ts';
 import { syncPath } from './files.ts';
-import { openTables, type Table, tableNames } from './lmdb-tables.ts';
+import { openTables } from './lmdb-environment.ts';
+import { type Table, tableNames } from './lmdb-tables.ts';
 
 export interface Compaction {
   readonly bytesBefore: number;

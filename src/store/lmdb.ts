@@ -19,10 +19,10 @@ import {
   storedKey,
 } from './keys.ts';
 import { prepareCommit, type WriteContext } from './lmdb-commit.ts';
+import { openTables } from './lmdb-environment.ts';
 import {
   encodeExpiryTarget,
   expiryKinds,
-  openTables,
   readCounters,
   type Table,
   type Tables,

@@ -17,9 +17,6 @@ import {
   formatOf,
   isUpToDate,
   type MigrationPlace,
-  type MigrationReader,
-  type MigrationRow,
-  type MigrationStep,
   migrationPlace,
   migrationSteps,
   writeFormat,
@@ -28,7 +25,9 @@ import {
 import { type Key, prefixEnd, storedKey } from './keys.ts';
 import { createLmdbStore, type LmdbStoreOptions } from './lmdb.ts';
 import { prepareCommit, rowsOf } from './lmdb-commit.ts';
-import { openTables, type Tables, writeCounters } from './lmdb-tables.ts';
+import { openTables } from './lmdb-environment.ts';
+import { type Tables, writeCounters } from './lmdb-tables.ts';
+import type { MigrationReader, MigrationRow, MigrationStep } from './migrations/step.ts';
 import { refuseMoved } from './moving/marks.ts';
 import { claimMasterKey, claimPresence, type MasterKeyClaim, refuseLostStore } from './presence.ts';
 import { isExpired, readEntry } from './rows.ts';

@@ -9,7 +9,7 @@ import { ClaimedError, claimDataDir } from '../../src/store/claim.ts';
 import { compactStore } from '../../src/store/compact.ts';
 import { createGroupCommit } from '../../src/store/group-commit.ts';
 import { scratchKey } from '../../src/store/keys.ts';
-import { openTables } from '../../src/store/lmdb-tables.ts';
+import { openTables } from '../../src/store/lmdb-environment.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 import { open } from './lmdb-opener.ts';

@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { ClaimedError, claimDataDir, claimFile, joinClaim } from '../../src/store/claim.ts';
-import { openTables } from '../../src/store/lmdb-tables.ts';
+import { openTables } from '../../src/store/lmdb-environment.ts';
 import { type LineChild, startChild } from '../support/server/child.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 

@@ -3,8 +3,8 @@
  * number under `a`, the second writes a copy of each under `b`.
  */
 
-import type { MigrationStep } from '../../src/store/format.ts';
 import { scratchKey, text } from '../../src/store/keys.ts';
+import type { MigrationStep } from '../../src/store/migrations/step.ts';
 
 export const aKey = (name: string) => scratchKey(text('a'), text(name));
 export const bKey = (name: string) => scratchKey(text('b'), text(name));

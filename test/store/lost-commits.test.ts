@@ -7,12 +7,8 @@ import { it } from 'node:test';
 import { manualClock } from '../../src/core/clock.ts';
 import { scratchKey, text } from '../../src/store/keys.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';
-import {
-  openTables,
-  readCounters,
-  type TableCounters,
-  writeCounters,
-} from '../../src/store/lmdb-tables.ts';
+import { openTables } from '../../src/store/lmdb-environment.ts';
+import { readCounters, type TableCounters, writeCounters } from '../../src/store/lmdb-tables.ts';
 import type { Commit, Store } from '../../src/store/store.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';

@@ -10,7 +10,7 @@ import { newKeyRows } from '../../src/access/keys/key-records.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { systemRandom } from '../../src/core/random.ts';
 import { scratchKey, storedKey, text } from '../../src/store/keys.ts';
-import { openTables } from '../../src/store/lmdb-tables.ts';
+import { openTables } from '../../src/store/lmdb-environment.ts';
 import { openStore } from '../../src/store/migrate.ts';
 import { type MoveRun, moveToEmbedded, moveToPostgres } from '../../src/store/moving/run.ts';
 import { openPostgresStore } from '../../src/store/postgres/store.ts';

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
-import { openTables } from '../../store/lmdb-tables.ts';
+import { openTables } from '../../store/lmdb-environment.ts';
 import { idFile, snapshotFile } from '../../store/presence.ts';
 import { createFindings, type Findings } from '../../store/verify/findings.ts';
 import { type RowsSeen, verifyRows } from '../../store/verify/rows.ts';

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
-import { openTables } from '../lmdb-tables.ts';
+import { openTables } from '../lmdb-environment.ts';
 import { intoFile, type Write } from './target.ts';
 import { type BackupOptions, type BackupSummary, writeBackup } from './write.ts';
 

@@ -8,7 +8,8 @@
 import { rmSync } from 'node:fs';
 import { OperatorError } from '../../core/errors.ts';
 import { syncPath } from '../files.ts';
-import { openTables, type Tables, tableNames } from '../lmdb-tables.ts';
+import { openTables } from '../lmdb-environment.ts';
+import { type Tables, tableNames } from '../lmdb-tables.ts';
 import { isDamage } from '../rows.ts';
 import { createFindings, type Findings } from '../verify/findings.ts';
 import { verifyRows } from '../verify/rows.ts';

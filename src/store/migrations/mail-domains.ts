@@ -15,7 +15,6 @@
 import { domainToASCII } from 'node:url';
 import { readKnownAddress } from '../../core/names/mail-address.ts';
 import { createWriter, decode } from '../codec.ts';
-import type { MigrationReader, MigrationRow, MigrationStep } from '../format.ts';
 import {
   accountByEmailKey,
   accountBySpellingKey,
@@ -27,6 +26,7 @@ import {
   profileKey,
 } from '../keys.ts';
 import type { Commit } from '../store.ts';
+import type { MigrationReader, MigrationRow, MigrationStep } from './step.ts';
 
 interface Account {
   readonly email: string;

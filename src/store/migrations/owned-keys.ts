@@ -5,9 +5,9 @@
  */
 
 import { createReader } from '../codec.ts';
-import type { MigrationReader, MigrationStep } from '../format.ts';
 import { readTexts } from '../key-parts.ts';
 import { apiKeyPrefix, ownedApiKeyKey } from '../keys.ts';
+import type { MigrationReader, MigrationStep } from './step.ts';
 
 export const ownedKeySteps: readonly MigrationStep[] = [
   { name: 'API keys: index by account', format: 3, plan: indexKeys },

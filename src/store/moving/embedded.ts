@@ -8,11 +8,11 @@ import {
   namespaces,
   readProjectionPageKey,
 } from '../keys.ts';
+import { openTables } from '../lmdb-environment.ts';
 import {
   encodeEventIdRow,
   encodeExpiryTarget,
   expiryKinds,
-  openTables,
   readCounters,
   readEventIdSeq,
   type TableCounters,

@@ -13,7 +13,7 @@ import type { Random } from '../../core/random.ts';
 import { claimDataDir } from '../claim.ts';
 import { syncPath } from '../files.ts';
 import { metaRowKey } from '../keys.ts';
-import { openTables } from '../lmdb-tables.ts';
+import { openTables } from '../lmdb-environment.ts';
 import { createConnection, isLost, type PostgresSession } from '../postgres/connection.ts';
 import { migrate } from '../postgres/schema.ts';
 import { hadStore, idFile, refuseLostStore, storePath } from '../presence.ts';

@@ -20,7 +20,7 @@ import {
   ownedApiKeyPrefix,
 } from '../../../src/store/keys.ts';
 import { openLmdbStore } from '../../../src/store/lmdb.ts';
-import { openTables } from '../../../src/store/lmdb-tables.ts';
+import { openTables } from '../../../src/store/lmdb-environment.ts';
 import { openStore } from '../../../src/store/migrate.ts';
 import { pagesUnder } from '../../../src/store/pages.ts';
 import type { Store } from '../../../src/store/store.ts';

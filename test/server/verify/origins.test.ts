@@ -12,9 +12,9 @@ import { seededRandom } from '../../../src/core/random.ts';
 import { verifyDataDir } from '../../../src/server/verify/verify.ts';
 import { eventIdRowKey, journalRowKey, namespaces } from '../../../src/store/keys.ts';
 import { openLmdbStore } from '../../../src/store/lmdb.ts';
+import { openTables } from '../../../src/store/lmdb-environment.ts';
 import {
   encodeEventIdRow,
-  openTables,
   readCounters,
   type Tables,
   writeCounters,

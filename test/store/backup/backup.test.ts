@@ -16,7 +16,7 @@ import { startBackups } from '../../../src/store/backup/schedule.ts';
 import { intoFile } from '../../../src/store/backup/target.ts';
 import { claimDataDir, claimFile } from '../../../src/store/claim.ts';
 import { scratchKey, text, u32 } from '../../../src/store/keys.ts';
-import { openTables } from '../../../src/store/lmdb-tables.ts';
+import { openTables } from '../../../src/store/lmdb-environment.ts';
 import { startChild } from '../../support/server/child.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';

@@ -28,7 +28,7 @@ const { compactStore } = await import('../../../src/store/compact.ts');
 const { erasedFile } = await import('../../../src/store/backup/erased-file.ts');
 const { refreshErasedFile } = await import('../../../src/store/erased.ts');
 const { scratchKey, u16 } = await import('../../../src/store/keys.ts');
-const { openTables } = await import('../../../src/store/lmdb-tables.ts');
+const { openTables } = await import('../../../src/store/lmdb-environment.ts');
 const { openStore } = await import('../../../src/store/migrate.ts');
 
 const random = seededRandom(Number(seed));
