@@ -1,4 +1,7 @@
-/** What OpenAPI says of the blacklist and of the feeds that are JSON. The others are text for firewalls. */
+/**
+ * The OpenAPI documentation of the blacklist and of the feeds that are JSON. The others are text
+ * for firewalls.
+ */
 
 import {
   answer,

@@ -53,7 +53,7 @@ const firewall = {
   type: plainText,
 } as const;
 
-/** Those of the screens of /connect where a least score may be chosen. */
+/** The feeds of the screens of /connect on which a least score may be chosen. */
 const tiered = { ...firewall, tiers: true } as const;
 
 export const feeds: readonly Feed[] = [
@@ -137,7 +137,10 @@ export function familiesOf(feed: Feed, { family }: Choice): readonly (4 | 6)[] {
 
 const parameterNames = ['ipVersion', 'minimumScore', 'aggregate', 'limit', 'mark'] as const;
 
-/** What a request asks for; a value or a combination that isn't there names its parameter. */
+/**
+ * Reads the variant that a request asks for. The error names the parameter that does not exist or
+ * does not fit.
+ */
 export function readChoice(
   feed: Feed,
   given: { get(name: string): string | undefined; readonly names: readonly string[] },

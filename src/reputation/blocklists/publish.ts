@@ -37,7 +37,7 @@ export interface BuildThread {
   close(): Promise<void>;
 }
 
-/** What is served at a moment. Never changed, only replaced. */
+/** The files that are served at a moment. Never changed, only replaced. */
 export interface Published {
   readonly files: ReadonlyMap<string, FeedFile>;
   readonly changes: Changes;
@@ -97,7 +97,7 @@ const retryMsMax = 300_000;
 /** The thread ends when nothing was built for so long: it holds all lines, and they are in the store. */
 const idleMs = 30_000;
 const hourMs = 3_600_000;
-/** How often a node looks at what the one that builds has made. */
+/** The interval at which a node reads what the one that builds has made. */
 const lookMs = 1_000;
 /** A try to make what another node built costs a build; it rests as long, and no longer than this. */
 const adoptRestMsMax = 5_000;
@@ -144,7 +144,10 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
     nextTryMs: 0,
     lookedMs: 0,
   };
-  /** When what is served here began to differ from what was built elsewhere. */
+  /**
+   * The time at which the files served here began to differ from those built elsewhere; monotonic,
+   * ms.
+   */
   let apartSinceMs: number | undefined;
 
   /** Compares positions alone: a build that finds nothing new ends early. */

@@ -21,7 +21,10 @@ export const recipeNames = [
 ] as const;
 export type RecipeName = (typeof recipeNames)[number];
 
-/** Where a text goes: a shell of root, a file of that path, a field of a form, a router's console. */
+/**
+ * The place for a text: a shell of root, a field of a form, a router's console, a file of that
+ * path.
+ */
 export type SnippetPlace = 'shell' | 'address' | 'routeros' | { readonly file: string };
 
 export interface Snippet {
@@ -36,9 +39,9 @@ export type FamilyChoice = '4' | '6';
 export interface RecipeChoice {
   /** Both unless told. */
   readonly family?: FamilyChoice | undefined;
-  /** Least score; that of every feed unless told. */
+  /** Least score; absent: that of every feed. */
   readonly score?: number | undefined;
-  /** Of the screen of /connect that shows the text. */
+  /** Mark of the screen of /connect that shows the text. */
   readonly mark?: string | undefined;
 }
 

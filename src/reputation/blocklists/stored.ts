@@ -10,11 +10,11 @@ import type { HistoryStep } from './builder/history.ts';
 const layout = 1;
 const hashBytes = 16;
 
-/** When a variant got the content that it has. */
+/** The content of a variant, and since when it has it. */
 export interface ContentRecord {
   /** See `variantName`. */
   readonly name: string;
-  /** Of the content, without its date and version. */
+  /** Hash of the content, without its date and version. */
   readonly hash: Uint8Array;
   readonly changedAtMs: number;
   /** The list's version at that time. */

@@ -27,23 +27,25 @@ export interface ReportedHost {
 export interface BlockCheckRules {
   /** Hosts whose last report is older don't show. Milliseconds since 1970. */
   readonly since: number;
-  /** Asked before each thousand entries but the first; false ends the walk: `quota_exceeded`. */
+  /**
+   * Called before each thousand entries but the first; false ends the walk with `quota_exceeded`.
+   */
   readonly mayGoOn: () => boolean;
-  /** False once nobody waits for the answer: the work ends, whatever was found. */
+  /** Returns false once nobody waits for the answer: the work ends, whatever was found. */
   readonly isWanted: () => boolean;
 }
 
 export interface BlockCheck {
-  /** The worst first: score, then last report, then address. */
+  /** Finds hosts, the worst first: by score, then last report, then address. */
   find(network: Prefix, rules: BlockCheckRules): Promise<Result<ReportedHost[]>>;
 }
 
 export const hostsMax = 10_000;
-/** What `mayGoOn` is asked for. */
+/** Entries walked for each call of `mayGoOn`. */
 const entriesPerCharge = 1_000;
 /** Reports read for one answer, to count those within the time asked for. */
 const reportsCountedMax = 50_000;
-/** Between two looks at the clock. */
+/** Entries walked between two looks at the clock. */
 const entriesPerStep = 250;
 
 /** A host on the way into the answer. */
@@ -62,7 +64,7 @@ export function createBlockCheck(options: {
   const { index, check, reports, clock, turns } = options;
   const { records } = index;
 
-  /** The host behind an entry, if it was reported in time. */
+  /** Returns the host behind an entry, if it was reported in time. */
   function candidateOf(entry: number, width: number, sinceSeconds: number): Candidate | undefined {
     const count = reportsOf(records, entry);
     const lastReportedAt = lastReportedAtOf(records, entry);
@@ -121,7 +123,7 @@ export function createBlockCheck(options: {
     for (const host of hosts) {
       if (!isWanted()) return;
       if (host.firstReportedAt * 1_000 >= since || left === 0) continue;
-      // None: the one in time was withdrawn since, and the index can't tell.
+      // The count may be 0: the report in time was withdrawn since, and the index doesn't know.
       host.reports = await reports.count(network.family, host.words, since, left, goOn);
       left -= host.reports;
     }
@@ -147,7 +149,7 @@ function order(a: ReportedHost, b: ReportedHost): number {
   return 0;
 }
 
-/** Keeps the first `max` by `order`. The one to go next is on top. */
+/** Keeps the first `max` by `order`, the last of them on top. */
 function createHeap(max: number): { offer(item: Candidate): void; sorted(): Candidate[] } {
   const heap: Candidate[] = [];
 

@@ -25,7 +25,7 @@ import { checkBlockDocs } from './check.openapi.ts';
 import { maxAgeDetail } from './check.route.ts';
 
 const maxAgeDaysDefault = 30;
-/** Of an answer, written between two looks at the clock. */
+/** Rows of an answer that are written between two looks at the clock. */
 const rowsPerLook = 250;
 const dayMs = 86_400_000;
 
@@ -68,7 +68,7 @@ export function checkBlockRoute(options: {
     });
     if (!found.ok) return unpaid ?? found;
     const text = await body(network, found.value);
-    // What is left by now: others spent during the walk.
+    // The quota is read again: other requests spent during the walk.
     call.spend(0);
     return { status: 200, headers: [jsonType, noStore, ...call.headers], body: text };
   }
@@ -82,7 +82,7 @@ export function checkBlockRoute(options: {
       if (i % rowsPerLook === 0 && turns.isOver()) await turns.next();
       rows += (i === 0 ? '' : ',') + rowOf(network.family, host);
     }
-    // A whole number of up to 25 digits: written here, where no `number` rounds it.
+    // The size is a whole number of up to 25 digits: written here, where no `number` rounds it.
     return (
       `{"data":${start},"numPossibleHosts":${block.possibleHosts},` +
       `"addressSpaceDesc":${JSON.stringify(block.space)},"reportedAddress":[${rows}]}}`
@@ -113,7 +113,7 @@ interface Asked {
 function readAsked(params: Params): Result<Asked> {
   const text = params.get('network')?.trim() ?? '';
   if (text === '') return fail('invalid_parameter', 'The network field is required.', 'network');
-  // With host bits too: the example that clients copied from is 127.0.0.1/24.
+  // Host bits are allowed: the example that clients copied from is 127.0.0.1/24.
   const network = parsePrefix(text, 'mask');
   if (!network.ok) {
     const isMask = network.detail?.startsWith('The mask') === true;

@@ -12,7 +12,7 @@ import { writeIp4, writeIp6, writeNumber } from '../../ip/address-writer.ts';
 import { addressBehind } from '../../ip/behind.ts';
 import { isPublic } from '../../ip/special.ts';
 
-/** What the index says of an address. One object, reused by every call. */
+/** The judgement of an address by the index. One object, reused by every call. */
 export interface Verdict {
   /** 0..100 */
   score: number;
@@ -23,21 +23,21 @@ export interface Verdict {
   malicious: boolean;
   /** Reports of the last 365 days on the most specific entry that has some. */
   reports: number;
-  /** That entry, 0 for none. */
+  /** The entry that `reports` is of, 0 for none. */
   reportedEntry: number;
-  /** As how many reports the lists count that name it or a network around it. */
+  /** Reports that the lists count as that name the address or a network around it. */
   listReports: number;
-  /** When the newest of these lists was loaded: seconds since 1970, 0 for none. */
+  /** Load time of the newest of these lists: seconds since 1970, 0 for none. */
   listedAt: number;
   /** The entry whose evidence made the score, 0 for none. */
   decidedBy: number;
 }
 
-/** `words` as `parseIp` leaves them. What it gives is good until its next call. */
+/** Takes `words` as `parseIp` leaves them. The result is overwritten by the next call. */
 export type CheckBody = (family: 4 | 6, words: Uint32Array, verdict: Verdict) => Uint8Array;
 
 /**
- * The object of the first seven fields alone, for answers that have many: 0.2 µs, as a string it was 0.7.
+ * Writes the object of the first seven fields alone, for answers that have many: 0.2 µs, as a string it was 0.7.
  * `view` has room for `checkBytesMax` from `at` on.
  * @returns the offset behind it
  */
@@ -74,7 +74,7 @@ const last = piece(',"lastReportedAt":');
 const never = piece('null}}');
 const quotedEnd = piece('"}}');
 const anonymous = [false, true].map((is) => piece(`,"isAnon":${is},"totalReports":`));
-/** What stands between the number of reports and that of users, by the bits of `middleOf`. */
+/** The text between the number of reports and that of users, by the bits of `middleOf`. */
 const middles = Array.from({ length: 32 }, (_, bits) => {
   const [isPublicAddress, isTor, isWhitelisted, isIp6, isMalicious] = [1, 2, 4, 8, 16].map(
     (bit) => (bits & bit) !== 0,
@@ -107,7 +107,7 @@ export function createSevenWriter(geo: GeoFragments): SevenWriter {
   };
 }
 
-/** From the text of the address to the number of reports. */
+/** Writes from the text of the address to the number of reports. */
 function writeBegin(
   view: DataView,
   begun: number,
@@ -126,7 +126,7 @@ function writeBegin(
 
 const behind = new Uint32Array(4);
 
-/** Where the address is that stands behind this one. */
+/** Writes country and provider, those of the IPv4 address behind an IPv6 one. */
 function writePlace(
   view: DataView,
   at: number,
@@ -144,7 +144,7 @@ export function createCheckBody(geo: GeoFragments, records: Records): CheckBody 
   const { word } = records;
   const bytes = Buffer.alloc(checkBytesMax);
   const view = new DataView(bytes.buffer, bytes.byteOffset, checkBytesMax);
-  /** By length: a new view for each answer would cost more than writing it. */
+  /** Views by length: a new view for each answer would cost more than writing it. */
   const views = new Array<Uint8Array | undefined>(checkBytesMax).fill(undefined);
 
   function writeLast(at: number, v: Verdict): number {

@@ -24,7 +24,7 @@ const bodyBytesMax = 640 * 1024;
 const echoedCharactersMax = 60;
 /** A row, what stands between two, and the end of the answer. */
 const rowBytesMax = checkBytesMax + 16;
-/** Of a piece of the answer: some 400 rows. */
+/** Bytes of a piece of the answer: some 400 rows. */
 const piecesBytes = 64 * 1024;
 const [comma, newLine] = [0x2c, 0x0a];
 

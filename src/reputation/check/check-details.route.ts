@@ -33,7 +33,7 @@ export interface CheckDetailsOptions {
   readonly walks: Semaphore;
 }
 
-/** What was asked, all checked. */
+/** The parameters of a request, all validated. */
 interface Asked {
   readonly address: Address;
   readonly since: number;

@@ -1,4 +1,7 @@
-/** What OpenAPI says of the checks: of one address, of many, of a network, and the page of an address. */
+/**
+ * The OpenAPI documentation of the checks: of one address, of many, of a network, and the page of
+ * an address.
+ */
 
 import {
   answer,

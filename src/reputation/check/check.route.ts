@@ -47,7 +47,7 @@ export type AskedCheck = {
 };
 
 const addressFirst = 'ipAddress=';
-/** What nearly every client sends: one parameter, nothing encoded. */
+/** Matches the query that nearly every client sends: one parameter, nothing encoded. */
 const plainAddress = /^ipAddress=[0-9A-Fa-f:.]{1,45}$/;
 
 export const checkEndpoint = endpoint({

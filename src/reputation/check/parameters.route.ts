@@ -16,7 +16,7 @@ const dayMs = 86_400_000;
 const maxAgeDaysDefault = 365;
 
 export interface Address {
-  /** Of what stands behind it: reports name that. */
+  /** Family and words of the address behind an IPv6 one: reports name that. */
   readonly family: IpFamily;
   readonly words: Uint32Array;
   /** Canonical, as it was asked for. */

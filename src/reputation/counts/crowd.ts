@@ -1,23 +1,25 @@
-/** Addresses that have many reports, as surveys meet them: of each survey so many, and of the next one those behind. */
+/**
+ * Collects addresses that have many reports in surveys: so many in each, and the next ones in the
+ * survey after.
+ */
 
 export interface CrowdedAddress {
   readonly family: 4 | 6;
   readonly words: Uint32Array;
-  /** How many count for it. */
   readonly reports: number;
 }
 
 export interface Crowd {
   meet(address: CrowdedAddress): void;
-  /** At the end of a survey. */
+  /** Returns the addresses of a survey at its end, and begins the next. */
   take(): CrowdedAddress[];
 }
 
-/** @param max of one survey; so many surveys go by until each was taken once as it takes to take them all */
+/** @param max addresses of one survey */
 export function createCrowd(max: number): Crowd {
   let taken: CrowdedAddress[] = [];
   let met = 0;
-  /** Those that the surveys before have taken. */
+  /** Addresses that earlier surveys have taken. */
   let skipped = 0;
   return {
     meet(address) {

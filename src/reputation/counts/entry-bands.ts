@@ -27,7 +27,7 @@ import { entryFlags } from '../state/entry-flags.ts';
 import { type CrowdedAddress, createCrowd } from './crowd.ts';
 
 export interface EntryBands {
-  /** When the survey began, ms since 1970. */
+  /** The time at which the survey began, ms since 1970. */
   readonly at: number;
   readonly entries: number;
   readonly bands: Readonly<Record<ScoreBand, number>>;
@@ -41,9 +41,9 @@ export interface BandSurvey {
   stop(): void;
 }
 
-/** Of those with more reports than that, details go (reports/store/details-bound.ts). */
+/** Details of an address with more reports than this are cut (reports/store/details-bound.ts). */
 const crowdMin = detailsKept + detailsSlack;
-/** Of one survey. */
+/** Such addresses that one survey reports, at most. */
 const crowdedMax = 1_000;
 
 /** A step takes 0.5 to 1.6 ms of the processor, a survey of a million entries 0.3 to 0.9 s in all. */
@@ -54,7 +54,7 @@ const pauseMs = 5;
 const restMs = 10_000;
 const restFactor = 50;
 
-/** Where a survey goes on. */
+/** The place at which a survey goes on. */
 export interface SurveyPosition {
   readonly family: 4 | 6;
   readonly after: WalkPosition;
@@ -87,7 +87,7 @@ export function countBands(
   return position;
 }
 
-/** Of an entry, by its own evidence. */
+/** Returns an entry's score by its own evidence, without the networks around it. */
 export function ownScore(records: Records, entry: number, nowHalfLives: number): number {
   const meta = metaOf(records, entry);
   const flags = flagsOf(meta);

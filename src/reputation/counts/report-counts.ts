@@ -33,7 +33,7 @@ export const countPeriods = {
 export type CountPeriod = keyof typeof countPeriods;
 const periods = Object.keys(countPeriods) as readonly CountPeriod[];
 
-/** Of all reports ever, more are kept by name. */
+/** Networks that are kept by name in the count of all reports ever. */
 const networksInAll = 256;
 
 export interface ReportBucket {
@@ -47,11 +47,14 @@ export interface ReportBucket {
 export interface ReportCounts {
   /** `at`: the event's own time, ms. */
   add(facts: ReportFacts, at: number): void;
-  /** All buckets of a period up to that of `nowMs`, the oldest first; empty ones too. */
+  /** Returns all buckets of a period up to that of `nowMs`, the oldest first; empty ones too. */
   series(period: CountPeriod, nowMs: number): readonly ReportBucket[];
-  /** What the buckets of `series` add up to. */
+  /** Adds up the buckets of `series`. */
   sum(period: CountPeriod, nowMs: number): ReportBucket;
-  /** All that was ever counted; `startMs` is the time of the first, 0 when there is none. */
+  /**
+   * Returns all that was ever counted; `startMs` is the time of the first report, 0 when there is
+   * none.
+   */
   inAll(): ReportBucket & { readonly late: number };
   readonly section: PageSection;
 }

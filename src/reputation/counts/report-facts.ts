@@ -14,7 +14,7 @@ import { type Contributions, contributionKinds, kindOf, refOf } from '../state/c
 import type { AddedReport } from '../state/events.ts';
 import type { ReportFacts } from './bucket.ts';
 
-/** Where an address is, as the compiled tables say. */
+/** Looks up country and network of an address in the compiled tables. */
 export type PlaceOf = (
   family: 4 | 6,
   words: Uint32Array,
@@ -34,7 +34,7 @@ export function createReportFacts(options: {
   const { judge } = openCheck({ index, geo: { write: (_view, at) => at } });
   const covering = new Int32Array(COVERING_MAX);
 
-  /** Of the bad and of anonymous exits, each once. */
+  /** Returns the names of the lists of bad addresses and of anonymous exits, each once. */
   function listsOf(family: 4 | 6, words: Uint32Array): string[] {
     const names = new Set<string>();
     const count = index.covering(family, words, covering);

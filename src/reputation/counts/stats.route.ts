@@ -89,7 +89,7 @@ const date = (ms: number) => isoSeconds(Math.floor(ms / 1_000));
 export function statsRoute(options: {
   guard: Guard;
   counts: ReportCounts;
-  /** Of the last survey; undefined before the first. */
+  /** Returns the figures of the last survey; undefined before the first. */
   entries: () => EntryBands | undefined;
   clock: Clock;
 }): PlainRoute {

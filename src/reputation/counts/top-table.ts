@@ -17,9 +17,9 @@ export interface Counted {
 export interface TopTable {
   add(name: string, by?: number): void;
   clear(): void;
-  /** What a name that is not held may have been counted at most. */
+  /** Returns the highest count that a name that is not held may have had. */
   least(): number;
-  /** In no order that means anything. */
+  /** Yields the names in no particular order. */
   rows(): Iterable<Counted>;
   encode(out: Writer): void;
   load(input: Reader): void;
@@ -40,7 +40,7 @@ export function createTopTable(size: number): TopTable {
   let leastNames: string[] = [];
   let leastCount = 0;
 
-  /** Of a full table. It stays the last of `leastNames`. */
+  /** Returns the name of a full table that was counted least. It stays the last of `leastNames`. */
   function leastName(): string {
     for (let name = leastNames.at(-1); name !== undefined; name = leastNames.at(-1)) {
       if (held.get(name)?.count === leastCount) return name;

@@ -10,7 +10,7 @@
  *   tag    kind in the top 4 bits, then what made it: source number or account slot
  *   listed, newest, detail: by kind, see below. newest, of a list's row: since when the list is known to
  *           say what it says, seconds since 1970; 0: it came before that was kept
- *   voice  of reports: day and network of its voice (quorum.ts), 0: none
+ *   voice  of reports: day and network of its vote (quorum.ts), 0: none
  *
  * An entry's nodes are in the order in which they came: whoever reported first stands first.
  *
@@ -31,7 +31,7 @@ export const contributionKinds = {
   /** An allowlist rule. ref: 0. */
   allow: 3,
   /**
-   * What an account's reports amount to. ref: account slot; listed: its strength as float32 (see score.ts);
+   * An account's evidence by its reports. ref: account slot; listed: its strength as float32 (see score.ts);
    * newest: time of its newest report, seconds since 1970; detail: see `said`.
    */
   reports: 4,
@@ -49,7 +49,7 @@ export const contributionKinds = {
 
 /**
  * The detail of reports, from the lowest bit: confirmed 1 | charged 1 | units 4 | rank 3 | number of
- * reports 22 | unpaid 1. `charged`: its voice stands against the account's budget. `rank`: 1 for who
+ * reports 22 | unpaid 1. `charged`: its vote stands against the account's budget. `rank`: 1 for who
  * reported the address first, 7 for the seventh and all behind. `unpaid`: it was confirmed when the
  * account had earned all that a day gives.
  */
@@ -111,7 +111,7 @@ export interface Contributions {
   find(entry: number, tag: number): number;
   /** @returns a new node behind the entry's others, its words at 0, or 0 when the reservation is used up */
   add(entry: number, tag: number): number;
-  /** The same before the others, without a walk: for a list that is read from its end. */
+  /** Does the same in front of the others, without a walk: for a list that is read from its end. */
   addFirst(entry: number, tag: number): number;
   remove(node: number): void;
   /** Nodes ever used: a sweep visits 1..highest and skips those whose owner is 0. */
@@ -121,11 +121,14 @@ export interface Contributions {
   rules(): number;
   /** The nodes of the operator's own entries, a few thousand at most. */
   readonly own: ReadonlySet<number>;
-  /** How many nodes of `kind` `reports` have this reference. */
+  /** Counts the nodes of kind `reports` of an account's slot. */
   heldBy(slot: number): number;
   /** Views of the used parts of the arrays, for the start's snapshot. */
   image(): ArrayImage;
-  /** Into an empty state. False: the image is not of such arrays, and this must be thrown away. */
+  /**
+   * Loads an image into an empty state. @returns false when it does not fit: the state must be
+   * thrown away then
+   */
   restore(image: ArrayImage): boolean;
 }
 
@@ -146,7 +149,7 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
   /** Largest entry number that ever had a contribution. */
   let entryTop = 0;
   const nodes = { owner, next, tag, listed, newest, detail, voice };
-  /** Nodes of reports by account slot: what keeps the slot from being given to another account. */
+  /** Nodes of reports by account slot: a slot that has some is given to no other account. */
   const held = new Uint32Array(slotsMax);
   let rules = 0;
   const own = new Set<number>();
@@ -265,7 +268,10 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
   };
 }
 
-/** Fields that no kind in use has are all zero: 8 MB of a million entries. */
+/**
+ * Leaves out trailing zeros: a field that no kind in use has is all zero, 8 MB of a million
+ * entries.
+ */
 function withoutZerosBehind(array: Uint32Array, length: number): Uint32Array {
   let end = length;
   while (end > 0 && array[end - 1] === 0) end--;

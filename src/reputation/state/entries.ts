@@ -53,36 +53,47 @@ import { createPageLists, entryPages, pageOf } from './page-lists.ts';
 
 export interface Entries {
   readonly contributions: Contributions;
-  /** The entry of exactly this prefix, made if absent, its page marked as changing. 0: no room. */
+  /**
+   * Returns the entry of exactly this prefix, made if absent, and marks its page as changing. 0:
+   * the index is full.
+   */
   claim(family: 4 | 6, words: Uint32Array, length: number): number;
-  /** Whether a report of the address can be recorded, with those that are under way before it. */
+  /** Returns true when a report of the address can be recorded after those that are under way. */
   hasRoomFor(family: 4 | 6, words: Uint32Array): boolean;
-  /** The entry of exactly this prefix, 0 for none. */
+  /** Returns the entry of exactly this prefix, 0 for none. */
   get(family: 4 | 6, words: Uint32Array, length: number): number;
   /** Marks the entry's page as changing. Must come before the change. */
   touch(entry: number): void;
   /**
-   * Publishes what the contributions add up to; removes an entry of which nothing is said. After a
+   * Publishes what the contributions add up to; removes an entry that has none. After a
    * report no score is lower than before (`nowHalfLives`: of the report); after reports were taken
    * back, nothing is held that was reached with them.
    */
   settle(entry: number, after?: SettleAfter): void;
-  /** After an own entry went: the newest of them is another one. */
+  /** Updates the time of the newest manual entry, after one was removed. */
   noteOwnTime(): void;
-  /** Voices of the 30 days up to the entry's last report. The same object each time. */
+  /**
+   * Adds up the votes of the 30 days up to the entry's last report. Returns the same object each
+   * time.
+   */
   tallyOf(entry: number): Readonly<VoiceTally>;
-  /** The ceiling that the entry keeps from before though its quorum has lapsed, 0 for none. */
+  /** Returns the ceiling that the entry keeps though its quorum has lapsed, 0 for none. */
   heldCeiling(entry: number): number;
   readonly section: PageSection;
-  /** Where it was asked for. */
+  /** Present when `isDigested` was set. */
   readonly digest: EntryDigest | undefined;
-  /** What is beside the index, for the start's snapshot. */
+  /** Views of the state outside the index, for the start's snapshot. */
   image(): ArrayImage;
-  /** Into an empty state, over an index from the same snapshot. False: unusable, start afresh. */
+  /**
+   * Loads an image into an empty state, over an index from the same snapshot. @returns false when
+   * it is unusable
+   */
   restore(image: ArrayImage): boolean;
 }
 
-/** The number under which own entries stand among lists: above all of theirs (config.ts, `sources`). */
+/**
+ * The number of the manual entries among lists, above those of all lists (config.ts, `sources`).
+ */
 const ownEntriesList = 255;
 
 export type SettleAfter =
@@ -99,11 +110,11 @@ export function createEntries(options: {
   /** Largest number of contributions. */
   contributionsMax: number;
   touchPage: (page: number) => void;
-  /** Whose word counts how much, at present. */
+  /** Returns the present policy of votes. */
   policy: () => Policy;
-  /** Others fold the same journal, and compare. */
+  /** True when other nodes apply the same journal and compare digests. */
   isDigested?: boolean;
-  /** Kept free for reports that are committed and not yet applied. */
+  /** Entries and contributions kept free for reports that are committed and not yet applied. */
   reserve?: number;
 }): Entries {
   const { index, touchPage } = options;
@@ -213,7 +224,7 @@ export function createEntries(options: {
     return one === 0 || index.listTimes[other]! >= index.listTimes[one]! ? other : one;
   }
 
-  /** The operator's own entries are one list more, loaded when the newest of them was set. */
+  /** Treats the manual entries as one more list, loaded when the newest of them was set. */
   function newerThan(list: number, setSecond: number): number {
     const { listTimes } = index;
     listTimes[ownEntriesList] = Math.max(listTimes[ownEntriesList]!, setSecond);
@@ -226,7 +237,10 @@ export function createEntries(options: {
     index.listTimes[ownEntriesList] = newest;
   }
 
-  /** Of the present quorum, or what is held from before. The record still says what was. */
+  /**
+   * Returns the ceiling of the present quorum, or a higher one held from before. The record still
+   * has the former one.
+   */
   function ceilingOfEntry(
     entry: number,
     seedScore: number,

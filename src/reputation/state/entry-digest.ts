@@ -14,14 +14,17 @@ import { type Contributions, contributionKinds, kindOf } from './contributions.t
 import { entryPages, type PageLists } from './page-lists.ts';
 
 export interface EntryDigest {
-  /** Must come before the entry changes, and once it was made. */
+  /** Must be called before the entry changes, and once it was made. */
   before(entry: number): void;
-  /** @returns whether the sum is whole; false: the time was over first */
+  /** Adds what is missing. @returns false when the time was over before the sum was whole */
   settle(untilMs: number): boolean;
   readonly sum: Uint32Array;
 }
 
-/** In the sum; out of it and on the list; else of a page that was not read yet, or not there. */
+/**
+ * States of an entry: in the sum; out of it and on the list; else on a page that was not read yet,
+ * or absent.
+ */
 const counted = 1;
 const listed = 2;
 const entriesPerLook = 64;
@@ -38,7 +41,9 @@ export function createEntryDigest(options: {
   const sum = new Uint32Array(2);
   const mix = createMix();
   const changed: number[] = [];
-  /** What the start loaded is read page by page; pages below are in the sum. */
+  /**
+   * The first page that is not in the sum yet: entries loaded at the start are added page by page.
+   */
   let nextPage = 0;
 
   function put(entry: number, sign: 1 | -1): boolean {
@@ -65,9 +70,9 @@ export function createEntryDigest(options: {
   }
 
   /**
-   * What is left of a page; a single network may have 65,536 entries. Passing over those that were
+   * Adds the rest of a page; a single network may have 65,536 entries. Passing over those that were
    * read costs little, so a page is begun again from its start.
-   * @returns whether it was read to its end
+   * @returns true when it was read to its end
    */
   function readPage(page: number, isOver: () => boolean): boolean {
     let isCut = false;

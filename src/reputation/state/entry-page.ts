@@ -8,7 +8,7 @@
  *   contributions varint; each: tag u32, x u32, y u32, z varint; voice u32, of reports alone
  *
  * A page begins with 0xff, which no prefix does. One of data format 1 has no such byte, no held
- * ceiling and no voices, and z of reports is their number << 1 | confirmed.
+ * ceiling and no votes, and z of reports is their number << 1 | confirmed.
  *
  * Integers are big-endian. The page is under a checksum (store/projection.ts), so a row that
  * does not fit is not damage but a mistake: reading stops and says so, nothing worse.
@@ -36,7 +36,7 @@ export interface EntryRow {
   contributionWords: Uint32Array;
 }
 
-/** Of one contribution, at least. */
+/** Least size of one contribution, bytes. */
 const contributionBytesMin = 13;
 
 export function createEntryRow(): EntryRow {
@@ -143,7 +143,10 @@ function readContributions(bytes: Uint8Array, at: number, row: EntryRow, isOld: 
   return at > bytes.length ? -1 : at;
 }
 
-/** z of reports of data format 1: nobody's standing was known, so it has no units and no rank. */
+/**
+ * Converts z of reports of data format 1, which knew nobody's standing: it has no units and no
+ * rank.
+ */
 function saidOf(z: number): number {
   return ((z >>> 1) * said.report + (z & 1) * said.confirmed) >>> 0;
 }
@@ -158,7 +161,7 @@ export interface PageWriter {
   u16(value: number): void;
   u32(value: number): void;
   f32(value: number): void;
-  /** What was written since `clear`. */
+  /** Returns a copy of the bytes written since `clear`. */
   copy(): Uint8Array;
 }
 

@@ -29,7 +29,7 @@ export interface RowBatch {
   readonly reports?: Uint8Array;
 }
 
-/** Room for so many rows, with their numbers of reports where some are more than one. */
+/** Makes an empty batch of `count` rows, with numbers of reports if some are more than one. */
 export function emptyRows(count: number, hasReports: boolean): RowBatch {
   return {
     count,
@@ -58,19 +58,22 @@ export type ReputationEvent =
   | { kind: 'list.expired'; ref: ListRef }
   | { kind: 'allow.added'; family: 4 | 6; words: Uint32Array; length: number }
   | { kind: 'allow.removed'; family: 4 | 6; words: Uint32Array; length: number }
-  /** What the operator says of a range by hand. */
+  /** The operator sets a manual entry. */
   | ({ kind: 'entry.set' } & OwnEntryFacts)
-  /** It is said no more; the facts are those it had, for who takes the event back. */
+  /**
+   * The operator removes a manual entry; the facts are those that it had, for an undo of the
+   * event.
+   */
   | ({ kind: 'entry.removed' } & OwnEntryFacts)
   | ({ kind: 'report.added' } & AddedReport)
   /**
-   * What an account said of an address goes: so many of its reports, or all of them. `penalty`: it
-   * was false, and costs trust.
+   * An account's reports of an address are withdrawn: so many of them, or all. `penalty`: they were
+   * false, and cost trust.
    */
   | ({ kind: 'reports.withdrawn'; penalty: boolean; reports?: number } & Reported)
   /** Reports that became older than a year: they no longer count in `totalReports`. */
   | ({ kind: 'reports.expired'; reports: number } & Reported)
-  /** Whose word counts how much has changed; the server says so when it starts with other settings. */
+  /** The policy of votes has changed; written when the server starts with other settings. */
   | { kind: 'policy.changed'; policy: Policy };
 
 export interface OwnEntryFacts {
@@ -86,7 +89,7 @@ export interface OwnEntryFacts {
   readonly endSecond: number;
 }
 
-/** Who said something of which address. */
+/** An account and the address that it reported. */
 export interface Reported {
   /** Account id. */
   readonly account: string;
@@ -98,9 +101,9 @@ export interface Reported {
  * A report of an address and when it happened: seconds since 1970, or, in events of version 1,
  * seconds before the event, which falls beside the second of the stored row by up to one.
  *
- * `network`: of the account when it reported, a number made of its provider (client-network.ts);
+ * `network`: the account's network when it reported, a number (client-network.ts);
  * `categories`: bit n for category n. Events of versions 1 and 2 bring neither: such a report is
- * evidence and carries no voice.
+ * evidence and carries no vote.
  */
 export type AddedReport = Reported &
   ({ reportedSecond: number; network?: number; categories?: number } | { ageSeconds: number });
@@ -108,11 +111,13 @@ export type AddedReport = Reported &
 type EventKind = ReputationEvent['kind'];
 
 export const eventVersion = 1;
-/** Of a report that carries its own second, of rows and withdrawals that carry numbers. */
+/**
+ * Version of reports that carry their own second, and of rows and withdrawals that carry numbers.
+ */
 const secondVersion = 2;
-/** Of a report that says from which network it came and about what. */
+/** Version of reports that carry the reporter's network and the categories. */
 const thirdVersion = 3;
-/** Rows of one event: small enough that a commit beside it never waits long. */
+/** Rows of one event: few enough that another commit never waits long for it. */
 export const rowsPerEventMax = 2_000;
 
 /** @param id makes a retry after an unknown outcome harmless: the store applies an id once */
@@ -263,7 +268,7 @@ export function readListKind(input: Reader): ListKind {
   return kind ?? 'seed';
 }
 
-/** Two bits; also in the header of the checkpoint. */
+/** Writes two bits; the header of the checkpoint holds the same. */
 export function writePolicy(out: Writer, { isPrivate, isAnchored }: Policy): void {
   out.u8((isPrivate ? 1 : 0) | (isAnchored ? 2 : 0));
 }
@@ -287,7 +292,7 @@ function writeAdded(out: Writer, event: AddedReport): number {
   return thirdVersion;
 }
 
-/** The event of which there are most: no object in between. */
+/** Reads the most frequent event, with no object in between. */
 function readAdded(input: Reader): ReputationEvent {
   const { account, family, words } = readReported(input);
   return {

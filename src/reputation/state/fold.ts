@@ -26,13 +26,15 @@ export interface Fold {
    * wait for it. `at`: the event's own time, ms.
    */
   apply(event: ReputationEvent, at: number): void | Promise<void>;
-  /** Voices that did not count because their account's budget was used up, since the start. */
+  /**
+   * Counts votes that did not count because their account's budget was used up, since the start.
+   */
   refusedVoices(): number;
-  /** Grows with each rule that comes or goes: what was worked out before may list an allowed address. */
+  /** Grows with each rule added or removed: a list made before may hold an allowed address. */
   allowChanges(): number;
 }
 
-/** Rows and sweeps give others their turn after this long, looked at every so many. */
+/** Rows and sweeps yield to other work after this long; the clock is read every so many. */
 const sliceMs = 3;
 const rowsPerLook = 16;
 const nodesPerLook = 256;
@@ -45,7 +47,7 @@ export function createFold(options: {
   reports: ReportFold;
   policy: PolicyKeeper;
   refusals: Refusals;
-  /** Told of each report that stands, after it was applied. */
+  /** Called with each report that stands, after it was applied. */
   onReport?: (event: AddedReport, at: number) => void;
 }): Fold {
   const { entries, sources, reports, policy, refusals, onReport } = options;
@@ -53,7 +55,7 @@ export function createFold(options: {
   const words = new Uint32Array(4);
   let allowChanges = 0;
 
-  /** Undefined when all rows fitted into one slice. */
+  /** Returns undefined when all rows fitted into one slice. */
   function addRows(ref: ListRef, rows: RowBatch, at: number): Promise<void> | undefined {
     const source = sources.current(ref);
     if (source === undefined) return undefined;
@@ -74,7 +76,7 @@ export function createFold(options: {
     }
   }
 
-  /** @returns the first row that had no time any more */
+  /** Adds rows until the slice is over. @returns the first row that is left */
   function addSlice(
     ref: ListRef,
     source: Source,
@@ -102,7 +104,7 @@ export function createFold(options: {
     return rows.count;
   }
 
-  /** A row that stands twice in one run keeps its higher score. */
+  /** Adds a row; one that stands twice in a run keeps its higher score. */
   function putRow(
     entry: number,
     tag: number,
@@ -130,7 +132,7 @@ export function createFold(options: {
     return true;
   }
 
-  /** Left alone as long as it is 0, which costs no memory. */
+  /** Writes only a change: a field that stays 0 costs no memory. */
   function setReports(node: number, count: number): void {
     if (contributions.detail[node] !== count - 1) contributions.detail[node] = count - 1;
   }
@@ -143,7 +145,7 @@ export function createFold(options: {
   ): Promise<void> {
     const tag = tagOf(contributionKinds[list], sourceNumber);
     const { owner, tag: tags, listed } = contributions;
-    // How long a slice takes has no influence on the result: no other event comes in between.
+    // A slice's duration has no influence on the result: no other event comes in between.
     let sliceEnd = performance.now() + sliceMs;
     for (let node = 1; node <= contributions.highest(); node++) {
       if (node % nodesPerLook === 0 && performance.now() > sliceEnd) {
@@ -177,7 +179,7 @@ export function createFold(options: {
     forget(event, tag);
   }
 
-  /** What `tag` says of exactly this prefix goes. */
+  /** Removes the contribution `tag` of exactly this prefix. */
   function forget({ family, words, length }: IndexPrefix, tag: number): void {
     const entry = entries.get(family, words, length);
     const node = entry === 0 ? 0 : contributions.find(entry, tag);
@@ -197,13 +199,13 @@ export function createFold(options: {
       contributions.listed[node] = (category << 8) | score;
       contributions.newest[node] = setSecond;
       contributions.detail[node] = endSecond;
-      // The operator's word confirms as a list's does.
+      // A manual entry confirms reports as a list does.
       if (before === 0) reports.confirmedByList(entry, at);
     }
     if (entry !== 0) entries.settle(entry);
   }
 
-  /** Ceilings follow from it: every reported entry is looked at. */
+  /** Sets the policy and works out the ceiling of every reported entry anew. */
   async function changePolicy(next: Policy): Promise<void> {
     policy.set(next);
     const { owner, tag: tags } = contributions;

@@ -16,7 +16,7 @@ const ipv6Base = 65_536;
 /** Pages of entries; account pages are numbered from here. */
 export const entryPages = 131_072;
 
-/** Page of an entry. Words are big-endian; IPv4 in the first. */
+/** Returns the page of an entry. Words are big-endian; IPv4 in the first. */
 export function pageOf(family: 4 | 6, word0: number, word1: number): number {
   if (family === 4) return word0 >>> 16;
   // Fibonacci hashing (Knuth, TAOCP 6.4) of the 48 bits, folded once so that both words count.
@@ -32,7 +32,10 @@ export interface PageLists {
   visit(page: number, callback: (entry: number) => void): void;
   /** Views of the used parts of the arrays, for the start's snapshot. */
   image(): ArrayImage;
-  /** Into an empty state. False: the image is not of such lists, and this must be thrown away. */
+  /**
+   * Loads an image into an empty state. @returns false when it does not fit: the state must be
+   * thrown away then
+   */
   restore(image: ArrayImage): boolean;
 }
 

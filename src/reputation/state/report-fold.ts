@@ -41,17 +41,17 @@ import type { AddedReport, Reported } from './events.ts';
 import type { Reporters } from './reporters.ts';
 
 export interface ReportFold {
-  /** @returns whether it stands on the address now */
+  /** @returns true when the report stands on the address now */
   add(event: AddedReport, at: number): boolean;
   withdraw(event: Reported & { penalty: boolean; reports?: number }, at: number): void;
   expire(event: Reported & { reports: number }): void;
-  /** A seed list has named this entry: earlier reports of it were right. */
+  /** Confirms the earlier reports of an entry that a seed list has named. */
   confirmedByList(entry: number, at: number): void;
-  /** Voices that did not count because their account's budget was used up. */
+  /** Counts votes that did not count because their account's budget was used up. */
   refusedVoices(): number;
 }
 
-/** What the reports of one account come to at most, for each unit of its weight. */
+/** The cap of one account's evidence on an entry, per unit of its weight. */
 export const capPerWeight = 1.5;
 /** Share of what is missing to the cap that one report adds. */
 export const fillShare = 2 / 3;
@@ -59,23 +59,23 @@ export const fillShare = 2 / 3;
 const networkLength = 64;
 /** at this share of their weight. */
 const networkShare = 0.5;
-/** Of one account and address that are counted: 23 bits. */
+/** Reports of one account and address that are counted, at most: 22 bits. */
 const reportsMax = 0x3f_ffff;
 
-/** What a report adds to a place. */
+/** The part of a report that changes an entry. */
 interface OneReport {
-  /** Of the account. */
+  /** Slot of the account. */
   readonly slot: number;
   readonly weight: number;
-  /** When it was recorded, and when it happened, ms. */
+  /** The times at which it was recorded and at which it happened, ms since 1970. */
   readonly at: number;
   readonly happenedAt: number;
-  /** As its row shows it: seconds since 1970. */
+  /** The time in the report's row, seconds since 1970. */
   readonly second: number;
   readonly voice: Voice | undefined;
 }
 
-/** What is said of an address by all entries that cover it. */
+/** The state of an address over all entries that cover it. */
 interface Cover {
   readonly isImmune: boolean;
   /** Highest score of a list. */
@@ -160,7 +160,7 @@ export function createReportFold(options: {
     return true;
   }
 
-  /** With its rank among those who reported the entry. */
+  /** Adds a node, with the account's rank among those who reported the entry. */
   function addNode(entry: number, tag: number): number {
     let rank = 1;
     for (let node = c.first(entry); node !== 0 && rank < said.rankMax; node = c.next[node]!) {
@@ -182,7 +182,7 @@ export function createReportFold(options: {
     entry: number,
     { slot, rank, at, second, listScore }: ReportStart,
   ): Voice | undefined {
-    // An old event says neither: nobody knows whose word it was.
+    // An old event has neither: the report carries no vote.
     if (!('network' in event) || event.network === undefined) return undefined;
     const node = c.find(entry, tagOf(contributionKinds.reports, slot));
     const { network, categories = 0 } = event;
@@ -211,7 +211,7 @@ export function createReportFold(options: {
       confirmation.confirm(entry, at, confirmedWithinMs.account, slot);
     }
     const weight = counts ? reporters.weight(slot, rank) : 0;
-    // The clock may have been set back: no report adds more than one of this moment.
+    // The clock may have been set back: no report adds more than a report of now.
     const report = { slot, weight, at, second, happenedAt: Math.min(at, second * 1_000), voice };
     const isRecorded = fill(entry, addressOf(event), report);
     if (!isRecorded) refusals.count('reports');
@@ -230,7 +230,7 @@ export function createReportFold(options: {
     return entry === 0 ? 0 : c.find(entry, tagOf(contributionKinds.reports, slot));
   }
 
-  /** Takes so many reports of an account off an entry, with the last of them what they amount to. */
+  /** Takes so many reports of an account off an entry; with the last one its evidence goes. */
   function take(place: Place, slot: number, reports: number, evidence: 'kept' | 'shrunk'): void {
     const node = nodeOf(place, slot);
     if (node === 0) return;
@@ -252,7 +252,10 @@ export function createReportFold(options: {
     entries.settle(entry, evidence === 'shrunk' ? { kind: 'taking_back' } : undefined);
   }
 
-  /** As `take`, of reports that were taken back, not outlived: what they earned is remembered. */
+  /**
+   * Does the same as `take` for reports that were withdrawn, not outlived: points that they earned
+   * are remembered.
+   */
   function takeBack(
     place: Place,
     slot: number,
@@ -268,7 +271,7 @@ export function createReportFold(options: {
     if ((z & said.charged) !== 0 && !isPaid) {
       reporters.giveBack(slot, chargedPart(c.voice[node]!, at), at);
     }
-    // What is left of an address was said before; of a /64 it may be as new as what goes.
+    // Of an address only older reports are left; of a /64 they may be as new as those that go.
     if (place.length !== networkLength) {
       c.voice[node] = 0;
       c.detail[node]! &= ~(said.unitsMask | said.charged);
@@ -276,7 +279,7 @@ export function createReportFold(options: {
     take(place, slot, reports, 'shrunk');
   }
 
-  /** Of the accounts that still say something of it: seconds since 1970. */
+  /** Returns the time of the newest report that is left, seconds since 1970. */
   function newestReportOf(entry: number): number {
     let newest = firstReportedAtOf(records, entry);
     for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
@@ -295,8 +298,8 @@ export function createReportFold(options: {
       if (node === 0) return;
       const held = Math.min(countIn(c.detail[node]!), event.reports ?? Number.POSITIVE_INFINITY);
       if (held === 0) return;
-      // The /64 may hold this account's word on its other addresses too: those stay counted, and
-      // while its voice stays there, what the address paid for it is not given back.
+      // The /64 may hold this account's reports of its other addresses too: those stay counted, and
+      // while its vote stays there, the address's charge for it is not given back.
       let isPaid = false;
       if (event.family === 6) {
         const network = networkOf(event);
@@ -310,7 +313,7 @@ export function createReportFold(options: {
     expire(event) {
       const slot = reporters.slotOf(event.account);
       if (slot < 0) return;
-      // What is left of the evidence after a year is nothing: it has halved 26 times.
+      // After a year nothing is left of the evidence: it has halved 26 times.
       take(addressOf(event), slot, event.reports, 'kept');
       if (event.family === 6) take(networkOf(event), slot, event.reports, 'kept');
     },
@@ -325,7 +328,7 @@ function secondOf(event: AddedReport, at: number): number {
     : Math.floor(at / 1_000) - event.ageSeconds;
 }
 
-/** The /64 is told what the address has paid for. */
+/** Makes the vote free for the /64: the address has paid for it. */
 function uncharged(voice: Voice | undefined): Voice | undefined {
   return voice === undefined ? undefined : { ...voice, isCharged: false };
 }
@@ -347,7 +350,10 @@ function shrinkOf(reports: number, left: number): number {
   return Math.log2(filled(left) / filled(reports));
 }
 
-/** Below 2^48. Two places with one mark are unlikely, and cost no more than a few points. */
+/**
+ * Returns a number below 2^48 for a prefix. Two prefixes with one number are unlikely, and cost a
+ * few points at most.
+ */
 function markOf({ family, words, length }: Place): number {
   const hash = createHash('sha256').update(addressBytes(family, words));
   return hash.update(Uint8Array.of(length)).digest().readUIntBE(0, 6);

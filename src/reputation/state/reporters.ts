@@ -1,18 +1,19 @@
-/** The accounts behind the reports, as far as the fold of reports touches them. */
+/** The accounts behind the reports, as far as the reducer of reports touches them. */
 
 import type { Rank } from '../../access/quota/trust.ts';
 
 export interface Reporters {
-  /** Account slot, or -1 if the journal doesn't know the account. */
+  /** Returns the account's slot, or -1 if the journal doesn't know the account. */
   slotOf(account: string): number;
-  /** Of a word said at `at` (ms). */
+  /** Returns the account's standing at `at` (ms). */
   rank(slot: number, at: number): Rank;
-  /** Evidence that a first report adds: 0.5 (newcomer, no trust) to 6 (staff). */
+  /** Returns the evidence that a first report adds: 0.5 (newcomer, no trust) to 6 (staff). */
   weight(slot: number, rank: Rank): number;
   earnAccepted(slot: number, at: number): void;
   /**
-   * @param rank 1 for who reported the address first
-   * @returns whether it earned its points; undefined when it can't be counted
+   * Confirms a report of the account.
+   * @param rank 1 for the first account that reported the address
+   * @returns true when it earned its points; undefined when it can't be counted
    */
   confirm(slot: number, rank: number, at: number): boolean | undefined;
   /** Takes a confirmation back: no more than was given. `reportedAt` in ms. */
@@ -21,14 +22,17 @@ export interface Reporters {
     confirmed: { readonly rank: number; readonly isPaid: boolean; readonly reportedAt: number },
     at: number,
   ): void;
-  /** Charges an open voice, or a part of one. False: the budget does not allow it. */
+  /** Charges an open vote, or a part of one. @returns false when the budget does not allow it */
   charge(slot: number, cost: number, base: number, at: number): boolean;
   giveBack(slot: number, cost: number, at: number): void;
-  /** A report of the account has brought an address into the index. */
+  /** Counts an address that a report of the account has brought into the index. */
   countNewAddress(slot: number, at: number): void;
   penalise(slot: number): void;
-  /** Keeps in mind that a withdrawn report has earned, see `hasWithdrawn`. */
+  /** Records that a withdrawn report had earned points, see `hasWithdrawn`. */
   rememberWithdrawn(slot: number, mark: number, at: number): void;
-  /** Whether the account's report of the entry with this mark earned before it was withdrawn. */
+  /**
+   * Returns true when the account's withdrawn report of the entry with this mark had earned
+   * points.
+   */
   hasWithdrawn(slot: number, mark: () => number, at: number): boolean;
 }

@@ -1,7 +1,7 @@
 /**
- * Versions before let a report of a NAT64 address count for its /64 too, and the /64 of 64:ff9b::/96 has
- * all of IPv4. What reports said of that /64 is left out when a state is loaded, so that it is what the
- * journal gives by today's rule, whoever wrote the pages.
+ * Earlier versions let a report of a NAT64 address count for its /64 too, and the /64 of 64:ff9b::/96 has
+ * all of IPv4. Reports of that /64 are left out when a state is loaded, so that it is what the journal
+ * gives by today's rule, whichever version wrote the pages.
  */
 
 import type { IpIndex } from '../../index/ip-index.ts';
@@ -12,7 +12,7 @@ import type { Entries } from './entries.ts';
 /** The /64 of 64:ff9b::/96; no other address of it can be reported. */
 const words = Uint32Array.of(0x0064_ff9b, 0, 0, 0);
 
-/** True when there was something to leave out. */
+/** Removes the reports of that /64. @returns true when there were some */
 export function forgetTranslatedNetwork(entries: Entries, { records }: IpIndex): boolean {
   const entry = entries.get(6, words, 64);
   if (entry === 0 || reportsOf(records, entry) === 0) return false;

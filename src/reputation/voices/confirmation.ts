@@ -1,6 +1,6 @@
 /**
  * Who turned out to be right: a list, staff or a member names an address that others had reported
- * before. They get credit, which makes standing, and back what their open voices were charged.
+ * before. They get credit, which makes standing, and back what their open votes were charged.
  *
  * Accounts that anybody can make confirm nothing. The first reporter of an address gets half of
  * the points, the second a quarter, and so on: more accounts gain nothing. A confirmation is taken
@@ -13,9 +13,9 @@ import type { Reporters } from '../state/reporters.ts';
 import { unitsOf, voiceDayOf } from './quorum.ts';
 
 const dayMs = 86_400_000;
-/** How old a report may be when it is confirmed. */
+/** A report is confirmed only while it is younger than this, by what confirms it. */
 export const confirmedWithinMs = { list: 14 * dayMs, account: 7 * dayMs } as const;
-/** Half-life of what is open. */
+/** Half-life of the charge of an open vote. */
 const budgetHalfLifeDays = 14;
 /**
  * Reporters of one address that are looked at, the first ones: those behind them would get less
@@ -24,9 +24,12 @@ const budgetHalfLifeDays = 14;
 const confirmedMax = 64;
 
 export interface Confirmation {
-  /** Confirms what was said of the entry at most `withinMs` ago. `except`: who confirms, -1: a list. */
+  /**
+   * Confirms reports of the entry that are at most `withinMs` old. `except`: slot of the
+   * confirming account, -1: a list.
+   */
   confirm(entry: number, at: number, withinMs: number, except: number): void;
-  /** `node`, a voice that may have confirmed others, is about to go. */
+  /** Takes back the confirmations that rest on `node`, a vote that is about to go. */
   takeBack(node: number, at: number): void;
 }
 
@@ -55,14 +58,17 @@ export function createConfirmation(options: {
       const tag = c.tag[node]!;
       if (kindOf(tag) !== contributionKinds.reports) continue;
       looked++;
-      // Without effect when it was made: what is right about a known-good address is no merit.
+      // It had no effect when it was made: a report of a known-good address earns nothing.
       if (c.strength[node] === Number.NEGATIVE_INFINITY) continue;
       if (refOf(tag) === except || at - c.newest[node]! * 1_000 > withinMs) continue;
       confirmNode(node, at);
     }
   }
 
-  /** A list or the operator names the entry, or a voice of staff or a member other than `node` and `own`. */
+  /**
+   * Returns true when a list, the operator, or a vote of staff or a member other than `node` and
+   * `own` names the entry.
+   */
   function isSupported(entry: number, node: number, own: number): boolean {
     let looked = 0;
     for (let other = c.first(entry); other !== 0 && looked < confirmedMax; other = c.next[other]!) {
@@ -98,7 +104,10 @@ export function createConfirmation(options: {
   return { confirm, takeBack };
 }
 
-/** What is left at `at` (ms) of the 1 that a voice was charged, by the day on which it was raised. */
+/**
+ * Returns the part of a vote's charge of 1 that is left at `at` (ms), by the day on which it was
+ * cast.
+ */
 export function chargedPart(voice: number, at: number): number {
   const days = Math.max(0, at / dayMs - voiceDayOf(voice));
   return 2 ** -(days / budgetHalfLifeDays);

@@ -1,11 +1,11 @@
 /**
  * What keeps a report from lowering a score. Pure.
  *
- * A quorum is made of the voices of 30 days. When it has lapsed, the next report finds a lower
+ * A quorum is made of the votes of 30 days. When it has lapsed, the next report finds a lower
  * ceiling, and evidence that was allowed to go to 90 would suddenly show 40: a newcomer could clear
  * an address. So the entry holds a ceiling: the lowest one under which the report lowers nothing.
- * It sinks with the evidence, report by report, so a crowd finds no open ceiling of 100 above an
- * address that somebody vouched against months ago.
+ * It sinks with the evidence, report by report, so that many newcomers find no open ceiling of 100 above
+ * an address that somebody vouched against months ago.
  */
 
 import { communityScore } from '../check/score.ts';
@@ -13,9 +13,9 @@ import { type Contributions, unitsIn } from '../state/contributions.ts';
 import { createCount, type VoiceTally, voiceDayOf, voiceDays, voiceNetworkOf } from './quorum.ts';
 
 /**
- * 0 when the present ceiling lowers nothing.
+ * Returns the ceiling to hold, 0 when the present one lowers nothing.
  * @param ceiling of the present quorum
- * @param former that of before the report
+ * @param former the ceiling before the report
  * @param before evidence without the report, now
  * @param evidence with it
  */
@@ -33,7 +33,7 @@ export function leastCeiling(of: {
   return former > ceiling ? former : 0;
 }
 
-/** The best that the voices left of an entry ever made together within 30 days. */
+/** Returns the best tally that the remaining votes of an entry ever made within 30 days. */
 export function bestTally(contributions: Contributions, entry: number): VoiceTally {
   const { voice, detail, next } = contributions;
   const voices: { day: number; units: number; network: number }[] = [];
@@ -51,7 +51,7 @@ export function bestTally(contributions: Contributions, entry: number): VoiceTal
   let from = 0;
   for (const [last, { day }] of voices.entries()) {
     while (voices[from]!.day <= day - voiceDays) from++;
-    // A few dozen voices decide anything: of an address with thousands the newest are enough.
+    // A few dozen votes decide anything: of an address with thousands the newest are enough.
     count.clear();
     for (let i = Math.max(from, last - voicesMax); i <= last; i++) {
       count.add(voices[i]!.units, voices[i]!.network);

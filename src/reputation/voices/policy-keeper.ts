@@ -1,5 +1,5 @@
 /**
- * Whose word counts how much, as the journal last said it. Kept in the header of the checkpoint:
+ * Keeps the policy of votes, as the journal last said it, in the header of the checkpoint:
  * a store of data format 1 has none and begins with the default.
  */
 

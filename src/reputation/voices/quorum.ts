@@ -1,21 +1,21 @@
 /**
- * Whose word counts how far: units of voices, the quorum of an entry, and the ceiling that follows.
+ * How far votes count: their units, the quorum of an entry, and the ceiling that follows.
  * Pure. Evidence says how much was reported (score.ts); many accounts that anybody can make are
  * much evidence and no quorum, so they never block an address.
  *
- * A voice is a report of an account with standing: staff 12 units, a member 6, one that has earned
- * it 4; newcomers have none. Voices of earned accounts count once per network. A list gives up to
- * 12 by its score. The quorum Q is the sum over voices of the 30 days up to the entry's last
+ * A vote is a report of an account with standing: staff 12 units, a member 6, one that has earned
+ * it 4; newcomers have none. Votes of earned accounts count once per network. A list gives up to
+ * 12 by its score. The quorum Q is the sum over votes of the 30 days up to the entry's last
  * report: it depends on the contributions alone, so taking one away leaves what the others make.
  */
 
 import type { Rank } from '../../access/quota/trust.ts';
 
-/** What the operator decided about everybody's word; told to the journal, see `policy.changed`. */
+/** The operator's policy of votes, written to the journal as `policy.changed`. */
 export interface Policy {
-  /** Private: reports come from the operator's own machines; earned voices count nothing. */
+  /** Private: reports come from the operator's own machines; earned votes count nothing. */
   readonly isPrivate: boolean;
-  /** Earned voices give no more than 8 of the 12 units: a list or somebody vouched must agree. */
+  /** Earned votes give no more than 8 of the 12 units: a list or somebody vouched must agree. */
   readonly isAnchored: boolean;
 }
 
@@ -31,12 +31,12 @@ export const unitsOf: Readonly<Record<Rank, number>> = {
 /** Units from which reports alone can make an address malicious. */
 const quorumFull = 12;
 const anchoredEarnedMax = 8;
-/** A voice counts so many days, the day of the entry's last report included. */
+/** A vote counts so many days, the day of the entry's last report included. */
 export const voiceDays = 30;
 
 /** Highest scores that reports can give. */
 export const ceilings = {
-  /** Nobody with standing, no list. */
+  /** The ceiling without a vote and without a list. */
   none: 49,
   /** Some units, no quorum. */
   some: 74,
@@ -55,7 +55,7 @@ function listUnits(seedScore: number): number {
   return Math.min(quorumFull, Math.floor((quorumFull * seedScore) / listFullScore));
 }
 
-/** Voices of an entry, added up. */
+/** Votes of an entry, added up. */
 export interface VoiceTally {
   /** Units of staff and members. */
   anchors: number;
@@ -63,7 +63,7 @@ export interface VoiceTally {
   networks: number;
 }
 
-/** Units of reports and list, and how far they let reports go. */
+/** Returns the units of reports and list, and the ceiling that they give. */
 export function ceilingFor(
   { anchors, networks }: VoiceTally,
   seedScore: number,
@@ -78,7 +78,7 @@ export function ceilingFor(
   return { quorum, ceiling: isBacked ? ceilings.full : ceilings.earned };
 }
 
-/** Adds voices up. One object, used again for each entry. */
+/** Adds votes up. One object, used again for each entry. */
 export interface Count {
   clear(): void;
   add(units: number, network: number): void;
@@ -88,7 +88,7 @@ export interface Count {
 
 export function createCount(): Count {
   const tally: VoiceTally = { anchors: 0, networks: 0 };
-  /** More don't change a ceiling. */
+  /** As many networks as can matter: more don't change a ceiling. */
   const networks = new Int32Array(quorumFull / unitsOf.earned);
   return {
     tally,
@@ -110,12 +110,12 @@ export function createCount(): Count {
   };
 }
 
-/** When a voice was raised and from where, in one word. 0: there is none. */
+/** Packs the day and network of a vote into one word; 0 stands for no vote. */
 export function packVoice(day: number, network: number): number {
   return ((day << 16) | (network & 0xffff)) >>> 0;
 }
 
-/** UTC day, days since 1970; up to the year 2149. */
+/** Returns the UTC day, days since 1970; up to the year 2149. */
 export function voiceDayOf(voice: number): number {
   return voice >>> 16;
 }
@@ -131,7 +131,10 @@ export function dayOf(second: number): number {
 /** Reports whose source address can be forged: a packet proves nothing about who sent it. */
 const spoofable = (1 << 4) | (1 << 6) | (1 << 14);
 
-/** DDoS, Ping of Death, Port Scan and nothing else. @param categories bit n for category n */
+/**
+ * Returns true for DDoS, Ping of Death, Port Scan and nothing else. @param categories bit n for
+ * category n
+ */
 export function isSpoofable(categories: number): boolean {
   return (categories & ~spoofable) === 0;
 }

@@ -1,7 +1,7 @@
 /**
- * All that an account reported, taken back: what it said of addresses goes from their scores, with
- * its voices and the confirmations that nobody else supports, and so do the rows. Address by
- * address, each in one commit; cut short, it goes on where it ended when it is begun again.
+ * Takes back all that an account reported: the evidence goes from the scores of addresses, with the
+ * account's votes and the confirmations that nobody else supports, and so do the rows. Each address
+ * is one commit; cut short, it goes on where it ended when it is begun again.
  */
 
 import { fail, ok, type Result } from '../../core/result.ts';
@@ -27,7 +27,7 @@ export async function takeBackReports(options: {
   account: string;
   /** Reports dated earlier stay, ms since 1970. */
   since: number;
-  /** Each address costs trust. */
+  /** True when each address costs trust. */
   penalty: boolean;
   pace: Pace;
 }): Promise<Result<TakenBack>> {
@@ -39,7 +39,7 @@ export async function takeBackReports(options: {
     for await (const { family, words } of addressesOf(store, account, since, pace)) {
       const gone = await reports.withdraw(account, family, words, penalty, since);
       if (!gone.ok) return fail(gone.error, gone.detail);
-      // Its row was read before an earlier address took it along.
+      // The row was read before its report was withdrawn with an earlier one of the same address.
       if (gone.value.removed === 0) continue;
       removedReports += gone.value.removed;
       addresses++;
@@ -49,7 +49,9 @@ export async function takeBackReports(options: {
   return ok({ reports: removedReports, addresses });
 }
 
-/** Of which the account may have said something since then; some of them more than once. */
+/**
+ * Yields the addresses that the account may have reported since then, some of them more than once.
+ */
 async function* addressesOf(store: Store, account: string, since: number, pace: Pace) {
   for await (const report of reportsOfAccount(store, account, pace)) {
     if (report.reportedAt >= since) yield report;
@@ -60,7 +62,10 @@ async function* addressesOf(store: Store, account: string, since: number, pace: 
   }
 }
 
-/** All that the account behind a report said of its address; it loses trust. `not_found`. */
+/**
+ * Withdraws all reports of a report's address by its account, which loses trust. Fails with
+ * `not_found`.
+ */
 export async function retractReport(
   reports: Pick<ReportStore, 'find' | 'withdraw'>,
   id: string,

@@ -1,10 +1,10 @@
 /**
- * Whether a report carries a voice, and what that costs its account.
+ * Decides which report carries a vote, and what that costs its account.
  *
- * A voice lets evidence go further (quorum.ts), so it is scarce: on an address that no list rates
+ * A vote lets evidence go further (quorum.ts), so it is scarce: on an address that no list rates
  * as malicious it is charged to the account's budget, and given back when somebody confirms it
  * (confirmation.ts). Renewed later it is charged what has come free since. Without budget the
- * report counts as evidence and the voice does not.
+ * report counts as evidence and the vote does not.
  */
 
 import type { Rank } from '../../access/quota/trust.ts';
@@ -22,7 +22,7 @@ import {
   voiceDays,
 } from './quorum.ts';
 
-/** Voices that an account may have open without any that was confirmed. */
+/** Votes that an account may have open while none of its votes was confirmed. */
 const budgetBase: Readonly<Record<'public' | 'private', Readonly<Record<Rank, number>>>> = {
   public: { newcomer: 0, earned: 30, member: 300, staff: 1_000 },
   private: { newcomer: 0, earned: 30, member: 5_000, staff: 20_000 },
@@ -32,11 +32,13 @@ export function budgetBaseOf(rank: Rank, { isPrivate }: Policy): number {
   return budgetBase[isPrivate ? 'private' : 'public'][rank];
 }
 
-/** What a report wants to say. */
+/** A report that asks for a vote. */
 export interface Wish {
   readonly slot: number;
   readonly rank: Rank;
-  /** When it was recorded, ms, and when it happened, seconds since 1970. */
+  /**
+   * The time at which it was recorded, ms, and the one at which it happened, seconds since 1970.
+   */
   readonly at: number;
   readonly second: number;
   readonly network: number;
@@ -53,9 +55,12 @@ export interface Voice {
 }
 
 export interface Voices {
-  /** Undefined: the report carries no voice. @param node of the account at the entry, 0 for none */
+  /**
+   * Returns undefined when the report carries no vote. @param node the account's node at the
+   * entry, 0 for none
+   */
   raise(node: number, wish: Wish): Voice | undefined;
-  /** Voices that did not count for want of budget, since the start. */
+  /** Counts votes that did not count for want of budget, since the start. */
   refused(): number;
 }
 
@@ -76,7 +81,8 @@ export function createVoices(options: {
     const former = node === 0 ? 0 : c.voice[node]!;
     const z = node === 0 ? 0 : c.detail[node]!;
     const isAlive = former !== 0 && voiceDayOf(former) > day - voiceDays;
-    // Nothing is gained: it is as young as this one, or says more than this account may now.
+    // Nothing is gained: the vote is as young as this one, or has more units than the account may
+    // give now.
     if (isAlive && unitsIn(z) > units) return undefined;
     if (former !== 0 && voiceDayOf(former) >= day && unitsIn(z) === units) return undefined;
     const voice = packVoice(day, wish.network);

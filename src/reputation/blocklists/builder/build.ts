@@ -78,17 +78,17 @@ export interface BuildStats {
   readonly brotliBytes: number;
 }
 
-/** What the store knew at the start. */
+/** The stored state with which a builder begins. */
 export interface Restored {
   readonly head: FeedHead;
-  /** Those after `head.floor`, oldest first. */
+  /** The steps after `head.floor`, oldest first. */
   readonly steps: readonly StoredStep[];
   /** In parts, as it is stored. */
   readonly base: readonly Uint8Array[];
 }
 
 export interface FeedBuilderOptions {
-  /** Rows as of an hour. */
+  /** Collects the rows with their scores at an hour. */
   readonly collect: (hourMs: number) => Promise<Collected>;
   readonly names: GeoNames;
   readonly imprint: Imprint;
@@ -97,15 +97,15 @@ export interface FeedBuilderOptions {
   readonly entriesMax: number;
 }
 
-/** What another node's build came to. */
+/** The stored result of another node's build. */
 export type Adopted = Omit<Restored, 'base'>;
 
 export interface FeedBuilder {
-  /** Undefined when nothing changed since the last build of this builder. */
+  /** Returns undefined when nothing changed since the last build of this builder. */
   build(nowMs: number): Promise<Built | undefined>;
   /**
-   * The same files as another node made, with its versions and dates. Undefined when this index gives
-   * others: it is of an earlier or a later moment, and nothing of this builder changed.
+   * Makes the same files as another node, with its versions and dates. Returns undefined when this
+   * index gives others: it is of an earlier or a later moment, and nothing of this builder changed.
    */
   adopt(nowMs: number, from: Adopted): Promise<Built | undefined>;
 }

@@ -168,7 +168,7 @@ function createVisitor(
       if (isOutermost) put(found.holes, packInfo(length, 0, six), entry);
       return;
     }
-    // What makes the prefixes around it bad are reports alone: they have no effect on it.
+    // Only reports make the prefixes around it bad: they have no effect on it.
     const isGood = (ownFlags & bits.knownGood) !== 0;
     if (isGood && listed < scoreMin && any >= scoreMin) {
       put(found.holes, packInfo(length, 0, six), entry);

@@ -1,4 +1,4 @@
-/** What each variant of each feed holds: which rows, in what frame, without a date yet. */
+/** The content of each variant of each feed: rows and frame, without a date yet. */
 
 import {
   type Choice,
@@ -68,7 +68,7 @@ function highest(rows: Rows, max: number): Rows {
   let score = 100;
   let left = max;
   while (counts[score]! <= left) left -= counts[score--]!;
-  // Of the last score, those before this row.
+  // Rows of the lowest score are kept up to this one.
   let end = 0;
   for (; left > 0; end += ROW) if (scoreOf(rows, end) === score) left--;
   return filterRows(rows, (at) => {

@@ -43,13 +43,13 @@ export interface HistoryStep {
 }
 
 export interface History {
-  /** Of the list as it is. */
+  /** Version of the list as it is. */
   readonly version: number;
   /** Oldest version from which the changes are known. */
   readonly floor: number;
   /** Version of the list that is stored whole. */
   readonly baseVersion: number;
-  /** Oldest first; those behind `floor`. */
+  /** The steps after `floor`, oldest first. */
   readonly steps: readonly HistoryStep[];
 }
 
@@ -111,7 +111,7 @@ function isBaseDue(steps: readonly HistoryStep[], baseVersion: number, nowMs: nu
   return behind.length > 0 && (tooMany || nowMs - baseVersion > baseAgeMs);
 }
 
-/** How many of the oldest steps go. Those behind the base stay: the list is made with them. */
+/** Counts the oldest steps that go. Those after the base stay: the list is made with them. */
 function overdue(steps: readonly HistoryStep[], baseVersion: number, nowMs: number): number {
   const { keepMs, stepsMax, entriesMax } = historyLimits;
   let entries = steps.reduce((sum, step) => sum + sizeOf(step), 0);

@@ -41,7 +41,7 @@ function writePolicyName(view: DataView, at: number, rows: Rows, row: number): n
   return at;
 }
 
-/** How one prefix is written. Formats with the same lines share their memory. */
+/** The form of a line. Formats with the same lines share their memory. */
 export type LineStyle = 'plain' | 'ipset' | 'nft' | 'nginx' | 'geo' | 'mikrotik' | 'rpz';
 
 const around: Readonly<Record<LineStyle, (family: 4 | 6) => readonly [string, string]>> = {
@@ -76,7 +76,7 @@ export function renderLines(rows: Rows, style: LineStyle, family: 4 | 6, sink: T
   sink.length = at;
 }
 
-/** What the operator says of all feeds. */
+/** The operator's texts in all feeds. */
 export interface Imprint {
   readonly homeUrl: string;
   /** Terms under which the list may be used; one line. */
@@ -84,7 +84,7 @@ export interface Imprint {
 }
 
 export interface FrameFacts extends Imprint {
-  /** What the feed holds, in a few words. */
+  /** The feed's content in a few words. */
   readonly title: string;
   /** ISO 8601. */
   readonly changedAt: string;

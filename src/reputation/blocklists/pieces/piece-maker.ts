@@ -25,7 +25,10 @@ export const bothTwins: Twins = { gzip: true, brotli: true };
 /** Lists with more rows of a family are large: their encodings are chosen with a build's cost in mind. */
 export const largeFrom = 200_000;
 
-/** Of the plain lines: brotli would take as long as gzip once more, for a twentieth fewer bytes. */
+/**
+ * Leaves brotli out of large lists of plain lines: it takes as long as gzip once more, for a
+ * twentieth fewer bytes.
+ */
 export function plainTwins(rows: Rows): Twins {
   return { gzip: true, brotli: rowCount(rows) <= largeFrom };
 }
@@ -55,7 +58,7 @@ export interface PieceMaker {
   /** Separators stand between them, not at the ends. */
   records(segment: Segment, style: RecordStyle, twins: Twins): Promise<KnownPiece[]>;
   text(text: string): Promise<KnownPiece>;
-  /** The list as lines, deflated. */
+  /** Renders the list as lines, deflated. */
   base(rows: Rows): Promise<Uint8Array>;
   readonly used: Map<string, KnownPiece>;
 }

@@ -19,7 +19,7 @@ import { type FixedText, fixedText, type TextSink, writeFixed, writePrefix } fro
 
 export type RecordStyle = 'csv' | 'json';
 
-/** What stands between two records, and between two segments. */
+/** The text between two records, and between two segments. */
 export const separators: Readonly<Record<RecordStyle, string>> = { csv: '\r\n', json: ',\n' };
 
 export interface Segment {
@@ -28,7 +28,7 @@ export interface Segment {
   readonly rows: Rows;
 }
 
-/** Stable: within a score IPv4 before IPv6, then address order, as the rows come. */
+/** Sorts stably: within a score IPv4 before IPv6, then address order, as the rows come. */
 export function segmentsByScore(rows: Rows, firstSix: number, scoreMin: number): Segment[] {
   const groups = 2 * 101;
   const counts = new Uint32Array(groups);

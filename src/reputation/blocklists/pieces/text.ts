@@ -26,7 +26,7 @@ export class TextSink {
     return this.view;
   }
 
-  /** What was written, in memory of its own that threads share; the sink is empty afterwards. */
+  /** Returns the text in memory of its own that threads share, and empties the sink. */
   takeShared(): Uint8Array {
     const copy = new Uint8Array(new SharedArrayBuffer(this.length));
     copy.set(new Uint8Array(this.view.buffer, 0, this.length));
