@@ -15,15 +15,15 @@ import { isVerified, type Person } from '../people.ts';
 import { agentName, countryOf, type Visitor } from '../visitor.ts';
 
 const dayMs = 24 * 3_600_000;
-/** Fewer a day are an owner who mistypes. */
+/** The failures a day from which a mail is sent; fewer are an owner who mistypes. */
 export const failuresTold = 10;
-/** An account takes two records: what failed, and that it was told. */
+/** An account takes two records: its failures, and its mail. */
 const subjectsMax = 32_768;
 
 export interface FailureNotices {
-  /** After the answer. */
+  /** Counts a failure; call it after the answer. */
   failed(person: Person, visitor: Visitor): void;
-  /** Accounts that are counted. */
+  /** The accounts that are counted. */
   readonly table: BoundedTable;
 }
 

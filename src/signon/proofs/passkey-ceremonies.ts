@@ -1,7 +1,6 @@
 /**
- * The ceremonies of WebAuthn (@simplewebauthn/server): what a browser is asked, and whether its
- * answer is right. They know no session and no account: whose passkey it is, is their caller's
- * business.
+ * The ceremonies of WebAuthn (@simplewebauthn/server): the options for a browser, and the check of its
+ * answer. They know no session and no account: their caller knows whose passkey it is.
  *
  * Anybody may begin a ceremony, so nothing is stored for it: its challenge holds what it is for and
  * when it began, sealed (sealed-text.ts). A right answer writes a row under the seal's id, and a
@@ -37,13 +36,13 @@ import {
 export type CreationOptions = PublicKeyCredentialCreationOptionsJSON;
 export type RequestOptions = PublicKeyCredentialRequestOptionsJSON;
 
-/** What an authenticator made. */
+/** A passkey as the authenticator made it. */
 export type NewPasskey = Pick<
   PasskeyRecord,
   'publicKey' | 'counter' | 'transports' | 'backedUp'
 > & { readonly id: Uint8Array };
 
-/** Enough to judge what an authenticator signed. */
+/** The fields by which an answer is verified. */
 type Known = Pick<PasskeyRecord, 'publicKey' | 'counter' | 'handle'>;
 
 interface Named {
@@ -51,9 +50,9 @@ interface Named {
   readonly record: Pick<PasskeyRecord, 'transports'>;
 }
 
-/** `response` is what the browser sent as JSON, unchecked. Undefined: anything is wrong with it. */
+/** `response` is the browser's JSON, unchecked. Undefined: anything is wrong with it. */
 export interface PasskeyCeremonies {
-  /** For `navigator.credentials.create`. @param userName shown by the authenticator */
+  /** Returns the options for `navigator.credentials.create`. @param userName shown by the authenticator */
   askToCreate(
     ceremony: Ceremony,
     userName: string,
@@ -63,9 +62,9 @@ export interface PasskeyCeremonies {
     response: unknown,
     purpose: CeremonyPurpose,
   ): Promise<{ readonly ceremony: Ceremony; readonly passkey: NewPasskey } | undefined>;
-  /** For `navigator.credentials.get`. @param allow none: the authenticator offers what it has */
+  /** Returns the options for `navigator.credentials.get`. @param allow none: the authenticator offers what it has */
   askToProve(ceremony: Ceremony, allow?: readonly Named[]): Promise<Result<RequestOptions>>;
-  /** @param find the passkey that an answer names; undefined when it must not be used */
+  /** @param find returns the passkey that an answer names; undefined when it must not be used */
   proven<K extends Known>(
     response: unknown,
     purpose: CeremonyPurpose,
@@ -77,15 +76,15 @@ export interface PasskeyCeremonies {
 
 export const ceremonyLifeMs = 5 * 60_000;
 export const credentialIdBytesMax = 1_023;
-/** RSA of 4,096 bits has about 550. */
+/** A key of RSA with 4,096 bits has about 550. */
 const publicKeyBytesMax = 2_048;
 
-/** Who may open a challenge: it is given out by an authenticator, which names nobody. */
+/** The holder of every challenge: the authenticator that answers it names nobody. */
 const anybody = '';
-/** Time, purpose, mail address or account, handle. Filled up: the length tells nothing of them. */
+/** The bytes of time, purpose, mail address or account, and handle, padded so that the length reveals none of them. */
 const ceremonyBytes = 384;
 
-/** A challenge of ours that an answer names. */
+/** An open challenge of ours that an answer names. */
 interface Open {
   readonly challenge: string;
   readonly ceremony: Ceremony;
@@ -107,7 +106,7 @@ const common = {
     {},
   ),
 };
-/** Only what is used; the library judges what the fields hold. */
+/** The schemas hold only the fields that are used; the library checks their content. */
 const registrationSchema = v.object({
   ...common,
   response: v.object({
@@ -131,7 +130,7 @@ export function createPasskeyCeremonies(options: {
   clock: Clock;
   random: Random;
   masterKey: MasterKey;
-  /** Scheme, host and port: the only origin that is believed. */
+  /** The scheme, host and port: the only origin that is accepted. */
   baseUrl: string;
   library: PasskeyLibrary;
 }): PasskeyCeremonies {
@@ -144,7 +143,7 @@ export function createPasskeyCeremonies(options: {
     plainBytesMax: ceremonyBytes,
   });
 
-  /** The challenge. */
+  /** Returns the challenge. */
   function begin(ceremony: Ceremony): string {
     const plain = createWriter().f64(clock.now()).bytes(encodeCeremony(ceremony)).finish();
     const whole = new Uint8Array(ceremonyBytes);
@@ -152,7 +151,7 @@ export function createPasskeyCeremonies(options: {
     return challenges.seal(whole, anybody);
   }
 
-  /** What an answer is for, by the challenge that it names. Undefined: none of ours, or over. */
+  /** Returns the ceremony of the challenge that an answer names. Undefined: none of ours, or over. */
   function open(clientDataJSON: string, purpose: CeremonyPurpose): Open | undefined {
     const challenge = challengeOf(clientDataJSON);
     const opened = challenge === undefined ? undefined : challenges.open(challenge, anybody);
@@ -171,7 +170,7 @@ export function createPasskeyCeremonies(options: {
     return clock.now() >= endsAt ? undefined : { challenge, ceremony, id: opened.id, endsAt };
   }
 
-  /** Of a right answer: false when there was one before. */
+  /** Tells whether a right answer is the first to its challenge. */
   async function isFirst({ id, endsAt }: Open): Promise<boolean> {
     const key = passkeyChallengeKey(id);
     const used = { key, value: new Uint8Array(), expiresAt: Math.ceil(endsAt) };
@@ -276,7 +275,7 @@ export function createPasskeyCeremonies(options: {
   return { askToCreate, created, askToProve, proven };
 }
 
-/** What a browser is asked, unless too many ask. */
+/** Returns the options for the browser, `overloaded` when too many ask. */
 function asked<T>(options: Promise<T>): Promise<Result<T>> {
   return options.then(ok, () => fail('overloaded'));
 }
@@ -289,7 +288,7 @@ function described({ id, record }: Named) {
   return { id: Buffer.from(id).toString('base64url'), transports: [...record.transports] };
 }
 
-/** The challenge that an answer claims to be for; the library compares it with the real one. */
+/** Returns the challenge that an answer claims to be for; the library compares it with the real one. */
 function challengeOf(clientDataJSON: string): string | undefined {
   try {
     const data: unknown = JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString('utf8'));

@@ -13,40 +13,40 @@ import type { SetRow, Store } from '../../store/store.ts';
 export interface PasskeyRecord {
   readonly account: string;
   /**
-   * What the authenticator knows its owner by (WebAuthn's user handle): the account's id, or a
+   * The user handle of WebAuthn, by which the authenticator knows the owner: the account's id, or a
    * random text for a passkey that was made before there was an account.
    */
   readonly handle: string;
-  /** Chosen by the owner. */
+  /** The owner chose it. */
   readonly name: string;
-  /** COSE. */
+  /** The key in COSE form. */
   readonly publicKey: Uint8Array;
-  /** Of the authenticator; 0 for those that don't count. */
+  /** The authenticator's counter; 0 for authenticators that don't count. */
   readonly counter: number;
   readonly transports: readonly string[];
-  /** Synchronised between devices. */
+  /** The passkey is synchronised between devices. */
   readonly backedUp: boolean;
   readonly createdAt: number;
   readonly lastUsedAt: number;
 }
 
-/** An open ceremony: who began it, and for what. */
+/** An open ceremony. */
 export interface Ceremony {
   readonly purpose: CeremonyPurpose;
   /**
-   * Account id; empty for a sign-in, where the passkey tells; for a sign-up, when there is no
-   * account yet, the mail address.
+   * The account's id; empty for a sign-in, where the passkey names it; the mail address for a sign-up, when there is
+   * no account yet.
    */
   readonly account: string;
-  /** For the one that is made; empty where none is made. */
+  /** The user handle of the passkey that is made; empty where none is made. */
   readonly handle: string;
 }
 
-/** In this order on disk. `sign_up` makes the passkey of a registration, `verify` proves it again. */
+/** The order is on disk. `sign_up` makes the passkey of a registration, `verify` proves it again. */
 const ceremonyPurposes = ['register', 'sign_in', 'reauthenticate', 'sign_up', 'verify'] as const;
 export type CeremonyPurpose = (typeof ceremonyPurposes)[number];
 
-/** Passkeys of the first layout have no handle of their own: it was the account's id. */
+/** Passkeys of the first layout have no handle: it was the account's id. */
 export const { encode: encodePasskey, decode: decodePasskey } = record<PasskeyRecord>(
   2,
   {
@@ -69,14 +69,14 @@ export const { encode: encodeCeremony, decode: decodeCeremony } = record<Ceremon
   handle: text,
 });
 
-/** One that waits in a link for its mail address to be verified: it opens nothing before. */
+/** A passkey that waits in a link for the mail address to be verified: it opens nothing before. */
 export interface PendingPasskey {
   readonly id: Uint8Array;
-  /** Its `account` is empty: whose it will be, the link says. */
+  /** `account` is empty: the link names it. */
   readonly record: PasskeyRecord;
 }
 
-/** Without spaces. */
+/** Returns text without spaces. */
 export function pendingPasskeyText({ id, record }: PendingPasskey): string {
   const [name, value] = [id, encodePasskey(record)].map((b) =>
     Buffer.from(b).toString('base64url'),
@@ -91,7 +91,7 @@ export function readPendingPasskey(text: string): PendingPasskey | undefined {
   return id.length === 0 || record === undefined ? undefined : { id, record };
 }
 
-/** For the commit that makes the passkey; pair them with a check that its id is not taken. */
+/** Returns the rows for the commit that makes the passkey; the commit also checks that its id is not taken. */
 export function passkeyRows(id: Uint8Array, record: PasskeyRecord): SetRow[] {
   return [
     { key: passkeyKey(id), value: encodePasskey(record) },
@@ -99,7 +99,7 @@ export function passkeyRows(id: Uint8Array, record: PasskeyRecord): SetRow[] {
   ];
 }
 
-/** All rows of a passkey, for the commit that removes it. */
+/** Returns all rows of a passkey, for the commit that removes it. */
 export function passkeyKeysOf(accountId: string, id: Uint8Array): Key[] {
   return [passkeyKey(id), passkeyByAccountKey(accountId, id)];
 }
@@ -121,7 +121,7 @@ export async function findPasskey(
   return row && record ? { id, version: row.version, record } : undefined;
 }
 
-/** In order of their ids, all or at most `limit`. */
+/** Returns all or at most `limit`, in order of their ids. */
 export async function passkeysOf(
   store: Store,
   accountId: string,

@@ -42,13 +42,13 @@ export interface PasskeyInfo {
   readonly backedUp: boolean;
 }
 
-/** `response` is what the browser sent as JSON, unchecked. */
+/** `response` is the browser's JSON, unchecked. */
 export interface Passkeys {
-  /** In a session that may change factors. `reauthentication_required`, `conflict` (too many). */
+  /** Returns the options in a session that may change factors. `reauthentication_required`, `conflict` (too many). */
   registrationOptions(session: Session): Promise<Result<CreationOptions>>;
   /**
-   * `invalid_code` for all that is wrong with the answer; `conflict` when it is known already; and
-   * what `AccountChanges.make` fails with. The token is for the session's new cookie.
+   * `invalid_code` for every fault of the answer; `conflict` when the passkey is known already; and the errors of
+   * `AccountChanges.make`. The token is for the session's new cookie.
    */
   register(
     session: Session,
@@ -59,8 +59,8 @@ export interface Passkeys {
   /** Anybody may ask; the authenticator offers what it has for this site. */
   signInOptions(): Promise<Result<RequestOptions>>;
   /**
-   * `sign_in_refused` for all that is wrong, `review_required` while the review after a reset is
-   * due: whose passkey it is, is what the review asks.
+   * `sign_in_refused` for every fault, `review_required` while the review after a reset is due: the review asks whose
+   * passkey it is.
    */
   signIn(response: unknown, visitor: Visitor): Promise<Result<SignedIn>>;
   reauthenticationOptions(session: Session): Promise<Result<RequestOptions>>;
@@ -71,7 +71,7 @@ export interface Passkeys {
     visitor: Visitor,
   ): Promise<Result<{ token: string }>>;
   list(accountId: string): Promise<PasskeyInfo[]>;
-  /** `unknown_key`, and what `AccountChanges.make` fails with. */
+  /** `unknown_key`, and the errors of `AccountChanges.make`. */
   remove(session: Session, id: string, visitor: Visitor): Promise<Result<{ token: string }>>;
 }
 
@@ -122,13 +122,13 @@ export function createPasskeys(options: {
       }
       const check = [{ key: passkeyKey(id), version: null }];
       const value = infoOf({ id, version: 0, record });
-      // Made just now, with finger, face or PIN: who has this session holds it.
+      // The passkey was made just now with user verification: the holder of this session has it.
       return ok({ value, check, set: passkeyRows(id, record), proof: 'passkey' });
     });
     return done.ok ? ok({ passkey: done.value.value, token: done.value.token }) : done;
   }
 
-  /** Undefined when anything is wrong with the answer. Moves the counter on. */
+  /** Returns undefined when anything is wrong with the answer. Stores the new counter. */
   async function prove(response: unknown, purpose: CeremonyPurpose) {
     const proof = await ceremonies.proven(response, purpose, async (id) => {
       const passkey = await findPasskey(store, id);
@@ -137,7 +137,7 @@ export function createPasskeys(options: {
     if (proof === undefined) return undefined;
     const { id, version, ...record } = proof.known;
     const used = { ...record, counter: proof.counter, lastUsedAt: clock.now() };
-    // A copy of the authenticator shows as a counter that somebody else moved: one of two loses.
+    // A copy of the authenticator moves the counter too: one of two commits loses.
     const done = await commitOnce(store, {
       check: [{ key: passkeyKey(id), version }],
       set: [{ key: passkeyKey(id), value: encodePasskey(used) }],
@@ -206,7 +206,7 @@ function infoOf({ id, record }: StoredPasskey): PasskeyInfo {
   return { id: Buffer.from(id).toString('base64url'), name, createdAt, lastUsedAt, backedUp };
 }
 
-/** Returns the name of a passkey as it is kept: without what nobody sees, 60 characters at most. */
+/** Returns the name of a passkey as it is stored: without invisible characters, 60 characters at most. */
 export function shownName(name: string): string {
   const clean = name
     .slice(0, 4 * nameLengthMax)

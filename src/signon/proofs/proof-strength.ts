@@ -1,5 +1,5 @@
 /**
- * How strong the last proof of identity of a session was, by what its account has beside the password. A
+ * The strength of the last proof of identity of a session, by the factors that its account has besides the password. A
  * passkey counts as both factors: it is taken with user verification alone.
  */
 

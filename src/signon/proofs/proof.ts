@@ -16,9 +16,9 @@ import { normalisePassword, type Passwords } from './password/passwords.ts';
 
 export interface JudgedPassword {
   readonly right: boolean;
-  /** As it is hashed. */
+  /** The password in the form in which it is hashed. */
   readonly normal: string;
-  /** Right, but hashed with other parameters than today's. */
+  /** The password is right, but hashed with other parameters than today's. */
   readonly outdated: boolean;
 }
 
@@ -35,13 +35,13 @@ export interface Proofs {
   note(person: Person | undefined, event: SecurityEvent, visitor: Visitor): void;
 }
 
-/** The owner is told when there are many of them. */
+/** The owner gets a mail when there are many of these. */
 const failures: readonly SecurityEvent[] = [
   'sign_in_failed',
   'second_factor_failed',
   'reauthentication_failed',
 ];
-/** Of the right length, for what no password can be: the work must be the same. */
+/** Stands for a text that no password can be, as the work must be the same. */
 const impossiblePassword = 'impossible password';
 
 export function createProofs(options: {
@@ -57,7 +57,7 @@ export function createProofs(options: {
       const { network, neighbourhood, browserId } = visitor;
       const browser = person && visitor.browser && browserHash(person.id, visitor.browser);
       const known = person && browser && knowsBrowser(person, browser);
-      // Of a reset: for the password alone, or a mailbox would bring tries at the second factor.
+      // The trust of a reset is for the password alone, or a mailbox would bring tries at the second factor.
       const vouched =
         stage === 'password' && browserId !== undefined && attempts.isVouched(account, browserId);
       const name = known ? Buffer.from(browser).toString('hex') : vouched ? browserId : undefined;
@@ -72,7 +72,7 @@ export function createProofs(options: {
         checked.value.right && normal !== undefined && person?.account.disabled === false;
       return ok({ right, normal: normal ?? '', outdated: checked.value.outdated });
     },
-    // After the answer: writing it down must not tell that there is such an account.
+    // Written after the answer, so that its time does not show that there is such an account.
     note(person, event, visitor) {
       if (person === undefined) return;
       const { id, account } = person;

@@ -18,12 +18,12 @@ import { type Proofs, tooMany, turnOf } from './proof.ts';
 
 export interface GivenProof {
   readonly password: string;
-  /** A TOTP or backup code; not looked at where no second factor is set up. */
+  /** A TOTP or backup code; ignored where no second factor is set up. */
   readonly code: string;
 }
 
 /**
- * The session is fresh afterwards and has a new cookie. `sign_in_refused`, `too_many_attempts`
+ * Makes the session fresh, under a new cookie. `sign_in_refused`, `too_many_attempts`
  * (with `retryAfterSeconds`), `overloaded`, `form_expired` (renewed by another request meanwhile),
  * `store_unavailable`.
  */
@@ -47,7 +47,7 @@ export function createReauthenticate(options: {
     const person = await people.byId(session.accountId);
     if (person === undefined) return fail('sign_in_refused');
     const needsCode = await secondFactors.isEnabled(person.id);
-    // Not so for the code: who holds a session must not gain tries at it.
+    // The code counts against no session: the holder of a session must not gain tries at it.
     const { id } = session;
     const byPassword = { ...attemptOf('password', nameOf(person), person, visitor), session: id };
     const byCode = attemptOf('secondFactor', person.id, person, visitor);
@@ -63,7 +63,7 @@ export function createReauthenticate(options: {
     if (!judged.value.right || !codeMatches) return refused();
     const used = needsCode ? await secondFactors.use(person.id, code) : undefined;
     if (used?.ok === false) {
-      // Somebody else used it a moment ago.
+      // Another request used it a moment ago.
       if (used.error === 'invalid_code') return refused();
       attempts.withdrawn(...tries);
       return used;

@@ -11,7 +11,7 @@ import type { PageFrame } from '../../web/layout/layout.ts';
 import { type Catalogue, catalogueFor, frameText } from '../words/words.ts';
 import { narrowPage } from './narrow.page.ts';
 
-/** One sentence. A failure that no page expects says that it is the service's. */
+/** Returns one sentence. A failure that no page expects is described as the service's. */
 export function failureText(language: Language, failure: Failure): string {
   return sentenceOf(catalogueFor(language), failure);
 }
@@ -47,10 +47,10 @@ function failurePage(frame: PageFrame, failure: Failure): string {
   });
 }
 
-/** The page may be loaded again, and is not what is missing or over. */
+/** Tells whether loading the page again can help. */
 function leadsBack({ error }: Failure): boolean {
   return !['not_found', 'invalid_link', 'registration_closed', 'forbidden'].includes(error);
 }
 
-/** For the guard, which knows no words of its own. */
+/** The texts of failures for the guard, which has none of its own. */
 export const failures: FailureWords = { sentence: failureText, page: failurePage };

@@ -5,13 +5,13 @@ import { type PageFrame, renderDocument } from '../../web/layout/layout.ts';
 
 export interface NarrowPageOptions {
   readonly title: string;
-  /** Above the title, e.g. the site that asks. */
+  /** The line above the title, e.g. the site that asks. */
   readonly eyebrow?: string;
   readonly lede?: Html;
-  /** Static file of a script of this page's own. */
+  /** The static file of a script for this page. */
   readonly script?: string;
   readonly body: Html;
-  /** Below the surface: ways to other pages. */
+  /** The links below the card. */
   readonly foot?: Html;
 }
 

@@ -1,38 +1,38 @@
-/** Where a person goes after signing in or registering, as it travels from page to page. */
+/** The place to which a person goes after signing in or registering, as it travels from page to page. */
 
 import { hidden } from '../../web/components/form.ts';
 import { type Html, html } from '../../web/html.ts';
 
-/** All of it was checked for what it may be. One of the first three at most. */
+/** All values are checked. At most one of the first three is set. */
 export interface Onward {
-  /** A site's request that nobody has signed in for: kept nowhere, so the pages carry it. */
+  /** A site's request before the sign-in: it is stored nowhere, so the pages carry it. */
   readonly request?: CarriedAlong | undefined;
   /** A request came with the form and can't be opened any more. */
   readonly requestEnded?: true | undefined;
-  /** Id of a request that is kept. */
+  /** The id of a request that is kept. */
   readonly continueId?: string | undefined;
-  /** Path of this host. */
+  /** A path of this host. */
   readonly back?: string | undefined;
 }
 
 export interface CarriedAlong {
-  /** As the site wrote it: for links, which are never longer than the site's own. */
+  /** The query as the site wrote it, for links: they are never longer than the site's own. */
   readonly query: string;
-  /** For the bodies of forms. */
+  /** The sealed request, for the bodies of forms. */
   readonly seal: string;
 }
 
-/** The person comes from a site. */
+/** Tells whether the person comes from a site. */
 export function isForSite({ request, requestEnded, continueId }: Onward): boolean {
   return request !== undefined || requestEnded === true || continueId !== undefined;
 }
 
-/** For the forms and the page's script. Undefined: nothing is carried. */
+/** Returns the value for forms and the page's script. Undefined: nothing is carried. */
 export function sealOf({ request, requestEnded }: Onward): string | undefined {
   return requestEnded === true ? 'ended' : request?.seal;
 }
 
-/** For the forms. */
+/** Returns the hidden fields of a form that carry it on. */
 export function onwardFields(onward: Onward): Html {
   const { continueId, back } = onward;
   const seal = sealOf(onward);
@@ -40,7 +40,7 @@ export function onwardFields(onward: Onward): Html {
 }
 
 /**
- * A path of ours with it. With a request: its own query, and nothing that would make it longer.
+ * Returns a path of ours that carries it on. A request goes as its own query, with nothing that would make it longer.
  * @param more further parameters; undefined ones are left out
  */
 export function onwardHref(

@@ -1,5 +1,5 @@
 /**
- * Where a sign-in or a registration leads: a site's request that the form carries (`request`,
+ * The place to which a sign-in or a registration leads: a site's request that the form carries (`request`,
  * sealed) or that is kept (`continue`, its id), or back to a page of ours (`return`). None can name
  * another site: a request is read by the rules of /authorize.php, an id is only ever put into a path
  * of ours, and what is left must be a path. Whatever carries them (a query, a form, the row of a link
@@ -18,10 +18,10 @@ import { isForSite, type Onward, onwardHref } from './onward.page.ts';
 export const authorizePath = '/authorize.php';
 export const continuePath = `${authorizePath}/continue`;
 
-/** For pages on the way of a site's request. */
+/** The options of pages on the way of a site's request. */
 export const onTheWay = { keepsOpener: true } as const;
 
-/** For pages that a site's request comes to as their query. */
+/** The options of pages that get a site's request as their query. */
 export const carriesRequest = { ...onTheWay, queryCharsMax: requestQueryCharsMax } as const;
 
 /** The id of a request that is kept (signon/sites/authorization.ts). */
@@ -34,17 +34,17 @@ interface Entered {
 }
 
 export interface Onwards {
-  /** Of a page: a request stands in its query as the site wrote it. */
+  /** Reads a page's query, where a request stands as the site wrote it. */
   ofQuery(visit: Visit, query: Params): Onward;
-  /** Of a form or a script's call: a request is sealed there. */
+  /** Reads a form or a script's call, where a request is sealed. */
   ofForm(visit: Visit, get: (name: string) => unknown): Onward;
-  /** Of a form that nothing vouches for: what its address says, which a link might say as well, or the form. */
+  /** Reads a form without a valid token: its address, which a link might set as well, or else its fields. */
   ofStale(visit: Visit, form: Params): Onward;
-  /** Where a person goes who has just signed in. A request is kept for the session from now on. */
+  /** Returns where a person goes who has just signed in. A request is kept for the session from now on. */
   entered(visit: Visit, onward: Onward, session: Entered): Promise<string>;
   /**
    * Keeps a request until a link of this kind, which is about to be mailed, is over.
-   * @returns what to put into the link and the next page
+   * Returns what goes into the link and the next page.
    */
   hold(visit: Visit, onward: Onward, until: 'verify' | 'reset'): Promise<Onward>;
 }
@@ -77,7 +77,7 @@ export function createOnwards(
     },
     async entered(visit, onward, { sessionId, verified }) {
       const { request } = onward;
-      // Nothing is kept before the address is verified: the page that says so carries it on.
+      // Nothing is kept before the address is verified: the page that asks for it carries the request on.
       if (request === undefined || !verified) return targetOf(onward, verified);
       const opened = seals.open(request.seal, visit.browserId);
       const begun = opened && (await transactions.begin(opened, sessionId, opened));
@@ -87,7 +87,7 @@ export function createOnwards(
       const { request, continueId } = onward;
       const { browserId, visitor } = visit;
       if (continueId !== undefined) {
-        // If it can't be kept now the mail is worth more: it ends by itself.
+        // If it can't be prolonged the mail is sent all the same: the request ends by itself.
         await transactions.prolong(continueId, browserId, visitor.network, until);
         return onward;
       }
@@ -103,7 +103,7 @@ export function continueHref(id: string): string {
   return `${continuePath}?id=${encodeURIComponent(id)}`;
 }
 
-/** Without a request: for what was kept with a link. */
+/** Reads all but a request, also from what was kept with a link. */
 function plainOnward(get: (name: string) => unknown): Onward {
   const text = (name: string) => {
     const value = get(name);
@@ -116,22 +116,22 @@ function plainOnward(get: (name: string) => unknown): Onward {
 
 const keptBackCharsMax = 1_000;
 
-/** For the row of a link: a query without `?`, empty if there is nowhere in particular to go. */
+/** Returns the query without `?` for the row of a link; empty if there is nowhere in particular to go. */
 export function keptOnward({ continueId, back }: Onward): string {
   // A form that was not saved is too long for a row that anybody can have written.
   const short = back !== undefined && back.length > keptBackCharsMax ? back.split('?', 1)[0] : back;
   return onwardHref('', { continueId, back: short }).slice(1);
 }
 
-/** From the query that was kept with a link (`keptOnward`). */
+/** Reads the query that was kept with a link (`keptOnward`). */
 export function onwardKept(query: string): Onward {
   const parsed = parseQuery(query);
   return parsed.ok ? plainOnward(parsed.value.get) : {};
 }
 
 /**
- * For somebody who is known to this browser.
- * @param verified an address that is not yet leads to its page first, a site's request aside
+ * Returns where a person goes who is signed in in this browser.
+ * @param verified false leads to the page of the verification first, unless a site's request waits
  */
 export function targetOf(onward: Onward, verified: boolean): string {
   const { request, requestEnded, continueId, back } = onward;
@@ -142,7 +142,7 @@ export function targetOf(onward: Onward, verified: boolean): string {
   return verified ? (back ?? '/account') : '/verify';
 }
 
-/** The address that a site suggests (`login_hint`). Undefined for what can't be one. */
+/** Returns the address that a site suggests (`login_hint`). Undefined for what can't be one. */
 export function hintOf(query: Params): string | undefined {
   const hint = query.get('hint') ?? query.get('login_hint');
   return hint === undefined ? undefined : readKnownAddress(hint);

@@ -12,7 +12,7 @@ import type { RowCheck, SetRow, Store } from '../../store/store.ts';
 import { notErased } from '../people/deletion/erasure-mark.ts';
 import { agentName, countryOf, type Visitor } from '../visitor.ts';
 
-/** In this order on disk: add at the end only. */
+/** The order is on disk: add at the end only. */
 export const securityEvents = [
   'registered',
   'registration_repeated',
@@ -46,7 +46,7 @@ export const securityEvents = [
 
 export type SecurityEvent = (typeof securityEvents)[number];
 
-/** Completed changes of how the account is opened, and of what acts in its name. Each is mailed. */
+/** The completed changes of how the account is opened, and of what acts in its name. Each is mailed. */
 export const changeEvents = [
   'password_changed',
   'email_changed',
@@ -78,9 +78,9 @@ export interface SecurityLogEntry {
 
 export interface SecurityLog {
   /**
-   * Check and rows of an entry for the commit that it tells of, all three; the oldest beyond the
-   * bound go with it.
-   * @param pendingUntil of the account's record: 0 (or left out) for one that is verified
+   * Returns the check and the rows of an entry, all for the commit that it records; the oldest entries beyond the
+   * bound are deleted with it.
+   * @param pendingUntil the account record's: 0 (or left out) for a verified account
    */
   entry(
     account: string,
@@ -89,8 +89,8 @@ export interface SecurityLog {
     pendingUntil?: number,
   ): Promise<{ check: RowCheck[]; set: SetRow[]; del: Key[] }>;
   /**
-   * An entry alone. A store that can't write is no error, nor is an account that was deleted.
-   * @param pendingUntil as of `entry`
+   * Writes an entry by itself. A store that can't write is no error, nor is an account that was deleted.
+   * @param pendingUntil as in `entry`
    */
   add(
     account: string,
@@ -98,26 +98,26 @@ export interface SecurityLog {
     visitor: Visitor,
     pendingUntil?: number,
   ): Promise<void>;
-  /** All rows again, without expiry: for the commit that verifies the account. */
+  /** Returns all rows without expiry, for the commit that verifies the account. */
   lasting(account: string): Promise<SetRow[]>;
-  /** Newest first. */
+  /** Returns the entries, newest first. */
   list(account: string): Promise<SecurityLogEntry[]>;
   clear(account: string): Promise<void>;
 }
 
 export const securityLogMax = 200;
-/** Of these a stranger causes as many as they like: they have a bound of their own. */
+/** A stranger can cause as many of these as they like, so they have a bound of their own. */
 const strangersEvents: readonly SecurityEvent[] = [
   'registration_repeated',
   'sign_in_failed',
   'reset_requested',
 ];
 export const strangersLogMax = 20;
-/** Changes: what else is done in the account, as often as one likes, can't push them out. */
+/** The bound of changes; other events, however many, can't push them out. */
 export const changesLogMax = 80;
-/** Rows deleted at a time; also how far the bound may be passed for a moment. */
+/** The rows that are deleted at a time; the bound may be exceeded by as many for a moment. */
 const surplusMax = 100;
-/** When it was stands in the key. */
+/** The time is in the key. */
 const rows = record<Omit<SecurityLogEntry, 'at'>>(1, {
   event: oneOf(securityEvents),
   country: text,
@@ -197,7 +197,7 @@ function kindOf(event: SecurityEvent): Kind {
 }
 
 function eventOf(value: Uint8Array): SecurityEvent {
-  // The layout's byte is before it.
+  // The first byte is the layout.
   return securityEvents[value[1] ?? 0] ?? 'registered';
 }
 

@@ -11,7 +11,7 @@ import { pagesUnder } from '../../store/pages.ts';
 import { bytes, oneOf, record, since, text, time, varint } from '../../store/record.ts';
 import type { Store } from '../../store/store.ts';
 
-/** How the person proved who they are, at sign-in. In this order on disk. */
+/** The proofs of identity of a sign-in. The order is on disk. */
 export const sessionMethods = [
   'password',
   'password+totp',
@@ -31,13 +31,13 @@ export interface SessionRecord {
   readonly method: SessionMethod;
   readonly agent: string;
   readonly country: string;
-  /** How the person proved who they are the last time. */
+  /** The last proof of identity. */
   readonly proof: SessionMethod;
   /** The credentials' `factors` at that proof. */
   readonly factors: number;
 }
 
-/** As its owner sees it. */
+/** A session as its owner sees it. */
 export interface SessionInfo {
   readonly id: string;
   readonly createdAt: number;
@@ -50,7 +50,7 @@ export interface SessionInfo {
 
 const idBytes = 16;
 
-/** The first layout did not tell the last proof from the sign-in. */
+/** The first layout had no separate last proof. */
 export const { encode: encodeSession, decode: decodeSession } = record<SessionRecord>(
   2,
   {
@@ -69,7 +69,7 @@ export const { encode: encodeSession, decode: decodeSession } = record<SessionRe
   1,
 );
 
-/** Ids of an account's sessions, all or at most `limit`; some may be over. */
+/** Returns the ids of an account's sessions, all or at most `limit`; some may be over. */
 export async function sessionIdsOf(
   store: Store,
   accountId: string,
@@ -85,18 +85,18 @@ export async function sessionIdsOf(
   return ids;
 }
 
-/** Both rows of a session. */
+/** Returns the keys of both rows of a session. */
 export function sessionKeysOf(accountId: string, id: string): Key[] {
   const bytes = Buffer.from(id, 'base64url');
   return [sessionKey(bytes), sessionByAccountKey(accountId, bytes)];
 }
 
-/** The form token of a session, by its cookie's secret. Known to whoever has the cookie and to nobody else; tells nothing of it. */
+/** Returns the form token of a session, which only the holder of the cookie's secret knows and which does not reveal it. */
 export function csrfOf(secret: string): string {
   return Buffer.from(sha256(`form token ${secret}`)).toString('base64url');
 }
 
-/** Cookies that a change brings: the session's, and that of a known browser which is one still. */
+/** The new cookies after a change: the session's, and the browser's if it stays a known one. */
 export interface Renewed {
   readonly token: string;
   readonly browser?: string | undefined;

@@ -51,7 +51,7 @@ export const sessionLife = {
   absoluteMs: 90 * 24 * 3_600_000,
   /** "Last seen" is as coarse as this, which also bounds the writes. */
   seenMs: 3_600_000,
-  /** How long a sign-in counts as fresh, for what asks for re-authentication. */
+  /** A sign-in counts as fresh for so long, where re-authentication is asked for. */
   freshMs: 10 * 60_000,
 } as const;
 export const sessionsPerAccountMax = 50;
@@ -64,77 +64,77 @@ export interface Session {
   readonly email: string;
   /** False: nothing but verification and sign-out is allowed. */
   readonly verified: boolean;
-  /** Verified, and the address need not be confirmed anew: sites may learn of the person. */
+  /** The address is verified and need not be confirmed anew: sites may get the profile. */
   readonly confirmed: boolean;
   readonly method: SessionMethod;
   readonly createdAt: number;
-  /** Of the last proof of identity, milliseconds since 1970; 0: none but the link of a mail. */
+  /** The time of the last proof of identity, ms since 1970; 0: none but the link of a mail. */
   readonly authenticatedAt: number;
-  /** How that proof was given. */
+  /** The kind of that proof. */
   readonly proof: SessionMethod;
   /** The proof is recent, and no factor was changed since: keys may be revealed and so on. */
   readonly fresh: boolean;
   /** The account has the operator's role. */
   readonly operator: boolean;
-  /** A reset was made and its review is due: nothing but that is allowed. */
+  /** The review after a reset is due: nothing else is allowed. */
   readonly reviewing: boolean;
-  /** A second factor is demanded and was not shown: nothing but that is allowed, once a review is done. */
+  /** A second factor is demanded and was not shown: nothing else is allowed, once a review is done. */
   readonly factorDue: 'missing' | 'weak' | undefined;
-  /** SHA-256 of the cookie's secret: tells a session as it was from one that was renewed. */
+  /** The SHA-256 of the cookie's secret, which differs once the session is renewed. */
   readonly mark: Uint8Array;
-  /** For the hidden field of forms: follows from the cookie, changes with it. */
+  /** The value of the hidden field of forms; it follows from the cookie and changes with it. */
   readonly csrf: string;
 }
 
 export interface OpenRequest {
-  /** As it was when the proof was checked: anything changed since refuses the session. */
+  /** The person as it was when the proof was checked: any change since refuses the session. */
   readonly person: Person;
-  /** What to write into the credentials beside it. */
+  /** The credentials that the same commit writes. */
   readonly credentials: Credentials;
   readonly method: SessionMethod;
   readonly visitor: Visitor;
   /** False: it does not count as a fresh proof of identity. */
   readonly fresh?: boolean | undefined;
-  /** Used up in the same commit. */
+  /** Further checks and deletions of the same commit. */
   readonly also?: { readonly check: readonly RowCheck[]; readonly del: readonly SetRow['key'][] };
 }
 
-/** `renewed`: it is alive and has another cookie. `ended`: not by what was done in its browser. */
+/** `renewed`: the session is alive under another cookie. `ended`: it ended by something outside of its browser. */
 export type SessionFate = 'renewed' | 'ended' | 'unknown';
 
 export interface Sessions {
-  /** `lost`: the person was changed meanwhile, or what goes with it was used up. */
+  /** `lost`: the person was changed meanwhile, or a check of `also` failed. */
   open(request: OpenRequest): Promise<Change<{ id: string; token: string }>>;
-  /** The session of a cookie; undefined for one that is over, unknown or malformed. */
+  /** Returns the session of a cookie; undefined if it is over, unknown or malformed. */
   find(token: string): Promise<Session | undefined>;
   csrfMatches(session: Session, given: string): boolean;
   /**
-   * After a new proof of identity: a new cookie, the old one is dead. Undefined: it has ended, or
-   * has another cookie by now.
-   * @param factors the credentials' when the proof was judged
+   * Replaces the cookie after a new proof of identity. Undefined: the session has ended, or has another cookie by
+   * now.
+   * @param factors the credentials' when the proof was checked
    */
   renew(
     session: Session,
     proof: SessionMethod,
     factors: number,
   ): Promise<Result<{ token: string } | undefined>>;
-  /** Of a cookie for which `find` has nothing. */
+  /** Returns the state of a cookie for which `find` has nothing. */
   fateOf(token: string): Promise<SessionFate>;
   list(accountId: string, currentId?: string): Promise<SessionInfo[]>;
-  /** What is over already, or another account's, is left alone. */
+  /** Ends a session of the account; one that is over, or another account's, is left alone. */
   end(accountId: string, id: string): Promise<Result<void>>;
-  /** All of the account. */
+  /** Ends all sessions of the account. */
   endAll(accountId: string): Promise<Result<void>>;
   /**
-   * All others of the account, which forgets the other browsers too. This one gets a new cookie:
-   * a copy of the old one is over as well. `form_expired`: it was renewed or ended meanwhile.
+   * Ends all other sessions of the account, which forgets the other browsers too. This one gets a new cookie, so a
+   * copy of the old one is over as well. `form_expired`: it was renewed or ended meanwhile.
    */
   endOthers(session: Session, visitor: Visitor): Promise<Result<Renewed>>;
   alive(id: string): Promise<boolean>;
   /**
-   * Rows for a commit that changes what the session rests on, with which it goes on under a new
-   * cookie. Undefined: it is over, or has another cookie by now.
-   * @param person as it is before the commit, whose checks must name its credentials
+   * Returns the rows for a commit that changes what the session rests on: with them it goes on under a new cookie.
+   * Undefined: it is over, or has another cookie by now.
+   * @param person the person before the commit, whose checks must name its credentials
    */
   carryOver(
     session: Session,
@@ -160,12 +160,12 @@ export function createSessions(options: {
   clock: Clock;
   random: Random;
   people: People;
-  /** REQUIRE_SECOND_FACTOR, for who reads sessions on behalf of their person. */
+  /** REQUIRE_SECOND_FACTOR. */
   factorDemand?: FactorDemand;
 }): Sessions {
   const { store, clock, random, people, factorDemand = 'off' } = options;
 
-  /** What the session lacks of the second factor that is demanded of such an account. */
+  /** Tells how the session falls short of a demanded second factor; undefined: it does not. */
   async function factorDueOf({ account, proof }: SessionRecord, isOperator: boolean) {
     const isDemanded = factorDemand === 'everybody' || (factorDemand === 'operators' && isOperator);
     if (!isDemanded) return undefined;
@@ -183,7 +183,7 @@ export function createSessions(options: {
     return row && record ? { key, version: row.version, record } : undefined;
   }
 
-  /** The person of a session that counts; undefined when it is over for any reason. */
+  /** Returns the person of a session; undefined when it is over for any reason. */
   async function ownerOf(record: SessionRecord): Promise<Person | undefined> {
     const now = clock.now();
     if (now >= record.createdAt + sessionLife.absoluteMs) return undefined;
@@ -201,7 +201,7 @@ export function createSessions(options: {
     return { key: keyOf(id), value: encodeSession(record), expiresAt };
   }
 
-  /** Keys of the oldest sessions, so that one more stays within the bound. */
+  /** Returns the keys of the oldest sessions that must go for one more to stay within the bound. */
   async function surplus(accountId: string, max: number) {
     const ids = await sessionIdsOf(store, accountId);
     if (ids.length < max) return [];
@@ -262,7 +262,7 @@ export function createSessions(options: {
     if (!person) return undefined;
     const now = clock.now();
     if (now - record.lastSeenAt >= sessionLife.seenMs) {
-      // Whoever was faster wrote the same; a store that can't write must not end the session.
+      // A faster request wrote the same; a store that can't write must not end the session.
       await store.commit({
         check: [{ key: found.key, version: found.version }],
         set: [rowOf(id, { ...record, lastSeenAt: now })],
@@ -290,7 +290,7 @@ export function createSessions(options: {
     };
   }
 
-  /** The row of a session whose cookie is still the one that the request came with. */
+  /** Returns the row of a session whose cookie is still the one that the request came with. */
   async function present(session: Session) {
     const found = await load(session.id);
     return found && equalBytes(found.record.secretHash, session.mark) ? found : undefined;
@@ -358,7 +358,7 @@ export function createSessions(options: {
     return { check, set: [rowOf(session.id, record)], token: `${session.id}.${secret}` };
   }
 
-  /** Keys of all the account's sessions but one. */
+  /** Returns the keys of all the account's sessions but one. */
   async function keysOfOthers(accountId: string, id?: string) {
     const ids = await sessionIdsOf(store, accountId);
     return ids.filter((other) => other !== id).flatMap((other) => sessionKeysOf(accountId, other));

@@ -26,21 +26,21 @@ export interface SignInEntry {
   readonly at: number;
   /** An event of the account's log, `refused` or `held_back` (too many attempts). */
   readonly event: string;
-  /** Canonical text. */
+  /** The canonical text of the address. */
   readonly address: string;
-  /** Its id; empty when none is known. */
+  /** The account's id; empty when none is known. */
   readonly account: string;
-  /** Of the request, such as `/signin`. */
+  /** The path of the request, such as `/signin`. */
   readonly path: string;
   readonly status: number;
 }
 
 export interface SignInLog {
-  /** Runs a handler; `note` says afterwards what came of it. */
+  /** Runs a handler; `note` then returns its outcome. */
   during<T>(run: () => Promise<T>, note: (result: T) => SignInOutcome): Promise<T>;
-  /** The account's log, listened to. */
+  /** Returns the security log, whose events now also go into this log. */
   listenTo(log: SecurityLog): SecurityLog;
-  /** Writes what waits. */
+  /** Writes the entries that wait. */
   flush(): Promise<void>;
   close(): Promise<void>;
   readonly waiting: number;
@@ -50,21 +50,21 @@ export interface SignInOutcome {
   readonly address: string;
   readonly path: string;
   readonly status: number;
-  /** As it was typed; compared with the accounts and dropped. */
+  /** The address as typed; it is compared with the accounts and dropped. */
   readonly email?: string | undefined;
 }
 
 const signInLogKeptMs = 30 * 86_400_000;
 export const signInLogWaitingMax = 2_000;
-/** Entries in a UTC day, refusals apart from what accounts did: a flood of them hides nothing. */
+/** The entries in a UTC day; refusals count apart from those of accounts, so a flood of them hides nothing. */
 const signInLogDayMax = 50_000;
 const flushMs = 1_000;
 const rowsPerCommit = 200;
-/** Longer than any mail address. */
+/** A mail address is shorter. */
 const addressCharsMax = 320;
 const dayMs = 86_400_000;
 
-/** When it was stands in the key. */
+/** The time is in the key. */
 const rows = record<Omit<SignInEntry, 'at'>>(1, {
   event: text,
   address: text,
@@ -73,7 +73,7 @@ const rows = record<Omit<SignInEntry, 'at'>>(1, {
   status: u16,
 });
 
-/** An event of the account's log; or it was refused, or held back (too many attempts). */
+/** An event of the account's log, a refusal, or too many attempts (`held_back`). */
 export type SignOnEvent = SecurityEvent | 'refused' | 'held_back';
 
 interface Heard {
@@ -92,7 +92,7 @@ export function createSignInLog(options: {
   clock: Clock;
   random: Random;
   log: Log;
-  /** Told of each entry, also of one that the log has no room for. */
+  /** Called with each event, also of an entry that the full log drops. */
   onSignOn?: (event: SignOnEvent) => void;
 }): SignInLog {
   const { store, clock, random, log } = options;
@@ -134,7 +134,7 @@ export function createSignInLog(options: {
 
   async function rowOf(entry: Waiting): Promise<SetRow | undefined> {
     const account = await accountOf(entry);
-    // Somebody who has just gone leaves nothing behind.
+    // An account that was just deleted gets no row.
     if (account !== '' && (await isErased(store, account))) return undefined;
     return {
       key: signInLogKey(entry.at, random.bytes(4)),
@@ -170,7 +170,7 @@ export function createSignInLog(options: {
       const heard: Heard[] = [];
       const result = await requests.run(heard, run);
       const outcome = note(result);
-      // The account's log is told right after the answer, so that its work says nothing.
+      // The entry is made after the account's own log, which is written after the answer.
       setImmediate(() => setImmediate(() => conclude(heard, outcome)));
       return result;
     },
@@ -200,7 +200,7 @@ export function createSignInLog(options: {
   };
 }
 
-/** Oldest first, those from `since` (ms) on. */
+/** Yields the entries from `since` (ms) on, oldest first. */
 export async function* readSignIns(store: Store, since: number): AsyncGenerator<SignInEntry> {
   const from = since > 0 ? signInLogKey(since - 1, new Uint8Array(4).fill(0xff)) : undefined;
   for await (const page of pagesUnder(store, signInLogPrefix(), { after: from })) {
@@ -211,7 +211,7 @@ export async function* readSignIns(store: Store, since: number): AsyncGenerator<
   }
 }
 
-/** What the log holds of a person: part of their data, and gone with them. */
+/** Returns the entries of a person as personal data, for the export and the deletion. */
 export function signInLogData(store: Store): PersonalData {
   return {
     name: 'signInLog',

@@ -7,10 +7,10 @@ import type { Request } from '../../http/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { SignInLog } from './sign-in-log.ts';
 
-/** More than any form with a mail address in it has. */
+/** A form with a mail address is shorter. */
 const formBytesMax = 8_192;
 
-/** What was typed as a mail address; the log compares it with the accounts and drops it. */
+/** Returns the typed mail address; the log compares it with the accounts and drops it. */
 function typedEmail({ method, body }: Request): string | undefined {
   if (method !== 'POST' || body.length === 0 || body.length > formBytesMax) return undefined;
   return new URLSearchParams(Buffer.from(body).toString('utf8')).get('email') ?? undefined;

@@ -2,7 +2,7 @@
  * The operator switches a second factor off: for a person who lost it, or whose account was taken
  * over by somebody who set one up, which a new password by mail does not undo. All sessions end,
  * known browsers are forgotten, and the review of passkeys, keys and sites is due at the next
- * sign-in: the operator can't know which of them are the owner's. Told by mail and in the log.
+ * sign-in: the operator can't know which of them are the owner's. A mail and the security log record it.
  */
 
 import type { Accounts } from '../../../access/accounts/accounts.ts';
@@ -23,7 +23,7 @@ export interface FactorReset {
   resetFactor(email: string): Promise<Result<{ email: string }>>;
 }
 
-/** Neither a browser nor a place. */
+/** The visitor of an act of the operator has neither a browser nor a country. */
 const operator: Visitor = { network: '', country: 'ZZ', userAgent: '', language: 'en' };
 
 export function createFactorReset(options: {

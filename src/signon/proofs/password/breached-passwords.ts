@@ -11,13 +11,13 @@ import { createHash } from 'node:crypto';
 import type { Log } from '../../../core/log/log.ts';
 
 export interface BreachedPasswords {
-  /** True when the source has it. Never rejects; at most `timeoutMs` long. */
+  /** Returns true when the source has the password. Never rejects, and takes at most `timeoutMs`. */
   has(password: string): Promise<boolean>;
 }
 
 const prefixLength = 5;
 const timeoutMsDefault = 2_000;
-/** An answer has some 1,000 lines of 40 bytes. */
+/** A usual answer has some 1,000 lines of 40 bytes. */
 const answerBytesMax = 512 * 1024;
 const runningMax = 8;
 
@@ -34,7 +34,7 @@ export function createBreachedPasswords(options: {
   async function ask(hash: string): Promise<boolean> {
     const answer = await fetch(base + hash.slice(0, prefixLength), {
       headers: { 'Add-Padding': 'true', 'User-Agent': 'Portcullis', Accept: 'text/plain' },
-      // Where it leads was not named by the operator.
+      // The operator did not name the target of a redirect.
       redirect: 'error',
       signal: AbortSignal.timeout(timeoutMs),
     });
@@ -73,7 +73,7 @@ export function createBreachedPasswords(options: {
   };
 }
 
-/** Padding lines have the count 0. Never cut into lines: half a million empty ones would hold everybody up. */
+/** Padding lines have the count 0. The text is not split into lines: half a million empty ones would block the event loop. */
 function hasLine(text: string, rest: string): boolean {
   for (let at = text.indexOf(rest); at >= 0; at = text.indexOf(rest, at + 1)) {
     count.lastIndex = at + rest.length;
@@ -84,7 +84,7 @@ function hasLine(text: string, rest: string): boolean {
 
 const count = /:0*[1-9]\d*\s*?(?:\n|$)/y;
 
-/** Not the error's words: those of a failed connection hold the whole address. */
+/** Returns no message of a failed connection, as it holds the whole address. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   const { code } = (error.cause ?? {}) as { code?: unknown };

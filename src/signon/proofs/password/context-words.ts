@@ -7,7 +7,7 @@
 
 /** Shorter words stand in too many passwords by chance. */
 const wordCharsMin = 4;
-/** Labels of a host that name no service. */
+/** The labels of a host that name no service. */
 const commonLabels: ReadonlySet<string> = new Set([
   ...['accounts', 'account', 'auth', 'login', 'signin', 'secure', 'localhost', 'internal'],
   ...['example', 'invalid', 'test', 'local', 'lan', 'home', 'corp', 'intranet'],
@@ -46,7 +46,7 @@ const months = [
   ...['october', 'november', 'december', 'janvier', 'fevrier', 'mars', 'avril', 'mai', 'juin'],
   ...['juillet', 'aout', 'septembre', 'octobre', 'novembre', 'decembre'],
 ];
-/** How else a letter is written. */
+/** The other ways in which a letter is written. */
 const spellings: Readonly<Record<string, string>> = {
   a: 'a4@',
   b: 'b8',
@@ -65,10 +65,10 @@ const times = [...seasons, ...months].map(spelled).join('|');
 const fullYear = '(?:19|20)[0-9]{2}';
 const year = `(?:${fullYear}|[0-9]{2})`;
 const gap = '[^a-z0-9]{0,3}';
-/** Not inside a longer word: `waterfall99` names no season. */
+/** The word must not stand inside a longer one: `waterfall99` names no season. */
 const timeThenYear = new RegExp(`(?<![a-z])(?:${times})${gap}${year}(?![0-9])`);
 const yearThenTime = new RegExp(`(?<![0-9])${year}${gap}(?:${times})(?![a-z])`);
-/** Of the long words, also in the middle of others: `mySummer2026`. */
+/** The long words count in the middle of others too: `mySummer2026`. */
 const longTimes = [...seasons, ...months]
   .filter(({ length }) => length >= 6)
   .map(spelled)
@@ -78,9 +78,9 @@ const longTimeAndYear = new RegExp(
 );
 
 /**
- * Whether the password holds one of these.
+ * Tells whether the password holds one of these.
  * @param service words that name the service: hosts, names
- * @param email of the account
+ * @param email the account's
  */
 export function holdsContext(password: string, service: readonly string[], email: string): boolean {
   const plain = plainOf(password);
@@ -93,7 +93,7 @@ export function holdsContext(password: string, service: readonly string[], email
     .some((word) => readings.some((reading) => reading.includes(word)));
 }
 
-/** `https://id.example.org` and a name such as `Acme Cloud`: the whole, and each word that names something. */
+/** Returns the whole text, a host or a name such as `Acme Cloud`, and each label that names something. */
 function wordsOfService(text: string): string[] {
   const labels = text.toLowerCase().split('.');
   // The last label is a top-level domain where there are several.
@@ -101,7 +101,7 @@ function wordsOfService(text: string): string[] {
   return [text, ...named.filter((label) => !commonLabels.has(label))];
 }
 
-/** The address, what stands before its @ with and without what is behind a plus, and the domain without its end. */
+/** Returns the address, its local part with and without what follows a plus, and the domain without its end. */
 function wordsOfAddress(email: string): string[] {
   const at = email.lastIndexOf('@');
   const local = email.slice(0, at);
@@ -109,12 +109,12 @@ function wordsOfAddress(email: string): string[] {
   return [email, local, local.split('+', 1)[0]!, domain, ...wordsOfService(domain).slice(1)];
 }
 
-/** Lower case, no accents; separators stay. */
+/** Returns lower case without accents; separators stay. */
 function plainOf(text: string): string {
   return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 }
 
-/** Letters and digits alone: as they are, and with look-alikes read as letters, a 1 as l and as i. */
+/** Returns letters and digits alone: as they are, and with look-alikes read as letters, a 1 as l and as i. */
 function readingsOf(plain: string): string[] {
   const as = (one: string) =>
     [...plain]

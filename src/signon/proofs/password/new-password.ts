@@ -9,8 +9,8 @@ import { normalisePassword, type Passwords, passwordLength } from './passwords.t
 
 export interface NewPasswords {
   /**
-   * The PHC string. `invalid_parameter`, `weak_password` (parameter `password`), `overloaded`.
-   * @param email of the account: a password made of it is weak
+   * Returns the PHC string. `invalid_parameter`, `weak_password` (parameter `password`), `overloaded`.
+   * @param email the account's: a password made of it is weak
    */
   accept(password: string, email: string, turn?: Turn): Promise<Result<string>>;
 }
@@ -18,9 +18,9 @@ export interface NewPasswords {
 export function createNewPasswords(options: {
   passwords: Passwords;
   strength: PasswordStrength;
-  /** What the service is called: its host, its name. A password that holds one is weak. */
+  /** The names of the service: its host, its site name. A password that holds one is weak. */
   service: string | readonly string[];
-  /** Without one the lists that come with the program are all. */
+  /** Absent: only the lists that come with the program are asked. */
   breached?: BreachedPasswords | undefined;
 }): NewPasswords {
   const { passwords, strength, breached } = options;

@@ -1,20 +1,20 @@
 /**
- * Whose password is hashed next. Two run at a time; the rest waits in two lanes:
+ * The queue of password hashes. Two run at a time; the rest waits in two lanes:
  *
  *  - `known`: an owner on a browser that the account knows, in a session, or with the link of a
  *    mail. Three of them go before one of the other lane, which therefore never stands still.
  *  - `open`: everybody else.
  *
- * Each lane has places of its own, so strangers can't fill the one of the owners. In a lane an
- * account, a network (IPv4 address, IPv6 /64) and its neighbourhood (/24, /48) have so many places
- * each and no more; when all are taken, the newest of the neighbourhood that holds the most makes
- * room for one that holds fewer. Whoever finds no place gets `overloaded`, at once.
+ * Each lane has a capacity of its own, so strangers can't fill the lane of the owners. In a lane an
+ * account, a network (IPv4 address, IPv6 /64) and its neighbourhood (/24, /48) have a limit each; in a
+ * full lane the newest call of the neighbourhood that holds the most is evicted for one that holds fewer.
+ * A call that can't wait gets `overloaded`, at once.
  */
 
 import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 
-/** On whose behalf the work is done. What is left out is not bounded by itself. */
+/** The lane and the owners of a call. A field that is left out has no bound of its own. */
 export interface Turn {
   readonly lane: 'known' | 'open';
   readonly account?: string | undefined;
@@ -25,17 +25,17 @@ export interface Turn {
 
 export interface PasswordQueue {
   run<T>(turn: Turn, work: () => Promise<T>): Promise<Result<T>>;
-  /** Who waits in each lane. */
+  /** The calls that wait in each lane. */
   readonly tables: readonly BoundedTable[];
 }
 
 export const queueShares = { account: 4, network: 8, neighbourhood: 16 } as const;
-/** Of the known lane that go before one of the open lane. */
+/** The calls of the known lane that go before one of the open lane. */
 const knownInARow = 3;
 
 interface Waiting {
   readonly turn: Turn;
-  /** False: it lost its place. */
+  /** Called with false when the call is evicted. */
   readonly proceed: (admitted: boolean) => void;
 }
 
@@ -43,7 +43,7 @@ const shareNames = Object.keys(queueShares) as (keyof typeof queueShares)[];
 
 export function createPasswordQueue(options: {
   runningMax: number;
-  /** Places of a lane. */
+  /** The waiting calls of a lane. */
   waitingMax: number;
 }): PasswordQueue {
   const { runningMax, waitingMax } = options;
@@ -58,7 +58,7 @@ export function createPasswordQueue(options: {
     return isKnown ? known.shift() : open.shift();
   }
 
-  /** False: there is no place for it. */
+  /** Tells whether the call may wait; may evict another one. */
   function hasPlace(lane: Waiting[], turn: Turn): boolean {
     for (const name of shareNames) {
       if (turn[name] !== undefined && held(lane, name, turn[name]) >= queueShares[name]) {
@@ -86,7 +86,7 @@ export function createPasswordQueue(options: {
       try {
         return ok(await work());
       } finally {
-        // Handed over rather than given back: nobody slips in before those who wait.
+        // The slot is handed over rather than given back: nobody overtakes those who wait.
         const waiting = next();
         if (waiting) waiting.proceed(true);
         else running--;
@@ -99,7 +99,7 @@ function held(lane: readonly Waiting[], name: keyof typeof queueShares, value: s
   return lane.reduce((sum, { turn }) => sum + (turn[name] === value ? 1 : 0), 0);
 }
 
-/** Makes room for a turn of a neighbourhood that holds less than another. */
+/** Evicts a call of the neighbourhood that holds the most, for one of a neighbourhood that holds fewer. */
 function evictGreedy(lane: Waiting[], turn: Turn): boolean {
   const counts = new Map<string | undefined, number>();
   for (const { turn: waiting } of lane) {

@@ -9,14 +9,14 @@ import { fail, ok, type Result } from '../../../core/result.ts';
 import { openLoneThread } from '../../../core/work/lone-thread.ts';
 import type { StrengthJob } from './password-strength.worker.ts';
 
-/** What zxcvbn sees of a password; its time grows with the square of the length. */
+/** The characters that zxcvbn gets of a password; its time grows with the square of the length. */
 const judgedLengthMax = 64;
 const waitingMax = 64;
 
 export interface PasswordStrength {
-  /** `weak_password`, `overloaded`. @param context what a guesser knows: mail address, names */
+  /** `weak_password`, `overloaded`. @param context words that a guesser knows: mail address, names */
   check(password: string, context: readonly string[]): Promise<Result<void>>;
-  /** Those that wait for the thread, if there is one. */
+  /** The calls that wait for the thread, if there is one. */
   readonly table?: BoundedTable;
   close(): Promise<void>;
 }

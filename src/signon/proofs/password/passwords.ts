@@ -31,10 +31,10 @@ export interface Argon2Parameters {
 export const argon2Defaults: Argon2Parameters = { memoryKiB: 19_456, passes: 2, lanes: 1 };
 
 export interface Passwords {
-  /** A PHC string. `overloaded`. @param password as `normalisePassword` gives it */
+  /** Returns a PHC string. `overloaded`. @param password as `normalisePassword` gives it */
   hash(password: string, turn?: Turn): Promise<Result<string>>;
   /**
-   * `outdated`: right, but hashed with other parameters than today's. An empty `phc` (no such
+   * Checks a password. `outdated`: right, but hashed with other parameters than today's. An empty `phc` (no such
    * account, or one without a password) takes the same work and is never right.
    */
   verify(
@@ -42,11 +42,11 @@ export interface Passwords {
     password: string,
     turn?: Turn,
   ): Promise<Result<{ right: boolean; outdated: boolean }>>;
-  /** Who waits. */
+  /** The calls that wait. */
   readonly tables: readonly BoundedTable[];
 }
 
-/** Undefined for what is no text, too short or too long. */
+/** Returns undefined for what is no text, too short or too long. */
 export function normalisePassword(text: string): string | undefined {
   if (text.length > rawLengthMax || /\p{Cs}/u.test(text)) return undefined;
   const normal = text.normalize('NFKC');
@@ -57,7 +57,7 @@ export function normalisePassword(text: string): string | undefined {
 export function createPasswords(options: {
   random: Random;
   parameters?: Argon2Parameters;
-  /** Hashes that wait in a lane: at 64 the last one waits for about a second. */
+  /** The hashes that wait in a lane: at 64 the last one waits for about a second. */
   waitingMax?: number;
 }): Passwords {
   const { random, parameters = argon2Defaults, waitingMax = 64 } = options;
@@ -68,7 +68,7 @@ export function createPasswords(options: {
     outputLen: outputBytes,
   };
   const prefix = `$argon2id$v=19$m=${parameters.memoryKiB},t=${parameters.passes},p=${parameters.lanes}$`;
-  /** Looks like a hash, is the hash of nothing: checking against it costs the full work. */
+  /** A text like a hash, of no password: checking against it costs the full work. */
   const nobody = `${prefix}${unpadded(random.bytes(saltBytes))}$${unpadded(random.bytes(outputBytes))}`;
   const queue = createPasswordQueue({ runningMax, waitingMax });
 
@@ -87,7 +87,7 @@ export function createPasswords(options: {
   };
 }
 
-/** Standard base64 without padding, as PHC strings have it. */
+/** Returns standard base64 without padding, as in PHC strings. */
 function unpadded(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64').replaceAll('=', '');
 }

@@ -35,7 +35,7 @@ export function signInLinkRoutes(options: {
   signon: Pick<Signon, 'signIn'>;
   onwards: Pick<Onwards, 'ofQuery'>;
   callers: RegisterOptions['callers'];
-  /** What follows a proof of identity, whatever it was. */
+  /** Answers a proof of identity, whatever its kind. */
   goOn(visit: Visit, done: SignedIn | SecondFactorNeeded, onward: Onward): Promise<Reply>;
 }): PlainRoute[] {
   const { desk, signon, onwards, callers, goOn } = options;
@@ -49,7 +49,7 @@ export function signInLinkRoutes(options: {
       if (state === 'over') return desk.problem(visit, { ok: false, error: 'invalid_link' });
       if (state === 'other_browser') return elsewhere(visit, 200);
       const data = { csrf: visit.csrf, token, action: signInLinkPath };
-      // What follows may be the consent of a site: Chromium applies form-action to all of it.
+      // The redirect may lead to the consent of a site: Chromium applies form-action to all of it.
       const needs = { formAction: 'unrestricted' } as const;
       return desk.show(visit, (frame) => signInLinkPage(frame, data), { needs });
     }),

@@ -21,15 +21,15 @@ export interface SignInPageData extends Onward {
   readonly email?: string;
   /** An address that a site suggested: fills the form of registration too. */
   readonly hint?: string | undefined;
-  /** What was just done: shown above the form. */
+  /** The act that was just done, shown above the form. */
   readonly done?: 'verified' | 'reset' | 'renewed' | 'unsaved' | 'undone' | undefined;
   readonly error?: string;
-  /** Of a sign-in that is limited; `busy`: this client has asked for too many challenges. */
+  /** The challenge of a sign-in that is limited; `busy`: this client has asked for too many challenges. */
   readonly challenge?: ChallengeView | 'busy' | undefined;
   readonly answerError?: string | undefined;
 }
 
-/** Of a backup code with all the spaces that people put in. */
+/** The longest backup code with all the spaces that people put in. */
 const codeLengthMax = 40;
 
 export function signInPage(frame: PageFrame, data: SignInPageData): string {

@@ -41,7 +41,7 @@ export const signInEndpoints = {
     handlerLimits: ['signIn', 'signInNear', 'signInOwner'],
     errors: ['sign_in_refused', 'invalid_link'],
   }),
-  /** Whose browser has no open ticket begins with the password. */
+  /** A browser without an open ticket begins with the password. */
   secondFactor: deskPage(codePath, 'anyone', carriesRequest),
   withSecondFactor: deskForm(codePath, 'anyone', {
     ...carriesRequest,
@@ -53,7 +53,7 @@ export const signInEndpoints = {
 };
 
 const doneNames = ['verified', 'reset'] as const;
-/** Of what a person can get wrong: the form is shown again. */
+/** The errors of a person, after which the form is shown again. */
 const shownAgain: readonly Failure['error'][] = ['sign_in_refused', 'too_many_attempts'];
 
 type SignInRoutesOptions = Pick<
@@ -61,7 +61,7 @@ type SignInRoutesOptions = Pick<
   'desk' | 'signon' | 'onwards' | 'callers' | 'challenges' | 'clock'
 >;
 
-/** Of the form, when it is shown again. */
+/** The values of the form when it is shown again. */
 interface Again {
   /** Undefined when another picture was asked for, and nothing else. */
   readonly failure?: Failure;
@@ -84,7 +84,7 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     const challenge = challenged
       ? (challenges.make(visit.request) ?? ('busy' as const))
       : undefined;
-    // What is to be done about a limit stands above the challenge.
+    // The text above the challenge says what to do about a limit.
     const error =
       failure === undefined || isLimited ? {} : { error: failureText(visit.language, failure) };
     const whole = { csrf: visit.csrf, ...data, ...error, challenge, answerError };
@@ -172,7 +172,7 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
 
   async function goOn(visit: Visit, done: SignedIn | SecondFactorNeeded, onward: Onward) {
     if (done.kind === 'signed_in') return enter(visit, done, onward);
-    // What is over can't go on in an address.
+    // A request that is over can't go on in an address.
     if (onward.requestEnded) return askForCode(visit, { ...onward, ticket: done.ticket });
     return desk.go(visit, onwardHref(codePath, onward), [desk.ticketCookie(done.ticket)]);
   }
@@ -258,7 +258,7 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
   ];
 }
 
-/** What a form lost that led here because its session had ended. */
+/** Tells whether a form led here because its session had ended: its values are kept (`unsaved`) or not (`undone`). */
 function lostOf({ back = '' }: Onward): 'unsaved' | 'undone' | undefined {
   const lost = lostIn(back);
   return lost && (lost === 'kept' ? 'unsaved' : 'undone');
