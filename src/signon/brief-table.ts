@@ -1,29 +1,29 @@
 /**
- * What is remembered for a while, in memory: under a name that somebody has, until it ends. At the
- * bound the oldest makes room, so whoever fills the table costs others a second try and no more.
+ * A table in memory whose values expire, each under a name that its owner holds. At the bound the oldest
+ * is evicted, so whoever fills the table costs others a second try and no more.
  */
 
 import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 
 export interface BriefTable<T> {
-  /** In place of what stood under this name. */
+  /** Replaces the value of this name. */
   set(name: string, value: T): void;
   get(name: string): T | undefined;
-  /** Gives it to one caller alone: of all who take it, the first. */
+  /** Returns the value and removes it, so that one caller alone gets it. */
   take(name: string): T | undefined;
   readonly table: BoundedTable;
 }
 
 export function createBriefTable<T>(options: {
-  /** Label in the metrics. */
+  /** The label in the metrics. */
   readonly kind: string;
   readonly clock: Clock;
   readonly lifeMs: number;
   readonly max: number;
 }): BriefTable<T> {
   const { kind, clock, lifeMs, max } = options;
-  /** In the order in which they end. */
+  /** The rows in the order in which they expire. */
   const rows = new Map<string, { readonly value: T; readonly endsAt: number }>();
 
   function prune(): void {

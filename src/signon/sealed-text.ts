@@ -25,19 +25,19 @@ const bodyStart = 1 + idBytes + nonceBytes;
 const cipherName = 'aes-256-gcm';
 
 export interface Opened {
-  /** Names the seal. */
+  /** The id of the seal. */
   readonly id: Uint8Array;
   readonly plain: Uint8Array;
 }
 
 export interface SealedTexts {
-  /** base64url. @param holder who may open it */
+  /** Returns base64url. @param holder names who may open it */
   seal(plain: Uint8Array, holder: string): string;
-  /** Undefined alike when it was altered, is another holder's, or no seal of this purpose at all. */
+  /** Returns undefined alike when it was altered, is another holder's, or no seal of this purpose at all. */
   open(text: string, holder: string): Opened | undefined;
 }
 
-/** @param plainBytesMax longer ones are not looked at */
+/** @param plainBytesMax longer texts are not opened */
 export function createSealedTexts(options: {
   masterKey: MasterKey;
   purpose: string;

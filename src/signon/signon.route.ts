@@ -46,13 +46,13 @@ export interface SignonDeskOptions {
   readonly callers: Callers;
   readonly geo: GeoReader;
   readonly signon: Signon;
-  /** Whether the person of a session wishes translucent surfaces. */
+  /** Tells whether the person of a session prefers translucent surfaces. */
   readonly likesGlass: (session: { readonly accountId: string }) => Promise<boolean>;
 }
 
 const stampBytes = 8;
 
-/** Of forms that were not saved, each for the browser that sent it. */
+/** The seals of forms that were not saved, each for the browser that sent it. */
 function createUnsavedSeals(options: {
   masterKey: MasterKey;
   clock: Clock;
@@ -85,7 +85,7 @@ function unsavedNotice(language: Language, isKept: boolean): string {
   );
 }
 
-/** For all pages that know who reads them. */
+/** Returns the desk, at which all pages with a session are made. */
 export function openDesk(options: SignonDeskOptions): Desk {
   const { config, signon } = options;
   const { baseUrl } = config;

@@ -19,7 +19,7 @@ export function newToken(random: Random): Token {
   return { text, hash: sha256(text) };
 }
 
-/** Undefined for what can't be such a token, whatever its length. */
+/** Returns undefined for what can't be such a token, whatever its length. */
 export function hashOfToken(text: string): Uint8Array | undefined {
   return tokenPattern.test(text) ? sha256(text) : undefined;
 }

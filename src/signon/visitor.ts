@@ -1,26 +1,26 @@
 /**
- * Who is at the other end of a request, as far as sign-on wants to know: coarse facts that help an
- * owner to recognise a session, nothing that identifies a device.
+ * The client of a request as sign-on sees it: coarse facts that help an owner to recognise a session,
+ * nothing that identifies a device.
  */
 
 import { sha256 } from '../core/digest.ts';
 
-/** In this order on disk. */
+/** The order is on disk. */
 export const languages = ['en', 'fr'] as const;
 export type StoredLanguage = (typeof languages)[number];
 
 export interface Visitor {
   /** The client's network, see `networksOf` in ip/networks.ts: IPv4 or an IPv6 /64. */
   readonly network: string;
-  /** IPv4 /24 or IPv6 /48 of the client, see there. */
+  /** The client's IPv4 /24 or IPv6 /48, see there. */
   readonly neighbourhood?: string | undefined;
-  /** Of the client's address, `ZZ` when unknown. */
+  /** The country of the client's address, `ZZ` when unknown. */
   readonly country: string;
   /** The header as it came; only `agentName` of it is kept. */
   readonly userAgent: string;
   /** The browser cookie (see `newToken`), if it came. */
   readonly browser?: string | undefined;
-  /** Names a browser that has not signed in, too; follows from a cookie that it alone has. */
+  /** The id of the browser, also before a sign-in; it follows from a cookie that this browser alone has. */
   readonly browserId?: string | undefined;
   /** The cookie of a browser that asked for a mailed link to sign in, if it came. */
   readonly asked?: string | undefined;
@@ -51,7 +51,7 @@ const systems: readonly (readonly [string, string])[] = [
 ];
 const headerLengthMax = 512;
 
-/** `Firefox, Linux`; empty when nothing is recognised. */
+/** Returns text such as `Firefox, Linux`; empty when nothing is recognised. */
 export function agentName(userAgent: string): string {
   const text = userAgent.slice(0, headerLengthMax);
   const browser = browsers.find(([mark]) => text.includes(mark))?.[1];
@@ -59,12 +59,12 @@ export function agentName(userAgent: string): string {
   return [browser, system].filter((part) => part !== undefined).join(', ');
 }
 
-/** Two letters, or `ZZ`. */
+/** Returns two letters, or `ZZ`. */
 export function countryOf(visitor: Visitor): string {
   return /^[A-Z]{2}$/.test(visitor.country) ? visitor.country : 'ZZ';
 }
 
-/** 16 bytes that recognise a browser of this account and no other's. */
+/** Returns 16 bytes that identify a browser for this account and no other. */
 export function browserHash(accountId: string, browser: string): Uint8Array {
   return sha256(`browser ${accountId} ${browser}`).subarray(0, 16);
 }

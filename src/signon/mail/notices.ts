@@ -101,7 +101,7 @@ export interface Notices {
 /** The limit of mails that passes have under way; the next ones wait in their rows. */
 const underWayMax = 64;
 const passMs = 3_600_000;
-/** Of several servers one that stopped for good leaves its mails to the others, which look more often. */
+/** The pause between passes of several servers: one that stopped for good leaves its mails to the others. */
 const sharedPassMs = 30_000;
 const retryMs = 10_000;
 /** A younger row is left to the process that wrote it, which is sending it. */

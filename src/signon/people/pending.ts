@@ -56,8 +56,8 @@ export async function restorePending(store: Store, tally: RowTally): Promise<voi
 }
 
 /**
- * Returns the row by which a waiting account is found. It is removed when
- * the account's record says that it waits no longer.
+ * Returns the row by which a waiting account is found. It is removed when the account's record says that it waits no
+ * longer.
  */
 export function pendingRow(id: string, { pendingUntil }: AccountRecord): SetRow {
   return { key: pendingAccountKey(id), value: new Uint8Array(), expiresAt: pendingUntil };

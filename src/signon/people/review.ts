@@ -1,7 +1,8 @@
 /**
  * The review after a reset: whoever took the account over may have left a passkey, an API key, a
- * webhook or a site that goes on opening it or telling of it. From the reset until its end a session may do nothing else, and
- * passkeys sign nobody in: only who set the new password decides which of them stay.
+ * webhook or a site that goes on opening it or telling of it. From the reset until the end of the review a
+ * session may do nothing else, and passkeys sign nobody in: only who set the new password decides which of
+ * them stay.
  *
  * Nothing is kept by silence: each thing wants its own decision, and one that came in between is
  * asked about. Keys, webhooks and sites that go, go first; the commit that removes the passkeys ends the

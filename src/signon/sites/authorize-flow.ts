@@ -1,6 +1,6 @@
 /**
- * What happens next with an authorization request: a table of facts to decisions. Pure, so the
- * pages only draw what is decided here.
+ * The next step of an authorization request: a table of facts to decisions. Pure, so the pages only show
+ * what is decided here.
  *
  * Any domain can be a client, so an error that is sent back unasked would make this service a
  * redirector to wherever somebody likes. It is sent back after sign-in only, or by a link on a
@@ -16,7 +16,7 @@ import type {
 } from './authorize.ts';
 
 export interface SessionFacts {
-  /** Milliseconds since 1970 of the last time that the person proved who they are. */
+  /** The time of the last proof of identity, ms since 1970. */
   readonly signedInAt: number;
   /** The mail address was verified: nothing but verification works before. */
   readonly verified: boolean;
@@ -25,7 +25,7 @@ export interface SessionFacts {
 export interface FlowFacts {
   /** Undefined without a live session. */
   readonly session: SessionFacts | undefined;
-  /** When this request was first seen: a sign-in since then satisfies `prompt=login`. */
+  /** The time at which this request was first seen, ms since 1970: a sign-in since then satisfies `prompt=login`. */
   readonly askedAt: number;
   /** Every requested scope was decided on before, for this client and redirect origin. */
   readonly isRemembered: boolean;
@@ -41,7 +41,7 @@ export type FlowDecision =
   | { readonly next: 'consent'; readonly request: AuthorizationRequest }
   /** Nobody needs to be asked: straight back with a code. */
   | { readonly next: 'issue-code'; readonly request: AuthorizationRequest }
-  /** 303 with the error. */
+  /** The answer is 303 with the error. */
   | ({ readonly next: 'redirect-error' } & ErrorAnswer)
   /** A page that names the target's host; its link carries the error. */
   | ({ readonly next: 'name-target' } & ErrorAnswer);
@@ -70,7 +70,7 @@ export function decideFlow(reading: AuthorizeReading, facts: FlowFacts): FlowDec
   }
 }
 
-/** Somebody who may not do anything yet counts as nobody. */
+/** A person whose address is not verified counts as not signed in. */
 function isSignedIn({ session }: FlowFacts): boolean {
   return session?.verified === true;
 }

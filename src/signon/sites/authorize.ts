@@ -16,14 +16,14 @@ export interface AuthorizationRequest {
   /** Undefined when none was sent; an empty one is returned too. */
   readonly state: string | undefined;
   readonly scopes: readonly Scope[];
-  /** SHA-256 of the verifier as RFC 7636 has it. */
+  /** The SHA-256 of the verifier (RFC 7636). */
   readonly codeChallenge: string | undefined;
   readonly prompt: readonly Prompt[];
-  /** To fill the sign-in form with; decides nothing. */
+  /** Fills the sign-in form; decides nothing. */
   readonly loginHint: string | undefined;
 }
 
-/** Enough to send an answer to the client. */
+/** The fields that an answer to the client needs. */
 export type AnswerTarget = Pick<AuthorizationRequest, 'client' | 'redirect' | 'state'>;
 
 export const prompts = ['none', 'login', 'consent'] as const;
@@ -64,7 +64,7 @@ export interface AuthorizeParameters {
   get(name: string): string | undefined;
 }
 
-/** All that a request may say. */
+/** All parameters of a request. */
 const parameterNames = [
   'client_id',
   'redirect_uri',
@@ -86,10 +86,10 @@ const loneSurrogate = /\p{Cs}/u;
 
 type Found = { -readonly [name in keyof AuthorizationRequest]?: AuthorizationRequest[name] };
 
-/** Reads its parameters and adds what it found; a failure ends the list. */
+/** A check reads its parameters and returns what it found; a failure ends the list. */
 type Check = (parameters: AuthorizeParameters, found: Found) => Result<Found>;
 
-/** In this order; `state` first, so that every later failure can carry it. */
+/** The checks in order; `state` first, so that every later failure can carry it. */
 const tellableChecks: readonly Check[] = [
   checkState,
   checkResponseType,
@@ -121,7 +121,7 @@ export function readAuthorizeRequest(
 }
 
 /**
- * The query of a request, each parameter as it was written and nothing else: never longer than what
+ * Returns the query of a request, each parameter as it was written and nothing else: never longer than what
  * came. `login_hint` may be a mail address: leave it out where the query is stored.
  */
 export function requestQuery(query: string, hint: 'with hint' | 'without hint'): string {
@@ -132,7 +132,7 @@ export function requestQuery(query: string, hint: 'with hint' | 'without hint'):
       .split('&')
       .filter((pair) => known.includes(decodedName(pair)))
       .join('&')
-      // No address has them; a header could not carry them.
+      // A header can carry no other characters.
       .replace(/[^\x21-\x7e]+/gu, encodeURIComponent)
   );
 }
@@ -216,14 +216,14 @@ function checkLoginHint(parameters: AuthorizeParameters): Result<Found> {
 }
 
 /**
- * Where the browser goes with a code.
- * @param issuer BASE_URL: `iss` tells a site that knows several services whose answer it is (RFC 9207)
+ * Returns the address to which the browser goes with a code.
+ * @param issuer BASE_URL: by `iss` a site of several services knows whose answer it is (RFC 9207)
  */
 export function codeAddress(target: AnswerTarget, issuer: string, code: string): string {
   return answerAddress(target.redirect, [['code', code], ['iss', issuer], ...stateOf(target)]);
 }
 
-/** Where the browser goes with an error. `detail` is for the client's developer: ASCII, no data. */
+/** Returns the address to which the browser goes with an error. `detail` is for developers: ASCII, no data. */
 export function errorAddress(
   target: AnswerTarget,
   issuer: string,

@@ -6,19 +6,19 @@
 import { addedLast, fixed, group, optionalText, record, text, time } from '../../store/record.ts';
 import { type Scope, scopesField } from './scopes.ts';
 
-/** What a code stands for. */
+/** The grant that a code stands for. */
 export interface CodeGrant {
   readonly accountId: string;
-  /** Session in which it was issued; the code ends with it. */
+  /** The session in which it was issued; the code ends with it. */
   readonly sessionId: string;
   readonly clientId: string;
-  /** As the client sent it. */
+  /** The text that the client sent. */
   readonly redirectUri: string;
   readonly origin: string;
-  /** Of the consent it was issued under. */
+  /** The grant id of the consent under which it was issued. */
   readonly grantId: Uint8Array;
   readonly scopes: readonly Scope[];
-  /** Undefined when none was sent. */
+  /** Undefined when no challenge was sent. */
   readonly codeChallenge: string | undefined;
 }
 
@@ -49,7 +49,7 @@ const live = record<{ readonly expiresAt: number; readonly grant: CodeGrant }>(1
     codeChallenge: optionalText,
   }),
 });
-/** Says nothing of the person: only what a line in the log needs. */
+/** A tombstone holds nothing of the person, only what a line in the log needs. */
 const tombstoneLayout = 2;
 const tombstone = record<CodeTombstone>(tombstoneLayout, {
   clientId: text,

@@ -33,32 +33,32 @@ export const codeLifeMs = 300_000;
 const codeBytes = 32;
 const verifierPattern = /^[A-Za-z0-9\-._~]{43,128}$/;
 
-/** Whether what a code depends on is still there. */
+/** Tells whether the session and the account of a code are still there. */
 export interface GrantStanding {
   sessionAlive(sessionId: string): boolean | Promise<boolean>;
   accountEnabled(accountId: string): boolean | Promise<boolean>;
 }
 
-/** What a caller of the exchange sent. An optional one that was sent must match, even when empty. */
+/** The parameters of an exchange. An optional one that was sent must match, even when empty. */
 export interface Redemption {
   readonly code: string;
   readonly clientId: string | undefined;
   readonly redirectUri: string | undefined;
   readonly codeVerifier: string | undefined;
-  /** What the log says of the request. */
+  /** The fields of the request for the log. */
   readonly logFields?: object;
 }
 
 export interface Codes {
-  /** A new code and its row, for the commit that grants it. */
+  /** Returns a new code and its row, for the commit that grants it. */
   issue(grant: CodeGrant): { readonly code: string; readonly row: SetRow };
   /** `invalid_grant` for every code that gives nothing, whatever the reason; `store_unavailable`. */
   redeem(redemption: Redemption): Promise<Result<Redeemed>>;
 }
 
-/** What a code gave. */
+/** The grant of a redeemed code. */
 export interface Redeemed extends CodeGrant {
-  /** Values that the person agreed to. */
+  /** The values that the person agreed to. */
   readonly seen: SeenValues;
 }
 
@@ -74,7 +74,7 @@ export function createCodes(options: {
   standing: GrantStanding;
 }): Codes {
   const { store, clock, random, log, consents, blocked, standing } = options;
-  /** Read when there is no row: a code that never was takes the work of one that was used. */
+  /** Decoded when there is no row, so that an unknown code takes the work of a used one. */
   const decoy = encodeTombstone({
     clientId: 'client.example',
     claimedAt: clock.now(),
@@ -131,12 +131,12 @@ export function createCodes(options: {
       set: use === undefined ? [tombstone(event)] : [tombstone(event), use],
       events: [encodeSignIn(event, clientId)],
     });
-    // A scope that was taken back since the code was issued is not given out.
+    // A scope that was withdrawn since the code was issued is not given out.
     const scopes = grant.scopes.filter((scope) => consent.granted.includes(scope));
     return written(done, { ...grant, scopes, seen: consent.seen });
   }
 
-  /** What the code depended on and is gone; undefined when all is there. */
+  /** Returns what is gone of the things that the code depends on; undefined when all is there. */
   async function lossOf(
     grant: CodeGrant,
     consent: StoredConsent | undefined,
@@ -147,7 +147,7 @@ export function createCodes(options: {
     return (await standing.sessionAlive(grant.sessionId)) ? undefined : 'session ended';
   }
 
-  /** After the answer: writing the line must not make a used code slower than an unknown one. */
+  /** Logs after the answer: writing the line must not make a used code slower than an unknown one. */
   function noteReplay(client: string, claimedMsAgo: number, logFields?: object): void {
     const facts = { client, claimedMsAgo, ...logFields };
     setImmediate(() => log.warn(facts, 'exchange: a code was sent again'));
@@ -156,7 +156,7 @@ export function createCodes(options: {
   return { issue, redeem };
 }
 
-/** Name of the first thing that was sent and doesn't match, or had to be sent and wasn't. */
+/** Names the first parameter that was sent and doesn't match, or had to be sent and wasn't. */
 function mismatchOf(redemption: Redemption, grant: CodeGrant): string | undefined {
   const { clientId, redirectUri, codeVerifier } = redemption;
   if (clientId !== undefined && clientId !== grant.clientId) return 'client_id differs';
@@ -164,7 +164,7 @@ function mismatchOf(redemption: Redemption, grant: CodeGrant): string | undefine
     return 'redirect_uri differs';
   }
   if (grant.codeChallenge === undefined) {
-    // Somebody took the challenge out of the request on its way here.
+    // The challenge was removed from the request on its way here.
     return codeVerifier === undefined ? undefined : 'code_verifier without a challenge';
   }
   if (codeVerifier === undefined) return 'code_verifier missing';

@@ -1,5 +1,5 @@
 /**
- * What a person allowed which site to read. A consent holds for one account, client and redirect
+ * The consents: what each person allowed which site to read. A consent holds for one account, client and redirect
  * origin; it remembers every scope that was asked, granted or not, and the values that were shown
  * (people/profile/seen-values.ts), so only what is new is asked about again. Codes carry the consent's
  * grant id: revoking it, and even allowing the site again afterwards, leaves every earlier code dead.
@@ -34,11 +34,11 @@ import {
 } from '../people/profile/seen-values.ts';
 import { type Scope, scopeBits, scopesField, scopesOf } from './scopes.ts';
 
-/** Whom a consent is between. */
+/** The parties of a consent. */
 export interface ConsentParties {
   readonly accountId: string;
   readonly clientId: string;
-  /** Scheme, host and port of the redirect address. */
+  /** The scheme, host and port of the redirect address. */
   readonly origin: string;
 }
 
@@ -64,15 +64,15 @@ export interface ConnectedSite {
   readonly granted: readonly Scope[];
   readonly grantedAt: number;
   readonly changedAt: number;
-  /** When a code was last exchanged, to the minute; undefined if never. */
+  /** The time of the last exchange of a code, to the minute; undefined: never. */
   readonly lastUsedAt: number | undefined;
 }
 
 export interface Consents {
   find(parties: ConsentParties): Promise<StoredConsent | undefined>;
   /**
-   * The row after a person decided, for the commit that consumes the form.
-   * @param shown values of the requested scopes
+   * Returns the consent after a person decided, and its row for the commit that consumes the form.
+   * @param shown the values of the requested scopes
    */
   decided(
     before: Consent | undefined,
@@ -82,29 +82,28 @@ export interface Consents {
     shown?: SeenValues,
   ): { readonly consent: Consent; readonly row: SetRow };
   /**
-   * For the commit that adds a consent, whoever races: the account has room for it. Undefined: it has as
-   * many as it may. Who has agreed before takes no place.
+   * Returns the checks for the commit that adds a consent, so that the limit holds whoever races. Undefined: the limit
+   * is reached. A person who has agreed before needs none.
    */
   room(accountId: string, before?: Consent): Promise<HeldBounds | undefined>;
   /**
-   * The row that notes a use now, or none while the last one is fresh.
-   * @param event of the same commit
+   * Returns the row that records a use now, or none while the last one is fresh.
+   * @param event the id of the event of the same commit
    */
   useRow(parties: ConsentParties, event?: string): Promise<SetRow | undefined>;
-  /** Of an account, by client id and origin. */
+  /** Returns the sites of an account in order of client id and origin. */
   list(accountId: string): Promise<ConnectedSite[]>;
-  /** All origins of a client, or all clients. @returns how many consents went */
+  /** Revokes all origins of a client, or all clients. Returns how many consents were revoked. */
   revoke(accountId: string, clientId?: string): Promise<Result<number>>;
 }
 
-/** Of an account; a site counts once for each address that it is sent to. */
+/** The limit of an account; a site counts once for each redirect origin. */
 export const consentsPerAccountMax = 1_000;
 const grantIdBytes = 16;
 /** A busy site must not cost a second row in every exchange. */
 const useGrainMs = 60_000;
-/** Read, or removed in one commit, at a time: about a millisecond of the event loop. */
+/** The rows that are read or removed at a time: about a millisecond of the event loop. */
 const pageRows = 50;
-/** 1 had no values; whoever agreed then is asked once more. */
 
 export function isRemembered(
   consent: Consent | undefined,
@@ -135,7 +134,7 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
   ) {
     const now = clock.now();
     const askedNow = scopeBits(requested);
-    // What this form didn't ask about stays as it was.
+    // Scopes that this form didn't ask about stay as they were.
     const kept = scopeBits(before?.granted ?? []) & ~askedNow;
     const allowedNow = scopeBits(granted) & askedNow;
     const consent: Consent = {
@@ -211,13 +210,13 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
   return { find, decided, room, useRow, list, revoke };
 }
 
-/** Of the fields of these scopes. */
+/** Returns the values of the fields of these scopes. */
 function pick(seen: SeenValues, scopes: readonly Scope[]): SeenValues {
   const fields = [...storedFieldsOf(scopes)].filter((field) => seen[field] !== undefined);
   return Object.fromEntries(fields.map((field) => [field, seen[field]]));
 }
 
-/** Bit n of the first two bytes for the n-th field, then a fingerprint for each bit. */
+/** Bit n of the first two bytes stands for the n-th field; a fingerprint for each bit follows. */
 const seenValues: Field<SeenValues> = {
   write(out, seen) {
     const fields = storedFields.filter((field) => seen[field] !== undefined);
@@ -232,7 +231,7 @@ const seenValues: Field<SeenValues> = {
   },
 };
 
-/** The first layout had no values. */
+/** The first layout had no values; whoever agreed then is asked once more. */
 const rows = record<{ clientId: string; origin: string; consent: Consent }>(
   2,
   {
@@ -250,7 +249,7 @@ const rows = record<{ clientId: string; origin: string; consent: Consent }>(
   1,
 );
 
-/** When a consent was last used, and the id of the event of that sign-in; rows of before have none. */
+/** The last use of a consent, and the id of the event of that sign-in; older rows have none. */
 interface ConsentUse {
   readonly at: number;
   readonly event: string | undefined;

@@ -1,4 +1,4 @@
-/** What OpenAPI says of the exchange of a code for a profile. The pages of sign-on are HTML and not described. */
+/** The OpenAPI description of the exchange of a code for a profile. The pages of sign-on are HTML and not described. */
 
 import {
   answer,
@@ -22,7 +22,7 @@ type Field = (typeof scopeFields)[Scope][number];
 
 const addressParts = ['street_address', 'locality', 'region', 'postal_code', 'country'] as const;
 
-/** Type and meaning of each field of the profile. A new field doesn't compile before it is here. */
+/** The type and meaning of each field of the profile. A new field doesn't compile before it is here. */
 export const profileFields: Readonly<Record<Field, Schema & { readonly description: string }>> = {
   service_id: { type: 'string', description: 'Public, stable, random: key your users by it.' },
   given_name: { type: 'string', description: 'First name.' },

@@ -11,36 +11,36 @@ import type { Random } from '../../core/random.ts';
 import { bareRecord, text, time } from '../../store/record.ts';
 import { createSealedTexts } from '../sealed-text.ts';
 
-/** How long a page may stay open before its form is sent. */
+/** A page may stay open for so long before its form is sent. */
 export const sealLifeMs = 3_600_000;
-/** state and redirect_uri of full length, every character of them escaped. */
+/** The characters of state and redirect_uri of full length, all of them escaped. */
 export const requestQueryCharsMax = 12_288;
-/** Of the time and the length. */
+/** The bytes of the time and the length. */
 const fieldBytes = 16;
 
-/** What travels. */
+/** The content of a seal. */
 export interface CarriedRequest {
-  /** As `requestQuery` gives it. */
+  /** The query as `requestQuery` gives it. */
   readonly query: string;
-  /** When the request was first seen, milliseconds since 1970. */
+  /** The time at which the request was first seen, ms since 1970. */
   readonly askedAt: number;
 }
 
 export interface OpenedRequest extends CarriedRequest {
-  /** Names the seal. */
+  /** The id of the seal. */
   readonly id: Uint8Array;
-  /** Nobody can open it from then on. */
+  /** The time from which nobody can open it, ms since 1970. */
   readonly endsAt: number;
 }
 
 export interface RequestSeals {
   /**
-   * A request that is seen now.
+   * Seals a request that is seen now.
    * @param query as `requestQuery` gives it
-   * @param browserId of the visit: no other browser can open it
+   * @param browserId the visit's: no other browser can open it
    */
   seal(query: string, browserId: string): string;
-  /** Undefined alike when it was altered, is over, or is another browser's. */
+  /** Returns undefined alike when it was altered, is over, or is another browser's. */
   open(text: string, browserId: string): OpenedRequest | undefined;
 }
 

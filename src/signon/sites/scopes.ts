@@ -19,7 +19,7 @@ export const scopeNames = [
 
 export type Scope = (typeof scopeNames)[number];
 
-/** Fields of the profile that a scope stands for, in the order in which a person reads them. */
+/** The fields of the profile of each scope, in the order in which a person reads them. */
 export const scopeFields = {
   openid: ['service_id'],
   profile: ['given_name', 'family_name', 'nickname', 'picture'],
@@ -31,7 +31,7 @@ export const scopeFields = {
   preferences: ['liquid_glass'],
 } as const satisfies Record<Scope, readonly string[]>;
 
-/** Every name once, and some spaces. */
+/** Every name once and some spaces are shorter. */
 const charsMax = 400;
 
 function isScope(name: string): name is Scope {
@@ -39,7 +39,7 @@ function isScope(name: string): name is Scope {
 }
 
 /**
- * Space-separated names to a set in the order above. `invalid_request` when there is none,
+ * Reads space-separated names as a set in the order above. `invalid_request` when there is none,
  * `invalid_scope` for a name that isn't offered: a client must not take silence for a yes.
  */
 export function parseScope(text: string | undefined): Result<readonly Scope[]> {
@@ -52,7 +52,7 @@ export function parseScope(text: string | undefined): Result<readonly Scope[]> {
   return ok(inOrder(asked));
 }
 
-/** Known names of a list, each once, in the order above; what is no scope is left out. */
+/** Returns the known names of a list, each once, in the order above. */
 export function inOrder(names: Iterable<string>): readonly Scope[] {
   const given = new Set(names);
   return scopeNames.filter((name) => given.has(name));
@@ -66,5 +66,5 @@ export function scopesOf(bits: number): readonly Scope[] {
   return scopeNames.filter((_, i) => (bits & (1 << i)) !== 0);
 }
 
-/** One bit for each. */
+/** A set of scopes is stored as one bit for each. */
 export const scopesField = mapped<readonly Scope[], number>(u8, scopeBits, scopesOf);

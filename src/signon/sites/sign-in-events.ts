@@ -13,12 +13,12 @@ export function isSignInEvent(name: string): boolean {
   return name === kind;
 }
 
-/** Nobody's sign-in waits for a node that is too old to count it. */
+/** The event is optional: no sign-in waits for a node that is too old to count it. */
 export function encodeSignIn(id: string, site: string): NewEvent {
   return { id, kind, version, body: createWriter().text(site).finish(), optional: true };
 }
 
-/** @returns the site. Throws on a corrupt body and on a newer format: the follower must stop, not guess. */
+/** Returns the site. Throws on a corrupt body and on a newer format: the follower must stop, not guess. */
 export function siteOfSignIn({ version: given, body }: NewEvent): string {
   const site = given === version ? decode(body, (input) => input.text()) : undefined;
   if (site === undefined) throw new Error(`an event ${kind} can't be read`);

@@ -1,6 +1,6 @@
 /**
- * What a form of registration need not be told twice when something else in it was wrong: the
- * password, and that the challenge was solved. The page carries both sealed (sealed-text.ts) for the
+ * The values that a form of registration need not ask twice when something else in it was wrong: the
+ * password, and the name of the solved challenge. The page carries both sealed (sealed-text.ts) for the
  * browser that sent them, for a quarter of an hour; the password itself stands in no page.
  *
  * A solved challenge counts once: the seal holds its name, and the name is here, in memory, until a
@@ -16,32 +16,32 @@ import { createBriefTable } from '../../brief-table.ts';
 import { createSealedTexts } from '../../sealed-text.ts';
 
 export const keptFormLifeMs = 15 * 60_000;
-/** Solved challenges that wait; at the bound the oldest is to be solved anew. */
+/** The solved challenges that wait; at the bound the oldest must be solved anew. */
 export const solvedMax = 8_192;
 
 const solvedBytes = 16;
-/** 256 characters, its lengths, a name and a time. */
+/** The bytes of 256 characters, lengths, a name and a time. */
 const plainBytesMax = 256 * 4 + 64;
 
 export interface KeptForm {
-  /** Empty: none. */
+  /** The password; empty: none. */
   readonly password: string;
-  /** Name of the solved challenge; empty: none. */
+  /** The name of the solved challenge; empty: none. */
   readonly solved: string;
 }
 
 export interface KeptForms {
-  /** A challenge was solved. @returns its name, for the form */
+  /** Records a solved challenge and returns its name, for the form. */
   solved(): string;
-  /** It may still be taken. */
+  /** Tells whether the name may still be taken. */
   isOpen(solved: string): boolean;
-  /** Uses it up. False: it was never solved, was used before, or is over. */
+  /** Uses the name up. False: it was never solved, was used before, or is over. */
   take(solved: string): boolean;
-  /** It was taken for a registration that did not come about. It lasts as long as a new one. */
+  /** Gives back a name that was taken for a registration that failed. It lasts as long as a new one. */
   giveBack(solved: string): void;
-  /** @param browserId of the visit: no other browser can open it */
+  /** @param browserId the visit's: no other browser can open it */
   seal(form: KeptForm, browserId: string): string;
-  /** Undefined alike when it was altered, is over, or is another browser's. */
+  /** Returns undefined alike when it was altered, is over, or is another browser's. */
   open(text: string, browserId: string): KeptForm | undefined;
   readonly table: BoundedTable;
 }

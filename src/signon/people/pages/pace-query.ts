@@ -1,7 +1,7 @@
 /**
- * What a registration was asked, in the address of the page that comes after it. Whoever changes the
- * address changes only what the page tells: the link's row decides. A time that no link of now can
- * have is not shown.
+ * The conditions of a registration, in the address of the page that comes after it. Whoever changes the
+ * address changes only what the page shows: the link's row decides. A time that no present link can have
+ * is not shown.
  */
 
 import { delayMinutesMax, type PersonPace } from '../pacing.ts';

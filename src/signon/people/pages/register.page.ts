@@ -11,22 +11,22 @@ import { narrowPage } from '../../sessions/narrow.page.ts';
 import { isForSite, type Onward, onwardFields, onwardHref } from '../../sessions/onward.page.ts';
 import { frameText } from '../../words/words.ts';
 
-/** Bytes of an address (RFC 5321) and characters of a password. */
+/** The limits of bytes of an address (RFC 5321) and characters of a password. */
 export const emailLengthMax = 254;
 export const passwordLengthMax = 256;
 
 export interface RegisterPageData extends Onward {
   readonly csrf: string;
   readonly email?: string | undefined;
-  /** Neither password nor passkey: both are for the mail's link. */
+  /** The form takes neither password nor passkey: the mail's link asks for one. */
   readonly byMailOnly: boolean;
   /** Undefined for a client that has asked for too many; `solved` with a form of before. */
   readonly challenge: ChallengeView | 'solved' | undefined;
   /** The sealed part of a form of before (kept-form.ts). */
   readonly kept?: string | undefined;
-  /** The password is in there. */
+  /** `kept` holds the password. */
   readonly hasPassword?: boolean;
-  /** Sentences, each at its field. */
+  /** The sentences at the fields. */
   readonly errors?: {
     readonly email?: string;
     readonly password?: string;
@@ -49,7 +49,7 @@ export function emailField(frame: PageFrame, more: Partial<FieldOptions>): Html 
   });
 }
 
-/** Whose password it is, beside a field for one: by it password managers file what they keep. */
+/** A field with the account's address, next to one for a password: password managers store the password under it. */
 export function accountField(account: string): Html {
   return html`<input class="visually-hidden" type="text" name="username" value=${account} autocomplete="username"
     readonly tabindex="-1" aria-hidden="true" />`;

@@ -86,13 +86,13 @@ export interface RegisterOptions {
 
 const nothingKept: KeptForm = { password: '', solved: '' };
 
-/** What the form is filled with. */
+/** The values that the form is filled with. */
 type Filled = Onward & Pick<RegisterPageData, 'email'>;
 
 export function registerRoutes(options: RegisterOptions): PlainRoute[] {
   const { desk, signon, callers, challenges, onwards } = options;
 
-  /** @param kept what the form need not ask again */
+  /** @param kept the values that the form need not ask again */
   function show(
     visit: Visit,
     filled: Filled,
@@ -120,7 +120,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     return desk.show(visit, (frame) => registerPage(frame, data), { status, needs, headers });
   }
 
-  /** What can be seen without a look at the store. */
+  /** Returns the errors that are found without reading the store. */
   function misspelt(
     visit: Visit,
     email: string,
@@ -142,14 +142,14 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     return show(visit, filled, errors, kept);
   }
 
-  /** @returns name of the challenge that this form solved, now or before; empty: none */
+  /** Returns the name of the challenge that this form solved, now or before; empty: none. */
   async function solvedBy(answer: ChallengeAnswer, before: KeptForm): Promise<string> {
     const judged = await answer.judge();
     if (judged === 'right') return signon.keptForms.solved();
     return judged === 'none' && signon.keptForms.isOpen(before.solved) ? before.solved : '';
   }
 
-  /** With another picture, and nothing lost. */
+  /** Shows the form with another picture, and nothing lost. */
   function askAgain(visit: Visit, form: Params) {
     const before = signon.keptForms.open(form.get('kept') ?? '', visit.browserId) ?? nothingKept;
     const typed = form.get('password') || before.password;
@@ -167,7 +167,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     const byMailOnly =
       form.get('with') === 'mail' || signon.registration.isByMailOnly(visit.visitor);
     const byPasskey = !byMailOnly && form.get('with') === 'passkey';
-    // Left empty: the one that the page says it has.
+    // An empty field means the password that the page says it has.
     const typed = form.get('password') || before.password;
     const password = byMailOnly || byPasskey ? undefined : typed;
     const onward = onwards.ofForm(visit, form.get);

@@ -10,7 +10,7 @@ import { type Onward, onwardFields, onwardHref } from '../../sessions/onward.pag
 import { frameText } from '../../words/words.ts';
 import { type PersonPace, timeText } from '../pacing.ts';
 
-/** A demo's mails go nowhere: where they can be read. */
+/** Tells where the mails of a demo can be read, which are not sent. */
 export function demoMails(frame: PageFrame): Html {
   if (frame.hasOutbox !== true) return null;
   return html`<p>${frameText(frame).signon.checkMail.demo}</p>`;
@@ -21,7 +21,7 @@ export interface RegisteredData extends Onward {
   /** Undefined in a browser that registered nothing lately. */
   readonly email: string | undefined;
   readonly pace: PersonPace;
-  /** It was asked for once more. */
+  /** The mail was sent again. */
   readonly isAgain: boolean;
 }
 

@@ -57,9 +57,9 @@ export function linkButtonPage(
   frame: PageFrame,
   data: LinkPageData & {
     asks: LinkAsks;
-    /** Address of the account. */
+    /** The account's mail address. */
     account: string;
-    /** ms since 1970, for `later`. */
+    /** The time of `later`, ms since 1970. */
     worksFrom: number;
     error?: string | undefined;
   },

@@ -19,7 +19,7 @@ import { linkWait } from './recover.route.ts';
 import { type RegisterOptions, tooMany } from './register.route.ts';
 import { linkButtonPage, unverifiedPage } from './verify.page.ts';
 
-/** What a form of the link can be sent again after. */
+/** The errors after which the form of the link can be sent again. */
 const askedAgain: readonly ErrorCode[] = [
   'sign_in_refused',
   'too_many_attempts',
@@ -50,7 +50,7 @@ export function verifyRoutes(
 ): PlainRoute[] {
   const { desk, signon, onwards, callers, clock } = options;
 
-  /** The browser's: a session may begin or end with what was done. */
+  /** Returns a tag that is valid in this browser: a session may begin or end with what was done. */
   function markOf(visit: Visit, name: string): string {
     return doneMark(visit.browserId, name, clock.now());
   }
@@ -62,7 +62,7 @@ export function verifyRoutes(
   async function show(visit: Visit, token: string, failure?: Failure) {
     const asks = await signon.registration.asks(token, visit.visitor);
     const text = catalogueFor(visit.language).signon;
-    // Of a passkey, "the password is wrong" would be no help.
+    // "The password is wrong" would be no help where a passkey was refused.
     const isPasskey = asks === 'passkey' && failure?.error === 'sign_in_refused';
     const sentence = failure && failureText(visit.language, failure);
     const shown = failure?.error === 'invalid_parameter' ? text.passwordLength : sentence;
@@ -122,7 +122,7 @@ export function verifyRoutes(
     }),
     desk.form(verifyEndpoints.resend, async (visit, form) => {
       const { session, visitor } = visit;
-      // Of the account: strangers behind the same address have no part in it.
+      // The limit is the account's: strangers behind the same address can't use it up.
       const waitSeconds = callers.takeFor('ownMail', session.accountId);
       if (waitSeconds > 0) return desk.problem(visit, tooMany(waitSeconds));
       const onward = onwards.ofForm(visit, form.get);

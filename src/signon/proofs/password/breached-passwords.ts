@@ -73,7 +73,10 @@ export function createBreachedPasswords(options: {
   };
 }
 
-/** Padding lines have the count 0. The text is not split into lines: half a million empty ones would block the event loop. */
+/**
+ * Finds a line whose count is not 0, as padding has it. The text is not split into lines: half a million empty ones
+ * would block the event loop.
+ */
 function hasLine(text: string, rest: string): boolean {
   for (let at = text.indexOf(rest); at >= 0; at = text.indexOf(rest, at + 1)) {
     count.lastIndex = at + rest.length;

@@ -9,8 +9,22 @@
 const wordCharsMin = 4;
 /** The labels of a host that name no service. */
 const commonLabels: ReadonlySet<string> = new Set([
-  ...['accounts', 'account', 'auth', 'login', 'signin', 'secure', 'localhost', 'internal'],
-  ...['example', 'invalid', 'test', 'local', 'lan', 'home', 'corp', 'intranet'],
+  'accounts',
+  'account',
+  'auth',
+  'login',
+  'signin',
+  'secure',
+  'localhost',
+  'internal',
+  'example',
+  'invalid',
+  'test',
+  'local',
+  'lan',
+  'home',
+  'corp',
+  'intranet',
 ]);
 const product = 'portcullis';
 
@@ -42,9 +56,30 @@ const seasons = [
   'hiver',
 ];
 const months = [
-  ...['january', 'february', 'march', 'april', 'may', 'june', 'july', 'august', 'september'],
-  ...['october', 'november', 'december', 'janvier', 'fevrier', 'mars', 'avril', 'mai', 'juin'],
-  ...['juillet', 'aout', 'septembre', 'octobre', 'novembre', 'decembre'],
+  'january',
+  'february',
+  'march',
+  'april',
+  'may',
+  'june',
+  'july',
+  'august',
+  'september',
+  'october',
+  'november',
+  'december',
+  'janvier',
+  'fevrier',
+  'mars',
+  'avril',
+  'mai',
+  'juin',
+  'juillet',
+  'aout',
+  'septembre',
+  'octobre',
+  'novembre',
+  'decembre',
 ];
 /** The other ways in which a letter is written. */
 const spellings: Readonly<Record<string, string>> = {

@@ -20,20 +20,20 @@ export interface BlockedSite {
 }
 
 export interface BlockedSites {
-  /** By domain. */
+  /** Returns the blocked sites in order of their domains. */
   list(): Promise<BlockedSite[]>;
-  /** Names by which a client can be blocked: itself, and those above it that somebody registered. */
+  /** Returns the names by which a client can be blocked: its own, and those above it down to the registered domain. */
   namesOver(clientId: string): string[];
   isBlocked(clientId: string): Promise<boolean>;
-  /** For a commit: nobody blocked the client meanwhile. */
+  /** Returns the checks for a commit that the client was not blocked meanwhile. */
   checks(clientId: string): RowCheck[];
-  /** Also when it was blocked before. `invalid_client_id` for what can't be a site. */
+  /** Blocks a domain; one that is blocked stays so. `invalid_client_id` for what can't be a site. */
   block(domain: string): Promise<Result<BlockedSite>>;
   /** `conflict` when this very domain is not blocked. */
   unblock(domain: string): Promise<Result<BlockedSite>>;
 }
 
-/** Labels before the registered domain: a name with hundreds of labels must not cost a row each. */
+/** The labels before the registered domain that count: a name with hundreds of labels must not cost a row each. */
 const deeperMax = 4;
 const rows = bareRecord<{ blockedAt: number }>({ blockedAt: time });
 
@@ -46,7 +46,7 @@ export function createBlockedSites(options: {
 
   function namesOver(clientId: string): string[] {
     const client = parseClientId(clientId, rules);
-    // A name that may be no client any more, by other settings than before.
+    // Under changed settings the name may no longer be a client.
     if (!client.ok) return [clientId];
     const labels = clientId.split('.');
     const least = client.value.registrable.split('.').length;

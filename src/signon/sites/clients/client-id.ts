@@ -10,7 +10,7 @@ import { type ClientSuffixes, isName, publicRegistrable } from './client-suffixe
 
 declare const clientBrand: unique symbol;
 
-/** Made by `parseClientId` only. */
+/** A checked client; only `parseClientId` makes it. */
 export interface Client {
   readonly [clientBrand]: true;
   readonly id: string;
@@ -19,16 +19,16 @@ export interface Client {
 }
 
 export interface ClientRules {
-  /** Also the names of this machine, with plain http: for trying things out. */
+  /** True allows the names of this machine too, with plain http, for trying things out. */
   readonly demo: boolean;
-  /** Names of an intranet; none when left out. */
+  /** The names of an intranet; none when left out. */
   readonly suffixes?: ClientSuffixes;
 }
 
-/** Client ids of the demo: never a domain, so they can't collide with a site. */
+/** The client ids of the demo: never a domain, so they can't collide with a site. */
 const demoClients: ReadonlySet<string> = new Set(['localhost', '127.0.0.1']);
 
-/** Undefined for what can't be a client: a suffix, an address, an unlisted name of an intranet. */
+/** Returns undefined for what can't be a client: a suffix, an address, an unlisted name of an intranet. */
 export function registrableDomain(host: string, suffixes?: ClientSuffixes): string | undefined {
   if (!isName(host)) return undefined;
   return publicRegistrable(host) ?? suffixes?.registrable(host);
@@ -38,7 +38,7 @@ export function isDemoClient(id: string): boolean {
   return demoClients.has(id);
 }
 
-/** Fails with `invalid_client_id`. The text is not repeated in the detail: it may be anything. */
+/** Checks a client id. `invalid_client_id`, whose detail does not repeat the text: it may be anything. */
 export function parseClientId(text: string, { demo, suffixes }: ClientRules): Result<Client> {
   if (demo && isDemoClient(text)) return ok({ id: text, registrable: text } as Client);
   const registrable = registrableDomain(text, suffixes);

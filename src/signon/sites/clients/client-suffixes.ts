@@ -10,31 +10,36 @@ import { parse } from 'tldts';
 
 /** The entry that stands for every name without a dot: such names are right under the root. */
 const rootSuffix = '.';
-/** RFC 1035, 2.3.4, as text without the final dot. */
+/** The limit of RFC 1035, 2.3.4, as text without the final dot. */
 const hostCharsMax = 253;
 const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 const hostPattern = new RegExp(`^${label}(?:\\.${label})*$`);
 
-/** In the public list, but for private networks alone (RFC 8375). */
+/** A suffix of the public list that is for private networks alone (RFC 8375). */
 const privateArpa = 'home.arpa';
-/** Whoever resolves one of these reaches the visitor's own machine. */
+/** Names that lead to the visitor's own machine. */
 const ownMachine: ReadonlySet<string> = new Set([
-  ...['localhost', 'localdomain', 'ip6-localhost', 'ip6-loopback', 'loopback', 'broadcasthost'],
+  'localhost',
+  'localdomain',
+  'ip6-localhost',
+  'ip6-loopback',
+  'loopback',
+  'broadcasthost',
 ]);
 
 export interface ClientSuffixes {
-  /** Undefined for a name that the operator does not list, and for a listed suffix itself. */
+  /** Returns undefined for a name that the operator does not list, and for a listed suffix itself. */
   registrable(host: string): string | undefined;
 }
 
-/** Lower-case LDH labels, valid A-labels where one begins with `xn--`, and no address. */
+/** Tells whether a text is lower-case LDH labels, valid A-labels where one begins with `xn--`, and no address. */
 export function isName(text: string): boolean {
   if (text.length > hostCharsMax || !hostPattern.test(text)) return false;
   // The same reading as a browser's: refuses bad punycode and numbers that are really addresses.
   return domainToASCII(text) === text;
 }
 
-/** Undefined for a public suffix, an address, and what lies under no known top-level domain. */
+/** Returns undefined for a public suffix, an address, and what lies under no known top-level domain. */
 export function publicRegistrable(host: string): string | undefined {
   if (isPrivateArpa(host)) return undefined;
   const parts = parse(host, { allowPrivateDomains: true });
@@ -42,7 +47,7 @@ export function publicRegistrable(host: string): string | undefined {
   return parts.domain ?? undefined;
 }
 
-/** Why a suffix can't be listed, in words that follow its text; undefined: it can. */
+/** Returns why a suffix can't be listed, in words that follow its text; undefined: it can. */
 export function suffixFault(suffix: string): string | undefined {
   if (suffix === rootSuffix) return undefined;
   if (!isName(`x.${suffix}`)) return 'not a name such as internal or home.arpa';

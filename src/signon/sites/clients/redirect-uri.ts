@@ -1,5 +1,5 @@
 /**
- * Where a code may be sent. The URL parser of the platform repairs backslashes, tabs, full-width
+ * The address to which a code may be sent. The URL parser of the platform repairs backslashes, tabs, full-width
  * letters and `%6d` without a word, and so does a browser, each in its own way. So the raw text is
  * filtered first, its authority is matched by hand, and the parser must then have found the very
  * same host. What is sent to the browser is the parser's spelling, never the raw text.
@@ -10,20 +10,20 @@ import { type Client, type ClientRules, isDemoClient, registrableDomain } from '
 
 declare const redirectBrand: unique symbol;
 
-/** Made by `parseRedirectUri` only. */
+/** A checked address; only `parseRedirectUri` makes it. */
 export interface RedirectUri {
   readonly [redirectBrand]: true;
-  /** As the client sent it: the exchange compares with this. */
+  /** The text that the client sent: the exchange compares with it. */
   readonly text: string;
-  /** As it is followed. */
+  /** The address that the browser follows. */
   readonly href: string;
   readonly host: string;
-  /** Scheme, host and port: a consent holds for one of these. */
+  /** The scheme, host and port: a consent holds for one of these. */
   readonly origin: string;
 }
 
 export const redirectUriCharsMax = 2_000;
-/** Printable ASCII without space, backslash and fragment. */
+/** The characters of printable ASCII without space, backslash and `#`. */
 const charsPattern = /^[\x21\x22\x24-\x5b\x5d-\x7e]+$/;
 const brokenEscape = /%(?![0-9a-f]{2})/i;
 /** Some programs end a text at one, others leave it out: `code%00` is `code` to them. */
@@ -45,7 +45,7 @@ const answerNames: ReadonlySet<string> = new Set([
 const decodingsMax = 4;
 const invisible = /[\p{C}\p{Default_Ignorable_Code_Point}\p{Z}]/gu;
 
-/** Fails with `invalid_redirect_uri`. The text is not repeated in the detail. */
+/** Checks an address. `invalid_redirect_uri`, whose detail does not repeat the text. */
 export function parseRedirectUri(
   text: string,
   client: Client,
@@ -69,7 +69,7 @@ export function parseRedirectUri(
   return ok({ text, href: url.href, host: url.host, origin: url.origin } as RedirectUri);
 }
 
-/** The host that the parser must find, or undefined when the client may not have it. */
+/** Returns the host that the parser must find, or undefined when the client may not have it. */
 function siteHost(
   scheme: string,
   authority: string,
@@ -84,7 +84,7 @@ function siteHost(
   return registrableDomain(host, suffixes) === client.registrable ? host : undefined;
 }
 
-/** Plain http on this machine, any port, for a client id that names this machine. */
+/** Allows plain http on this machine, any port, for a client id that names this machine. */
 function demoHost(scheme: string, authority: string, client: Client): string | undefined {
   const [, host, port] = demoAuthority.exec(authority) ?? [];
   if (scheme !== 'http' || host !== client.id) return undefined;
@@ -100,7 +100,7 @@ function hasAnswerName(search: string): boolean {
   return false;
 }
 
-/** What programs may take a name for: bracketed, padded, in other letters, or decoded once more. */
+/** Returns the names that programs may read: bracketed, padded, in other letters, or decoded once more. */
 function readings(name: string): string[] {
   const found: string[] = [];
   let text = name;
@@ -114,7 +114,7 @@ function readings(name: string): string[] {
     if (decoded === text) return found;
     text = decoded;
   }
-  // Nobody needs as many layers.
+  // A name in more layers of escapes counts as every name of the answer.
   return [...answerNames];
 }
 

@@ -16,12 +16,12 @@ import type { BlockedSites } from './blocked-sites.ts';
 
 export interface ListedSite {
   readonly domain: string;
-  /** Accounts that decided what it may read. */
+  /** The accounts that decided what it may read. */
   readonly visitors: number;
-  /** Those of them whose last sign-in there was within 24 hours, and within 7 days. */
+  /** The visitors whose last sign-in there was within 24 hours; `week`: within 7 days. */
   readonly day: number;
   readonly week: number;
-  /** Undefined: they are not known here. */
+  /** Undefined: the sums are not known here. */
   readonly signIns: SignInSums | undefined;
   /** Undefined: no code was ever exchanged. */
   readonly lastUsedAt: number | undefined;
@@ -29,7 +29,7 @@ export interface ListedSite {
   readonly blockedBy: string | undefined;
 }
 
-/** How often a code was exchanged: today (UTC), and in 7 and 30 days with today. */
+/** The numbers of codes that were exchanged: today (UTC), and in 7 and 30 days with today. */
 export interface SignInSums {
   readonly today: number;
   readonly week: number;
@@ -37,9 +37,9 @@ export interface SignInSums {
 }
 
 export interface SitePage {
-  /** Those that are blocked and have no visitors first, then by the number of visitors. */
+  /** The sites, blocked ones without visitors first, then by the number of visitors. */
   readonly sites: readonly ListedSite[];
-  /** Of all pages. */
+  /** The number of sites on all pages. */
   readonly found: number;
   readonly countedAt: number;
   /** There are more sites than are counted. */
@@ -47,7 +47,7 @@ export interface SitePage {
 }
 
 export interface SiteList {
-  /** @param part of the domain; all when it is empty */
+  /** @param part a part of the domain; all sites when it is empty */
   page(asked: { part: string; skip: number; limit: number }): Promise<SitePage>;
 }
 
@@ -58,7 +58,7 @@ interface Count {
   readonly domains: ReadonlySet<string>;
   readonly countedAt: number;
   readonly isCut: boolean;
-  /** When it may be made anew. */
+  /** The time from which it may be made anew. */
   readonly oldAt: number;
 }
 
@@ -74,9 +74,9 @@ export function createSiteList(options: {
   clock: Clock;
   blocked: Pick<BlockedSites, 'list' | 'namesOver'>;
   pace: () => Pace;
-  /** Of each site that has some; undefined: they are not known here. */
+  /** Returns the sums of each site that has some; undefined: they are not known here. */
   signIns: (nowMs: number) => Promise<ReadonlyMap<string, SignInSums> | undefined>;
-  /** Sites that are counted. */
+  /** The limit of sites that are counted. */
   max?: number;
 }): SiteList {
   const { store, clock, blocked, max = sitesMax } = options;

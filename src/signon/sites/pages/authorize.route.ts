@@ -52,7 +52,7 @@ export const consentPath = `${authorizePath}/consent`;
 const signInPath = '/signin';
 const verifyPath = '/verify';
 
-/** Each further one means that the consent was changed at this very moment. */
+/** A further attempt is needed only if the consent was changed at this very moment. */
 const attemptsMax = 3;
 
 export const authorizeEndpoints = {
@@ -78,19 +78,19 @@ export interface AuthorizeOptions {
 interface Course {
   readonly visit: Visit;
   readonly reading: AuthorizeReading;
-  /** Of the request (`requestQuery`). */
+  /** The query of the request (`requestQuery`). */
   readonly query: string;
-  /** When it was first seen. */
+  /** The time at which it was first seen, ms since 1970. */
   readonly askedAt: number;
   /** A request that is kept already goes on under its id. */
   readonly kept: Kept | undefined;
-  /** Its form was sent, and a value is not what it showed. */
+  /** The form was sent, and a value is not the one that it showed. */
   readonly hasChanged: boolean;
 }
 
 type Answerable = Exclude<FlowDecision, { next: 'issue-code' }>;
 
-/** The form there carries the request on. */
+/** Returns the address of the sign-in; the form there carries the request on. */
 export function signInHref(query: string): string {
   return `${signInPath}?${query}`;
 }
@@ -111,7 +111,7 @@ export function authorizeRoutes(options: AuthorizeOptions): PlainRoute[] {
     return errorAddress(target, askedOrigin(request, baseUrl), error, detail);
   }
 
-  /** Whom the request is answered for. While a review or a second factor is due nobody: that comes first. */
+  /** Returns the person who is asked; undefined while a review or a second factor is due, which comes first. */
   function askedOf(visit: Visit): SignedInVisitor | undefined {
     const { session } = visit;
     return session === undefined || session.reviewing || session.factorDue !== undefined
@@ -119,7 +119,7 @@ export function authorizeRoutes(options: AuthorizeOptions): PlainRoute[] {
       : signedInOf(session, visit, baseUrl);
   }
 
-  /** By the id of a request that is kept for this session or this browser. */
+  /** Continues a request by its id, if it is kept for this session or this browser. */
   async function resume(visit: Visit, id: string, hasChanged: boolean): Promise<Reply> {
     for (const holder of [visit.session?.id, visit.browserId]) {
       const found = holder === undefined ? undefined : await transactions.find(id, holder);
@@ -173,7 +173,7 @@ export function authorizeRoutes(options: AuthorizeOptions): PlainRoute[] {
     }
   }
 
-  /** What waits for this browser is named by its id; anything else by its own query. */
+  /** Leads to the sign-in: a request that waits for this browser goes by its id, any other by its query. */
   function signIn(course: Course): Reply | Promise<Reply> {
     const { visit, query, kept } = course;
     if (visit.session?.factorDue !== undefined && !visit.session.reviewing) {
@@ -214,7 +214,7 @@ export function authorizeRoutes(options: AuthorizeOptions): PlainRoute[] {
     return desk.show(visit, (frame) => verifyFirstPage(frame, data));
   }
 
-  /** Of the names that the person knows: the mail domain, and the sites that they signed in to. */
+  /** Returns the known name that the client looks like: the mail domain, or a site that the person signed in to. */
   async function lookAlike({ registrable }: Client, session: Session) {
     const sites = await authorization.connectedSites(session.accountId);
     const known = [domainOf(session.email), ...sites.map(({ clientId }) => clientId)];
@@ -249,13 +249,13 @@ export function authorizeRoutes(options: AuthorizeOptions): PlainRoute[] {
       id,
       csrf: visit.csrf,
     };
-    // What the form is answered with leads to the site, and Chromium applies form-action to that.
+    // The answer to the form redirects to the site, and Chromium applies form-action to that.
     const needs = { formAction: 'unrestricted' } as const;
     const back = onwardHref(authorizePath, { request: { query, seal: '' } });
     return desk.show(visit, (frame) => consentPage({ ...frame, back }, data), { needs });
   }
 
-  /** Told to the site of a request that was read: nothing is saved for any other. */
+  /** Answers that nothing can be saved, to the site of a valid request: nothing is saved for any other. */
   function cannotSave(course: Course): Reply | Promise<Reply> {
     const { reading, visit } = course;
     if (reading.kind !== 'request') throw new TypeError('nothing was to be saved');

@@ -31,7 +31,7 @@ function notePage(frame: PageFrame, { title, text, rest }: Note): string {
   });
 }
 
-/** The developers' words are English whatever the page speaks. */
+/** The text for developers is English whatever the page's language. */
 function forDevelopers(frame: PageFrame, detail: string): Html {
   if (detail === '') return null;
   const label = consentText(frame.language).forDevelopers;
@@ -86,8 +86,8 @@ export function verifyFirstPage(
 }
 
 /**
- * Answered already, too old, or somebody else's: not told apart.
- * @param nextHref where the same request begins anew, if that is known
+ * The page of a form that was answered already, is too old, or is somebody else's: all look the same.
+ * @param nextHref the address where the same request begins anew, if that is known
  */
 export function endedFormPage(frame: PageFrame, nextHref?: string): string {
   const text = consentText(frame.language).over;

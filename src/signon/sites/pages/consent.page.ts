@@ -21,20 +21,20 @@ import { sharedValues } from './shared-values.page.ts';
 
 export interface ConsentPageData {
   readonly client: { readonly id: string; readonly registrable: string };
-  /** With the port, if it has one of its own. */
+  /** The host, with its port if that is not the default. */
   readonly redirectHost: string;
-  /** Whose profile it is. */
+  /** The mail address of the account. */
   readonly email: string;
   /** A name that the person knows and that the site's only looks like. */
   readonly lookAlike?: string | undefined;
   readonly scopes: readonly AskedScope[];
-  /** Stands for the values that are shown. */
+  /** A fingerprint of the values that are shown. */
   readonly shown: string;
   /** The form was sent before, and its values have changed since it was shown. */
   readonly hasChanged?: boolean;
-  /** Where the form is sent. */
+  /** The address to which the form is sent. */
   readonly action: string;
-  /** Of the request, which is kept on the server. */
+  /** The id of the request, which is kept on the server. */
   readonly id: string;
   /** Proof that the form is ours: `visit.csrf`. */
   readonly csrf: string;
@@ -112,14 +112,14 @@ function parties({ client, redirectHost }: ConsentPageData, text: ConsentCatalog
   </div>`;
 }
 
-/** The form that sites get comes first, as with names of sites. */
+/** The ASCII form, which sites get, comes first, as with names of sites. */
 function mailNote(email: string, text: ConsentCatalogue): Html {
   const foreign = foreignForm(domainOf(email));
   if (foreign === undefined) return null;
   return html`<p class="consent-mail">${text.mailDomain(domainOf(email))}${inItsLetters(foreign, text)}</p>`;
 }
 
-/** Isolated, since letters that run from the right would else reorder what stands beside them. */
+/** The text is isolated, as letters that run from the right would else reorder the text next to them. */
 function inItsLetters(foreign: string | undefined, text: ConsentCatalogue): Html {
   return (
     foreign !== undefined &&
@@ -127,7 +127,7 @@ function inItsLetters(foreign: string | undefined, text: ConsentCatalogue): Html
   );
 }
 
-/** Only beside something that was decided before: at the first time all of it is new. */
+/** Tells whether a scope is marked as new: at the first consent none is, as all of them are new. */
 function isNew(asked: AskedScope, scopes: readonly AskedScope[]): boolean {
   return asked.before === undefined && scopes.some(({ before }) => before !== undefined);
 }
@@ -176,7 +176,7 @@ function scopeItem(
   </li>`;
 }
 
-/** Beside a value that the person has not agreed to. */
+/** The tag of a value that the person has not agreed to. */
 function unseenMark({ unseen }: AskedScope, name: string, text: ConsentCatalogue): Html {
   const found = unseen.find(({ field }) => field === name);
   if (found === undefined) return null;

@@ -82,7 +82,7 @@ export function consentRoutes(options: {
         ? desk.go(visit, `${authorizePath}?${visit.request.query}`)
         : desk.show(visit, (frame) => endedFormPage(frame, undefined), { status: 403 }),
     ),
-    // Of a session before: whoever is signed in by now may be asked anew.
+    // The form may be of an earlier session: whoever is signed in by now is asked anew.
     desk.form(consentEndpoint, handle, ['scope'], (visit, _form, failure) =>
       failure.error === 'form_expired' ? over(visit) : desk.problem(visit, failure),
     ),

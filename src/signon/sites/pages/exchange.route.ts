@@ -85,7 +85,7 @@ export function profileExchangeRoutes(options: {
   return [guard.open(exchangeEndpoint, exchange), guard.open(exchangeByFormEndpoint, exchange)];
 }
 
-/** From query and form together; a name that comes twice is refused, wherever it stands. */
+/** Reads query and form together; a name that comes twice is refused, wherever it stands. */
 function readParameters(request: Request): Result<ReadonlyMap<ExchangeParameter, string>> {
   const query = parseQuery(request.query, { charsMax: queryCharsMax });
   if (!query.ok) return query;

@@ -1,5 +1,5 @@
 /**
- * What a site would read of a scope, field by field, in words of the reader's language. A field
+ * The values that a site would read of a scope, field by field, in words of the reader's language. A field
  * without a value is there too: nobody must wonder whether it was forgotten.
  */
 
@@ -12,7 +12,7 @@ import { type Scope, scopeFields } from '../scopes.ts';
 export interface SharedValue {
   readonly field: keyof ProfileJson;
   readonly label: string;
-  /** Undefined: empty, so not shared. */
+  /** Undefined: the field is empty, so not shared. */
   readonly value: string | undefined;
 }
 
