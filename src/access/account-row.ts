@@ -19,7 +19,7 @@ export interface Account {
    * `reporterId`.
    */
   readonly generation: number;
-  /** When it was made, ms since 1970. */
+  /** The time of creation, ms since 1970. */
   readonly createdAt: number;
   readonly verified: boolean;
   disabled: boolean;
@@ -28,7 +28,7 @@ export interface Account {
   writePerMinute: number;
   /** Key id to the SHA-256 of the key's text. */
   readonly keys: Map<string, Uint8Array>;
-  /** Of keys that have a name: id to what they are for (keys/key-scopes.ts). */
+  /** The scopes of named keys by key id (keys/key-scopes.ts). */
   readonly scopes: Map<string, number>;
   readonly standing: Standing;
 }
@@ -94,7 +94,7 @@ export function readAccountRow(input: Reader): Account {
   const standing = readFormerStanding(input);
   const readPerMinute = input.u32();
   const writePerMinute = input.u32();
-  // What the shared tables would refuse must not come so far.
+  // A quota that the shared tables would refuse is rejected here.
   if (Math.max(readPerMinute, writePerMinute) > perMinuteMax) input.reject();
   const keys = new Map<string, Uint8Array>();
   const count = input.varint();
@@ -124,7 +124,7 @@ function readWithdrawn(input: Reader): Withdrawn[] {
   return withdrawn;
 }
 
-/** What the account takes along: nothing that names it, no keys. It works when it comes back. */
+/** Encodes the account without its id, slot and keys, for its next slot, where it is not disabled. */
 export function writeFacts(account: Account): Uint8Array {
   const out = createWriter();
   writeAccountRow(out, {

@@ -21,12 +21,12 @@ export interface AuditEntry {
   readonly at: number;
   /** `name (uid)` of a command's user, `account <id>` on the console. */
   readonly user: string;
-  /** What was asked for, without anything that names a person. */
+  /** The command, without anything that names a person. */
   readonly command: string;
   /** In short; empty where the command says it all. */
   readonly before: string;
   readonly after: string;
-  /** Of the browser; empty for a command. */
+  /** The address of the browser; empty for a command. */
   readonly address: string;
   /** `unfinished`: killed, or still running. */
   readonly result: 'done' | 'failed' | 'unfinished';
@@ -99,7 +99,7 @@ export function createAuditLog(options: { store: Store; clock: Clock; random: Ra
   /** Entries that began from `since` on and before `until`, oldest first. */
   async function read(since: number, until: number): Promise<AuditEntry[]> {
     const begun: { at: number; row: AuditRow }[] = [];
-    // Of one moment, the end may lie before the beginning: the rest of their keys is random.
+    // Within one millisecond the end may sort before the beginning: the rest of their keys is random.
     const ended = new Map<string, AuditRow>();
     const from: Key = auditKey(Math.max(0, since), new Uint8Array(noise));
     reading: for await (const page of pagesUnder(store, auditPrefix(), { after: from })) {

@@ -12,15 +12,15 @@ export type Role = (typeof roles)[number];
 
 const operatorByte = 1;
 
-/** Of a bound on what all accounts have together: so much is left for operators, whatever strangers store. */
+/** One part in this many of each server-wide bound is reserved for operators. */
 const operatorsPart = 64;
 
-/** How many of a server-wide bound somebody may fill. At most `max`, for operators and their commands. */
+/** Returns the part of a server-wide bound that a role may fill: all of `max` for operators alone. */
 export function roomFor(role: Role, max: number): number {
   return role === 'operator' ? max : max - Math.floor(max / operatorsPart);
 }
 
-/** What makes it so. */
+/** Returns the row to set or delete that gives the account this role. */
 export function roleRow(accountId: string, role: Role): { set?: [SetRow]; del?: [Key] } {
   const key = accountRoleKey(accountId);
   return role === 'member'

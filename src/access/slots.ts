@@ -38,7 +38,7 @@ const rows = bareRecord<{ isHeld: boolean; facts: Uint8Array }>({
 });
 const rowsPerCommit = 500;
 
-/** What goes into the commit that makes a key. */
+/** The parts of the commit that makes a key. */
 export interface SlotClaim {
   readonly check: readonly RowCheck[];
   readonly set: readonly SetRow[];
@@ -84,7 +84,7 @@ export async function claimSlot(
   const row = await readRow(store, account.id);
   if (row.isHeld) return ok({ check: [row.check], set: [], facts: nothing });
   const ledger = await readLedger(store, 'account_slots');
-  // Of an older version's store it is known who has a key, not who has a slot.
+  // An older version's store says who has a key, but not who has a slot.
   if (!ledger.known && !account.hadKeys) return fail('capacity_exceeded', notCounted);
   const room = roomFor(role, slotsMax);
   if (ledger.known && ledger.used >= room) {
@@ -117,7 +117,7 @@ export async function changeFacts(
   return { check: [row.check], set: [rowOf(account.id, false, writeFacts(facts))] };
 }
 
-/** What an account without a slot will bring into one; undefined when it holds one, or nothing was kept. */
+/** Returns the kept facts of an account without a slot; undefined when it holds one or nothing was kept. */
 export async function waitingFacts(store: Store, accountId: string): Promise<Account | undefined> {
   const row = await readRow(store, accountId);
   return row.isHeld ? undefined : row.facts;
@@ -145,12 +145,12 @@ export function createSlotKeeper(options: {
   /** Idle slots, and since when they are seen so, on the monotonic clock. */
   const idle = new Map<number, { changes: number; sinceMs: number }>();
 
-  /** Of accounts that took their slots before there were rows. */
+  /** Writes the rows of accounts that took their slots before there were rows. */
   async function writeMissingRows(): Promise<void> {
     let set: SetRow[] = [];
     let check: RowCheck[] = [];
     async function flush(): Promise<void> {
-      // What changed meanwhile has a row by now, or is looked at by the next start.
+      // A conflict is left alone: the changed row exists by now, or the next start writes it.
       if (set.length > 0) await store.commit({ check, set });
       set = [];
       check = [];

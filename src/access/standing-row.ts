@@ -23,7 +23,7 @@ export function readVouched(input: Reader): Vouched {
   return vouched ?? 'none';
 }
 
-/** Whether the row must hold it. */
+/** Returns whether the standing has a record that the row must hold. */
 export function hasRecord(standing: Standing): boolean {
   const { vouched, creditDays, open, confirmations } = standing;
   return vouched !== 'none' || creditDays > 0 || open > 0 || confirmations > 0;

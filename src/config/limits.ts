@@ -17,13 +17,13 @@ export const clientLimits = {
   answers: { max: 4_000, windowMs: 10_000 },
   /** The same of an IPv4 /24 or IPv6 /48. */
   answersNear: { max: 12_000, windowMs: 10_000 },
-  /** Of what is asked about the service's health, counted apart: no flood of pages hides it. */
+  /** Health checks, counted apart so that a flood of pages doesn't hide them. */
   probes: { max: 3_000, windowMs: 10_000 },
   ipPage: { max: 60, windowMs: minuteMs },
   /** Pages of autonomous systems, of an IPv4 /24 or IPv6 /48: each looks at thousands of ranges. */
   systemNear: { max: 120, windowMs: minuteMs },
   feeds: { max: 60, windowMs: minuteMs },
-  // Of bouncers, by key and address; look-ups by key alone.
+  // Bouncers are counted by key and address, their look-ups by key alone.
   /** Beyond it an address counts as unknown: no limit bans anybody. */
   decisions: { max: 20_000, windowMs: 10_000 },
   decisionsWhole: { max: 60, windowMs: minuteMs },
@@ -32,7 +32,7 @@ export const clientLimits = {
   agentLogin: { max: 10, windowMs: minuteMs },
   /** Log-ins and heartbeats with a good key, by key and address. */
   agentCalls: { max: 600, windowMs: minuteMs },
-  /** Of codes for profiles: whole sites ask from one address. */
+  /** Exchanges of codes for profiles: whole sites ask from one address. */
   exchange: { max: 600, windowMs: minuteMs },
   signIn: { max: 10, windowMs: minuteMs },
   /** By password, of an IPv4 /24 or IPv6 /48; not of a browser that the account knows. */
@@ -61,24 +61,24 @@ export const clientLimits = {
   tip: { max: 5, windowMs: 60 * minuteMs },
   /** Pictures are decoded and made anew. */
   avatar: { max: 20, windowMs: minuteMs },
-  /** Of pages that lead to a site's consent: whole offices come from one address, and nothing is stored. */
+  /** Pages that lead to a site's consent: whole offices come from one address, and nothing is stored. */
   authorize: { max: 300, windowMs: minuteMs },
-  /** Of what follows there: after a sign-in, and the answers to the form. */
+  /** The steps behind them: the return from a sign-in, and the answers to the form. */
   consent: { max: 600, windowMs: minuteMs },
-  // Whole offices come from one address. What a browser may that has our cookie: see below.
+  // Whole offices come from one address. `captchaBrowserLimits` has a browser's own share.
   captchaNew: { max: 300, windowMs: minuteMs },
   captchaVerify: { max: 900, windowMs: minuteMs },
   /** A challenge's picture may be fetched again, by a page that is shown again say. */
   captchaImage: { max: 1_200, windowMs: minuteMs },
   /** Each is one more guess for a program that listens: few. */
   captchaAudio: { max: 60, windowMs: minuteMs },
-  /** Of all four, by browsers within their own share. */
+  /** All four together, by browsers within their own share. */
   captchaFree: { max: 4_000, windowMs: minuteMs },
 } as const satisfies Record<string, ClientLimit>;
 
 export type ClientLimitName = keyof typeof clientLimits;
 
-/** What a browser with our cookie has for itself; beyond it, it counts with its network. */
+/** The own share of a browser with our cookie; beyond it, it counts with its network. */
 export const captchaBrowserLimits = {
   captchaNew: { max: 30, windowMs: minuteMs },
   captchaVerify: { max: 60, windowMs: minuteMs },

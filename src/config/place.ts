@@ -1,4 +1,4 @@
-/** Where the data lies, read without the other settings: all that a command beside a server needs. */
+/** The place of the data, read without the other settings: all that a command beside a server needs. */
 
 import { resolve } from 'node:path';
 
@@ -11,7 +11,7 @@ export const dataDirDefault = './var';
 
 export interface DataPlace {
   readonly dataDir: string;
-  /** Whether the store is shared with other machines: DATABASE_URL. */
+  /** True if the store is shared with other machines: DATABASE_URL. */
   readonly isShared: boolean;
 }
 

@@ -34,7 +34,7 @@ export const urlOf = (...protocols: string[]) =>
     ),
   );
 
-/** What a mail server's URL may say besides: nothing that turns TLS off by another name. */
+/** The parameters that a mail server's URL may have: none that turns TLS off by another name. */
 const smtpParameters =
   /^(tls|name|pool|maxConnections|maxMessages|rateDelta|rateLimit|localAddress|authMethod|tls\.(rejectUnauthorized|servername|minVersion|ciphers))$/;
 
@@ -92,7 +92,7 @@ export function oneLine(max: number) {
   );
 }
 
-/** Where people write to, or a page that says it. */
+/** The operator's mail address, or a page with the ways to reach them. */
 export const contact = v.pipe(
   v.string(),
   v.regex(

@@ -11,7 +11,7 @@ const days = new Int32Array(daysKept).fill(-1);
 const dayTexts = new Array<string>(daysKept).fill('');
 const twoDigits = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'));
 
-/** Of such a text. */
+/** Length of the text. */
 export const isoSecondsBytes = 25;
 /** The text of a day in three words, the last byte of which is 0. */
 const dayWords = new Int32Array(daysKept * 3);

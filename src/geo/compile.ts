@@ -144,7 +144,7 @@ function indexWords(starts: Uint32Array, values: Uint32Array): Level {
   let value = 0;
   for (let high = 0; high < rootLength - 1; high++) {
     roots[high] = length;
-    // What holds at the beginning of the chunk, unless an entry begins right there.
+    // The value at the beginning of the chunk, unless an entry begins right there.
     if (next === starts.length || starts[next] !== high * 65_536) {
       lows[length] = 0;
       chunkValues[length++] = value;
@@ -164,7 +164,7 @@ interface Split {
   readonly starts: Uint32Array;
   /** Values of the first level, or `deepFlag` with the number of a list. */
   readonly values: Uint32Array;
-  /** Where each list begins in `entries`, and the end of the last. */
+  /** The start of each list in `entries`, and the end of the last. */
   readonly roots: readonly number[];
   /** Numbers of entries of the partition, list by list. */
   readonly entries: readonly number[];

@@ -34,7 +34,7 @@ export const geoMagic = 0x4f45_4750;
 export const geoVersion = 2;
 const headerWords = 16;
 export const rootLength = 65_537;
-/** What stands for the empty name, the first of each table. */
+/** The texts for the empty name, which is the first of each table. */
 export const unknownCountry = 'ZZ';
 export const unknownProvider = 'Unknown';
 /** In a value of the first IPv6 level: the first word alone does not decide. */

@@ -58,7 +58,7 @@ export interface IpIndex extends IndexView {
   remove(prefix: IndexPrefix): boolean;
   /** A handle for one more reading thread, or undefined when all 64 are taken. */
   openReader(): ReaderHandle | undefined;
-  /** When a reader's thread has ended, in whatever state it was. */
+  /** Frees the handle of a reader whose thread has ended, in whatever state it was. */
   closeReader(handle: ReaderHandle): void;
   /** Gives back all that no reader can see any more; also done along the way. */
   settle(): void;

@@ -12,7 +12,7 @@ import { isBefore, type WriterEpoch } from './epochs.ts';
 const BATCH = 64;
 const ITEM_WORDS = 3;
 
-/** What is given back: a node block of `words` words, or, with `words` 0, an entry. */
+/** Frees a node block of `words` words, or an entry when `words` is 0. */
 export type Release = (reference: number, words: number) => void;
 
 export interface Limbo {
@@ -51,7 +51,7 @@ export function createLimbo(epoch: WriterEpoch, release: Release): Limbo {
       head = (head + 1) & (capacity - 1);
       count--;
     }
-    // What a reader holds back is not looked at again for each further item.
+    // Items that a reader holds back are not checked again for each further item.
     drainAt = count + BATCH;
   }
 

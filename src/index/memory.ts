@@ -19,7 +19,7 @@ export interface IndexCapacity {
   readonly nodeBytesMax: number;
 }
 
-/** What `postMessage` carries to a reader: buffers are shared, not copied. */
+/** The message to a reader's thread: `postMessage` shares the buffers and copies nothing. */
 export interface IndexBuffers {
   readonly control: SharedArrayBuffer;
   readonly root: SharedArrayBuffer;
@@ -41,7 +41,7 @@ export interface IndexMemory {
   /** Rows, for the trie's own fields: the same buffer as `records`. */
   readonly rows: Int32Array;
   readonly records: Records;
-  /** When each list was refreshed, by its number: seconds since 1970, 0 = no such list. */
+  /** The time of each list's refresh, by its number: seconds since 1970, 0 = no such list. */
   readonly listTimes: Uint32Array;
 }
 

@@ -130,7 +130,7 @@ export function createNodes(memory: IndexMemory, arena: Arena): Nodes {
   function withSlot(slot: number, byte: number, value: number): number {
     const old = slot & OFFSET_MASK;
     const fixed = slotsOffset(slot) - old;
-    // What lies behind the head: slots, and the cover part if there is one.
+    // The words behind the head: slots, and the cover part if there is one.
     const count = wordsOf(slot) - fixed;
     const node = allocate(fixed + count + 1);
     copy(old, node, fixed);

@@ -23,7 +23,7 @@ export const CHANGE_WORDS_MAX = 4 * NODE_WORDS_MAX;
 
 const LEAF = 0x8000_0000 | 0;
 
-/** What a change of the trie works with. */
+/** The parts of the index that a change of the trie uses. */
 export interface TrieTools {
   readonly memory: IndexMemory;
   readonly nodesOf: Nodes;

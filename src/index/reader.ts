@@ -25,11 +25,11 @@ export interface ReaderHandle {
 export interface IndexView extends Lookup {
   /** Fields of entries; only read elsewhere than on the writer's thread. */
   readonly records: Records;
-  /** When each list was refreshed, by its number: seconds since 1970; written by the owner. */
+  /** The time of each list's refresh, by its number: seconds since 1970; written by the owner. */
   readonly listTimes: Uint32Array;
   /** The entry of exactly this prefix; 0 = none. */
   get(prefix: IndexPrefix): number;
-  /** What an entry stands for; undefined for a number not in use. */
+  /** Returns the prefix of an entry; undefined for a number not in use. */
   prefixOf(entry: number): IndexPrefix | undefined;
   /** The same without an object: its length, -1 if not in use; `out` gets one word or four. */
   readPrefix(entry: number, out: Uint32Array): number;

@@ -37,9 +37,9 @@ export const LENGTH_4 = 1;
 export const LENGTH_6 = 64;
 export const LENGTH_FREE = 255;
 
-/** Of the word at `LENGTH`. */
+/** The bits of the word at `LENGTH` that hold the length. */
 export const LENGTH_MASK = 255;
-/** Of the word at `REPORTS`: more can't be counted. */
+/** The bits of the word at `REPORTS` that hold the count, and its highest value. */
 export const REPORTS_MASK = 0xff_ffff;
 const REPORTERS_SHIFT = 8;
 const REPORTERS_MAX = 0xffff;

@@ -6,7 +6,11 @@
  * blocks) and writes at leisure: updates go on meanwhile, and the file is of one moment.
  */
 
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
 import { fail, ok, type Result } from '../core/result.ts';
 import { type ArenaState, BIN_COUNT, GRANULE_SHIFT, tagWordsOf } from './arena.ts';
 import type { EntriesState } from './entries.ts';
@@ -18,13 +22,6 @@ import {
   reserveMemory,
 } from './ip-index.ts';
 import type { IndexMemory } from './memory.ts';
-import {
-  isSectionName,
-  readSections,
-  SECTIONS_MAX,
-  type Section,
-  writeSections,
-} from './section-file.ts';
 
 const OWN: readonly string[] = ['index.root', 'index.nodes', 'index.keys', 'index.rows'];
 const STATE = ['index.state', 'index.bins', 'index.tags', 'index.limbo'] as const;
@@ -33,10 +30,11 @@ const ownNames: ReadonlySet<string> = new Set([...OWN, ...STATE]);
 /** Filled per turn while the pool is prepared: about a millisecond. */
 const PREPARE_BYTES = 1 << 20;
 const POOL_SPARE_BYTES = 1 << 16;
+const SECTIONS_MAX = 64;
 const EXTRA_MAX = SECTIONS_MAX - ownNames.size;
 
 export interface SnapshotInput {
-  /** What the index adds up to: the caller's journal position. Unsigned 64 bits. */
+  /** The journal position up to which the index is complete. Unsigned 64 bits. */
   readonly sequence: bigint;
   /** Blobs to keep beside the index. Names: 1 to 32 of a-z 0-9 . - ; not "index.…". */
   readonly extra?: ReadonlyMap<string, Uint8Array>;
@@ -136,7 +134,7 @@ export function loadSnapshot(path: string, options: IpIndexOptions = {}): Result
   return ok({ index: openIpIndex(memory, options, state), sequence, extra });
 }
 
-/** Where a section's bytes go: into the index's memory, or into a buffer of their own. */
+/** Returns the memory for a section's bytes: the index's own, or a new buffer. */
 function targetOf(memory: IndexMemory, name: string, length: number): Uint8Array | undefined {
   const { root, nodes, keys, rows } = memory;
   const own = [root, nodes, keys, rows][OWN.indexOf(name)];
@@ -171,4 +169,215 @@ function stateOf(
   if (!fits) return undefined;
   const arena: ArenaState = { bins: binWords, tags: new Uint32Array(tags.buffer) };
   return { size: size!, entries, arena, limbo: new Int32Array(limbo.buffer) };
+}
+
+const MAGIC = Buffer.from('PCLINDEX', 'latin1');
+/** Raised with every change of layout.ts, records.ts or of this format. */
+const VERSION = 2;
+const BYTE_ORDER = 0x0102_0304;
+const HEAD_BYTES = 32;
+const SECTION_HEAD_BYTES = 48;
+const NAME_BYTES = 32;
+/** Bytes per write and per checksum call: below a millisecond of the event loop. */
+const SLICE_BYTES = 1 << 20;
+
+/**
+ * The container of a snapshot is a file of named sections that is complete or refused: every byte is under a checksum. It is
+ * written beside its place and renamed into it, so a crash leaves the earlier file.
+ *
+ *     +0   magic "PCLINDEX"
+ *     +8   version u32 | byte order mark 0x01020304 u32   (in the machine's order)
+ *     +16  sequence u64                                    the caller's
+ *     +24  sections u32 | crc u32 of the head before and after this word
+ *     +32  per section: name, 32 bytes of ASCII padded with zeros; length u64; crc u32; 0 u32
+ *     ...  the sections' bytes, one after the other, to the end of the file
+ */
+interface Section {
+  /** 1 to 32 characters of a-z 0-9 . - */
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+interface SectionFile {
+  readonly sequence: bigint;
+  readonly sections: ReadonlyMap<string, Uint8Array>;
+}
+
+interface SectionHead {
+  readonly name: string;
+  readonly length: number;
+  readonly crc: number;
+}
+
+function isSectionName(name: string): boolean {
+  return /^[a-z0-9.-]{1,32}$/.test(name);
+}
+
+/** The bytes must not change until the promise resolves. One call at a time for one path. */
+async function writeSections(
+  path: string,
+  sequence: bigint,
+  sections: readonly Section[],
+): Promise<Result<{ readonly bytes: number }>> {
+  const temporary = `${path}.tmp`;
+  try {
+    const file = await open(temporary, 'w', 0o600);
+    let position = HEAD_BYTES + sections.length * SECTION_HEAD_BYTES;
+    try {
+      const heads: SectionHead[] = [];
+      for (const { name, bytes } of sections) {
+        let crc = 0;
+        for (let at = 0; at < bytes.byteLength; at += SLICE_BYTES) {
+          const slice = bytes.subarray(at, at + SLICE_BYTES);
+          crc = crc32(slice, crc);
+          position += await writeAll(file, slice, position);
+        }
+        heads.push({ name, length: bytes.byteLength, crc });
+      }
+      await writeAll(file, encodeHead(sequence, heads), 0);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+    await syncDirectory(dirname(path));
+    return ok({ bytes: position });
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    return fail('snapshot_not_written', String(error));
+  }
+}
+
+type File = Awaited<ReturnType<typeof open>>;
+
+async function writeAll(file: File, bytes: Uint8Array, position: number): Promise<number> {
+  for (let done = 0; done < bytes.byteLength; ) {
+    const { bytesWritten } = await file.write(
+      bytes,
+      done,
+      bytes.byteLength - done,
+      position + done,
+    );
+    done += bytesWritten;
+  }
+  return bytes.byteLength;
+}
+
+/** Makes the rename itself durable. */
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+function encodeHead(sequence: bigint, sections: SectionHead[]): Buffer {
+  const head = Buffer.alloc(HEAD_BYTES + sections.length * SECTION_HEAD_BYTES);
+  MAGIC.copy(head);
+  new Uint32Array(head.buffer, head.byteOffset + 8, 2).set([VERSION, BYTE_ORDER]);
+  head.writeBigUInt64LE(sequence, 16);
+  head.writeUInt32LE(sections.length, 24);
+  sections.forEach(({ name, length, crc }, i) => {
+    const at = HEAD_BYTES + i * SECTION_HEAD_BYTES;
+    head.write(name, at, NAME_BYTES, 'latin1');
+    head.writeBigUInt64LE(BigInt(length), at + NAME_BYTES);
+    head.writeUInt32LE(crc, at + NAME_BYTES + 8);
+  });
+  head.writeUInt32LE(headCrc(head), 28);
+  return head;
+}
+
+function headCrc(head: Buffer): number {
+  return crc32(head.subarray(HEAD_BYTES), crc32(head.subarray(0, 28)));
+}
+
+/**
+ * Reads and checks a whole file, blocking. `place` gives each section its memory (the right
+ * length, or undefined for a section that has no room). What was read into it is to be thrown
+ * away on failure. Never throws for what a file holds.
+ */
+function readSections(
+  path: string,
+  place: (name: string, length: number) => Uint8Array | undefined,
+): Result<SectionFile> {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, 'r');
+  } catch (error) {
+    return fail('snapshot_unusable', String(error));
+  }
+  try {
+    return read(descriptor, place);
+  } catch (error) {
+    // Reading failed (EIO, a directory, …): what the bytes say never throws.
+    return fail('snapshot_unusable', String(error));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function read(
+  descriptor: number,
+  place: (name: string, length: number) => Uint8Array | undefined,
+): Result<SectionFile> {
+  const fileBytes = fstatSync(descriptor).size;
+  const start = Buffer.alloc(HEAD_BYTES);
+  if (!readAll(descriptor, start, 0)) return fail('snapshot_unusable', 'too short');
+  const [version, order] = new Uint32Array(start.buffer, start.byteOffset + 8, 2);
+  if (!start.subarray(0, 8).equals(MAGIC)) return fail('snapshot_unusable', 'not a snapshot');
+  if (version !== VERSION || order !== BYTE_ORDER)
+    return fail('snapshot_unusable', 'other version');
+  const count = start.readUInt32LE(24);
+  if (count > SECTIONS_MAX) return fail('snapshot_unusable', 'too many sections');
+  const head = Buffer.alloc(HEAD_BYTES + count * SECTION_HEAD_BYTES);
+  if (!readAll(descriptor, head, 0)) return fail('snapshot_unusable', 'too short');
+  if (headCrc(head) !== head.readUInt32LE(28)) return fail('snapshot_unusable', 'damaged head');
+  const heads = decodeHeads(head, count);
+  const total = heads.reduce((sum, { length }) => sum + length, head.byteLength);
+  if (total !== fileBytes) return fail('snapshot_unusable', 'wrong length');
+
+  const found = new Map<string, Uint8Array>();
+  let position = head.byteLength;
+  for (const { name, length, crc } of heads) {
+    const target = place(name, length);
+    if (target === undefined) return fail('snapshot_unusable', `no room for ${name}`);
+    if (found.has(name)) return fail('snapshot_unusable', `twice: ${name}`);
+    if (readChecked(descriptor, target, position) !== crc) {
+      return fail('snapshot_unusable', `damaged: ${name}`);
+    }
+    found.set(name, target);
+    position += length;
+  }
+  return ok({ sequence: head.readBigUInt64LE(16), sections: found });
+}
+
+function decodeHeads(head: Buffer, count: number): SectionHead[] {
+  return Array.from({ length: count }, (_, i) => {
+    const at = HEAD_BYTES + i * SECTION_HEAD_BYTES;
+    const name = head.toString('latin1', at, at + NAME_BYTES).replace(/\0+$/, '');
+    const length = Number(head.readBigUInt64LE(at + NAME_BYTES));
+    return { name, length, crc: head.readUInt32LE(at + NAME_BYTES + 8) };
+  });
+}
+
+function readAll(descriptor: number, target: Uint8Array, position: number): boolean {
+  for (let done = 0; done < target.byteLength; ) {
+    const bytes = readSync(descriptor, target, done, target.byteLength - done, position + done);
+    if (bytes === 0) return false;
+    done += bytes;
+  }
+  return true;
+}
+
+/** The checksum of what was read, slice by slice while it is in the cache; -1 at the file's end. */
+function readChecked(descriptor: number, target: Uint8Array, position: number): number {
+  let crc = 0;
+  for (let at = 0; at < target.byteLength; at += SLICE_BYTES) {
+    const slice = target.subarray(at, at + SLICE_BYTES);
+    if (!readAll(descriptor, slice, position + at)) return -1;
+    crc = crc32(slice, crc);
+  }
+  return crc;
 }

@@ -28,7 +28,7 @@ export interface WalkOptions {
   readonly limit?: number | undefined;
 }
 
-/** Where the walk stopped: the `after` of the next call; undefined = all visited. */
+/** The last visited prefix, which is the `after` of the next call; undefined = all visited. */
 export type WalkPosition = IndexPrefix | undefined;
 
 /** State of one call. */

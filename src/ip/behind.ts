@@ -79,11 +79,11 @@ export function textBehind(text: string): string {
   return family === 0 ? text : formatIp(family, words);
 }
 
-/** What stands behind a network: an IPv4 network where each of its addresses is one of that, else itself. */
+/** Returns the IPv4 network whose addresses those of the prefix embed; else the prefix itself. */
 export function networkBehind(prefix: Prefix): Prefix {
   const { words } = prefix;
   const bits = embeddedBits(prefix);
-  // What covers a large part of IPv4 stays what it is written as.
+  // A prefix that covers a large part of IPv4 stays as it is written.
   const found = bits < embeddedBitsMin ? -1 : embeddedIp4(words);
   if (found < 0) return prefix;
   const behind = Uint32Array.of(found, 0, 0, 0);
@@ -93,7 +93,7 @@ export function networkBehind(prefix: Prefix): Prefix {
   return { family: 4, words: behind, length: bits };
 }
 
-/** How many bits of the embedded address a prefix fixes; -1: it holds addresses without one. */
+/** Returns the number of bits of the embedded address that a prefix fixes; -1 without such an address. */
 export function embeddedBits({ family, words, length }: Prefix): number {
   if (family === 4) return -1;
   const first = words[0]!;

@@ -1,4 +1,4 @@
-/** What a network holds: mask, first and last usable host, their number, what it is set aside for. */
+/** The facts of a network: mask, first and last usable host, their number, and its special use. */
 
 import { formatIp } from './address.ts';
 import { type Prefix, widthOf } from './prefix.ts';

@@ -22,7 +22,7 @@ export interface IpRange {
   readonly last: Uint32Array;
 }
 
-/** What to do with "10.0.0.1/8": refuse it, or read it as 10.0.0.0/8. */
+/** The treatment of "10.0.0.1/8": refuse it, or read it as 10.0.0.0/8. */
 export type HostBits = 'refuse' | 'mask';
 
 export function widthOf(family: IpFamily): 32 | 128 {

@@ -5,9 +5,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readCsvRanges } from '../../src/geo/csv.ts';
-import { createProviderNames } from '../../src/geo/names.ts';
 import { createPartitionBuilder } from '../../src/geo/partition.ts';
-import { loadSource } from '../../src/geo/sources.ts';
+import { createProviderNames, loadSource } from '../../src/geo/sources.ts';
 import { below, seeded } from '../support/reputation/addresses.ts';
 import { temporaryFolder } from '../support/reputation/geo.ts';
 

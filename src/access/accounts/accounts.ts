@@ -48,7 +48,7 @@ import {
   plainKey,
 } from './records.ts';
 
-/** How long a replaced key goes on working. */
+/** A replaced key goes on working for this long. */
 const replacedKeyLifeMs = 24 * 60 * 60 * 1_000;
 
 export interface KeyInfo extends Omit<KeyRecord, 'sealed'> {
@@ -100,9 +100,9 @@ export function createAccounts(options: {
   masterKey: MasterKey;
   /** Accounts that may have keys at one time. */
   slotsMax?: number;
-  /** Whose word makes the keys; without one, the account's own. */
+  /** `operator` when an operator makes the keys; the account itself when left out. */
   by?: 'operator';
-  /** What others keep beside an account, written in the commit that makes it. */
+  /** Further rows to write in the commit that makes an account. */
   beside?: (accountId: string, email: string) => readonly SetRow[];
 }): Accounts {
   const { store, clock, random, masterKey, slotsMax = capacities.accounts } = options;

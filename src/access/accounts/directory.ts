@@ -25,7 +25,7 @@ export interface ListedAccount {
   readonly state: ListedState;
   readonly role: Role;
   readonly standing: Vouched;
-  /** How many that may still work. */
+  /** The number of keys that may still work. */
   readonly keys: number;
 }
 

@@ -161,7 +161,7 @@ function readFlag(input: Reader): boolean {
   return byte === 1;
 }
 
-/** What the shared tables would refuse must not come so far. */
+/** Reads a quota, and rejects one that the shared tables would refuse. */
 function readQuota(input: Reader): number {
   const perMinute = input.u32();
   if (perMinute > perMinuteMax && perMinute !== keepQuota) input.reject();
@@ -175,7 +175,7 @@ function readFacts(input: Reader): Uint8Array {
   return Uint8Array.from(facts);
 }
 
-/** What version 3 knows; `mail` came with version 4. */
+/** The scopes that version 3 knows; `mail` came with version 4. */
 const scopesOfBefore = 15;
 
 function readScopes(input: Reader, version: number): number {

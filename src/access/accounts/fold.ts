@@ -69,26 +69,26 @@ export interface AccessFold {
   keys(): number;
   /** Counts the takings of slots; no two holders of a slot have the same. -1 for a free slot. */
   generationOf(slot: number): number;
-  /** Whether others may have the slot: it is in use, without key and without contribution. */
+  /** Returns whether the slot may be released: it is in use, without key and without contribution. */
   isIdle(slot: number): boolean;
   /** Changes with each key that comes or goes: an idle slot with another number was not idle. */
   keyChanges(slot: number): number;
   /** Its slot and its trust, 0 to 100; undefined if the journal doesn't know it. */
   standingOf(id: string): { slot: number; trust: number } | undefined;
-  /** What is in force a minute, and whether an operator set it; undefined if the journal doesn't know it. */
+  /** Returns the quotas in force and whether an operator set them; undefined for an unknown account. */
   quotasOf(id: string): AccountQuotas | undefined;
   /** Id of the account's living key with this hash. */
   keyIdOf(slot: number, hash: Uint8Array): string | undefined;
   /** Id of the account in a slot; undefined for a slot not in use. */
   idOf(slot: number): string | undefined;
-  /** What an account may bring of new addresses on the UTC day of `at`, and has brought. */
+  /** Returns the account's limit of new addresses on the UTC day of `at`, and its use. */
   newAddresses(slot: number, at: number): { limit: number; used: number };
   /** The accounts as the fold of reports sees them. */
   readonly reporters: ReportersView;
   /** Events without effect because a table was full, ever. */
   refused(): number;
   readonly section: PageSection;
-  /** What belongs to no page: counters. */
+  /** Encodes the counters, which belong to no page. */
   encodeHeader(out: Writer): void;
   loadHeader(input: Reader): void;
   /** After the pages, of a header written when slots were taken by accounts without a key. */
@@ -97,7 +97,7 @@ export interface AccessFold {
 
 export interface ReportersView {
   slotOf(account: string): number;
-  /** Of a word said at `at`. An account that is disabled counts as a newcomer. */
+  /** Returns the rank of a report made at `at`. A disabled account counts as a newcomer. */
   rank(slot: number, at: number): Rank;
   weight(slot: number, rank: Rank): number;
   earnAccepted(slot: number, at: number): void;
@@ -144,14 +144,14 @@ export function createAccessFold(options: {
   firstPage: number;
   touchPage: (page: number) => void;
   touchHeader: () => void;
-  /** How many contributions the account in a slot has. */
+  /** Returns the number of contributions of the account in a slot. */
   heldBy: (slot: number) => number;
 }): AccessFold {
   const { tables, accountsMax, firstPage, touchPage, touchHeader, heldBy } = options;
   const bySlot: (Account | undefined)[] = [];
   const byId = new Map<string, Account>();
   let refused = 0;
-  /** Of the next taking of a slot. */
+  /** The generation that the next holder of a slot gets. */
   let nextGeneration = 0;
   /** By slot, since the start: keys that came or went. */
   const keyChanges: number[] = [];
@@ -206,7 +206,7 @@ export function createAccessFold(options: {
     return bySlot[slot]?.keys.size === 0 && heldBy(slot) === 0;
   }
 
-  /** What is still in use stays: whoever asked for it had not seen the last events. */
+  /** Frees the slot, unless it is in use again: the request for it may be older than the last events. */
   function release({ id, slot }: Account): void {
     if (!isIdle(slot)) return;
     touchPage(pageOf(slot));

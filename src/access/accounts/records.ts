@@ -28,7 +28,7 @@ export interface KeyRecord {
   /** Account id. */
   readonly account: string;
   readonly createdAt: number;
-  /** When a replaced key ends; 0 for a key that was not replaced. */
+  /** The end of a replaced key, ms since 1970; 0 for a key that was not replaced. */
   readonly endsAt: number;
   /** 0 for a key that was not revoked. */
   readonly revokedAt: number;
@@ -36,15 +36,15 @@ export interface KeyRecord {
   readonly sealed: Uint8Array;
   /** Unique among the account's living keys; empty for a key without one, of which the account has two at most. */
   readonly name: string;
-  /** What it may be used for: keys/key-scopes.ts. */
+  /** The scopes as bits: keys/key-scopes.ts. */
   readonly scopes: number;
   /** The most entries of a full answer to a bouncer; 0: not said. */
   readonly entriesMax: number;
-  /** Whether a DNS label belongs to it; its hash stands in the journal under `labelId`. */
+  /** True if the key has a DNS label; the journal has the label's hash under `labelId`. */
   readonly hasLabel: boolean;
 }
 
-/** Of what a key without a name has. */
+/** The values of a key without a name. */
 export const plainKey = {
   name: '',
   scopes: plainScopes,

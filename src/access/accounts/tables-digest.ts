@@ -14,7 +14,7 @@ export interface DigestedTables {
 export function digestTables(tables: AccessTables, slots: number): DigestedTables {
   const sum = new Uint32Array(2);
   const mix = createMix();
-  /** What each slot and each key adds to the sum, to be taken away again. */
+  /** The addends of each slot and each key, kept so that they can be subtracted again. */
   const bySlot = new Uint32Array(2 * slots);
   const byKey = new Map<string, Uint32Array>();
 

@@ -61,7 +61,7 @@ export function newKeyRows(id: string, record: KeyRecord): SetRow[] {
   ];
 }
 
-/** Of a key that is revoked: all that is kept of it, for one commit. */
+/** Returns the keys of all rows of an API key, to be deleted in one commit when it is revoked. */
 export function keysOfKeyRows(id: string, { account }: KeyRecord): Key[] {
   return [apiKeyKey(id), apiKeyUseKey(id), ownedApiKeyKey(account, id)];
 }

@@ -1,9 +1,9 @@
-/** What a key may be used for, as bits, and which of that each integration and each of its commands asks for. */
+/** The scopes of API keys as bits, and the scopes that each integration and its commands ask for. */
 
 export const keyScopes = { check: 1, report: 2, bouncer: 4, agent: 8, mail: 16 } as const;
 export type KeyScope = keyof typeof keyScopes;
 
-/** Of a key without a name, and of every key made before there were names. */
+/** The scopes of a key without a name, and of every key made before there were names. */
 export const plainScopes: number = keyScopes.check | keyScopes.report;
 export const allScopes: number = Object.values(keyScopes).reduce<number>(
   (all, bit) => all | bit,

@@ -28,7 +28,7 @@ const accountWord = 8;
 const generationWord = 9;
 const scopesWord = 10;
 const usedWord = 11;
-/** Where a reader notes that a key was used, behind `generationAt`. */
+/** Offset from `generationAt` of the word in which a reader notes that the key was used. */
 export const usedBehind = usedWord - generationWord;
 const removed = -1;
 /** A slot is retired before its generation could wrap: 2^30 reuses. */
@@ -48,11 +48,11 @@ export interface KeyTableHandle {
 export interface KeyTableReader {
   /** True if a living key has this SHA-256. */
   find(hash: Uint8Array): boolean;
-  /** Where `words[generationAt]` changes when the key found is revoked. */
+  /** The index in `words` of the found key's generation, which changes when the key is revoked. */
   generationAt: number;
   generation: number;
   accountSlot: number;
-  /** What the key may be used for: key-scopes.ts. */
+  /** The scopes of the found key as bits: key-scopes.ts. */
   scopes: number;
   readonly words: Int32Array;
 }

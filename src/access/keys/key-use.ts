@@ -15,14 +15,14 @@ export interface KeyUse {
   readonly lastUsedAt: number;
   /** Program and version as it calls itself; empty for a key that no bouncer used. */
   readonly agent: string;
-  /** Where the bouncer came from last. */
+  /** The address of the bouncer's last request. */
   readonly address: string;
   /** Requests or packets that its bouncers saw and stopped, as they say. */
   readonly processed: number;
   readonly dropped: number;
 }
 
-/** What is new of a key. */
+/** The changed fields of a key's use. */
 export type KeyUseChange = Pick<KeyUse, 'lastUsedAt'> & Partial<KeyUse>;
 
 const rows = record<KeyUse>(1, {

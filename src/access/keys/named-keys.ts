@@ -76,9 +76,9 @@ export interface NamedKeys {
     },
     also?: Also,
   ): Promise<Result<NewNamedKey>>;
-  /** Those that live, oldest first. */
+  /** Returns the account's living named keys, oldest first. */
   list(accountId: string): Promise<NamedKey[]>;
-  /** Of all accounts. */
+  /** Returns the living named keys of all accounts. */
   all(): Promise<NamedKey[]>;
   /** Its text stays. `conflict` for a name that another one has; `unknown_key` also for somebody else's. */
   rename(accountId: string, keyId: string, name: string): Promise<Result<void>>;
@@ -96,7 +96,7 @@ export function createNamedKeys(options: {
   accounts: Pick<Accounts, 'find'>;
   /** Accounts that may have keys at one time. */
   slotsMax: number;
-  /** Whose word makes the keys; without one, the account's own. */
+  /** `operator` when an operator makes the keys; the account itself when left out. */
   by?: 'operator';
   totalMax?: number;
 }): NamedKeys {
@@ -176,7 +176,12 @@ export function createNamedKeys(options: {
       const { id, text } = makeKey(random);
       const label = wantsLabel ? makeLabel(random) : undefined;
       const record: KeyRecord = {
-        ...{ account, createdAt: clock.now(), endsAt: 0, revokedAt: 0, name, entriesMax },
+        account,
+        createdAt: clock.now(),
+        endsAt: 0,
+        revokedAt: 0,
+        name,
+        entriesMax,
         sealed: seal(masterKey, random, `${account}/${id}`, text),
         scopes: scopeBits(scopes),
         hasLabel: label !== undefined,

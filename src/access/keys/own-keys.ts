@@ -17,12 +17,12 @@ export interface OwnKey {
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
-  /** When a replaced key ends; 0 for one that was not replaced. */
+  /** The end of a replaced key, ms since 1970; 0 for one that was not replaced. */
   readonly endsAt: number;
 }
 
 export interface OwnKeys {
-  /** Those that still work, oldest first: at most two. */
+  /** Returns the account's working keys without a name, oldest first: at most two. */
   list(accountId: string): Promise<readonly OwnKey[]>;
   /** A first key, or one in place of the former, which lives on for a day. `conflict` with two. */
   create(accountId: string, also?: Also): Promise<Result<{ id: string; text: string }>>;

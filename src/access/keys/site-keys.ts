@@ -38,7 +38,7 @@ export interface SiteKey {
 }
 
 export interface SiteKeyInfo extends SiteKey {
-  /** Of its account; empty when that is gone. */
+  /** The mail address of its account; empty when the account was deleted. */
   readonly email: string;
 }
 
@@ -53,11 +53,11 @@ export interface SiteKeys {
   setPassesClean(id: string, passesClean: boolean): Promise<Result<SiteKey>>;
   /** Undefined for one that is unknown, revoked or malformed. */
   find(id: string): Promise<SiteKey | undefined>;
-  /** Of one account, in order of their ids. */
+  /** Returns the account's site keys, ordered by id. */
   ofAccount(accountId: string): Promise<SiteKey[]>;
   /** All, oldest first. */
   list(): Promise<SiteKeyInfo[]>;
-  /** What was revoked. `unknown_key` when there is none. */
+  /** Revokes a site key and returns it. Fails with `unknown_key`. */
   revoke(id: string): Promise<Result<SiteKey>>;
 }
 
@@ -96,7 +96,7 @@ export function normaliseHost(text: string): string | undefined {
   return isName.test(ascii) && isIP(ascii) === isIP(name) ? ascii : undefined;
 }
 
-/** Whether receipts are given to pages of this host. */
+/** Returns whether pages of this host get receipts. */
 export function allowsHost(siteKey: Pick<SiteKey, 'hosts'>, hostname: string): boolean {
   const { hosts } = siteKey;
   return hosts.length === 0 || hosts.some((h) => hostname === h || hostname.endsWith(`.${h}`));

@@ -25,23 +25,23 @@ const hourMs = 3_600_000;
 const hoursAheadMax = 1;
 
 export interface Marks {
-  /** Those that a reader's screen may have shown: of this hour, and of the one before. */
+  /** Returns the marks that a reader's screen may have shown: of this hour, and of the one before. */
   of(reader: string, screen: string): readonly [string, string];
-  /** What is told of a mark; undefined for one that is forged, over or none. */
+  /** Returns the sighting of a mark; undefined for a text that is forged, expired or no mark. */
   sightingOf(text: string): Uint8Array | undefined;
 }
 
-/** Whether a text may be one; an old one is, too. */
+/** Returns whether a text has the form of a mark. It may be expired or forged. */
 export function isMark(text: string): boolean {
   return shape.test(text);
 }
 
-/** When nothing looks for a sighting any more, in milliseconds since 1970. */
+/** Returns the time from which on nothing asks for the sighting, ms since 1970. */
 export function sightingEndsAt(sighting: Uint8Array): number {
   return (Buffer.from(sighting).readUInt32BE(0) + 2) * hourMs;
 }
 
-/** What is told of a mark whose question was refused; ends when the mark does, and nobody can make it. */
+/** Returns the sighting for a mark whose request was refused. It expires with the mark; no mark leads to it. */
 export function refusedSighting(sighting: Uint8Array): Uint8Array {
   return sighting.map((byte, i) => (i < 4 ? byte : byte ^ 0xff));
 }

@@ -16,11 +16,11 @@ import { createMarks, refusedSighting, sightingEndsAt } from './marks.ts';
 import { createSightingBoard, type MarkMemory, type Spotted } from './sighting-board.ts';
 
 export interface Sightings {
-  /** What a screen puts into its commands. */
+  /** Returns the mark that a screen puts into its commands. */
   markOf(reader: string, screen: string): string;
-  /** Whether a request with a mark of that screen came. */
+  /** Returns whether a request with a mark of that screen came. */
   isSeen(reader: string, screen: string): Promise<boolean>;
-  /** Whether one came and was refused. */
+  /** Returns whether one came and was refused. */
   isRefused(reader: string, screen: string): Promise<boolean>;
   readonly table: BoundedTable;
   close(): void;

@@ -100,11 +100,14 @@ export function createClientLimits<Name extends string>(
     });
   }
 
-  /** What the other nodes may have admitted that this one has not heard of: as much as it has untold. */
+  /**
+   * Returns the cost that other nodes may have admitted since the last exchange: for each of them
+   * as much as is pending here.
+   */
   function unheard(record: number, used: number): number {
     const peers = sharing?.peers() ?? 0;
     if (peers === 0) return 0;
-    // What is older than the window is forgotten, told or not. The first one is always free.
+    // Pending counts older than the window don't matter. The first request is always free.
     const untold = Math.min(used, sharing!.untold[record]!);
     return untold > 0 ? peers * (untold + 1) : 0;
   }

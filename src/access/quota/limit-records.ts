@@ -21,7 +21,7 @@ export interface LimitMemory {
 }
 
 const ways = 8;
-/** Of a lock that somebody holds: the thread may have to wait for a processor. */
+/** Tries of a held lock before the thread sleeps: its holder may be waiting for a processor. */
 const spinsMax = 100;
 const waitMs = 1;
 /** Nobody works on a group for so long: a thread ended in the middle. */
@@ -33,7 +33,7 @@ const bytesPerRecord = 4 + 4 + 4 + 4 + 8 + 2 + ringLength * 2;
 const headWords = 4;
 const peersAt = 2;
 
-/** What was counted here for a client since other nodes were told. */
+/** The count of a client in this process since the last exchange with other nodes. */
 export interface Untold {
   /** The bits of its key. */
   readonly low: number;
@@ -43,9 +43,9 @@ export interface Untold {
 }
 
 export interface SharedLimitRecords extends LimitRecords {
-  /** Of at most `max` clients, going on where the last call ended. */
+  /** Returns the pending counts of at most `max` clients, going on where the last call ended. */
   untoldCounts(max: number): Untold[];
-  /** Others were told of it. */
+  /** Subtracts a count that the other nodes have received. */
   settle(untold: Untold): void;
   /** Counts what another node counted. */
   hear(heard: Untold, nowMs: number): void;

@@ -34,7 +34,7 @@ export interface Withdrawn {
   readonly at: number;
 }
 
-/** What the operator said of an account. */
+/** The standing that the operator gave to an account. */
 export type Vouched = 'none' | 'member' | 'staff';
 
 export interface Standing {
@@ -81,7 +81,7 @@ export function newStanding(): Standing {
   };
 }
 
-/** Whether the account has earned standing by its record. */
+/** Returns whether the account has earned standing by its record. */
 export function hasEarned(standing: Standing, ageMs: number): boolean {
   const { ageMs: least, credit, days } = pointRules.earned;
   return ageMs >= least && standing.credit >= credit && standing.creditDays >= days;
@@ -156,7 +156,7 @@ export function confirm(standing: Standing, rank: number, at: number): boolean |
   return true;
 }
 
-/** What `confirm` gave for one report. */
+/** The effects of `confirm` for one report, kept for `unconfirm`. */
 export interface Confirmed {
   readonly rank: number;
   readonly isPaid: boolean;
@@ -187,7 +187,7 @@ function decayBudget(standing: Standing, at: number): void {
   standing.budgetAt = at;
 }
 
-/** What is open, and how much may be. @param base by the account's rank */
+/** Returns the used part of the budget and its limit. @param base by the account's rank */
 export function budgetAt(
   standing: Standing,
   base: number,
@@ -229,7 +229,7 @@ export function rememberWithdrawn(standing: Standing, mark: number, at: number):
   return true;
 }
 
-/** Whether a report of this address has earned before. The memory stays: it ends by age alone. */
+/** Returns whether a withdrawn report of this address earned before. Only age ends this memory. */
 export function hasWithdrawn(standing: Standing, mark: number, at: number): boolean {
   return remembered(standing, at).some((one) => one.mark === mark);
 }

@@ -190,7 +190,7 @@ export function openQuotas(options: QuotaOptions): OpenQuotas {
     return low;
   }
 
-  /** Whether `j` is the last bucket before whose calls `total` was still `base`. */
+  /** Returns whether `j` is the last bucket before whose calls `total` was still `base`. */
   function isFirstCounted(quotaAt: number, base: number, bucket: number, j: number): boolean {
     return (
       ((words[ringWordAt(quotaAt, j)]! - base) & totalMask) === 0 &&
@@ -219,11 +219,11 @@ export function openQuotas(options: QuotaOptions): OpenQuotas {
     return Math.max(1, Math.ceil((leaves - quotas.countedAtMs) / 1_000));
   }
 
-  /** What the other nodes may have admitted that nobody here has heard of. */
+  /** Returns the cost that other nodes may have admitted since the last exchange. */
   function unheard(quotaAt: number, total: number, used: number, cost: number): number {
     const peers = words[peersAt]!;
     if (peers === 0) return 0;
-    // What is older than the window is forgotten, told or not.
+    // Pending costs older than the window don't matter.
     const untold = Math.min(used, (total - words[quotaAt + toldAt]!) | 0);
     return untold > 0 ? peers * (untold + cost) : 0;
   }

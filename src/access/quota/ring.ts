@@ -9,23 +9,23 @@ export const sliceCount = 12;
 export const ringLength = 16;
 const countMax = 65_535;
 
-/** Where the counts of clients stand: in this thread alone, or shared (limit-records.ts). */
+/** The storage of clients' counts, in this thread alone or shared (limit-records.ts). */
 export interface LimitRecords {
   /** A record's ring begins at `record * ringLength`. */
   readonly counts: Uint16Array;
   /** By record. */
   readonly newestSlices: Float64Array;
-  /** What `use` gives of the key's record, which nobody else has meanwhile; a new one counts from `slice` on. */
+  /** Runs `use` with the key's record locked and returns its result. A new record counts from `slice` on. */
   with(key: string, slice: number, use: (record: number) => number): number;
   readonly size: number;
   readonly capacity: number;
-  /** Of records that other nodes are told of. */
+  /** Present when counts are exchanged with other nodes. */
   readonly sharing?: {
     /** Counted here since they were told, by record. */
     readonly untold: Uint16Array;
     /** Window of the record's limit, in ms. */
     readonly windows: Uint32Array;
-    /** How many they are. */
+    /** Returns the number of other nodes. */
     peers(): number;
   };
 }

@@ -13,7 +13,7 @@ export function trustFromPoints(points: number): number {
   return 100 * (1 - Math.exp(-Math.max(0, points) / pointsScale));
 }
 
-/** Of an account's word, by its standing. A newcomer's has no voice. */
+/** The rank of an account's reports, by its standing. A newcomer's don't count for the quorum. */
 export type Rank = 'newcomer' | 'earned' | 'member' | 'staff';
 
 /**

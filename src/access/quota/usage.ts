@@ -9,7 +9,7 @@ import type { Clock } from '../../core/clock.ts';
 import { admittedTotal, type QuotaHandle, quotaKind } from './quota.ts';
 
 export interface UsageHour {
-  /** When the hour began, milliseconds since 1970. */
+  /** The start of the hour, milliseconds since 1970. */
   readonly at: number;
   /** Addresses that were looked up. */
   readonly reads: number;
@@ -69,7 +69,7 @@ export function createUsage(options: {
     let counts = bySlot.get(slot);
     if (counts === undefined || counts.generation !== generation) {
       if (counts === undefined && reads === 0 && writes === 0) return;
-      // What a former holder used after the last look is nobody's: its keys ended long ago.
+      // The slot's former holder used these units after the last sample; they belong to no account.
       const from =
         counts === undefined
           ? { lastReads: 0, lastWrites: 0 }

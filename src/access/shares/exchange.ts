@@ -17,20 +17,20 @@
 import { createWriter, decode } from '../../store/codec.ts';
 import type { Tellings } from '../../store/nodes/tellings.ts';
 
-/** That were heard of; what the longest silent one told is removed long since. */
+/** Processes remembered. Messages of the one that was silent longest were removed long before. */
 const processesMax = 4_096;
 
 /** Something that is counted in this process and counts on all nodes. */
 export interface Party {
   /** The same on all nodes. */
   readonly name: string;
-  /** What was counted here since the last call that `told` followed; undefined: nothing. Bounded. */
+  /** Returns the counts since the last `told`, of bounded size; undefined when there are none. */
   collect(): Uint8Array | undefined;
   /** The others have, or will hear, what was collected last. */
   told(): void;
-  /** What another node counted. */
+  /** Adds the counts of another node. */
   hear(bytes: Uint8Array): void;
-  /** How many other nodes count, from now on. */
+  /** Sets the number of other nodes. */
   setPeers?(peers: number): void;
 }
 
@@ -43,7 +43,7 @@ export interface ShareExchange {
 export function createExchange(options: {
   readonly parties: readonly Party[];
   readonly tellings: Tellings;
-  /** What another node told can't be read. */
+  /** Called for a message of another node that can't be read. */
   readonly onUnread: (error: unknown) => void;
 }): ShareExchange {
   const { parties, tellings, onUnread } = options;

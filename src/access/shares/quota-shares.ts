@@ -10,7 +10,7 @@ import {
 } from '../quota/quota.ts';
 import type { Party } from './exchange.ts';
 
-/** Of an exchange; the others have their turn in the next one. */
+/** The most entries sent in one exchange; the others follow in the next one. */
 const entriesMax = 20_000;
 const entryBytes = 4 + 1 + 4;
 const kinds: readonly QuotaKind[] = [0, 1];

@@ -1,13 +1,17 @@
-/** Where limits count: alone in their own memory; with others on one database in one that is exchanged. */
+/** The storage of limits: memory of this process, exchanged with other nodes when they share a database. */
 
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { deriveKey, type MasterKey } from '../keys/master-key.ts';
-import { createLimitMemory, type LimitMemory, openLimitRecords } from '../quota/limit-records.ts';
+import {
+  createLimitMemory,
+  type LimitMemory,
+  openLimitRecords,
+  type SharedLimitRecords,
+  type Untold,
+} from '../quota/limit-records.ts';
 import type { LimitRecords } from '../quota/ring.ts';
-import { type Deeds, deedParty } from './deeds.ts';
 import type { Party } from './exchange.ts';
-import { limitParty } from './limit-shares.ts';
 
 export interface Shares {
   /** For limits in this thread. @param name the same on all nodes */
@@ -16,7 +20,7 @@ export interface Shares {
   memory(name: string, capacity: number): LimitMemory;
   /** For counts with rules of their own. @param repeat does what was done on another node */
   deeds<Deed>(name: string, repeat: (deed: Deed) => void): Deeds<Deed>;
-  /** What else counts on all nodes. */
+  /** Adds another kind of counts to the exchange. */
   add(party: Party): void;
 }
 
@@ -58,6 +62,95 @@ export function createShares(options: {
     },
     add(party) {
       if (isShared) parties.push(party);
+    },
+  };
+}
+
+/** The most operations sent in one exchange; the others follow in the next one. */
+const toldAtOnceMax = 1_000;
+/** With this many operations pending, requests that would add more are refused (`isFull`). */
+const waitingMax = 10_000;
+
+export interface Deeds<Deed> {
+  tell(deed: Deed): void;
+  /** So many wait that nothing more should be begun. */
+  isFull(): boolean;
+}
+
+/**
+ * Makes the replication of operations on counts that follow rules of their own, such as lock-out: each
+ * node repeats them on its own counts, in order and once.
+ * @param Deed anything that JSON keeps as it is
+ */
+function deedParty<Deed>(
+  name: string,
+  repeat: (deed: Deed) => void,
+): Deeds<Deed> & { readonly party: Party } {
+  const waiting: Deed[] = [];
+  let collected = 0;
+  return {
+    tell(deed) {
+      waiting.push(deed);
+    },
+    isFull: () => waiting.length >= waitingMax,
+    party: {
+      name,
+      collect() {
+        collected = Math.min(waiting.length, toldAtOnceMax);
+        return collected === 0
+          ? undefined
+          : Buffer.from(JSON.stringify(waiting.slice(0, collected)));
+      },
+      told() {
+        waiting.splice(0, collected);
+        collected = 0;
+      },
+      // Sealed by a node of this version.
+      hear(bytes) {
+        for (const deed of JSON.parse(Buffer.from(bytes).toString()) as Deed[]) repeat(deed);
+      },
+    },
+  };
+}
+
+/** The most clients sent in one exchange; the others follow in the next one. */
+const entriesMax = 10_000;
+const entryBytes = 4 + 4 + 4 + 2;
+
+/** Makes the exchange of limits per client. Clients are named by the bits of a keyed hash. */
+export function limitParty(
+  name: string,
+  records: SharedLimitRecords,
+  clock: Pick<Clock, 'monotonicMs'>,
+): Party {
+  let collected: Untold[] = [];
+  return {
+    name,
+    setPeers: records.setPeers,
+    collect() {
+      collected = records.untoldCounts(entriesMax);
+      if (collected.length === 0) return undefined;
+      const bytes = new DataView(new ArrayBuffer(collected.length * entryBytes));
+      for (const [i, { low, high, windowMs, count }] of collected.entries()) {
+        bytes.setInt32(i * entryBytes, low);
+        bytes.setInt32(i * entryBytes + 4, high);
+        bytes.setUint32(i * entryBytes + 8, windowMs);
+        bytes.setUint16(i * entryBytes + 12, count);
+      }
+      return new Uint8Array(bytes.buffer);
+    },
+    told() {
+      for (const untold of collected) records.settle(untold);
+      collected = [];
+    },
+    hear(told) {
+      const bytes = new DataView(told.buffer, told.byteOffset, told.byteLength);
+      const nowMs = clock.monotonicMs();
+      for (let i = 0; i + entryBytes <= bytes.byteLength; i += entryBytes) {
+        const [low, high] = [bytes.getInt32(i), bytes.getInt32(i + 4)];
+        const [windowMs, count] = [bytes.getUint32(i + 8), bytes.getUint16(i + 12)];
+        if (windowMs > 0) records.hear({ low, high, windowMs, count }, nowMs);
+      }
     },
   };
 }

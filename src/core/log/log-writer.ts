@@ -13,7 +13,7 @@ import { close, write, writeSync } from 'node:fs';
 export interface LogWriter {
   /** @param line with its end */
   write(line: string): void;
-  /** Of a line that the process may not outlive: written before it returns, or dropped. */
+  /** Writes the pending lines before it returns, or drops them: for lines before the process ends. */
   flushSync(): void;
   /** The next lines go there; the former descriptor is closed when its last line is written. */
   turnTo(fd: number): void;
@@ -26,7 +26,7 @@ const retryMs = 100;
 
 export function createLogWriter(first: number): LogWriter {
   let fd = first;
-  /** What may still be written to. */
+  /** Former descriptors that may still be written to. */
   let former: number[] = [];
   let pending = '';
   /** Bytes that a full pipe did not take; they may begin inside a character. */

@@ -1,4 +1,4 @@
-/** What was opened, closed in reverse: each part when all that uses it is gone. */
+/** Closes the parts of a program in the reverse order of opening: each after all that use it. */
 
 import type { Log } from '../log/log.ts';
 

@@ -7,9 +7,9 @@ import type { BoundedTable } from '../bounded-tables.ts';
 import { fail, ok, type Result } from '../result.ts';
 
 export interface Semaphore {
-  /** What `work` resolves to, or `overloaded`. A throw of `work` goes through. */
+  /** Runs `work` when there is room. Fails with `overloaded`; an error of `work` is thrown on. */
   run<T>(work: () => Promise<T>): Promise<Result<T>>;
-  /** Who runs or waits. */
+  /** Returns the table of the jobs that run or wait, for metrics. */
   table(name: string): BoundedTable;
 }
 

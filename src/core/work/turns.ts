@@ -15,14 +15,14 @@ export interface Turns {
    * tenth of a microsecond: in a tight loop, ask once in many rounds.
    */
   isOver(): boolean;
-  /** Of a job that shares its turns with no other: milliseconds in them, without what lay between. */
+  /** Returns the milliseconds within turns, without those between; only right for a single job. */
   workedMs(): number;
 }
 
-/** What work in slices needs of its turns. `next` may reject: the work is to stop here. */
+/** The part of `Turns` that sliced work uses. `next` may reject to stop the work. */
 export type Pace = Pick<Turns, 'next' | 'isOver'>;
 
-/** What one turn may take. Leaves room below the 10 ms that nobody may hold the loop. */
+/** Length of one turn. It leaves room below the 10 ms for which the loop may be held at most. */
 const turnMs = 3;
 
 /** The first turn begins at once. @param nowMs a clock that never goes back */

@@ -8,8 +8,8 @@ import { createClientLimits } from '../../../src/access/quota/client-limits.ts';
 import { createLimitMemory, openLimitRecords } from '../../../src/access/quota/limit-records.ts';
 import { createQuotaMemory, openQuotas, quotaKind } from '../../../src/access/quota/quota.ts';
 import { createExchange, type Party } from '../../../src/access/shares/exchange.ts';
-import { limitParty } from '../../../src/access/shares/limit-shares.ts';
 import { quotaParty } from '../../../src/access/shares/quota-shares.ts';
+import { limitParty } from '../../../src/access/shares/shares.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import type { Tellings } from '../../../src/store/nodes/tellings.ts';
 
