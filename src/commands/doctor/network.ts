@@ -4,9 +4,11 @@ import { connect, type PeerCertificate } from 'node:tls';
 import type { Config } from '../../config.ts';
 import { checkSmtp, isLoopback, tlsText } from '../../signon/mail/smtp.ts';
 import { exposureFaults, isLoopbackHost } from '../shell/exposure.ts';
+import { ask } from './ask.ts';
 import { advice, type Finding, fault, fine } from './finding.ts';
 
 const waitMs = 5_000;
+const healthBytesMax = 64 * 1024;
 const dayMs = 86_400_000;
 const certificateDaysMin = 14;
 const skewMsMax = 30_000;
@@ -51,9 +53,8 @@ async function lookAtFront(url: string, nowMs: number): Promise<Finding[]> {
     const found = `the certificate of ${url} is valid for ${days} more days`;
     const isShort = days < certificateDaysMin;
     const certificate = isShort ? fault('tls', found, 'renew it') : fine('tls', found);
-    const answer = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(waitMs) });
-    await answer.arrayBuffer();
-    const skewMs = Math.abs(Date.parse(answer.headers.get('date') ?? '') - nowMs);
+    const answer = await ask(`${url}/healthz`, waitMs, healthBytesMax);
+    const skewMs = Math.abs(Date.parse(answer.date ?? '') - nowMs);
     const findings = [certificate];
     if (answer.status !== 200) {
       const status = `${url}/healthz answers ${answer.status}`;
@@ -65,8 +66,7 @@ async function lookAtFront(url: string, nowMs: number): Promise<Finding[]> {
     }
     return findings;
   } catch (error) {
-    const { cause, message } = error as Error & { cause?: Error };
-    const found = `${url}: ${cause?.message ?? message}`;
+    const found = `${url}: ${(error as Error).message}`;
     return [fault('tls', found, 'put a TLS proxy in front, with a certificate for this name')];
   }
 }

@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import type { Config } from '../../config.ts';
 import { dateText } from '../../core/names/date-text.ts';
 import { openMmdb } from '../../geo/mmdb.ts';
+import { ask } from './ask.ts';
 import { advice, type Finding, fault, fine } from './finding.ts';
 
 const waitMs = 5_000;
@@ -17,6 +18,7 @@ const inMemory = new Map([
 ]);
 const overlay = 0x794c_7630;
 const bodyBytesMax = 64 * 1024;
+const manifestBytesMax = 8 * 1024 * 1024;
 
 /** @param what `DATA_DIR` or `BACKUP_FOLDER` */
 export function lookAtFileSystem(what: string, path: string, config: Config): Finding[] {
@@ -38,33 +40,18 @@ export function lookAtFileSystem(what: string, path: string, config: Config): Fi
 /** Whether who answers at BASE_URL is this service: another program there gets all its visitors. */
 export async function lookAtAnswer({ baseUrl }: Config): Promise<Finding> {
   const about = 'address';
-  const ask = (path: string) =>
-    fetch(`${baseUrl}${path}`, { redirect: 'manual', signal: AbortSignal.timeout(waitMs) });
   let body: string;
   let title: unknown;
   try {
-    const health = await ask('/healthz');
-    body = await textOf(health);
-    title = titleOf(await textOf(await ask('/openapi.json'), 8 * 1024 * 1024));
+    body = (await ask(`${baseUrl}/healthz`, waitMs, bodyBytesMax)).body;
+    title = titleOf((await ask(`${baseUrl}/openapi.json`, waitMs, manifestBytesMax)).body);
   } catch (error) {
-    const { cause, message } = error as Error & { cause?: Error };
-    const found = `nobody answers at ${baseUrl}: ${cause?.message || message}`;
+    const found = `nobody answers at ${baseUrl}: ${(error as Error).message}`;
     return advice(about, found, 'start the server, and the proxy in front of it');
   }
   if (title === 'Portcullis') return fine(about, `the service answers at ${baseUrl}`);
   const found = `another program answers at ${baseUrl}: it begins with '${start(body)}'`;
   return fault(about, found, 'stop it, or set BASE_URL to where the service is');
-}
-
-async function textOf(answer: Response, max = bodyBytesMax): Promise<string> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of answer.body ?? []) {
-    parts.push(Buffer.from(part));
-    bytes += part.length;
-    if (bytes > max) break;
-  }
-  return Buffer.concat(parts).toString('utf8');
 }
 
 function titleOf(text: string): unknown {

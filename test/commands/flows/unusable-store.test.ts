@@ -85,15 +85,17 @@ it('an address space that is too small is refused in words, one that is small is
     let told = 0;
     let well = 0;
     for (const mebibytes of [1_200, 1_500, 2_000, 3_000, 4_000, 8_000, 32_000, 70_000]) {
+      const limit = `--as=${mebibytes * 2 ** 20}`;
+      // Below some size node itself can't start: that is not ours to say.
+      if (spawnSync('prlimit', [limit, process.execPath, '--eval', '0']).status !== 0) continue;
       for (const args of [['verify'], ['stats'], ['doctor']]) {
         const what = `${mebibytes} MiB, ${args.join(' ')}`;
-        const done = run(args, dataDir, { limit: `--as=${mebibytes * 2 ** 20}` });
+        const done = run(args, dataDir, { limit });
+        assert.doesNotMatch(done.stderr, /Cannot allocate|out of memory|RangeError/i, what);
         if (done.status === 0) {
           well += 1;
           continue;
         }
-        // Below some size node itself can't start: that is not ours to say.
-        if (/Cannot (create|allocate)|out of memory|OOM|Fatal/i.test(done.stderr)) continue;
         assertTold(done, what);
         told += 1;
       }
