@@ -34,7 +34,7 @@ export const en = {
       allowlisted: 'Allowlisted',
       knownGood: 'Known good',
     },
-    /** What ranges of a known-good list belong to. */
+    /** Owners of the ranges of a known-good list. */
     services: {
       crawler: 'Search crawler',
       content: 'Content network',
@@ -141,7 +141,7 @@ export const en = {
       part: (formatted: string) => `The network has more: these are the first ${formatted}.`,
       map: 'Its 256 addresses',
       special: (name: string, rfc: string) => `This is a special network: ${name} (${rfc}).`,
-      /** Of an address on the map. */
+      /** States of an address on the map. */
       cells: {
         unseen: 'not observed',
         good: 'known good',

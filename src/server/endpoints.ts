@@ -27,7 +27,7 @@ import * as published from '../published/manifest/published.route.ts';
 import * as ipPage from '../reputation/address/address.route.ts';
 import { findAddressEndpoint } from '../reputation/address/find.route.ts';
 import { networkEndpoint } from '../reputation/address/network.route.ts';
-import { systemEndpoint } from '../reputation/address/systems/system.route.ts';
+import { systemEndpoint } from '../reputation/address/system.route.ts';
 import * as blacklist from '../reputation/blocklists/blacklist.route.ts';
 import * as feeds from '../reputation/blocklists/feeds.route.ts';
 import * as feedsPage from '../reputation/blocklists/feeds-page.route.ts';

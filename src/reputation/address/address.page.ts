@@ -83,7 +83,7 @@ function isKnownGood({ why }: IpPageData): boolean {
   return why?.by === 'knownGood';
 }
 
-/** Whose range it is, as far as the lists say. */
+/** Shows that the address is known good, and the services that the lists give its range. */
 function knownGoodBadges({ data, text }: AddressScene): Html {
   if (!isKnownGood(data)) return false;
   const services = new Set(data.evidence.lists.flatMap(({ service }) => service ?? []));

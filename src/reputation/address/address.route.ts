@@ -52,7 +52,7 @@ import { openKnownNames } from './known-names.ts';
 import { cellsOf, networkRoute } from './network.route.ts';
 import type { IpPageData, ScoreReason } from './parts/scene.page.ts';
 import { surveyOf } from './survey.ts';
-import { systemRoute } from './systems/system.route.ts';
+import { systemRoute } from './system.route.ts';
 
 const dayMs = 86_400_000;
 const chartDays = 90;
@@ -60,7 +60,7 @@ const chartDays = 90;
 const reportsShownMax = 2_000;
 const commentsShownMax = 25;
 const neighboursShownMax = 5;
-/** Whose neighbours are shown. */
+/** Length of the network around an address whose other addresses are shown. */
 const neighbourLengths = { 4: 24, 6: 48 } as const;
 
 const knownNames = openKnownNames();
@@ -77,7 +77,7 @@ export interface IpPageOptions {
   readonly turns: Turns;
   readonly systems: Systems;
   readonly tables: Pick<BoundedTables, 'add'>;
-  /** Where reports are sent: for the command that the page shows. */
+  /** Base URL of the API in the command that the page shows. */
   readonly secureUrl: string;
 }
 
@@ -258,7 +258,7 @@ async function dataOf(
   };
 }
 
-/** What is known next to an address. */
+/** Surveys the network around an address; undefined when nothing is known there. */
 async function aroundOf(
   family: 4 | 6,
   address: Uint32Array,
@@ -340,7 +340,7 @@ function summaryOf(
   };
 }
 
-/** Of two times that there may be. */
+/** Returns the later of two times, each of which may be absent. */
 function newest(one: number | undefined, other: number | undefined): number | undefined {
   return one === undefined || (other !== undefined && other > one) ? other : one;
 }

@@ -1,4 +1,7 @@
-/** What was found in a pasted text: a table of addresses, or the text again with what is wrong. */
+/**
+ * The page for a pasted text: a table of the addresses in it, or the text again with what is
+ * wrong.
+ */
 
 import { button, linkButton } from '../../web/components/button.ts';
 import { card } from '../../web/components/card.ts';
@@ -16,7 +19,7 @@ export interface FoundAddress {
   /** Canonical text of an address or a network. */
   readonly name: string;
   readonly href: string;
-  /** Of an address; undefined for a network, which has no score of its own. */
+  /** Facts of an address; undefined for a network, which has no score of its own. */
   readonly known?:
     | {
         readonly cell: AddressCell;

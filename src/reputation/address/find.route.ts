@@ -27,7 +27,7 @@ const rowsPerPage = 10;
 const textCharsMax = 4_000;
 /** The page says of a number that is too large that it is none. */
 const systemText = /^\s*AS[\s:]?(\d{1,10})\s*$/i;
-/** Of a text of that length once percent-encoded. */
+/** Length of the longest text once percent-encoded. */
 const queryCharsMax = 3 * textCharsMax;
 
 export const findAddressEndpoint = openPage('/ip', {
@@ -103,7 +103,7 @@ function rowOf(prefix: Prefix, { check, geo, clock }: FindOptions): FoundAddress
   };
 }
 
-/** What a score of 0 alone doesn't say. */
+/** States of an address in the CSV: a score of 0 has several reasons. */
 const stateNames: Readonly<Record<CellKind, string>> = {
   unseen: 'not observed',
   seen: 'observed',

@@ -1,4 +1,4 @@
-/** What the pages of addresses and of networks call known, alike. */
+/** Judges what is known of an address, alike for the pages of addresses and of networks. */
 
 import { type SpecialUse, specialUse } from '../../ip/special.ts';
 import type { Verdict } from '../check/check-body.ts';

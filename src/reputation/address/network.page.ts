@@ -16,14 +16,14 @@ import type { Survey } from './survey.ts';
 export interface NetworkPageData extends Survey {
   /** Canonical text, `192.0.2.0/24`. */
   readonly network: string;
-  /** Of its first address. */
+  /** Country of its first address. */
   readonly countryCode: string;
   readonly provider: string;
   /** An entry that holds all of it, and its score; undefined: none. */
   readonly whole?: { readonly name: string; readonly score: number } | undefined;
   /** The 256 addresses of an IPv4 /24; undefined for any other network. */
   readonly cells?: readonly AddressCell[] | undefined;
-  /** What the registries say of all of it, when it is no ordinary one. */
+  /** Registry entry of special use (RFC 6890) that covers all of it. */
   readonly special?: { readonly name: string; readonly rfc: string } | undefined;
 }
 

@@ -103,7 +103,10 @@ function wholeOf(network: Prefix, { index, check, clock }: NetworkOptions) {
   return { name: formatPrefix(decider), score };
 }
 
-/** What is known of each address of an IPv4 /24: a fraction of a millisecond. */
+/**
+ * Judges each address of an IPv4 /24, which takes a fraction of a millisecond; undefined for
+ * another network.
+ */
 export function cellsOf(
   network: Prefix,
   { check, clock }: Pick<NetworkOptions, 'check' | 'clock'>,
@@ -116,7 +119,7 @@ export function cellsOf(
   });
 }
 
-/** Of the whole network: what its ends are. */
+/** Returns the special use of the whole network: that of its two ends, if it is the same. */
 function specialOf({ family, words, length }: Prefix): SpecialUse | undefined {
   const last = Uint32Array.from(words);
   for (let word = 0; word < bitsOf(family) / 32; word++) {

@@ -23,7 +23,7 @@ export interface ListKeeper {
   expire(): Promise<void>;
   /** Compares the count with the lists in memory, and writes how full the index is. */
   reconcile(): Promise<void>;
-  /** How full the index is, for commands. */
+  /** Writes the fill of the index to the store, where commands read it. */
   leaveWord(): Promise<void>;
 }
 
@@ -90,7 +90,7 @@ export function createListKeeper(options: {
       const { run, refreshedAtMs: begunAt } = source;
       set.push(listRow(source, { run, rows: 0, loading: false, begunAt }));
     }
-    // Who began one meanwhile is counted the next time.
+    // A load that began meanwhile is counted the next time.
     await store.commit({ check, set });
     await leaveWord();
   }

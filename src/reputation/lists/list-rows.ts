@@ -13,7 +13,7 @@ import { runMsMax } from './sources.ts';
 
 export interface ListRow {
   readonly run: string;
-  /** Of the run. */
+  /** Rows of the run. */
   readonly rows: number;
   readonly loading: boolean;
   readonly begunAt: number;

@@ -18,7 +18,9 @@ import { encodeEvent, type ListKind, type ListRef, type RowBatch } from '../stat
 import { findList, listRow, rowsUnderWay } from './list-rows.ts';
 import { askRoom, type RoomLimits } from './room.ts';
 
-/** How long a commit is tried again while the store can't write, e.g. on a full disk. */
+/**
+ * Pause and number of further tries of a commit while the store can't write, e.g. on a full disk.
+ */
 const retryMs = 250;
 const retriesMax = 20;
 
@@ -44,11 +46,11 @@ export interface LoadListOptions {
   readonly holdDays: number;
   /** At most `rowsPerEventMax` rows each. */
   readonly batches: readonly RowBatch[];
-  /** What must be as it was read when the run begins. */
+  /** A row that must be as it was read when the run begins. */
   readonly unlessChanged?: RowCheck;
   /** Bounds of the tables; for tests. */
   readonly limits?: LoadLimits;
-  /** Told after each commit how many rows are durable so far. */
+  /** Called after each commit with the number of rows that are durable so far. */
   readonly onRows: (rows: number) => void;
 }
 

@@ -54,7 +54,7 @@ export const ownEntryRow = record<OwnRow>(1, {
   note: text,
 });
 
-/** When it may end: seconds of the journal's events are 32 bits. */
+/** The latest end, ms since 1970: seconds of the journal's events are 32 bits. */
 const endsAtMax = 0xffff_ffff * 1_000;
 
 export function createOwnEntries(parts: RangeParts & { readonly entriesMax?: number }): OwnEntries {
@@ -67,7 +67,7 @@ export function createOwnEntries(parts: RangeParts & { readonly entriesMax?: num
     codec: ownEntryRow,
     keyOf: ownEntryKey,
     under: ownEntryPrefix,
-    // What was said before stands in the journal once more: who takes events back needs it.
+    // The former entry stands in the journal once more: an undo of events needs it.
     events: (prefix, before, after) => [
       ...(before === undefined ? [] : [factsOf('entry.removed', prefix, before)]),
       ...(after === undefined ? [] : [factsOf('entry.set', prefix, after)]),

@@ -98,7 +98,7 @@ export function createRangeTable<T>(parts: RangeParts, kind: RangeKind<T>): Rang
   async function put(text: string, row: T): Promise<Result<Ranged<T>>> {
     const read = readPrefix(typedAddress(text));
     if (!read.ok) return read;
-    // What a translator or tunnel speaks for is told apart by its IPv4 address.
+    // An address of a translator or tunnel is kept as the IPv4 address behind it.
     const prefix = ok(networkBehind(read.value));
     const name = formatPrefix(prefix.value);
     const key = keyOf(name);

@@ -81,7 +81,7 @@ async function writtenSince(store: Store, seq: bigint): Promise<number> {
 const nameOf = (family: number, words: Uint32Array, at: number, length: number): string =>
   `${family}/${words[at]}/${words[at + 1]}/${words[at + 2]}/${words[at + 3]}/${length}`;
 
-/** How many of the prefixes stand in the last checkpoint. */
+/** Counts the prefixes that stand in the last checkpoint. */
 async function countKnown(store: Store, batches: Iterable<RowBatch>): Promise<number> {
   const byPage = new Map<number, Set<string>>();
   for (const { count, families, words, lengths } of batches) {

@@ -20,9 +20,9 @@ export interface Source {
   complete: boolean;
   /** End of what this list says, ms since 1970. */
   holdUntilMs: number;
-  /** How long a complete run holds, days. */
+  /** Days for which a complete run holds. */
   readonly holdDays: number;
-  /** When the last complete run ended, or this one began if there is none; ms since 1970. */
+  /** End of the last complete run, or the beginning of this one if there is none; ms since 1970. */
   refreshedAtMs: number;
 }
 
@@ -36,7 +36,7 @@ export interface Sources {
   overdue(ref: ListRef, at: number): Source | undefined;
   forget(ref: ListRef): void;
   list(): readonly Source[];
-  /** Of the list with this number; undefined: there is none. */
+  /** Returns the name of the list with this number; undefined: there is none. */
   nameOf(number: number): string | undefined;
   encode(out: Writer): void;
   load(input: Reader): boolean;

@@ -31,11 +31,11 @@ export interface WatchedReport {
 }
 
 const againMs = 1_000;
-/** For who comes when too many watch. */
+/** `Retry-After` of a client that comes when too many watch. */
 const tryLaterSeconds = 30;
 const markCharsMax = 64;
 
-/** Who reported is not in it. */
+/** Returns a report as the stream shows it, without its reporter. */
 export function shownReport(
   { family, words, report }: LatestReport,
   { check, geo, now }: { readonly check: Check; readonly geo: GeoReader; readonly now: number },

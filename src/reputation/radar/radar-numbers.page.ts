@@ -8,7 +8,7 @@ import type { Sources } from '../lists/sources.ts';
 import { frameText } from '../words.ts';
 import type { RadarNumber } from './radar.page.ts';
 
-/** What the server counts along the way. */
+/** Counters that the server keeps. */
 export interface RadarFigures {
   readonly reports: ReportCounts;
   /** Undefined in the first moments of a server. */

@@ -40,7 +40,7 @@ export interface RadarPageData {
   readonly sum: ReportBucket;
   /** The newest first. */
   readonly latest: readonly WatchedReport[];
-  /** Of the newest one: what comes after it is news. */
+  /** Mark of the newest report: the stream goes on after it. */
   readonly mark: string;
 }
 

@@ -22,7 +22,7 @@ export interface Square {
 
 export interface ZoomPageData {
   readonly network: string;
-  /** Of its pieces. */
+  /** Prefix length of its pieces. */
   readonly length: number;
   /** Row by row, as the picture shows them. */
   readonly squares: readonly Square[];
@@ -43,7 +43,7 @@ export function squareLabel(
   return text.radar.map.square(network, number(known), number(suspect), number(malicious));
 }
 
-/** What is known of each network, in the order of addresses. */
+/** Lists the entries of each network, in the order of addresses. */
 export function squareTable(squares: readonly Square[], frame: PageFrame): Html {
   const words = frameText(frame).radar.map;
   const { number } = formatFor(frame.language);
@@ -67,7 +67,7 @@ export function squareTable(squares: readonly Square[], frame: PageFrame): Html 
   });
 }
 
-/** What the colours of the map mean. */
+/** Explains the colours of the map. */
 export function legend(frame: PageFrame): Html {
   const words = frameText(frame).radar.map;
   return html`<ul class="radar-legend">

@@ -42,7 +42,10 @@ export interface ReportRouteOptions {
 
 const texts = ['ip', 'ipAddress', 'comment', 'timestamp'] as const;
 
-/** What JSON can send and no form could is refused, not passed over: it may have meant something. */
+/**
+ * Refuses values that JSON can send and no form could, in place of passing them over: they may
+ * have meant something.
+ */
 function inputOf(fields: Fields): Result<ReportInput> {
   for (const name of texts) {
     if (fields.value(name) !== undefined && fields.text(name) === undefined) {

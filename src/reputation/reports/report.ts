@@ -31,7 +31,10 @@ export interface Report {
 }
 
 export interface ReadReport extends Report {
-  /** Of an address with which clients try and test themselves: taken, and nothing of it is kept. */
+  /**
+   * True for an address with which clients test themselves: the report is accepted and nothing of
+   * it is kept.
+   */
   readonly isExample: boolean;
 }
 

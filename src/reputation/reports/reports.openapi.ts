@@ -1,4 +1,4 @@
-/** What OpenAPI says of reports: sent, sent in bulk, taken back, read. */
+/** The OpenAPI documentation of reports: sent, sent in bulk, taken back, read. */
 
 import {
   answer,

@@ -27,7 +27,7 @@ export interface ReportsRouteOptions {
   readonly reports: Pick<ReportStore, 'pages' | 'tails'>;
   /** Bounds the walks over reports that run at a time. */
   readonly walks: Semaphore;
-  /** What the links to other pages begin with. */
+  /** The beginning of links to other pages. */
   readonly secureUrl: string;
 }
 

@@ -1,4 +1,4 @@
-/** What the forms about an address are drawn with. */
+/** Components of the forms about an address. */
 
 import { unitsMax } from '../../web/components/field.ts';
 import { type Html, html } from '../../web/html.ts';

@@ -1,4 +1,4 @@
-/** What the forms about an address have in common. */
+/** Options and address of the forms about an address. */
 
 import type { Clock } from '../../core/clock.ts';
 import { type Failure, fail } from '../../core/result.ts';
@@ -26,7 +26,7 @@ export interface RequestPageOptions {
   readonly desk: AnyDesk<Requester>;
   readonly removals: Removals;
   readonly tips: Tips;
-  /** Of a client's address (queue.ts). */
+  /** Returns the mark of a client's network (queue.ts). */
   readonly networkMark: (clientIp: string) => Uint8Array;
   readonly challenges: FormChallenges;
   readonly callers: Pick<Callers, 'take'>;
@@ -34,7 +34,7 @@ export interface RequestPageOptions {
   readonly clock: Clock;
   readonly geo: GeoReader;
   readonly reports: ReportStore;
-  /** Of an account's first key; undefined: it has none. */
+  /** Returns the slot of an account's first key; undefined: it has none. */
   readonly slotOf: (accountId: string) => number | undefined;
   /** Takes one report from what the account may write. */
   readonly spend: (slot: number) => boolean;
@@ -51,7 +51,7 @@ export interface Asked {
 
 export const noAddress = fail('invalid_parameter', undefined, 'address');
 
-/** What others can reach, and in the demo examples: of nothing else anything is said. */
+/** Reads an address that is public, or an example in the demo; undefined for any other. */
 export function addressIn(params: Params, allowDocumentation: boolean): Asked | undefined {
   const words = new Uint32Array(4);
   const family = lookBehind(parseIp(typedAddress(params.get('address') ?? ''), words), words);

@@ -27,10 +27,10 @@ import type { Store } from '../../store/store.ts';
 const standings = ['anyone', 'signed_in', 'from_address'] as const;
 export type AskerStanding = (typeof standings)[number];
 
-/** Who asks. */
+/** The person behind a request. */
 export interface Asker {
   readonly standing: AskerStanding;
-  /** Of `networkMarks`. */
+  /** Mark of the client's network, see `networkMarks`. */
   readonly network: Uint8Array;
 }
 
@@ -39,7 +39,7 @@ const markBytes = 8;
 const noMark = new Uint8Array(markBytes);
 const stranger: Asker = { standing: 'anyone', network: noMark };
 
-/** What a row keeps of its asker, at its end. Rows of before say nothing of it. */
+/** Fields of the asker at the end of a row. Rows of earlier versions have none. */
 export const askerFields = {
   standing: addedLast<AskerStanding>(oneOf(standings), 'anyone'),
   network: addedLast<Uint8Array>(fixed(markBytes), noMark),

@@ -30,7 +30,7 @@ export interface ReportPageData {
   readonly isSent?: boolean;
 }
 
-/** How a report would count at once. */
+/** Offers the way by which a report would count at once: a sign-in or a key. */
 function wayToCount(frame: PageFrame, { account, address }: ReportPageData): Html {
   if (account === 'keyed') return false;
   const words = frameText(frame).requests.report;

@@ -35,7 +35,7 @@ export const reportFormEndpoints = {
   }),
 };
 
-/** What is shown again of a form that was not taken. */
+/** The fields of a refused form that are shown again. */
 interface Again {
   readonly categories?: readonly string[];
   readonly comment?: string;
@@ -49,7 +49,10 @@ export function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
     options;
   const serverAddresses = new Set(options.serverAddresses);
 
-  /** Of an account that reports with its own word. */
+  /**
+   * Returns the slot of a verified account with a key; a report without one is an anonymous
+   * report.
+   */
   function slotIn(visit: PersonVisit): number | undefined {
     return isVerified(visit) ? options.slotOf(visit.session!.accountId) : undefined;
   }

@@ -55,7 +55,7 @@ export interface Webhook {
   readonly watches: readonly Watch[];
   /** Oldest first. */
   readonly waiting: readonly WaitingEvent[];
-  /** Of the oldest one. */
+  /** Failed tries of the oldest event. */
   readonly failures: number;
   readonly nextTryAt: number;
   /** 0: nothing was tried yet. */
@@ -112,7 +112,7 @@ export interface Webhooks {
   /** `too_many_attempts` while one waits or was just tried. */
   test(account: string, id: string): Promise<Result<void>>;
   secretOf(hook: StoredWebhook): Result<string>;
-  /** What `next` says is written, unless the hook is gone or `next` has nothing to say. */
+  /** Writes the change that `next` returns, unless the hook is gone or `next` returns undefined. */
   change(
     hook: Pick<StoredWebhook, 'account' | 'id'>,
     next: (now: StoredWebhook) => Partial<Webhook> | undefined,
@@ -120,7 +120,7 @@ export interface Webhooks {
   ): Promise<Result<void>>;
 }
 
-/** Those of the store: what wants no key, no clock and no network. */
+/** The functions of the store alone, which need no key, no clock and no network. */
 export function storedWebhooks(store: Store) {
   async function under(prefix: Key): Promise<StoredWebhook[]> {
     const found: StoredWebhook[] = [];
@@ -162,7 +162,7 @@ export function createWebhooks(options: {
   clock: Clock;
   random: Random;
   masterKey: MasterKey;
-  /** What is wrong with the address of a hook; undefined when nothing is. */
+  /** Returns the fault of a hook's address; undefined when there is none. */
   faultOf: (url: URL) => Promise<string | undefined>;
   totalMax?: number;
 }): Webhooks {
@@ -266,7 +266,7 @@ export function createWebhooks(options: {
 
 const removedAtOnce = 10;
 
-/** Those of a deleted account go. @throws when nothing can be written */
+/** Removes the webhooks of a deleted account. @throws when nothing can be written */
 export async function removeWebhooks(store: Store, account: string): Promise<void> {
   for (;;) {
     const found = await store.scan(webhookPrefix(account), { limit: removedAtOnce });
@@ -276,7 +276,7 @@ export async function removeWebhooks(store: Store, account: string): Promise<voi
   }
 }
 
-/** What an account watches and where it is told. */
+/** Returns an account's webhooks for its export: address, threshold and watched prefixes. */
 export async function webhooksOf(store: Store, account: string) {
   const hooks = await storedWebhooks(store).list(account);
   return hooks.map(({ url, threshold, createdAt, watches }) => {

@@ -178,12 +178,12 @@ export function createWebhookRunner(options: {
       }
       const due = (await hooks.all())
         .filter((hook) => hook.waiting.length > 0 && isDue(hook) && !running.has(hook.id))
-        // Whose turn was longest ago: one with much to tell keeps no other waiting.
+        // The hook tried longest ago goes first: one with many events keeps no other waiting.
         .sort((a, b) => a.triedAt - b.triedAt);
-      // What begins behind a stop would work on a store that is closed.
+      // A delivery that begins after a stop would work on a store that is closed.
       if (signal.aborted) return;
       for (const hook of due.slice(0, Math.max(0, deliveriesMax - running.size))) {
-        // What came of it is not known then: it is told once more.
+        // The outcome is unknown when it fails: the event is sent once more.
         const work = deliver(hook)
           .catch(() => {})
           .finally(() => running.delete(hook.id));

@@ -23,7 +23,7 @@ import type { Sources } from '../../lists/sources.ts';
 import { type Contributions, contributionKinds, kindOf, refOf } from '../../state/contributions.ts';
 import { partsOf, type ReportPart } from './report-parts.ts';
 
-/** What one list says of the address, or of a network around it. */
+/** One list's row of the address, or of a network around it. */
 export interface ListEvidence {
   readonly name: string;
   /** 0 to 100; undefined for a list that gives no score. */
@@ -32,11 +32,11 @@ export interface ListEvidence {
   readonly kind: 'bad' | 'anon' | 'good' | 'own';
   /** Number of a report's category, of an own entry that has one. */
   readonly category: number | undefined;
-  /** Of a known-good list, where it says what the range belongs to. */
+  /** Service that the range belongs to, if a known-good list says so. */
   readonly service: ServiceName | undefined;
   /** The entry that it names. */
   readonly entry: string;
-  /** From when on it is known to say so: ms since 1970. What it said before is not kept. */
+  /** Time from which the list is known to name it, ms since 1970. Former values are not kept. */
   readonly since: number;
   /**
    * Of its last load, and when it is forgotten unless it is loaded again: ms since 1970. Of an own entry when
@@ -46,16 +46,16 @@ export interface ListEvidence {
   readonly endsAt: number | undefined;
 }
 
-/** What the reports of one entry amount to. */
+/** The evidence of one entry's reports. */
 export interface ReportEvidence {
   readonly entry: string;
   /** 0 to 100, before lists. */
   readonly score: number;
-  /** How far reports may go at present. */
+  /** Highest score that reports may give at present. */
   readonly ceiling: number;
   readonly reports: number;
   readonly reporters: number;
-  /** Of its evidence, see score.ts. */
+  /** Strength of its evidence, see score.ts. */
   readonly strength: number;
   /** Ms since 1970. */
   readonly firstReportedAt: number;

@@ -12,11 +12,11 @@ import {
 } from '../../state/contributions.ts';
 import { unitsOf } from '../../voices/quorum.ts';
 
-/** Whose word the newest of an account's voices is; `none`: its reports carry no voice. */
+/** Standing of an account at its newest vote; `none`: its reports carry no vote. */
 export const voiceNames = ['staff', 'member', 'earned', 'none'] as const;
 export type VoiceName = (typeof voiceNames)[number];
 
-/** Of the newest report of an account: within 24 hours, 7 days, 30 days, or before. */
+/** Age of an account's newest report: within 24 hours, 7 days, 30 days, or older. */
 export const reportAges = ['day', 'week', 'month', 'older'] as const;
 export type ReportAge = (typeof reportAges)[number];
 
@@ -24,7 +24,7 @@ export interface ReportPart {
   readonly voice: VoiceName;
   readonly age: ReportAge;
   readonly reporters: number;
-  /** Of the score that the reports give: 0 to 100, together all of it. */
+  /** Part of the score that the reports give, 0 to 100; the parts add up to it. */
   readonly score: number;
 }
 

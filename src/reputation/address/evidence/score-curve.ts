@@ -35,7 +35,7 @@ interface OneReport {
 
 export interface CurveInput {
   readonly evidence: Pick<Evidence, 'lists' | 'reports'>;
-  /** Where they have an effect: not on a known-good address. */
+  /** True where reports have an effect: not on a known-good address. */
   readonly hasReports: boolean;
   /** The entry of the address itself, and its reports that are kept. */
   readonly address: string;
@@ -46,7 +46,7 @@ export interface CurveInput {
   readonly days: number;
 }
 
-/** What one source gave at the end of each day; undefined: not known. */
+/** Scores by one source at the end of each day; undefined: not known. */
 type Scores = readonly (number | undefined)[];
 
 /** At the end of each UTC day, oldest first, the last one now. Undefined: nothing to show. */
@@ -73,7 +73,10 @@ export function scoreCurve(input: CurveInput): CurveDay[] | undefined {
   });
 }
 
-/** Whose reports are not at hand: the evidence has only decayed since the last one. */
+/**
+ * Returns the score of an entry whose reports are not at hand: the evidence has only decayed since
+ * the last one.
+ */
 function scoreAround(said: ReportEvidence, ms: number): number | undefined {
   if (ms >= said.lastReportedAt) {
     return entryScore(0, said.ceiling, said.strength, halfLivesAt(ms));
@@ -101,7 +104,7 @@ function ownReports(
   );
 }
 
-/** What one account has said by then, of a cap that its weight would multiply. */
+/** One account's evidence by then, as a part of the cap, before its weight. */
 interface Held {
   evidence: number;
   at: number;

@@ -29,7 +29,7 @@ function wordOf({ kind, score }: AddressCell, text: Catalogue): string {
   return score > 0 ? `${words[kind]}, ${score}` : words[kind];
 }
 
-/** Of the looks that are on the map; those of the bands are always there. */
+/** The key to the colours on the map; those of the score bands are always shown. */
 function key(cells: readonly AddressCell[], text: Catalogue): Html {
   const { cells: words } = text.ip.network;
   const kinds = new Set(cells.map(({ kind }) => kind));

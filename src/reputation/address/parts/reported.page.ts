@@ -1,4 +1,4 @@
-/** What was reported of an address: when, for what, and in which words. Comments are masked. */
+/** The reports of an address: their times, categories and comments, which are masked. */
 
 import { badge } from '../../../web/components/badge.ts';
 import { card } from '../../../web/components/card.ts';
@@ -112,7 +112,10 @@ export function categories(scene: AddressScene): Html {
   });
 }
 
-/** Of a long one the beginning, and the rest behind a click: the next comment stays in sight. */
+/**
+ * Shows the beginning of a long comment, and the rest behind a click: the next comment stays in
+ * sight.
+ */
 function commentText(masked: string, text: Catalogue): Html {
   const characters = Array.from(masked);
   if (characters.length <= commentLongMin) {
@@ -146,7 +149,7 @@ export function comments({ data, text, format }: AddressScene): Html {
   });
 }
 
-/** Of the address itself: counts may be those of a range around it. */
+/** Returns true when the address itself was reported: counts may be those of a range around it. */
 export function hasReports({ categories, comments }: IpPageData): boolean {
   return categories.length > 0 || comments.length > 0;
 }

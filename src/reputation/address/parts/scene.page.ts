@@ -1,4 +1,4 @@
-/** What the page of an address is made of, and with. */
+/** The data of an address's page and the tools to render it. */
 
 import { type Html, html } from '../../../web/html.ts';
 import type { Format } from '../../../web/layout/format.ts';
@@ -18,7 +18,7 @@ export interface IpPageComment {
   readonly categories: readonly string[];
 }
 
-/** What decided how far reports may go; `ceiling`: the highest score that they may give. */
+/** The reason for the ceiling of reports; `ceiling`: the highest score that they may give. */
 export type ScoreReason =
   | { readonly by: 'list' | 'own' | 'full' | 'knownGood' }
   | { readonly by: 'newcomers' | 'some' | 'earned' | 'held'; readonly ceiling: number };
@@ -34,7 +34,7 @@ export interface IpPageData {
   readonly provider: string;
   readonly anonymousExit: boolean;
   readonly allowlisted: boolean;
-  /** What the registries say of an address that is no ordinary one, such as `Private-Use`. */
+  /** Registry entry of special use (RFC 6890), such as `Private-Use`. */
   readonly special?: { readonly name: string; readonly rfc: string } | undefined;
   /** Something is known of it: a report, a list, a rule. */
   readonly observed: boolean;
@@ -43,20 +43,20 @@ export interface IpPageData {
   /** Why it goes no further; undefined when nobody reported it, or an operator's rule decides. */
   readonly why?: ScoreReason | undefined;
   readonly evidence: Evidence;
-  /** Whose network it is in, of those who scan or crawl openly. */
+  /** Owner of its network, if that scans or crawls openly. */
   readonly knownAs?: KnownName | undefined;
-  /** What else is known of its network; undefined: nothing. */
+  /** Survey of the network around it; undefined: nothing is known there. */
   readonly around?:
     | (Pick<Survey, 'worst'> & {
         readonly network: string;
-        /** Of the 256 addresses of an IPv4 /24. */
+        /** The 256 addresses of an IPv4 /24. */
         readonly cells?: readonly AddressCell[] | undefined;
       })
     | undefined;
   /** By accounts, in the last 365 days. */
   readonly reports: number;
   readonly distinctReporters: number;
-  /** What imported lists add to the number of reports. */
+  /** Reports that imported lists add to the number of reports. */
   readonly listReports: number;
   /** Epoch ms: when the newest of these lists was loaded. */
   readonly listedAt?: number | undefined;
@@ -71,13 +71,16 @@ export interface IpPageData {
   readonly categories: readonly { readonly name: string; readonly count: number }[];
   /** Newest first. */
   readonly comments: readonly IpPageComment[];
-  /** Of how many the chart, the categories and the comments were made, when there are more. */
+  /**
+   * Number of the newest reports behind chart, categories and comments, when there are more
+   * reports.
+   */
   readonly latestReports?: number | undefined;
   /** A page on which one reports this address. */
   readonly reportHref?: string | undefined;
   /** A page on which its holder asks the operator to take back what is said. */
   readonly removalHref?: string | undefined;
-  /** Where a report is sent: the command for it is shown. */
+  /** Address of the API for reports, in the command that is shown. */
   readonly reportUrl?: string | undefined;
   /** Whom to credit for provider names, as their licence asks. */
   readonly attribution?:

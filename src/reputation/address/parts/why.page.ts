@@ -23,7 +23,7 @@ function entryLink(entry: string, { data }: AddressScene): Html {
   return entry !== data.address && html`<a class="mono" href=${`/ip/${entry}`}>${entry}</a> · `;
 }
 
-/** Whose reports of what age, and their share of what the reports give. */
+/** Lists the parts of a score: standing and age of the reports, and what they give. */
 function partNote({ parts }: ReportEvidence, { text, format }: AddressScene): Html {
   const words = text.ip.evidence;
   const said = parts.map(({ voice, age, reporters, score }) =>
@@ -37,13 +37,13 @@ function nameOf(of: ListEvidence | ReportEvidence, { text, format }: AddressScen
   return 'name' in of ? of.name : text.ip.evidence.reports(of.reports, format.number(of.reports));
 }
 
-/** Of what kind it is; of an own entry what for. */
+/** Returns the kind of a list, or the category of a manual entry. */
 function kindNote({ kind, category }: ListEvidence, { text }: AddressScene): string | undefined {
   if (kind !== 'own') return text.ip.evidence.kinds[kind];
   return category === undefined ? undefined : text.categories[category - 1];
 }
 
-/** Since when it says so, and until when. */
+/** Shows the time from which and up to which a list names the entry. */
 function listNote(said: ListEvidence, { data, text, format }: AddressScene): string {
   const words = text.ip.evidence;
   const loaded = format.ago(said.loadedAt, data.now);

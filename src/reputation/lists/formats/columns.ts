@@ -10,11 +10,11 @@ import { parseScore } from '../import/format.ts';
 
 export interface Columns {
   address: number;
-  /** Of the last address of a range, -1: none. */
+  /** Column of the last address of a range, -1: none. */
   end: number;
-  /** Of the length or mask of the network, -1: none. */
+  /** Column of the length or mask of the network, -1: none. */
   mask: number;
-  /** -1: none, every row has the list's confidence. */
+  /** Column of the score; -1: none, every row has the list's confidence. */
   score: number;
 }
 

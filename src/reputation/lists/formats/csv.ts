@@ -80,7 +80,7 @@ export const csv: ListFormat = (sink, { confidence }) => {
         if (sample.push({ fields, number, raw }) === sampleMax) settle();
         return;
       }
-      // What stood before the header has no address.
+      // Lines before the header have no address.
       for (const one of sample) sink.bad(one.number, 'no address', one.raw);
       sample = [];
       return;

@@ -20,7 +20,7 @@ const unnamedLengthMin = { 4: 20, 6: 48 } as const;
 
 interface Range {
   readonly text: unknown;
-  /** What it belongs to; `rented`: machines of customers; undefined: nobody says. */
+  /** The owner's service; `rented`: machines of customers; undefined: unknown. */
   readonly service: ServiceName | 'rented' | undefined;
 }
 

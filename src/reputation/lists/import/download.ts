@@ -10,17 +10,20 @@ import { OperatorError } from '../../../core/errors.ts';
 import { escapeControls } from './bad-line.ts';
 import { BusyServerError, retryAfterMs } from './retry-after.ts';
 
-/** What a server said of a list, for the question whether it has changed. Empty: nothing. */
+/**
+ * The validators of a server's answer (RFC 9110, 8.8), sent with the next request. Empty: it sent
+ * none.
+ */
 export interface Validators {
   readonly etag: string;
   readonly lastModified: string;
 }
 
-/** Who may be asked at all; every redirect is judged anew. */
+/** The hosts that may be asked at all; every redirect is judged anew. */
 export interface Destinations {
   /** @throws OperatorError for an address that may not be asked */
   admit(url: URL): void;
-  /** Names become addresses that may be asked, and the connection goes to one of these. */
+  /** Resolves names to addresses that may be asked; the connection goes to one of these. */
   readonly lookup: LookupFunction;
 }
 
@@ -29,9 +32,9 @@ export interface DownloadOptions {
   /** Bound on the wait for an answer and for each next piece. */
   readonly timeoutMs: number;
   readonly deadlineMs: number;
-  /** Absent: everybody. */
+  /** Absent: any host may be asked. */
   readonly destinations?: Destinations | undefined;
-  /** Of what is here already: the server may say that it is unchanged. */
+  /** Validators of the rows that are here already: the server may say that they are unchanged. */
   readonly known?: Validators | undefined;
 }
 

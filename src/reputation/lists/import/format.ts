@@ -1,4 +1,4 @@
-/** What a list format is to the rest of the import: a reader of text that fills a row sink. */
+/** A list format as the import sees it: a reader of text that fills a row sink. */
 
 import type { ServiceName } from '../known-services.ts';
 import { splitLines, type TextReader } from './lines.ts';
@@ -7,7 +7,7 @@ import type { RowSink } from './rows.ts';
 export interface FormatOptions {
   /** Score 0..100 of a row that brings none. */
   readonly confidence: number;
-  /** Of a known-good list: what its ranges belong to. */
+  /** Service that the ranges of a known-good list belong to. */
   readonly service?: ServiceName | undefined;
 }
 

@@ -27,11 +27,14 @@ export interface OpenOptions {
   readonly timeoutMs?: number;
   /** Bound on a whole download. */
   readonly deadlineMs?: number;
-  /** Who may be asked; absent: everybody. */
+  /** The hosts that may be asked; absent: any. */
   readonly destinations?: Destinations;
-  /** Of what is here already: a server that says it is unchanged sends nothing. */
+  /**
+   * Validators of the rows that are here already: a server that says they are unchanged sends
+   * nothing.
+   */
   readonly known?: Validators | undefined;
-  /** What `-` reads. */
+  /** The stream that `-` reads. */
   readonly stdin?: Readable;
 }
 
@@ -45,7 +48,7 @@ export interface OpenedList {
   /** The server says that it is as `known`; nothing is read. */
   readonly isUnchanged: boolean;
   readonly validators: Validators;
-  /** How much of `totalBytes` was read so far. */
+  /** Returns the part of `totalBytes` that was read so far. */
   readBytes(): number;
   /** Lets go of a list that will not be iterated. */
   close(): Promise<void>;
@@ -56,7 +59,7 @@ const timeoutMsDefault = 30_000;
 const deadlineMsDefault = 3_600_000;
 const readBytesPerChunk = 262_144;
 
-/** What only a server says. */
+/** The fields that only a server sends, for local files. */
 const local = { isUnchanged: false, validators: { etag: '', lastModified: '' } } as const;
 
 export async function openList(pathOrUrl: string, options: OpenOptions = {}): Promise<OpenedList> {
@@ -154,7 +157,7 @@ function readFailure(error: unknown, label: string, signal: AbortSignal | undefi
   if (signal?.aborted) return new OperatorError(`${label}: reading was cancelled`);
   if (!(error instanceof Error)) return error;
   const code = (error as NodeJS.ErrnoException).code;
-  // Of a bug, not of the network or the disk.
+  // An error without a code is a bug's, not the network's or the disk's.
   if (code === undefined) return error;
   return new OperatorError(`${label}: can't be read (${reasonOf(code)})`);
 }

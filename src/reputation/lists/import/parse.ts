@@ -49,7 +49,7 @@ export interface ParseOptions {
   readonly format: ListFormatName;
   /** Whole number 0..100: the score of rows that bring none. */
   readonly confidence: number;
-  /** Of a known-good list: what its ranges belong to, where the format does not say. */
+  /** Service that the ranges of a known-good list belong to, where the format does not say. */
   readonly service?: ServiceName | undefined;
   /** Take documentation ranges, which the demo data live in. */
   readonly allowDocumentation: boolean;

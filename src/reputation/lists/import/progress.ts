@@ -34,7 +34,7 @@ interface CliProgress {
 
 const cliProgress: CliProgress = untypedCliProgress;
 
-/** What is known at one moment while a list is read. */
+/** The counts at one moment while a list is read. */
 export interface ProgressState {
   readonly readBytes: number;
   readonly rows: number;
@@ -62,11 +62,11 @@ export interface ProgressOptions extends Terms {
 
 export interface RowProgressOptions extends Terms {
   readonly totalRows: number;
-  /** What was done to the rows; absent: `written`. */
+  /** The word for what was done to the rows; absent: `written`. */
   readonly verb?: string;
 }
 
-/** How a state is measured and worded. */
+/** Measures a state and puts it into words. */
 interface Meter<State> extends Terms {
   /** Undefined: no bar, the text alone. */
   readonly total: number | undefined;

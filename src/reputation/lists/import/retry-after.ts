@@ -1,9 +1,9 @@
-/** What a list server asks that has no time: `Retry-After` of 429 and 503 (RFC 9110, 10.2.3). */
+/** The wait that a busy list server asks for: `Retry-After` of 429 and 503 (RFC 9110, 10.2.3). */
 
 import { OperatorError } from '../../../core/errors.ts';
 import { parseHttpDate } from '../../../core/http-date.ts';
 
-/** Nobody keeps a list away for longer than that. */
+/** A longer wait counts as this one, a day. */
 export const retryAfterMsMax = 86_400_000;
 
 /** An answer that says when to come back. */

@@ -29,7 +29,7 @@ import type { RowBatch } from '../../state/events.ts';
 import { type BadLine, describeBadLine, samplesMax } from './bad-line.ts';
 
 export const batchRowsMax = 2_000;
-/** What a row of the index can count. */
+/** The most reports that a row of the index can count. */
 const rowReportsMax = 255;
 
 /** The shortest prefix that is taken. Real lists stay far above; a typing slip must not block all. */
@@ -37,7 +37,7 @@ const prefixLengthMin = { 4: 8, 6: 16 } as const;
 
 type FullBatch = Required<Omit<RowBatch, 'count'>>;
 
-/** What a list says of an entry. */
+/** Score and number of reports that a list gives an entry. */
 interface Said {
   score: number;
   reports: number;
@@ -97,7 +97,7 @@ export function createRowSink(options: { allowDocumentation: boolean }): RowSink
   const none = { rows: 0, badLines: 0, normalised: 0, notPublic: 0, rented: 0 };
   const stats: ImportStats = { ...none, samples: [] };
   const scratch = new Uint32Array(4);
-  /** Of the entry being taken: one object for millions of them. */
+  /** Values of the entry being taken: one object for millions of them. */
   const said: Said = { score: 0, reports: 1 };
   let batch = emptyBatch();
   let count = 0;
@@ -163,7 +163,7 @@ export function createRowSink(options: { allowDocumentation: boolean }): RowSink
     return undefined;
   }
 
-  /** What is no plain address. */
+  /** Takes an entry that is no plain address. @returns the reason when it is no entry at all */
   function otherEntry(raw: string, said: Said): string | undefined {
     const text = typedBytes(raw);
     const family = text === raw ? 0 : lookBehind(parseIp(text, scratch), scratch);

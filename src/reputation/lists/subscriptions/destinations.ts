@@ -19,7 +19,10 @@ export type Resolve = (
   done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/** What no address is that can be a peer on the public Internet: with a zone, or no address at all. */
+/**
+ * Returns true for an address that can be a peer on the public Internet; a text with a zone is
+ * none.
+ */
 function isPublicText(address: string): boolean {
   const words = new Uint32Array(4);
   const family = parseIp(address, words);
@@ -61,7 +64,10 @@ export function openDestinations(options: {
   };
 }
 
-/** What is wrong with an address to subscribe to; a name that can't be looked up now is fine. */
+/**
+ * Returns the fault of an address to subscribe to, if any; a name that can't be looked up now is
+ * fine.
+ */
 export async function sourceFault(
   url: URL,
   destinations: Destinations,

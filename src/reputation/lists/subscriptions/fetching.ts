@@ -16,7 +16,7 @@ export interface FetchBounds {
   /** After unpacking. */
   readonly bytesMax: number;
   readonly rowsMax: number;
-  /** Of the wait for an answer, and for each next piece. */
+  /** Bound on the wait for an answer, and for each next piece. */
   readonly waitMsMax: number;
   readonly fetchMsMax: number;
 }
@@ -34,7 +34,7 @@ export interface FetchJob extends FetchBounds {
     'url' | 'format' | 'confidence' | 'allowDocumentation' | 'service'
   >;
   readonly allowPrivate: boolean;
-  /** Of what is here and complete; undefined: all is to be sent. */
+  /** Validators of the rows that are here and complete; undefined: all is to be sent. */
   readonly known: Validators | undefined;
 }
 
@@ -58,7 +58,7 @@ export type Fetched =
   /** `waitMs`: the server wants to be left alone for as long. */
   | { readonly failed: string; readonly waitMs?: number };
 
-/** What has not ended by then hangs in one long sort at most. */
+/** A thread that has not ended by then is in one long sort at most. */
 const endMsMax = 2_000;
 
 /** @param signal asks the thread to end; its answer is then of no interest */

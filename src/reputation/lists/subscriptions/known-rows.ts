@@ -1,4 +1,4 @@
-/** How many rows of a new list its former one had: what is counted before the journal replaces them. */
+/** Counts the rows of a new list that its former one had, before the journal replaces them. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { contributionKinds, tagOf } from '../../state/contributions.ts';

@@ -1,4 +1,7 @@
-/** What an operator tells a list that the server fetches: now, not any more, again, or "take it as it is". */
+/**
+ * The operator's orders for a list that the server fetches: now, not any more, again, or "take it
+ * as it is".
+ */
 
 import type { Result } from '../../../core/result.ts';
 import type { Store } from '../../../store/store.ts';

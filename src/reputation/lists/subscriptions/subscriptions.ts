@@ -27,9 +27,9 @@ import type { BadLine } from '../import/bad-line.ts';
 import type { ListFormatName } from '../import/parse.ts';
 import { type ServiceName, serviceNumber, serviceOf } from '../known-services.ts';
 
-/** What the operator wants. */
+/** The terms that the operator sets. */
 export interface SubscriptionTerms {
-  /** Of the list. */
+  /** Name of the list. */
   readonly name: string;
   /** As it was given: its query may hold a key, so it is shown without. */
   readonly url: string;
@@ -38,19 +38,19 @@ export interface SubscriptionTerms {
   readonly confidence: number;
   readonly holdDays: number;
   readonly allowDocumentation: boolean;
-  /** Of a known-good list: what its ranges belong to, where the format does not say. */
+  /** Service that the ranges of a known-good list belong to, where the format does not say. */
   readonly service: ServiceName | undefined;
   readonly everyMs: number;
 }
 
-/** What came of it. Times are milliseconds since 1970, 0 for never. */
+/** The state that fetching leaves. Times are milliseconds since 1970, 0 for never. */
 export interface SubscriptionOutcome {
-  /** When it is fetched next. */
+  /** Time of the next fetch. */
   readonly dueAt: number;
   readonly triedAt: number;
-  /** When its rows were last as the source has them. */
+  /** The last time at which the rows were those of the source. */
   readonly freshAt: number;
-  /** When they were last written, and by which run. */
+  /** The last time at which rows were written, and the run that did. */
   readonly loadedAt: number;
   readonly run: string;
   /** SHA-256 of the rows, base64url. */
@@ -62,14 +62,14 @@ export interface SubscriptionOutcome {
   readonly samples: readonly BadLine[];
   /** Ranges of special use, and of rented machines. */
   readonly leftOut: number;
-  /** Of the last load. */
+  /** Rows added and removed by the last load. */
   readonly added: number;
   readonly removed: number;
   readonly addedEver: number;
   readonly removedEver: number;
   readonly loads: number;
   readonly unchanged: number;
-  /** In a row. */
+  /** Failures in a row. */
   readonly failures: number;
   readonly failuresEver: number;
   /** Empty: the last try was good. */

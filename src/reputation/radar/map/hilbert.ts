@@ -9,7 +9,10 @@ export interface Dot {
   readonly y: number;
 }
 
-/** Where a number lies. @param side of the square, a power of two; `at` is below its square */
+/**
+ * Returns the place of a number on the curve. @param side of the square, a power of two; `at` is
+ * below its square
+ */
 export function placeOf(side: number, at: number): Dot {
   let x = 0;
   let y = 0;

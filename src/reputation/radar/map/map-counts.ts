@@ -16,7 +16,7 @@ import { scan4 } from '../../../index/scan.ts';
 import { halfLivesAt, leastStrength } from '../../check/score.ts';
 import { entryFlags } from '../../state/entry-flags.ts';
 
-/** What a place shows: the worst that is known in it. */
+/** Levels of a place on the map, by the worst entry in it. */
 export const levels = ['known', 'suspect', 'malicious'] as const;
 export type Level = (typeof levels)[number];
 

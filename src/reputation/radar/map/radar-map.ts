@@ -41,7 +41,7 @@ export function openRadarMap(options: {
     const reader = index.openReader();
     if (reader === undefined) return onFailure(new Error('no reader is left in the index'));
     const at = position();
-    // What was removed is not counted any more.
+    // Removed entries must not be counted any more.
     index.settle();
     try {
       last = await thread.run({ reader, nowMs: clock.now() });

@@ -50,7 +50,7 @@ export interface BulkReportOptions extends BulkSaveOptions {
   readonly serverAddresses: readonly string[];
 }
 
-/** Who sends the file, when the key was seen: let in, or refused. */
+/** The sender of a file once the key was seen: let in, or refused. */
 interface Sender {
   readonly keyText: string | undefined;
   readonly account: string;
@@ -146,7 +146,7 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
     }
   }
 
-  /** Who has sent no key by the time the file begins is refused: nobody's file is kept. */
+  /** Refuses a request without a key before the file begins: nobody's file is kept. */
   function readForm(
     request: Request,
     body: AsyncIterable<Uint8Array>,

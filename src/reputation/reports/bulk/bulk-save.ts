@@ -22,9 +22,9 @@ export interface BulkOutcome {
   readonly saved: number;
   /** In the order of the file; rows that the store didn't take are among them. */
   readonly invalid: readonly InvalidRow[];
-  /** The store can't write: nothing is tried behind the first row that it refused. */
+  /** True when the store can't write: nothing is tried after the first row that it refused. */
   readonly isStoreDown: boolean;
-  /** Of the last event; 0n when there was none. */
+  /** Sequence number of the last event; 0n when there was none. */
   readonly seq: bigint;
 }
 

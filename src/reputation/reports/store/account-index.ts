@@ -16,10 +16,13 @@ import type { SetRow, Store } from '../../../store/store.ts';
 import type { OwnReport } from './report-rows.ts';
 import { addressBytes, reportedAtIn } from './report-rows.ts';
 
-/** Stands for all accounts: since when the index has their reports. */
+/** The account id of the row for all accounts. */
 export const everybody = '';
 
-/** Ms since 1970; 0: it has all. Said by the first who asks. */
+/**
+ * Returns the time from which the index has all reports, ms since 1970; 0: it has all. The first
+ * call writes it.
+ */
 export async function indexedSince(
   store: Pick<Store, 'get' | 'scan' | 'commit'>,
   now: number,
@@ -28,18 +31,20 @@ export async function indexedSince(
   const row = await store.get(key);
   if (row !== undefined) return timeIn(row.value);
   const first = await store.scan(reportByIdPrefix(), { limit: 1 });
-  // Of no report at all there is none that lacks its row, however old its account is.
+  // Without any report none can lack its row, however old its account is.
   const since = first.length === 0 ? 0 : now;
   await store.commit({ check: [{ key, version: null }], set: [{ key, value: timeRow(since) }] });
   return since;
 }
 
-/** Whether the index has all reports, by its row for all accounts. */
+/** Returns true when the index has all reports, by its row for all accounts. */
 export function isWholeIndex(row: Uint8Array): boolean {
   return timeIn(row) === 0;
 }
 
-/** Whether each report of the account is in the index, as far as the store alone tells. */
+/**
+ * Returns true when each report of the account is in the index, as far as the store alone shows.
+ */
 export async function isIndexed(
   store: Pick<Store, 'get' | 'scan'>,
   account: string,
@@ -47,12 +52,12 @@ export async function isIndexed(
   if ((await store.get(reportsIndexedKey(account))) !== undefined) return true;
   const row = await store.get(reportsIndexedKey(everybody));
   if (row === undefined) return false;
-  // Rows by id begin with the report's time. What is dated back looks older than it is.
+  // Rows by id begin with the report's time. A report that is dated back looks older than it is.
   const [oldest] = await store.scan(reportByIdPrefix(), { limit: 1 });
   return oldest === undefined || Buffer.from(oldest.key).readUIntBE(1, 6) >= timeIn(row.value);
 }
 
-/** Says that the account was looked through. */
+/** Makes the row that says that the account's older reports are in the index. */
 export const indexedRow = (account: string, now: number): SetRow => ({
   key: reportsIndexedKey(account),
   value: timeRow(now),
@@ -70,7 +75,7 @@ export function rowOf(
   };
 }
 
-/** Where the report of a row lies. */
+/** Returns the key of the report that a row stands for. */
 export function reportKeyIn({ key, value }: { key: Uint8Array; value: Uint8Array }) {
   return reportByAddressKey(value, reportedAtIn(key), key.subarray(key.length - 16));
 }

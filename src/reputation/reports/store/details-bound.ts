@@ -49,12 +49,15 @@ import {
 
 /** Details of one address: as many as the API gives out. */
 export const detailsKept = 10_000;
-/** So many more may be there before they are looked at. */
+/** Details beyond `detailsKept` that an address may have before they are cut. */
 export const detailsSlack = 500;
 
-/** Addresses that are known to have been looked at. One that is forgotten is looked at once more than it must be. */
+/**
+ * Addresses whose number of reports is remembered. One that is forgotten is read once more than
+ * needed.
+ */
 const lookedMax = 65_536;
-/** Of one commit: three rows each go. */
+/** Reports of one commit; each takes three rows with it. */
 const rowsPerCommit = 200;
 const pageRows = 500;
 /** Others change the same rows: after so many collisions in a row it waits for its next turn. */
@@ -73,13 +76,13 @@ interface Detail extends RowCheck {
 
 interface Bound {
   readonly kept?: number;
-  /** Ends it behind the commit under way. */
+  /** Ends it after the commit under way. */
   readonly stop?: AbortSignal | undefined;
 }
 
 /**
- * Folds what an address has beyond its newest `kept` details.
- * @returns how many reports lost theirs, and whether all did: not so when the store can't be written
+ * Makes tails of what an address has beyond its newest `kept` details.
+ * @returns the number of reports that lost theirs; `isWhole` is false when the store can't be written
  */
 export async function boundDetails(
   store: Store,
@@ -113,7 +116,9 @@ export async function boundDetails(
   return { folded, isWhole: true };
 }
 
-/** Those that have many reports are looked at, and again when `slack` more have come. */
+/**
+ * Bounds the details of addresses that have many reports, and again when `slack` more have come.
+ */
 export function createDetailsKeeper(
   store: Store,
   { kept = detailsKept, slack = detailsSlack }: { kept?: number; slack?: number } = {},
@@ -124,7 +129,7 @@ export function createDetailsKeeper(
     stop?: AbortSignal,
   ): Promise<number>;
 } {
-  /** Reports of an address when it was looked at; the one that came up longest ago is the first. */
+  /** Reports of an address when it was last bounded, in the order of their last use. */
   const looked = new Map<string, number>();
 
   function note(name: string, reports: number): void {
@@ -154,7 +159,9 @@ export function createDetailsKeeper(
   };
 }
 
-/** Undefined when there are no more than `kept`. */
+/**
+ * Returns the key of the oldest report that is kept; undefined when there are no more than `kept`.
+ */
 async function lastKept(store: Store, prefix: Key, kept: number): Promise<Key | undefined> {
   let seen = 0;
   for await (const page of pagesUnder(store, prefix, { limit: pageRows })) {
@@ -199,11 +206,11 @@ async function fold(
   return store.commit({ check, set, del });
 }
 
-/** What the journal says of days that are over. */
+/** Encodes the event of reports whose days are over. */
 type ExpiredEvent = (expired: Reported & { readonly reports: number }) => NewEvent;
 
 /**
- * The days of tails that ended before `cutoff` (ms) go, an address at a time.
+ * Removes the days of tails that ended before `cutoff` (ms), an address at a time.
  * @returns how many reports went
  */
 export async function expireTails(

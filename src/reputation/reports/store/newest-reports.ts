@@ -16,7 +16,7 @@ export interface NewestReport {
   readonly report: StoredReport;
 }
 
-/** Each is some times the one before: one that has enough doesn't have many more. */
+/** Each span is some times the one before: one that has enough doesn't have many more. */
 const spansMs = [
   2_000,
   15_000,
@@ -29,7 +29,10 @@ const spansMs = [
   reportAgeMaxMs,
 ] as const;
 const scanPage = 500;
-/** Of a burst, which has more than that, the newest may be missed until the next look. */
+/**
+ * Pages read of one span. In a burst, which has more, the newest may be missed until the next
+ * poll.
+ */
 const pagesMax = 4;
 
 /** @returns the newest first */

@@ -25,12 +25,15 @@ import { tailAddresses } from './tails.ts';
 
 export interface OwnReportsPage {
   readonly reports: readonly OwnReport[];
-  /** Where the next page begins; undefined behind the last report. */
+  /** Cursor of the next page; undefined after the last report. */
   readonly next: string | undefined;
 }
 
 export interface OwnReports {
-  /** For the start: from then on each report has its row in the index. Who first asks for a page sees to it, too. */
+  /**
+   * Called at the start: from then on each report has its row in the index. The first page does
+   * the same.
+   */
   begin(): Promise<void>;
   /**
    * `invalid_parameter` for a cursor that no page gave; `overloaded`, `store_unavailable`.
@@ -46,7 +49,7 @@ export const ownReportsPerPage = 25;
 
 /** The end of a key: time and id. */
 const tailBytes = 22;
-/** Of one commit: nothing else has its turn meanwhile. */
+/** Rows of one commit: nothing else runs meanwhile. */
 const rowsMax = 200;
 export function createOwnReports(options: {
   store: Store;
@@ -58,7 +61,7 @@ export function createOwnReports(options: {
   const { store, clock, walks } = options;
 
   async function index(id: string): Promise<boolean> {
-    // Of an account that is deleted meanwhile nothing is left behind.
+    // Nothing is written for an account that is deleted meanwhile.
     const check = [{ key: erasureKey(id), version: null }];
     let rows: OwnReport[] = [];
     async function write(): Promise<boolean> {
@@ -121,7 +124,7 @@ export function createOwnReports(options: {
   };
 }
 
-/** Of a deleted account nothing is left in the index. */
+/** Removes a deleted account from the index. @throws when the store can't be written */
 export async function removeOwnReportsIndex(store: Store, account: string): Promise<void> {
   const prefix = reportByAccountPrefix(account);
   for (;;) {

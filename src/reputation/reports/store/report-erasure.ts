@@ -22,7 +22,7 @@ interface Found {
   readonly report: OwnReport;
 }
 
-/** In the order of their times, forward or backward. */
+/** Yields an account's reports in the order of their times, forward or backward. */
 export async function* reportsOfAccount(
   store: Store,
   account: string,
@@ -31,7 +31,7 @@ export async function* reportsOfAccount(
   for await (const { report } of find(store, account, pace)) yield report;
 }
 
-/** The same without the index. */
+/** Does the same without the index. */
 export async function* allReportsOf(
   store: Store,
   account: string,
@@ -40,7 +40,10 @@ export async function* allReportsOf(
   for await (const { report } of walk(store, account, pace)) yield report;
 }
 
-/** Safe to run again. @returns how many comments went. @throws when the store can't be written */
+/**
+ * Blanks an account's comments; safe to run again. @returns their number. @throws when the store
+ * can't be written
+ */
 export async function blankComments(store: Store, account: string, pace: Pace): Promise<number> {
   let blanked = 0;
   let batch: Found[] = [];

@@ -64,5 +64,5 @@ export async function readHistory(
   return { total, reporters: accounts.size, reports, lastReportedAt };
 }
 
-/** Of the list of an address's reports. */
+/** Bounds of a page of the list of an address's reports. */
 export const pageBounds = { perPageMax: 100, pageMax: 1_000_000 } as const;

@@ -21,20 +21,20 @@ import type { StoredReport } from './report-rows.ts';
 
 export interface Tail {
   readonly account: string;
-  /** Of the newest report in it, as in `StoredReport`. */
+  /** Reporter of the newest report in it, as in `StoredReport`. */
   readonly reporter: number;
-  /** When the newest one happened, ms since 1970. */
+  /** Time of the newest report, ms since 1970. */
   readonly newestAt: number;
   /** Reports by day (of UTC, since 1970). */
   readonly days: ReadonlyMap<number, number>;
 }
 
-/** As it lies in the store. */
+/** A tail in the store. */
 export interface TailRow extends RowCheck {
   readonly tail: Tail;
 }
 
-/** Without a tail: what a commit checks so that there is none. */
+/** A row that a commit checks; it may hold no tail. */
 export interface TailCheck extends RowCheck {
   readonly tail: Tail | undefined;
 }
@@ -73,7 +73,7 @@ function accountIn(key: Uint8Array): string {
   return Buffer.from(key.subarray(18, -1)).toString('utf8');
 }
 
-/** Of an account and an address. */
+/** Reads the tail of an account and an address. */
 export async function tailOf(
   store: Pick<Store, 'get'>,
   account: string,
@@ -84,7 +84,7 @@ export async function tailOf(
   return { key, version: row?.version ?? null, tail: row && decodeTail(key, row.value) };
 }
 
-/** All of an address, a page at a time. */
+/** Yields all tails of an address, a page at a time. */
 export async function* tailsOf(
   store: Pick<Store, 'scan'>,
   address: Uint8Array,
@@ -99,7 +99,7 @@ export async function* tailsOf(
   }
 }
 
-/** The addresses of which an account has a tail, a page at a time. */
+/** Yields the addresses of which an account has a tail, a page at a time. */
 export async function* tailAddresses(
   store: Pick<Store, 'scan'>,
   account: string,
@@ -109,19 +109,19 @@ export async function* tailAddresses(
   }
 }
 
-/** Of the days that begin at `since` (ms) or later. */
+/** Counts the reports of the days that begin at `since` (ms) or later. */
 export function countSince({ days }: Tail, since: number): number {
   let reports = 0;
   for (const [day, count] of days) if (day * dayMs >= since) reports += count;
   return reports;
 }
 
-/** Without the days that `isGone` names. */
+/** Returns the tail without the days that `isGone` names. */
 export function without(tail: Tail, isGone: (day: number) => boolean): Tail {
   return { ...tail, days: new Map([...tail.days].filter(([day]) => !isGone(day))) };
 }
 
-/** Without one report that happened then (ms). */
+/** Returns the tail without one report of that time (ms). */
 export function withoutReport(tail: Tail, reportedAt: number): Tail {
   const day = dayOf(reportedAt);
   const left = (tail.days.get(day) ?? 0) - 1;
@@ -130,7 +130,7 @@ export function withoutReport(tail: Tail, reportedAt: number): Tail {
     : without(tail, (one) => one === day);
 }
 
-/** With reports whose details go. */
+/** Returns the tail with reports whose details go. */
 export function withReports(
   tail: Tail | undefined,
   reports: readonly Pick<StoredReport, 'account' | 'reporter' | 'reportedAt'>[],
@@ -145,7 +145,7 @@ export function withReports(
   return { account: reports[0]!.account, ...newest, days };
 }
 
-/** What a commit writes or removes so that `tail` stands in place of the row. */
+/** Returns the rows that a commit writes and removes so that `tail` stands in place of the row. */
 export function changeTail({ key }: RowCheck, tail: Tail): { set: SetRow[]; del: Key[] } {
   if (tail.days.size > 0) return { set: [{ key, value: encodeTail(tail) }], del: [] };
   const byAccount = reportTailByAccountKey(tail.account, key.subarray(1, 18));

@@ -1,19 +1,19 @@
 /** The page of an autonomous system: what is known of all its networks together, and the worst of them. */
 
-import { card } from '../../../web/components/card.ts';
-import { emptyState } from '../../../web/components/notice.ts';
-import { type Html, html, safeHref } from '../../../web/html.ts';
-import { formatFor } from '../../../web/layout/format.ts';
-import { type PageFrame, renderDocument } from '../../../web/layout/layout.ts';
-import { frameText } from '../../words.ts';
-import { worstCard } from '../network.page.ts';
-import type { Survey } from '../survey.ts';
+import { card } from '../../web/components/card.ts';
+import { emptyState } from '../../web/components/notice.ts';
+import { type Html, html, safeHref } from '../../web/html.ts';
+import { formatFor } from '../../web/layout/format.ts';
+import { type PageFrame, renderDocument } from '../../web/layout/layout.ts';
+import { frameText } from '../words.ts';
+import { worstCard } from './network.page.ts';
+import type { Survey } from './survey.ts';
 
 export interface SystemPageData extends Survey {
   readonly number: number;
-  /** Who runs it; undefined: no range of it is known. */
+  /** The operator's name; undefined: no range of it is known. */
   readonly name: string | undefined;
-  /** How many ranges it announces, as far as the table knows. */
+  /** Number of ranges that it announces, by the table. */
   readonly ranges: number;
   readonly attribution: { readonly name: string; readonly href: string; readonly licence: string };
 }

@@ -3,18 +3,18 @@
  * system that holds the address. Ranges come from a thread of its own, the index is walked in slices.
  */
 
-import { fail } from '../../../core/result.ts';
-import { providerAttribution } from '../../../geo/sources.ts';
-import type { Systems } from '../../../geo/systems/systems.ts';
-import type { Header, Reply, Request } from '../../../http/message.ts';
-import type { PlainRoute } from '../../../http/router.ts';
-import { parseIp } from '../../../ip/address.ts';
-import { type IpRange, type Prefix, rangeToPrefixes } from '../../../ip/prefix.ts';
-import { endpoint, routeFacts } from '../../../web/guard/endpoint.ts';
-import { errorReply, languageOf, type PageTools } from '../../../web/page-tools.ts';
-import { jsonType, noStore, tellFailure } from '../../../web/shape.ts';
-import { systemDocs } from '../../check/check.openapi.ts';
-import { type SurveyOptions, surveyOf } from '../survey.ts';
+import { fail } from '../../core/result.ts';
+import { providerAttribution } from '../../geo/sources.ts';
+import type { Systems } from '../../geo/systems/systems.ts';
+import type { Header, Reply, Request } from '../../http/message.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { parseIp } from '../../ip/address.ts';
+import { type IpRange, type Prefix, rangeToPrefixes } from '../../ip/prefix.ts';
+import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
+import { errorReply, languageOf, type PageTools } from '../../web/page-tools.ts';
+import { jsonType, noStore, tellFailure } from '../../web/shape.ts';
+import { systemDocs } from '../check/check.openapi.ts';
+import { type SurveyOptions, surveyOf } from './survey.ts';
 import { type SystemPageData, systemPage } from './system.page.ts';
 
 const worstShownMax = 50;
