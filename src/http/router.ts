@@ -38,6 +38,10 @@ interface RouteBase {
   readonly shape?: string;
   /** The guard's name for those who may call; the transport only passes it on. */
   readonly who?: string;
+  /** For errors of this path (web/shape.ts): their page may stand in a window that a site opened. */
+  readonly keepsOpener?: boolean;
+  /** For errors of this path: the page that a form belongs to, where it is not the nearest one above its path. */
+  readonly backTo?: string;
 }
 
 export interface PlainRoute extends RouteBase {

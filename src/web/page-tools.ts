@@ -62,12 +62,13 @@ export function errorReply(
   language: Language,
   status: number,
   detail?: string,
-  back?: string,
+  more: { readonly back?: string | undefined; readonly keepsOpener?: boolean | undefined } = {},
 ): Reply {
+  const { back, keepsOpener } = more;
   const page = pageStatuses.find((s) => s === status) ?? (status < 500 ? 400 : 503);
   return {
     status,
-    headers: [...tools.headers(language), ['Cache-Control', 'no-store']],
+    headers: [...tools.headers(language, { keepsOpener }), ['Cache-Control', 'no-store']],
     body: errorPage(tools.frame(language), { status: page, detail, back }),
   };
 }
@@ -92,15 +93,15 @@ export function tooManyText(language: Language, seconds: number): string {
 
 export function createRenderErrorPage(tools: PageTools): RenderErrorPage {
   const kept = new Map<string, ReturnType<RenderErrorPage>>();
-  return (status, english, { code, acceptLanguage, waitSeconds, back } = {}) => {
+  return (status, english, { code, acceptLanguage, waitSeconds, back, keepsOpener } = {}) => {
     const language = pickLanguage(acceptLanguage);
     const said = language === 'en' || code === undefined ? english : sentenceFor(code, language);
     const isTransports = transportStatuses.includes(status);
     const detail = isTransports ? undefined : withWait(language, said, waitSeconds);
-    const key = `${language} ${status} ${detail ?? ''} ${back ?? ''}`;
+    const key = `${language} ${status} ${detail ?? ''} ${back ?? ''} ${keepsOpener === true}`;
     const known = kept.get(key);
     if (known !== undefined) return known;
-    const reply = errorReply(tools, language, status, detail, back);
+    const reply = errorReply(tools, language, status, detail, { back, keepsOpener });
     const page = { html: String(reply.body), headers: reply.headers };
     if (kept.size < keptPagesMax) kept.set(key, page);
     return page;

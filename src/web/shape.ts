@@ -122,6 +122,8 @@ export interface ErrorPageFacts {
   readonly waitSeconds?: number | undefined;
   /** The page whose form was sent. */
   readonly back?: string | undefined;
+  /** The page may stand in a window that a site opened. */
+  readonly keepsOpener?: boolean | undefined;
 }
 
 /** A page for people, given by the composition; the transport's own refusals end here too. */
@@ -136,22 +138,25 @@ export type Areas = readonly (readonly [prefix: string, shape: ErrorShape])[];
 
 /**
  * How a refusal by the transport looks: as the endpoint of the path declares it. The transport adds
- * the problem's own headers (`Allow`, `Retry-After`) itself.
+ * the problem's own headers (`Allow`, `Retry-After`) itself. Whoever opens the address that a form was sent
+ * to, for its answer was a page, is led to the page of the form.
  */
 export function createRenderProblem(options: {
   routes: readonly {
     readonly path: string;
     readonly method?: string;
     readonly shape?: string | undefined;
+    readonly keepsOpener?: boolean | undefined;
+    readonly backTo?: string | undefined;
   }[];
   areas: Areas;
   renderPage: RenderErrorPage;
 }): RenderProblem {
   const { areas, renderPage } = options;
   const known = options.routes.filter(({ path }) => path !== unknownPath);
-  const shapes = new Map(known.map(({ path, shape }) => [path, shape]));
+  const byPath = new Map(known.map((route) => [route.path, route]));
   const router = createRouter(
-    [...shapes.keys()].map((path) => ({
+    [...byPath.keys()].map((path) => ({
       kind: 'plain',
       method: 'GET',
       path,
@@ -162,7 +167,7 @@ export function createRenderProblem(options: {
   function shapeOf(path: string): ErrorShape {
     const match = router.match(path);
     if (match !== undefined)
-      return (shapes.get(match.resource.path) as ErrorShape | undefined) ?? 'page';
+      return (byPath.get(match.resource.path)?.shape as ErrorShape | undefined) ?? 'page';
     const tidy = path.replace(/^\/{2,}/, '/');
     const area = areas.find(([prefix]) => tidy.startsWith(prefix))?.[1];
     return area ?? (path.endsWith('.json') ? 'api' : 'page');
@@ -175,17 +180,36 @@ export function createRenderProblem(options: {
   );
 
   /** The page that a form is on: its own path, or the nearest above it. */
-  function backOf({ method, path }: RequestLine): string | undefined {
-    if (method !== 'POST' || router.match(path) === undefined) return undefined;
+  function pageOf(path: string): string | undefined {
     for (let at = path; at.length > 1; at = at.slice(0, at.lastIndexOf('/'))) {
       if (pages.has(at)) return at;
     }
     return undefined;
   }
 
+  /** Where a GET goes of an address that takes forms alone. */
+  function formPageOf({ path, query }: RequestLine, backTo: string | undefined): string {
+    if (backTo !== undefined) return backTo;
+    const page = pageOf(path);
+    if (page === undefined) return '/';
+    return query === '' || !/^[\x21-\x7e]*$/.test(query) ? page : `${page}?${query}`;
+  }
+
   return ({ code, status, detail, headers }: Problem, line: RequestLine): Reply => {
     const shape = shapeOf(line.path);
     if (shape === 'page') {
+      const match = router.match(line.path);
+      const route = match && byPath.get(match.resource.path);
+      const isRead = line.method === 'GET' || line.method === 'HEAD';
+      if (
+        code === 'method_not_allowed' &&
+        isRead &&
+        route !== undefined &&
+        !pages.has(route.path)
+      ) {
+        const target = formPageOf(line, route.backTo);
+        return { status: 303, headers: [['Location', target], noStore] };
+      }
       const wait = headers.find(([name]) => name === 'Retry-After')?.[1];
       const { acceptLanguage } = line;
       const waitSeconds = wait === undefined ? undefined : Number(wait);
@@ -193,7 +217,8 @@ export function createRenderProblem(options: {
         code,
         acceptLanguage,
         waitSeconds,
-        back: backOf(line),
+        back: line.method === 'POST' && match !== undefined ? pageOf(line.path) : undefined,
+        keepsOpener: route?.keepsOpener,
       });
       return { status, headers: page.headers, body: page.html };
     }

@@ -38,7 +38,7 @@ export const signonEn = {
   /** Of a passkey that is asked for. */
   passkeyProofErrors: {
     denied:
-      'Your device showed no passkey: the question was closed, it took too long, or it has none for this service. Try again, or take the device or key that has yours.',
+      'Your device showed no passkey: the question was closed or timed out, or it has none for this service. Try again, or take the device or key that has yours.',
     unfit:
       'This key can’t be unlocked: it has no PIN, fingerprint or face. Set up a PIN for it in the settings of your device, or use another one.',
     address:

@@ -20,16 +20,14 @@ export const visitHeaders = [
 export interface DeskEndpoint<A extends Access = Access> extends Endpoint {
   readonly who: A;
   readonly isOfDesk: true;
-  /** The page to return to after a fresh proof of identity, where one is asked for. */
-  readonly backTo?: string;
-  /** A site's request may come by: a window that the site opened for it stays in touch with the site. */
-  readonly keepsOpener?: boolean;
 }
 
 type More = Partial<
-  Pick<Endpoint, 'limits' | 'handlerLimits' | 'queryCharsMax' | 'noHead' | 'errors'>
-> &
-  Pick<DeskEndpoint, 'backTo' | 'keepsOpener'>;
+  Pick<
+    Endpoint,
+    'limits' | 'handlerLimits' | 'queryCharsMax' | 'noHead' | 'errors' | 'backTo' | 'keepsOpener'
+  >
+>;
 
 /** JSON of our own scripts: a passkey's answer is the longest. */
 const callBytesMax = 131_072;

@@ -202,7 +202,7 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
     render: (frame: PageFrame) => string,
     more: ShowOptions = {},
   ): Reply {
-    const { keepsOpener } = visit.endpoint;
+    const keepsOpener = visit.endpoint.keepsOpener || leadsToSite(visit.request.query);
     const needs = { ...more.needs, nonce: visit.nonce, keepsOpener };
     const { failure } = more;
     if (failure !== undefined) noteFailure(log, visit.endpoint, failure);
@@ -454,6 +454,11 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
     if (signedIn.browser === undefined) return [session];
     return [session, browserCookie(signedIn.browser)];
   }
+}
+
+/** The page comes before a site's request goes on: a proof of identity, a second factor that is demanded. */
+function leadsToSite(query: string): boolean {
+  return /(?:^|&)return=[^&]*(?:\/|2F)authorize\.php/i.test(query);
 }
 
 /** Whole seconds, of a failure that passes. */

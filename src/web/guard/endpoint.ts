@@ -89,6 +89,10 @@ export interface Endpoint {
   readonly isProbe?: boolean;
   /** A GET that changes something: HEAD gets 405. */
   readonly noHead?: boolean;
+  /** The page to return to after a fresh proof of identity, and from the address of a form. */
+  readonly backTo?: string;
+  /** A site's request may come by: a window that the site opened for it stays in touch with the site. */
+  readonly keepsOpener?: boolean;
   /** Errors of its own. `errorsOf` adds those of the guard and the transport. */
   readonly errors: readonly ErrorCode[];
   /** Crawlers are asked to stay away. */
@@ -211,6 +215,7 @@ type RouteFacts = Omit<PlainRoute, 'kind' | 'handle'>;
 export function routeFacts(declared: Endpoint, guardHeaders: readonly string[] = []): RouteFacts {
   const { method, path, who, shape, body, queryCharsMax, timeoutMs, cors, noHead, isProbe } =
     declared;
+  const { keepsOpener, backTo } = declared;
   const coding = body?.takesGzip === true ? [codingHeader] : [];
   return {
     method,
@@ -226,6 +231,8 @@ export function routeFacts(declared: Endpoint, guardHeaders: readonly string[] =
     ...(cors === undefined ? {} : { cors }),
     ...(noHead === undefined ? {} : { noHead }),
     ...(isProbe === undefined ? {} : { isProbe }),
+    ...(keepsOpener === undefined ? {} : { keepsOpener }),
+    ...(backTo === undefined ? {} : { backTo }),
     // Clients join a base address that ends in a slash with a path that begins with one.
     ...(path.startsWith('/api/v2/') ? { takesStraySlashes: true } : {}),
   };

@@ -125,7 +125,26 @@ describe('a second factor demanded of everybody', () => {
     assert.match((await browser.get(locationOf(away))).body, /name="return"/);
     const begun = await browser.post('/account/security/totp/begin', { return: back });
     assert.equal(returnOf(begun), back);
-    assert.match((await browser.get(locationOf(begun))).body, /name="return"/);
+    const enrolling = await browser.get(locationOf(begun));
+    assert.match(enrolling.body, /name="return"/);
+    const action = /action="(\/account\/security\/totp\/enable[^"]*)"/.exec(enrolling.body)![1]!;
+    const slip = await browser.post(action, { return: back, code: '000000' });
+    assert.equal(slip.status, 422);
+    assert.equal(
+      locationOf(await browser.get(action)),
+      locationOf(begun),
+      'its address, loaded anew',
+    );
+    const proof = `/account/confirm?return=${encodeURIComponent(locationOf(away))}`;
+    const pages = [await browser.get(locationOf(away)), enrolling, slip, await browser.get(proof)];
+    const openers = pages.map(({ headers }) => headers['cross-origin-opener-policy']);
+    assert.deepEqual(
+      new Set(openers),
+      new Set(['unsafe-none']),
+      'a window of the site stays in touch',
+    );
+    const plain = await browser.get('/account/security');
+    assert.equal(plain.headers['cross-origin-opener-policy'], 'same-origin');
     const { page } = await totpOn(browser);
     assert.equal(page.status, 200);
     const form = consentFormIn(await browser.get(back));

@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
+import { endpoints } from '../../../src/server/endpoints.ts';
 import {
   hiddenOf,
   mailedLink,
@@ -316,6 +317,54 @@ describe('beside the straight way', () => {
       assert.match(sent.body, /came from another site/);
       assert.match(sent.body, /href="\/signin"/, 'there is a way on');
     }
+  });
+
+  it('the address of a form, opened or loaded anew, leads to the page of the form', async () => {
+    const opened = new Set(
+      endpoints.filter(({ method }) => method === 'GET').map(({ path }) => path),
+    );
+    const own = endpoints.filter(({ path }) => !opened.has(path));
+    assert.ok(own.length > 40, `${own.length} addresses`);
+    const ada = visitorOf();
+    await ada.signIn(email, personPassword);
+    for (const { path, shape, method } of own) {
+      for (const visitor of [visitorOf(), ada]) {
+        const answer = await visitor.get(path);
+        if (shape === 'page') {
+          assert.equal(answer.status, 303, path);
+          assert.ok(opened.has(answer.headers.location!), `${path} → ${answer.headers.location}`);
+        } else {
+          assert.equal(answer.status, 405, path);
+          assert.ok(answer.headers.allow!.startsWith(method), path);
+        }
+      }
+    }
+    const again = await visitorOf().get(`/register/again?${siteQuery}`);
+    assert.equal(again.headers.location, `/register?${siteQuery}`);
+    const put = await server.fetch('/account/profile', { method: 'PUT' });
+    assert.deepEqual([put.status, put.headers.allow], [405, 'POST']);
+  });
+
+  it('a page that says why a request of a site is refused stays in touch with the site’s window', async () => {
+    const long = `x=${'x'.repeat(70_000)}`;
+    const refused: [number, string, object][] = [
+      [400, `/authorize.php?${long}`, {}],
+      [400, `/signin?${long}`, {}],
+      [400, `/register?${long}`, {}],
+      [405, '/authorize.php', { method: 'PUT' }],
+      [405, '/signin', { method: 'PUT' }],
+      [413, '/signin', { method: 'POST', body: long }],
+    ];
+    for (const [status, path, init] of refused) {
+      const answer = await server.fetch(path, init);
+      const { 'cross-origin-opener-policy': policy } = answer.headers;
+      assert.deepEqual([answer.status, policy], [status, 'unsafe-none'], path.slice(0, 20));
+    }
+    const home = await server.fetch(`/?${long}`);
+    assert.deepEqual(
+      [home.status, home.headers['cross-origin-opener-policy']],
+      [400, 'same-origin'],
+    );
   });
 
   describe('a session that ended while a form was filled in', () => {

@@ -8,6 +8,7 @@ import { form, hidden } from '../../../web/components/form.ts';
 import { notice } from '../../../web/components/notice.ts';
 import { html } from '../../../web/html.ts';
 import type { PageFrame } from '../../../web/layout/layout.ts';
+import { onwardHref } from '../../sessions/onward.page.ts';
 import { frameText } from '../../words/words.ts';
 import { type AccountView, accountPage, sectionPaths } from './parts.page.ts';
 import { qrCode } from './qr.page.ts';
@@ -40,7 +41,7 @@ export function enrolmentPage(frame: PageFrame, view: EnrolmentView): string {
         })}
         ${form({
           csrf: view.csrf,
-          action: '/account/security/totp/enable',
+          action: onwardHref('/account/security/totp/enable', { back: view.returnTo }),
           body: html`${view.returnTo && hidden('return', view.returnTo)}${field({
             id: 'code',
             name: 'code',

@@ -92,7 +92,7 @@ function secondFactorCard(account: AccountCatalogue, format: Format, view: Secur
   const act = (name: string, label: string, kind: 'primary' | 'secondary' | 'danger') =>
     actionButton({
       csrf: view.csrf,
-      action: `/account/security/totp/${name}`,
+      action: onwardHref(`/account/security/totp/${name}`, { back: view.returnTo }),
       fields: view.returnTo === undefined ? {} : { return: view.returnTo },
       label,
       kind,
