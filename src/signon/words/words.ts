@@ -1,12 +1,14 @@
 /** The sentences of sign-on, with those of every page. */
 
 import { wordsOf } from '../../web/language.ts';
-import { accountEn } from './account.en.ts';
-import { accountFr } from './account.fr.ts';
-import { automationEn } from './automation.en.ts';
-import { automationFr } from './automation.fr.ts';
-import { reviewEn } from './review.en.ts';
-import { reviewFr } from './review.fr.ts';
+import {
+  accountEn,
+  accountFr,
+  automationEn,
+  automationFr,
+  reviewEn,
+  reviewFr,
+} from '../account/pages/words.ts';
 import { signonEn } from './signon.en.ts';
 import { signonFr } from './signon.fr.ts';
 

@@ -7,9 +7,9 @@ import { card } from '../../../web/components/card.ts';
 import { type Html, html } from '../../../web/html.ts';
 import { type Format, formatFor } from '../../../web/layout/format.ts';
 import type { PageFrame } from '../../../web/layout/layout.ts';
-import type { AccountCatalogue } from '../../words/account.en.ts';
 import { frameText } from '../../words/words.ts';
 import { type AccountSection, sectionPaths } from './parts.page.ts';
+import type { AccountCatalogue } from './words.ts';
 
 export interface Overview {
   /** The API keys that are not revoked. */

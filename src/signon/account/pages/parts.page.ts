@@ -7,8 +7,8 @@ import { linkButton } from '../../../web/components/button.ts';
 import { notice } from '../../../web/components/notice.ts';
 import { classes, type Html, html } from '../../../web/html.ts';
 import { type PageFrame, renderDocument } from '../../../web/layout/layout.ts';
-import type { AccountCatalogue } from '../../words/account.en.ts';
 import { frameText } from '../../words/words.ts';
+import type { AccountCatalogue } from './words.ts';
 
 export type AccountSection = keyof AccountCatalogue['sections'];
 export type DoneName = keyof AccountCatalogue['done'];

@@ -11,10 +11,10 @@ import type { PageFrame } from '../../../web/layout/layout.ts';
 import { countryCodes } from '../../people/profile/countries.ts';
 import type { Profile } from '../../people/profile/profile.ts';
 import { hiddenIn, profileLimits } from '../../people/profile/profile-edit.ts';
-import type { AccountCatalogue } from '../../words/account.en.ts';
 import { frameText } from '../../words/words.ts';
 import { type Overview, overviewCard } from './overview.page.ts';
 import { type AccountView, accountPage, fileField, freshWanted } from './parts.page.ts';
+import type { AccountCatalogue } from './words.ts';
 
 export const profileTextFields = [
   'given_name',

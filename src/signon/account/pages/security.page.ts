@@ -17,9 +17,9 @@ import { passwordLength } from '../../proofs/password/passwords.ts';
 import { onwardHref } from '../../sessions/onward.page.ts';
 import type { SecurityLogEntry } from '../../sessions/security-log.ts';
 import type { SessionInfo } from '../../sessions/session-records.ts';
-import type { AccountCatalogue } from '../../words/account.en.ts';
 import { frameText } from '../../words/words.ts';
 import { type AccountView, accountPage, freshWanted, sectionPaths } from './parts.page.ts';
+import type { AccountCatalogue } from './words.ts';
 
 export interface SecurityView extends AccountView {
   /** The account's mail address. */
