@@ -88,7 +88,7 @@ const runs: { [Name in TaskName]: (task: Tasks[Name]['task']) => Promise<Tasks[N
     async verify({ path, claim, dataDir }): Promise<VerificationResult> {
       inheritClaim(claim);
       // Loaded here, because it brings most of the server with it.
-      const { verifyDataDir } = await import('../server/verify/verify.ts');
+      const { verifyDataDir } = await import('../server/verify.ts');
       const { findings, seen, journalPosition } = await verifyDataDir({
         path,
         dataDir,

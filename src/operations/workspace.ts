@@ -16,7 +16,7 @@ import { type Random, systemRandom } from '../core/random.ts';
 import type { Result } from '../core/result.ts';
 import { readEndpoint } from '../doors/endpoint.ts';
 import { readPrefix } from '../ip/written.ts';
-import type { Memory } from '../server/verify/beside.ts';
+import type { Memory } from '../server/offline-state.ts';
 import { profileBeside } from '../signon/people/profile/profile-companion.ts';
 import { createProfiles, type Profiles } from '../signon/people/profile/profile-store.ts';
 import type { ResetLinks } from '../signon/people/reset-links.ts';
@@ -149,7 +149,7 @@ async function loadedMemory<T>(
   read: (memory: Memory) => T,
 ): Promise<T> {
   // Loaded here, because it brings most of the server with it.
-  const { withMemory } = await import('../server/verify/beside.ts');
+  const { withMemory } = await import('../server/offline-state.ts');
   return withMemory({ config, clock, random, store, lastSeq: await store.lastSeq() }, read);
 }
 

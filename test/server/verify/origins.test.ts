@@ -9,7 +9,7 @@ import { after, before, it } from 'node:test';
 import { systemClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { verifyDataDir } from '../../../src/server/verify/verify.ts';
+import { verifyDataDir } from '../../../src/server/verify.ts';
 import { eventIdRowKey, journalRowKey, namespaces } from '../../../src/store/keys.ts';
 import { openLmdbStore } from '../../../src/store/lmdb.ts';
 import { openTables } from '../../../src/store/lmdb-environment.ts';

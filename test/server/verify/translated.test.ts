@@ -12,7 +12,7 @@ import { setReportedAt, setReports } from '../../../src/index/records.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import { contributionKinds, said, tagOf } from '../../../src/reputation/state/contributions.ts';
 import { openState } from '../../../src/server/state.ts';
-import { verifyDataDir } from '../../../src/server/verify/verify.ts';
+import { verifyDataDir } from '../../../src/server/verify.ts';
 import { openLmdbStore } from '../../../src/store/lmdb.ts';
 import { startTestServer } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';

@@ -5,7 +5,7 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { after, before, it } from 'node:test';
 import { systemClock } from '../../../src/core/clock.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { verifyDataDir } from '../../../src/server/verify/verify.ts';
+import { verifyDataDir } from '../../../src/server/verify.ts';
 import { journalRowKey, namespaces } from '../../../src/store/keys.ts';
 import { openTables } from '../../../src/store/lmdb-environment.ts';
 import type { Tables } from '../../../src/store/lmdb-tables.ts';
