@@ -1,4 +1,4 @@
-/** OpenAPI schema of /readyz. */
+/** The OpenAPI schema of the answer of /readyz. */
 
 import { memoryVerdicts } from '../store/nodes/digests.ts';
 import {

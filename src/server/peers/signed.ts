@@ -18,7 +18,7 @@ const validMs = 30_000;
 /** Requests of a minute that are remembered; beyond it others are refused. */
 const noncesMaxDefault = 100_000;
 
-/** Labels of requests and of their answers: neither can be taken for the other. */
+/** Returns the MAC of a request, or of the answer to one: neither can be taken for the other. */
 export function macOf(key: Uint8Array, kind: 'ask' | `answer ${string}`, body: Uint8Array): string {
   return createHmac('sha256', key).update(`${kind}\n`).update(body).digest('hex');
 }
