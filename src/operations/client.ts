@@ -45,6 +45,8 @@ const waitMsMax = 10_000;
 const lookAgainMs = 50;
 /** A server that greets nobody is stopped or stuck. */
 const greetingMsMax = 10_000;
+/** After so long without a word the command says that it waits. */
+const silenceMs = 10_000;
 /** For a node to apply what was written to the shared store. */
 const takeUpMsMax = 10_000;
 const request = 1;
@@ -209,7 +211,24 @@ function ask(socket: Socket, dataDir: string, order: Order, asking: Asking): Pro
       fail(new OperatorError(`the server in ${dataDir} does not answer: it is stopped or stuck`));
     }, greetingMsMax);
 
+    /** The next input is read here: the server has nothing to say meanwhile. */
+    let isOwnTurn = false;
+    let isNoted = false;
+    let isOver = false;
+    let silence: NodeJS.Timeout | undefined;
+    /** From now on only the server has something to do. */
+    function awaitServer(): void {
+      clearTimeout(silence);
+      if (isOwnTurn || isNoted || isOver) return;
+      silence = setTimeout(() => {
+        isNoted = true;
+        note('the server does not answer at the moment: this waits for it, and Ctrl-C ends it');
+      }, silenceMs);
+    }
+
     function finish(): void {
+      isOver = true;
+      clearTimeout(silence);
       clearTimeout(late);
       stopListening();
       sent.close(new Error('the command has ended'));
@@ -230,14 +249,21 @@ function ask(socket: Socket, dataDir: string, order: Order, asking: Asking): Pro
 
     async function send(): Promise<void> {
       socket.write(encodeJsonFrame(frameKinds.ask, request, order));
-      if (asking.input === undefined) return;
+      if (asking.input === undefined) return awaitServer();
+      isOwnTurn = true;
       for await (const chunk of asking.input) {
         for (const piece of piecesOf(chunk)) {
+          isOwnTurn = false;
+          awaitServer();
           await sent.take(piece.length);
+          isOwnTurn = true;
+          clearTimeout(silence);
           socket.write(encodeFrame(frameKinds.input, request, piece));
         }
       }
       socket.write(encodeFrame(frameKinds.input, request, Buffer.alloc(0)));
+      isOwnTurn = false;
+      awaitServer();
     }
 
     function begin(greeting: Greeting): void {
@@ -291,7 +317,8 @@ function ask(socket: Socket, dataDir: string, order: Order, asking: Asking): Pro
     socket.on('data', (bytes: Buffer) => {
       try {
         for (const frame of frames.read(bytes)) {
-          earlier = earlier.then(() => take(frame)).catch(fail);
+          clearTimeout(silence);
+          earlier = earlier.then(() => take(frame)).then(awaitServer, fail);
         }
       } catch (error) {
         fail(error as Error);

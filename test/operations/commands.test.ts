@@ -8,7 +8,8 @@ import { after, before, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { program } from '../../src/commands/program.ts';
-import { encodeJsonFrame, frameKinds } from '../../src/operations/protocol.ts';
+import { packageVersion } from '../../src/config/version.ts';
+import { encodeJsonFrame, frameKinds, protocolVersion } from '../../src/operations/protocol.ts';
 import { hasOtherUser, startAsOther } from '../support/house/other-user.ts';
 import { commandOf } from '../support/house/processes.ts';
 import { besideCommands, notBeside, openersOf } from '../support/server/beside-commands.ts';
@@ -261,6 +262,42 @@ it('a frozen server gets a clear line after ten seconds, and goes on afterwards'
   }
   assert.ok(performance.now() - startMs > 9_000);
   assert.equal((await server.cli('stats')).code, 0);
+});
+
+it('a server that falls silent after its greeting is told of once, and Ctrl-C ends the command at once', async () => {
+  const other = makeTempDir('silent');
+  const fake = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.write(hello(protocolVersion, packageVersion()));
+    // What is asked is taken, and never answered.
+    socket.resume();
+  });
+  await new Promise<void>((resolve) => fake.listen(`${other.path}/control.sock`, resolve));
+  const place = { DATA_DIR: other.path };
+  const silent = startCli(['stats'], place);
+  // It waits for its own input, and not for the server.
+  const reading = startCli(['seed', '-', '--format', 'plain', '--source', 'a'], place);
+  try {
+    const startMs = performance.now();
+    await within(() => silent.stderr() !== '', 'the line', 60_000);
+    assert.ok(performance.now() - startMs > 9_000);
+    await delay(2_000);
+    const said = /^portcullis: the server does not answer at the moment: .+ Ctrl-C ends it\n/;
+    assert.match(silent.stderr(), said);
+    const beganMs = performance.now();
+    silent.process.kill('SIGINT');
+    assert.deepEqual(await silent.ended, { code: 1, signal: null });
+    assert.ok(performance.now() - beganMs < 2_000);
+    assert.equal(silent.stderr().replace(said, ''), 'portcullis: it was cancelled\n');
+    assert.doesNotMatch(reading.stderr(), /does not answer/);
+    reading.process.kill('SIGINT');
+    assert.deepEqual(await reading.ended, { code: 1, signal: null });
+  } finally {
+    silent.process.kill('SIGKILL');
+    reading.process.kill('SIGKILL');
+    fake.close();
+    other.remove();
+  }
 });
 
 it('no process but the server has the store open while any command runs', async () => {

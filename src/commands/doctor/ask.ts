@@ -3,7 +3,7 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 
-export interface Answer {
+export interface BriefAnswer {
   readonly status: number;
   /** When the other side says that it is. */
   readonly date: string | undefined;
@@ -12,7 +12,7 @@ export interface Answer {
 }
 
 /** Follows no redirect. @throws Error whose message says in words why nothing came */
-export async function ask(url: string, waitMs: number, bodyBytesMax: number): Promise<Answer> {
+export async function ask(url: string, waitMs: number, bodyBytesMax: number): Promise<BriefAnswer> {
   const request = new URL(url).protocol === 'https:' ? requestHttps : requestHttp;
   const late = AbortSignal.timeout(waitMs);
   return new Promise((resolve, reject) => {
