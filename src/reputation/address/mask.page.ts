@@ -1,6 +1,6 @@
 /**
- * Report comments are written by strangers about strangers: before one is shown, whatever
- * identifies somebody is masked. Masks too much rather than too little.
+ * Masks what identifies a person in report comments, which unknown people write about others, before
+ * one is shown. Masks too much rather than too little.
  */
 
 import { wellFormed } from '../../web/html.ts';
@@ -23,7 +23,8 @@ const secretParameter =
 const email =
   /(?:"[^"@\s][^"@]{0,126}"|[^\s@＠<>"'()[\],;:]{1,128})(?:@|＠|%40|\[at\]|\(at\))(?:[\p{L}\p{N}._-]|\[\.\]){1,255}/giu;
 
-// Either a double colon beside at least one group, or at least six groups (so that 12:34:56 stays).
+// Either a double colon next to at least one group, or at least six groups (so that 12:34:56
+// stays).
 // The first before the second: six groups can stand in front of a double colon.
 // An IPv4 tail (::ffff:192.0.2.1) goes with it, and a zone (%eth0) too.
 const ipv6Tail = String.raw`(?:(?:\.\d{1,3}){3})?(?:%[\w.-]{1,32})?`;

@@ -1,6 +1,6 @@
 /**
- * What is known within networks: how many entries, how many of them malicious, and the worst. The index
- * is walked in slices and up to a bound, so nothing is too large to ask about.
+ * Surveys networks: counts the entries and the malicious ones, and finds the worst. The index is walked
+ * in slices and up to a bound, so no network is too large to ask about.
  */
 
 import type { Turns } from '../../core/work/turns.ts';

@@ -1,7 +1,6 @@
 /**
- * When the feeds are built, and how they become what is served: stored first, then swapped in at
- * once. What no reader saw may be lost in a crash; what one saw is there after it, with the same
- * ETags and dates.
+ * Decides when the feeds are built, stores each build, and then swaps it in at once. A build that no
+ * reader saw may be lost in a crash; one that was served is there after it, with the same ETags and dates.
  *
  * A build begins soon after a change when the last one is long enough ago, waiting a moment for
  * more changes, and at each full hour, when scores have decayed. While bouncers follow the changes it
@@ -123,8 +122,8 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
   let builtPosition = -1n;
   let builtHour = -1;
   /**
-   * When the last build began; the first one shows what was there, not a change, and does not
-   * count.
+   * Start of the last build, monotonic ms. The first build shows what was there, not a change, and
+   * does not count.
    */
   let startedMs = Number.NEGATIVE_INFINITY;
   let isFollowed = () => false;

@@ -1,5 +1,5 @@
 /**
- * How each firewall takes its feed: the texts that the page of the feeds shows, in one place, since
+ * The recipes by which each firewall takes its feed: the texts of the page of the feeds, in one place, since
  * the system tests run these very texts with the tools of Debian. All are to be pasted by root.
  *
  * Each feed is fetched by one small script that asks with the date of what it has, puts a new list
@@ -37,7 +37,7 @@ export interface Snippet {
 export type FamilyChoice = '4' | '6';
 
 export interface RecipeChoice {
-  /** Both unless told. */
+  /** Absent: both families. */
   readonly family?: FamilyChoice | undefined;
   /** Least score; absent: that of every feed. */
   readonly score?: number | undefined;

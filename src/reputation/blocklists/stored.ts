@@ -1,5 +1,5 @@
 /**
- * What the feeds keep in the store, so that a restart changes neither an ETag nor a date and
+ * The state that the feeds keep in the store, so that a restart changes neither an ETag nor a date and
  * readers of changes go on: when each variant last changed, the steps of the last day, and the
  * whole list at one version. Layouts of the values; keys are in store/keys.ts.
  */
@@ -21,7 +21,7 @@ export interface ContentRecord {
   readonly version: number;
 }
 
-/** A step as it is stored: its owner's thread hands it on and never looks inside. */
+/** A step as it is stored; the main thread hands it on without decoding it. */
 export interface StoredStep {
   readonly version: number;
   readonly value: Uint8Array;

@@ -77,7 +77,7 @@ export function leastStrength(ceiling: number, score: number, nowHalfLives: numb
 }
 
 /**
- * When what is reported now gives less than a score, if nothing is added.
+ * Returns the time from which the present reports give less than a score, if none are added.
  * @param score above 0, as `entryScore` rounds it
  * @returns ms since 1970; `-Infinity`: reports under this ceiling never give so much
  */

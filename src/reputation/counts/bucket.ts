@@ -1,4 +1,7 @@
-/** The reports of one stretch of time: how many, and by each thing that they are told apart by. */
+/**
+ * Counts the reports of one stretch of time: all, and by category, country, network, list and
+ * score band.
+ */
 
 import type { Reader, Writer } from '../../store/codec.ts';
 import { createTopTable, type TopTable } from './top-table.ts';

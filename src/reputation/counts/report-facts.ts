@@ -1,5 +1,5 @@
 /**
- * What a report is counted by, read right after it was applied: from the event, the index and the lists,
+ * The facts by which a report is counted, read right after it was applied: from the event, the index and the lists,
  * which are the same on every node, and from the tables of countries and networks of this server. Nodes
  * with other tables may differ in those two.
  */

@@ -1,5 +1,5 @@
 /**
- * How often each of many names was counted, in a table of fixed size: Space-Saving (Metwally, Agrawal,
+ * Counts the most frequent of many names in a table of fixed size: Space-Saving (Metwally, Agrawal,
  * El Abbadi 2005). A name that finds the table full takes the place of the least one and goes on from
  * its count. So no count is too low, each says by how much it may be too high (`error`), and that is
  * at most all that was counted divided by the size. Up to `size` names all counts are exact.
@@ -34,8 +34,8 @@ export function createTopTable(size: number): TopTable {
   /** In the order in which the names came: of several least ones the oldest goes, on every node. */
   const held = new Map<string, Row>();
   /**
-   * Those that had the least count when the full table was last looked through, the oldest last. Counts only
-   * grow and names that come have more: until all of these have grown or gone, nobody else has so little.
+   * Names that had the least count when the full table was last scanned, the oldest last. Counts only
+   * grow and new names have more: until all of these have grown or gone, no other name has so little.
    */
   let leastNames: string[] = [];
   let leastCount = 0;
@@ -93,8 +93,8 @@ export function createTopTable(size: number): TopTable {
 }
 
 /**
- * Several tables as one: a name that a full table lacks may have been counted there as often as its least
- * one, and is told as such. The highest first; equal ones by name.
+ * Adds several tables up: a name that a full table lacks may have been counted there as often as its least
+ * one, which goes into its `error`. The highest first; equal ones by name.
  */
 export function sumOf(tables: readonly TopTable[]): readonly Counted[] {
   const sums = new Map<string, Row & { name: string; missed: number }>();

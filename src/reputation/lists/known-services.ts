@@ -1,5 +1,5 @@
 /**
- * What the ranges of a known-good list belong to. A row carries the number where rows of other lists
+ * The services that ranges of a known-good list belong to. A row carries the number where rows of other lists
  * carry how many reports they count as; 1 says nothing, so a list without services is written as before.
  */
 

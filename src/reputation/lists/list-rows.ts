@@ -1,8 +1,7 @@
 /**
- * The lists that are known, as durable rows beside the journal: what a loader asks before it
- * begins. A row comes with the run that makes the list known and goes with the event that ends it,
- * in the same commits, and all of them change the ledger's row: of two loaders that begin at once
- * the second sees the first.
+ * The known lists as durable rows, which a loader reads before it begins. A row is added with the run
+ * that makes the list known and removed with the event that ends it, in the same commits, and all of
+ * them change the ledger's row: of two loaders that begin at once the second sees the first.
  */
 
 import { listPrefix, listRowKey } from '../../store/keys.ts';

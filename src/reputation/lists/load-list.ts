@@ -1,6 +1,6 @@
 /**
  * Commits a third-party list to the journal: one run of a source, in events small enough that a
- * report committed beside it waits for one of them at most.
+ * report committed at the same time waits for one of them at most.
  *
  * Nothing is taken back before the last row is on disk: a loader that dies half-way leaves the
  * former list in place, with the rows that had come, until the list is loaded again.

@@ -1,7 +1,7 @@
 /**
- * What the operator says of ranges: a row for each, bounded in number, with the journal events that the
- * index follows in the same commit. A row that had no effect because the index is full would be worse
- * than none, so there is room in it or the row is refused.
+ * The operator's ranges (allowlist, manual entries): a row for each, bounded in number, with the journal
+ * events that the index follows in the same commit. A row that had no effect because the index is full
+ * would be worse than none, so it is refused unless the index has capacity for it.
  */
 
 import { capacities } from '../../config.ts';
@@ -58,7 +58,7 @@ export interface RangeKind<T> {
 
 const reasonLengthMax = 200;
 
-/** Undefined: it can stand beside a range. */
+/** Returns undefined for a remark that a range can have. */
 export function remarkFault(text: string): Result<never> | undefined {
   if (text.length <= reasonLengthMax && !/\p{C}/u.test(text)) return undefined;
   return fail(

@@ -1,8 +1,8 @@
 /**
- * Whether the index has room for more prefixes, asked before anything is written, by a command that
- * has no index: the server leaves word of how full it is and up to which event; what was written
- * since is counted as all new, and so is what the asker brings, unless it matters: then the pages of
- * the last checkpoint tell which of its prefixes are known.
+ * Checks that the index has capacity for more prefixes before anything is written, in a command that
+ * has no index: the server stores its fill and the event up to which it holds. All prefixes written
+ * since are counted as new, and so are those of the command, unless it matters: then the pages of
+ * the last checkpoint show which of them are known.
  *
  * The answer is never too good. It may be too strict while the server is stopped and much was
  * written since: the refusal says to start it.
@@ -108,7 +108,7 @@ async function countKnown(store: Store, batches: Iterable<RowBatch>): Promise<nu
 }
 
 /**
- * Whether so many prefixes fit. `capacity_exceeded` says how many do.
+ * Returns ok when so many prefixes fit. `capacity_exceeded` says how many do.
  * @param underWay rows that others have announced
  */
 export async function askRoom(

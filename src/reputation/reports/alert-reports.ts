@@ -15,7 +15,7 @@ export interface AlertReportOptions extends BulkSaveOptions {
   readonly catchUpTo: (seq: bigint) => Promise<void>;
   /** Canonical addresses of this server. */
   readonly serverAddresses: readonly string[];
-  /** Told of each report that was not taken. */
+  /** Called with the error of each report that was not taken. */
   readonly onRefused: (reason: ErrorCode) => void;
 }
 

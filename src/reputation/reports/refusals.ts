@@ -1,6 +1,6 @@
 /**
- * What had no effect because a table in memory was full, ever: rows of lists, reports, rules of the
- * allowlist. Whoever writes asks for room first, so each one counted here was let in and then lost;
+ * Counts events that had no effect because a table in memory was full, ever: rows of lists, reports, rules
+ * of the allowlist. Writers check the capacity first, so each one counted here was let in and then lost;
  * the counts stand in the checkpoint and survive a restart.
  */
 

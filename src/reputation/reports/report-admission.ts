@@ -56,8 +56,8 @@ export function createReportAdmission(options: {
   }
 
   /**
-   * Whether an account has no new address left today. An event is counted before whoever wrote it hears
-   * of it: near the limit those are left out that would count twice.
+   * Returns true when an account has no new address left today. An event is counted before its writer
+   * learns of it: near the limit those are left out that would count twice.
    */
   function isSpent(slot: number, now: number): boolean {
     const { limit, used } = newAddresses(slot, now);

@@ -36,7 +36,7 @@ export interface ReportRouteOptions {
   readonly allowDocumentation: boolean;
   /** Canonical addresses of this server. */
   readonly serverAddresses: readonly string[];
-  /** Told of each report that was not taken. */
+  /** Called with the error of each report that was not taken. */
   readonly onRefused: (reason: ErrorCode) => void;
 }
 

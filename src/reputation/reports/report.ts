@@ -1,5 +1,5 @@
 /**
- * What a report may say, and its cleaning. Pure; clock and own addresses are passed in.
+ * Validates and cleans a report. Pure; clock and own addresses are passed in.
  */
 
 import { fail, ok, type Result } from '../../core/result.ts';

@@ -1,12 +1,12 @@
 /**
- * What visitors ask or say of addresses and the operator has to decide: one row for each address, bounded,
- * each for a while.
+ * Requests and anonymous reports that wait for the operator's decision: one row for each address, bounded
+ * in number, each kept for a while.
  *
- * Whoever has a better standing takes the place of what was there: who asks from the address itself comes
- * first, then who is signed in, then anybody. One network (IPv4 /24, IPv6 /48) has `perNetworkMax` rows at
- * most. At `max` a row of the lowest standing gives way, of the network that has most of these, the oldest
- * first; a new one whose own network has most, or whose standing is lower than all there are, is refused.
- * The bounds hold whoever races.
+ * A request of better standing replaces the one for the same address: one from the address itself comes
+ * first, then one of a signed-in person, then any other. One network (IPv4 /24, IPv6 /48) has
+ * `perNetworkMax` rows at most. At `max` a row of the lowest standing is evicted, of the network that has
+ * most of these, the oldest first; a new one whose own network has most, or whose standing is lower than
+ * all there are, is refused. The bounds hold under concurrent requests.
  *
  * Of the network only a mark is kept, under a key: it tells that two rows are of the same one, no more.
  */

@@ -1,5 +1,5 @@
 /**
- * What each list, rule or account says of an entry: singly linked lists in typed arrays.
+ * The contributions of each list, rule and account to an entry: singly linked lists in typed arrays.
  *
  * An entry has few contributions (one a source that lists it, one an account that reported it),
  * a million entries have a million: as objects they would cost 100 bytes each and a second of

@@ -1,5 +1,5 @@
 /**
- * What a journal event does to the reputation of addresses: the one place where it is decided.
+ * The reducer of reputation: the one place that decides what a journal event does to addresses.
  *
  * The result depends on the event and on earlier events alone: no wall clock, no request. The
  * same journal gives the same state on every node and after every restart.

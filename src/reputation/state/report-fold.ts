@@ -1,5 +1,5 @@
 /**
- * What a report does to an address and to whoever made it, decided when the event is applied.
+ * The reducer of reports: decides what a report does to an address and to its account when the event is applied.
  *
  * An account's reports fill its contribution to an entry towards a cap: with weight w, by its
  * standing and trust, the cap is 1.5·w, and each report adds two thirds of what is missing, so the

@@ -1,10 +1,10 @@
 /**
- * Who turned out to be right: a list, staff or a member names an address that others had reported
- * before. They get credit, which makes standing, and back what their open votes were charged.
+ * Confirms reports: when a list, staff or a member names an address that others had reported before,
+ * these get credit, which makes standing, and the charge of their open votes back.
  *
  * Accounts that anybody can make confirm nothing. The first reporter of an address gets half of
  * the points, the second a quarter, and so on: more accounts gain nothing. A confirmation is taken
- * back with the word of who gave it, unless a list or somebody else vouched still supports it.
+ * back with the vote that gave it, unless a list or another vouched account still supports it.
  */
 
 import { contributionKinds, kindOf, rankIn, refOf, said, unitsIn } from '../state/contributions.ts';

@@ -1,5 +1,5 @@
 /**
- * What keeps a report from lowering a score. Pure.
+ * The held ceiling, which keeps a report from lowering a score. Pure.
  *
  * A quorum is made of the votes of 30 days. When it has lapsed, the next report finds a lower
  * ceiling, and evidence that was allowed to go to 90 would suddenly show 40: a newcomer could clear

@@ -1,8 +1,9 @@
 /**
- * Webhooks of accounts: where to tell of which addresses, and what waits to be told. One row a hook, each
- * change a commit under a check of it: what was taken up is told after a restart too, at least once.
+ * Webhooks of accounts: their URLs, watched addresses and pending events. One row a hook, each change a
+ * commit under a check of it: an event in the row is sent after a restart too, at least once.
  *
- * Bounds: `webhookBounds`, whoever races; of `totalMax` operators have a share to themselves. Where too much waits the oldest goes, and is counted.
+ * `webhookBounds` hold under concurrent requests; a part of `totalMax` is reserved for operators. When too
+ * many events are pending the oldest is dropped, and counted.
  */
 
 import type { MasterKey } from '../../access/keys/master-key.ts';
@@ -209,7 +210,7 @@ export function createWebhooks(options: {
       if ((await list(account)).length >= perAccountMax) return fail('capacity_exceeded');
       if ((await all()).length >= roomFor(role, totalMax)) return fail('capacity_exceeded');
       const set = [{ key: webhookKey(account, id), value: rows.encode(hook) }];
-      // One under way while its account is deleted would be left behind.
+      // A hook that is created while its account is deleted would be left behind.
       const notGone = { key: erasureKey(account), version: null };
       if ((await store.get(notGone.key)) !== undefined) return fail('unknown_account');
       const more = await checksOf(also);
@@ -245,7 +246,7 @@ export function createWebhooks(options: {
     if (hook === undefined) return fail('not_found');
     const now = clock.now();
     const waits = hook.waiting.some(({ body }) => body.startsWith(testStart));
-    // A last try in the future is one from before the clock was set back.
+    // A last try in the future was made before the clock was set back.
     if (waits || Math.abs(now - hook.triedAt) < testPauseMs) return fail('too_many_attempts');
     return change(hook, (current) => ({
       ...withEvent(current, eventOf(random, 'test', now, {})),
@@ -284,7 +285,10 @@ export async function webhooksOf(store: Store, account: string) {
   });
 }
 
-/** Canonical, none twice; undefined when one is no address or network, too large, or they are too many. */
+/**
+ * Returns the prefixes in canonical form, none twice; undefined when one is no address or network,
+ * too large, or they are too many.
+ */
 function readWatches(texts: readonly string[]): string[] | undefined {
   const found = new Set<string>();
   for (const text of texts) {
@@ -303,10 +307,10 @@ export function eventOf(random: Random, type: string, now: number, data: object)
   return { id: `msg_${randomToken(random, 15)}`, body };
 }
 
-/** @returns what changes when the event waits too */
+/** Returns the change of a hook to which an event is added. */
 export function withEvent(hook: Webhook, event: WaitingEvent): Partial<Webhook> {
   const waiting = [...hook.waiting, event];
   if (waiting.length <= webhookBounds.waitingMax) return { waiting };
-  // The oldest may be under way: it is told once more or not at all, and the count says so.
+  // The oldest may be under way: it is not tried again, and counts as dropped.
   return { waiting: waiting.slice(1), dropped: hook.dropped + 1, failures: 0 };
 }

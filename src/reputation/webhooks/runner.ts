@@ -1,7 +1,9 @@
 /**
- * Looks at what is watched, and tells. A score that comes to the threshold or falls below it is an event in
- * the hook's row, with the new state, in one commit; so each crossing is told once it was seen, also after
- * a restart. What fails is tried again, later each time, and given up after `triesMax`.
+ * Polls the scores of watched addresses and delivers events. A score that reaches the threshold or falls
+ * below it becomes an event in the hook's row, with the new state, in one commit; so each crossing that was
+ * seen is sent, also after a restart. A failed delivery is tried again, later each time, and given up after
+ * `triesMax`. A delivery is a signed POST as Standard Webhooks describes it: redirects are not followed, only
+ * the status of the answer is read, and the address that is connected to is one that was judged.
  *
  * One server of several does this, the one that holds the lease.
  */
@@ -40,7 +42,7 @@ const spread = 1_024;
 const entriesPerStep = 250;
 
 export interface WebhookRunner {
-  /** Looks at all hooks once and begins what is due. */
+  /** Polls all hooks once and begins the deliveries that are due. */
   look(): Promise<void>;
   /** Resolves when nothing is under way. */
   idle(): Promise<void>;
@@ -54,7 +56,7 @@ export function createWebhookRunner(options: {
   index: Pick<IpIndex, 'walk' | 'prefixOf'>;
   check: Pick<Check, 'judge'>;
   destinations: Destinations;
-  /** Nothing is sent for an account that is disabled. */
+  /** Returns false for a disabled account: nothing is sent for it. */
   isActive: (account: string) => Promise<boolean>;
   clock: Clock;
   random: Random;
@@ -66,7 +68,7 @@ export function createWebhookRunner(options: {
   const { signal } = stopping;
   let count = 0;
 
-  /** The highest score of an address in it. */
+  /** Returns the highest score of an address in the network. */
   async function scoreOf(network: Prefix): Promise<number> {
     const words = new Uint32Array(4);
     words.set(network.words);
@@ -89,7 +91,7 @@ export function createWebhookRunner(options: {
     return worst;
   }
 
-  /** @param seen scores of this look: what several watch is judged once */
+  /** @param seen scores of this poll: an address that several hooks watch is judged once */
   async function watch(hook: StoredWebhook, seen: Map<string, number>): Promise<void> {
     for (const { prefix } of hook.watches) {
       if (seen.has(prefix)) continue;
@@ -121,7 +123,10 @@ export function createWebhookRunner(options: {
     );
   }
 
-  /** A wait that is longer than any can be was set before the clock was set back. */
+  /**
+   * Treats a wait that is longer than any can be as over: it was set before the clock was set
+   * back.
+   */
   function isDue({ nextTryAt }: StoredWebhook): boolean {
     const waitMs = nextTryAt - clock.now();
     return waitMs <= 0 || waitMs > longestWaitMs * (1 + 255 / spread);
@@ -133,7 +138,7 @@ export function createWebhookRunner(options: {
     if (event === undefined) return;
     const now = clock.now();
     if (!(await options.isActive(hook.account))) {
-      // Else it would be due all the time, before all others.
+      // Without this wait it would be due all the time, before all others.
       await hooks.change(hook, () => ({ nextTryAt: now + disabledWaitMs }), upkeep.store);
       return;
     }
@@ -149,7 +154,7 @@ export function createWebhookRunner(options: {
       hook,
       (current) => {
         const tried = { triedAt: now, outcome: sent.outcome };
-        // It went meanwhile, to make room.
+        // The event was dropped meanwhile.
         if (current.waiting[0]?.id !== event.id) return tried;
         const rest = { ...tried, waiting: current.waiting.slice(1), failures: 0, nextTryAt: 0 };
         if (sent.ok) return { ...rest, delivered: current.delivered + 1 };

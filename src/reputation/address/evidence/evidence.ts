@@ -39,8 +39,8 @@ export interface ListEvidence {
   /** Time from which the list is known to name it, ms since 1970. Former values are not kept. */
   readonly since: number;
   /**
-   * Of its last load, and when it is forgotten unless it is loaded again: ms since 1970. Of an own entry when
-   * it was set, and when it ends if it does.
+   * Times of the list's last load and of its end unless it is loaded again, ms since 1970. For a manual
+   * entry, the time when it was set, and its end if it has one.
    */
   readonly loadedAt: number;
   readonly endsAt: number | undefined;

@@ -1,6 +1,6 @@
 /**
- * What the reports of an entry give, told apart by whose word they are and by how old they are. Each part
- * has its share of the score: evidence adds up, and the score of all of it is divided alike.
+ * Divides the score of an entry's reports by the standing of the accounts and the age of the reports.
+ * Each part has the fraction of the score that it has of the evidence.
  */
 
 import { communityEvidence } from '../../check/score.ts';

@@ -1,7 +1,7 @@
 /**
- * The 256 addresses of an IPv4 /24 as a map of 16 by 16, with a key and a table that say the same. What nobody
- * has seen does not look like what was seen and is clean. Without colours a cell is told by how full it is,
- * by its border, its dot or its hatching.
+ * The 256 addresses of an IPv4 /24 as a map of 16 by 16, with a key and a table that say the same. An address
+ * that nobody has seen differs from one that was seen and is clean. Without colours cells differ by how full
+ * they are, by border, dot or hatching.
  */
 
 import { table } from '../../../web/components/table.ts';

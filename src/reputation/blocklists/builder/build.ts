@@ -230,8 +230,8 @@ function restore(from: Restored | undefined): { history: History; list: Rows } |
 }
 
 /**
- * The record of before while the content is the same, whatever its date. A version too old to ask
- * for changes with is replaced: a reader told to reload would find it again, and reload for ever.
+ * Returns the former record while the content is the same, whatever its date. A version too old to ask
+ * for changes with is replaced: a reader that must reload would find it again, and reload for ever.
  */
 function recordOf(
   name: string,

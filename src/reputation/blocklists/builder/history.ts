@@ -1,10 +1,10 @@
 /**
- * What changed in the list, version by version, for readers that take changes alone.
+ * The changes of the list, version by version, for readers that take changes alone.
  *
  * A version is the moment (ms since 1970) of a build that added or removed an entry, or one more
  * than the one before: they grow, also when the store was lost and begun anew. A step holds what
  * one version added and removed. The whole list is kept as of a base version, so that after a
- * restart the list is base and steps, and the next step can be told.
+ * restart the list is base and steps, and the next step can be made.
  *
  * Bounds: 24 hours, so many steps and entries; a step that is too large is none, and all readers
  * reload.

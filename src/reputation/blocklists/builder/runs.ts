@@ -1,7 +1,7 @@
 /**
- * A list in runs of some thousand rows. Where a run ends is told by the address of its last row
- * alone, so that a row that comes or goes changes one run (two, if it ends one): the others are
- * the same bytes, and are not rendered and compressed again.
+ * Divides a list into runs of some thousand rows. The address of a row alone decides if a run ends
+ * there, so that a row that comes or goes changes one run (two, if it ends one): the others are the
+ * same bytes, and are not rendered and compressed again.
  */
 
 import { ROW, type Rows } from './rows.ts';

@@ -1,5 +1,5 @@
 /**
- * The list as lines for firewalls: what stands around each prefix, and before and behind them all.
+ * Renders the list as lines for firewalls, with the text around each prefix, and before and after them all.
  * Every line is read by the tool it is made for; test/feeds/build/ and the system tests see to it.
  * Comments are whole lines: an inline one is fatal to HAProxy.
  */
@@ -142,7 +142,7 @@ export const frames: Readonly<Record<FrameName, (facts: FrameFacts) => Frame>> =
  */
 const setEntriesMax = 2 ** 21;
 
-/** The sets are filled beside the live ones and swapped: no packet meets half a list. */
+/** Fills sets of other names and swaps them with the live ones: no packet meets half a list. */
 function ipsetFrame(facts: FrameFacts): Frame {
   return {
     head: commentHead(facts),

@@ -1,5 +1,5 @@
 /**
- * The AbuseIPDB blacklist as the service hands it out, told apart by its beginning: JSON
+ * Reads the AbuseIPDB blacklist in each form of the service, recognised by its beginning: JSON
  * (`{"meta":…,"data":[{"ipAddress","abuseConfidenceScore",…}]}`), CSV with a header, or plain
  * text with one address a line. JSON and CSV bring their own scores; plain text has none, so its
  * rows take the list's confidence.

@@ -1,5 +1,5 @@
 /**
- * Tor exits, both lists of the Tor Project, told apart line by line: the bulk list (one address
+ * Reads Tor exits, both lists of the Tor Project, recognised line by line: the bulk list (one address
  * a line) and `exit-addresses` (`ExitNode`, `Published`, `LastStatus`, `ExitAddress IP date time`).
  * Rows carry score 0: to be an exit is a property, not an offence.
  * https://check.torproject.org/torbulkexitlist, https://check.torproject.org/exit-addresses

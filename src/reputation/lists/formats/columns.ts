@@ -1,7 +1,7 @@
 /**
- * Where a table without a header has its addresses, ranges, masks and scores: found by a sample of its rows, so
+ * Finds the columns of addresses, ranges, masks and scores in a table without a header by a sample of its rows, so
  * that one row decides nothing that the next ones deny. Counts are not taken for scores, nor the start of a range
- * for a host; what stays unclear is refused and asks for a header.
+ * for a host; a table that stays unclear is refused, with a request for a header.
  */
 
 import { formatPrefix, type Prefix, parsePrefix, parseRange } from '../../../ip/prefix.ts';
@@ -87,7 +87,7 @@ export const disagree = 'start, end and prefix disagree';
 export const unclear = 'two addresses that are no network: a header must say what they are';
 
 /**
- * What the row names, as the sink reads it, or why it is refused.
+ * Returns the address or range of a row as the sink reads it, or the reason to refuse the row.
  * @param isNamed a header says that the second address is the end of a range
  */
 export function namedIn(row: Row, columns: Columns, isNamed: boolean): { text: string } | string {

@@ -145,7 +145,7 @@ function columnsOfHeader(fields: readonly string[]): Found | undefined {
   const named = column(addressNames);
   const start = column(startNames);
   const end = start === -1 ? -1 : column(endNames);
-  // Beside a column of addresses, a start and an end that say no more are moments.
+  // Next to a column of addresses, plain "start" and "end" are times.
   const isRange = end !== -1 && (named === -1 || /ip|addr|range/.test(names[start]!));
   const address = isRange ? start : named;
   if (address === -1) return undefined;

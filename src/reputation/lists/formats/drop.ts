@@ -1,5 +1,5 @@
 /**
- * Spamhaus DROP, both editions, told apart line by line. Text: `CIDR ; SBLn`, `;` comments.
+ * Reads both editions of Spamhaus DROP, recognised line by line. Text: `CIDR ; SBLn`, `;` comments.
  * NDJSON: `{"cidr":"…","sblid":"…",…}` a line and one `{"type":"metadata",…}` line at the end.
  * https://www.spamhaus.org/blocklists/do-not-route-or-peer/
  */

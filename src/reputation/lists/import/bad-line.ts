@@ -1,5 +1,5 @@
 /**
- * How a bad line is shown: cut short and with everything escaped that could move a cursor, hide
+ * Renders a bad line for messages: cut short and with everything escaped that could move a cursor, hide
  * text or reorder it. Lists are foreign text; what is printed from them must be harmless.
  */
 

@@ -1,7 +1,7 @@
 /**
- * Bytes as they arrive → plain UTF-8 bytes without a byte order mark. Gzip (also of several
- * members) and UTF-16 are told by their first bytes, never by a name or a header. What comes
- * out is bounded, so a small hostile file can't grow without end.
+ * Decodes bytes as they arrive into plain UTF-8 without a byte order mark. Gzip (also of several
+ * members) and UTF-16 are recognised by their first bytes, never by a name or a header. The output
+ * is bounded, so a small hostile file can't grow without end.
  */
 
 import { pipeline, Readable } from 'node:stream';

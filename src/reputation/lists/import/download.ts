@@ -167,7 +167,7 @@ function answerOf(
   return new Promise((resolve, reject) => {
     request(url, { agent: false, signal, headers, ...lookup })
       .on('response', (response) => {
-        // Whoever reads is told; when nobody reads any more there is nobody to tell.
+        // A reader gets the error from the stream; without a reader it needs no handling.
         response.on('error', () => {});
         resolve(response);
       })
@@ -187,7 +187,10 @@ function redirectTarget(location: string, from: URL, label: string): URL {
   return target;
 }
 
-/** gzip is told by its bytes and unpacked later, within the bound on size. */
+/**
+ * Refuses a content coding other than gzip, which is recognised by its bytes and unpacked later,
+ * within the bound on size.
+ */
 function refusePacked(response: IncomingMessage, label: string): void {
   const encoding = response.headers['content-encoding'] ?? 'identity';
   if (/^(identity|(x-)?gzip)$/i.test(encoding)) return;

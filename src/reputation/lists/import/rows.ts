@@ -72,7 +72,7 @@ export interface RowSink {
 }
 
 /**
- * Where ranges of special use begin inside otherwise public space: a public network address is
+ * First addresses of ranges of special use inside otherwise public space: a public network address is
  * not enough, 172.0.0.0/8 would take 172.16.0.0/12 along. (Ranges of /8 and wider, and those at
  * the start of an IPv6 /16, need no anchor: the bound on the length leaves nothing above them.)
  */

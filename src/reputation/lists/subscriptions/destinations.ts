@@ -1,6 +1,6 @@
 /**
- * Where a subscribed list may come from: public addresses alone, unless the operator says otherwise.
- * A server that fetches what it is told would else read what only its own network may.
+ * The hosts that a subscribed list may come from: public addresses alone, unless the operator allows
+ * others. A server that fetches any address would read what only its own network may (SSRF).
  *
  * Invariant: the address that is connected to is the address that was judged. A name is looked up
  * once for a connection; if one of its addresses is refused, all of it is.

@@ -1,7 +1,6 @@
 /**
- * The map of IPv4 as it is shown: drawn in a thread of its own, when somebody looks, the index has changed
- * and the last one is some seconds old. Who looks meanwhile gets the last one. The thread ends after a
- * quiet minute.
+ * Draws the map of IPv4 in a thread of its own, when it is requested, the index has changed and the last map
+ * is some seconds old. Requests meanwhile get the last map. The thread ends after a quiet minute.
  */
 
 import type { Clock } from '../../../core/clock.ts';
@@ -11,16 +10,16 @@ import type { MapJob } from './map.worker.ts';
 import type { DrawnMap } from './map-picture.ts';
 
 export interface RadarMap {
-  /** The last one; waits for the first. Undefined when none could be drawn. */
+  /** Returns the last map; waits for the first. Undefined when none could be drawn. */
   current(): Promise<DrawnMap | undefined>;
   close(): Promise<void>;
 }
 
-/** Least time between two. */
+/** Least time between two maps. */
 const restMs = 10_000;
-/** Scores sink without an event: it is drawn anew after this in any case. */
+/** Scores sink without an event: the map is drawn anew after this in any case. */
 const keepMs = 3_600_000;
-/** Whoever looks shares the one that is drawn. */
+/** One job at most waits: requests share the map that is being drawn. */
 const waitingMax = 1;
 
 export function openRadarMap(options: {

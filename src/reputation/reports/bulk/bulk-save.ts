@@ -33,7 +33,7 @@ export interface BulkSaveOptions {
   readonly clock: Clock;
   readonly turns: Turns;
   readonly allowDocumentation: boolean;
-  /** Told of each row that was not saved. */
+  /** Called with the error of each row that was not saved. */
   readonly onRefused: (reason: ErrorCode) => void;
 }
 

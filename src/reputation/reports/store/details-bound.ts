@@ -1,9 +1,9 @@
 /**
- * Of an address the details of its newest reports are kept, `detailsKept` of them. Older ones become
- * tails (tails.ts): a flood of one address costs the store no more than a row an account.
+ * Keeps the details of an address's newest reports, `detailsKept` of them. Older ones become tails
+ * (tails.ts): a flood of one address costs the store no more than a row an account.
  *
- * Each commit names the rows that it read. What is taken back, expires or comes meanwhile is never
- * counted twice: the commit has no effect then, and the rows are read anew.
+ * Each commit names the rows that it read. A report that is withdrawn, expires or comes meanwhile is
+ * never counted twice: the commit has no effect then, and the rows are read anew.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';

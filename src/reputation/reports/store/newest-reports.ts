@@ -1,7 +1,7 @@
 /**
- * The newest reports of all, by the time at which they happened. Rows by id lie oldest first, and the store
- * reads forward alone: so it looks into a short time back, and into ever longer ones until there are enough.
- * What was taken back or deleted is not there any more.
+ * Reads the newest reports of all, by the time at which they happened. Rows by id lie oldest first, and the
+ * store reads forward alone: so a short span is read, and ever longer ones until there are enough. Reports
+ * that were withdrawn or deleted are not among them.
  */
 
 import { reportByAddressKey, reportByIdKey, reportByIdPrefix } from '../../../store/keys.ts';

@@ -1,6 +1,6 @@
 /**
- * What is left of reports whose details went (details-bound.ts): of each account and address how many there
- * were, day by day. Scores and counts go on with them, and the account can still take them back.
+ * Tails: the number of reports, day by day, of each account and address after their details went
+ * (details-bound.ts). Scores and counts go on with them, and the account can still withdraw them.
  *
  * Rows: the tail under its address; a row by its account, unless that is deleted; and for each day on which
  * tails of an address have reports a row that says when they are over.
