@@ -86,11 +86,9 @@ export async function openAdminListener(options: {
 
   const server = createServer(
     {
-      ...{
-        requestTimeout: requestMsMax,
-        headersTimeout: requestMsMax,
-        maxHeaderSize: headBytesMax,
-      },
+      requestTimeout: requestMsMax,
+      headersTimeout: requestMsMax,
+      maxHeaderSize: headBytesMax,
       keepAliveTimeout: idleMsMax,
       connectionsCheckingInterval: lookMs,
       // Any head: nothing depends on it here, and nothing is passed on.

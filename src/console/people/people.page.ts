@@ -35,8 +35,12 @@ export function peoplePage(frame: PageFrame, view: PeopleView): string {
     section: 'people',
     lede: text.lede,
     body: html`${findForm({
-      ...{ id: 'part', action: '/admin/people', name: 'part', label: text.part },
-      ...{ submit: all.search, value: part },
+      id: 'part',
+      action: '/admin/people',
+      name: 'part',
+      label: text.part,
+      submit: all.search,
+      value: part,
     })}
       ${listing({ icon: 'person', none: text.none, caption: text.caption, columns, rows })}
       ${more && html`<p><a href=${more}>${all.more}</a></p>`}`,

@@ -85,7 +85,8 @@ function orderOf(people: ConsolePeople, person: PersonFacts, form: Params): Orde
       const disabled = form.get('do') === 'disable';
       return {
         command: `account ${disabled ? 'disable' : 'enable'} ${id}`,
-        ...{ before: person.state, after: disabled ? 'disabled' : 'enabled' },
+        before: person.state,
+        after: disabled ? 'disabled' : 'enabled',
         run: () => people.setDisabled(id, disabled),
       };
     }
@@ -94,7 +95,8 @@ function orderOf(people: ConsolePeople, person: PersonFacts, form: Params): Orde
       const role = form.get('do') as 'operator' | 'member';
       return {
         command: `account set-role ${id} ${role}`,
-        ...{ before: person.role, after: role },
+        before: person.role,
+        after: role,
         run: () => people.setRole(id, role),
       };
     }
@@ -102,7 +104,8 @@ function orderOf(people: ConsolePeople, person: PersonFacts, form: Params): Orde
       const plan = (form.get('plan') ?? '').slice(0, 20);
       return {
         command: `account set-plan ${id} ${plan}`,
-        ...{ before: person.plan, after: plan },
+        before: person.plan,
+        after: plan,
         run: () => people.setPlan(id, plan),
       };
     }
@@ -111,7 +114,8 @@ function orderOf(people: ConsolePeople, person: PersonFacts, form: Params): Orde
       const said = `checks ${reads ?? 'as before'}, reports ${writes ?? 'as before'}`;
       return {
         command: `account set-quotas ${id}`,
-        ...{ before: quotasText(person), after: said },
+        before: quotasText(person),
+        after: said,
         async run() {
           if (Number.isNaN(reads) || Number.isNaN(writes)) return fail('invalid_parameter');
           return people.setQuotas(id, {
@@ -124,7 +128,8 @@ function orderOf(people: ConsolePeople, person: PersonFacts, form: Params): Orde
     case 'end-sessions':
       return {
         command: `account end-sessions ${id}`,
-        ...{ before: `${person.sessions} sessions`, after: 'none' },
+        before: `${person.sessions} sessions`,
+        after: 'none',
         run: () => people.endSessions(id),
       };
     case 'send-reset':

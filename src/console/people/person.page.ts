@@ -64,7 +64,8 @@ export function personPage(
     actionButton({ csrf, action, fields: { id, do: what }, label, kind });
   const asks = (what: string, fields: Html, label: string) =>
     form({
-      ...{ csrf, action },
+      csrf,
+      action,
       body: html`${hidden('id', id)}${hidden('do', what)}${fields}
         <p>${button({ label, kind: 'secondary' })}</p>`,
     });
@@ -73,7 +74,11 @@ export function personPage(
     ${field({ id: 'writes', name: 'writes', label: text.writes, inputMode: 'numeric', maxLength: 9 })}
   </div>`;
   const plans = selectField({
-    ...{ id: 'plan', name: 'plan', label: text.plan, value: person.plan, hint: text.planHint },
+    id: 'plan',
+    name: 'plan',
+    label: text.plan,
+    value: person.plan,
+    hint: text.planHint,
     options: person.plans.map((plan) => ({ value: plan, label: plan })),
   });
   return consolePage(frame, view, {
@@ -119,8 +124,11 @@ function keysCards(
   const { id, keys, siteKeys } = person;
   const revoke = (what: string, key: string) =>
     actionButton({
-      ...{ csrf, action, fields: { id, do: what, key } },
-      ...{ label: text.revoke, kind: 'danger' },
+      csrf,
+      action,
+      fields: { id, do: what, key },
+      label: text.revoke,
+      kind: 'danger',
     });
   const code = (words: string) => html`<code class="breaks">${words}</code>`;
   const columnsOf = (titles: readonly string[]) => titles.map((title) => ({ title }));

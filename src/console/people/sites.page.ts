@@ -62,7 +62,8 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
   ];
   const more = next && `/admin/sites?${new URLSearchParams({ part, page: String(next) })}`;
   const blocking = form({
-    ...{ csrf, action },
+    csrf,
+    action,
     body: html`${hidden('do', 'block')}
       ${field({ id: 'domain', name: 'domain', label: text.domain, hint: text.blockHint, mono: true, required: true, maxLength: 253, autocomplete: 'off' })}
       <p>${button({ label: text.block, kind: 'danger' })}</p>`,
@@ -71,8 +72,12 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
     section: 'sites',
     lede: text.lede,
     body: html`${findForm({
-      ...{ id: 'part', action: '/admin/sites', name: 'part', label: text.part },
-      ...{ submit: all.search, value: part },
+      id: 'part',
+      action: '/admin/sites',
+      name: 'part',
+      label: text.part,
+      submit: all.search,
+      value: part,
     })}
       <p class="card-note">${text.counted(format.number(view.found), format.moment(view.countedAt))}
         ${view.isCut && text.cut}</p>

@@ -41,7 +41,8 @@ export function allowPage(
   ]);
   const columns = [text.prefix, text.reason, text.since, text.actions];
   const adding = form({
-    ...{ csrf, action },
+    csrf,
+    action,
     body: html`${hidden('do', 'add')}
       ${field({ id: 'prefix', name: 'prefix', label: text.prefix, mono: true, required: true, maxLength: 60 })}
       ${field({ id: 'reason', name: 'reason', label: text.reason, maxLength: 200 })}

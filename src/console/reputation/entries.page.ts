@@ -54,13 +54,20 @@ function addForm(frame: PageFrame, { csrf, categoryNames }: EntriesView): Html {
     ...categoryNames.map((label, i) => ({ value: String(i + 1), label })),
   ];
   return form({
-    ...{ csrf, action },
+    csrf,
+    action,
     body: html`${hidden('do', 'add')}
       ${field({ id: 'prefix', name: 'prefix', label: text.prefix, mono: true, required: true, maxLength: 60 })}
       <div class="field-grid">
         ${field({
-          ...{ id: 'score', name: 'score', label: text.score, hint: text.scoreHint },
-          ...{ value: scoreDefault, inputMode: 'numeric', required: true, maxLength: 3 },
+          id: 'score',
+          name: 'score',
+          label: text.score,
+          hint: text.scoreHint,
+          value: scoreDefault,
+          inputMode: 'numeric',
+          required: true,
+          maxLength: 3,
         })}
         ${field({ id: 'until', name: 'until', label: text.ends, hint: text.endsHint, type: 'date' })}
       </div>
@@ -83,15 +90,21 @@ function found(frame: PageFrame, { csrf, categoryNames, part, entries }: Entries
     format.day(setAt),
     endsAt === 0 ? all.never : format.moment(endsAt),
     actionButton({
-      ...{ csrf, action, fields: { do: 'remove', prefix } },
-      ...{ label: text.remove, kind: 'danger' },
+      csrf,
+      action,
+      fields: { do: 'remove', prefix },
+      label: text.remove,
+      kind: 'danger',
     }),
   ]);
   const titles = [text.category, text.note, text.set, text.ends, text.actions];
   const columns = [text.prefix, { title: text.score, numeric: true }, ...titles];
   return html`${entries.length > rowsMax && html`<p class="card-note">${text.first(format.number(rowsMax))}</p>`}
     ${listing({
-      ...{ icon: 'list', none: part === '' ? text.noneYet : text.none },
-      ...{ caption: text.caption, columns, rows },
+      icon: 'list',
+      none: part === '' ? text.noneYet : text.none,
+      caption: text.caption,
+      columns,
+      rows,
     })}`;
 }

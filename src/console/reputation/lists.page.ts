@@ -87,7 +87,8 @@ export function listsPage(
       ${one.failure && html`<p class="card-note breaks">${one.failure}</p>`}`,
     html`<div class="acts">${ordersFor(one).map((order) =>
       actionButton({
-        ...{ csrf: view.csrf, action: '/admin/lists/change' },
+        csrf: view.csrf,
+        action: '/admin/lists/change',
         fields: { do: order, name: one.name },
         label: text.orders[order],
       }),
@@ -102,8 +103,11 @@ export function listsPage(
     section: 'lists',
     lede: text.lede,
     body: html`${listing({
-      ...{ icon: 'list', none: view.loaded.length === 0 ? text.none : text.noneFetched },
-      ...{ caption: text.caption, columns, rows },
+      icon: 'list',
+      none: view.loaded.length === 0 ? text.none : text.noneFetched,
+      caption: text.caption,
+      columns,
+      rows,
     })}${view.loaded.length > 0 && loadedTable(frame, view.loaded)}`,
   });
 }

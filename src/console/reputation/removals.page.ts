@@ -26,7 +26,9 @@ export function removalsPage(
   const decide = (address: string) =>
     (['accept', 'allow', 'refuse'] as const).map((what) =>
       actionButton({
-        ...{ csrf: view.csrf, action: '/admin/removals/change', fields: { do: what, address } },
+        csrf: view.csrf,
+        action: '/admin/removals/change',
+        fields: { do: what, address },
         label: text[what],
         kind: what === 'refuse' ? 'danger' : 'secondary',
       }),

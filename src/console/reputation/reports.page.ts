@@ -52,11 +52,19 @@ export function reportsPage(frame: PageFrame, view: ReportsView): string {
     lede: text.lede,
     body: html`<div class="field-grid">
         ${findForm({
-          ...{ ...find, id: 'address', name: 'address', label: text.address, value: address },
+          ...find,
+          id: 'address',
+          name: 'address',
+          label: text.address,
+          value: address,
           error: wrong === 'address' ? text.noAddress : undefined,
         })}
         ${findForm({
-          ...{ ...find, id: 'reporter', name: 'reporter', label: text.reporter, value: reporter },
+          ...find,
+          id: 'reporter',
+          name: 'reporter',
+          label: text.reporter,
+          value: reporter,
           error: wrong === 'reporter' ? text.noReporter : undefined,
         })}
       </div>
@@ -81,8 +89,11 @@ function reporterCard(frame: PageFrame, by: ReporterFacts, csrf: string): Html {
       ],
     ])}
     ${actionButton({
-      ...{ csrf, action, fields: { do: 'retract-all', id: by.id } },
-      ...{ label: all.reports.retractAll, kind: 'danger' },
+      csrf,
+      action,
+      fields: { do: 'retract-all', id: by.id },
+      label: all.reports.retractAll,
+      kind: 'danger',
     })}`,
   });
 }
@@ -100,8 +111,11 @@ function found(frame: PageFrame, view: ReportsView, reports: readonly ShownRepor
     namesText(one.categories, view.categoryNames),
     html`<span class="breaks">${one.comment}</span>`,
     actionButton({
-      ...{ csrf: view.csrf, action, fields: { do: 'retract', id: one.id } },
-      ...{ label: text.retract, kind: 'danger' },
+      csrf: view.csrf,
+      action,
+      fields: { do: 'retract', id: one.id },
+      label: text.retract,
+      kind: 'danger',
     }),
   ]);
   const titles = [text.address, text.reported, text.account, text.categories, text.comment];

@@ -31,8 +31,11 @@ export function tipsPage(
     html`<div class="acts">
       ${linkButton({ label: text.report, href: `/report?address=${encodeURIComponent(address)}`, kind: 'secondary' })}
       ${actionButton({
-        ...{ csrf: view.csrf, action: '/admin/tips/change', fields: { do: 'remove', address } },
-        ...{ label: text.remove, kind: 'danger' },
+        csrf: view.csrf,
+        action: '/admin/tips/change',
+        fields: { do: 'remove', address },
+        label: text.remove,
+        kind: 'danger',
       })}
     </div>`,
   ]);

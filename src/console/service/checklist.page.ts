@@ -64,7 +64,9 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
         title: text.testTitle,
         body: html`<p class="card-note breaks">${text.testHint(address)}</p>
           ${actionButton({
-            ...{ csrf, action: '/admin/checklist/change', fields: { do: 'mail-test' } },
+            csrf,
+            action: '/admin/checklist/change',
+            fields: { do: 'mail-test' },
             label: text.testMail,
           })}`,
       })}`,

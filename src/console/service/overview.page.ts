@@ -76,7 +76,10 @@ function reportChart(text: OverviewText, format: Format, service: ServiceFacts):
     return { label, value: count, formatted, title: `${label}: ${formatted}` };
   });
   return barChart({
-    ...{ bars, summary: text.chart, top: format.number(highest), tableLabel: text.chartTable },
+    bars,
+    summary: text.chart,
+    top: format.number(highest),
+    tableLabel: text.chartTable,
     columns: [text.time, text.reports],
   });
 }

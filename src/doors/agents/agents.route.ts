@@ -146,7 +146,9 @@ export function createAgentCallers(options: {
   }
 
   return {
-    ...{ keyOf, note, limited },
+    keyOf,
+    note,
+    limited,
     admit(request) {
       const keyText = keyOf(request);
       if (keyText === undefined) return wrongToken;

@@ -49,14 +49,12 @@ const row = v.looseObject({
 });
 
 const nothing: Alert = {
-  ...{
-    ip: undefined,
-    categories: [15],
-    comment: '',
-    scenario: '',
-    stoppedAt: undefined,
-    isRemark: false,
-  },
+  ip: undefined,
+  categories: [15],
+  comment: '',
+  scenario: '',
+  stoppedAt: undefined,
+  isRemark: false,
 };
 
 /** Numbers of AbuseIPDB's categories. */

@@ -210,8 +210,12 @@ export function createBans(options: {
       const nowMs = clock.now();
       if (untilMs + endedMs <= nowMs) return;
       const account = accounts.get(id) ?? {
-        ...{ id, active: new OldestFirst(), ended: new OldestFirst() },
-        ...{ lastPosition: 0, slot: -1, allowedAt: -1 },
+        id,
+        active: new OldestFirst(),
+        ended: new OldestFirst(),
+        lastPosition: 0,
+        slot: -1,
+        allowedAt: -1,
       };
       accounts.set(id, account);
       for (const [i, address] of addresses.entries()) {

@@ -26,7 +26,11 @@ interface AlertFilter {
 }
 
 const unitMs: Readonly<Record<string, number>> = {
-  ...{ ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 },
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
 };
 const partOfDuration = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/g;
 const duration = /^-?(?:\d+(?:\.\d+)?(?:ms|s|m|h|d)){1,8}$/;
@@ -66,7 +70,9 @@ export function readAlertFilter(
     (given('decision_type') ?? 'ban') === 'ban' &&
     given('has_active_decision') !== 'false';
   return {
-    ...{ isAny, network: network?.ok ? network.value : undefined, scenario: given('scenario') },
+    isAny,
+    network: network?.ok ? network.value : undefined,
+    scenario: given('scenario'),
     limit: limit === 0 ? alertsShownMax : Math.min(limit, alertsShownMax),
     since: Number.isNaN(since) ? Number.NEGATIVE_INFINITY : nowMs - since,
     until: Number.isNaN(until) ? Number.POSITIVE_INFINITY : nowMs - until,
@@ -94,11 +100,22 @@ export function alertsText(
     const time = new Date(at).toISOString();
     const decision = decisionText(value, durationText(ban.untilMs - nowMs), said);
     const alert = {
-      ...{ id: idOf(value), created_at: time, start_at: time, stop_at: time },
-      ...{ scenario: said.scenario, scenario_version: '', scenario_hash: '' },
+      id: idOf(value),
+      created_at: time,
+      start_at: time,
+      stop_at: time,
+      scenario: said.scenario,
+      scenario_version: '',
+      scenario_hash: '',
       message: `Ip ${value} performed '${said.scenario}'`,
-      ...{ events_count: 1, capacity: 0, leakspeed: '', simulated: false, remediation: true },
-      ...{ source: { scope: 'Ip', value, ip: formatIp(family, words) }, events: [], meta: [] },
+      events_count: 1,
+      capacity: 0,
+      leakspeed: '',
+      simulated: false,
+      remediation: true,
+      source: { scope: 'Ip', value, ip: formatIp(family, words) },
+      events: [],
+      meta: [],
     };
     told.push(`${JSON.stringify(alert).slice(0, -1)},"decisions":[${decision}]}`);
   }

@@ -113,7 +113,10 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       });
       const gzip = acceptedEncodings(firstHeader(request, 'accept-encoding')).has('gzip');
       const answer = await stream.answer({
-        ...{ client, isStart, filter, gzip },
+        client,
+        isStart,
+        filter,
+        gzip,
         own: () => options.ownOf(slot),
         entriesMax: () => options.entriesMaxOf(keyId),
         isGone: () => isGone,

@@ -140,7 +140,9 @@ export function createDecisionStream(options: {
         ? await bodyOf(now, name, () => bodyOfList(said, filter))
         : framed(
             await withOwnBans(own, said, filter, {
-              ...{ since: isWhole ? -1 : place.bansSince, isWhole, isListed },
+              since: isWhole ? -1 : place.bansSince,
+              isWhole,
+              isListed,
               nowMs: clock.now(),
             }),
           );

@@ -112,7 +112,10 @@ export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[]
       status: 403,
       headers: [...tools.headers(language, { media: true, connect: true }), noStore, noIndex],
       body: challengePage(tools.frame(language), {
-        ...{ action: challengePath, back, host: siteOf(request), wasWrong },
+        action: challengePath,
+        back,
+        host: siteOf(request),
+        wasWrong,
         challenge: challenge || undefined,
       }),
     };

@@ -173,7 +173,9 @@ export function gateRoutes({ hasProxies, count, ...given }: GateOptions): HotRou
   return [
     { ...base, ...routeFacts(gateEndpoint), method: 'GET', handle },
     {
-      ...{ ...base, ...routeFacts(envoyEndpoint), method: 'GET' },
+      ...base,
+      ...routeFacts(envoyEndpoint),
+      method: 'GET',
       takesAllBelow: true,
       handle: handleBelow,
     },

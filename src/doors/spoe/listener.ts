@@ -104,7 +104,10 @@ export async function listenSpoe(options: {
 
   const server = createServer({ noDelay: true }, (socket) => {
     const connection: Connection = {
-      ...{ socket, session: createSession(agent), sinceMs: nowMs(), isOver: false },
+      socket,
+      session: createSession(agent),
+      sinceMs: nowMs(),
+      isOver: false,
     };
     socket.on('error', () => socket.destroy());
     // The kernel's queue is no bound: those who are told to go hold a place for `lingerMs` too.

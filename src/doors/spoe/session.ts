@@ -100,7 +100,11 @@ const scores = Array.from({ length: 101 }, (_, score) => Buffer.of(score));
 export function createSession(agent: Agent): SpoeSession {
   const reader = new WireReader();
   const question: SpoeQuestion = {
-    ...{ family: 0, words: new Uint32Array(4), host: undefined, cookie: undefined, policy: '' },
+    family: 0,
+    words: new Uint32Array(4),
+    host: undefined,
+    cookie: undefined,
+    policy: '',
   };
   let held: Buffer | undefined;
   let heldBytes = 0;

@@ -97,7 +97,10 @@ function feedTargets({ secureUrl }: TargetFacts): (Part & { readonly group: Grou
   ) => {
     const { alone = false, group = 'firewalls' } = more;
     return {
-      ...{ name, title, group, choices: ['family', 'score'] as const },
+      name,
+      title,
+      group,
+      choices: ['family', 'score'] as const,
       steps({ family, score, mark }: Filling) {
         const chosen = {
           family,
@@ -127,7 +130,9 @@ function policy(score: Score, mark: string | undefined): string {
 
 function gateTargets({ proxied, sample }: TargetFacts): Part[] {
   const of = (name: string, title: string, path: string) => ({
-    ...{ name, title, choices: ['score'] as const },
+    name,
+    title,
+    choices: ['score'] as const,
     steps: ({ score, mark }: Filling) => [
       file(
         `${name}-gate`,
@@ -155,7 +160,9 @@ function bouncerTargets({ baseUrl, sample }: TargetFacts): Part[] {
     /** Checks the settings. */
     test = '',
   ) => ({
-    ...{ name, title, choices: ['family'] as const },
+    name,
+    title,
+    choices: ['family'] as const,
     steps: ({ family }: Filling) => {
       const program = `${name}-bouncer`;
       const path = `/etc/crowdsec/bouncers/${program}.yaml`;
@@ -235,7 +242,9 @@ function dnsTargets({ dnsZone = sampleZone, dnsListen, sample }: TargetFacts): P
     /** It asks the server itself. */
     isDirect = false,
   ) => ({
-    ...{ name, title, choices: ['score'] as const },
+    name,
+    title,
+    choices: ['score'] as const,
     steps: ({ score, mark }: Filling) => {
       const places: [string, string][] = isDirect
         ? [[`[${sampleDns.replace(':', ']:')}`, `[${host}]:${port}`]]
@@ -252,7 +261,8 @@ function dnsTargets({ dnsZone = sampleZone, dnsListen, sample }: TargetFacts): P
         file(`${name}-zone`, path, text),
         shell(`${name}-run`, run),
         {
-          ...{ id: `${name}-ask`, place: 'terminal' as const },
+          id: `${name}-ask`,
+          place: 'terminal' as const,
           code: `dig +short ${at}2.0.0.127.${below}\n`,
         },
       ];
@@ -293,7 +303,9 @@ function codeTargets({ secureUrl, sample }: TargetFacts): Part[] {
     /** The test of a verdict, and the same by score. */
     test?: readonly [string, (score: Score) => string],
   ) => ({
-    ...{ name, title, choices: test === undefined ? [] : (['score'] as const) },
+    name,
+    title,
+    choices: test === undefined ? [] : (['score'] as const),
     steps: (filling: Filling) => {
       const byScore: [string, string][] =
         filling.score === usualScore || test === undefined

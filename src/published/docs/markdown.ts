@@ -43,7 +43,8 @@ export type ResolveLink = (href: string) => string | undefined;
 
 /** How a language is called over its code. */
 const languageTitles: Readonly<Record<string, string>> = {
-  ...{ '': 'Text', go: 'Go' },
+  '': 'Text',
+  go: 'Go',
   csv: 'CSV',
   html: 'HTML',
   http: 'Header',
@@ -82,7 +83,8 @@ export function parseArticle(
         resolve,
         ids: sections.map(({ id }) => id),
         codes: 0,
-        ...{ under: first.text, underId: '' },
+        under: first.text,
+        underId: '',
         labels: new Set(),
         after: new Map(Object.entries(after)),
       }),

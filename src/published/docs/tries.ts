@@ -17,7 +17,9 @@ export interface TryRequest {
 }
 
 const check: TryRequest = {
-  ...{ method: 'GET', path: '/api/v2/check', hasKey: true },
+  method: 'GET',
+  path: '/api/v2/check',
+  hasKey: true,
   fields: [
     { name: 'ipAddress', value: '198.51.100.7' },
     { name: 'maxAgeInDays', value: '' },
@@ -32,14 +34,18 @@ export const tries: Readonly<Partial<Record<DocSlug, Tries>>> = {
   'ip-api': {
     'get-check': check,
     'get-reports': {
-      ...{ method: 'GET', path: '/api/v2/reports', hasKey: true },
+      method: 'GET',
+      path: '/api/v2/reports',
+      hasKey: true,
       fields: [
         { name: 'ipAddress', value: '198.51.100.9' },
         { name: 'perPage', value: '10' },
       ],
     },
     'get-check-block': {
-      ...{ method: 'GET', path: '/api/v2/check-block', hasKey: true },
+      method: 'GET',
+      path: '/api/v2/check-block',
+      hasKey: true,
       fields: [
         { name: 'network', value: '203.0.113.0/24' },
         { name: 'maxAgeInDays', value: '30' },
@@ -47,7 +53,9 @@ export const tries: Readonly<Partial<Record<DocSlug, Tries>>> = {
     },
     // Each server takes this address and keeps nothing of it.
     'post-report': {
-      ...{ method: 'POST', path: '/api/v2/report', hasKey: true },
+      method: 'POST',
+      path: '/api/v2/report',
+      hasKey: true,
       fields: [
         { name: 'ip', value: '127.0.0.1' },
         { name: 'categories', value: '18,22' },

@@ -62,7 +62,9 @@ export function tryBox(request: TryRequest, place: TryPlace, text: Catalogue): H
       </div>
     </form>
     ${codeBlock({
-      ...{ id: `${id}-command`, title: tryIt.command, text },
+      id: `${id}-command`,
+      title: tryIt.command,
+      text,
       label: `${tryIt.command} (${place.heading})`,
       code: commandOf(request, place.origin),
     })}
