@@ -1,5 +1,5 @@
 /**
- * How an account is named: by its address, by its id, or, while its address must be confirmed
+ * The names of an account: its address, its id, or, while its address must be confirmed
  * anew, by the spelling that it had before data format 2. Such an account has no row by its
  * address: two of them may claim the same one, and neither gets it unasked.
  */
@@ -29,8 +29,8 @@ export function isAccountId(text: string): boolean {
 }
 
 /**
- * What a person or an operator types to name an account: its address, the former spelling of one
- * that must be confirmed anew, or its id. All three are looked up whatever the text is.
+ * Returns the id of the account that the text names: by its address, by the former spelling of one
+ * that must be confirmed anew, or by its id. All three are looked up whatever the text is.
  */
 export async function findAccountId(
   store: Pick<Store, 'get'>,

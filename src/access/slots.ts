@@ -1,6 +1,6 @@
 /**
- * Who holds a slot of the shared tables, as durable rows: what a key needs before it is made, and
- * how a slot comes back.
+ * The holders of slots of the shared tables, as durable rows: an account claims a slot before its
+ * first key is made, and the server releases it later.
  *
  * A first key takes a place in the ledger in its own commit, so there is never a key for which
  * there was none. A slot comes back in two steps: the server sees that nothing of the account is

@@ -1,5 +1,5 @@
 /**
- * What data format 2 adds to an account's row: standing, credit and budget. A row without it is of
+ * The part of an account's row that data format 2 added: standing, credit and budget. A row without it is of
  * data format 1, or of an account that has none of these: it counts as a newcomer's.
  *
  *   vouched u8 (0 none, 1 member, 2 staff) | points, credit and confirmedToday in 64ths, varint

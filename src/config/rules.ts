@@ -1,5 +1,5 @@
 /**
- * What the text of a setting may be, and the value it stands for. Each rule ends a sentence that begins
+ * Rules for the text of a setting, and the value that it stands for. The message of each rule ends a sentence that begins
  * with the setting's name.
  */
 

@@ -1,5 +1,5 @@
 /**
- * How the compiled tables lie in one SharedArrayBuffer, which is also the body of the snapshot
+ * The layout of the compiled tables in one SharedArrayBuffer, which is also the body of the snapshot
  * file. All numbers are native little-endian words; sections follow one another, each padded
  * to four bytes:
  *

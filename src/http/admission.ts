@@ -1,6 +1,6 @@
 /**
- * From a framed request to its handler's answer: refusals, the body, the deadline. Every
- * path through here ends in exactly one answer. Knows routes and exchanges, not the library.
+ * Takes a framed request to its handler's answer: refusals, the body, the deadline. Every path
+ * through here ends in exactly one answer. It knows routes and exchanges, not the library.
  */
 
 import type { Clock } from '../core/clock.ts';

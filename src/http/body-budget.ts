@@ -1,5 +1,5 @@
 /**
- * How much memory the bodies being collected may hold together. A body of a few kilobytes is
+ * The budget of memory for the bodies that are being collected. A body of a few kilobytes is
  * bounded by the number of requests in flight; what a body holds beyond that is drawn from a
  * budget of the client and one of the thread, so that many large bodies at once are refused
  * instead of filling the memory, and small ones never wait for large ones.

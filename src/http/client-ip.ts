@@ -1,6 +1,6 @@
 /**
- * Who is asking: the peer, or, behind trusted proxies, the address that the nearest untrusted
- * hop came from. Walked from the right, because only the right end was written by our proxies.
+ * Resolves the client's address: the peer, or, behind trusted proxies, the address that the nearest
+ * untrusted hop came from. The hops are walked from the right, because only the right end was written by our proxies.
  *
  * `X-Forwarded-For` and `Forwarded` are read alike. A proxy writes one of them and passes the other on as
  * its client sent it, so where both come and don't name the same address, neither is believed.
@@ -61,7 +61,7 @@ export interface ForwardingLines {
 }
 
 /**
- * How the address is known: `named` by a trusted proxy; else it is the peer's own, for the peer is no trusted
+ * The source of the address: `named` by a trusted proxy; else it is the peer's own, for the peer is no trusted
  * proxy (`stranger`), says nothing (`silent`), names no address (`unreadable`) or two (`contradictory`).
  */
 export type ClientStanding = 'named' | 'stranger' | 'silent' | 'unreadable' | 'contradictory';

@@ -251,8 +251,8 @@ export function createProbe(every = probedEvery): () => boolean {
 }
 
 /**
- * Of an answer without a body, or with an empty one, the library never tells whether it waits. So where
- * one is looked at, which is more seldom, the connection ends with it (`endAfter`).
+ * The library doesn't show whether an answer without a body, or with an empty one, waits. So one in
+ * 512 of them, on average, ends its connection (`endAfter`).
  */
 export function createEnd(): () => boolean {
   return createProbe(endedEvery);

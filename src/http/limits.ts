@@ -10,7 +10,7 @@ export interface HttpLimits {
   /** A body that nobody asked for (on a GET, or behind a 404) is discarded up to this size. */
   readonly strayBodyBytesMax: number;
   /**
-   * From the first byte of the request to the last of its body. Below the 8 s after which the
+   * Time from the first byte of the request to the last of its body. It is below the 8 s after which the
    * library may close a connection that brings little, or the client never reads why.
    */
   readonly bodyTimeoutMs: number;

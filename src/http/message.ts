@@ -1,5 +1,5 @@
 /**
- * What crosses the transport: a `Request` snapshot in, a `Reply` value out. Both survive
+ * The messages of the transport: a `Request` snapshot in, a `Reply` value out. Both survive
  * `structuredClone`, so a front-end thread can send the one and receive the other.
  */
 

@@ -1,6 +1,6 @@
 /**
- * How many answers a client and its network get in a while: whatever they ask for, also of paths
- * that nobody has. Each costs the thread some time, and thousands can stand behind one another in one
+ * Limits the answers to a client and its network over time, whatever they ask for, unknown paths
+ * included. Each costs the thread some time, and thousands can stand behind one another in one
  * packet; beyond the limit the connection ends with the refusal, and what stands behind is never read.
  *
  * Requests with a good key have their quota, so of those that need a key only the unauthenticated

@@ -1,6 +1,6 @@
 /**
- * Where each request stands: its body arrives, a handler works on it, or its answer waits to be
- * read. It holds one place at a time, of the kind of what it waits for, so slow clients take
+ * The places of requests by their state: the body arrives, a handler works, or the answer waits to be
+ * read. A request holds one place at a time, of the kind of what it waits for, so slow clients take
  * nothing from those for whom the service works.
  */
 

@@ -23,8 +23,8 @@ export function isPacked(request: Request): boolean {
 
 export interface Unpacking {
   /**
-   * What `use` makes of the request with its body as it was before it was packed. A body that has no
-   * coding goes through untouched.
+   * Unpacks the body and returns the result of `use` for the request with it. A body without a
+   * coding is passed on untouched.
    */
   whole<T>(
     request: Request,
@@ -77,7 +77,7 @@ export class PackedBodyError extends Error {
 }
 
 /**
- * The same for a body that arrives in pieces: it is unpacked as fast as it is read.
+ * Unpacks a body that arrives in pieces: it is unpacked as fast as it is read.
  * @param bytesMax asked at each piece: less may be unpacked for a stranger
  */
 export async function* unpackedPieces(

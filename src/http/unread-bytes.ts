@@ -1,6 +1,6 @@
 /**
- * How much memory answers hold that wait to be read. A newcomer always gets room; a client beyond its
- * bound gives up its oldest answers, and when all hold too much, whoever holds most does.
+ * The budget of memory for answers that wait to be read. A newcomer always gets room; a client beyond
+ * its bound loses its oldest answers, and when all hold too much, the client that holds most does.
  *
  * Memory that several answers share, as feeds do, counts once: with the one that has it longest.
  */

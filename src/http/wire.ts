@@ -17,7 +17,8 @@ export interface Wire {
 }
 
 /**
- * Until `done`, the response stays pending, so a client that pipelines more is dropped by
+ * Sends the parts from the caller's memory as the socket takes them, and calls `done` at the end. Until
+ * then the response stays pending, so a client that pipelines more is dropped by
  * the library, and one that doesn't read is closed by its timeout.
  */
 export function sendAsTaken(wire: Wire, parts: readonly Uint8Array[], done: () => void): void {

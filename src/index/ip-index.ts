@@ -250,7 +250,7 @@ function firstBytes({ buffer, byteOffset }: Int32Array, words: number): Uint8Arr
 }
 
 /**
- * True when the arena has room, if need be after what waits has been given back. A reader that
+ * Returns whether the arena has room, if need be after retired blocks have been freed. A reader that
  * the system has suspended within a request may hold back much: it is given time to end it.
  */
 function hasRoom(arena: Arena, limbo: Limbo, epoch: WriterEpoch, words: number): boolean {

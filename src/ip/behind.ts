@@ -48,8 +48,8 @@ function translatedBy(words: Uint32Array): number {
 }
 
 /**
- * The same, but -1 also where the embedded address is a private or otherwise special one: RFC 6052
- * forbids those, and nobody may come in with the rights of 10.0.0.1. Documentation ranges count.
+ * Returns the embedded IPv4 address, or -1 where there is none or it is private or otherwise special: RFC
+ * 6052 forbids those, and nobody may come in with the rights of 10.0.0.1. Documentation ranges count.
  */
 export function addressBehind(family: IpFamily, words: Uint32Array): number {
   if (family === 4) return -1;

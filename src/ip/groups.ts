@@ -1,5 +1,5 @@
 /**
- * What the two readers of IPv6 text (string and bytes) share: digit values, the eight groups
+ * The parts that the two readers of IPv6 text (string and bytes) share: digit values, the eight groups
  * being read, and the last step from groups to words. The buffer belongs to the thread and a
  * parse never yields, so two parses can't meet in it.
  */

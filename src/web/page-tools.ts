@@ -77,8 +77,7 @@ export function errorReply(
 const keptPagesMax = 64;
 
 /**
- * For refusals by the transport and the guard. Rendered once for each
- * text: a flood of refused requests shall not pay with our time.
+ * Renders the pages of refusals by the transport and the guard, once for each text: a flood of refused requests shall not pay with our time.
  */
 /** The sentence, and when to try again. */
 function withWait(language: Language, detail: string, seconds: number | undefined): string {

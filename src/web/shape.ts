@@ -1,6 +1,6 @@
 /**
- * How an error looks on the wire. Each endpoint declares one shape; the guard, the handlers and the
- * transport tell every refusal in it.
+ * The formats of errors on the wire. Each endpoint declares one; the guard, the handlers and the
+ * transport send every refusal in it.
  */
 
 import type { ErrorCode } from '../core/errors.ts';
@@ -137,9 +137,9 @@ export type RenderErrorPage = (
 export type Areas = readonly (readonly [prefix: string, shape: ErrorShape])[];
 
 /**
- * How a refusal by the transport looks: as the endpoint of the path declares it. The transport adds
- * the problem's own headers (`Allow`, `Retry-After`) itself. Whoever opens the address that a form was sent
- * to, for its answer was a page, is led to the page of the form.
+ * Makes the renderer of the transport's refusals, in the format that the endpoint of the path declares. The
+ * transport adds the problem's own headers (`Allow`, `Retry-After`) itself. A browser that opens the address
+ * of a form whose answer was a page is redirected to the page of the form.
  */
 export function createRenderProblem(options: {
   routes: readonly {

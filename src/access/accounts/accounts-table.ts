@@ -1,6 +1,6 @@
 /**
- * What the front ends must know about an account, by account slot, in shared memory: quotas,
- * trust and whether it is disabled. Written by the main thread only, read by all; each value is
+ * The front ends' view of accounts, by account slot, in shared memory: quotas, trust and
+ * whether it is disabled. Written by the main thread only, read by all; each value is
  * one aligned word, so a reader sees the old or the new one, never a mixture.
  */
 

@@ -37,7 +37,7 @@ export interface AccountPage {
 
 export interface Directory {
   /**
-   * In the order of ids. A page ends early when it has looked at 20,000 accounts.
+   * Lists accounts in the order of ids. A page ends early when it has looked at 20,000 accounts.
    * @param part of the mail address in any spelling, or the id; all when it is empty
    */
   list(asked: {
@@ -76,8 +76,8 @@ export async function accountEmail(
 }
 
 /**
- * As at the sign-in an address is found however its domain is typed: in its own letters or as A-labels, whole or in
- * part. One that has to be confirmed anew is also found by what it was.
+ * Returns whether the account matches. As at the sign-in, the domain may be typed in its own letters or as
+ * A-labels, whole or in part. An address that has to be confirmed anew also matches by its former spelling.
  * @param part lower case, composed
  */
 function isMeant({ email, formerEmail }: AccountRecord, part: string): boolean {

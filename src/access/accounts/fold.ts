@@ -1,5 +1,5 @@
 /**
- * What the journal says of accounts and API keys, and the shared tables that follow from it.
+ * The accounts and API keys of the journal, and the shared tables that follow from them.
  *
  * An account takes the lowest free slot with its first key: quotas, trust and what it contributed
  * are stored by slot. It gives the slot back when nothing of it is left there; the next holder has

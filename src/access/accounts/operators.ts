@@ -19,8 +19,8 @@ export async function activeOperators(store: Reads): Promise<string[]> {
 }
 
 /**
- * That another operator stays, for the commit: two who go at the same moment don't both succeed.
- * Undefined when there is no other.
+ * Returns the check that another operator stays, so that of two who leave at the same moment only one
+ * succeeds; undefined when there is no other.
  */
 export async function otherOperator(store: Reads, id: string): Promise<RowCheck[] | undefined> {
   const other = (await activeOperators(store)).find((one) => one !== id);

@@ -1,6 +1,6 @@
 /**
- * When a key was used last and, of a bouncer's, by which program, from where, and what it counted. Rows
- * of their own: they change often and are worth less than the key's record. Two nodes that write at
+ * The last use of a key and, for a bouncer's, its program, address and counts. They have rows of
+ * their own: they change often and are worth less than the key's record. Two nodes that write at
  * once keep the later use; counts are added under a check.
  *
  *   layout u8 | lastUsedAt f64 | agent text | address text | processed f64 | dropped f64

@@ -1,5 +1,5 @@
 /**
- * Where threads that answer requests leave the marks that they saw, in shared memory, for the main thread:
+ * The board in shared memory on which request threads leave the marks that they saw, for the main thread:
  *
  *   place, 32 bytes: state i32 · sighting 12 · network 16        state: free, held, full
  *

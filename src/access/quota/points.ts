@@ -1,5 +1,5 @@
 /**
- * How an account earns trust and standing. Points for accepted reports, under caps by UTC day and
+ * The rules by which an account earns trust and standing. Points for accepted reports, under caps by UTC day and
  * in all; credit for reports that a list or somebody vouched confirms. Confirmation alone makes
  * standing, so accounts that praise each other gain nothing. Pure; the time is passed in.
  *
@@ -219,8 +219,8 @@ function remembered(standing: Standing, at: number): readonly Withdrawn[] {
 }
 
 /**
- * Who forgot the oldest one at the bound could earn for it again. But at the bound nothing is
- * earned, and that lasts until younger ones are a year old: it is as if none were forgotten.
+ * Remembers a withdrawn report. At the bound the oldest is forgotten, but nothing can be earned again
+ * for it: at the bound nothing is earned at all, until younger ones are a year old.
  */
 export function rememberWithdrawn(standing: Standing, mark: number, at: number): boolean {
   const kept = remembered(standing, at).filter((one) => one.mark !== mark);

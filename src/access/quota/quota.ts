@@ -135,8 +135,8 @@ export function openQuotaTold({ buffer }: QuotaHandle) {
 }
 
 /**
- * What an account was ever admitted, mod 2^32: a reader that looks again sees the difference. One
- * plain load, for whoever keeps statistics; it may be a moment old.
+ * Returns the cost ever admitted for an account, mod 2^32, so that statistics can use differences. It is
+ * one plain load, which may be a moment old.
  */
 export function admittedTotal(words: Int32Array, accountSlot: number, kind: QuotaKind): number {
   return words[(accountSlot * 2 + kind) * wordsPerQuota]! >>> 0;

@@ -1,5 +1,5 @@
 /**
- * What each account asked and reported in the last 24 hours, by hour. The quotas count for ever in
+ * The look-ups and reports of each account in the last 24 hours, by hour. The quotas count for ever in
  * shared memory; once a minute the differences are added up here, so requests pay nothing for it.
  * Memory only: it begins at zero with the server. An account that never asks costs nothing, one that does
  * half a kilobyte, so the bound is that of accounts.

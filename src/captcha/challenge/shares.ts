@@ -1,7 +1,7 @@
 /**
- * Who may hold how many of a bounded number of things, by network. Each network has a bound of
- * its own; when all is full, the newest thing of the network that holds most gives way, and only
- * to one that would still hold fewer. So nobody loses anything to a network greedier than itself.
+ * A bounded set that networks share fairly. Each network has a bound of its own; when the set is full,
+ * the newest item of the network that holds most is evicted, and only for a network that would still
+ * hold fewer. So nobody loses anything to a network that holds more than itself.
  * A network is counted as a whole (`wide`) first, then by its parts (`narrow`).
  */
 
@@ -139,8 +139,8 @@ function newestOf<T>({ items }: Narrow<T>): T {
 }
 
 /**
- * For what can't be taken back: a share that shrinks as places get rare. A holder may have
- * `factor` times what is free, so there is always something left for who holds nothing.
+ * Returns whether a holder may take one more of what can't be evicted. A holder may have `factor`
+ * times the free places, so there is always one left for a holder of none.
  */
 export function withinShrinkingShare(held: number, free: number, factor: number): boolean {
   return free > 0 && held < factor * free;

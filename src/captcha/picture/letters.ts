@@ -1,5 +1,5 @@
 /**
- * How the letters of a word move: each stands a little off its place, bobs and turns. A small turn is two slants,
+ * The movement of a word's letters: each stands a little off its place, bobs and turns. A small turn is two slants,
  * of columns and then of rows, which are shifts of bits: no letter is ever drawn anew for a frame.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Where the clouds are in each frame. Every dot runs along a circle or an ellipse, and the dots of
+ * The offsets of the clouds in each frame. Every dot runs along a circle or an ellipse, and the dots of
  * the other cloud run opposite at the same place; but the places are at different angles of it,
  * so no one shift brings a frame onto the next. Rows are shifted by an offset of their own, then
  * columns by one of theirs: that moves dots and loses or doubles none, so a frame stays even. The

@@ -1,5 +1,5 @@
 /**
- * What a site's server asks about a visitor's receipt: POST /captcha/receipt, and POST or GET
+ * The calls by which a site's server redeems a visitor's receipt: POST /captcha/receipt, and POST or GET
  * /captcha/siteverify for libraries written for reCAPTCHA, hCaptcha or Turnstile. Both want an
  * API key of the account that the site key belongs to and cost one read. No CORS: a browser has
  * no business here.

@@ -67,7 +67,7 @@ export type SiteFault = (typeof siteFaults)[number];
 
 export interface Receipts {
   /**
-   * For a challenge that was just solved. Undefined when the request names no site key that is
+   * Issues a receipt for a challenge that was just solved. Undefined when the request names no site key that is
    * alive, or comes from no web page, or from a host that the site key doesn't allow.
    */
   issue(by: SolvedBy): Promise<string | undefined>;
@@ -95,7 +95,7 @@ export interface Receipts {
 
 export const receiptLifeMs = 5 * 60_000;
 /**
- * How long a used receipt is remembered after its end. Far longer than a request takes or a
+ * A used receipt is remembered for this long after its end. Far longer than a request takes or a
  * clock is set back: else one that ends between two looks could be redeemed twice.
  */
 const rememberMs = 60 * 60_000;
@@ -198,8 +198,8 @@ export function createReceipts<S extends Site>(options: {
   }
 
   /**
-   * Whether a receipt without a puzzle is good. Who claims another page's origin may bring one of another
-   * site key of the account: unless the site's server names its own, all of them must let clean addresses pass.
+   * Returns whether a receipt without a puzzle is valid. A client that claims another page's origin may bring
+   * a receipt of another site key of the account: unless the site's server names its own, all of them must let clean addresses pass.
    */
   async function mayPass(site: S, namedSite: string | undefined): Promise<boolean> {
     if (!site.passesClean) return false;

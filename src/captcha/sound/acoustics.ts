@@ -1,5 +1,5 @@
 /**
- * What a recording sounds like elsewhere: through another apparatus, and in a room. A person hears the
+ * Filters that make a recording sound as through another apparatus, and in a room. A person hears the
  * same word; a program that compares with recordings of its own finds another sound each time.
  * Pure: the same `between` gives the same sound.
  */

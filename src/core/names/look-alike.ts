@@ -1,5 +1,5 @@
 /**
- * Whether two host names look alike to a person: both are cut down to the plain letters that they
+ * Tells whether two host names look alike to a person: both are reduced to the plain letters that they
  * resemble, and these are compared. A small part of UTS 39: the lower-case letters of Cyrillic,
  * Greek and Armenian that pass for Latin ones, accents, and the pairs that pass for one letter.
  * A help for the eye, never a rule of who may do what: what is not listed here is not found.

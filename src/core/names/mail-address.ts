@@ -24,8 +24,8 @@ const ascii = /^[\x00-\x7f]*$/;
 const numericDomain = /[@.]\d+$/;
 
 /**
- * For an account to come: all ASCII, at a domain of names. Undefined when it can't be an address, or
- * its local part is not.
+ * Reads the address of a new account: all ASCII, at a domain of names. Returns undefined when it can't be an
+ * address, or its local part is not ASCII.
  */
 export function readMailAddress(text: string): string | undefined {
   const address = readKnownAddress(text);
@@ -35,8 +35,8 @@ export function readMailAddress(text: string): string | undefined {
 }
 
 /**
- * For an account that may be there: accounts of before may have other letters in the local part.
- * Undefined when it can't be an address.
+ * Reads the address of an account that may exist: older accounts may have other letters in the local part.
+ * Returns undefined when it can't be an address.
  */
 export function readKnownAddress(text: string): string | undefined {
   // Composing makes a text shorter, but not by more than this.

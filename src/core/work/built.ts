@@ -1,7 +1,7 @@
 /**
- * What the build has made already of the files that come with the service: compressed or zipped. Each lies
- * in dist/built, named by the hash of what it was made of, so none is found that is of something else;
- * whoever finds none makes it.
+ * The files that the build made of those that come with the service: compressed or zipped. Each lies
+ * in dist/built, named by the hash of its source, so none is found for another source; a caller that
+ * finds none makes it.
  */
 
 import { existsSync, readFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * When the main thread's event loop last turned, in shared memory: front ends tell by it whether the
- * thread behind them still moves, without asking it.
+ * The time of the last turn of the main thread's event loop, in shared memory. Front ends see by it whether
+ * the thread behind them still moves, without asking it.
  */
 
 import type { Clock } from '../clock.ts';

@@ -1,5 +1,5 @@
 /**
- * How long work takes, as histograms in shared memory: each thread writes its own row without
+ * Durations of work as histograms in shared memory: each thread writes its own row without
  * atomics, the main thread adds them up when /metrics is asked. Noting one costs about 50 ns.
  */
 

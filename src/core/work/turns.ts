@@ -11,7 +11,7 @@ export interface Turns {
   /** Resolves when it is this job's turn. First come, first served. */
   next(): Promise<void>;
   /**
-   * True when the turn that was given last has lasted long enough: ask for the next one. Costs a
+   * Returns true when the turn that was given last has lasted long enough: ask for the next one. Costs a
    * tenth of a microsecond: in a tight loop, ask once in many rounds.
    */
   isOver(): boolean;

@@ -68,7 +68,7 @@ function sayings({ challenge: text }: Catalogue) {
 }
 
 /**
- * For a form: sends `captcha_token` and `captcha_answer`. The button for another picture sends the form with
+ * Renders the challenge of a form, which sends `captcha_token` and `captcha_answer`. The button for another picture sends the form with
  * `captcha_new`, and the page comes again with what was typed; its script, `challenge.js`, does it without.
  * @param challenge undefined for a client that has asked for too many
  */

@@ -41,8 +41,8 @@ export function field(options: FieldOptions): Html {
 type Tied = string | undefined;
 
 /**
- * What a browser may keep from being typed: a letter beyond the first plane has two units, one of an emoji more,
- * and one that is composed on the server comes in parts.
+ * Returns the browser's bound in UTF-16 units: a letter beyond the first plane has two units, an emoji may
+ * have more, and a letter that is composed on the server comes in parts.
  */
 export function unitsMax(characters: number | undefined): number | undefined {
   return characters === undefined ? undefined : 4 * characters;

@@ -1,5 +1,5 @@
 /**
- * Who calls, for limits per client and for reputation. A client is an IPv4 address or an IPv6
+ * The callers of requests, for limits per client and for reputation. A client is an IPv4 address or an IPv6
  * /64. The one place where a route's limit meets a request.
  */
 

@@ -1,5 +1,5 @@
 /**
- * What every page of sign-on is made with. A declaration (desk-endpoint.ts) says who may use it, how
+ * The builder of all pages of sign-on. A declaration (desk-endpoint.ts) says who may use it, how
  * often, and how it can fail; the route says what it answers. The desk reads the session, checks
  * forms, counts limits, sends away who may not enter, and puts headers and cookies on the answer. So
  * no page can forget a check.
@@ -109,7 +109,8 @@ export interface AnyDesk<S extends SessionLike = SessionLike> {
   /** Status, `Retry-After` and words by the failure. */
   problem(visit: AnyVisit, failure: Failure): Reply;
   /**
-   * Where somebody without that access goes, of a page whose settings say who may use it; undefined: let in.
+   * Returns the refusal or redirect of a visitor without that access; undefined when they may enter. For
+   * pages whose settings say who may use them.
    */
   refusalOf(visit: AnyVisit<S>, access: Access): Promise<Reply | undefined>;
   /** `Set-Cookie` by which an account knows this browser again. */
@@ -239,7 +240,7 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
   }
 
   /**
-   * For those without such a session.
+   * Returns the answer to a visitor without the session that the access needs; undefined when they have it.
    * @param form what was sent; undefined where it can't be kept
    */
   function turnedAway(
@@ -288,7 +289,7 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
     return go(visit, `${confirmPath}?return=${encodeURIComponent(backTo)}`);
   }
 
-  /** Returns the refusal or redirect for a visitor who may not enter; undefined when he may. */
+  /** Returns the refusal or redirect for a visitor who may not enter; undefined when they may. */
   async function refusalOf(
     visit: AnyVisit<S>,
     access: Access = visit.endpoint.who,
@@ -307,8 +308,8 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
   }
 
   /**
-   * What a form must pass after it was read: the token is this visitor's own, the limits. They are
-   * counted when it is a form of ours: another site can't use up a visitor's share.
+   * Checks a form after it was read, and returns the failure: the token must be this visitor's own, and
+   * the limits must allow it. They are counted for forms of ours alone: another site can't use up a visitor's share.
    */
   function refused(visit: AnyVisit, sent: Result<Sent<unknown>>): Failure | undefined {
     if (!sent.ok) return sent;

@@ -14,7 +14,7 @@ import type { Described } from '../openapi.ts';
 import type { ErrorShape } from '../shape.ts';
 
 /**
- * Who may call.
+ * The callers that an endpoint admits.
  * - `anyone`: no proof is asked for; a page may know its visitor all the same
  * - `api-key`: a key of an account, in the header `Key`, the query or the body's fields
  * - `bouncer`: a key with that scope, in the header `X-Api-Key`; the handler asks for it
@@ -25,7 +25,7 @@ import type { ErrorShape } from '../shape.ts';
 export type Who = Access | 'api-key' | 'bouncer' | 'agent' | 'operator';
 
 /**
- * Who may use a page of sign-on. Others are sent to sign in, to verify or to the review, and come back.
+ * The visitors that a page of sign-on admits. Others are sent to sign in, to verify or to the review, and come back.
  * - `signed-in`: a session, verified or not
  * - `verified`: a session of an account whose mail address is verified, neither review nor second factor being due
  * - `reviewing`: as `verified`, and while a review or a second factor is due

@@ -71,7 +71,7 @@ export interface Guard {
     },
   ): PlainRoute;
   /**
-   * What `use` makes of the request once its body is unpacked, to no more than the endpoint's bound.
+   * Unpacks the body, to no more than the endpoint's bound, and returns the result of `use`.
    * `keyed` and `keyedFields` do it by themselves; an open endpoint does it when it knows its caller.
    */
   unpacked<T>(

@@ -37,7 +37,7 @@ export interface SessionLike {
 }
 
 /**
- * How the person of a session showed who they are the last time. `missing`: the account has neither a
+ * The strength of the session's last proof of identity. `missing`: the account has neither a
  * passkey nor an authenticator; `weak`: it has one, and this session has not shown it.
  */
 export type ProofStrength = 'missing' | 'weak' | 'strong';

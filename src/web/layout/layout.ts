@@ -33,14 +33,14 @@ export interface PageFrame {
   /** The address that shows this page once more, as it was asked for: for a link of the page itself. */
   readonly here?: string | undefined;
   /**
-   * The same for the forms of the footer, of a page whose address the browser may not tell (it is too long, or
-   * that of a form's answer). Made of what was read, so that nobody can put anything into it.
+   * The address of the page for the forms of the footer, where the browser may not send it (it is too long, or
+   * that of a form's answer). It is made of parsed values, so that nobody can put anything into it.
    */
   readonly back?: string | undefined;
   /** Which link of the navigation this page is. */
   readonly current?: LinkName;
   /**
-   * Who is signed in: shown in the header, with a way out. Only for pages that are made for one
+   * The signed-in person, shown in the header with a way to sign out. Only for pages that are made for one
    * visitor and kept by nobody; see `headerLinks`.
    */
   readonly person?: FramePerson | undefined;
@@ -78,7 +78,7 @@ export interface DocumentOptions {
 }
 
 /**
- * The same for everybody. A page that a browser, a proxy or this server's memory may keep can't know
+ * The links of the header, the same for everybody. A page that a browser, a proxy or this server's memory may keep can't know
  * who reads it, so none says "sign in" or a name: the link to the account is right for all, and
  * /account asks whoever isn't signed in. For who is signed in it is replaced (`personMenu`), on public
  * pages when they are finished (web/guard/header-person.ts).

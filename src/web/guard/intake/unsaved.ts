@@ -1,6 +1,6 @@
 /**
- * What was typed into a form that could not be taken, because its session had ended or its page was of a
- * session before. It goes on in the address of the form's page (`unsaved`), sealed for this browser, so
+ * The input of a form that could not be accepted, because its session had ended or its page was of a
+ * former session. It is carried in the address of the form's page (`unsaved`), sealed for this browser, so
  * nothing is stored for somebody who is not signed in; the page shows it in its form again, and the person
  * sends it anew. Passwords, codes and files are not kept, nor is what is longer than an address may be:
  * then the page says that nothing was saved.
