@@ -51,7 +51,7 @@ export async function findAccountId(
   return byId === undefined ? undefined : typed;
 }
 
-/** For the operator: all accounts whose address must be confirmed anew. */
+/** Returns all accounts whose address must be confirmed anew, for the operator. */
 export async function unconfirmedAccounts(
   store: Pick<Store, 'get' | 'scan'>,
 ): Promise<AccountInfo[]> {

@@ -23,7 +23,7 @@ export interface Account {
   readonly createdAt: number;
   readonly verified: boolean;
   disabled: boolean;
-  /** Set by hand; 0: earned by trust. */
+  /** Quotas set by an operator; 0 when trust decides. */
   readPerMinute: number;
   writePerMinute: number;
   /** Key id to the SHA-256 of the key's text. */
@@ -139,7 +139,7 @@ export function writeFacts(account: Account): Uint8Array {
   return out.finish();
 }
 
-/** Undefined when the bytes are no facts. */
+/** Returns undefined when the bytes are no facts. */
 export function readFacts(bytes: Uint8Array): Account | undefined {
   return decode(bytes, readAccountRow);
 }

@@ -23,7 +23,7 @@ export interface AuditEntry {
   readonly user: string;
   /** The command, without anything that names a person. */
   readonly command: string;
-  /** In short; empty where the command says it all. */
+  /** A summary of the state before and after; empty where the command says it all. */
   readonly before: string;
   readonly after: string;
   /** The address of the browser; empty for a command. */
@@ -47,14 +47,14 @@ export interface AuditPage {
 }
 
 export interface AuditLog {
-  /** Before the change. `store_unavailable`: then it must not be made. */
+  /** Records a change before it is made. With `store_unavailable` it must not be made. */
   begin(change: AuditedChange): Promise<Result<BegunChange>>;
   /** @param change what is known better by now */
   end(
     begun: BegunChange,
     change: { readonly ok: boolean; readonly command?: string; readonly after?: string },
   ): Promise<Result<void>>;
-  /** Oldest first, those from `since` (ms) on. */
+  /** Returns the entries from `since` (ms) on, oldest first. */
   list(since: number): Promise<AuditEntry[]>;
   page(asked: { readonly before?: number | undefined; readonly limit: number }): Promise<AuditPage>;
 }

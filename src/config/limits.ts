@@ -15,7 +15,7 @@ export const clientLimits = {
    * as pages that nobody has. Counted by the transport, before any work.
    */
   answers: { max: 4_000, windowMs: 10_000 },
-  /** The same of an IPv4 /24 or IPv6 /48. */
+  /** The answers to an IPv4 /24 or IPv6 /48. */
   answersNear: { max: 12_000, windowMs: 10_000 },
   /** Health checks, counted apart so that a flood of pages doesn't hide them. */
   probes: { max: 3_000, windowMs: 10_000 },
@@ -35,9 +35,9 @@ export const clientLimits = {
   /** Exchanges of codes for profiles: whole sites ask from one address. */
   exchange: { max: 600, windowMs: minuteMs },
   signIn: { max: 10, windowMs: minuteMs },
-  /** By password, of an IPv4 /24 or IPv6 /48; not of a browser that the account knows. */
+  /** Sign-ins by password of an IPv4 /24 or IPv6 /48, without those of browsers that the account knows. */
   signInNear: { max: 60, windowMs: minuteMs },
-  /** By password, of an account on a browser that it knows, wherever that is. */
+  /** Sign-ins by password to an account on a browser that it knows, wherever that is. */
   signInOwner: { max: 10, windowMs: minuteMs },
   /**
    * Steps of a sign-in by passkey, of which each has two: its own, since no guess gets anywhere, and so

@@ -134,7 +134,7 @@ export const countryList = v.pipe(
   v.transform((text) => text.split(',').map((code) => code.trim())),
 );
 
-/** For what has no keys of its own: whoever is on this machine is let in. */
+/** The listening address of a protocol without keys: it admits everybody on this machine. */
 export const loopbackEndpoint = v.pipe(
   v.string(),
   v.regex(

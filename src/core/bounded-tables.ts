@@ -11,7 +11,7 @@ export interface BoundedTable {
   /** Label in metrics and in the log: lower case, `_` between words. */
   readonly name: string;
   readonly used: () => number;
-  /** From here on something is refused, or the oldest makes room. */
+  /** At this count something is refused, or the oldest is removed. */
   readonly limit: number;
 }
 
@@ -19,7 +19,7 @@ export interface BoundedTables {
   add(...tables: readonly BoundedTable[]): void;
   /** Writes the lines that are due. */
   look(): void;
-  /** As they are now. */
+  /** Returns the present use of all tables. */
   read(): { name: string; used: number; limit: number }[];
   register(metrics: Metrics): void;
   /** Looks now and then, until the result is called. */

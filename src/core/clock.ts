@@ -7,7 +7,7 @@
 export interface Clock {
   /** Wall clock, milliseconds since 1970-01-01T00:00Z. */
   now(): number;
-  /** Never goes back; the same origin in every thread of this process. Milliseconds, with a fraction. */
+  /** Returns milliseconds with a fraction that never go back, with one origin for all threads of the process. */
   monotonicMs(): number;
 }
 

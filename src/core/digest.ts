@@ -9,7 +9,7 @@ export function sha256(text: string): Uint8Array {
   return createHash('sha256').update(text).digest();
 }
 
-/** In a time that tells nothing of where they differ. Lengths are no secret. */
+/** Compares in a time that doesn't depend on where they differ. Lengths are no secret. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -35,7 +35,7 @@ function placeOfDay(day: number): number {
   return place;
 }
 
-/** The same as ASCII, `isoSecondsBytes` of it and nothing behind. */
+/** Writes the same text as `isoSecondsBytes` bytes of ASCII, and nothing behind. */
 export function writeIsoSeconds(view: DataView, at: number, seconds: number): void {
   const day = Math.floor(seconds / daySeconds);
   const place = placeOfDay(day) * 3;

@@ -5,7 +5,7 @@
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
 
-/** Undefined if the bytes are not UTF-8. A byte order mark is dropped. */
+/** Returns undefined if the bytes are not UTF-8. A byte order mark is dropped. */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
     return utf8.decode(bytes);
@@ -16,7 +16,7 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
 
 const repairing = new TextDecoder('utf-8');
 
-/** With U+FFFD in place of what is not UTF-8, such as the half of a character at a cut. */
+/** Decodes with U+FFFD in place of bytes that are not UTF-8, such as half a character at a cut. */
 export function repairUtf8(bytes: Uint8Array): string {
   return repairing.decode(bytes);
 }

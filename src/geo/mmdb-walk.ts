@@ -84,7 +84,7 @@ export function walkMmdb(
     path[word] = path[word]! & ~bit;
   }
 
-  /** True where an IPv6 walk must not go on: IPv4 addresses never reach the IPv6 table. */
+  /** Returns true where an IPv6 walk must not go on: IPv4 addresses never reach the IPv6 table. */
   function skips(record: number, depth: number): boolean {
     if (depth === 96 && path[0] === 0 && path[1] === 0) return path[2] === 0 || path[2] === 0xffff;
     if (record !== v4Start || record >= nodeCount) return false;

@@ -37,7 +37,7 @@ export function createPartitionBuilder(words: 1 | 4): PartitionBuilder {
     ids = extended(ids, capacity);
   }
 
-  /** From `start` on, `id` holds. */
+  /** Sets the id from `start` on. */
   function set(start: ArrayLike<number>, id: number): void {
     const last = length - 1;
     if (compareAt(columns, last, start, words) === 0) {

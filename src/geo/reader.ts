@@ -29,7 +29,7 @@ export interface GeoReader {
    * `words` as `parseIp` leaves them.
    */
   find(family: IpFamily, words: Uint32Array): number;
-  /** As `find`, into `out`: [country id, provider id]. */
+  /** Does what `find` does, into `out`: [country id, provider id]. */
   lookup(family: IpFamily, words: Uint32Array, out: Uint32Array): void;
   /** Fragments of names, see layout.ts. */
   readonly fragmentAts: Uint32Array;

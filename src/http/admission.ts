@@ -182,7 +182,7 @@ export class Admission {
     }
   }
 
-  /** With the id of the request: in the head, and in the body of an error that has a place for it. */
+  /** Adds the id of the request to the head, and to the body of an error that has a place for it. */
   #signed(head: Head, reply: Reply, { id }: Arrival): { head: Head; reply: Reply } {
     const { status, body } = reply;
     const isError = status >= 400 && typeof body === 'string';
@@ -190,7 +190,7 @@ export class Admission {
     return { head: withRequestId(head, id), reply: signed };
   }
 
-  /** By the route for it, where the reader may be signed in and there is a place; else at once. */
+  /** Refuses by the route for it, where the reader may be signed in and there is a place; else at once. */
   #tellRefusal(
     exchange: Exchange,
     seat: Seat,

@@ -96,7 +96,7 @@ function addressOfNode(node: string | undefined, rules: AddressRules): string | 
   return node === undefined ? undefined : rules.normalise(node);
 }
 
-/** From the right, as long as who wrote the next one is trusted. */
+/** Walks the hops from the right, as long as the writer of the next one is trusted. */
 function walk<Hop>(
   peer: string,
   hops: readonly Hop[],

@@ -27,10 +27,10 @@ export interface ExchangeOptions {
   readonly onOver: (status: number) => void;
 }
 
-/** Between the last byte that is read of a refused body and the end of its connection. */
+/** Time between the last byte that is read of a refused body and the end of its connection. */
 const lastLookMs = 250;
 
-/** On average, of answers with a body and without. */
+/** One in this many answers, with a body and without, is probed on average. */
 const probedEvery = 128;
 const endedEvery = 512;
 
@@ -73,7 +73,7 @@ export class Exchange implements Caller {
     return this.#state === 'open';
   }
 
-  /** True: the library's object is dead. */
+  /** True once the library's object is dead. */
   get isOver(): boolean {
     return this.#state === 'over';
   }
@@ -186,7 +186,7 @@ export class Exchange implements Caller {
     this.#wire.cork(() => this.#wire.writeStatus(whole));
   }
 
-  /** For body bytes that nobody wants any more. */
+  /** Counts body bytes that are no longer wanted. */
   discard(byteLength: number, isLast: boolean): void {
     if (this.#state !== 'lingering') return;
     this.#discarded += byteLength;
@@ -198,7 +198,7 @@ export class Exchange implements Caller {
     }
   }
 
-  /** Not at once: in this turn the answer may still be in the library's cork buffer. */
+  /** Closes later, because in this turn the answer may still be in the library's cork buffer. */
   #cutOff(afterMs = 0): void {
     if (this.#unsaid !== undefined) {
       const { head, reply } = this.#options.render(this.#unsaid);

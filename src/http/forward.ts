@@ -28,7 +28,7 @@ export type ToFront =
 /** All fail with `overloaded`, `deadline_exceeded`, `store_unavailable` or `internal`, and never reject. */
 export interface Forwarder {
   forward(request: Request, caller: Caller, timeoutMs: number): Promise<Result<Reply>>;
-  /** The same with a body that still arrives. Its end before it is whole is the caller's leaving. */
+  /** Forwards a request whose body still arrives. A body that ends early means that the caller left. */
   stream(
     request: Request,
     body: AsyncIterable<Uint8Array>,

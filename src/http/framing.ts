@@ -134,7 +134,7 @@ export class HeaderScan {
     }
   }
 
-  /** True: the connection must be closed unanswered, or what follows could run as a request. */
+  /** Returns true when the connection must be closed unanswered: the rest could run as a request. */
   isRefused(): boolean {
     return (
       this.#bad ||

@@ -25,11 +25,11 @@ export interface HotLaneOptions extends LaneOptions {
 
 /** `serve` expects that the scan went over the headers and found nothing to refuse. */
 export interface HotLane {
-  /** False: not answered, the route defers to the plain one of its path. */
+  /** Returns false when the route deferred the request to the plain route of its path. */
   serve(route: HotRoute, isHead: boolean, wire: Wire, query: string, asked?: AskedBelow): boolean;
 }
 
-/** For a route with `takesAllBelow`. */
+/** The method and path of a request to a route with `takesAllBelow`. */
 export type AskedBelow = Pick<HotRequest, 'method' | 'path'>;
 
 /** One request in so many is timed. */

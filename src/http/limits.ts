@@ -17,7 +17,7 @@ export interface HttpLimits {
   /** A body that brings less in any window is given up: 408. */
   readonly bodyBytesPerSecondMin: number;
   readonly bodyWindowMs: number;
-  /** From the call of a handler to its reply. */
+  /** Time from the call of a handler to its reply. */
   readonly handlerTimeoutMs: number;
   /** After an early refusal the rest of the body is read up to here, so the client sees the answer. */
   readonly lingerBytesMax: number;

@@ -92,7 +92,7 @@ export async function readPartsInto(
   return form.refusal() ?? ok(undefined);
 }
 
-/** Undefined when the content type has no boundary. */
+/** Returns undefined when the content type has no boundary. */
 function openForm(contentType: string, rules: MultipartRules, sink: FormSink) {
   const { isFile, fileBytesMax } = rules;
   let refusal: Failure | undefined;

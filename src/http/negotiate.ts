@@ -100,7 +100,7 @@ function isUnchanged(request: Request, etag: string, changedAtMs: number | undef
   return since !== undefined && changedAtMs !== undefined && changedAtMs <= since;
 }
 
-/** Undefined for what is no date, and for several. */
+/** Returns undefined for what is no date, and for several. */
 function dateIn(request: Request, name: string): number | undefined {
   const lines = request.headers[name] ?? [];
   return lines.length === 1 ? parseHttpDate(lines[0]!.trim()) : undefined;

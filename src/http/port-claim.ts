@@ -64,7 +64,7 @@ function taken(host: string, port: number): OperatorError {
   );
 }
 
-/** Undefined if another process holds it, null where there are no abstract sockets. */
+/** Returns undefined if another process holds it, null where there are no abstract sockets. */
 async function lockOf(host: string, port: number): Promise<Server | undefined | null> {
   if (process.platform !== 'linux') return null;
   const name = `portcullis-http-${host}-${port}`;
@@ -98,7 +98,7 @@ function linkOf(path: string): string | undefined {
   }
 }
 
-/** Undefined if the address is in use; any other error is thrown for the operator. */
+/** Returns undefined if the address is in use; any other error is thrown for the operator. */
 function bound(where: { path: string } | { host: string; port: number; exclusive: true }) {
   return new Promise<Server | undefined>((resolve, reject) => {
     const server = createServer((socket) => socket.destroy());

@@ -8,7 +8,7 @@ import { type Failure, fail, ok, type Result } from '../core/result.ts';
 import { repairUtf8 } from '../core/utf8.ts';
 
 export interface Params {
-  /** Undefined if absent; never one of several. */
+  /** Returns undefined if absent; never one of several. */
   get(name: string): string | undefined;
   /** Values of a repeatable name, in order. */
   all(name: string): readonly string[];
@@ -30,7 +30,7 @@ export interface QueryRules {
 const defaultCharsMax = 4_096;
 const defaultPairsMax = 128;
 
-/** Undefined on a bad escape, an encoded NUL or invalid UTF-8. `+` stays a plus. */
+/** Returns undefined on a bad escape, an encoded NUL or invalid UTF-8. `+` stays a plus. */
 export function decodeComponent(raw: string): string | undefined {
   if (raw.includes('\0') || raw.includes('\ufffd')) return undefined; // the library's mark for bad UTF-8
   if (!raw.includes('%')) return raw;

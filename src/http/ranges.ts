@@ -9,7 +9,7 @@ export interface ByteRange {
   readonly last: number;
 }
 
-/** Undefined: send the whole. `unsatisfiable`: nothing of it exists, answer 416. */
+/** Returns undefined when the whole is to be sent; `unsatisfiable` when nothing of the range exists (416). */
 export function parseRange(
   lines: readonly string[],
   total: number,

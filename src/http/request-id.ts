@@ -19,7 +19,7 @@ export function isSaneRequestId(text: string): boolean {
   return sane.test(text);
 }
 
-/** As a line for the end of a head. */
+/** Returns the head with the line of the request's id at its end. */
 export function withRequestId(head: Head, id: string): Head {
   return `${head}\r\nX-Request-Id: ${id}` as Head;
 }

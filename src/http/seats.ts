@@ -65,7 +65,7 @@ export class Seat {
     return this.#workplaces(isProbe).refusalOf(this.networks);
   }
 
-  /** For a handler that goes on after this turn. */
+  /** Takes a place for a handler that goes on after this turn. */
   work(isProbe: boolean): void {
     this.#move(this.#workplaces(isProbe).take(this.networks()));
   }
@@ -86,7 +86,7 @@ export class Seat {
     });
   }
 
-  /** For a connection whose body is refused and that ends soon. */
+  /** Takes a place for a connection whose body is refused and that ends soon. */
   linger(giveWay: () => void): void {
     this.#move(this.#seats.refused.take(this.networks(), giveWay));
   }

@@ -53,13 +53,13 @@ export interface ServerOptions {
 export interface HttpServer {
   /** Resolves with the port; rejects with an `OperatorError` if it can't be had. Port 0: any. */
   listen(host: string, port: number): Promise<number>;
-  /** From now on each answer ends its connection, so that a client's next one goes elsewhere. */
+  /** Ends the connection with each answer from now on, so that a client's next one goes elsewhere. */
   drain(): void;
   /** Stops accepting, lets requests in flight finish for at most `graceMs`, then closes all. */
   close(graceMs: number): Promise<void>;
-  /** False: no connection is taken, until true. What waits to be taken is refused. */
+  /** Stops taking connections with false, until true. Waiting connections are refused. */
   accept(isOn: boolean): Promise<void>;
-  /** At once. A worker thread must call it before it dies, or the whole process does. */
+  /** Closes at once. A worker thread must call it before it dies, or the whole process does. */
   closeNow(): void;
   /** Requests let in and not yet answered; hot routes are never among them. */
   inFlight(): number;
@@ -302,7 +302,7 @@ async function loopTurn(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 1));
   await new Promise((resolve) => setImmediate(resolve));
 }
-/** From a connection that was taken to its request, on any network that is not broken. */
+/** Time for the request of an accepted connection to arrive, on any working network. */
 const lastRequestsMs = 250;
 const noNames: readonly string[] = [];
 /** The headers that the page for unknown paths reads. */
@@ -356,7 +356,7 @@ function serveHot(
   if (!lanes.hot.serve(route, isHead, wireOf(res), queryOf(req), asked)) dispatch(res, req, lanes);
 }
 
-/** The same first step for a hot route: false if the connection was ended instead. */
+/** Reads the headers for a hot route. Returns false if the connection was ended instead. */
 function passes(
   res: HttpResponse,
   req: HttpRequest,

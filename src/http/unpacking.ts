@@ -114,7 +114,7 @@ async function* gunzipped(body: AsyncIterable<Uint8Array>): AsyncGenerator<Buffe
   }
 }
 
-/** Never rejects: what goes wrong, the reader of the stream hears. */
+/** Never rejects: errors reach the reader of the stream. */
 async function feed(
   stream: ReturnType<typeof createGunzip>,
   body: AsyncIterable<Uint8Array>,

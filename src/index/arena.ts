@@ -32,7 +32,7 @@ export interface Arena {
   allocate(words: number): number;
   /** `words` as it was allocated. */
   release(offset: number, words: number): void;
-  /** True while `words` words are left that were never used. */
+  /** Returns true while `words` words are left that were never used. */
   hasRoom(words: number): boolean;
   /** Words up to the end of the last block. */
   topWords(): number;

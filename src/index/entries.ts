@@ -40,13 +40,13 @@ export function copyWords(memory: IndexMemory, entry: number, out: Uint32Array):
   for (let word = 0; word < 4; word++) out[word] = memory.keys[key * KEY_WORDS + word]!;
 }
 
-/** As it stands in the row; `LENGTH_UNUSED` for 0 and for a number out of range. */
+/** Returns the code in the row; `LENGTH_UNUSED` for 0 and for a number out of range. */
 function lengthCode({ rows }: IndexMemory, entry: number): number {
   const word = entry > 0 ? rows[(entry << ROW_SHIFT) + LENGTH] : undefined;
   return word === undefined ? LENGTH_UNUSED : word & LENGTH_MASK;
 }
 
-/** Undefined for 0, for a number out of range and for one not in use. */
+/** Returns undefined for 0, for a number out of range and for one not in use. */
 export function prefixOf(memory: IndexMemory, entry: number): IndexPrefix | undefined {
   const length = lengthCode(memory, entry);
   if (length === LENGTH_UNUSED || length === LENGTH_FREE) return undefined;
@@ -56,7 +56,7 @@ export function prefixOf(memory: IndexMemory, entry: number): IndexPrefix | unde
   return { family, words, length: lengthOf(memory.rows, entry) };
 }
 
-/** As `prefixOf` without an object, for walks: the length, the words to `out`; -1 if not in use. */
+/** Writes the prefix's words to `out`, for walks, and returns its length; -1 if not in use. */
 export function readPrefix(memory: IndexMemory, entry: number, out: Uint32Array): number {
   const length = lengthCode(memory, entry);
   if (length === LENGTH_UNUSED || length === LENGTH_FREE) return -1;
@@ -67,7 +67,7 @@ export function readPrefix(memory: IndexMemory, entry: number, out: Uint32Array)
 export interface EntryRows {
   /** A cleared record for the prefix, or 0 when all numbers are taken. */
   allocate(prefix: IndexPrefix): number;
-  /** After the grace period only. */
+  /** Frees an entry, after the grace period only. */
   release(entry: number): void;
   hasRoom(): boolean;
   /** Numbers handed out again after another prefix held them. */

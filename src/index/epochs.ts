@@ -40,7 +40,7 @@ export interface ReaderEpoch {
   enter(): void;
   /** Ends the request and marks the thread idle: it holds back no memory until it enters. */
   leave(): void;
-  /** False while idle; a look-up then is a bug. */
+  /** Returns false while idle; a look-up then is a bug. */
   isActive(): boolean;
 }
 

@@ -54,7 +54,7 @@ export interface IpIndex extends IndexView {
    * entry before any reader can find it; without it the record says "nothing known".
    */
   insert(prefix: IndexPrefix, fill?: (entry: number) => void): number;
-  /** False when there was no such entry. */
+  /** Removes an entry; returns false when there was none. */
   remove(prefix: IndexPrefix): boolean;
   /** A handle for one more reading thread, or undefined when all 64 are taken. */
   openReader(): ReaderHandle | undefined;

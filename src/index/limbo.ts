@@ -19,7 +19,7 @@ export interface Limbo {
   add(reference: number, words: number): void;
   /** Releases what no reader can see. Cheap when little waits. */
   settle(): void;
-  /** The same at once, however little waits. */
+  /** Does the same at once, however little waits. */
   drain(): void;
   /** Items waiting. */
   size(): number;

@@ -115,7 +115,7 @@ export function createLookup(memory: IndexMemory): Lookup {
     return root[cell + 1]!;
   }
 
-  /** True when the address begins with the first `length` bits of the four words at `at`. */
+  /** Returns true when the address begins with the first `length` bits of the four words at `at`. */
   function matches(
     words: Int32Array,
     at: number,

@@ -17,7 +17,7 @@ export function bitsOf(family: 4 | 6): number {
   return family === 4 ? 32 : 128;
 }
 
-/** True when length, word count and masking are right. */
+/** Returns true when length, word count and masking are right. */
 export function isPrefix({ family, words, length }: IndexPrefix): boolean {
   const bits = bitsOf(family);
   if (!Number.isInteger(length) || length < 0 || length > bits) return false;
@@ -57,7 +57,7 @@ export function comparePrefixes(a: IndexPrefix, b: IndexPrefix): number {
   return a.length - b.length;
 }
 
-/** True when every address of `inner` lies in `outer`. */
+/** Returns true when every address of `inner` lies in `outer`. */
 export function covers(outer: IndexPrefix, inner: IndexPrefix): boolean {
   return (
     outer.family === inner.family &&

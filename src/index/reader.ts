@@ -16,7 +16,7 @@ import type { IndexPrefix } from './prefix.ts';
 import type { Records } from './records.ts';
 import { type WalkOptions, type WalkPosition, walk } from './walk.ts';
 
-/** For `postMessage` or `workerData`; made by `IpIndex.openReader`, for one thread. */
+/** A handle for one thread, made by `IpIndex.openReader`, to be sent by `postMessage` or `workerData`. */
 export interface ReaderHandle {
   readonly buffers: IndexBuffers;
   readonly reader: number;
@@ -31,7 +31,7 @@ export interface IndexView extends Lookup {
   get(prefix: IndexPrefix): number;
   /** Returns the prefix of an entry; undefined for a number not in use. */
   prefixOf(entry: number): IndexPrefix | undefined;
-  /** The same without an object: its length, -1 if not in use; `out` gets one word or four. */
+  /** Writes the prefix's one or four words to `out` and returns its length; -1 if not in use. */
   readPrefix(entry: number, out: Uint32Array): number;
   /** Visits the entries in `within`, itself included, in address order; see walk.ts. */
   walk(within: IndexPrefix, visit: (entry: number) => void, options?: WalkOptions): WalkPosition;

@@ -142,7 +142,7 @@ function targetOf(memory: IndexMemory, name: string, length: number): Uint8Array
   return length <= own.byteLength ? bytesOf(own).subarray(0, length) : undefined;
 }
 
-/** Undefined when a section is missing or its length does not fit the others. */
+/** Returns undefined when a section is missing or its length does not fit the others. */
 function stateOf(
   found: ReadonlyMap<string, Uint8Array>,
   memory: IndexMemory,

@@ -9,7 +9,7 @@ const DOT = 0x2e;
 const COLON = 0x3a;
 const textLengthMax = 45;
 
-/** As `parseIp`, for the bytes in `[start, end)`; nothing outside of them is read. */
+/** Does what `parseIp` does, for the bytes in `[start, end)`; nothing outside of them is read. */
 export function parseIpBytes(
   bytes: Uint8Array,
   start: number,

@@ -37,7 +37,7 @@ export function embeddedIp4(words: Uint32Array): number {
   return third === 0 && words[3]! > 0xffff ? words[3]! : -1;
 }
 
-/** As `embeddedIp4`, for 64:ff9b::/32. */
+/** Does what `embeddedIp4` does, for 64:ff9b::/32. */
 function translatedBy(words: Uint32Array): number {
   const second = words[1]!;
   const third = words[2]!;

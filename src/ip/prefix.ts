@@ -129,13 +129,13 @@ export function formatPrefix(prefix: Prefix): string {
   return `${formatIp(prefix.family, prefix.words)}/${prefix.length}`;
 }
 
-/** The same, but an address where the prefix is one. */
+/** Formats the prefix, or the address alone where the prefix is a single one. */
 export function formatNetwork(prefix: Prefix): string {
   const { family, words, length } = prefix;
   return length === widthOf(family) ? formatIp(family, words) : formatPrefix(prefix);
 }
 
-/** True when the address lies in the prefix. IPv4 and IPv6 never contain one another. */
+/** Returns true when the address lies in the prefix. IPv4 and IPv6 never contain one another. */
 export function contains(prefix: Prefix, family: IpFamily, words: Uint32Array): boolean {
   if (prefix.family !== family) return false;
   const count = family === 4 ? 1 : 4;
@@ -178,7 +178,7 @@ export function parseRange(text: string): Result<IpRange> {
   return ok({ family, first, last });
 }
 
-/** Without spaces at both ends; other white space is not accepted in a range. */
+/** Removes spaces at both ends; other white space is not accepted in a range. */
 function trimSpaces(text: string): string {
   let start = 0;
   let end = text.length;

@@ -148,7 +148,7 @@ export function translated(family: IpFamily, words: Uint32Array): Uint32Array | 
   return isOne ? Uint32Array.of(words[3]!) : undefined;
 }
 
-/** True when the address can be a peer on the public Internet. */
+/** Returns true when the address can be a peer on the public Internet. */
 export function isPublic(family: IpFamily, words: Uint32Array): boolean {
   return specialUse(family, words)?.globallyReachable ?? true;
 }

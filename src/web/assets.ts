@@ -34,7 +34,7 @@ export interface Asset {
 export interface Assets {
   /** `app.css` → `/static/app.<hash>.css`. Throws on a name that is not in the folder. */
   url(name: string): string;
-  /** By request path, exactly as it arrived; undefined when there is none. */
+  /** Finds a file by the request's path, exactly as it arrived; undefined when there is none. */
   assetFor(path: string): Asset | undefined;
   /** All files, compressed in this turn where nobody has yet. */
   shared(): SharedAssets;

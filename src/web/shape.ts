@@ -227,7 +227,7 @@ export function createRenderProblem(options: {
   };
 }
 
-/** The same look for a failure of a handler that the transport doesn't know of. */
+/** Renders a failure of a handler, of which the transport doesn't know, in the same format. */
 export function renderFailure(render: RenderProblem, failure: Failure, line: RequestLine): Reply {
   const status = statusOf(failure.error);
   const detail = failure.detail ?? detailOf(failure.error);

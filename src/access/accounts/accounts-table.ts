@@ -32,7 +32,7 @@ export interface AccountsTable {
 
 export interface AccountsTableWriter extends AccountsTable {
   set(slot: number, state: AccountState): void;
-  /** Nobody holds the slot: it has no quota and counts as disabled. */
+  /** Marks the slot as free: it has no quota and counts as disabled. */
   clear(slot: number): void;
 }
 

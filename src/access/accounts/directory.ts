@@ -66,7 +66,7 @@ function stateOfAccount(record: AccountRecord): ListedState {
   return record.formerEmail === '' ? 'active' : 'unconfirmed';
 }
 
-/** Undefined when it is gone. */
+/** Returns the account's mail address; undefined when the account was deleted. */
 export async function accountEmail(
   store: Pick<Store, 'get'>,
   id: string,

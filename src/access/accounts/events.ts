@@ -63,7 +63,7 @@ const eventVersions: Readonly<Record<AccessEvent['kind'], number>> = {
 };
 /** SHA-256. */
 const hashBytes = 32;
-/** In `account.quotas`: leave this one as it is. */
+/** A quota of `account.quotas` that leaves the present one as it is. */
 export const keepQuota = 0xffff_ffff;
 
 export function isAccessEvent(kind: string): kind is AccessEvent['kind'] {

@@ -52,14 +52,14 @@ export interface AccessTables {
   addKey(hash: Uint8Array, slot: number, scopes?: number): boolean;
   revokeKey(hash: Uint8Array): void;
   setAccount(slot: number, state: AccountState): void;
-  /** Nobody holds the slot any more. */
+  /** Marks the slot as free. */
   clearAccount(slot: number): void;
 }
 
 export interface AccessFold {
   /** `at`: the event's own time, ms. */
   apply(event: AccessEvent, at: number): void;
-  /** Undefined if the journal doesn't know it. */
+  /** Returns the account; undefined if the journal doesn't know it. */
   account(id: string): Account | undefined;
   /** Slots in use are below this. */
   count(): number;
@@ -91,7 +91,7 @@ export interface AccessFold {
   /** Encodes the counters, which belong to no page. */
   encodeHeader(out: Writer): void;
   loadHeader(input: Reader): void;
-  /** After the pages, of a header written when slots were taken by accounts without a key. */
+  /** Frees slots that accounts without a key took under an older header. Called after the pages are loaded. */
   releaseBlank(): void;
 }
 
@@ -121,7 +121,7 @@ export interface AccountQuotas {
 
 export interface QuotaInForce {
   readonly perMinute: number;
-  /** By an operator, not by trust. */
+  /** True if an operator set them, not trust. */
   readonly isSet: boolean;
 }
 
@@ -153,7 +153,7 @@ export function createAccessFold(options: {
   let refused = 0;
   /** The generation that the next holder of a slot gets. */
   let nextGeneration = 0;
-  /** By slot, since the start: keys that came or went. */
+  /** The number of keys added or revoked since the start, by slot. */
   const keyChanges: number[] = [];
   /** No slot below is free. */
   let lowestFree = 0;
@@ -348,7 +348,7 @@ export function createAccessFold(options: {
     refused = input.varint();
   }
 
-  /** Before, each account took a slot: those of which there is nothing to keep give it back. */
+  /** Formerly each account took a slot: frees the slots of accounts that have nothing to keep. */
   function releaseBlank(): void {
     for (const account of [...byId.values()]) if (isBlank(account)) release(account);
   }

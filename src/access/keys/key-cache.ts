@@ -27,7 +27,7 @@ const scopesShift = 24;
 const slotMask = 2 ** scopesShift - 1;
 const checksumAt = keyTextLength - keyChecksumLength;
 
-/** In place of an account's slot. */
+/** The account slot of a text that is no living key. */
 export const noKey = -1;
 /** The key lives, and may be used for other things alone. */
 export const otherScope = -2;
@@ -72,7 +72,7 @@ export function createKeyCache(reader: KeyTableReader, capacity = 8_192): KeyCac
     places[at + accountWord] = reader.accountSlot | (reader.scopes << scopesShift);
   }
 
-  /** Also true of a place never used: its generation is 0, and living ones are odd. */
+  /** Returns true also for a place that was never used: its generation is 0, and living ones are odd. */
   function isStale(at: number): boolean {
     const generation = places[at + generationWord]!;
     return generation === 0 || sharedWords[places[at + generationAtWord]!] !== generation;

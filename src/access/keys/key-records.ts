@@ -35,9 +35,9 @@ export interface StoredKey {
 
 export interface KeyRecords {
   find(id: string): Promise<StoredKey | undefined>;
-  /** In order of their ids; others get their turn between the pages. */
+  /** Yields all keys in order of their ids. The event loop turns between the pages. */
   all(): AsyncGenerator<StoredKey>;
-  /** Also those that were revoked, in order of their ids; reads nothing of other accounts. */
+  /** Yields the account's keys in order of their ids, revoked ones too; reads nothing of other accounts. */
   ofAccount(accountId: string): AsyncGenerator<StoredKey>;
   /**
    * Revoking a revoked key is no error. `unknown_key` when there is none.

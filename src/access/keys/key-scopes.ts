@@ -22,7 +22,7 @@ export function scopeBits(names: readonly KeyScope[]): number {
   return names.reduce((bits, name) => bits | keyScopes[name], 0);
 }
 
-/** By what is asked, the scopes of which a key needs one. Who fetches decisions does not report. */
+/** The scopes by use, of which a key needs one. A key that fetches decisions may not report. */
 export const keyUses = {
   /** /api/v2 and the receipts of the CAPTCHA. */
   read: ['check'],

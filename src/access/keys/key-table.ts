@@ -46,7 +46,7 @@ export interface KeyTableHandle {
 
 /** `find` leaves what it found in the fields, so that a look-up allocates nothing. */
 export interface KeyTableReader {
-  /** True if a living key has this SHA-256. */
+  /** Returns true if a living key has this SHA-256. */
   find(hash: Uint8Array): boolean;
   /** The index in `words` of the found key's generation, which changes when the key is revoked. */
   generationAt: number;
@@ -62,7 +62,7 @@ export interface KeyTable {
   readonly size: number;
   /** `capacity_exceeded` when the table is full. Adding a key twice for one account is no error. */
   add(hash: Uint8Array, accountSlot: number, scopes?: number): Result<void>;
-  /** False if no such key lives. When it returns, no thread accepts the key in a new request. */
+  /** Revokes a key; returns false if no such key lives. Afterwards no thread accepts it in a new request. */
   revoke(hash: Uint8Array): boolean;
   /** Living keys that were used since the last call. */
   takeUsed(): { readonly hash: Uint8Array; readonly accountSlot: number }[];

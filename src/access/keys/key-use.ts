@@ -44,7 +44,7 @@ async function readRow(store: Store, keyId: string): Promise<{ use: KeyUse; chec
   return { use: read ?? unused, check: { key, version: row?.version ?? null } };
 }
 
-/** Undefined for a key that was never used. */
+/** Returns undefined for a key that was never used. */
 export async function readKeyUse(store: Store, keyId: string): Promise<KeyUse | undefined> {
   const { use, check } = await readRow(store, keyId);
   return check.version === null ? undefined : use;

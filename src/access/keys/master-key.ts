@@ -77,7 +77,7 @@ export function erasedSealOf(masterKey: MasterKey): ErasedSeal {
   };
 }
 
-/** Undefined when there is no such file. */
+/** Returns undefined when there is no such file. */
 function readKeyFile(path: string, setting: string, strict: boolean): MasterKey | undefined {
   let file: number;
   try {
@@ -111,7 +111,7 @@ function readKeyFile(path: string, setting: string, strict: boolean): MasterKey 
   }
 }
 
-/** Undefined when the length is wrong. 32 bytes of hex digits are 16 bytes in disguise. */
+/** Returns undefined when the length is wrong. 32 bytes of hex digits are 16 bytes in disguise. */
 function decode(content: Buffer): Uint8Array | undefined {
   const text = content.toString('latin1').trim();
   if (/^[0-9a-fA-F]{64}$/.test(text)) return Buffer.from(text, 'hex');

@@ -49,9 +49,9 @@ export interface SiteKeys {
     hosts: readonly string[],
     passesClean?: boolean,
   ): Promise<Result<SiteKey>>;
-  /** From the next request on. `unknown_key` when there is none. */
+  /** Changes the setting from the next request on. Fails with `unknown_key`. */
   setPassesClean(id: string, passesClean: boolean): Promise<Result<SiteKey>>;
-  /** Undefined for one that is unknown, revoked or malformed. */
+  /** Returns undefined for a site key that is unknown, revoked or malformed. */
   find(id: string): Promise<SiteKey | undefined>;
   /** Returns the account's site keys, ordered by id. */
   ofAccount(accountId: string): Promise<SiteKey[]>;

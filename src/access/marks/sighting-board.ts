@@ -27,7 +27,7 @@ export interface Spotted {
 
 export interface SightingBoard {
   readonly buffer: SharedArrayBuffer;
-  /** False: there is no place. */
+  /** Returns false when there is no place. */
   put(spotted: Spotted): boolean;
   take(): Spotted[];
 }
@@ -109,7 +109,7 @@ export function createSightingBoard(
   };
 }
 
-/** For one thread. */
+/** Opens the board for the calling thread. */
 export function createMarkSpotter(memory: MarkMemory, clock: Clock): SpotMark {
   const marks = createMarks({ key: memory.key, clock });
   const board = createSightingBoard(memory.board);

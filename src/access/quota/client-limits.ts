@@ -27,7 +27,7 @@ export interface ClientLimits<Name extends string> {
    * limit. `nowMs` is monotonic. 0 when admitted, else whole seconds to wait: `Retry-After`.
    */
   take(name: Name, client: string, nowMs: number): number;
-  /** The same answer; nothing is counted. */
+  /** Returns the same as `take`, but counts nothing. */
   waitFor(name: Name, client: string, nowMs: number): number;
   /**
    * Counts `cost` requests more, also past the limit: for one that was admitted and then turned
@@ -45,7 +45,7 @@ export interface Network {
   readonly wide: string;
 }
 
-/** In this thread. */
+/** Creates records in this thread's own memory. */
 function ownRecords(capacity: number): LimitRecords {
   if (!Number.isInteger(capacity) || capacity < 1) throw new RangeError('capacity must be ≥ 1');
   const counts = new Uint16Array(capacity * ringLength);

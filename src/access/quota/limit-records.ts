@@ -24,7 +24,7 @@ const ways = 8;
 /** Tries of a held lock before the thread sleeps: its holder may be waiting for a processor. */
 const spinsMax = 100;
 const waitMs = 1;
-/** Nobody works on a group for so long: a thread ended in the middle. */
+/** After this many waits the lock is broken: its holder's thread must have ended while holding it. */
 const waitsMax = 200;
 
 /** Bytes of each record: two words of the key, last use, window, newest slice, untold, the ring. */

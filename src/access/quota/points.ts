@@ -39,7 +39,7 @@ export type Vouched = 'none' | 'member' | 'staff';
 
 export interface Standing {
   vouched: Vouched;
-  /** Never below 0. */
+  /** The points, never below 0. */
   points: number;
   /** Points ever earned by accepted reports, towards their cap. */
   acceptedTotal: number;
@@ -103,12 +103,12 @@ export function countNewAddress(standing: Standing, at: number): boolean {
   return true;
 }
 
-/** So far on the UTC day of `at`; on a day that a clock has stepped back to, that of the later one. */
+/** Returns the count on the UTC day of `at`; on a day that a clock has stepped back to, the later day's. */
 export function newAddressesOn(standing: Standing, at: number): number {
   return Math.floor(at / dayMs) <= standing.day ? standing.newAddressesToday : 0;
 }
 
-/** Until the counters of a day begin anew. */
+/** Returns the seconds until the counters of a day begin anew. */
 export function secondsLeftOfDay(at: number): number {
   return Math.ceil((dayMs - (at % dayMs)) / 1_000);
 }

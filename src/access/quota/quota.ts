@@ -67,7 +67,7 @@ const wordsPerQuota = ringAt + ringLength;
 const rolledAt = 1;
 const oldestAt = 2;
 const toldAt = 3;
-/** Behind all quotas, on a line of its own: how many other nodes count. */
+/** Words behind all quotas, on a cache line of their own: the first has the number of other nodes. */
 const tailWords = 16;
 /** Written one by one faster than filled. */
 const fewBuckets = 16;
@@ -120,7 +120,7 @@ export function createQuotaMemory(accountCapacity: number): QuotaHandle {
   return { buffer: new SharedArrayBuffer(words * 4) };
 }
 
-/** For the one who exchanges with other nodes. */
+/** Opens the counts that are exchanged with other nodes. */
 export function openQuotaTold({ buffer }: QuotaHandle) {
   const words = new Int32Array(buffer);
   return {

@@ -22,7 +22,7 @@ const processesMax = 4_096;
 
 /** Something that is counted in this process and counts on all nodes. */
 export interface Party {
-  /** The same on all nodes. */
+  /** A name that is the same on all nodes. */
   readonly name: string;
   /** Returns the counts since the last `told`, of bounded size; undefined when there are none. */
   collect(): Uint8Array | undefined;

@@ -14,11 +14,11 @@ import type { LimitRecords } from '../quota/ring.ts';
 import type { Party } from './exchange.ts';
 
 export interface Shares {
-  /** For limits in this thread. @param name the same on all nodes */
+  /** Returns the records or the capacity for limits of this thread. @param name the same on all nodes */
   room(name: string, capacity: number): number | LimitRecords;
-  /** For limits that several threads count. */
+  /** Returns the memory for limits that several threads count. */
   memory(name: string, capacity: number): LimitMemory;
-  /** For counts with rules of their own. @param repeat does what was done on another node */
+  /** Opens the replication of operations. @param repeat does an operation of another node */
   deeds<Deed>(name: string, repeat: (deed: Deed) => void): Deeds<Deed>;
   /** Adds another kind of counts to the exchange. */
   add(party: Party): void;
@@ -73,7 +73,7 @@ const waitingMax = 10_000;
 
 export interface Deeds<Deed> {
   tell(deed: Deed): void;
-  /** So many wait that nothing more should be begun. */
+  /** Returns true while so many operations are pending that no further work should begin. */
   isFull(): boolean;
 }
 

@@ -158,7 +158,7 @@ export function captchaRoutes(
 ): PlainRoute[] {
   const { callers, guard, visitors, lifetimeMs } = options;
 
-  /** For a site key that lets clean addresses pass. */
+  /** Returns a receipt without a puzzle, where the site key lets clean addresses pass. */
   async function passOf(request: Request): Promise<string | undefined> {
     const params = parseQuery(request.query);
     const siteKey = params.ok ? params.value.get('sitekey') : undefined;

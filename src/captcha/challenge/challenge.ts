@@ -33,7 +33,7 @@ export interface CaptchaVisitor {
   /** Whom the challenge counts against. Not compared when verifying: one visitor may come by
    * IPv4 and IPv6 in turn. */
   readonly network: Network;
-  /** For clients with a bad name. */
+  /** True for clients with a bad reputation, which get a longer word. */
   readonly longWord: boolean;
 }
 
@@ -81,7 +81,7 @@ export function createChallenges(options: ChallengesOptions): Challenges {
   /** Compared with when there is no answer, so that it takes the same time. */
   const noAnswer = Buffer.from(random.bytes(32));
 
-  /** Undefined unless the token was made here, for a challenge, and its time isn't over. */
+  /** Returns undefined unless the token was made here, for a challenge, and its time isn't over. */
   function claimOf(token: string): ChallengeClaim | undefined {
     const ticket = tickets.open(token);
     if (ticket === undefined || ticket.kind === 'browser') return undefined;
@@ -132,7 +132,7 @@ export function createChallenges(options: ChallengesOptions): Challenges {
   };
 }
 
-/** From a token to its bytes: found, waited for, or drawn and made. */
+/** Leads from a token to its bytes, which are found, waited for, or drawn and made. */
 function createFetching(parts: {
   readonly pool: ChallengesOptions['pool'];
   readonly table: ChallengeTable;
@@ -228,7 +228,7 @@ interface ChallengeTableOptions {
   readonly openPerWideMax: number;
   /** Pictures and sounds kept, so that one that is fetched again isn't made again. */
   readonly heldBytesMax: number;
-  /** False lifts the shares (CLIENT_LIMITS=off): then the oldest gives way, whosever it is. */
+  /** False lifts the shares (CLIENT_LIMITS=off): then the oldest challenge of all is evicted. */
   readonly sharesOn: boolean;
   /** On the clock of the tickets. */
   readonly nowMs: () => number;
@@ -259,12 +259,12 @@ interface ChallengeClaim {
 }
 
 interface ChallengeTable {
-  /** Also of tokens that were used. */
+  /** Returns the place of a token, also of a used one. */
   find(token: string): ChallengePlace | undefined;
   isOpen(place: ChallengePlace): boolean;
-  /** For a token without one. `client_limit_exceeded` when the network's share is full. */
+  /** Takes a place for a token without one. Fails with `client_limit_exceeded` when the network's share is full. */
   claim(claim: ChallengeClaim, network: Network): Result<ChallengePlace>;
-  /** For a token that was never drawn: it won't be, as long as there is room to remember that. */
+  /** Remembers, as long as there is room, that a token that was never drawn must not be. */
   use(claim: ChallengeClaim, network: Network): void;
   /** The token stays known; what it stood for goes, and is returned if it was open. */
   end(place: ChallengePlace): Challenge | undefined;
@@ -321,7 +321,7 @@ function createChallengeTable(options: ChallengeTableOptions): ChallengeTable {
     return { ok: false, error: 'client_limit_exceeded', retryAfterSeconds };
   }
 
-  /** Until the network's oldest challenge is over. */
+  /** Returns the seconds until the network's oldest challenge is over. */
   function secondsLeft(network: Network): number {
     const oldest = shares.oldest(network);
     const leftMs = oldest === undefined ? unknownWaitMs : oldest.expiresAtMs - nowMs();
@@ -379,7 +379,7 @@ function createChallengeTable(options: ChallengeTableOptions): ChallengeTable {
   };
 }
 
-/** For a network that holds nothing itself, while others of its /24 or /48 hold all of its share. */
+/** The wait of a network that holds nothing, while others of its /24 or /48 hold all of its share. */
 const unknownWaitMs = 30_000;
 
 /** Bytes in the order in which they came. */

@@ -75,7 +75,7 @@ export function createShares<T>({ max, narrowMax, wideMax }: SharesOptions): Net
   const ranking = new Ranking<Wide<T>>();
   let size = 0;
 
-  /** Within one network: its greediest part gives way to one that holds fewer. */
+  /** Makes room within one network: the part that holds most loses an item to one that holds fewer. */
   function within(wide: Wide<T>, own: number, refusal: 'greedy' | 'full'): ShareAdmission<T> {
     const greediest = wide.ranking.highest();
     if (greediest === undefined || greediest.count <= own + 1) return { kind: refusal };

@@ -25,13 +25,13 @@ export interface Ticket {
 
 export interface Tickets {
   make(kind: TicketKind): string;
-  /** Undefined for what this process did not make. Whoever asks looks at kind and age. */
+  /** Returns undefined for a text that this process did not make. The caller checks kind and age. */
   open(text: string): Ticket | undefined;
   /** Milliseconds since 1970 as they were at the start, and from there without a step. */
   nowMs(): number;
 }
 
-/** As a pattern's source, for routes and the OpenAPI document. */
+/** The source of the tickets' pattern, for routes and the OpenAPI document. */
 export const ticketPattern = '[A-Za-z0-9_-]{48}';
 const ticketShape = new RegExp(`^${ticketPattern}$`);
 const madeAtOffset = 3;

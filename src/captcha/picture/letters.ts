@@ -8,7 +8,7 @@ import type { Keystream } from './keystream.ts';
 import type { PictureProfile } from './profiles.ts';
 
 const turn = 2 * Math.PI;
-/** Between a letter at its farthest and the border. */
+/** The least distance between a letter and the border. */
 const clearDots = 2;
 /** A turned letter is higher by as much above and below. */
 const turnRowsMax = 8;
@@ -68,7 +68,7 @@ function halfWidthOf(rows: GlyphRows): number {
   return Math.max(boxDots / 2 - left, right - boxDots / 2);
 }
 
-/** So that the letter stays inside, or in the middle where it is too large. */
+/** Moves the centre so that the letter stays inside, or to the middle where it is too large. */
 function within(centre: number, reach: number, size: number): number {
   if (2 * reach >= size) return size / 2;
   return Math.max(reach, Math.min(size - reach, centre));

@@ -23,7 +23,7 @@ export interface PictureProfile {
   readonly capHeightDots: number;
   /** A wider letter is squeezed to this. */
   readonly letterWidthDotsMax: number;
-  /** From the first letter's place, and the last one's, to the border. */
+  /** Distance of the first letter's place, and of the last one's, to the border. */
   readonly marginDots: number;
   /** A letter is at most this far from its regular position. */
   readonly jitterXDots: number;

@@ -157,7 +157,7 @@ function siteverifyHandler({ gate, receipts, callers, accountOf }: CaptchaReceip
   };
 }
 
-/** Undefined for an empty field: libraries send empty ones for settings that were left out. */
+/** Returns undefined for an empty field: libraries send empty ones for settings that were left out. */
 function textOf(fields: Fields, name: string): string | undefined {
   const text = fields.text(name);
   return text === '' ? undefined : text;

@@ -71,7 +71,7 @@ export interface Receipts {
    * alive, or comes from no web page, or from a host that the site key doesn't allow.
    */
   issue(by: SolvedBy): Promise<string | undefined>;
-  /** The same without a puzzle, for an address found clean: undefined too where the site key asks for one. */
+  /** Issues a receipt without a puzzle, for a clean address. Undefined too where the site key asks for one. */
   pass(by: SolvedBy): Promise<string | undefined>;
   /**
    * Uses the receipt up; durable when it resolves. `spent`: expired or used before. A fault other
@@ -108,7 +108,7 @@ const idBytes = 16;
 export const receiptCharactersMax = 1_024;
 const originCharactersMax = 300;
 const siteKeyCharactersMax = 64;
-/** As those of reCAPTCHA and Turnstile: letters, digits, `_`, `-` and `/`. */
+/** The form of actions is that of reCAPTCHA and Turnstile: letters, digits, `_`, `-` and `/`. */
 const actionPattern = /^[\w/-]{1,100}$/;
 
 interface Body {

@@ -5,7 +5,7 @@
 
 import { getPriority, setPriority } from 'node:os';
 
-/** So much behind the process: a tenth of its weight when both want the processor. */
+/** The threads' niceness above the process: a tenth of its weight when both want the processor. */
 export const niceBehind = 10;
 const nicest = 19;
 

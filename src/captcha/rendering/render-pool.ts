@@ -22,14 +22,14 @@ export interface RenderPoolOptions {
   readonly stockBytesMax: number;
   /** Images and clips being waited for; the next one is refused with `overloaded`. */
   readonly waitingMax: number;
-  /** From so many waiting on, images of the economy profile. */
+  /** From this many waiting requests on, images have the economy profile. */
   readonly economyFrom: number;
 }
 
 export interface Rendered {
   readonly answer: string;
   readonly bytes: Uint8Array;
-  /** The same bytes once more, for a challenge whose bytes were dropped. */
+  /** Renders the same bytes again, for a challenge whose bytes were dropped. */
   again(): Promise<Result<Uint8Array>>;
 }
 

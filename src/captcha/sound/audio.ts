@@ -29,7 +29,7 @@ export interface Acoustics {
 /** Softer babble than 6 dB helps programs more than people; louder has not been listened to by people. */
 export const usualAcoustics: Acoustics = { equaliserDb: 8, reflections: 16, babbleDb: 6 };
 
-/** Before it is a file; for measuring, too. */
+/** A clip before it becomes a file, and for measuring. */
 export interface ComposedClip {
   readonly answer: string;
   readonly sound: Float32Array;

@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Random } from '../../core/random.ts';
 
-/** With the pitch that each has by itself, Hz. */
+/** The voices with their natural pitch, Hz. */
 const speakers = [
   { name: 'awb', pitchHz: 120 },
   { name: 'rms', pitchHz: 95 },
@@ -23,7 +23,7 @@ export interface Manners {
 
 const usualManners: Manners = { pitches: [0.85, 1.2], lengths: [0.8, 1.25] };
 
-/** As whoever has the same program hears the voices without a word about how they shall speak. */
+/** The voices with the program's stock settings, as anybody with the program gets them. */
 export const stockManners: Manners = { pitches: [1, 1], lengths: [1, 1] };
 const digitNames = [
   'zero',
@@ -227,7 +227,7 @@ function toSpeechRate({ rateHz, samples }: Recording): Float32Array {
   );
 }
 
-/** Without silence at both ends, as measured before an s loses what is above 4 kHz. */
+/** Removes the silence at both ends, measured before an s loses its part above 4 kHz. */
 function trimmed({ rateHz, samples }: Recording): Recording {
   const limit = 0.02 * peakOf(samples);
   const margin = Math.round(0.02 * rateHz);

@@ -31,7 +31,7 @@ export function createLogWriter(first: number): LogWriter {
   let pending = '';
   /** Bytes that a full pipe did not take; they may begin inside a character. */
   let refused = Buffer.alloc(0);
-  /** From the first line that waits until none does. */
+  /** True from the first pending line until none is left. */
   let isBusy = false;
 
   function take(): Buffer {

@@ -50,7 +50,7 @@ export function readKnownAddress(text: string): string | undefined {
   return Buffer.byteLength(address) <= addressBytesMax ? address : undefined;
 }
 
-/** As A-labels. Undefined for what is no domain, and for what UTS 46 would make another text of. */
+/** Returns the domain as A-labels; undefined for a text that is no domain, or that UTS 46 would change. */
 export function readDomain(text: string): string | undefined {
   const folded = foldCase(text);
   if (folded === undefined) return undefined;
@@ -93,7 +93,7 @@ export function domainOf(address: string): string {
   return address.slice(address.lastIndexOf('@') + 1);
 }
 
-/** As addresses were written before data format 2: what an account that signs in by its old one types. */
+/** Returns the spelling of before data format 2, by which an older account may still sign in. */
 export function formerSpelling(text: string): string {
   return text
     .slice(0, 4 * addressBytesMax)

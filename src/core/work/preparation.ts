@@ -6,7 +6,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Made at the first call, the same for all. */
+/** Returns a function that makes the value at its first call and returns the same one from then on. */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {
@@ -16,7 +16,7 @@ export function once<T>(make: () => T): () => T {
 }
 
 export interface Prepared<T> {
-  /** Made in this turn if it is not there yet. */
+  /** Returns the value, which is made in this turn if it is not there yet. */
   get(): T;
   /** Has it made elsewhere; whoever calls `get` meanwhile does not wait for that. */
   prepare(): Promise<void>;

@@ -29,9 +29,9 @@ export interface Histogram {
 
 export interface Timings {
   readonly buffer: SharedArrayBuffer;
-  /** For one thread. */
+  /** Returns the recorder of one thread. */
   recorder(row: number): (kind: TimedWork, ms: number) => void;
-  /** From now on, of the thread that calls. */
+  /** Records the garbage collections of the calling thread from now on. */
   watchGarbage(row: number): void;
   read(kind: TimedWork): Histogram;
   garbage(row: number): { readonly seconds: number; readonly runs: number };

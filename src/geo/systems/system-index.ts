@@ -39,7 +39,7 @@ interface Rows {
 }
 
 export interface SystemIndexBuilder {
-  /** False for a range that is none, or that does not lie behind the last one of its family. */
+  /** Returns false for a range that is none, or that does not lie behind the last one of its family. */
   add(family: IpFamily, first: ArrayLike<number>, last: ArrayLike<number>, number: number): boolean;
   /** The first name of a number counts. */
   name(number: number, name: string): void;
@@ -133,7 +133,7 @@ function byNumber(numbers: Uint32Array, named: Uint32Array): Uint32Array {
   return order;
 }
 
-/** By their first `width` words. */
+/** Compares by the first `width` words. */
 function compareFirst(a: ArrayLike<number>, b: ArrayLike<number>, width: number): number {
   for (let i = 0; i < width; i++) {
     const difference = a[i]! - b[i]!;

@@ -13,7 +13,7 @@ import { defaultSource, type GeoSource } from '../sources.ts';
 import { openSystemIndex, type SystemIndex, type SystemRanges } from './system-index.ts';
 
 export interface Systems {
-  /** Undefined: too many wait, or the file can't be read. */
+  /** Resolves with undefined when too many wait, or the file can't be read. */
   rangesOf(number: number): Promise<SystemRanges | undefined>;
   /** The number that holds the address; 0: none. Undefined as above. */
   numberOf(family: IpFamily, words: Uint32Array): Promise<number | undefined>;

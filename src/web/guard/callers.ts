@@ -18,7 +18,7 @@ export interface Callers {
   clientOf(caller: Sender): string;
   /** Counts one request of whatever this text names. 0 when admitted, else whole seconds to wait. */
   takeFor(limit: ClientLimitName, name: string): number;
-  /** The same, with the wider network around it. */
+  /** Returns the caller's network and the wider one around it. */
   networkOf(caller: Sender): Network;
   /** Counts one request. 0 when admitted, else whole seconds to wait. */
   take(limit: ClientLimitName, caller: Sender): number;

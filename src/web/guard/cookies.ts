@@ -13,7 +13,7 @@ import type { Header, Request } from '../../http/message.ts';
 export type CookieName = 'session' | 'form' | 'browser' | 'captcha' | 'asked' | 'looks' | 'ticket';
 
 export interface Cookies {
-  /** Undefined when it did not come or can't be ours. */
+  /** Returns the cookie's value; undefined when it did not come or can't be ours. */
   read(request: Request, name: CookieName): string | undefined;
   /** `Set-Cookie`. Without `maxAgeSeconds` it ends with the browser. */
   set(name: CookieName, value: string, maxAgeSeconds?: number): Header;

@@ -163,11 +163,11 @@ export interface DeskOptions<S extends SessionLike> {
   readonly log: FailureNotes;
 }
 
-/** As long as a session can last. */
+/** The cookie lives as long as a session can. */
 const sessionCookieSeconds = 90 * 86_400;
-/** As long as the link. */
+/** The cookie lives as long as the mailed link. */
 const askedCookieSeconds = 2 * 3_600;
-/** As long as the second step may take. */
+/** The cookie lives as long as the second step may take. */
 const ticketCookieSeconds = 600;
 /** The longest that browsers keep one. */
 const browserCookieSeconds = 400 * 86_400;
@@ -298,7 +298,7 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
     return turnedAway(visit, access, form) ?? (await barred(visit, access));
   }
 
-  /** Undefined: let in. The first limit that is used up refuses. */
+  /** Counts the limits and returns the failure of the first that is used up; undefined when none is. */
   function limited({ request, endpoint }: AnyVisit): Failure | undefined {
     for (const limit of endpoint.limits ?? []) {
       const retryAfterSeconds = callers.take(limit, request);
@@ -318,7 +318,7 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
     return fail(visit.isCookieless ? 'cookies_required' : 'form_expired');
   }
 
-  /** With no fresh proof of identity, where one is given; undefined: let in. */
+  /** Returns the redirect to the proof of identity where the page wants a fresh one; undefined when there is one. */
   function toConfirm(visit: AnyVisit): Reply | undefined {
     const { who, path, backTo = path } = visit.endpoint;
     if (!wantsFreshProof(who) || visit.session?.fresh) return undefined;

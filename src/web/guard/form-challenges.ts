@@ -19,7 +19,7 @@ export interface ChallengeAnswer {
 export interface FormChallenges {
   /** Fails with `client_limit_exceeded`, and for how long. */
   issue(request: Request): Result<ChallengeView>;
-  /** Undefined for a client that has asked for too many. */
+  /** Returns undefined for a client that has asked for too many. */
   make(request: Request): ChallengeView | undefined;
   /** Returns the headers of an answer that shows a challenge. */
   headers(request: Request): readonly Header[];

@@ -43,7 +43,7 @@ export interface KeyedCall {
 }
 
 export interface Guard {
-  /** For `who: 'anyone'`: counts the declared limits, then asks the handler. */
+  /** Guards `who: 'anyone'`: counts the declared limits, then asks the handler. */
   open(
     declared: Endpoint,
     handle: (request: Request, caller: Caller) => Answer | Promise<Answer>,
@@ -143,7 +143,7 @@ export function createGuard(options: GuardOptions): Guard {
     };
   }
 
-  /** Undefined: let in. */
+  /** Returns the failure of the first limit that is used up; undefined when none is. */
   function limited(declared: Endpoint, request: Request): Failure | undefined {
     for (const limit of declared.limits ?? []) {
       const waitSeconds = callers.take(limit, request);
@@ -277,7 +277,7 @@ export function unreadable({ shape }: Endpoint, failure: Failure): Failure {
   return isFault ? fail('invalid_parameter', failure.detail, 'body') : failure;
 }
 
-/** The same call; its replies have one more header. */
+/** Returns the call with one more header on its replies. */
 function withHeader(call: KeyedCall, header: Header): KeyedCall {
   return {
     request: call.request,
@@ -298,7 +298,7 @@ export function movedTo(path: string): Reply {
   return { status: 301, headers };
 }
 
-/** False once nobody waits for the answer: long work ends. */
+/** Returns a test that is false once nobody waits for the answer, so that long work can end. */
 export function wantedBy(caller: Caller): () => boolean {
   let isWanted = true;
   caller.onGone(() => {

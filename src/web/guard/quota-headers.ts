@@ -57,7 +57,7 @@ export function quotaHeadBytes(base: Head): (q: Findings, fields: string) => Uin
   };
 }
 
-/** For hot routes: string concatenation only. */
+/** Adds the headers of a quota by string concatenation only, for hot routes. */
 export function withQuota(head: Head, q: Findings): Head {
   return withNumber(
     withNumber(withNumber(head, limitField, q.limit), remainingField, q.remaining),
@@ -66,7 +66,7 @@ export function withQuota(head: Head, q: Findings): Head {
   );
 }
 
-/** As `withQuota`, for a refusal. */
+/** Does what `withQuota` does, for a refusal. */
 export function withRefusal(head: Head, q: Findings): Head {
   return withNumber(withQuota(head, q), retryAfterField, q.retryAfterSeconds);
 }

@@ -154,7 +154,7 @@ function documentHead(frame: PageFrame, options: DocumentOptions): Html {
   </head>`;
 }
 
-/** In place of the link to the account. */
+/** Renders the person's menu, in place of the link to the account. */
 function personMenu(frame: PageFrame, person: NonNullable<PageFrame['person']>): Html {
   const text = frameText(frame);
   const label = text.person.signedInAs(person.email);

@@ -10,7 +10,7 @@ const ignoredHeader = 'X-Ignored-Parameters';
 const namesMax = 8;
 const nameCharsMax = 40;
 
-/** Undefined when all names are known. More than `namesMax` end in `...`. */
+/** Returns undefined when all names are known. More than `namesMax` end in `...`. */
 export function ignoredParameters(
   names: readonly string[],
   known: ReadonlySet<string>,

@@ -13,7 +13,7 @@ const shape = /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/;
 /** Coming back to these would lead nowhere. */
 const notBack = /^\/(signin|signout|register|recover|reset)(\/|$)/;
 
-/** Undefined if it is none, or leads nowhere. */
+/** Returns undefined if it is none, or leads nowhere. */
 export function localPath(text: string | undefined): string | undefined {
   const isUnsaved = text !== undefined && lostIn(text) !== undefined;
   const path = ownPath(text, isUnsaved ? unsavedLengthMax : lengthMax);

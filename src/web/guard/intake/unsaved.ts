@@ -19,7 +19,7 @@ const leftOut = /^(csrf|username|password|code|answer|confirm|captcha_\w+)$/;
 
 export interface UnsavedSeals {
   seal(text: string, holder: string): string;
-  /** Undefined for what is not ours, another browser's, or too old. */
+  /** Returns undefined for what is not ours, another browser's, or too old. */
   open(text: string, holder: string): string | undefined;
 }
 
@@ -56,7 +56,7 @@ export function lostIn(page: string): 'kept' | 'nothing' | undefined {
   return value === nothing ? 'nothing' : 'kept';
 }
 
-/** Undefined for an address without any. */
+/** Returns the unsaved form of an address; undefined when it has none. */
 export function readUnsaved(
   value: string | undefined,
   open: (text: string) => string | undefined,
