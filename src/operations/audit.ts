@@ -34,16 +34,7 @@ export interface Audited {
   readonly audit?: AuditRule | undefined;
 }
 
-export interface Audit {
-  /** Writes the line before the change. @throws when it can't be written: the change must not be made */
-  begin(operation: Audited, input: unknown, user: string): Promise<BegunChange>;
-  /** Completes the line. A new account has an id by now, which replaces its mail address. */
-  end(begun: BegunChange, operation: Audited, input: unknown, ok: boolean): Promise<void>;
-  /** Writes a line for input that did not parse; nothing of the input is kept. */
-  refused(operation: Audited, user: string): Promise<void>;
-}
-
-export function createAudit(options: { store: Store; clock: Clock; random: Random }): Audit {
+export function createAudit(options: { store: Store; clock: Clock; random: Random }) {
   const { store } = options;
   const log = createAuditLog(options);
 
@@ -64,21 +55,26 @@ export function createAudit(options: { store: Store; clock: Clock; random: Rando
   }
 
   return {
-    async begin(operation, input, user) {
+    /** Writes the line before the change. @throws when it can't be written: the change must not be made */
+    async begin(operation: Audited, input: unknown, user: string): Promise<BegunChange> {
       const command = await sentenceOf(operation, input);
       return resultOf(await log.begin({ user: userOf(user), command }));
     },
-    async end(begun, operation, input, ok) {
+    /** Completes the line. A new account has an id by now, which replaces its mail address. */
+    async end(begun: BegunChange, operation: Audited, input: unknown, ok: boolean): Promise<void> {
       const { command: before } = begun;
       const command = before.includes(nobody) ? await sentenceOf(operation, input) : before;
       resultOf(await log.end(begun, { ok, command }));
     },
-    async refused({ name }, user) {
+    /** Writes a line for input that did not parse; nothing of the input is kept. */
+    async refused({ name }: Audited, user: string): Promise<void> {
       const begun = resultOf(await log.begin({ user: userOf(user), command: `${name} (refused)` }));
       resultOf(await log.end(begun, { ok: false, command: begun.command }));
     },
   };
 }
+
+export type Audit = ReturnType<typeof createAudit>;
 
 const userOf = (user: string): string => user.slice(0, argCharsMax).replace(/\p{C}/gu, '?');
 

@@ -14,13 +14,6 @@ import type { BackupSummary } from '../store/backup/write.ts';
 import type { OperationCall } from './operation.ts';
 import { runTask } from './tasks.ts';
 
-export interface OwnBackups {
-  register(metrics: Metrics): void;
-  /** Returns when the newest backup in the folder was begun, ms since 1970; 0 if there is none. */
-  newestAt(): number;
-  stop(): Promise<void>;
-}
-
 const none: BackupStats = { done: 0, failed: 0, newestAt: 0, bytes: 0, isVanished: false };
 
 /** @throws OperatorError when the passphrase can't be read: the start must not go on without it */
@@ -32,7 +25,7 @@ export function startOwnBackups(options: {
   log: Log;
   /** Writes the list of deleted accounts that lies beside them: it is never older than the newest of them. */
   writeErased: () => Promise<void>;
-}): OwnBackups {
+}) {
   const { config, path, masterKey, clock, log, writeErased } = options;
   const { backupFolder: folder } = config;
   readPassphrase(config);
@@ -67,15 +60,18 @@ export function startOwnBackups(options: {
         });
   const stats = () => schedule?.stats() ?? none;
   return {
-    newestAt: () => stats().newestAt,
-    register: (metrics) => registerBackupMetrics(metrics, stats),
-    async stop() {
+    /** Returns when the newest backup in the folder was begun, ms since 1970; 0 if there is none. */
+    newestAt: (): number => stats().newestAt,
+    register: (metrics: Metrics): void => registerBackupMetrics(metrics, stats),
+    async stop(): Promise<void> {
       const stopping = schedule?.stop();
       ending.abort();
       await stopping;
     },
   };
 }
+
+export type OwnBackups = ReturnType<typeof startOwnBackups>;
 
 /** Nobody watches it. */
 function unattended(signal: AbortSignal): OperationCall {

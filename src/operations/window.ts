@@ -1,20 +1,10 @@
-/** Bytes on their way through a socket, bounded: who writes more waits until the other side took some. */
-
-export interface Window {
-  /** Resolves when so many bytes more may be on their way. Rejects when the other side is gone. */
-  take(bytes: number): Promise<void>;
-  /** The other side took so many. */
-  give(bytes: number): void;
-  /** Nobody will take any more. */
-  close(error: Error): void;
-}
-
-export function createWindow(bytesMax: number): Window {
+export function createWindow(bytesMax: number) {
   let underWay = 0;
   let failure: Error | undefined;
   let waiting: { resolve: () => void; reject: (error: Error) => void } | undefined;
   return {
-    async take(bytes) {
+    /** Resolves when so many bytes more may be on their way. Rejects when the other side is gone. */
+    async take(bytes: number): Promise<void> {
       while (failure === undefined && underWay > 0 && underWay + bytes > bytesMax) {
         await new Promise<void>((resolve, reject) => {
           waiting = { resolve, reject };
@@ -23,18 +13,23 @@ export function createWindow(bytesMax: number): Window {
       if (failure !== undefined) throw failure;
       underWay += bytes;
     },
-    give(bytes) {
+    /** The other side took so many. */
+    give(bytes: number): void {
       underWay = Math.max(0, underWay - bytes);
       waiting?.resolve();
       waiting = undefined;
     },
-    close(error) {
+    /** Nobody will take any more. */
+    close(error: Error): void {
       failure ??= error;
       waiting?.reject(error);
       waiting = undefined;
     },
   };
 }
+
+/** Bytes on their way through a socket, bounded: who writes more waits until the other side took some. */
+export type Window = ReturnType<typeof createWindow>;
 
 /** Bytes that came and wait to be read, as a stream. `onTaken` is called as they are. */
 export function createByteQueue(onTaken: (bytes: number) => void) {

@@ -9,7 +9,6 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { BoundedTable } from '../core/bounded-tables.ts';
 import { OperatorError } from '../core/errors.ts';
 import type { Log } from '../core/log/log.ts';
 import { bytesOf } from '../http/exchange.ts';
@@ -19,12 +18,6 @@ import { formatIp, parseIp } from '../ip/address.ts';
 import { noStore, textType } from '../web/shape.ts';
 import { healthEndpoint } from './health.route.ts';
 import { metricsEndpoint, readinessEndpoint } from './service.route.ts';
-
-export interface AdminListener {
-  readonly port: number;
-  readonly table: BoundedTable;
-  close(): Promise<void>;
-}
 
 const connectionsMax = 256;
 const headBytesMax = 65_536;
@@ -44,7 +37,7 @@ export async function openAdminListener(options: {
   /** The server's routes, of which three are served here. */
   readonly routes: readonly Route[];
   readonly log: Log;
-}): Promise<AdminListener> {
+}) {
   const { host, port, log } = options;
   const routes = new Map(
     options.routes
@@ -122,13 +115,15 @@ export async function openAdminListener(options: {
   return {
     port: taken,
     table: { name: 'admin_connections', used: () => open.size, limit: connectionsMax },
-    async close() {
+    async close(): Promise<void> {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();
       await closed;
     },
   };
 }
+
+export type AdminListener = Awaited<ReturnType<typeof openAdminListener>>;
 
 /** Path and query, also of an absolute target (RFC 9112, 3.2.2). */
 function targetOf(target: string): { path: string; query: string } {

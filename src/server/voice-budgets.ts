@@ -9,7 +9,6 @@
  */
 
 import type { AccessFold } from '../access/accounts/fold.ts';
-import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import { sha256 } from '../core/digest.ts';
 import type { Log } from '../core/log/log.ts';
@@ -68,14 +67,6 @@ export function budgetsNearLimit(state: Budgets, at: number): number {
   return near;
 }
 
-export interface BudgetMails {
-  /** Looks at all accounts once. @returns mails handed over */
-  pass(): Promise<number>;
-  /** Accounts that are remembered as told, after the last pass. */
-  readonly table: BoundedTable;
-  stop(): Promise<void>;
-}
-
 export function startBudgetMails(options: {
   state: Budgets;
   upkeep: Upkeep;
@@ -84,7 +75,7 @@ export function startBudgetMails(options: {
   clock: Clock;
   log: Log;
   passMs?: number;
-}): BudgetMails {
+}) {
   const { state, upkeep, people, mailer, clock, log } = options;
   const { store } = upkeep;
   let remembered = 0;
@@ -154,14 +145,18 @@ export function startBudgetMails(options: {
   }, options.passMs ?? passMs);
   timer.unref();
   return {
+    /** Looks at all accounts once. @returns mails handed over */
     pass,
+    /** Accounts that are remembered as told, after the last pass. */
     table: { name: 'budgets_told', used: () => remembered, limit: budgetsToldMax },
-    async stop() {
+    async stop(): Promise<void> {
       clearInterval(timer);
       await running;
     },
   };
 }
+
+export type BudgetMails = ReturnType<typeof startBudgetMails>;
 
 function nameOf(account: string): string {
   return Buffer.from(sha256(account).subarray(0, nameBytes)).toString('hex');

@@ -106,17 +106,6 @@ const strange: ErasedFile = {
   state: 'unchecked',
 };
 
-export interface ErasedList {
-  /**
-   * After the commit of `erasedRow`. Resolves when it stands in the data directory; the folder of backups
-   * may be on another machine, and nothing waits for it. What fails is logged, and made up for by the
-   * next start.
-   */
-  add(accountId: string, atMs: number): Promise<void>;
-  /** Writes both files anew: what a process that was killed left out, a folder that is new, how old they are. */
-  sync(): Promise<void>;
-}
-
 /** Time that a start or a command waits for the folder of backups, milliseconds. */
 const besideMsMax = 5_000;
 
@@ -133,7 +122,7 @@ export function openErasedList(options: {
   clock: Pick<Clock, 'now'>;
   random: Random;
   log: Log;
-}): ErasedList {
+}) {
   const { store, seal, config, clock, random, log, inChild = false } = options;
   const { dataDir } = config;
   const own = `${dataDir}/${erasedFile}`;
@@ -166,18 +155,26 @@ export function openErasedList(options: {
     void late;
   });
   return {
-    async add(id, atMs) {
+    /**
+     * After the commit of `erasedRow`. Resolves when it stands in the data directory; the folder of backups
+     * may be on another machine, and nothing waits for it. What fails is logged, and made up for by the
+     * next start.
+     */
+    async add(id: string, atMs: number): Promise<void> {
       added.set(id, atMs);
       await writeOwn().catch((error) => fail(own, error));
       void writeBeside();
     },
-    async sync() {
+    /** Writes both files anew: what a process that was killed left out, a folder that is new, how old they are. */
+    async sync(): Promise<void> {
       await removeLeftovers(dataDir);
       await writeOwn().catch((error) => fail(own, error));
       await Promise.race([writeBeside(), sleep(besideMsMax, undefined, { ref: false })]);
     },
   };
 }
+
+export type ErasedList = ReturnType<typeof openErasedList>;
 
 /** Runs one at a time; calls during a run share the next one. */
 function oneAtATime(run: () => Promise<void>): () => Promise<void> {

@@ -37,22 +37,6 @@ export interface FollowerOptions {
   readonly onFailure?: (error: unknown) => void;
 }
 
-export interface Follower {
-  start(): void;
-  /** Resolves when no event is being applied and none will be. Waiters are rejected. */
-  stop(): Promise<void>;
-  /** Resolves when the event `seq` has been applied. Rejects when the follower stops before. */
-  catchUpTo(seq: bigint): Promise<void>;
-  appliedSeq(): bigint;
-  /**
-   * Returns how long the journal has been unreadable or a read unanswered, milliseconds; 0 if it is
-   * readable.
-   */
-  staleMs(): number;
-  /** From the start until it is stopped or has failed: memory follows the journal. */
-  isFollowing(): boolean;
-}
-
 const pageEvents = storeLimits.readLimitMax;
 /** A read takes milliseconds. */
 const silentMs = 3_000;
@@ -90,7 +74,7 @@ export function createFollower({
   sliceMs = 4,
   tooNew,
   onFailure,
-}: FollowerOptions): Follower {
+}: FollowerOptions) {
   let applied = from;
   let appliedAt = fromAt;
   let phase: 'new' | 'following' | 'stopped' | 'held' | 'failed' = 'new';
@@ -294,13 +278,14 @@ export function createFollower({
   }
 
   return {
-    start() {
+    start(): void {
       if (phase !== 'new') throw new Error(`the follower is ${phase}`);
       phase = 'following';
       unhint = store.onHint(onHint);
       wake();
     },
-    async stop() {
+    /** Resolves when no event is being applied and none will be. Waiters are rejected. */
+    async stop(): Promise<void> {
       if (phase !== 'failed' && phase !== 'held') phase = 'stopped';
       clearTimeout(timer);
       clearTimeout(paceTimer);
@@ -308,7 +293,8 @@ export function createFollower({
       await running;
       rejectWaiters('the follower was stopped');
     },
-    catchUpTo(seq) {
+    /** Resolves when the event `seq` has been applied. Rejects when the follower stops before. */
+    catchUpTo(seq: bigint): Promise<void> {
       if (seq <= applied) return Promise.resolve();
       if (phase === 'stopped' || phase === 'failed' || phase === 'held') {
         return Promise.reject(endOf(`the follower is ${phase}`));
@@ -322,8 +308,15 @@ export function createFollower({
       else wake();
       return caughtUp;
     },
-    appliedSeq: () => applied,
+    appliedSeq: (): bigint => applied,
+    /**
+     * Returns how long the journal has been unreadable or a read unanswered, milliseconds; 0 if it is
+     * readable.
+     */
     staleMs,
+    /** From the start until it is stopped or has failed: memory follows the journal. */
     isFollowing,
   };
 }
+
+export type Follower = ReturnType<typeof createFollower>;

@@ -45,30 +45,6 @@ export interface ProjectionHeader {
   loaded?(): void;
 }
 
-export interface Projection {
-  /** Must be called before state of the page changes. */
-  touch(page: number): void;
-  /** Must be called before state of the header changes. */
-  touchHeader(): void;
-  /** Pages changed since the last checkpoint. */
-  changed(): number;
-  /** Reads the last checkpoint into the empty state. @returns its sequence number, 0n for none */
-  load(): Promise<bigint>;
-  /** Which versions of pages stand in the store, for the start's snapshot. */
-  image(): ArrayImage;
-  /**
-   * Before `load`, with an image of the same sequence number: pages below `firstPage` are in
-   * memory already, `load` leaves them out. False: unusable, this must be thrown away.
-   */
-  restore(image: ArrayImage, firstPage: number): boolean;
-  /**
-   * Writes the state as of `appliedSeq`, the last event applied. One at a time.
-   * @param beside written in one commit with the record
-   */
-  checkpoint(appliedSeq: bigint, beside?: readonly SetRow[]): Promise<void>;
-  readonly checkpointSeq: () => bigint;
-}
-
 const name = 'state';
 export const checkpointRowKey = checkpointKey(name);
 const recordVersion = 1;
@@ -91,7 +67,7 @@ export function createProjection(options: {
   sections: readonly PageSection[];
   header: ProjectionHeader;
   partBytesMax?: number;
-}): Projection {
+}) {
   const { store, sections, header, partBytesMax = partBytesMaxDefault } = options;
   const pageCount = Math.max(...sections.map((s) => s.firstPage + s.pages));
   /** Sequence number under which a page's newest version stands; 0 for none. */
@@ -284,20 +260,35 @@ export function createProjection(options: {
   }
 
   return {
+    /** Must be called before state of the page changes. */
     touch,
+    /** Must be called before state of the header changes. */
     touchHeader,
-    changed: () => dirty.length + (headerDirty ? 1 : 0),
+    /** Pages changed since the last checkpoint. */
+    changed: (): number => dirty.length + (headerDirty ? 1 : 0),
+    /** Reads the last checkpoint into the empty state. @returns its sequence number, 0n for none */
     load,
+    /**
+     * Writes the state as of `appliedSeq`, the last event applied. One at a time.
+     * @param beside written in one commit with the record
+     */
     checkpoint,
-    image: () =>
+    /** Which versions of pages stand in the store, for the start's snapshot. */
+    image: (): ArrayImage =>
       new Map([
         ['projection.versions', bytesOf(versionOf)],
         ['projection.parts', bytesOf(partsOf)],
       ]),
+    /**
+     * Before `load`, with an image of the same sequence number: pages below `firstPage` are in
+     * memory already, `load` leaves them out. False: unusable, this must be thrown away.
+     */
     restore,
-    checkpointSeq: () => checkpointSeq,
+    checkpointSeq: (): bigint => checkpointSeq,
   };
 }
+
+export type Projection = ReturnType<typeof createProjection>;
 
 /** @throws when the store can't write now; a checkpoint is tried again later */
 async function write(store: Store, commit: Commit): Promise<void> {

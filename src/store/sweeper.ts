@@ -14,17 +14,7 @@ export interface SweeperOptions {
   readonly rowsMax?: number;
 }
 
-export interface Sweeper {
-  /** Resolves when no sweep is under way. */
-  stop(): Promise<void>;
-}
-
-export function startSweeper({
-  store,
-  log,
-  intervalMs = 1_000,
-  rowsMax = 500,
-}: SweeperOptions): Sweeper {
+export function startSweeper({ store, log, intervalMs = 1_000, rowsMax = 500 }: SweeperOptions) {
   let stopped = false;
   let running = Promise.resolve();
   let timer: NodeJS.Timeout;
@@ -52,10 +42,13 @@ export function startSweeper({
 
   schedule(intervalMs);
   return {
-    async stop() {
+    /** Resolves when no sweep is under way. */
+    async stop(): Promise<void> {
       stopped = true;
       clearTimeout(timer);
       await running;
     },
   };
 }
+
+export type Sweeper = ReturnType<typeof startSweeper>;

@@ -6,19 +6,13 @@ const minuteMs = 60_000;
 const minutes = 60;
 const namesMax = 64;
 
-export interface HourOfErrors {
-  add(name: string, by: number, nowMs: number): void;
-  /** The most frequent first. */
-  read(nowMs: number): readonly Counted[];
-}
-
-export function createHourOfErrors(): HourOfErrors {
+export function createHourOfErrors() {
   const ring = Array.from({ length: minutes }, () => ({
     number: 0,
     table: createTopTable(namesMax),
   }));
   return {
-    add(name, by, nowMs) {
+    add(name: string, by: number, nowMs: number): void {
       if (by <= 0) return;
       const number = Math.floor(nowMs / minuteMs);
       const bucket = ring[number % minutes]!;
@@ -28,10 +22,13 @@ export function createHourOfErrors(): HourOfErrors {
       }
       bucket.table.add(name, by);
     },
-    read(nowMs) {
+    /** The most frequent first. */
+    read(nowMs: number): readonly Counted[] {
       const last = Math.floor(nowMs / minuteMs);
       const isIn = ({ number }: { number: number }) => number <= last && number > last - minutes;
       return sumOf(ring.filter(isIn).map(({ table }) => table));
     },
   };
 }
+
+export type HourOfErrors = ReturnType<typeof createHourOfErrors>;

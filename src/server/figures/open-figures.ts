@@ -14,10 +14,10 @@ import type { Endpoint } from '../../web/guard/endpoint.ts';
 import type { Opening } from '../parts/dependencies.ts';
 import type { Listening } from '../parts/listening.ts';
 import type { State } from '../state.ts';
-import { type ConsoleFigures, createFigures } from './figures.ts';
+import { createFigures } from './figures.ts';
 import { createHourOfErrors } from './hour-of-errors.ts';
 import { loadTallies, type Sampling, startSampling } from './sampling.ts';
-import { createTallies, type Tallies } from './tallies.ts';
+import { createTallies } from './tallies.ts';
 
 /** Names of what a server counts. The console has words for each (console/service/deed-names.page.ts). */
 export type TallyName =
@@ -25,18 +25,6 @@ export type TallyName =
   | `consents:${'allowed' | 'refused'}`
   | `sign_on:${SignOnEvent}`
   | `reports_refused:${ErrorCode}`;
-
-export interface OpenFigures {
-  readonly figures: ConsoleFigures;
-  readonly tallies: Tallies;
-  readonly survey: BandSurvey;
-  readonly onSignOn: (event: SignOnEvent) => void;
-  readonly onFailure: (code: ErrorCode, declared: Endpoint) => void;
-  countedChallenges(challenges: Challenges): Challenges;
-  countedConsents(authorization: Authorization): Authorization;
-  /** From now on what the threads count is sampled. */
-  follow(listening: Listening, refused: Pick<RefusedReports, 'read'>): void;
-}
 
 const measureMs = 60_000;
 
@@ -48,7 +36,7 @@ export async function openFigures(
     survey,
     tables,
   }: { state: State; store: Store; survey: BandSurvey; tables: BoundedTables },
-): Promise<OpenFigures> {
+) {
   const tallies = createTallies(clock.now());
   if (!(await loadTallies(store, tallies))) log.debug('figures: they begin now');
   const codes = createHourOfErrors();
@@ -76,11 +64,14 @@ export async function openFigures(
     figures,
     tallies,
     survey,
-    onSignOn: (event) => count(`sign_on:${event}`),
-    onFailure: (code, { shape }) => codes.add(`${code} ${shape}`, 1, clock.now()),
-    countedChallenges: (challenges) => countedChallenges(challenges, count),
-    countedConsents: (authorization) => countedConsents(authorization, count),
-    follow(now, refused) {
+    onSignOn: (event: SignOnEvent): void => count(`sign_on:${event}`),
+    onFailure: (code: ErrorCode, { shape }: Endpoint): void =>
+      codes.add(`${code} ${shape}`, 1, clock.now()),
+    countedChallenges: (challenges: Challenges): Challenges => countedChallenges(challenges, count),
+    countedConsents: (authorization: Authorization): Authorization =>
+      countedConsents(authorization, count),
+    /** From now on what the threads count is sampled. */
+    follow(now: Listening, refused: Pick<RefusedReports, 'read'>): void {
       listening = now;
       const { counters } = now;
       const others = function* (): Iterable<[TallyName, number]> {
@@ -100,6 +91,8 @@ export async function openFigures(
     },
   };
 }
+
+export type OpenFigures = Awaited<ReturnType<typeof openFigures>>;
 
 function countedChallenges(challenges: Challenges, count: (name: TallyName) => void): Challenges {
   return {

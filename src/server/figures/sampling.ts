@@ -38,16 +38,7 @@ export async function loadTallies(store: Pick<Store, 'get'>, tallies: Tallies): 
   return row !== undefined && tallies.load(row.value);
 }
 
-export interface Sampling {
-  /** Adds what happened since the last call to the tallies. */
-  collect(): void;
-  /** Collects, and ends a minute of the series. */
-  sample(): void;
-  /** Takes a last sample and writes it. */
-  stop(): Promise<void>;
-}
-
-export function startSampling(options: SamplingOptions): Sampling {
+export function startSampling(options: SamplingOptions) {
   const { tallies, statuses, store, counters, timings, clock, log } = options;
   const last = new Map<string, number>();
   let lastChecks: Histogram = timings.read('check');
@@ -116,15 +107,20 @@ export function startSampling(options: SamplingOptions): Sampling {
   timer.unref();
 
   return {
+    /** Adds what happened since the last call to the tallies. */
     collect,
+    /** Collects, and ends a minute of the series. */
     sample,
-    async stop() {
+    /** Takes a last sample and writes it. */
+    async stop(): Promise<void> {
       clearInterval(timer);
       sample();
       await write();
     },
   };
 }
+
+export type Sampling = ReturnType<typeof startSampling>;
 
 /** Returns the difference of two readings of one histogram. */
 export function sinceThen(now: Histogram, then: Histogram): Histogram {

@@ -36,24 +36,6 @@ export interface TallyBucket {
   of(name: string): number;
 }
 
-export interface Tallies {
-  add(name: string, by: number, at: number): void;
-  addMinute(figures: MinuteFigures): void;
-  /** Returns the counts since the counting began, at `startMs`. */
-  inAll(): TallyBucket & { readonly all: readonly Counted[] };
-  /** All buckets of a period up to that of `nowMs`, the oldest first. */
-  series(period: CountPeriod, nowMs: number): readonly TallyBucket[];
-  /** Returns the sums over the buckets of `series`, by name. */
-  sum(period: CountPeriod, nowMs: number): readonly Counted[];
-  /** The day up to the minute before that of `nowMs`, the oldest first; those without a sample too. */
-  minutes(nowMs: number): readonly MinuteFigures[];
-  /** Counts what changed: a writer compares it. */
-  changes(): number;
-  encode(): Uint8Array;
-  /** Fills empty tallies. False: the bytes are not an encoding of tallies, and nothing was changed. */
-  load(bytes: Uint8Array): boolean;
-}
-
 interface Bucket {
   number: number;
   readonly table: TopTable;
@@ -78,7 +60,7 @@ function createMinutes() {
   return { numbers, checks, p50, p99 };
 }
 
-export function createTallies(nowMs: number): Tallies {
+export function createTallies(nowMs: number) {
   let startMs = nowMs;
   let changes = 0;
   let all = createTopTable(namesMax);
@@ -129,7 +111,7 @@ export function createTallies(nowMs: number): Tallies {
   }
 
   return {
-    add(name, by, at) {
+    add(name: string, by: number, at: number): void {
       if (by <= 0) return;
       changes++;
       all.add(name, by);
@@ -143,7 +125,7 @@ export function createTallies(nowMs: number): Tallies {
         bucket.table.add(name, by);
       }
     },
-    addMinute({ startMs: at, checks, p50, p99 }) {
+    addMinute({ startMs: at, checks, p50, p99 }: MinuteFigures): void {
       const number = Math.floor(at / minuteMs);
       const place = number % minutesKept;
       if (checks > 0) changes++;
@@ -155,8 +137,13 @@ export function createTallies(nowMs: number): Tallies {
       day.p50[place] = p50 ?? Number.NaN;
       day.p99[place] = p99 ?? Number.NaN;
     },
-    inAll: () => ({ ...shown(startMs, all), all: sumOf([all]) }),
-    series(period, now) {
+    /** Returns the counts since the counting began, at `startMs`. */
+    inAll: (): TallyBucket & { readonly all: readonly Counted[] } => ({
+      ...shown(startMs, all),
+      all: sumOf([all]),
+    }),
+    /** All buckets of a period up to that of `nowMs`, the oldest first. */
+    series(period: CountPeriod, now: number): readonly TallyBucket[] {
       const { ms, buckets } = countPeriods[period];
       const last = Math.floor(now / ms);
       return Array.from({ length: buckets }, (_, i) => {
@@ -165,13 +152,15 @@ export function createTallies(nowMs: number): Tallies {
         return shown(number * ms, bucket.number === number ? bucket.table : undefined);
       });
     },
-    sum(period, now) {
+    /** Returns the sums over the buckets of `series`, by name. */
+    sum(period: CountPeriod, now: number): readonly Counted[] {
       const { ms, buckets } = countPeriods[period];
       const last = Math.floor(now / ms);
       const isIn = ({ number }: Bucket) => number <= last && number > last - buckets;
       return sumOf(rings[period].filter(isIn).map(({ table }) => table));
     },
-    minutes(now) {
+    /** The day up to the minute before that of `nowMs`, the oldest first; those without a sample too. */
+    minutes(now: number): readonly MinuteFigures[] {
       const last = Math.floor(now / minuteMs) - 1;
       return Array.from({ length: minutesKept }, (_, i) => {
         const number = last - minutesKept + 1 + i;
@@ -183,13 +172,15 @@ export function createTallies(nowMs: number): Tallies {
         return { startMs: number * minuteMs, checks, p50: timed(day.p50), p99: timed(day.p99) };
       });
     },
-    changes: () => changes,
-    encode() {
+    /** Counts what changed: a writer compares it. */
+    changes: (): number => changes,
+    encode(): Uint8Array {
       const out = createWriter();
       write(out);
       return out.finish();
     },
-    load(bytes) {
+    /** Fills empty tallies. False: the bytes are not an encoding of tallies, and nothing was changed. */
+    load(bytes: Uint8Array): boolean {
       const isRead = decode(bytes, read) === true;
       if (isRead) return true;
       startMs = nowMs;
@@ -200,6 +191,8 @@ export function createTallies(nowMs: number): Tallies {
     },
   };
 }
+
+export type Tallies = ReturnType<typeof createTallies>;
 
 function shown(startMs: number, table: TopTable | undefined): TallyBucket {
   return {

@@ -2,19 +2,13 @@
 
 import { unknownCountry, unknownProvider } from '../../geo/reader.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
-import { createReportCounts, type ReportCounts } from '../../reputation/counts/report-counts.ts';
+import { createReportCounts } from '../../reputation/counts/report-counts.ts';
 import { createReportFacts, type PlaceOf } from '../../reputation/counts/report-facts.ts';
 import type { Sources } from '../../reputation/lists/sources.ts';
 import type { Entries } from '../../reputation/state/entries.ts';
 import type { AddedReport } from '../../reputation/state/events.ts';
 import { entryPages } from '../../reputation/state/page-lists.ts';
-import { createSignInCounts, type SignInCounts } from './sign-in-counts.ts';
-
-export interface Counting {
-  readonly counts: ReportCounts;
-  readonly signIns: SignInCounts;
-  readonly onReport: (event: AddedReport, at: number) => void;
-}
+import { createSignInCounts } from './sign-in-counts.ts';
 
 /** Behind the pages of accounts, however many there may be once: these pages keep their numbers. */
 const countsPage = entryPages + 65_536;
@@ -28,11 +22,17 @@ export function createCounting(options: {
   sources: Sources;
   touchPage: (page: number) => void;
   placeOf: PlaceOf | undefined;
-}): Counting {
+}) {
   const { index, entries, sources, touchPage, placeOf = nowhere } = options;
   const counts = createReportCounts(countsPage, touchPage);
   const { contributions } = entries;
   const factsOf = createReportFacts({ index, contributions, sources, placeOf });
   const signIns = createSignInCounts(signInsPage, touchPage);
-  return { counts, signIns, onReport: (event, at) => counts.add(factsOf(event, at), at) };
+  return {
+    counts,
+    signIns,
+    onReport: (event: AddedReport, at: number): void => counts.add(factsOf(event, at), at),
+  };
 }
+
+export type Counting = ReturnType<typeof createCounting>;

@@ -9,21 +9,12 @@ import { createDigestRing, digestEvery } from '../../store/nodes/digests.ts';
 const sliceMs = 3;
 const restMs = 50;
 
-export interface StateDigest {
-  /** The event was applied whole. */
-  applied(seq: bigint): void;
-  /** At round events, and at the last one. */
-  latest(): Map<bigint, string>;
-  start(): void;
-  stop(): void;
-}
-
 export function createStateDigest(options: {
   readonly entries: EntryDigest;
   readonly accounts: { readonly sum: Uint32Array };
   /** The last event; undefined while one is being applied. */
   readonly settledAt: () => bigint | undefined;
-}): StateDigest {
+}) {
   const { entries, accounts, settledAt } = options;
   const ring = createDigestRing();
   let timer: NodeJS.Timeout | undefined;
@@ -36,24 +27,28 @@ export function createStateDigest(options: {
   }
 
   return {
-    applied(seq) {
+    /** The event was applied whole. */
+    applied(seq: bigint): void {
       if (seq % digestEvery !== 0n) return;
       const digest = present();
       if (digest !== undefined) ring.add(seq, digest);
     },
-    latest() {
+    /** At round events, and at the last one. */
+    latest(): Map<bigint, string> {
       const digests = ring.kept();
       const seq = settledAt();
       const digest = seq === undefined ? undefined : present();
       if (seq !== undefined && digest !== undefined) digests.set(seq, digest);
       return digests;
     },
-    start() {
+    start(): void {
       timer = setInterval(() => {
         if (settledAt() !== undefined) entries.settle(performance.now() + sliceMs);
       }, restMs);
       timer.unref();
     },
-    stop: () => clearInterval(timer),
+    stop: (): void => clearInterval(timer),
   };
 }
+
+export type StateDigest = ReturnType<typeof createStateDigest>;

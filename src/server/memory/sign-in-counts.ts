@@ -23,14 +23,6 @@ const spans = { today: 1, week: 7, month: daysKept } as const satisfies Record<
   number
 >;
 
-export interface SignInCounts {
-  /** Counts the event; false if it is of another kind. */
-  takes(event: StoreEvent): boolean;
-  /** Returns the sums of every counted site, by its domain. */
-  sums(nowMs: number): ReadonlyMap<string, SignInSums>;
-  readonly section: PageSection;
-}
-
 interface Day {
   /** Days since 1970; 0 when it was never used. */
   number: number;
@@ -38,7 +30,7 @@ interface Day {
 }
 
 /** @param touch called with the page before anything of it changes, for the checkpoint */
-export function createSignInCounts(firstPage: number, touch: (page: number) => void): SignInCounts {
+export function createSignInCounts(firstPage: number, touch: (page: number) => void) {
   const ring: readonly Day[] = Array.from({ length: daysKept }, () => {
     return { number: 0, sites: createTopTable(sitesMax) };
   });
@@ -58,12 +50,14 @@ export function createSignInCounts(firstPage: number, touch: (page: number) => v
   }
 
   return {
-    takes(event) {
+    /** Counts the event; false if it is of another kind. */
+    takes(event: StoreEvent): boolean {
       if (!isSignInEvent(event.kind)) return false;
       add(siteOfSignIn(event), event.at);
       return true;
     },
-    sums(nowMs) {
+    /** Returns the sums of every counted site, by its domain. */
+    sums(nowMs: number): ReadonlyMap<string, SignInSums> {
       const last = Math.floor(nowMs / dayMs);
       const sums = new Map<string, Record<keyof SignInSums, number>>();
       for (const span of Object.keys(spans) as (keyof SignInSums)[]) {
@@ -93,9 +87,11 @@ export function createSignInCounts(firstPage: number, touch: (page: number) => v
         day.sites.load(input);
         return !input.failed() && input.remaining() === 0;
       },
-    },
+    } satisfies PageSection,
   };
 }
+
+export type SignInCounts = ReturnType<typeof createSignInCounts>;
 
 /**
  * As of the journal's end, for commands: from the pages of the last checkpoint and the events since.

@@ -2,31 +2,19 @@
 
 import { deriveKey } from '../../access/keys/master-key.ts';
 import { allowsHost, type SiteKeys } from '../../access/keys/site-keys.ts';
-import type { Challenges } from '../../captcha/challenge/challenge.ts';
 import { openCaptcha } from '../../captcha/challenge/open-captcha.ts';
-import {
-  createReceipts,
-  type Receipts,
-  receiptKeyPurpose,
-} from '../../captcha/receipt/receipts.ts';
+import { createReceipts, receiptKeyPurpose } from '../../captcha/receipt/receipts.ts';
 import { captchaBounds } from '../../config.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Data } from './data.ts';
 import type { Opening } from './dependencies.ts';
 import { openPeers } from './peers.ts';
 
-export interface CaptchaParts {
-  readonly captcha: ReturnType<typeof openCaptcha>;
-  /** Challenges of all nodes: those of others are asked for over the internal port. */
-  readonly peers: Challenges;
-  readonly receipts: Receipts;
-}
-
 export async function openCaptchaParts(
   opening: Opening,
   data: Pick<Data, 'store' | 'member'> & { readonly tables: Pick<BoundedTables, 'add'> },
   siteKeys: SiteKeys,
-): Promise<CaptchaParts> {
+) {
   const { config, clock, random, log, masterKey, closers, timings } = opening;
   const receipts = createReceipts({
     store: data.store,
@@ -49,5 +37,11 @@ export async function openCaptchaParts(
   });
   closers.add(() => captcha.close());
   const peers = await openPeers(opening, captcha.challenges, data);
-  return { captcha, peers, receipts };
+  return {
+    captcha /** Challenges of all nodes: those of others are asked for over the internal port. */,
+    peers,
+    receipts,
+  };
 }
+
+export type CaptchaParts = Awaited<ReturnType<typeof openCaptchaParts>>;

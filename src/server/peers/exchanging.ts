@@ -8,18 +8,13 @@ import type { Tellings } from '../../store/nodes/tellings.ts';
 
 const everyMs = 1_000;
 
-export interface Exchanging {
-  register(metrics: Metrics): void;
-  stop(): Promise<void>;
-}
-
 /** The first exchange is done when it resolves: from then on this node keeps to its share. */
 export async function startExchanging(options: {
   readonly parties: readonly Party[];
   readonly tellings: Tellings;
   readonly clock: Clock;
   readonly log: Log;
-}): Promise<Exchanging> {
+}) {
   const { parties, tellings, clock, log } = options;
   const onUnread = (error: unknown) => log.warn({ err: error }, 'counts of a node are not heard');
   const exchange = createExchange({ parties, tellings, onUnread });
@@ -48,7 +43,7 @@ export async function startExchanging(options: {
   }, everyMs);
   timer.unref();
   return {
-    register(metrics) {
+    register(metrics: Metrics): void {
       metrics.gauge(
         'portcullis_exchange_age_seconds',
         'Since the last exchange of counts with the other nodes.',
@@ -60,7 +55,7 @@ export async function startExchanging(options: {
         () => exchange.peers,
       );
     },
-    async stop() {
+    async stop(): Promise<void> {
       clearInterval(timer);
       await running;
       // Other nodes need the last counts of this one.
@@ -68,3 +63,5 @@ export async function startExchanging(options: {
     },
   };
 }
+
+export type Exchanging = Awaited<ReturnType<typeof startExchanging>>;

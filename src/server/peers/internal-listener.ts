@@ -8,7 +8,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Challenges } from '../../captcha/challenge/challenge.ts';
-import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log/log.ts';
@@ -25,13 +24,6 @@ const requestMsMaxDefault = 10_000;
 /** Node looks every half minute by itself: so long silent connections would shut out nodes. */
 const lookMs = 1_000;
 
-export interface InternalListener {
-  /** The address under which other nodes reach it. */
-  readonly url: string;
-  readonly tables: readonly BoundedTable[];
-  close(): Promise<void>;
-}
-
 /** @throws OperatorError when it can't listen there */
 export async function openInternalListener(options: {
   readonly host: string;
@@ -43,7 +35,7 @@ export async function openInternalListener(options: {
   readonly challenges: Pick<Challenges, 'image' | 'clip' | 'verify'>;
   /** From a connection to the end of its request, and from an answer to its end. */
   readonly requestMsMax?: number;
-}): Promise<InternalListener> {
+}) {
   const { host, port, node, key, clock, log, challenges } = options;
   const { requestMsMax = requestMsMaxDefault } = options;
   const replays = createReplays(node, clock.now);
@@ -95,15 +87,18 @@ export async function openInternalListener(options: {
   const taken = (server.address() as AddressInfo).port;
   const shownHost = host.includes(':') ? `[${host}]` : host;
   return {
+    /** The address under which other nodes reach it. */
     url: `http://${shownHost}:${taken}`,
     tables: [strangers.table],
-    async close() {
+    async close(): Promise<void> {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();
       await closed;
     },
   };
 }
+
+export type InternalListener = Awaited<ReturnType<typeof openInternalListener>>;
 
 /** Undefined when it is too long, or breaks off. What says that it is too long is not read. */
 async function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer | undefined> {

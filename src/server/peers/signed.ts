@@ -36,18 +36,7 @@ export interface Envelope {
   readonly nonce: string;
 }
 
-export interface Replays {
-  /** For this node, and of this moment; what was asked before this process began may have been done. */
-  isPresent(envelope: Envelope): boolean;
-  /** The same, and true once. */
-  admit(envelope: Envelope): boolean;
-}
-
-export function createReplays(
-  node: number,
-  now: () => number,
-  noncesMax = noncesMaxDefault,
-): Replays {
+export function createReplays(node: number, now: () => number, noncesMax = noncesMaxDefault) {
   /** Two generations: what is older than both is too old to be taken anyway. */
   let [young, old] = [new Set<string>(), new Set<string>()];
   let turnedAt = now();
@@ -62,8 +51,10 @@ export function createReplays(
     turnedAt = nowMs;
   }
   return {
+    /** For this node, and of this moment; what was asked before this process began may have been done. */
     isPresent,
-    admit(envelope) {
+    /** The same, and true once. */
+    admit(envelope: Envelope): boolean {
       const { nonce } = envelope;
       if (!isPresent(envelope)) return false;
       turn();
@@ -73,3 +64,5 @@ export function createReplays(
     },
   };
 }
+
+export type Replays = ReturnType<typeof createReplays>;

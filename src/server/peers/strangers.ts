@@ -11,7 +11,6 @@
 
 import type { Socket } from 'node:net';
 import { createClientLimits } from '../../access/quota/client-limits.ts';
-import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { networksOf } from '../../ip/networks.ts';
 
@@ -29,29 +28,13 @@ const clientsMax = 4_096;
 const wrongSealsMs = 10_000;
 const knownMs = 60_000;
 
-export interface Strangers {
-  /** Called for each new connection; may end it at once. */
-  arrive(socket: Socket): void;
-  /** Called for each request, until `over`. False: no more of this connection is read. */
-  begin(socket: Socket): boolean;
-  over(socket: Socket): void;
-  /** Called for each request with a right seal: the connection is a node's from now on. */
-  prove(socket: Socket): void;
-  refuse(socket: Socket): void;
-  readonly table: BoundedTable;
-}
-
 interface Stranger {
   readonly client: string;
   isAsking: boolean;
   isRefused: boolean;
 }
 
-export function createStrangers({
-  clock,
-}: {
-  readonly clock: Pick<Clock, 'monotonicMs'>;
-}): Strangers {
+export function createStrangers({ clock }: { readonly clock: Pick<Clock, 'monotonicMs'> }) {
   const { perClientMax, perNodeMax, totalMax, wrongSealsMax } = strangerBounds;
   const limits = createClientLimits(
     { wrongSeals: { max: wrongSealsMax, windowMs: wrongSealsMs } },
@@ -97,7 +80,8 @@ export function createStrangers({
   }
 
   return {
-    arrive(socket) {
+    /** Called for each new connection; may end it at once. */
+    arrive(socket: Socket): void {
       // Undefined when it is gone already.
       const { client } = networksOf(socket.remoteAddress ?? '');
       const isOfNode = isKnown(client);
@@ -113,7 +97,8 @@ export function createStrangers({
       const [oldest] = own.size > ownMax ? own : strangers.size > totalMax ? most() : [];
       if (oldest !== undefined) end(oldest);
     },
-    begin(socket) {
+    /** Called for each request, until `over`. False: no more of this connection is read. */
+    begin(socket: Socket): boolean {
       const stranger = strangers.get(socket);
       if (stranger === undefined) return !socket.destroyed;
       if (stranger.isAsking || stranger.isRefused) {
@@ -123,18 +108,19 @@ export function createStrangers({
       stranger.isAsking = true;
       return true;
     },
-    over(socket) {
+    over(socket: Socket): void {
       const stranger = strangers.get(socket);
       if (stranger !== undefined) stranger.isAsking = false;
     },
-    prove(socket) {
+    /** Called for each request with a right seal: the connection is a node's from now on. */
+    prove(socket: Socket): void {
       const client = strangers.get(socket)?.client ?? nodes.get(socket);
       if (client === undefined) return;
       leave(socket);
       nodes.set(socket, client);
       know(client);
     },
-    refuse(socket) {
+    refuse(socket: Socket): void {
       const stranger = strangers.get(socket);
       if (stranger === undefined) return;
       stranger.isRefused = true;
@@ -143,3 +129,5 @@ export function createStrangers({
     table: { name: 'internal_strangers', used: () => strangers.size, limit: totalMax },
   };
 }
+
+export type Strangers = ReturnType<typeof createStrangers>;

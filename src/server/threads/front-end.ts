@@ -6,13 +6,9 @@
 import { openAccountsTable } from '../../access/accounts/accounts-table.ts';
 import { createKeyCache } from '../../access/keys/key-cache.ts';
 import { openKeyTableReader } from '../../access/keys/key-table.ts';
-import {
-  createMarkSpotter,
-  type MarkMemory,
-  type SpotMark,
-} from '../../access/marks/sighting-board.ts';
+import { createMarkSpotter, type MarkMemory } from '../../access/marks/sighting-board.ts';
 import type { ClientLimits } from '../../access/quota/client-limits.ts';
-import { createGate, type Gate } from '../../access/quota/gate.ts';
+import { createGate } from '../../access/quota/gate.ts';
 import type { LimitMemory } from '../../access/quota/limit-records.ts';
 import { openQuotas } from '../../access/quota/quota.ts';
 import type { ClientLimitName } from '../../config/limits.ts';
@@ -29,16 +25,16 @@ import { createLoginShares } from '../../doors/dovecot/shares.ts';
 import { gateRoutes } from '../../doors/gate/check.route.ts';
 import { createPasses } from '../../doors/gate/pass.ts';
 import { createGeoFragments } from '../../geo/fragments.ts';
-import { type GeoReader, openGeoReader } from '../../geo/reader.ts';
-import type { PlainRoute, Route } from '../../http/router.ts';
+import { openGeoReader } from '../../geo/reader.ts';
+import type { PlainRoute } from '../../http/router.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { metaOf } from '../../index/records.ts';
 import { checkRoute } from '../../reputation/check/check.route.ts';
-import { type Check, openCheck } from '../../reputation/check/check.ts';
+import { openCheck } from '../../reputation/check/check.ts';
 import { checkBulkRoute } from '../../reputation/check/check-bulk.route.ts';
 import { entryFlags } from '../../reputation/state/entry-flags.ts';
 import { createCallers } from '../../web/guard/callers.ts';
-import { createGuard, type Guard } from '../../web/guard/guard.ts';
+import { createGuard } from '../../web/guard/guard.ts';
 import { healthRoute } from '../health.route.ts';
 import type { SharedState } from '../state.ts';
 
@@ -66,21 +62,6 @@ export interface GateMemory {
   readonly hasProxies: boolean;
 }
 
-export interface FrontEnd {
-  readonly gate: Gate;
-  readonly check: Check;
-  readonly geo: GeoReader;
-  readonly guard: Guard;
-  readonly spotMark: SpotMark;
-  /** Answered by front ends; all other routes belong to the main thread. */
-  readonly routes: readonly Route[];
-  /**
-   * A route of the main thread as a front end answers it, which asks the given one for the rest alone.
-   * @param within around each look at the index
-   */
-  ahead(asking: PlainRoute, within: <T>(work: () => T) => T): PlainRoute;
-}
-
 export function createFrontEnd(options: {
   memory: FrontEndMemory;
   index: Parameters<typeof openCheck>[0]['index'] & Pick<IndexView, 'readPrefix' | 'walk'>;
@@ -92,7 +73,7 @@ export function createFrontEnd(options: {
   thread?: number;
   /** Around each look at the index that comes later than its request. */
   within?: <T>(work: () => T) => T;
-}): FrontEnd {
+}) {
   const { memory, index, clock, log } = options;
   const accounts = openAccountsTable(memory.accounts);
   const gate = createGate({
@@ -123,12 +104,18 @@ export function createFrontEnd(options: {
   const shares = createLoginShares(clock, Buffer.from(random.bytes(4)).readUInt32BE(0));
   const door = createPolicyDoor({ gate, check, clock, isSpent, shares, count });
   return {
-    ahead: (asking, within) => policyAhead(asking, { door, guard }, within),
+    /**
+     * A route of the main thread as a front end answers it, which asks the given one for the rest alone.
+     * @param within around each look at the index
+     */
+    ahead: (asking: PlainRoute, within: <T>(work: () => T) => T): PlainRoute =>
+      policyAhead(asking, { door, guard }, within),
     gate,
     check,
     geo,
     guard,
     spotMark,
+    /** Answered by front ends; all other routes belong to the main thread. */
     routes: [
       checkRoute({ gate, check, clock }),
       checkBulkRoute({ guard, check, clock }),
@@ -159,3 +146,5 @@ export function createFrontEnd(options: {
     ],
   };
 }
+
+export type FrontEnd = ReturnType<typeof createFrontEnd>;

@@ -6,19 +6,12 @@
 /** 0 stands for "the client left first", 1 to 5 for the hundreds of the status. */
 const classes = 6;
 
-export interface ThreadCounters {
-  readonly buffer: SharedArrayBuffer;
-  /** The counting side of one thread; given to the transport. */
-  recorder(thread: number): (path: string, status: number) => void;
-  read(): Iterable<[{ thread: string; route: string; status: string }, number]>;
-}
-
 /** @param paths the routes' patterns, in the same order in every thread */
 export function createThreadCounters(
   threads: number,
   paths: readonly string[],
   buffer = new SharedArrayBuffer(threads * (paths.length + 1) * classes * 8),
-): ThreadCounters {
+) {
   const counts = new Float64Array(buffer);
   // The last row of a thread is for requests that no route matched.
   const routes = [...new Set(paths), ''];
@@ -26,7 +19,8 @@ export function createThreadCounters(
   const width = routes.length * classes;
   return {
     buffer,
-    recorder(thread) {
+    /** The counting side of one thread; given to the transport. */
+    recorder(thread: number): (path: string, status: number) => void {
       const base = thread * width;
       // Nearly all requests are checks that are answered: the place of the last one is kept.
       let [lastPath, lastStatus, place]: [string | undefined, number, number] = [undefined, 0, 0];
@@ -39,7 +33,7 @@ export function createThreadCounters(
         counts[place]! += 1;
       };
     },
-    *read() {
+    *read(): Iterable<[{ thread: string; route: string; status: string }, number]> {
       for (let thread = 0; thread < threads; thread++) {
         for (const [row, path] of routes.entries()) {
           for (let kind = 0; kind < classes; kind++) {
@@ -53,3 +47,5 @@ export function createThreadCounters(
     },
   };
 }
+
+export type ThreadCounters = ReturnType<typeof createThreadCounters>;

@@ -5,7 +5,6 @@
  */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { defaultLimits } from '../../http/limits.ts';
 import type { Taken } from '../../http/server.ts';
 
@@ -39,18 +38,6 @@ const pauseResolutionMs = 10;
 /** A row: what is held, by name, and the longest pause in seconds. */
 const columns = names.length + 1;
 
-export interface ThreadGauges {
-  readonly buffer: SharedArrayBuffer;
-  /** Writes the row of a front end from now on. @returns its end */
-  write(thread: number, read: () => Taken): () => void;
-  /** The same of the main thread, which holds nothing of the transport. */
-  writeMain(): () => void;
-  /** Each name over all threads, and, where there are several, of each thread: one may be full alone. */
-  readonly tables: readonly BoundedTable[];
-  /** Longest pause of each thread's event loop in the last 15 to 30 s, in seconds. */
-  pauses(): Iterable<[thread: string, seconds: number]>;
-}
-
 /** The longest pause in this window and the one before it. */
 function watchPauses(): { longest(): number; stop(): void } {
   const delay = monitorEventLoopDelay({ resolution: pauseResolutionMs });
@@ -75,7 +62,7 @@ function watchPauses(): { longest(): number; stop(): void } {
 export function createThreadGauges(
   threads: number,
   buffer = new SharedArrayBuffer((threads + 1) * columns * 8),
-): ThreadGauges {
+) {
   const values = new Float64Array(buffer);
   const all = Array.from({ length: threads }, (_, thread) => thread);
   const of = (thread: number, name: Name) => values[thread * columns + names.indexOf(name)]!;
@@ -101,12 +88,16 @@ export function createThreadGauges(
   }
   return {
     buffer,
+    /** Writes the row of a front end from now on. @returns its end */
     write,
-    writeMain: () => write(threads, () => undefined),
-    pauses: () => [
+    /** The same of the main thread, which holds nothing of the transport. */
+    writeMain: (): (() => void) => write(threads, () => undefined),
+    /** Longest pause of each thread's event loop in the last 15 to 30 s, in seconds. */
+    pauses: (): Iterable<[thread: string, seconds: number]> => [
       ...all.map((thread): [string, number] => [String(thread), pauseOf(thread)]),
       ['main', pauseOf(threads)],
     ],
+    /** Each name over all threads, and, where there are several, of each thread: one may be full alone. */
     tables: [
       ...names.map((name) => ({
         name,
@@ -123,3 +114,5 @@ export function createThreadGauges(
     ],
   };
 }
+
+export type ThreadGauges = ReturnType<typeof createThreadGauges>;

@@ -54,24 +54,6 @@ export type FromThread =
   | { readonly listening: true }
   | { readonly failed: string; readonly isTold: boolean };
 
-export interface Threads {
-  /** Resolves when all have stopped listening and ended. */
-  stop(graceMs: number): Promise<void>;
-  /** As of `HttpServer`, in all threads. */
-  drain(): void;
-  accept(isOn: boolean): void;
-  /** Lets all give back shared memory that they have sent and nobody needs any more. */
-  release(): void;
-  /** As of `OpenAccessLog`, in all threads. */
-  reopen(): void;
-  /** From now on all of them serve this, in place of the former. */
-  serve(served: Served): void;
-  /** Threads that listen at present. */
-  alive(): number;
-  /** Threads started in place of one that died. */
-  replaced(): number;
-}
-
 export interface ThreadsOptions
   extends Pick<
     ThreadSetup,
@@ -99,7 +81,7 @@ export interface ThreadsOptions
 /** A thread that dies at once again and again must not keep the machine busy with starting it. */
 const restartDelayMs = 200;
 
-export async function startThreads(options: ThreadsOptions): Promise<Threads> {
+export async function startThreads(options: ThreadsOptions) {
   const { index, log } = options;
   const workers = new Map<number, Worker>();
   const handle = forwardedHandler(options.routes);
@@ -178,19 +160,28 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
     throw error;
   }
   return {
+    /** Resolves when all have stopped listening and ended. */
     stop,
-    drain: () => tellAll({ drain: true }),
-    accept: (isOn) => tellAll({ accept: isOn }),
-    release: () => tellAll({ release: true }),
-    reopen: () => tellAll({ reopen: true }),
-    serve(served) {
+    /** As of `HttpServer`, in all threads. */
+    drain: (): void => tellAll({ drain: true }),
+    accept: (isOn: boolean): void => tellAll({ accept: isOn }),
+    /** Lets all give back shared memory that they have sent and nobody needs any more. */
+    release: (): void => tellAll({ release: true }),
+    /** As of `OpenAccessLog`, in all threads. */
+    reopen: (): void => tellAll({ reopen: true }),
+    /** From now on all of them serve this, in place of the former. */
+    serve(served: Served): void {
       serving = { ...serving, ...served };
       tellAll({ serve: served });
     },
-    alive: () => listening,
-    replaced: () => replaced,
+    /** Threads that listen at present. */
+    alive: (): number => listening,
+    /** Threads started in place of one that died. */
+    replaced: (): number => replaced,
   };
 }
+
+export type Threads = Awaited<ReturnType<typeof startThreads>>;
 
 /** A worker has matched the route already; here the same table finds the same handler. */
 function forwardedHandler(routes: readonly Route[]): ServeForwardedOptions['handle'] {

@@ -26,12 +26,6 @@ export interface BackupStats {
   readonly isVanished: boolean;
 }
 
-export interface BackupSchedule {
-  stats(): BackupStats;
-  /** Waits for the one under way, which `make` may cut short. */
-  stop(): Promise<void>;
-}
-
 export interface BackupScheduleOptions {
   readonly folder: string;
   /** Knows which folders were used. */
@@ -57,7 +51,7 @@ const lookMsMax = 30_000;
 const stopMsMax = 500;
 
 /** Begins at once when one is due. */
-export function startBackups(options: BackupScheduleOptions): BackupSchedule {
+export function startBackups(options: BackupScheduleOptions) {
   const { folder, dataDir, everyMs, keep, clock, log, make } = options;
   const retryMs = Math.min(everyMs, retryMsMax);
   let done = 0;
@@ -111,8 +105,9 @@ export function startBackups(options: BackupScheduleOptions): BackupSchedule {
 
   begin();
   return {
-    stats: () => ({ done, failed, bytes, newestAt, isVanished: isGone }),
-    async stop() {
+    stats: (): BackupStats => ({ done, failed, bytes, newestAt, isVanished: isGone }),
+    /** Waits for the one under way, which `make` may cut short. */
+    async stop(): Promise<void> {
       stopped = true;
       clearTimeout(timer);
       await Promise.race([running, sleep(stopMsMax, undefined, { ref: false })]);
@@ -120,6 +115,8 @@ export function startBackups(options: BackupScheduleOptions): BackupSchedule {
     },
   };
 }
+
+export type BackupSchedule = ReturnType<typeof startBackups>;
 
 function nameOf(atMs: number): string {
   return `portcullis-${new Date(atMs).toISOString().replace(/[-:]/g, '')}.backup`;

@@ -19,21 +19,8 @@ import { answersMs } from './tellings.ts';
 
 const agreedName = 'write_version';
 
-export interface Agreement {
-  /** The event version up to which all nodes write, as far as this one has heard. */
-  version(): number;
-  /** Why this program is too old to go on; for good. */
-  outdated(): string | undefined;
-  /** Asks the database again. */
-  look(): Promise<void>;
-  /** Why an event of the journal can't be read by this program; undefined when it can. */
-  tooNew(event: Pick<NewEvent, 'kind' | 'version'>): string | undefined;
-  /** The store as this program may write to it. */
-  guard(store: PostgresStore): PostgresStore;
-}
-
 /** A database that has no events yet begins with the version of its first program. */
-export async function openAgreement(store: PostgresStore, log: Log): Promise<Agreement> {
+export async function openAgreement(store: PostgresStore, log: Log) {
   await store.claimName(agreedName, Buffer.from(`${readVersion()}`));
   let agreed = 1;
   let outdated: string | undefined;
@@ -81,16 +68,21 @@ export async function openAgreement(store: PostgresStore, log: Log): Promise<Agr
 
   await look();
   return {
-    version: () => agreed,
-    outdated: () => outdated,
+    /** The event version up to which all nodes write, as far as this one has heard. */
+    version: (): number => agreed,
+    /** Why this program is too old to go on; for good. */
+    outdated: (): string | undefined => outdated,
+    /** Asks the database again. */
     look,
-    tooNew(event) {
+    /** Why an event of the journal can't be read by this program; undefined when it can. */
+    tooNew(event: Pick<NewEvent, 'kind' | 'version'>): string | undefined {
       if (versionOf(event) !== undefined) return undefined;
       return found(
         `the journal has an event ${event.kind} of version ${event.version}, which this program can't read: start the newer version`,
       );
     },
-    guard(inner) {
+    /** The store as this program may write to it. */
+    guard(inner: PostgresStore): PostgresStore {
       return {
         ...inner,
         async commit(commit): Promise<CommitResult> {
@@ -105,6 +97,8 @@ export async function openAgreement(store: PostgresStore, log: Log): Promise<Agr
     },
   };
 }
+
+export type Agreement = Awaited<ReturnType<typeof openAgreement>>;
 
 const agreedRows = {
   name: 'agreed',

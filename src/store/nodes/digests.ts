@@ -21,23 +21,20 @@ const keptOfLevel = 4;
 
 export const digestEvery = 64n;
 
-export interface DigestRing {
-  add(seq: bigint, digest: string): void;
-  kept(): Map<bigint, string>;
-}
-
-export function createDigestRing(): DigestRing {
+export function createDigestRing() {
   const rings = levels.map(() => [] as [bigint, string][]);
   return {
-    add(seq, digest) {
+    add(seq: bigint, digest: string): void {
       const ring = rings[levels.findIndex((level) => seq % level === 0n)];
       if (ring === undefined) throw new RangeError(`${seq} is no round number of events`);
       ring.push([seq, digest]);
       if (ring.length > keptOfLevel) ring.shift();
     },
-    kept: () => new Map(rings.flat()),
+    kept: (): Map<bigint, string> => new Map(rings.flat()),
   };
 }
+
+export type DigestRing = ReturnType<typeof createDigestRing>;
 
 export function encodeDigests(digests: Digests): string {
   return [...digests].map(([seq, digest]) => `${seq}:${digest}`).join(' ');

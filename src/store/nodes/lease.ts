@@ -16,23 +16,6 @@ import { LeaseLostError } from '../upkeep.ts';
 /** The lease of all work that one node does for the cluster. */
 export const upkeepLease = 'upkeep';
 
-export interface Lease {
-  /**
-   * After each heartbeat that the database took: keeps it, or takes it when it is free.
-   * @param sinceMs before that heartbeat, by the monotonic clock
-   */
-  look(sinceMs: number): Promise<void>;
-  /**
-   * Returns the check for commits of the work; undefined while another node holds the lease, or this one
-   * must not use it.
-   */
-  fence(): RowCheck | undefined;
-  /** Forgets the lease: another node has it. */
-  lose(): void;
-  /** Gives the lease back, so that another node can take it at once. */
-  giveBack(): Promise<void>;
-}
-
 export function createLease(options: {
   store: PostgresStore;
   clock: Clock;
@@ -41,13 +24,17 @@ export function createLease(options: {
   isAlive: (boot: string) => Promise<boolean>;
   /** So long without a heartbeat, a node counts as gone. */
   aliveMs: number;
-}): Lease {
+}) {
   const { store, clock, boot, isAlive, aliveMs } = options;
   const key = leaseKey(upkeepLease);
   let held: { readonly check: RowCheck; readonly untilMs: number } | undefined;
 
   return {
-    async look(sinceMs) {
+    /**
+     * After each heartbeat that the database took: keeps it, or takes it when it is free.
+     * @param sinceMs before that heartbeat, by the monotonic clock
+     */
+    async look(sinceMs: number): Promise<void> {
       const untilMs = sinceMs + aliveMs;
       const row = await store.get(key);
       const holder = row && Buffer.from(row.value).toString();
@@ -61,20 +48,28 @@ export function createLease(options: {
       const done = await store.commit({ check, set: [{ key, value: Buffer.from(boot) }] });
       if (done.ok) held = { check: { key, version: done.versions[0]! }, untilMs };
     },
-    fence() {
+    /**
+     * Returns the check for commits of the work; undefined while another node holds the lease, or this one
+     * must not use it.
+     */
+    fence(): RowCheck | undefined {
       if (held !== undefined && clock.monotonicMs() >= held.untilMs) held = undefined;
       return held?.check;
     },
-    lose() {
+    /** Forgets the lease: another node has it. */
+    lose(): void {
       held = undefined;
     },
-    async giveBack() {
+    /** Gives the lease back, so that another node can take it at once. */
+    async giveBack(): Promise<void> {
       const check = held?.check;
       held = undefined;
       if (check !== undefined) await store.commit({ check: [check], del: [key] });
     },
   };
 }
+
+export type Lease = ReturnType<typeof createLease>;
 
 /** The shared store as the work sees it. What is swept and pruned is fenced too. */
 export function fencedStore(store: PostgresStore, lease: Lease): Store {

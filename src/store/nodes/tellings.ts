@@ -25,15 +25,6 @@ export interface Told {
   readonly bytes: Uint8Array | undefined;
 }
 
-export interface Tellings {
-  /** Resolves when all nodes can hear it. The same number again is the same. */
-  tell(seq: number, bytes: Uint8Array): Promise<void>;
-  /** Returns messages of others after the last received ones, and the number of nodes, this one included. */
-  hear(
-    heardUpTo: ReadonlyMap<string, number>,
-  ): Promise<{ readonly told: readonly Told[]; readonly nodes: number }>;
-}
-
 const tell = {
   name: 'tell',
   text: `insert into told (boot, seq, at, bytes) values ($1::uuid, $2::int8, ${nowMs}, $3)
@@ -54,15 +45,19 @@ const countNodes = {
    where not is_stopped and seen_at > ${nowMs} - ${answersMs}`,
 };
 
-export function createTellings(session: () => Promise<PostgresSession>, boot: string): Tellings {
+export function createTellings(session: () => Promise<PostgresSession>, boot: string) {
   return {
-    async tell(seq, bytes) {
+    /** Resolves when all nodes can hear it. The same number again is the same. */
+    async tell(seq: number, bytes: Uint8Array): Promise<void> {
       const values = [boot, seq, Buffer.from(bytes)];
       await (await session()).query({ ...tell, values });
       if (seq % removeEvery !== 0) return;
       await (await session()).query(removeOld);
     },
-    async hear(heardUpTo) {
+    /** Returns messages of others after the last received ones, and the number of nodes, this one included. */
+    async hear(
+      heardUpTo: ReadonlyMap<string, number>,
+    ): Promise<{ readonly told: readonly Told[]; readonly nodes: number }> {
       const [boots, seqs] = [[...heardUpTo.keys()], [...heardUpTo.values()]];
       // Not in one transaction with `tell`: two nodes that each tell and hear at once would both miss it.
       const [told, nodes] = await (await session()).pipeline([
@@ -77,3 +72,5 @@ export function createTellings(session: () => Promise<PostgresSession>, boot: st
     },
   };
 }
+
+export type Tellings = ReturnType<typeof createTellings>;
