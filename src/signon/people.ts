@@ -1,5 +1,5 @@
 /**
- * A person: the account (src/access has its record) and the credentials beside it. One loader for
+ * A person: the account (src/access has its record) and its credentials. One loader for
  * all of sign-on, with the versions that a change must check.
  */
 

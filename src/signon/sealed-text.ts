@@ -1,5 +1,5 @@
 /**
- * What a page, a form or an authenticator carries for us, sealed (AES-256-GCM), so that nothing has
+ * Texts that a page, a form or an authenticator carries for us, sealed (AES-256-GCM), so that nothing has
  * to be stored for somebody who is not signed in.
  *
  *   ┌─────────┬──────────┬──────────┬────────────┬────────┐

@@ -22,7 +22,7 @@ import type { PictureError } from './pages/profile.page.ts';
 import { showProfile } from './profile.route.ts';
 import type { OwnVisit, Space } from './space.route.ts';
 
-/** Room for the form around the file, and to tell of a file that is too large beside its field. */
+/** The limit leaves room for the form around the file, and for an error at the field of a file that is too large. */
 const uploadBytesMax = avatarFileBytesMax + 6_291_456;
 
 /** 10 MB over the upstream of a telephone. */

@@ -102,7 +102,7 @@ export function keyRoutes(space: Space): PlainRoute[] {
     return show(visit, {}, { shown: { id, text: text.value } });
   }
 
-  /** Nothing happened yet. */
+  /** Asks before an act that ends a key. */
   function ask(visit: OwnVisit, action: string, id: string): Reply {
     return desk.show(visit, (frame) => surePage(frame, { csrf: visit.csrf, action, id }));
   }

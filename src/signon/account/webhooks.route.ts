@@ -1,4 +1,4 @@
-/** /account/webhooks: where to tell that an own address or network gets listed, and what came of it. */
+/** /account/webhooks: the addresses that get an event when a watched address or network is listed, and its delivery. */
 
 import type { Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';

@@ -3,7 +3,7 @@
  * address, so a route takes the same time whether a mail goes out or not. Bounded; tried four
  * times over six minutes. Not kept over a restart: a mail that was lost can be asked for again, and
  * one that can't has a row until it is out (notices.ts, deletion.ts).
- * Mails about completed changes and deletions go first, and have room of their own when the queue
+ * Mails about completed changes and deletions go first, and have a capacity of their own when the queue
  * is full: strangers who ask for others can't keep them out.
  *
  * Nothing of a mail is logged here: neither address nor text.
@@ -69,7 +69,7 @@ export interface Mailer {
     values: MailValues<Name>,
     account?: string,
   ): boolean;
-  /** As `post`, for who must know how it ended. */
+  /** Queues as `post` does, and resolves with the outcome. */
   deliver<Name extends MailName>(
     to: string,
     language: StoredLanguage,
@@ -87,13 +87,13 @@ export interface Mailer {
 interface Job {
   readonly mail: Mail;
   readonly tries: number;
-  /** Nobody can ask for it again. */
+  /** True for a mail that nobody can ask for again. */
   readonly isKept: boolean;
   readonly ended?: ((how: Delivery) => void) | undefined;
 }
 
 export const mailsWaitingMax = 1_000;
-/** More for mails that nobody can ask for again. */
+/** The further capacity for mails that nobody can ask for again. */
 const reservedMax = 1_000;
 const runningMax = 2;
 const retryDelaysMs = [5_000, 60_000, 300_000];
@@ -185,10 +185,10 @@ export function createMailer(options: {
       ...(account === undefined ? {} : { account }),
     };
     const job = { mail, tries: 0, ended, isKept };
-    // Behind those of its own kind, before all that can be asked for again.
+    // The mail goes after those of its own kind, before all that can be asked for again.
     if (isKept) queue.splice(queue.filter((waiting) => waiting.isKept).length, 0, job);
     else queue.push(job);
-    // In a later turn, so that the caller's time does not depend on it.
+    // Sent in a later turn, so that the caller's time does not depend on it.
     setImmediate(pump);
     return undefined;
   }

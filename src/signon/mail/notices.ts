@@ -31,7 +31,7 @@ export interface OpenNotice {
   readonly what: ChangeEvent;
   /** The address is a former one of the account. */
   readonly former: boolean;
-  /** As `agentName` gives it. */
+  /** The browser and system as `agentName` names them. */
   readonly agent: string;
   readonly country: string;
   /** The time of the change, ms since 1970. */
@@ -76,7 +76,7 @@ function noticeAccountOf(key: Key): string {
 
 /** A former address of an account gets mails about changes for so long. */
 const formerEmailLifeMs = 7 * 24 * 3_600_000;
-/** Also the bound of changes of the address in that time: none may be pushed out by the next. */
+/** The limit of former addresses, and so of changes of the address in that time: none may be pushed out by the next. */
 const formerEmailsMax = 5;
 
 /** Mails about one change. */

@@ -124,7 +124,7 @@ export function openOutbox(options: {
 }
 
 /**
- * In place of the mail that tells of a deletion: here it would be a file with the person's address,
+ * Returns the function that replaces the mail about a deletion: here it would be a file with the person's address,
  * the only thing left of them, that nobody delivers.
  */
 export function noFarewell(log: Log): () => void {

@@ -1,6 +1,6 @@
 /**
- * How many mails an address gets in an hour. What anybody can have sent by naming the address is
- * five in all, and of these at most three of one kind: so whoever asks for confirmations again and
+ * The limits of mails that an address gets in an hour. Anybody who names the address can have five sent
+ * in all, and at most three of one kind: so whoever asks for confirmations again and
  * again leaves the owner two links for a new password, and the other way round. Links to sign in
  * (three, sign-in.ts), notices and the farewell have a share each of their own.
  * A mail about a completed change is never refused: the changes are bounded instead

@@ -1,7 +1,7 @@
 /**
  * The one way in which a person changes how their account is opened (password, address, second
  * factor, passkeys) and what acts in its name (API keys): in a session that shows a proof strong
- * enough, in one commit with the entry in the log and the mails that tell of it, under a new cookie.
+ * enough, in one commit with the entry in the log and the mails about it, under a new cookie.
  *
  * The commit names the session's row and the credentials as they were read: a request that was
  * under way when the owner reset the password, or with a cookie that was renewed since, changes

@@ -1,5 +1,5 @@
 /**
- * What other parts keep beside an account (its profile), written in the same commits that make the
+ * The rows that other parts keep of an account (its profile), written in the same commits that make the
  * account and change its address, so that neither is ever there without the other.
  */
 

@@ -1,7 +1,7 @@
 /**
  * A new mail address: asked for in a fresh session, in force when the link sent to it is opened.
  * The new address is taken in that commit, the old one is free from then on. A registration of it
- * that nobody verified gives way in the same commit: the mailbox is proved here, there it was only
+ * that nobody verified is removed in the same commit: the mailbox is proved here, there it was only
  * claimed. An address that has an account gets a mail about it; the one who asks gets the same
  * answer.
  *

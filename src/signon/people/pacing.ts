@@ -4,7 +4,7 @@
  * first number the link of the mail works only later; beyond a second one the form takes neither
  * password nor passkey, and the mail's link alone leads to choosing a password.
  *
- * Decided by the network alone, before anybody looks for an account: it tells of none. The time from
+ * The network alone decides, before an account is looked up: it reveals none. The time from
  * which a link works stands in the link's row, so a restart shortens no delay; the counts are in
  * memory, of all nodes, and begin anew. Bounded: at the bound the network that was quiet longest is forgotten.
  */
@@ -17,7 +17,7 @@ const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 /** The registrations of a network in a day whose links work at once. */
 export const promptPerDay = 20;
-/** After so many in a day the mail's link alone leads to choosing a password. */
+/** The registrations of a network in a day after which the mail's link alone leads to choosing a password. */
 export const chosenInFormPerDay = 40;
 /** The delays are 1, 2, 4 … minutes, up to this. */
 export const delayMinutesMax = 60;

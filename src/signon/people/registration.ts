@@ -1,9 +1,9 @@
 /**
  * Registration and verification of the mail address.
  *
- * An account that is not verified is three rows that expire, and nothing in the journal: whoever
- * registers addresses of others takes no place for good. The address is unique from the first
- * commit on (`check: null`). Verification makes the rows lasting and tells the journal, in the one
+ * An account that is not verified is rows that expire, and nothing in the journal: whoever registers
+ * addresses of others takes nothing for good. The address is unique from the first
+ * commit on (`check: null`). Verification makes the rows lasting and writes the event, in the one
  * commit that uses the link up.
  *
  * A link carries the password that was chosen with it, or the passkey that was made in its place:
@@ -13,8 +13,8 @@
  * stranger's link, opened in another browser than the stranger's, asks for the stranger's password or
  * passkey (verification.ts). Verification ends all sessions but the one in which it is done.
  *
- * The answer and the work are the same whether the address has an account or not. What a network that
- * registers much is asked (pacing.ts) is decided before anybody looks for one.
+ * The answer and the work are the same whether the address has an account or not. The conditions for a
+ * network that registers many accounts (pacing.ts) are decided before one is looked up.
  */
 
 import { accountRow } from '../../access/accounts/accounts.ts';
@@ -45,7 +45,7 @@ const knownPasskey = fail('conflict', 'This passkey is known already.');
 
 export interface Registration extends Verification {
   /**
-   * Sends the link, or tells an owner that there is an account. `invalid_parameter` (parameter
+   * Sends the link, or a mail to the owner of an account that exists. `invalid_parameter` (parameter
    * `email` or `password`), `weak_password`, `overloaded`, `store_unavailable`.
    */
   register(request: RegistrationRequest): Promise<Result<PersonPace>>;
@@ -302,7 +302,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
     return done;
   }
 
-  /** Nothing changes but the log; a row is written all the same, for the sake of equal work. */
+  /** Changes nothing but the log; a row is written all the same, for the sake of equal work. */
   async function repeat(person: Person, asked: AskedLink, visitor: Visitor): Promise<Change<void>> {
     const data = newLinkData(person.id, visitor, asked);
     const decoy = links.make('verify', { account: '', data, epoch: 0 });

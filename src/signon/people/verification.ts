@@ -6,7 +6,7 @@
  *
  * A password counts as a try in the link's row before it is judged, so a thousand at once are five
  * all the same; a signature can't be guessed.
- * Verification makes the account's rows lasting and tells the journal, in the one commit that uses
+ * Verification makes the account's rows lasting and writes the event, in the one commit that uses
  * the link up, and ends all sessions but the one in which it is done.
  */
 
@@ -79,7 +79,7 @@ export type LinkAsks = 'nothing' | 'password' | 'passkey' | 'choose' | 'later';
 
 export interface Verification {
   /**
-   * For the form of a link: `nothing` also for one that is over; `choose`: a new password; `later`:
+   * Returns what the form of a link asks for: `nothing` also for one that is over; `choose`: a new password; `later`:
    * it does not work yet.
    */
   asks(token: string, visitor: Visitor): Promise<LinkAsks>;

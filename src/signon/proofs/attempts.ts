@@ -21,7 +21,7 @@
  *
  * The account is named by the mail address as typed, known or not: both are alike. In memory of
  * the main thread, bounded. A restart forgets too, which no stranger can cause.
- * Of several nodes each tells the others what it counted and forgave, so tries on different ones are
+ * Each node sends the others what it counted and forgave, so tries on different nodes are
  * as slow as on one but for those of the same second.
  */
 
@@ -32,9 +32,9 @@ import type { Clock } from '../../core/clock.ts';
 /** A subject without attempts for this long starts anew. */
 const forgetMs = 24 * 3_600_000;
 
-/** A subject with so many attempts is under attack. */
+/** A subject with as many attempts is under attack. */
 const attackedCount = 5;
-/** At most so many subjects under attack are passed over to evict another one. */
+/** The limit of subjects under attack that are passed over to evict another one. */
 const passedOverMax = 16;
 
 /** A rule of free attempts, then a delay that doubles. */
@@ -102,13 +102,13 @@ export interface Attempt {
 export interface Attempts {
   /** Returns 0 when the attempt is counted and may go on, else whole seconds to wait; nothing is counted then. */
   begin(...together: readonly Attempt[]): number;
-  /** It was right: forgives what was counted of the account here, strangers' guesses included. */
+  /** Records a right proof: forgives what was counted of the account here, strangers' guesses included. */
   succeeded(...together: readonly Attempt[]): void;
-  /** It was never judged (overload): not held against anybody. */
+  /** Takes back attempts that were never checked (overload). */
   withdrawn(...together: readonly Attempt[]): void;
-  /** The owner showed up in another way: what strangers did to this password counts no more. */
+  /** Forgives what strangers did to this password, once the owner proved to be it in another way. */
   forgive(account: string): void;
-  /** This browser may try the password of the account for an hour, unhindered by strangers. */
+  /** Lets this browser try the password of the account for an hour, unhindered by strangers. */
   vouch(account: string, browserId: string): void;
   isVouched(account: string, browserId: string): boolean;
   readonly size: number;
@@ -351,7 +351,7 @@ function delayMs({ free, delayMaxMs }: Growing, attempts: number): number {
  * one out.
  */
 function createSubjectTable<S extends Subject>(capacity: number, create: (nowMs: number) => S) {
-  /** In order of last use, oldest first. */
+  /** The subjects in order of last use, oldest first. */
   const subjects = new Map<string, S>();
 
   /** Returns undefined for a subject that was never seen, was quiet for a day, or was evicted. */

@@ -1,6 +1,6 @@
 /**
- * How a proof of identity is judged, at the sign-in and inside a session alike: whom an attempt is
- * counted for, the password against the stored hash (with the same work whatever is wrong), and
+ * The check of a proof of identity, at the sign-in and inside a session alike: the subjects that an attempt
+ * counts for, the password against the stored hash (with the same work whatever is wrong), and
  * the security log's entry, written after the answer.
  */
 

@@ -1,5 +1,5 @@
 /**
- * What happened to an account, for its owner: coarse facts, newest first, bounded. Rows live under
+ * The security log of an account, for its owner: coarse facts, newest first, bounded. Rows live under
  * the account's own keys and go with it: those of one that is not verified expire when it does, and
  * its verification makes them lasting. Never a token, an address or a full user agent.
  */
@@ -72,7 +72,7 @@ export interface SecurityLogEntry {
   readonly at: number;
   readonly event: SecurityEvent;
   readonly country: string;
-  /** As `agentName` gives it. */
+  /** The browser and system as `agentName` names them. */
   readonly agent: string;
 }
 

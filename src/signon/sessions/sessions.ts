@@ -10,7 +10,7 @@
  * credentials' version.
  *
  * Each change of what a session may do makes a new secret in its own commit: a copy of the cookie
- * is dead from then on, and a request of before that is under way changes nothing (`carryOver`).
+ * is dead from then on, and an earlier request that is still under way changes nothing (`carryOver`).
  */
 
 import { roleOf } from '../../access/roles.ts';

@@ -1,7 +1,7 @@
 /**
  * The request at /authorize.php as an ordered list of small checks. First client and redirect:
  * until both hold, the address is not trusted with anything, not even with an error. Then the
- * rest, whose failures may be told to the client. The first failure ends the list.
+ * rest, whose failures may be sent to the client. The first failure ends the list.
  */
 
 import type { ErrorCode } from '../../core/errors.ts';
@@ -29,7 +29,7 @@ export type AnswerTarget = Pick<AuthorizationRequest, 'client' | 'redirect' | 's
 export const prompts = ['none', 'login', 'consent'] as const;
 export type Prompt = (typeof prompts)[number];
 
-/** Errors that a client may be told, by the names of RFC 6749 and OpenID Connect. */
+/** The errors that a client may get, by the names of RFC 6749 and OpenID Connect. */
 export const authorizeErrors = [
   'unsupported_response_type',
   'invalid_scope',
@@ -43,7 +43,7 @@ export type AuthorizeError = (typeof authorizeErrors)[number];
 
 /**
  * `refused`: a page of our own with status 400, without redirect and without a link there.
- * `error`: may be told to the client, but not unasked: see authorize-flow.ts.
+ * `error`: may be sent to the client, but not unasked: see authorize-flow.ts.
  */
 export type AuthorizeReading =
   | {

@@ -9,7 +9,7 @@ import type { Scope } from '../sites/scopes.ts';
 
 const list = new Intl.ListFormat('en-GB');
 
-/** For a name inside a sentence. */
+/** Returns a name as it stands inside a sentence. */
 export function lowerFirst(name: string): string {
   return name.charAt(0).toLowerCase() + name.slice(1);
 }

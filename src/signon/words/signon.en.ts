@@ -17,7 +17,7 @@ export const signonEn = {
     emailHint: 'It stays with us unless you share it with a site yourself.',
     byMailOnly:
       'Many accounts were registered from your network today. That is why you choose your password later, with the link that we send to your address.',
-    /** In place of the hint, for a form that comes back. */
+    /** Replaces the hint in a form that comes back. */
     passwordKept: 'You have chosen one. Leave this empty to keep it, or type another.',
     challengeSolved: 'The challenge is solved already.',
     submit: 'Create the account',
@@ -83,7 +83,7 @@ export const signonEn = {
     resend: 'Send the mail again',
     sentAgain: 'Another mail is under way. Only a few are sent an hour.',
   },
-  /** In place of the words of `unverified`. */
+  /** Replaces the sentences of `unverified`. */
   anew: {
     text: (email: string) =>
       `The addresses of mail domains are written in one way only since an update. Yours is now ${email}. Another account may claim the same one, so sites learn nothing about you until you confirm it: we send a link there.`,
@@ -176,7 +176,7 @@ export const signonEn = {
     nothing:
       'What you did last was not saved, because the session of the page had ended. Please do it once more.',
   },
-  /** By error code. */
+  /** The sentences by error code. */
   failures: {
     form_expired:
       'The page is of before you signed in or out, perhaps in another tab, or it was open for too long. Nothing was changed.',

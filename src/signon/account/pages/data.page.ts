@@ -63,7 +63,7 @@ export function dataPage(frame: PageFrame, view: OwnDataView): string {
   });
 }
 
-/** For one who has no account any more. */
+/** The page after the deletion, for somebody without an account. */
 export function deletedPage(frame: PageFrame): string {
   const text = frameText(frame).account.data;
   return narrowPage(frame, { title: text.deletedTitle, body: html`<p>${text.deletedText}</p>` });

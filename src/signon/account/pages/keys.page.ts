@@ -30,11 +30,11 @@ export interface QuotaStanding {
 export interface KeysView extends AccountView, NamedKeysView {
   /** Oldest first. */
   readonly keys: readonly { id: string; createdAt: number; endsAt: number }[];
-  /** Text of a key that was just made or asked for. */
+  /** The text of a key that was just made or revealed. */
   readonly shown?:
     | { readonly id: string; readonly text: string; readonly isOnce?: boolean }
     | undefined;
-  /** Undefined while the journal hasn't told of the account yet. */
+  /** Undefined until the journal's event of the account is applied. */
   readonly standing: QuotaStanding | undefined;
   readonly usage: readonly { at: number; reads: number; writes: number }[];
   readonly usageSince: number;
@@ -216,7 +216,7 @@ function siteKeyCard({ account }: Catalogue, format: Format, view: KeysView): Ht
   });
 }
 
-/** A key that is in use somewhere doesn't go by one press beside another button. */
+/** The question before a key is revoked or replaced: one press must not end a key that is in use somewhere. */
 export function surePage(
   frame: PageFrame,
   data: { readonly csrf: string; readonly action: string; readonly id: string },

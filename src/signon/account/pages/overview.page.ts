@@ -1,5 +1,5 @@
 /**
- * What stands above the profile, where a sign-in leads: keys, sites and security in figures, each a
+ * The overview above the profile, where a sign-in leads: keys, sites and security in figures, each a
  * link to its page, and what is left to do. Figures alone: nothing here is secret, and nothing is sent.
  */
 

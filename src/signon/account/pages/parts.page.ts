@@ -1,6 +1,5 @@
 /**
- * What the pages of a person's own space share: the frame with its navigation, and the field for a
- * file.
+ * The common parts of the account pages: the frame with its navigation, and the field for a file.
  */
 
 import { linkButton } from '../../../web/components/button.ts';

@@ -1,4 +1,4 @@
-/** The profile: every field of every scope, each form with its errors beside the fields. */
+/** The profile: every field of every scope, each form with its errors at the fields. */
 
 import { badge } from '../../../web/components/badge.ts';
 import { button } from '../../../web/components/button.ts';

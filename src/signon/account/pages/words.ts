@@ -18,7 +18,7 @@ export const accountEn = {
   },
   never: 'Never',
   save: 'Save',
-  /** After what was done; the name is in the address of the page. */
+  /** The sentences after an act, by its name in the address of the page. */
   done: {
     saved: 'Saved.',
     avatar_saved: 'Your picture is in place.',

@@ -21,7 +21,7 @@ export type ErasureMark =
 
 /** A mail that could not be sent in a day is no news any more. */
 const farewellLifeMs = 24 * 3_600_000;
-/** Longer than any request takes. */
+/** The time is longer than any request takes. */
 const overLifeMs = 3_600_000;
 
 /** The order is on disk; `told` and `untold` are the byte alone. */

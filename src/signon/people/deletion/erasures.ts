@@ -4,7 +4,7 @@
  * up by the next start, and nothing has to fit into memory.
  *
  * Accounts are erased one after the other, in slices that leave the event loop to others. The mail
- * that tells of it goes out beside: a slow mail server must not keep the next person's data. What
+ * about it goes out meanwhile: a slow mail server must not keep the next person's data. What
  * fails is tried again after a while, for as long as the mark stands.
  */
 

@@ -1,8 +1,8 @@
 /**
- * What a link of registration or recovery carries beside its account: the browser that asked and
+ * The data of a link of registration or recovery, besides its account: the browser that asked and
  * where the person was going there; with registration, the password that was chosen or the passkey
  * that was made, and how often somebody tried to use the link elsewhere. The address of the link
- * itself tells nothing of it, and where the person was going is told to that browser alone.
+ * itself reveals nothing of it, and only that browser learns where the person was going.
  */
 
 import { equalBytes } from '../../../core/digest.ts';

@@ -4,7 +4,7 @@
  * browser that sent them, for a quarter of an hour; the password itself stands in no page.
  *
  * A solved challenge counts once: the seal holds its name, and the name is here, in memory, until a
- * registration takes it. So a copy of the form brings nothing, nor does one of before a restart.
+ * registration takes it. So a copy of the form brings nothing, nor does an older one after a restart.
  */
 
 import type { MasterKey } from '../../../access/keys/master-key.ts';

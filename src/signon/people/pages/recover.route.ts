@@ -46,8 +46,8 @@ export const recoverEndpoints = {
 };
 
 /**
- * Who has a mailed link that works shares no limit with strangers behind the same address.
- * @returns whole seconds to wait, 0 when the use is counted and may be
+ * Returns whole seconds to wait, 0 when the use is counted and may go on. A mailed link that works shares no limit
+ * with strangers behind the same address.
  */
 export function linkWait(
   callers: Pick<RegisterOptions['callers'], 'take' | 'takeFor'>,

@@ -20,9 +20,9 @@ export interface RegisterPageData extends Onward {
   readonly email?: string | undefined;
   /** The form takes neither password nor passkey: the mail's link asks for one. */
   readonly byMailOnly: boolean;
-  /** Undefined for a client that has asked for too many; `solved` with a form of before. */
+  /** Undefined for a client that has asked for too many; `solved` if the earlier form solved it. */
   readonly challenge: ChallengeView | 'solved' | undefined;
-  /** The sealed part of a form of before (kept-form.ts). */
+  /** The sealed part of the earlier form (kept-form.ts). */
   readonly kept?: string | undefined;
   /** `kept` holds the password. */
   readonly hasPassword?: boolean;
@@ -119,7 +119,7 @@ function passkeyChoice(frame: PageFrame): Html {
 export interface CreatePasskeyData extends Onward {
   readonly csrf: string;
   readonly email: string;
-  /** For `navigator.credentials.create`. */
+  /** The options for `navigator.credentials.create`. */
   readonly options: object;
 }
 
@@ -166,7 +166,7 @@ export function passkeyPress(
 }
 
 export interface PasskeyOutcome {
-  /** For what has no words of its own. */
+  /** The sentence for all other causes. */
   readonly failed: string;
   readonly causes: Readonly<Partial<Record<PasskeyCause, string>>>;
 }
@@ -174,7 +174,7 @@ export interface PasskeyOutcome {
 /** The scripts know them by the names of WebAuthn's errors, and by our own answers. */
 type PasskeyCause = 'known' | 'unfit' | 'denied' | 'address' | 'unreachable' | 'stale' | 'many';
 
-/** The place where a script says why there is no passkey, with the words for each cause. */
+/** The element in which a script shows why there is no passkey, with the sentence for each cause. */
 export function passkeyOutcome({ failed, causes }: PasskeyOutcome): Html {
   return html`<p class="field-error" role="alert" data-failed=${failed} data-known=${causes.known}
     data-unfit=${causes.unfit} data-denied=${causes.denied} data-address=${causes.address}
@@ -182,8 +182,8 @@ export function passkeyOutcome({ failed, causes }: PasskeyOutcome): Html {
 }
 
 /**
- * For a password that is chosen: it is never sent back to the page.
- * @param isKept it may be left empty
+ * The field of a new password, which is never sent back to the page.
+ * @param isKept true: it may be left empty
  */
 export function newPasswordField(frame: PageFrame, label: string, error?: string, isKept = false) {
   const { passwordHint, register } = frameText(frame).signon;

@@ -183,7 +183,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     if (Object.keys(errors).length > 0) return show(visit, filled, errors, kept);
     const waitSeconds = callers.take('register', visit.request);
     if (waitSeconds > 0) return desk.problem(visit, tooMany(waitSeconds));
-    // From here on it counts once, however many of these forms are sent at the same time.
+    // The challenge counts once, however many of these forms are sent at the same time.
     if (!signon.keptForms.take(solved)) {
       return show(visit, filled, { answer: challengeWrong }, { ...kept, solved: '' });
     }
@@ -237,7 +237,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
   }
 
   async function sendAgain(visit: Visit, form: Params) {
-    // Nothing is kept or counted for who registered nothing.
+    // Nothing is kept or counted for a browser that registered nothing.
     if (signon.registration.mailedTo(visit.visitor) === undefined) {
       return desk.problem(visit, fail('form_expired'));
     }

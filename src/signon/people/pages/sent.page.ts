@@ -1,4 +1,4 @@
-/** After a form that has a mail sent: whose mailbox it is, what the mail is for, and "send again". */
+/** The page after a form that has a mail sent: the mailbox, what the mail is for, and "send again". */
 
 import { button } from '../../../web/components/button.ts';
 import { form } from '../../../web/components/form.ts';

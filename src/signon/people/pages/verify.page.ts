@@ -19,8 +19,8 @@ import {
 import { demoMails } from './sent.page.ts';
 
 /**
- * For somebody who is signed in and not verified: another link. For an account of before whose
- * address must be confirmed anew (`formerEmail` is not empty): a link to that address.
+ * The page of a person who is signed in and not verified: it sends another link. For an account whose
+ * address must be confirmed anew (`formerEmail` is not empty) the link goes to that address.
  */
 export function unverifiedPage(
   frame: PageFrame,
@@ -82,7 +82,7 @@ export function linkButtonPage(
   return buttonPage(frame, data, words, words.otherBrowser, fields);
 }
 
-/** In another browser than the one where the passkey was made. */
+/** The page of a link in another browser than the one where the passkey was made. */
 function proofPage(
   frame: PageFrame,
   data: LinkPageData & { readonly error?: string | undefined },

@@ -158,7 +158,7 @@ function damaged() {
 }
 
 /**
- * Returns what a PNG holds beside its first image, by its chunks (RFC 2083 and APNG). A chunk is never looked into,
+ * Returns what a PNG holds besides its first image, by its chunks (RFC 2083 and APNG). A chunk is never looked into,
  * nothing outside of the bytes is read, and what is cut off is for the decoder to find.
  */
 function pngContainer(file: Uint8Array): Container {

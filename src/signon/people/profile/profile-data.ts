@@ -24,7 +24,7 @@ export function profilePersonalData(options: {
         if (!done.ok) throw new Error('the profile could not be removed');
       },
     },
-    // After the profile: without one no picture can be put in place any more.
+    // The picture goes after the profile: without a profile no new one can be set.
     avatarData(store),
     {
       name: 'connectedSites',

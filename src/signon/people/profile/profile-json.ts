@@ -1,6 +1,6 @@
 /**
  * The profile as a site gets it: exactly the fields of the granted scopes, nothing added, and
- * nothing from which a field that was not granted could be told. Pure.
+ * nothing from which a field that was not granted could be guessed. Pure.
  */
 
 import { createHash } from 'node:crypto';

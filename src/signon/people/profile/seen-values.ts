@@ -4,7 +4,7 @@
  * A value that follows from others (the age from the date of birth) has none of its own. A value that
  * was taken away needs no question; nor does the same value when it comes back.
  *
- * A fingerprint is keyed with the master key and bound to the parties: it tells nothing of the value,
+ * A fingerprint is keyed with the master key and bound to the parties: it reveals nothing of the value,
  * and that of one site says nothing to another. It has 64 bits, which nobody can try out: whoever
  * chooses the values never sees one.
  */

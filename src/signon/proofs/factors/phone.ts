@@ -132,7 +132,7 @@ export function createPhoneCodes(options: {
   } = options;
   const all = { max: bounds.perDay, windowMs: dayMs };
   const limits = createClientLimits({ ...phoneLimits, all }, shares.room('texts', subjectsMax));
-  // A plain digest would tell the code to whoever reads the store: a million are hashed in a second.
+  // A plain digest would reveal the code to whoever reads the store: a million are hashed in a second.
   const key = deriveKey(masterKey, 'phone codes');
   const hashOf = (accountId: string, code: string): Uint8Array =>
     createHmac('sha256', key).update(`${accountId} ${code}`).digest();

@@ -82,7 +82,7 @@ export function createSecondFactors(options: {
   clock: Clock;
   random: Random;
   masterKey: MasterKey;
-  /** Shown by the authenticator beside the mail address. */
+  /** The name that the authenticator shows with the mail address. */
   service: string;
   changes: Pick<AccountChanges, 'allows' | 'make'>;
 }): SecondFactors {

@@ -2,7 +2,7 @@
  * Asks a range source (the protocol of "Pwned Passwords") whether a password is in a breach.
  *
  * Invariants: nothing leaves this machine but the first five hex digits of the SHA-1; padding is
- * asked for, so that the size of the answer tells nothing either. Whatever goes wrong (no answer in
+ * asked for, so that the size of the answer reveals nothing either. Whatever goes wrong (no answer in
  * time, another status, too long, too many at once) counts as "not known", with a line in the log
  * that holds neither password nor digits: a source that is down must not stop people.
  */

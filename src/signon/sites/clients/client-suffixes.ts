@@ -61,7 +61,7 @@ export function suffixFault(suffix: string): string | undefined {
     : undefined;
 }
 
-/** @throws TypeError for a suffix that has a fault: the settings were read without a look at it. */
+/** @throws TypeError for a suffix that has a fault: the settings were read without checking it */
 export function createClientSuffixes(suffixes: readonly string[]): ClientSuffixes {
   const listed = new Set(suffixes);
   for (const suffix of listed) {

@@ -154,7 +154,7 @@ export function createSiteList(options: {
         counting = undefined;
       });
     if (kept === undefined) return counting;
-    // Told to whoever asks when there is none yet.
+    // The error matters only to callers that wait for the first count.
     counting.catch(() => undefined);
     return kept;
   }

@@ -1,6 +1,6 @@
 /**
- * The pages that stand in place of a consent: a request that is not trusted with anything, an
- * error that is told to a site only if the person wants it, an address that is not verified yet, a
+ * The pages that replace a consent: a request that is not trusted with anything, an
+ * error that is sent to a site only if the person wants it, an address that is not verified yet, a
  * form that is over. None of them links to an address that was refused.
  */
 
