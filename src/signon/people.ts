@@ -46,14 +46,6 @@ export interface Person {
   readonly credentialsVersion: number | null;
 }
 
-export interface People {
-  /** Returns the holder of the address; undefined while those who claim it have to confirm it anew. */
-  byEmail(email: string): Promise<Person | undefined>;
-  /** Finds the person by what is typed to sign in: address, former spelling, or id (`findAccountId`). */
-  byName(typed: string): Promise<Person | undefined>;
-  byId(id: string): Promise<Person | undefined>;
-}
-
 const browsersMax = 20;
 
 export const noCredentials: Credentials = {
@@ -67,7 +59,7 @@ export const noCredentials: Credentials = {
   formerEmails: [],
 };
 
-export function openPeople(store: Store): People {
+export function openPeople(store: Store) {
   async function byId(id: string): Promise<Person | undefined> {
     const [accountRow, credentialsRow] = await Promise.all([
       store.get(accountKey(id)),
@@ -89,17 +81,21 @@ export function openPeople(store: Store): People {
 
   return {
     byId,
-    async byEmail(email) {
+    /** Returns the holder of the address; undefined while those who claim it have to confirm it anew. */
+    async byEmail(email: string): Promise<Person | undefined> {
       const normal = readKnownAddress(email);
       const row = normal === undefined ? undefined : await store.get(accountByEmailKey(normal));
       return row && (await byId(Buffer.from(row.value).toString('utf8')));
     },
-    async byName(typed) {
+    /** Finds the person by what is typed to sign in: address, former spelling, or id (`findAccountId`). */
+    async byName(typed: string): Promise<Person | undefined> {
       const id = await findAccountId(store, typed);
       return id === undefined ? undefined : byId(id);
     },
   };
 }
+
+export type People = ReturnType<typeof openPeople>;
 
 export function isVerified(person: Person): boolean {
   return person.account.pendingUntil === 0;

@@ -30,20 +30,13 @@ export interface Opened {
   readonly plain: Uint8Array;
 }
 
-export interface SealedTexts {
-  /** Returns base64url. @param holder names who may open it */
-  seal(plain: Uint8Array, holder: string): string;
-  /** Returns undefined alike when it was altered, is another holder's, or no seal of this purpose at all. */
-  open(text: string, holder: string): Opened | undefined;
-}
-
 /** @param plainBytesMax longer texts are not opened */
 export function createSealedTexts(options: {
   masterKey: MasterKey;
   purpose: string;
   random: Random;
   plainBytesMax: number;
-}): SealedTexts {
+}) {
   const { random } = options;
   const secret = deriveKey(options.masterKey, options.purpose);
   const charsMax = Math.ceil(((bodyStart + options.plainBytesMax + tagBytes) * 4) / 3);
@@ -54,7 +47,8 @@ export function createSealedTexts(options: {
   }
 
   return {
-    seal(plain, holder) {
+    /** Returns base64url. @param holder names who may open it */
+    seal(plain: Uint8Array, holder: string): string {
       const id = random.bytes(idBytes);
       const nonce = random.bytes(nonceBytes);
       const head = Buffer.concat([Uint8Array.of(version), id, nonce]);
@@ -64,7 +58,8 @@ export function createSealedTexts(options: {
       const body = Buffer.concat([cipher.update(plain), cipher.final()]);
       return Buffer.concat([head, body, cipher.getAuthTag()]).toString('base64url');
     },
-    open(text, holder) {
+    /** Returns undefined alike when it was altered, is another holder's, or no seal of this purpose at all. */
+    open(text: string, holder: string): Opened | undefined {
       if (text.length > charsMax) return undefined;
       const bytes = Buffer.from(text, 'base64url');
       if (bytes.length < bodyStart + tagBytes || bytes[0] !== version) return undefined;
@@ -86,3 +81,5 @@ export function createSealedTexts(options: {
     },
   };
 }
+
+export type SealedTexts = ReturnType<typeof createSealedTexts>;

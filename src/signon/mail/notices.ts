@@ -87,17 +87,6 @@ export interface Notice {
   send(): void;
 }
 
-export interface Notices {
-  /** @param alsoTo addresses that are about to be the account's, which get the mail as its own do */
-  about(person: Person, what: ChangeEvent, visitor: Visitor, alsoTo?: readonly string[]): Notice;
-  /** Sends what was left, now and then each hour. The serving process calls it. */
-  resume(): void;
-  /** Resolves when no mail about a change is under way. */
-  idle(): Promise<void>;
-  /** Call it after or with `Mailer.close`, which ends what is under way. What is left is for the next start. */
-  close(): Promise<void>;
-}
-
 /** The limit of mails that passes have under way; the next ones wait in their rows. */
 const underWayMax = 64;
 const passMs = 3_600_000;
@@ -127,7 +116,7 @@ export interface NoticesOptions {
   readonly onEnd?: (how: Delivery) => void;
 }
 
-export function createNotices(options: NoticesOptions): Notices {
+export function createNotices(options: NoticesOptions) {
   const { store, clock, random, log, mailer, pages } = options;
   const { isMine = () => true, isShared = false } = options.upkeep ?? {};
   /** The mails under way, by the text of their keys. */
@@ -194,7 +183,13 @@ export function createNotices(options: NoticesOptions): Notices {
   }
 
   return {
-    about(person, what, visitor, alsoTo = []) {
+    /** @param alsoTo addresses that are about to be the account's, which get the mail as its own do */
+    about(
+      person: Person,
+      what: ChangeEvent,
+      visitor: Visitor,
+      alsoTo: readonly string[] = [],
+    ): Notice {
       const { id, account, credentials } = person;
       const { language } = credentials;
       const at = clock.now();
@@ -215,17 +210,20 @@ export function createNotices(options: NoticesOptions): Notices {
         },
       };
     },
-    resume() {
+    /** Sends what was left, now and then each hour. The serving process calls it. */
+    resume(): void {
       serves = true;
       start(isShared ? clock.now() - youngMs : Number.POSITIVE_INFINITY);
     },
-    async idle() {
+    /** Resolves when no mail about a change is under way. */
+    async idle(): Promise<void> {
       while (running !== undefined || underWay.size > 0) {
         await running;
         await Promise.all(underWay.values());
       }
     },
-    async close() {
+    /** Call it after or with `Mailer.close`, which ends what is under way. What is left is for the next start. */
+    async close(): Promise<void> {
       closing = true;
       clearTimeout(timer);
       await running;
@@ -233,6 +231,8 @@ export function createNotices(options: NoticesOptions): Notices {
     },
   };
 }
+
+export type Notices = ReturnType<typeof createNotices>;
 
 export function formerNow({ formerEmails }: Credentials, now: number): FormerEmail[] {
   return formerEmails.filter(({ until }) => until > now);

@@ -11,7 +11,6 @@
 import { mkdir, readdir, rename, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTransport } from 'nodemailer';
-import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { sha256 } from '../../core/digest.ts';
 import type { Log } from '../../core/log/log.ts';
@@ -20,18 +19,6 @@ import type { Mail } from './letter.ts';
 import { envelopeOf } from './letter.ts';
 import type { MailTransport } from './mailer.ts';
 import { type OutboxMessage, readOutbox } from './outbox-files.ts';
-
-export interface Outbox {
-  readonly mail: MailTransport;
-  /** Writes a text message as a `.txt` file, on behalf of an account. */
-  writeMessage(accountId: string, to: string, text: string): Promise<void>;
-  /** Returns the newest mails and text messages. */
-  newest(): Promise<readonly OutboxMessage[]>;
-  /** Removes all that was written to a mail address, or for an account. Returns how many files went. */
-  forget(owner: string): Promise<number>;
-  /** The number of files when this process last looked. */
-  readonly table: BoundedTable;
-}
 
 const filesMax = 1_000;
 
@@ -46,7 +33,7 @@ export function openOutbox(options: {
   isErased: (accountId: string) => Promise<boolean>;
   /** Called with each mail that was written: the demo shows them to its user. */
   onMail?: ((mail: Mail) => void) | undefined;
-}): Outbox {
+}) {
   const { folder, from, clock, random, log, isErased } = options;
   let files = 0;
   const composer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
@@ -92,6 +79,7 @@ export function openOutbox(options: {
   }
 
   return {
+    /** The number of files when this process last looked. */
     table: { name: 'outbox_files', used: () => files, limit: filesMax },
     mail: {
       async send(mail) {
@@ -102,13 +90,16 @@ export function openOutbox(options: {
         options.onMail?.(mail);
       },
       async close() {},
-    },
-    async writeMessage(accountId, to, text) {
+    } satisfies MailTransport,
+    /** Writes a text message as a `.txt` file, on behalf of an account. */
+    async writeMessage(accountId: string, to: string, text: string): Promise<void> {
       const file = await write(accountId, 'txt', `To: ${to}\n\n${text}\n`, accountId);
       if (file !== undefined) log.info(`text message written to outbox/${file}`);
     },
-    newest: () => readOutbox(folder),
-    async forget(owner) {
+    /** Returns the newest mails and text messages. */
+    newest: (): Promise<readonly OutboxMessage[]> => readOutbox(folder),
+    /** Removes all that was written to a mail address, or for an account. Returns how many files went. */
+    async forget(owner: string): Promise<number> {
       const names = await readdir(folder).catch((error) => {
         if (error.code === 'ENOENT') return [];
         throw error;
@@ -122,6 +113,8 @@ export function openOutbox(options: {
     },
   };
 }
+
+export type Outbox = ReturnType<typeof openOutbox>;
 
 /**
  * Returns the function that replaces the mail about a deletion: here it would be a file with the person's address,

@@ -12,7 +12,6 @@
  * bounded: over the bound a change is refused, and never made unseen.
  */
 
-import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
@@ -62,36 +61,6 @@ export interface ChangeRequest {
   readonly alsoTo?: readonly string[];
 }
 
-export interface AccountChanges {
-  /**
-   * Tells whether the session's proof is enough to change how the account is opened: a recent passkey,
-   * or password and code; a password alone only where neither is set up.
-   */
-  allows(session: Session): Promise<boolean>;
-  /**
-   * Returns the strength of the session's last proof: `strong` by passkey, or by a second factor of the account;
-   * `missing` while it has neither.
-   */
-  strengthOf(session: Session): Promise<'missing' | 'weak' | 'strong'>;
-  /** Tells whether only a passkey is a proof strong enough: there is one, and no second factor. */
-  needsPasskey(accountId: string): Promise<boolean>;
-  /**
-   * Makes a change. `reauthentication_required`, `form_expired` (the session ended or was renewed meanwhile),
-   * `too_many_attempts` (too many changes, with `retryAfterSeconds`), `store_unavailable`, and the errors of the
-   * step. `token` is the session's new cookie, `browser` the browser's, if it has one.
-   */
-  make<T>(
-    request: ChangeRequest,
-    step: (person: Person) => Promise<Change<Step<T>>>,
-  ): Promise<Result<{ value: T } & Renewed>>;
-  /** Counts one change that is not made by `make`, such as of an API key. Undefined: go on. */
-  count(accountId: string): Failure | undefined;
-  /** Forgets the changes counted before a reset: they must not keep the owner from undoing them. */
-  forgive(accountId: string): void;
-  /** The accounts whose changes are counted. */
-  readonly table: BoundedTable;
-}
-
 /** The limit of changes of one account, each of which sends a mail that no limit drops. */
 const accountChangeLimit = { max: 30, windowMs: 3_600_000 } as const;
 /** The accounts whose changes are counted: at the bound the one that was quiet longest is evicted. */
@@ -115,18 +84,28 @@ export function createAccountChanges(options: {
   sessions: Pick<Sessions, 'carryOver'>;
   securityLog: Pick<SecurityLog, 'entry'>;
   notices: Pick<Notices, 'about'>;
-}): AccountChanges {
+}) {
   const { store, clock, random, people, sessions, securityLog, notices } = options;
   /** The monotonic times of each account's changes of this hour; accounts by last use, oldest first. */
   const made = new Map<string, readonly number[]>();
 
+  /** Tells whether only a passkey is a proof strong enough: there is one, and no second factor. */
   async function needsPasskey(accountId: string): Promise<boolean> {
     if (await isFactorOn(store, accountId)) return false;
     return (await passkeysOf(store, accountId, 1)).length > 0;
   }
 
-  const strengthOf = ({ accountId, proof }: Session) => proofStrength(store, accountId, proof);
+  /**
+   * Returns the strength of the session's last proof: `strong` by passkey, or by a second factor of the account;
+   * `missing` while it has neither.
+   */
+  const strengthOf = ({ accountId, proof }: Session): Promise<'missing' | 'weak' | 'strong'> =>
+    proofStrength(store, accountId, proof);
 
+  /**
+   * Tells whether the session's proof is enough to change how the account is opened: a recent passkey,
+   * or password and code; a password alone only where neither is set up.
+   */
   async function allows(session: Session): Promise<boolean> {
     if (!session.fresh || !session.verified) return false;
     if (session.proof === 'passkey') return true;
@@ -134,6 +113,7 @@ export function createAccountChanges(options: {
     return !(await needsPasskey(session.accountId));
   }
 
+  /** Counts one change that is not made by `make`, such as of an API key. Undefined: go on. */
   function count(accountId: string): Failure | undefined {
     const { max, windowMs } = accountChangeLimit;
     const now = clock.monotonicMs();
@@ -145,6 +125,11 @@ export function createAccountChanges(options: {
     return undefined;
   }
 
+  /**
+   * Makes a change. `reauthentication_required`, `form_expired` (the session ended or was renewed meanwhile),
+   * `too_many_attempts` (too many changes, with `retryAfterSeconds`), `store_unavailable`, and the errors of the
+   * step. `token` is the session's new cookie, `browser` the browser's, if it has one.
+   */
   async function make<T>(
     request: ChangeRequest,
     step: (person: Person) => Promise<Change<Step<T>>>,
@@ -194,7 +179,13 @@ export function createAccountChanges(options: {
     needsPasskey,
     make,
     count,
-    forgive: (accountId) => made.delete(accountId),
+    /** Forgets the changes counted before a reset: they must not keep the owner from undoing them. */
+    forgive(accountId: string): void {
+      made.delete(accountId);
+    },
+    /** The accounts whose changes are counted. */
     table: { name: 'account_changes', used: () => made.size, limit: accountsMax },
   };
 }
+
+export type AccountChanges = ReturnType<typeof createAccountChanges>;

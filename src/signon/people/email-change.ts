@@ -35,32 +35,6 @@ import { type Links, unused } from './links/links.ts';
 import type { PageLinks } from './links/links-to-pages.ts';
 import { formerRows, givesWay, placeAt } from './pending.ts';
 
-export interface EmailChange {
-  /**
-   * `reauthentication_required`, `invalid_parameter` (parameter `email`), `client_limit_exceeded`,
-   * `store_unavailable`.
-   */
-  request(session: Session, email: string, visitor: Visitor): Promise<Result<void>>;
-  /**
-   * Sends a link to the present address of an account that must confirm it anew; it is opened like that of a new
-   * address. `conflict`: nothing to confirm; `invalid_parameter`: no mail can go there.
-   */
-  confirmAnew(session: Session, visitor: Visitor): Promise<Result<void>>;
-  /** Returns the new address of a link of this session's account; the link stays unused. `invalid_link`. */
-  offered(session: Session, token: string): Promise<Result<{ email: string }>>;
-  /**
-   * Changes the address. The session stays under a new cookie, all others of the account end. `invalid_link` also when
-   * the link is another account's, or when somebody took the address meanwhile;
-   * `too_many_attempts`: the address was changed too often lately; and the errors of
-   * `AccountChanges.make`.
-   */
-  confirm(
-    session: Session,
-    token: string,
-    visitor: Visitor,
-  ): Promise<Result<{ email: string } & Renewed>>;
-}
-
 /** The limit of requests of one account: each sends a mail to an address that need not be the asker's. */
 export const emailChangeLimit = { max: 5, windowMs: 3_600_000 } as const;
 
@@ -75,11 +49,19 @@ export function createEmailChange(options: {
   changes: Pick<AccountChanges, 'allows' | 'make'>;
   clock: Clock;
   limits: Pick<ClientLimits<'emailChange'>, 'take'>;
-}): EmailChange {
+}) {
   const { clock, limits, changes, store, people, links, mailer, pages, securityLog, companion } =
     options;
 
-  async function request(session: Session, address: string, visitor: Visitor) {
+  /**
+   * `reauthentication_required`, `invalid_parameter` (parameter `email`), `client_limit_exceeded`,
+   * `store_unavailable`.
+   */
+  async function request(
+    session: Session,
+    address: string,
+    visitor: Visitor,
+  ): Promise<Result<void>> {
     if (!(await changes.allows(session))) return fail('reauthentication_required');
     const email = readMailAddress(address);
     if (email === undefined || (session.confirmed && email === session.email)) {
@@ -88,7 +70,11 @@ export function createEmailChange(options: {
     return send(session, email, visitor);
   }
 
-  async function confirmAnew(session: Session, visitor: Visitor) {
+  /**
+   * Sends a link to the present address of an account that must confirm it anew; it is opened like that of a new
+   * address. `conflict`: nothing to confirm; `invalid_parameter`: no mail can go there.
+   */
+  async function confirmAnew(session: Session, visitor: Visitor): Promise<Result<void>> {
     if (session.confirmed || !session.verified) return fail('conflict', 'It is confirmed.');
     // An account made under earlier rules may have an address to which no mail can go.
     const email = readKnownAddress(session.email);
@@ -130,13 +116,24 @@ export function createEmailChange(options: {
     return isStale ? undefined : { link, person, email };
   }
 
+  /** Returns the new address of a link of this session's account; the link stays unused. `invalid_link`. */
   async function offered(session: Session, token: string): Promise<Result<{ email: string }>> {
     const found = await open(session, token);
     const email = found && offer(found.email, found.person.account);
     return email === undefined ? fail('invalid_link') : ok({ email });
   }
 
-  async function confirm(session: Session, token: string, visitor: Visitor) {
+  /**
+   * Changes the address. The session stays under a new cookie, all others of the account end. `invalid_link` also when
+   * the link is another account's, or when somebody took the address meanwhile;
+   * `too_many_attempts`: the address was changed too often lately; and the errors of
+   * `AccountChanges.make`.
+   */
+  async function confirm(
+    session: Session,
+    token: string,
+    visitor: Visitor,
+  ): Promise<Result<{ email: string } & Renewed>> {
     const to = await open(session, token);
     const email = to && offer(to.email, to.person.account);
     if (email === undefined) return fail('invalid_link');
@@ -173,6 +170,8 @@ export function createEmailChange(options: {
 
   return { request, confirmAnew, offered, confirm };
 }
+
+export type EmailChange = ReturnType<typeof createEmailChange>;
 
 /** Returns the address of a link; an older link may spell its domain in another way. */
 function offer(address: string, { email }: AccountRecord): string | undefined {

@@ -13,24 +13,12 @@ import type { NewPasswords } from '../proofs/password/new-password.ts';
 import type { Plan, Profile } from './profile/profile.ts';
 import type { Profiles } from './profile/profile-store.ts';
 
-export interface Operator {
-  /** Sets the password of an account without one; `conflict` when it has one. It is judged as any other. */
-  setFirstPassword(
-    accountId: string,
-    password: string,
-    newPasswords: NewPasswords,
-  ): Promise<Result<void>>;
-  setPlan(email: string, plan: Plan): Promise<Result<Profile>>;
-  /** `conflict` without a birth date: there is nothing that was proved. */
-  verifyIdentity(email: string): Promise<Result<Profile>>;
-}
-
 export function createOperator(options: {
   store: Store;
   clock: Clock;
   accounts: Pick<Accounts, 'find'>;
   profiles: Pick<Profiles, 'update'>;
-}): Operator {
+}) {
   const { store, clock, accounts, profiles } = options;
   const people = openPeople(store);
 
@@ -43,7 +31,12 @@ export function createOperator(options: {
   }
 
   return {
-    async setFirstPassword(accountId, password, newPasswords) {
+    /** Sets the password of an account without one; `conflict` when it has one. It is judged as any other. */
+    async setFirstPassword(
+      accountId: string,
+      password: string,
+      newPasswords: NewPasswords,
+    ): Promise<Result<void>> {
       const first = await people.byId(accountId);
       if (first === undefined) return fail('unknown_account');
       const phc = await newPasswords.accept(password, first.account.email);
@@ -67,8 +60,10 @@ export function createOperator(options: {
         });
       });
     },
-    setPlan: (email, plan) => change(email, (profile) => ok({ ...profile, plan })),
-    verifyIdentity: (email) =>
+    setPlan: (email: string, plan: Plan): Promise<Result<Profile>> =>
+      change(email, (profile) => ok({ ...profile, plan })),
+    /** `conflict` without a birth date: there is nothing that was proved. */
+    verifyIdentity: (email: string): Promise<Result<Profile>> =>
       change(email, (profile) =>
         profile.birthdate === ''
           ? fail('conflict', `${profile.email} has given no birth date that could be proved`)
@@ -76,3 +71,5 @@ export function createOperator(options: {
       ),
   };
 }
+
+export type Operator = ReturnType<typeof createOperator>;

@@ -37,22 +37,7 @@ import type { AccountChanges } from './account-changes.ts';
 import { onwardFor } from './links/link-data.ts';
 import { type FoundLink, type Links, unused } from './links/links.ts';
 import type { PageLinks } from './links/links-to-pages.ts';
-import { createResetLinks, type ResetLinks } from './reset-links.ts';
-
-export interface Recovery {
-  /** `invalid_parameter` for what is no address at all; else always the same answer. */
-  request(request: RecoveryRequest): Promise<Result<void>>;
-  /** See `ResetLinks`. */
-  readonly sendByOperator: ResetLinks['sendByOperator'];
-  /** Tells whether the form is shown for a link. The link stays unused. */
-  isOpen(token: string): Promise<boolean>;
-  /** Returns the address that the link is for: whoever has the link has its mailbox. Empty when it is over. */
-  accountOf(token: string): Promise<string>;
-  /** `invalid_link`, `invalid_parameter`, `weak_password`, `overloaded`, `store_unavailable`. */
-  reset(request: { token: string; password: string; visitor: Visitor }): Promise<Result<Reset>>;
-  /** Ends all other sessions; the token is for this one's new cookie. Errors of `AccountChanges.make`. */
-  changePassword(session: Session, password: string, visitor: Visitor): Promise<Result<Renewed>>;
-}
+import { createResetLinks } from './reset-links.ts';
 
 export interface RecoveryRequest {
   /** The account's mail address, a former spelling of it, or its id. */
@@ -80,12 +65,13 @@ export function createRecovery(options: {
   changes: Pick<AccountChanges, 'allows' | 'make' | 'forgive'>;
   notices: Pick<Notices, 'about'>;
   hasReviewable: (person: Person) => Promise<boolean>;
-}): Recovery {
+}) {
   const { store, clock, people, links, newPasswords } = options;
   const resetLinks = createResetLinks(options);
   const { attempts, securityLog, changes } = options;
 
-  async function request({ email, visitor, onward = '' }: RecoveryRequest) {
+  /** `invalid_parameter` for what is no address at all; else always the same answer. */
+  async function request({ email, visitor, onward = '' }: RecoveryRequest): Promise<Result<void>> {
     const found = await people.byName(email);
     const isName = readKnownAddress(email) !== undefined || isAccountId(email.trim());
     if (found === undefined && !isName) {
@@ -104,7 +90,12 @@ export function createRecovery(options: {
     return link.epoch === person.credentials.epoch ? { link, person } : undefined;
   }
 
-  async function reset(given: { token: string; password: string; visitor: Visitor }) {
+  /** `invalid_link`, `invalid_parameter`, `weak_password`, `overloaded`, `store_unavailable`. */
+  async function reset(given: {
+    token: string;
+    password: string;
+    visitor: Visitor;
+  }): Promise<Result<Reset>> {
     const before = await open(given.token);
     if (before === undefined) return fail('invalid_link');
     const { email } = before.person.account;
@@ -127,7 +118,12 @@ export function createRecovery(options: {
     if (browserId !== undefined) attempts.vouch(nameOf(person), browserId);
   }
 
-  async function changePassword(session: Session, password: string, visitor: Visitor) {
+  /** Ends all other sessions; the token is for this one's new cookie. Errors of `AccountChanges.make`. */
+  async function changePassword(
+    session: Session,
+    password: string,
+    visitor: Visitor,
+  ): Promise<Result<Renewed>> {
     if (!(await changes.allows(session))) return fail('reauthentication_required');
     const turn = turnOf('known', session.email, visitor);
     const phc = await newPasswords.accept(password, session.email, turn);
@@ -171,10 +167,16 @@ export function createRecovery(options: {
 
   return {
     request,
+    /** See `ResetLinks`. */
     sendByOperator: resetLinks.sendByOperator,
     reset,
     changePassword,
-    isOpen: async (token) => (await open(token)) !== undefined,
-    accountOf: async (token) => (await open(token))?.person.account.email ?? '',
+    /** Tells whether the form is shown for a link. The link stays unused. */
+    isOpen: async (token: string): Promise<boolean> => (await open(token)) !== undefined,
+    /** Returns the address that the link is for: whoever has the link has its mailbox. Empty when it is over. */
+    accountOf: async (token: string): Promise<string> =>
+      (await open(token))?.person.account.email ?? '',
   };
 }
+
+export type Recovery = ReturnType<typeof createRecovery>;

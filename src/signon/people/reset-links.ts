@@ -14,19 +14,6 @@ import { newResetData } from './links/link-data.ts';
 import type { Links } from './links/links.ts';
 import type { PageLinks } from './links/links-to-pages.ts';
 
-export interface ResetLinks {
-  /**
-   * Sends the link; the value tells whether a mail is on its way. The work is the same without a person.
-   * @param onward comes back when the link is used in the visitor's browser
-   */
-  send(person: Person | undefined, visitor: Visitor, onward: string): Promise<Result<boolean>>;
-  /**
-   * Sends a link for an operator, who does not see it. `unknown_account`; `conflict`: the account is not one
-   * that mail can open; `client_limit_exceeded`: its address had its links of this hour.
-   */
-  sendByOperator(accountId: string): Promise<Result<void>>;
-}
-
 /** The visitor of a link that an operator sends has no browser: the link works in any, with no way on. */
 const operatorsVisit: Visitor = { network: '', country: 'ZZ', userAgent: '', language: 'en' };
 
@@ -37,10 +24,18 @@ export function createResetLinks(options: {
   mailer: Pick<Mailer, 'post'>;
   pages: Pick<PageLinks, 'reset'>;
   securityLog: Pick<SecurityLog, 'entry'>;
-}): ResetLinks {
+}) {
   const { store, people, links, mailer, pages, securityLog } = options;
 
-  async function send(person: Person | undefined, visitor: Visitor, onward: string) {
+  /**
+   * Sends the link; the value tells whether a mail is on its way. The work is the same without a person.
+   * @param onward comes back when the link is used in the visitor's browser
+   */
+  async function send(
+    person: Person | undefined,
+    visitor: Visitor,
+    onward: string,
+  ): Promise<Result<boolean>> {
     const account = person?.id ?? '';
     const epoch = person?.credentials.epoch ?? 0;
     const data = newResetData(account, visitor, onward);
@@ -60,7 +55,11 @@ export function createResetLinks(options: {
 
   return {
     send,
-    async sendByOperator(accountId) {
+    /**
+     * Sends a link for an operator, who does not see it. `unknown_account`; `conflict`: the account is not one
+     * that mail can open; `client_limit_exceeded`: its address had its links of this hour.
+     */
+    async sendByOperator(accountId: string): Promise<Result<void>> {
       const person = await people.byId(accountId);
       if (person === undefined) return fail('unknown_account');
       if (!isActive(person) || !isReachable(person)) {
@@ -72,3 +71,5 @@ export function createResetLinks(options: {
     },
   };
 }
+
+export type ResetLinks = ReturnType<typeof createResetLinks>;

@@ -62,16 +62,6 @@ export const reviewName = {
   otherSites: 'other_sites',
 } as const;
 
-export interface Review {
-  of(accountId: string): Promise<Reviewed>;
-  /**
-   * Carries out the decisions and ends the review. `reauthentication_required`; `invalid_parameter`:
-   * something is not decided yet, and nothing happened; `form_expired`, `store_unavailable`. The
-   * token is for the session's new cookie.
-   */
-  finish(session: Session, decide: Decide, visitor: Visitor): Promise<Result<{ token: string }>>;
-}
-
 /** The sites that are asked about one by one. With all other things they fit into one form. */
 const sitesMax = 100;
 
@@ -114,7 +104,7 @@ export function createReview(options: {
     remove(accountId: string, id: string): Promise<Result<void>>;
   };
   consents: Pick<Consents, 'list' | 'revoke'>;
-}): Review {
+}) {
   const { changes, passkeys, ownKeys, namedKeys, siteKeys, webhooks, consents } = options;
 
   async function of(accountId: string): Promise<Reviewed> {
@@ -164,7 +154,16 @@ export function createReview(options: {
     return ok(undefined);
   }
 
-  async function finish(session: Session, decide: Decide, visitor: Visitor) {
+  /**
+   * Carries out the decisions and ends the review. `reauthentication_required`; `invalid_parameter`:
+   * something is not decided yet, and nothing happened; `form_expired`, `store_unavailable`. The
+   * token is for the session's new cookie.
+   */
+  async function finish(
+    session: Session,
+    decide: Decide,
+    visitor: Visitor,
+  ): Promise<Result<{ token: string }>> {
     if (!session.fresh) return fail('reauthentication_required');
     const reviewed = await of(session.accountId);
     if (reviewNames(reviewed).some((name) => decide(name) === undefined)) return undecided();
@@ -184,6 +183,8 @@ export function createReview(options: {
 
   return { of, finish };
 }
+
+export type Review = ReturnType<typeof createReview>;
 
 function undecided() {
   return fail('invalid_parameter', 'Something is not decided yet.');

@@ -8,25 +8,6 @@
 
 import type { Clock } from '../../core/clock.ts';
 
-export interface RowTally {
-  /**
-   * Tells whether there may be a row under this key. One that is there already is replaced. A row that
-   * could not be written in the end stays counted until its time is over.
-   * @param expiresAt milliseconds since 1970, as the row has it
-   */
-  admit(key: string, subject: string, expiresAt: number): boolean;
-  /**
-   * Reserves one row of this subject before it is known which row it will be. Undefined at a bound. The reservation is
-   * given back right before `admit`, or when no row is needed.
-   */
-  reserve(subject: string): Reservation | undefined;
-  /** Records that the row lasts longer now, whatever its subject; also a row that was not known. */
-  prolonged(key: string, expiresAt: number): void;
-  /** Records that the row was removed before its time. */
-  ended(key: string): void;
-  stats(): TallyStats;
-}
-
 export interface Reservation {
   /** May be called more than once. */
   giveBack(): void;
@@ -54,7 +35,7 @@ export function createRowTally(options: {
   clock: Clock;
   max: number;
   perSubjectMax: number;
-}): RowTally {
+}) {
   const { kind, clock, max, perSubjectMax } = options;
   const rows = new Map<string, Row>();
   const counts = new Map<string, number>();
@@ -68,6 +49,7 @@ export function createRowTally(options: {
     else counts.set(subject, now);
   }
 
+  /** Records that the row was removed before its time. */
   function ended(key: string): void {
     const row = rows.get(key);
     if (row === undefined) return;
@@ -95,7 +77,12 @@ export function createRowTally(options: {
   }
 
   return {
-    admit(key, subject, expiresAt) {
+    /**
+     * Tells whether there may be a row under this key. One that is there already is replaced. A row that
+     * could not be written in the end stays counted until its time is over.
+     * @param expiresAt milliseconds since 1970, as the row has it
+     */
+    admit(key: string, subject: string, expiresAt: number): boolean {
       const before = rows.get(key);
       if (before?.subject !== subject && !findRoom(subject)) return false;
       ended(key);
@@ -103,7 +90,11 @@ export function createRowTally(options: {
       count(subject, 1);
       return true;
     },
-    reserve(subject) {
+    /**
+     * Reserves one row of this subject before it is known which row it will be. Undefined at a bound. The reservation is
+     * given back right before `admit`, or when no row is needed.
+     */
+    reserve(subject: string): Reservation | undefined {
       if (!findRoom(subject)) return undefined;
       reserved++;
       count(subject, 1);
@@ -117,16 +108,19 @@ export function createRowTally(options: {
         },
       };
     },
-    prolonged(key, expiresAt) {
+    /** Records that the row lasts longer now, whatever its subject; also a row that was not known. */
+    prolonged(key: string, expiresAt: number): void {
       const subject = rows.get(key)?.subject ?? `prolonged ${key}`;
       ended(key);
       rows.set(key, { subject, expiresAt });
       count(subject, 1);
     },
     ended,
-    stats() {
+    stats(): TallyStats {
       prune();
       return { kind, rows: rows.size, max, refused };
     },
   };
 }
+
+export type RowTally = ReturnType<typeof createRowTally>;

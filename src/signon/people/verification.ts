@@ -77,30 +77,6 @@ export interface VerificationProof {
 
 export type LinkAsks = 'nothing' | 'password' | 'passkey' | 'choose' | 'later';
 
-export interface Verification {
-  /**
-   * Returns what the form of a link asks for: `nothing` also for one that is over; `choose`: a new password; `later`:
-   * it does not work yet.
-   */
-  asks(token: string, visitor: Visitor): Promise<LinkAsks>;
-  /** Tells whether there is such a link and it was not used up. */
-  isOpen(token: string): Promise<boolean>;
-  /** Returns the address that the link is for: whoever has the link has its mailbox. Empty when it is over. */
-  accountOf(token: string): Promise<string>;
-  /** Returns ms since 1970; 0 for a link that works at once, and for one that is over. */
-  worksFrom(token: string): Promise<number>;
-  /** Returns the options for the proof by the passkey that was made with the link. `invalid_link` if there is none. */
-  proofOptions(token: string): Promise<Result<RequestOptions>>;
-  /**
-   * Uses the link up. `invalid_link` when it was used, has expired or never was; in another browser
-   * than the one that registered, `sign_in_refused` without the right password (five tries) or the
-   * right passkey, `too_many_attempts`, `overloaded`. `conflict`: the passkey is an account's. Before
-   * its time `too_many_attempts` with the wait. A link that asks for a new password takes it in any
-   * browser: `invalid_parameter`, `weak_password`.
-   */
-  verify(token: string, visitor: Visitor, given?: VerificationProof): Promise<Result<Verified>>;
-}
-
 export interface VerificationOptions {
   readonly store: Store;
   readonly clock: Clock;
@@ -121,7 +97,7 @@ interface Opened {
   readonly person: Person;
 }
 
-export function createVerification(options: VerificationOptions): Verification {
+export function createVerification(options: VerificationOptions) {
   const {
     store,
     clock,
@@ -199,7 +175,11 @@ export function createVerification(options: VerificationOptions): Verification {
     return proof === undefined ? fail('sign_in_refused') : ok(undefined);
   }
 
-  async function asks(token: string, visitor: Visitor) {
+  /**
+   * Returns what the form of a link asks for: `nothing` also for one that is over; `choose`: a new password; `later`:
+   * it does not work yet.
+   */
+  async function asks(token: string, visitor: Visitor): Promise<LinkAsks> {
     const found = await open(token);
     if (found === undefined) return 'nothing';
     const { chosen, worksFrom } = readLinkData(found.link);
@@ -209,12 +189,14 @@ export function createVerification(options: VerificationOptions): Verification {
     return chosen.passkey === undefined ? 'password' : 'passkey';
   }
 
-  async function worksFrom(token: string) {
+  /** Returns ms since 1970; 0 for a link that works at once, and for one that is over. */
+  async function worksFrom(token: string): Promise<number> {
     const found = await open(token);
     return found === undefined ? 0 : readLinkData(found.link).worksFrom;
   }
 
-  async function proofOptions(token: string) {
+  /** Returns the options for the proof by the passkey that was made with the link. `invalid_link` if there is none. */
+  async function proofOptions(token: string): Promise<Result<RequestOptions>> {
     const found = await open(token);
     const passkey = found && readLinkData(found.link).chosen.passkey;
     if (!found || !passkey) return fail('invalid_link');
@@ -222,7 +204,18 @@ export function createVerification(options: VerificationOptions): Verification {
     return ceremonies.askToProve(ceremony, [passkey]);
   }
 
-  async function verify(token: string, visitor: Visitor, given: VerificationProof = {}) {
+  /**
+   * Uses the link up. `invalid_link` when it was used, has expired or never was; in another browser
+   * than the one that registered, `sign_in_refused` without the right password (five tries) or the
+   * right passkey, `too_many_attempts`, `overloaded`. `conflict`: the passkey is an account's. Before
+   * its time `too_many_attempts` with the wait. A link that asks for a new password takes it in any
+   * browser: `invalid_parameter`, `weak_password`.
+   */
+  async function verify(
+    token: string,
+    visitor: Visitor,
+    given: VerificationProof = {},
+  ): Promise<Result<Verified>> {
     const found = await open(token);
     if (found === undefined) return fail('invalid_link');
     const { chosen, worksFrom } = readLinkData(found.link);
@@ -361,9 +354,14 @@ export function createVerification(options: VerificationOptions): Verification {
     });
   }
 
-  const isOpen = async (token: string) => (await open(token)) !== undefined;
+  /** Tells whether there is such a link and it was not used up. */
+  const isOpen = async (token: string): Promise<boolean> => (await open(token)) !== undefined;
 
-  const accountOf = async (token: string) => (await open(token))?.person.account.email ?? '';
+  /** Returns the address that the link is for: whoever has the link has its mailbox. Empty when it is over. */
+  const accountOf = async (token: string): Promise<string> =>
+    (await open(token))?.person.account.email ?? '';
 
   return { asks, isOpen, accountOf, worksFrom, proofOptions, verify };
 }
+
+export type Verification = ReturnType<typeof createVerification>;

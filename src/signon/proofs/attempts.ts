@@ -26,7 +26,6 @@
  */
 
 import { ownShares, type Shares } from '../../access/shares/shares.ts';
-import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 
 /** A subject without attempts for this long starts anew. */
@@ -98,24 +97,6 @@ export interface Attempt {
   readonly challenged?: boolean;
 }
 
-/** Proofs that are given together make one try: what they share (the network) is counted once. */
-export interface Attempts {
-  /** Returns 0 when the attempt is counted and may go on, else whole seconds to wait; nothing is counted then. */
-  begin(...together: readonly Attempt[]): number;
-  /** Records a right proof: forgives what was counted of the account here, strangers' guesses included. */
-  succeeded(...together: readonly Attempt[]): void;
-  /** Takes back attempts that were never checked (overload). */
-  withdrawn(...together: readonly Attempt[]): void;
-  /** Forgives what strangers did to this password, once the owner proved to be it in another way. */
-  forgive(account: string): void;
-  /** Lets this browser try the password of the account for an hour, unhindered by strangers. */
-  vouch(account: string, browserId: string): void;
-  isVouched(account: string, browserId: string): boolean;
-  readonly size: number;
-  /** The subjects of each kind that are remembered. */
-  readonly tables: readonly BoundedTable[];
-}
-
 interface Subject {
   /** The attempts that count; what a rule lets drain is drained up to `lastMs`. */
   count: number;
@@ -145,6 +126,7 @@ type Deed =
   | readonly ['forgive', string]
   | readonly ['vouch', string, string];
 
+/** Proofs that are given together make one try: what they share (the network) is counted once. */
 export function createAttempts({
   clock,
   shares = ownShares,
@@ -154,7 +136,7 @@ export function createAttempts({
   shares?: Pick<Shares, 'deeds'>;
   /** Subjects of each kind. */
   capacity?: number;
-}): Attempts {
+}) {
   const accounts = createSubjectTable<Account>(capacity, (nowMs) => ({
     ...fresh(nowMs),
     forgiven: 0,
@@ -270,6 +252,7 @@ export function createAttempts({
   }
 
   return {
+    /** The subjects of each kind that are remembered. */
     tables: [
       ...(Object.keys(tables) as RuleName[]).map((rule) => ({
         name: tableNames[rule],
@@ -278,10 +261,11 @@ export function createAttempts({
       })),
       { name: 'sign_in_vouched', used: () => vouched.size, limit: vouchedMax },
     ],
-    get size() {
+    get size(): number {
       return Object.values(tables).reduce((sum, table) => sum + table.size, vouched.size);
     },
-    begin(...together) {
+    /** Returns 0 when the attempt is counted and may go on, else whole seconds to wait; nothing is counted then. */
+    begin(...together: readonly Attempt[]): number {
       const nowMs = clock.monotonicMs();
       let waitMs = elsewhere.isFull() ? firstDelayMs : 0;
       for (const { rule, name, challenged, isAside } of allNamesOf(together, nowMs)) {
@@ -294,14 +278,20 @@ export function createAttempts({
       everywhere('count', together);
       return 0;
     },
-    succeeded: (...together) => everywhere('succeed', together),
-    withdrawn: (...together) => everywhere('withdraw', together),
-    forgive: (account) => everywhere('forgive', account),
-    vouch: (account, browserId) => everywhere('vouch', account, browserId),
-    isVouched: (account, browserId) =>
+    /** Records a right proof: forgives what was counted of the account here, strangers' guesses included. */
+    succeeded: (...together: readonly Attempt[]): void => everywhere('succeed', together),
+    /** Takes back attempts that were never checked (overload). */
+    withdrawn: (...together: readonly Attempt[]): void => everywhere('withdraw', together),
+    /** Forgives what strangers did to this password, once the owner proved to be it in another way. */
+    forgive: (account: string): void => everywhere('forgive', account),
+    /** Lets this browser try the password of the account for an hour, unhindered by strangers. */
+    vouch: (account: string, browserId: string): void => everywhere('vouch', account, browserId),
+    isVouched: (account: string, browserId: string): boolean =>
       (vouched.get(`${account} ${browserId}`) ?? 0) > clock.monotonicMs(),
   };
 }
+
+export type Attempts = ReturnType<typeof createAttempts>;
 
 function fresh(nowMs: number): Subject {
   return { count: 0, blockedUntilMs: 0, lastMs: nowMs };

@@ -7,7 +7,6 @@
 
 import { createClientLimits } from '../../access/quota/client-limits.ts';
 import type { Shares } from '../../access/shares/shares.ts';
-import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { PageLinks } from '../people/links/links-to-pages.ts';
@@ -20,19 +19,12 @@ export const failuresTold = 10;
 /** An account takes two records: its failures, and its mail. */
 const subjectsMax = 32_768;
 
-export interface FailureNotices {
-  /** Counts a failure; call it after the answer. */
-  failed(person: Person, visitor: Visitor): void;
-  /** The accounts that are counted. */
-  readonly table: BoundedTable;
-}
-
 export function createFailureNotices(options: {
   clock: Clock;
   mailer: Pick<Mailer, 'post'>;
   pages: Pick<PageLinks, 'security'>;
   shares: Pick<Shares, 'room'>;
-}): FailureNotices {
+}) {
   const { clock, mailer, pages } = options;
   const limits = createClientLimits(
     {
@@ -43,7 +35,8 @@ export function createFailureNotices(options: {
   );
 
   return {
-    failed(person, visitor) {
+    /** Counts a failure; call it after the answer. */
+    failed(person: Person, visitor: Visitor): void {
       if (!isVerified(person) || person.account.disabled) return;
       const nowMs = clock.monotonicMs();
       if (limits.take('failures', person.id, nowMs) === 0) return;
@@ -53,6 +46,9 @@ export function createFailureNotices(options: {
       const values = { ...seen, link: pages.security };
       mailer.post(account.email, credentials.language, 'failedSignIns', values, person.id);
     },
+    /** The accounts that are counted. */
     table: limits.table('failed_sign_in_notices'),
   };
 }
+
+export type FailureNotices = ReturnType<typeof createFailureNotices>;

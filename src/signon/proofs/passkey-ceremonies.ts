@@ -50,30 +50,6 @@ interface Named {
   readonly record: Pick<PasskeyRecord, 'transports'>;
 }
 
-/** `response` is the browser's JSON, unchecked. Undefined: anything is wrong with it. */
-export interface PasskeyCeremonies {
-  /** Returns the options for `navigator.credentials.create`. @param userName shown by the authenticator */
-  askToCreate(
-    ceremony: Ceremony,
-    userName: string,
-    exclude: readonly Named[],
-  ): Promise<Result<CreationOptions>>;
-  created(
-    response: unknown,
-    purpose: CeremonyPurpose,
-  ): Promise<{ readonly ceremony: Ceremony; readonly passkey: NewPasskey } | undefined>;
-  /** Returns the options for `navigator.credentials.get`. @param allow none: the authenticator offers what it has */
-  askToProve(ceremony: Ceremony, allow?: readonly Named[]): Promise<Result<RequestOptions>>;
-  /** @param find returns the passkey that an answer names; undefined when it must not be used */
-  proven<K extends Known>(
-    response: unknown,
-    purpose: CeremonyPurpose,
-    find: (id: Uint8Array, ceremony: Ceremony) => Promise<K | undefined>,
-  ): Promise<
-    { readonly ceremony: Ceremony; readonly known: K; readonly counter: number } | undefined
-  >;
-}
-
 export const ceremonyLifeMs = 5 * 60_000;
 export const credentialIdBytesMax = 1_023;
 /** A key of RSA with 4,096 bits has about 550. */
@@ -125,6 +101,7 @@ const authenticationSchema = v.object({
   }),
 });
 
+/** In each call `response` is the browser's JSON, unchecked. Undefined: anything is wrong with it. */
 export function createPasskeyCeremonies(options: {
   store: Store;
   clock: Clock;
@@ -133,7 +110,7 @@ export function createPasskeyCeremonies(options: {
   /** The scheme, host and port: the only origin that is accepted. */
   baseUrl: string;
   library: PasskeyLibrary;
-}): PasskeyCeremonies {
+}) {
   const { store, clock, library } = options;
   const origin = new URL(options.baseUrl).origin;
   const rpID = new URL(options.baseUrl).hostname;
@@ -178,7 +155,12 @@ export function createPasskeyCeremonies(options: {
     return done !== 'lost' && done.ok;
   }
 
-  async function askToCreate(ceremony: Ceremony, userName: string, exclude: readonly Named[]) {
+  /** Returns the options for `navigator.credentials.create`. @param userName shown by the authenticator */
+  async function askToCreate(
+    ceremony: Ceremony,
+    userName: string,
+    exclude: readonly Named[],
+  ): Promise<Result<CreationOptions>> {
     const challenge = begin(ceremony);
     return asked(
       library.generateRegistrationOptions({
@@ -195,7 +177,10 @@ export function createPasskeyCeremonies(options: {
     );
   }
 
-  async function created(response: unknown, purpose: CeremonyPurpose) {
+  async function created(
+    response: unknown,
+    purpose: CeremonyPurpose,
+  ): Promise<{ readonly ceremony: Ceremony; readonly passkey: NewPasskey } | undefined> {
     const parsed = v.safeParse(registrationSchema, response);
     if (!parsed.success) return undefined;
     const taken = open(parsed.output.response.clientDataJSON, purpose);
@@ -224,7 +209,11 @@ export function createPasskeyCeremonies(options: {
     return { ceremony: taken.ceremony, passkey };
   }
 
-  async function askToProve(ceremony: Ceremony, allow: readonly Named[] = []) {
+  /** Returns the options for `navigator.credentials.get`. @param allow none: the authenticator offers what it has */
+  async function askToProve(
+    ceremony: Ceremony,
+    allow: readonly Named[] = [],
+  ): Promise<Result<RequestOptions>> {
     const challenge = begin(ceremony);
     return asked(
       library.generateAuthenticationOptions({
@@ -237,11 +226,14 @@ export function createPasskeyCeremonies(options: {
     );
   }
 
+  /** @param find returns the passkey that an answer names; undefined when it must not be used */
   async function proven<K extends Known>(
     response: unknown,
     purpose: CeremonyPurpose,
     find: (id: Uint8Array, ceremony: Ceremony) => Promise<K | undefined>,
-  ) {
+  ): Promise<
+    { readonly ceremony: Ceremony; readonly known: K; readonly counter: number } | undefined
+  > {
     const parsed = v.safeParse(authenticationSchema, response);
     if (!parsed.success) return undefined;
     const taken = open(parsed.output.response.clientDataJSON, purpose);
@@ -274,6 +266,8 @@ export function createPasskeyCeremonies(options: {
 
   return { askToCreate, created, askToProve, proven };
 }
+
+export type PasskeyCeremonies = ReturnType<typeof createPasskeyCeremonies>;
 
 /** Returns the options for the browser, `overloaded` when too many ask. */
 function asked<T>(options: Promise<T>): Promise<Result<T>> {

@@ -42,42 +42,10 @@ export interface PasskeyInfo {
   readonly backedUp: boolean;
 }
 
-/** `response` is the browser's JSON, unchecked. */
-export interface Passkeys {
-  /** Returns the options in a session that may change factors. `reauthentication_required`, `conflict` (too many). */
-  registrationOptions(session: Session): Promise<Result<CreationOptions>>;
-  /**
-   * `invalid_code` for every fault of the answer; `conflict` when the passkey is known already; and the errors of
-   * `AccountChanges.make`. The token is for the session's new cookie.
-   */
-  register(
-    session: Session,
-    response: unknown,
-    name: string,
-    visitor: Visitor,
-  ): Promise<Result<{ passkey: PasskeyInfo; token: string }>>;
-  /** Anybody may ask; the authenticator offers what it has for this site. */
-  signInOptions(): Promise<Result<RequestOptions>>;
-  /**
-   * `sign_in_refused` for every fault, `review_required` while the review after a reset is due: the review asks whose
-   * passkey it is.
-   */
-  signIn(response: unknown, visitor: Visitor): Promise<Result<SignedIn>>;
-  reauthenticationOptions(session: Session): Promise<Result<RequestOptions>>;
-  /** The session is fresh afterwards and has a new cookie. */
-  reauthenticate(
-    session: Session,
-    response: unknown,
-    visitor: Visitor,
-  ): Promise<Result<{ token: string }>>;
-  list(accountId: string): Promise<PasskeyInfo[]>;
-  /** `unknown_key`, and the errors of `AccountChanges.make`. */
-  remove(session: Session, id: string, visitor: Visitor): Promise<Result<{ token: string }>>;
-}
-
 export const passkeysMax = 20;
 const nameLengthMax = 60;
 
+/** In each call `response` is the browser's JSON, unchecked. */
 export function createPasskeys(options: {
   store: Store;
   clock: Clock;
@@ -87,10 +55,11 @@ export function createPasskeys(options: {
   ceremonies: PasskeyCeremonies;
   securityLog: Pick<SecurityLog, 'add'>;
   changes: Pick<AccountChanges, 'allows' | 'make'>;
-}): Passkeys {
+}) {
   const { store, clock, people, sessions, ceremonies, securityLog, changes } = options;
 
-  async function registrationOptions(session: Session) {
+  /** Returns the options in a session that may change factors. `reauthentication_required`, `conflict` (too many). */
+  async function registrationOptions(session: Session): Promise<Result<CreationOptions>> {
     if (!(await changes.allows(session))) return fail('reauthentication_required');
     const own = await passkeysOf(store, session.accountId, passkeysMax);
     if (own.length >= passkeysMax) return tooMany();
@@ -99,7 +68,16 @@ export function createPasskeys(options: {
     return ceremonies.askToCreate(ceremony, session.email, own);
   }
 
-  async function register(session: Session, response: unknown, name: string, visitor: Visitor) {
+  /**
+   * `invalid_code` for every fault of the answer; `conflict` when the passkey is known already; and the errors of
+   * `AccountChanges.make`. The token is for the session's new cookie.
+   */
+  async function register(
+    session: Session,
+    response: unknown,
+    name: string,
+    visitor: Visitor,
+  ): Promise<Result<{ passkey: PasskeyInfo; token: string }>> {
     const refused = fail('invalid_code', 'The passkey was not accepted.');
     if (!session.verified) return refused;
     const made = await ceremonies.created(response, 'register');
@@ -146,6 +124,10 @@ export function createPasskeys(options: {
     return { account: record.account, began: proof.ceremony.account };
   }
 
+  /**
+   * `sign_in_refused` for every fault, `review_required` while the review after a reset is due: the review asks whose
+   * passkey it is.
+   */
   async function signIn(response: unknown, visitor: Visitor): Promise<Result<SignedIn>> {
     const proof = await prove(response, 'sign_in');
     const person = proof && (await people.byId(proof.account));
@@ -158,7 +140,12 @@ export function createPasskeys(options: {
     return ceremonies.askToProve({ purpose, account, handle: '' });
   }
 
-  async function reauthenticate(session: Session, response: unknown, visitor: Visitor) {
+  /** The session is fresh afterwards and has a new cookie. */
+  async function reauthenticate(
+    session: Session,
+    response: unknown,
+    visitor: Visitor,
+  ): Promise<Result<{ token: string }>> {
     const person = await people.byId(session.accountId);
     const proof = await prove(response, 'reauthenticate');
     const own = proof?.account === session.accountId && proof.began === session.accountId;
@@ -170,7 +157,12 @@ export function createPasskeys(options: {
     return ok(renewed.value);
   }
 
-  async function remove(session: Session, text: string, visitor: Visitor) {
+  /** `unknown_key`, and the errors of `AccountChanges.make`. */
+  async function remove(
+    session: Session,
+    text: string,
+    visitor: Visitor,
+  ): Promise<Result<{ token: string }>> {
     const id = Buffer.from(text.slice(0, 2 * credentialIdBytesMax), 'base64url');
     const request = { session, visitor, event: 'passkey_removed' } as const;
     const done = await changes.make<void>(request, async (person) => {
@@ -185,17 +177,21 @@ export function createPasskeys(options: {
   return {
     registrationOptions,
     register,
-    signInOptions: () => requestOptions('sign_in', ''),
+    /** Anybody may ask; the authenticator offers what it has for this site. */
+    signInOptions: (): Promise<Result<RequestOptions>> => requestOptions('sign_in', ''),
     signIn,
-    reauthenticationOptions: (session) => requestOptions('reauthenticate', session.accountId),
+    reauthenticationOptions: (session: Session): Promise<Result<RequestOptions>> =>
+      requestOptions('reauthenticate', session.accountId),
     reauthenticate,
-    async list(accountId) {
+    async list(accountId: string): Promise<PasskeyInfo[]> {
       const own = await passkeysOf(store, accountId);
       return own.map(infoOf).sort((a, b) => a.createdAt - b.createdAt);
     },
     remove,
   };
 }
+
+export type Passkeys = ReturnType<typeof createPasskeys>;
 
 function tooMany() {
   return fail('conflict', `An account has at most ${passkeysMax} passkeys.`);

@@ -22,19 +22,6 @@ export interface JudgedPassword {
   readonly outdated: boolean;
 }
 
-export interface Proofs {
-  /** @param name the normalised mail address, or the account's id */
-  attemptOf(
-    stage: Attempt['stage'],
-    name: string,
-    person: Person | undefined,
-    visitor: Visitor,
-  ): Attempt;
-  /** `overloaded`: not judged. */
-  judge(person: Person | undefined, password: string, turn: Turn): Promise<Result<JudgedPassword>>;
-  note(person: Person | undefined, event: SecurityEvent, visitor: Visitor): void;
-}
-
 /** The owner gets a mail when there are many of these. */
 const failures: readonly SecurityEvent[] = [
   'sign_in_failed',
@@ -50,10 +37,16 @@ export function createProofs(options: {
   securityLog: Pick<SecurityLog, 'add'>;
   log: Log;
   failureNotices: Pick<FailureNotices, 'failed'>;
-}): Proofs {
+}) {
   const { passwords, attempts, securityLog, log, failureNotices } = options;
   return {
-    attemptOf(stage, account, person, visitor) {
+    /** @param name the normalised mail address, or the account's id */
+    attemptOf(
+      stage: Attempt['stage'],
+      account: string,
+      person: Person | undefined,
+      visitor: Visitor,
+    ): Attempt {
       const { network, neighbourhood, browserId } = visitor;
       const browser = person && visitor.browser && browserHash(person.id, visitor.browser);
       const known = person && browser && knowsBrowser(person, browser);
@@ -63,7 +56,12 @@ export function createProofs(options: {
       const name = known ? Buffer.from(browser).toString('hex') : vouched ? browserId : undefined;
       return { stage, account, network, neighbourhood, browser: name };
     },
-    async judge(person, password, turn) {
+    /** `overloaded`: not judged. */
+    async judge(
+      person: Person | undefined,
+      password: string,
+      turn: Turn,
+    ): Promise<Result<JudgedPassword>> {
       const normal = normalisePassword(password);
       const phc = normal === undefined ? '' : (person?.credentials.passwordHash ?? '');
       const checked = await passwords.verify(phc, normal ?? impossiblePassword, turn);
@@ -73,7 +71,7 @@ export function createProofs(options: {
       return ok({ right, normal: normal ?? '', outdated: checked.value.outdated });
     },
     // Written after the answer, so that its time does not show that there is such an account.
-    note(person, event, visitor) {
+    note(person: Person | undefined, event: SecurityEvent, visitor: Visitor): void {
       if (person === undefined) return;
       const { id, account } = person;
       setImmediate(() => {
@@ -85,6 +83,8 @@ export function createProofs(options: {
     },
   };
 }
+
+export type Proofs = ReturnType<typeof createProofs>;
 
 export function turnOf(lane: Turn['lane'], account: string, visitor: Visitor): Turn {
   const { network, neighbourhood = network } = visitor;

@@ -76,35 +76,6 @@ export interface SecurityLogEntry {
   readonly agent: string;
 }
 
-export interface SecurityLog {
-  /**
-   * Returns the check and the rows of an entry, all for the commit that it records; the oldest entries beyond the
-   * bound are deleted with it.
-   * @param pendingUntil the account record's: 0 (or left out) for a verified account
-   */
-  entry(
-    account: string,
-    event: SecurityEvent,
-    visitor: Visitor,
-    pendingUntil?: number,
-  ): Promise<{ check: RowCheck[]; set: SetRow[]; del: Key[] }>;
-  /**
-   * Writes an entry by itself. A store that can't write is no error, nor is an account that was deleted.
-   * @param pendingUntil as in `entry`
-   */
-  add(
-    account: string,
-    event: SecurityEvent,
-    visitor: Visitor,
-    pendingUntil?: number,
-  ): Promise<void>;
-  /** Returns all rows without expiry, for the commit that verifies the account. */
-  lasting(account: string): Promise<SetRow[]>;
-  /** Returns the entries, newest first. */
-  list(account: string): Promise<SecurityLogEntry[]>;
-  clear(account: string): Promise<void>;
-}
-
 export const securityLogMax = 200;
 /** A stranger can cause as many of these as they like, so they have a bound of their own. */
 const strangersEvents: readonly SecurityEvent[] = [
@@ -124,11 +95,7 @@ const rows = record<Omit<SecurityLogEntry, 'at'>>(1, {
   agent: text,
 });
 
-export function createSecurityLog(options: {
-  store: Store;
-  clock: Clock;
-  random: Random;
-}): SecurityLog {
+export function createSecurityLog(options: { store: Store; clock: Clock; random: Random }) {
   const { store, clock, random } = options;
 
   function row(
@@ -145,7 +112,17 @@ export function createSecurityLog(options: {
     };
   }
 
-  async function entry(account: string, event: SecurityEvent, visitor: Visitor, pendingUntil = 0) {
+  /**
+   * Returns the check and the rows of an entry, all for the commit that it records; the oldest entries beyond the
+   * bound are deleted with it.
+   * @param pendingUntil the account record's: 0 (or left out) for a verified account
+   */
+  async function entry(
+    account: string,
+    event: SecurityEvent,
+    visitor: Visitor,
+    pendingUntil: number = 0,
+  ): Promise<{ check: RowCheck[]; set: SetRow[]; del: Key[] }> {
     const kind = kindOf(event);
     const alike = (await page(account)).filter(({ value }) => kindOf(eventOf(value)) === kind);
     const max = maxOf[kind];
@@ -160,11 +137,23 @@ export function createSecurityLog(options: {
 
   return {
     entry,
-    async add(account, event, visitor, pendingUntil) {
+    /**
+     * Writes an entry by itself. A store that can't write is no error, nor is an account that was deleted.
+     * @param pendingUntil as in `entry`
+     */
+    async add(
+      account: string,
+      event: SecurityEvent,
+      visitor: Visitor,
+      pendingUntil?: number,
+    ): Promise<void> {
       await store.commit(await entry(account, event, visitor, pendingUntil));
     },
-    lasting: async (account) => (await page(account)).map(({ key, value }) => ({ key, value })),
-    async list(account) {
+    /** Returns all rows without expiry, for the commit that verifies the account. */
+    lasting: async (account: string): Promise<SetRow[]> =>
+      (await page(account)).map(({ key, value }) => ({ key, value })),
+    /** Returns the entries, newest first. */
+    async list(account: string): Promise<SecurityLogEntry[]> {
       const entries: SecurityLogEntry[] = [];
       for (const { key, value } of (await page(account)).slice(0, securityLogMax)) {
         const entry = decodeEntry(key, value);
@@ -172,7 +161,7 @@ export function createSecurityLog(options: {
       }
       return entries;
     },
-    async clear(account) {
+    async clear(account: string): Promise<void> {
       for (;;) {
         const del = (await page(account)).map(({ key }) => key);
         if (del.length === 0) return;
@@ -182,6 +171,8 @@ export function createSecurityLog(options: {
     },
   };
 }
+
+export type SecurityLog = ReturnType<typeof createSecurityLog>;
 
 type Kind = 'strangers' | 'changes' | 'rest';
 

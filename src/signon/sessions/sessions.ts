@@ -102,47 +102,6 @@ export interface OpenRequest {
 /** `renewed`: the session is alive under another cookie. `ended`: it ended by something outside of its browser. */
 export type SessionFate = 'renewed' | 'ended' | 'unknown';
 
-export interface Sessions {
-  /** `lost`: the person was changed meanwhile, or a check of `also` failed. */
-  open(request: OpenRequest): Promise<Change<{ id: string; token: string }>>;
-  /** Returns the session of a cookie; undefined if it is over, unknown or malformed. */
-  find(token: string): Promise<Session | undefined>;
-  csrfMatches(session: Session, given: string): boolean;
-  /**
-   * Replaces the cookie after a new proof of identity. Undefined: the session has ended, or has another cookie by
-   * now.
-   * @param factors the credentials' when the proof was checked
-   */
-  renew(
-    session: Session,
-    proof: SessionMethod,
-    factors: number,
-  ): Promise<Result<{ token: string } | undefined>>;
-  /** Returns the state of a cookie for which `find` has nothing. */
-  fateOf(token: string): Promise<SessionFate>;
-  list(accountId: string, currentId?: string): Promise<SessionInfo[]>;
-  /** Ends a session of the account; one that is over, or another account's, is left alone. */
-  end(accountId: string, id: string): Promise<Result<void>>;
-  /** Ends all sessions of the account. */
-  endAll(accountId: string): Promise<Result<void>>;
-  /**
-   * Ends all other sessions of the account, which forgets the other browsers too. This one gets a new cookie, so a
-   * copy of the old one is over as well. `form_expired`: it was renewed or ended meanwhile.
-   */
-  endOthers(session: Session, visitor: Visitor): Promise<Result<Renewed>>;
-  alive(id: string): Promise<boolean>;
-  /**
-   * Returns the rows for a commit that changes what the session rests on: with them it goes on under a new cookie.
-   * Undefined: it is over, or has another cookie by now.
-   * @param person the person before the commit, whose checks must name its credentials
-   */
-  carryOver(
-    session: Session,
-    person: Person,
-    to: { readonly epoch: number; readonly factors?: number; readonly proof?: SessionMethod },
-  ): Promise<CarriedOver | undefined>;
-}
-
 export interface CarriedOver {
   /** The new cookie, once the commit is done. */
   readonly token: string;
@@ -162,7 +121,7 @@ export function createSessions(options: {
   people: People;
   /** REQUIRE_SECOND_FACTOR. */
   factorDemand?: FactorDemand;
-}): Sessions {
+}) {
   const { store, clock, random, people, factorDemand = 'off' } = options;
 
   /** Tells how the session falls short of a demanded second factor; undefined: it does not. */
@@ -212,6 +171,7 @@ export function createSessions(options: {
     return found.slice(0, ids.length - max + 1).flatMap(({ id }) => sessionKeysOf(accountId, id));
   }
 
+  /** `lost`: the person was changed meanwhile, or a check of `also` failed. */
   async function open(request: OpenRequest): Promise<Change<{ id: string; token: string }>> {
     const { person, credentials, method, visitor, also, fresh = true } = request;
     const now = clock.now();
@@ -252,6 +212,7 @@ export function createSessions(options: {
     return done === 'lost' || !done.ok ? done : ok({ id, token: `${id}.${secret}` });
   }
 
+  /** Returns the session of a cookie; undefined if it is over, unknown or malformed. */
   async function find(token: string): Promise<Session | undefined> {
     const [, id, secret] = tokenPattern.exec(token) ?? [];
     if (id === undefined || secret === undefined) return undefined;
@@ -296,7 +257,16 @@ export function createSessions(options: {
     return found && equalBytes(found.record.secretHash, session.mark) ? found : undefined;
   }
 
-  function renew(session: Session, proof: SessionMethod, factors: number) {
+  /**
+   * Replaces the cookie after a new proof of identity. Undefined: the session has ended, or has another cookie by
+   * now.
+   * @param factors the credentials' when the proof was checked
+   */
+  function renew(
+    session: Session,
+    proof: SessionMethod,
+    factors: number,
+  ): Promise<Result<{ token: string } | undefined>> {
     return untilUndisturbed<{ token: string } | undefined>(async () => {
       const found = await present(session);
       if (!found || !(await ownerOf(found.record))) return ok(undefined);
@@ -329,12 +299,14 @@ export function createSessions(options: {
     return infos.sort((a, b) => b.lastSeenAt - a.lastSeenAt);
   }
 
+  /** Ends a session of the account; one that is over, or another account's, is left alone. */
   async function end(accountId: string, id: string): Promise<Result<void>> {
     const found = await load(id);
     if (!found || found.record.account !== accountId) return ok(undefined);
     return untilUndisturbed(() => commitOnce(store, { del: sessionKeysOf(accountId, id) }));
   }
 
+  /** Returns the state of a cookie for which `find` has nothing. */
   async function fateOf(token: string): Promise<SessionFate> {
     const [, id, secret = ''] = tokenPattern.exec(token) ?? [];
     const found = id === undefined ? undefined : await load(id);
@@ -343,6 +315,11 @@ export function createSessions(options: {
     return equalBytes(found.record.secretHash, sha256(secret)) ? 'ended' : 'unknown';
   }
 
+  /**
+   * Returns the rows for a commit that changes what the session rests on: with them it goes on under a new cookie.
+   * Undefined: it is over, or has another cookie by now.
+   * @param person the person before the commit, whose checks must name its credentials
+   */
   async function carryOver(
     session: Session,
     person: Person,
@@ -364,6 +341,7 @@ export function createSessions(options: {
     return ids.filter((other) => other !== id).flatMap((other) => sessionKeysOf(accountId, other));
   }
 
+  /** Ends all sessions of the account. */
   function endAll(accountId: string): Promise<Result<void>> {
     return untilUndisturbed(async () => {
       const person = await people.byId(accountId);
@@ -380,7 +358,11 @@ export function createSessions(options: {
     });
   }
 
-  function endOthers(session: Session, visitor: Visitor) {
+  /**
+   * Ends all other sessions of the account, which forgets the other browsers too. This one gets a new cookie, so a
+   * copy of the old one is over as well. `form_expired`: it was renewed or ended meanwhile.
+   */
+  function endOthers(session: Session, visitor: Visitor): Promise<Result<Renewed>> {
     return untilUndisturbed<Renewed>(async () => {
       const person = await people.byId(session.accountId);
       const epoch = (person?.credentials.epoch ?? 0) + 1;
@@ -407,10 +389,13 @@ export function createSessions(options: {
     endOthers,
     fateOf,
     carryOver,
-    csrfMatches: (session, given) => equalBytes(Buffer.from(session.csrf), Buffer.from(given)),
-    async alive(id) {
+    csrfMatches: (session: Session, given: string): boolean =>
+      equalBytes(Buffer.from(session.csrf), Buffer.from(given)),
+    async alive(id: string): Promise<boolean> {
       const record = (await load(id))?.record;
       return record !== undefined && (await ownerOf(record)) !== undefined;
     },
   };
 }
+
+export type Sessions = ReturnType<typeof createSessions>;

@@ -35,7 +35,7 @@ import {
   unseenValues,
   withoutUnseen,
 } from '../people/profile/seen-values.ts';
-import { createRowTally, type TallyStats } from '../people/row-tally.ts';
+import { createRowTally } from '../people/row-tally.ts';
 import {
   type AuthorizationRequest,
   type AuthorizeParameters,
@@ -46,23 +46,17 @@ import {
   requestQuery,
 } from './authorize.ts';
 import { decideFlow, type FlowDecision, type SessionFacts } from './authorize-flow.ts';
-import { type BlockedSites, createBlockedSites } from './clients/blocked-sites.ts';
+import { createBlockedSites } from './clients/blocked-sites.ts';
 import { registrableDomain } from './clients/client-id.ts';
 import { createClientSuffixes } from './clients/client-suffixes.ts';
 import { createCodes, type GrantStanding, type Redemption } from './codes.ts';
 import {
-  type ConnectedSite,
   type ConsentParties,
   createConsents,
   isRemembered,
   type StoredConsent,
 } from './consents.ts';
-import {
-  type CarriedRequest,
-  createRequestSeals,
-  type OpenedRequest,
-  type RequestSeals,
-} from './request-seal.ts';
+import { type CarriedRequest, createRequestSeals, type OpenedRequest } from './request-seal.ts';
 import { inOrder, type Scope } from './scopes.ts';
 
 /** The live session of a request. */
@@ -133,106 +127,6 @@ export interface Transaction extends CarriedRequest {
   readonly consume: { readonly check: RowCheck; readonly del: Key };
 }
 
-export interface Transactions {
-  /**
-   * Keeps a request for a session.
-   * @param seal what it came in, used up in the same commit: `unknown_transaction` if it was before
-   * @returns the id for the form
-   */
-  begin(
-    request: CarriedRequest,
-    sessionId: string,
-    seal?: Pick<OpenedRequest, 'id' | 'endsAt'>,
-  ): Promise<Result<string>>;
-  /**
-   * Returns undefined alike when it is unknown, over, answered, or somebody else's.
-   * @param holder session or browser
-   */
-  find(id: string, holder: string): Promise<Transaction | undefined>;
-  /**
-   * Gives a request that waited for the browser to the session, after a sign-in: under a new id, with the time at
-   * which it was first seen. `unknown_transaction` as `find` has it.
-   */
-  rebind(id: string, browserId: string, sessionId: string): Promise<Result<string>>;
-  /** Ends a request without an answer and returns it. `unknown_transaction` as `find` has it. */
-  withdraw(id: string, sessionId: string): Promise<Result<CarriedRequest>>;
-  /**
-   * Keeps a request while its person waits for a mailed link. The same request in the same browser
-   * has the same id; another one replaces it.
-   * @param network the visitor's, whose waiting requests are bounded
-   * @returns the id; undefined when nothing more may wait, or the store can't write: the person goes
-   *   on without it
-   */
-  wait(
-    request: CarriedRequest,
-    browserId: string,
-    network: string,
-    until: 'verify' | 'reset',
-  ): Promise<string | undefined>;
-  /** Lets a request wait as long as the link that was just sent. One that isn't found is left. */
-  prolong(
-    id: string,
-    browserId: string,
-    network: string,
-    until: 'verify' | 'reset',
-  ): Promise<Result<void>>;
-  /** Returns how many requests wait for a mailed link, and how many may. */
-  waiting(): TallyStats;
-  /** Counts the rows that waited when the process started. */
-  restore(): Promise<void>;
-}
-
-export interface Authorization {
-  /** Pure. */
-  read(parameters: AuthorizeParameters): AuthorizeReading;
-  /** Returns the request of a query; undefined when it is none. Pure. */
-  readQuery(query: string): AuthorizationRequest | undefined;
-  /** @param askedAt the time of the transaction that is resumed; now for a new request */
-  decide(
-    reading: AuthorizeReading,
-    session: SignedInVisitor | undefined,
-    askedAt?: number,
-  ): Promise<FlowDecision>;
-  /** The seals in which requests travel before a sign-in. */
-  readonly seals: RequestSeals;
-  readonly transactions: Transactions;
-  /** @param id the form's */
-  asked(request: AuthorizationRequest, session: SignedInVisitor, id: string): Promise<AskedConsent>;
-  /**
-   * Returns the address with the code, for `issue-code`. `consent_required` if the consent was revoked, or a
-   * value changed, meanwhile.
-   * @param kept the row of the request: used up with it, `unknown_transaction` if it was before
-   */
-  issue(
-    request: AuthorizationRequest,
-    session: SignedInVisitor,
-    kept?: Kept,
-  ): Promise<Result<string>>;
-  /**
-   * Records that the person agreed: consumes the form, stores the consent, returns the address with the code.
-   * `unknown_transaction`: over, answered or somebody else's; `conflict`: a value is not what the form
-   * showed; `too_many_sites`: the form can be answered once a site was removed. Nothing happened then.
-   * @param shown as `asked` gave it
-   */
-  allow(
-    id: string,
-    session: SignedInVisitor,
-    granted: readonly string[],
-    shown: string,
-  ): Promise<Result<string>>;
-  /** Records that the person refused: consumes the form, returns the address with `access_denied`. */
-  deny(id: string, session: SignedInVisitor): Promise<Result<string>>;
-  /** `invalid_grant` or `store_unavailable`. */
-  exchange(redemption: Redemption): Promise<Result<{ clientId: string; profile: ProfileJson }>>;
-  connectedSites(accountId: string): Promise<ConnectedSite[]>;
-  /** Returns the part of a host name that somebody had to register; undefined where there is none. */
-  registrableOf(host: string): string | undefined;
-  /** Revokes the account's consents to a site, and its codes. Returns how many consents were revoked. */
-  disconnect(accountId: string, clientId: string): Promise<Result<number>>;
-  /** The sites that get nothing any more. */
-  readonly blocked: BlockedSites;
-}
-
 /** The place where a request is kept, see `Transactions`. */
 export interface Kept {
   readonly id: string;
@@ -255,28 +149,32 @@ export function createAuthorization(options: {
   avatarUrl: (avatar: string) => string;
   /** Reads a query as the route does: undefined for what the route refuses. */
   parseQuery: (query: string) => AuthorizeParameters | undefined;
-}): Authorization {
+}) {
   const { store, clock, profiles, avatarUrl } = options;
   const suffixes = createClientSuffixes(options.clientSuffixes ?? []);
   const rules = { demo: options.demo, suffixes };
+  /** The sites that get nothing any more. */
   const blocked = createBlockedSites({ store, clock, rules });
   const consents = createConsents(options);
+  /** The seals in which requests travel before a sign-in. */
   const seals = createRequestSeals(options);
   const transactions = createTransactions({ ...options, readQuery });
   const codes = createCodes({ ...options, consents, blocked });
   const fingerprints = createFingerprints(options.masterKey);
   const viewNow = () => ({ now: clock.now(), avatarUrl });
 
+  /** Returns the request of a query; undefined when it is none. Pure. */
   function readQuery(query: string): AuthorizationRequest | undefined {
     const parameters = options.parseQuery(query);
     const reading = parameters && readAuthorizeRequest(parameters, rules);
     return reading?.kind === 'request' ? reading.request : undefined;
   }
 
+  /** @param askedAt the time of the transaction that is resumed; now for a new request */
   async function decide(
     reading: AuthorizeReading,
     session: SignedInVisitor | undefined,
-    askedAt = clock.now(),
+    askedAt: number = clock.now(),
   ): Promise<FlowDecision> {
     if (await isOfBlocked(reading)) return { next: 'refuse', error: 'site_blocked', detail: '' };
     const isRemembered =
@@ -313,7 +211,12 @@ export function createAuthorization(options: {
     return { ...state, agreed };
   }
 
-  async function asked(request: AuthorizationRequest, session: SignedInVisitor, id: string) {
+  /** @param id the form's */
+  async function asked(
+    request: AuthorizationRequest,
+    session: SignedInVisitor,
+    id: string,
+  ): Promise<AskedConsent> {
     const { consent, profile, today, unseen } = await stateOf(request, session);
     const view = viewNow();
     const scopes = request.scopes.map((scope): AskedScope => {
@@ -380,7 +283,16 @@ export function createAuthorization(options: {
     return isUnavailable ? ok(errorAddress(request, issuer, 'temporarily_unavailable')) : settled;
   }
 
-  async function issue(request: AuthorizationRequest, session: SignedInVisitor, kept?: Kept) {
+  /**
+   * Returns the address with the code, for `issue-code`. `consent_required` if the consent was revoked, or a
+   * value changed, meanwhile.
+   * @param kept the row of the request: used up with it, `unknown_transaction` if it was before
+   */
+  async function issue(
+    request: AuthorizationRequest,
+    session: SignedInVisitor,
+    kept?: Kept,
+  ): Promise<Result<string>> {
     return addressAfter(request, session, async () => {
       const { parties, agreed: consent, version } = await isAgreed(request, session);
       // The page that asks anew shows the block.
@@ -401,12 +313,18 @@ export function createAuthorization(options: {
     });
   }
 
+  /**
+   * Records that the person agreed: consumes the form, stores the consent, returns the address with the code.
+   * `unknown_transaction`: over, answered or somebody else's; `conflict`: a value is not what the form
+   * showed; `too_many_sites`: the form can be answered once a site was removed. Nothing happened then.
+   * @param shown as `asked` gave it
+   */
   async function allow(
     id: string,
     session: SignedInVisitor,
     names: readonly string[],
     shown: string,
-  ) {
+  ): Promise<Result<string>> {
     const first = await transactions.find(id, session.sessionId);
     if (first === undefined || !session.verified) return fail('unknown_transaction');
     const { request } = first;
@@ -450,7 +368,8 @@ export function createAuthorization(options: {
     );
   }
 
-  async function deny(id: string, session: SignedInVisitor) {
+  /** Records that the person refused: consumes the form, returns the address with `access_denied`. */
+  async function deny(id: string, session: SignedInVisitor): Promise<Result<string>> {
     const form = await transactions.find(id, session.sessionId);
     if (form === undefined) return fail('unknown_transaction');
     const { check, del } = form.consume;
@@ -460,7 +379,10 @@ export function createAuthorization(options: {
     return ok(errorAddress(form.request, session.issuer, 'access_denied', 'the person refused'));
   }
 
-  async function exchange(redemption: Redemption) {
+  /** `invalid_grant` or `store_unavailable`. */
+  async function exchange(
+    redemption: Redemption,
+  ): Promise<Result<{ clientId: string; profile: ProfileJson }>> {
     const redeemed = await codes.redeem(redemption);
     if (!redeemed.ok) return redeemed;
     const { accountId, clientId, scopes, seen } = redeemed.value;
@@ -479,7 +401,9 @@ export function createAuthorization(options: {
   }
 
   return {
-    read: (parameters) => readAuthorizeRequest(parameters, rules),
+    /** Pure. */
+    read: (parameters: AuthorizeParameters): AuthorizeReading =>
+      readAuthorizeRequest(parameters, rules),
     readQuery,
     decide,
     seals,
@@ -490,11 +414,15 @@ export function createAuthorization(options: {
     deny,
     exchange,
     connectedSites: consents.list,
-    registrableOf: (host) => registrableDomain(host, suffixes),
+    /** Returns the part of a host name that somebody had to register; undefined where there is none. */
+    registrableOf: (host: string): string | undefined => registrableDomain(host, suffixes),
+    /** Revokes the account's consents to a site, and its codes. Returns how many consents were revoked. */
     disconnect: consents.revoke,
     blocked,
   };
 }
+
+export type Authorization = ReturnType<typeof createAuthorization>;
 
 function partiesOf(request: AuthorizationRequest, { accountId }: SignedInVisitor): ConsentParties {
   return { accountId, clientId: request.client.id, origin: request.redirect.origin };
@@ -525,7 +453,7 @@ function createTransactions(options: {
   masterKey: MasterKey;
   /** Returns undefined when the rules changed since and the query is no request any more. */
   readQuery: (query: string) => AuthorizationRequest | undefined;
-}): Transactions {
+}) {
   const { store, clock, random, readQuery } = options;
   const waiting = createRowTally({
     kind: 'waiting_request',
@@ -574,6 +502,11 @@ function createTransactions(options: {
     return done === 'lost' || !done.ok ? done : ok(id);
   }
 
+  /**
+   * Keeps a request for a session.
+   * @param seal what it came in, used up in the same commit: `unknown_transaction` if it was before
+   * @returns the id for the form
+   */
   function begin(
     request: CarriedRequest,
     sessionId: string,
@@ -590,6 +523,10 @@ function createTransactions(options: {
     });
   }
 
+  /**
+   * Returns undefined alike when it is unknown, over, answered, or somebody else's.
+   * @param holder session or browser
+   */
   async function find(id: string, holder: string): Promise<Transaction | undefined> {
     if (!idPattern.test(id)) return undefined;
     const key = keyOf(id, holder);
@@ -602,6 +539,10 @@ function createTransactions(options: {
     return { request, query: row.query, askedAt: row.askedAt, consume };
   }
 
+  /**
+   * Gives a request that waited for the browser to the session, after a sign-in: under a new id, with the time at
+   * which it was first seen. `unknown_transaction` as `find` has it.
+   */
   function rebind(id: string, browserId: string, sessionId: string): Promise<Result<string>> {
     return untilUndisturbed(async () => {
       const found = await find(id, browserId);
@@ -613,6 +554,7 @@ function createTransactions(options: {
     });
   }
 
+  /** Ends a request without an answer and returns it. `unknown_transaction` as `find` has it. */
   async function withdraw(id: string, sessionId: string): Promise<Result<CarriedRequest>> {
     const found = await find(id, sessionId);
     if (found === undefined) return fail('unknown_transaction');
@@ -622,6 +564,13 @@ function createTransactions(options: {
     return done.ok ? ok({ query: found.query, askedAt: found.askedAt }) : done;
   }
 
+  /**
+   * Keeps a request while its person waits for a mailed link. The same request in the same browser
+   * has the same id; another one replaces it.
+   * @param network the visitor's, whose waiting requests are bounded
+   * @returns the id; undefined when nothing more may wait, or the store can't write: the person goes
+   *   on without it
+   */
   async function wait(
     request: CarriedRequest,
     browserId: string,
@@ -640,6 +589,7 @@ function createTransactions(options: {
     return done.ok ? id : undefined;
   }
 
+  /** Lets a request wait as long as the link that was just sent. One that isn't found is left. */
   async function prolong(
     id: string,
     browserId: string,
@@ -658,6 +608,7 @@ function createTransactions(options: {
     return done.ok || done.error === 'check_failed' ? ok(undefined) : fail('store_unavailable');
   }
 
+  /** Counts the rows that waited when the process started. */
   async function restore(): Promise<void> {
     for await (const page of pagesUnder(store, consentTransactionPrefix())) {
       for (const { key, value } of page) {
@@ -670,8 +621,19 @@ function createTransactions(options: {
     }
   }
 
-  return { begin, find, rebind, withdraw, wait, prolong, restore, waiting: waiting.stats };
+  return {
+    begin,
+    find,
+    rebind,
+    withdraw,
+    wait,
+    prolong,
+    restore /** Returns how many requests wait for a mailed link, and how many may. */,
+    waiting: waiting.stats,
+  };
 }
+
+export type Transactions = ReturnType<typeof createTransactions>;
 
 function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest();

@@ -49,13 +49,6 @@ export interface Redemption {
   readonly logFields?: object;
 }
 
-export interface Codes {
-  /** Returns a new code and its row, for the commit that grants it. */
-  issue(grant: CodeGrant): { readonly code: string; readonly row: SetRow };
-  /** `invalid_grant` for every code that gives nothing, whatever the reason; `store_unavailable`. */
-  redeem(redemption: Redemption): Promise<Result<Redeemed>>;
-}
-
 /** The grant of a redeemed code. */
 export interface Redeemed extends CodeGrant {
   /** The values that the person agreed to. */
@@ -72,7 +65,7 @@ export function createCodes(options: {
   consents: Consents;
   blocked: Pick<BlockedSites, 'isBlocked' | 'checks'>;
   standing: GrantStanding;
-}): Codes {
+}) {
   const { store, clock, random, log, consents, blocked, standing } = options;
   /** Decoded when there is no row, so that an unknown code takes the work of a used one. */
   const decoy = encodeTombstone({
@@ -81,13 +74,15 @@ export function createCodes(options: {
     event: createEventId(clock, random),
   });
 
-  function issue(grant: CodeGrant) {
+  /** Returns a new code and its row, for the commit that grants it. */
+  function issue(grant: CodeGrant): { readonly code: string; readonly row: SetRow } {
     const code = randomToken(random, codeBytes);
     const expiresAt = Math.floor(clock.now()) + codeLifeMs;
     const value = encodeLiveCode(grant, expiresAt);
     return { code, row: { key: authorizationCodeKey(sha256(code)), value, expiresAt } };
   }
 
+  /** `invalid_grant` for every code that gives nothing, whatever the reason; `store_unavailable`. */
   function redeem(redemption: Redemption): Promise<Result<Redeemed>> {
     const key = authorizationCodeKey(sha256(redemption.code));
     return untilUndisturbed(async () => {
@@ -155,6 +150,8 @@ export function createCodes(options: {
 
   return { issue, redeem };
 }
+
+export type Codes = ReturnType<typeof createCodes>;
 
 /** Names the first parameter that was sent and doesn't match, or had to be sent and wasn't. */
 function mismatchOf(redemption: Redemption, grant: CodeGrant): string | undefined {

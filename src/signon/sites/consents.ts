@@ -68,35 +68,6 @@ export interface ConnectedSite {
   readonly lastUsedAt: number | undefined;
 }
 
-export interface Consents {
-  find(parties: ConsentParties): Promise<StoredConsent | undefined>;
-  /**
-   * Returns the consent after a person decided, and its row for the commit that consumes the form.
-   * @param shown the values of the requested scopes
-   */
-  decided(
-    before: Consent | undefined,
-    parties: ConsentParties,
-    requested: readonly Scope[],
-    granted: readonly Scope[],
-    shown?: SeenValues,
-  ): { readonly consent: Consent; readonly row: SetRow };
-  /**
-   * Returns the checks for the commit that adds a consent, so that the limit holds whoever races. Undefined: the limit
-   * is reached. A person who has agreed before needs none.
-   */
-  room(accountId: string, before?: Consent): Promise<HeldBounds | undefined>;
-  /**
-   * Returns the row that records a use now, or none while the last one is fresh.
-   * @param event the id of the event of the same commit
-   */
-  useRow(parties: ConsentParties, event?: string): Promise<SetRow | undefined>;
-  /** Returns the sites of an account in order of client id and origin. */
-  list(accountId: string): Promise<ConnectedSite[]>;
-  /** Revokes all origins of a client, or all clients. Returns how many consents were revoked. */
-  revoke(accountId: string, clientId?: string): Promise<Result<number>>;
-}
-
 /** The limit of an account; a site counts once for each redirect origin. */
 export const consentsPerAccountMax = 1_000;
 const grantIdBytes = 16;
@@ -112,7 +83,7 @@ export function isRemembered(
   return consent !== undefined && requested.every((scope) => consent.asked.includes(scope));
 }
 
-export function createConsents(options: { store: Store; clock: Clock; random: Random }): Consents {
+export function createConsents(options: { store: Store; clock: Clock; random: Random }) {
   const { store, clock, random } = options;
   const keyOf = ({ accountId, clientId, origin }: ConsentParties) =>
     consentKey(accountId, clientId, origin);
@@ -125,13 +96,17 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
     return entry && consent && { ...consent, version: entry.version };
   }
 
+  /**
+   * Returns the consent after a person decided, and its row for the commit that consumes the form.
+   * @param shown the values of the requested scopes
+   */
   function decided(
     before: Consent | undefined,
     parties: ConsentParties,
     requested: readonly Scope[],
     granted: readonly Scope[],
     shown: SeenValues = {},
-  ) {
+  ): { readonly consent: Consent; readonly row: SetRow } {
     const now = clock.now();
     const askedNow = scopeBits(requested);
     // Scopes that this form didn't ask about stay as they were.
@@ -157,6 +132,10 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
     };
   }
 
+  /**
+   * Returns the checks for the commit that adds a consent, so that the limit holds whoever races. Undefined: the limit
+   * is reached. A person who has agreed before needs none.
+   */
   async function room(accountId: string, before?: Consent): Promise<HeldBounds | undefined> {
     if (before !== undefined) return { check: [], set: [] };
     const held = await holdBounds(store, [{ rows: 'consents', account: accountId }]);
@@ -170,6 +149,10 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
     return entry && uses.decode(entry.value)?.at;
   }
 
+  /**
+   * Returns the row that records a use now, or none while the last one is fresh.
+   * @param event the id of the event of the same commit
+   */
   async function useRow(parties: ConsentParties, event?: string): Promise<SetRow | undefined> {
     const now = clock.now();
     const last = await lastUse(parties);
@@ -179,6 +162,7 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
 
   const pages = (prefix: Key) => pagesUnder(store, prefix, { limit: pageRows });
 
+  /** Returns the sites of an account in order of client id and origin. */
   async function list(accountId: string): Promise<ConnectedSite[]> {
     const sites: ConnectedSite[] = [];
     for await (const page of pages(consentPrefix(accountId))) {
@@ -194,6 +178,7 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
     return sites;
   }
 
+  /** Revokes all origins of a client, or all clients. Returns how many consents were revoked. */
   async function revoke(accountId: string, clientId?: string): Promise<Result<number>> {
     let count = 0;
     for await (const page of pages(consentPrefix(accountId, clientId))) {
@@ -209,6 +194,8 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
 
   return { find, decided, room, useRow, list, revoke };
 }
+
+export type Consents = ReturnType<typeof createConsents>;
 
 /** Returns the values of the fields of these scopes. */
 function pick(seen: SeenValues, scopes: readonly Scope[]): SeenValues {

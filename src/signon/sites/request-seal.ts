@@ -33,17 +33,6 @@ export interface OpenedRequest extends CarriedRequest {
   readonly endsAt: number;
 }
 
-export interface RequestSeals {
-  /**
-   * Seals a request that is seen now.
-   * @param query as `requestQuery` gives it
-   * @param browserId the visit's: no other browser can open it
-   */
-  seal(query: string, browserId: string): string;
-  /** Returns undefined alike when it was altered, is over, or is another browser's. */
-  open(text: string, browserId: string): OpenedRequest | undefined;
-}
-
 const plains = bareRecord<{ readonly askedAt: number; readonly query: string }>({
   askedAt: time,
   query: text,
@@ -53,7 +42,7 @@ export function createRequestSeals(options: {
   masterKey: MasterKey;
   clock: Clock;
   random: Random;
-}): RequestSeals {
+}) {
   const { clock } = options;
   const texts = createSealedTexts({
     ...options,
@@ -62,10 +51,16 @@ export function createRequestSeals(options: {
   });
 
   return {
-    seal(query, browserId) {
+    /**
+     * Seals a request that is seen now.
+     * @param query as `requestQuery` gives it
+     * @param browserId the visit's: no other browser can open it
+     */
+    seal(query: string, browserId: string): string {
       return texts.seal(plains.encode({ askedAt: clock.now(), query }), browserId);
     },
-    open(text, browserId) {
+    /** Returns undefined alike when it was altered, is over, or is another browser's. */
+    open(text: string, browserId: string): OpenedRequest | undefined {
       const opened = texts.open(text, browserId);
       const found = opened && plains.decode(opened.plain);
       if (!opened || !found) return undefined;
@@ -74,3 +69,5 @@ export function createRequestSeals(options: {
     },
   };
 }
+
+export type RequestSeals = ReturnType<typeof createRequestSeals>;

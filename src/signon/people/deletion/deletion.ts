@@ -62,27 +62,6 @@ export interface PersonalData {
 /** Tells a person that the account is gone. */
 export type Farewell = (email: string, language: StoredLanguage) => Promise<Delivery>;
 
-export interface Deletion {
-  /**
-   * Disables and marks the account, durably. `unknown_account`, `store_unavailable`.
-   * @param options `keepsOne`: `conflict` for the last operator who can sign in
-   */
-  begin(accountId: string, options?: { readonly keepsOne?: boolean }): Promise<Result<void>>;
-  /** Returns accounts whose deletion is not over, in order of their ids, after this one. */
-  marked(after: string | undefined, limit: number): Promise<string[]>;
-  /** Removes the data, after `begin`. `unknown_account`: it is gone already; `store_unavailable`: run it again. */
-  erase(accountId: string, pace: Pace): Promise<Result<void>>;
-  /**
-   * Sends the mail that waits, if one does, after `erase`. It takes minutes when the mail has to be tried again.
-   * `store_unavailable`: run it again.
-   */
-  tell(accountId: string): Promise<Result<void>>;
-  /** Does all three, for a caller who waits for the end. */
-  delete(accountId: string): Promise<Result<void>>;
-  /** Returns everything that is kept about the person, without secrets. */
-  exportOf(accountId: string): Promise<Result<Record<string, unknown>>>;
-}
-
 /** The rows of revoked keys that are removed in one commit. */
 const keyRowsMax = 200;
 
@@ -102,13 +81,16 @@ export function createDeletion(options: {
   told?: Store | undefined;
   /** Called when an account was erased without the notice that its person would have got. */
   untold?: (() => void) | undefined;
-}): Deletion {
+}) {
   const { store, clock, random, data, farewell, erased, untold, told } = options;
   const people = openPeople(store);
   const keys = createKeyRecords(options);
 
   /** Disables the account for good, with an event in the journal. */
-  function begin(id: string, { keepsOne = false } = {}): Promise<Result<void>> {
+  function begin(
+    id: string,
+    { keepsOne = false }: { readonly keepsOne?: boolean } = {},
+  ): Promise<Result<void>> {
     return untilUndisturbed<void>(async () => {
       const now = await people.byId(id);
       if (now === undefined) return fail('unknown_account');
@@ -147,6 +129,7 @@ export function createDeletion(options: {
     return otherOperator(store, id);
   }
 
+  /** Returns accounts whose deletion is not over, in order of their ids, after this one. */
   async function marked(after: string | undefined, limit: number): Promise<string[]> {
     const from = after === undefined ? undefined : erasureKey(after);
     for await (const page of pagesUnder(store, erasurePrefix(), { after: from, limit })) {
@@ -179,6 +162,7 @@ export function createDeletion(options: {
     return fail('store_unavailable');
   }
 
+  /** Removes the data, after `begin`. `unknown_account`: it is gone already; `store_unavailable`: run it again. */
   async function erase(id: string, pace: Pace): Promise<Result<void>> {
     const person = await people.byId(id);
     if (person === undefined) return fail('unknown_account');
@@ -225,6 +209,10 @@ export function createDeletion(options: {
     return done;
   }
 
+  /**
+   * Sends the mail that waits, if one does, after `erase`. It takes minutes when the mail has to be tried again.
+   * `store_unavailable`: run it again.
+   */
   async function tell(id: string): Promise<Result<void>> {
     const mark = await markOf(id);
     if (mark === undefined || mark.state === 'over') return ok(undefined);
@@ -250,13 +238,15 @@ export function createDeletion(options: {
     marked,
     erase,
     tell,
-    async delete(id) {
+    /** Does all three, for a caller who waits for the end. */
+    async delete(id: string): Promise<Result<void>> {
       const begun = await begin(id);
       if (!begun.ok) return begun;
       const erased = await erase(id, createTurns());
       return erased.ok ? tell(id) : erased;
     },
-    async exportOf(accountId) {
+    /** Returns everything that is kept about the person, without secrets. */
+    async exportOf(accountId: string): Promise<Result<Record<string, unknown>>> {
       const person = await people.byId(accountId);
       if (person === undefined) return fail('unknown_account');
       const { account, credentials } = person;
@@ -295,6 +285,8 @@ export function createDeletion(options: {
     },
   };
 }
+
+export type Deletion = ReturnType<typeof createDeletion>;
 
 /**
  * Returns the key of the row by which the account is found; another account may hold the address of one to be

@@ -45,24 +45,6 @@ export interface FoundLink extends Link {
   readonly version: number;
 }
 
-export interface Links {
-  /**
-   * Returns the token for the link, and the row to set.
-   * `isFull`: the limit is reached, so the token opens nothing: send no mail.
-   */
-  make(purpose: LinkPurpose, link: Link): { token: string; row: SetRow; isFull: boolean };
-  /**
-   * Returns the row with other data, for a commit with `unused`. It ends as late as a new one would, so the caller
-   * bounds how often.
-   */
-  changed(purpose: LinkPurpose, link: FoundLink, data: string): SetRow;
-  /** Looks without using it up. */
-  find(purpose: LinkPurpose, token: string): Promise<FoundLink | undefined>;
-  stats(): readonly TallyStats[];
-  /** Counts the rows that are there when the process starts. */
-  restore(): Promise<void>;
-}
-
 /** The limit of links of one purpose, over all accounts. */
 export const linksMax = 65_536;
 /**
@@ -90,7 +72,7 @@ export function createLinks({
   store: Store;
   clock: Clock;
   random: Random;
-}): Links {
+}) {
   const tallies = new Map<LinkPurpose, RowTally>(
     Object.entries(linksPerAccountMax).map(([purpose, perSubjectMax]) => [
       purpose as LinkPurpose,
@@ -113,7 +95,11 @@ export function createLinks({
   }
 
   return {
-    make(purpose, link) {
+    /**
+     * Returns the token for the link, and the row to set.
+     * `isFull`: the limit is reached, so the token opens nothing: send no mail.
+     */
+    make(purpose: LinkPurpose, link: Link): { token: string; row: SetRow; isFull: boolean } {
       const { text: token, hash } = newToken(random);
       const key = signonLinkKey(hash);
       if (admits(purpose, key, link.account)) {
@@ -123,8 +109,14 @@ export function createLinks({
       const row = rowOf(purpose, decoy, { ...link, account: '' });
       return { token, row, isFull: link.account !== '' };
     },
-    changed: (purpose, link, data) => rowOf(purpose, link.key, { ...link, data }),
-    async find(purpose, token) {
+    /**
+     * Returns the row with other data, for a commit with `unused`. It ends as late as a new one would, so the caller
+     * bounds how often.
+     */
+    changed: (purpose: LinkPurpose, link: FoundLink, data: string): SetRow =>
+      rowOf(purpose, link.key, { ...link, data }),
+    /** Looks without using it up. */
+    async find(purpose: LinkPurpose, token: string): Promise<FoundLink | undefined> {
       const hash = hashOfToken(token);
       const key = hash && signonLinkKey(hash);
       const row = key && (await store.get(key));
@@ -133,8 +125,9 @@ export function createLinks({
       const { account, data, epoch } = found;
       return { account, data, epoch, key, version: row.version };
     },
-    stats: () => [...tallies.values()].map((tally) => tally.stats()),
-    async restore() {
+    stats: (): readonly TallyStats[] => [...tallies.values()].map((tally) => tally.stats()),
+    /** Counts the rows that are there when the process starts. */
+    async restore(): Promise<void> {
       for await (const page of pagesUnder(store, signonLinkPrefix())) {
         for (const { key, value } of page) {
           const input = createReader(value);
@@ -146,6 +139,8 @@ export function createLinks({
     },
   };
 }
+
+export type Links = ReturnType<typeof createLinks>;
 
 function nameOf(key: Key): string {
   return Buffer.from(key).toString('base64url');

@@ -8,7 +8,6 @@
  */
 
 import type { MasterKey } from '../../../access/keys/master-key.ts';
-import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { type Random, randomToken } from '../../../core/random.ts';
 import { bareRecord, text, time } from '../../../store/record.ts';
@@ -30,33 +29,13 @@ export interface KeptForm {
   readonly solved: string;
 }
 
-export interface KeptForms {
-  /** Records a solved challenge and returns its name, for the form. */
-  solved(): string;
-  /** Tells whether the name may still be taken. */
-  isOpen(solved: string): boolean;
-  /** Uses the name up. False: it was never solved, was used before, or is over. */
-  take(solved: string): boolean;
-  /** Gives back a name that was taken for a registration that failed. It lasts as long as a new one. */
-  giveBack(solved: string): void;
-  /** @param browserId the visit's: no other browser can open it */
-  seal(form: KeptForm, browserId: string): string;
-  /** Returns undefined alike when it was altered, is over, or is another browser's. */
-  open(text: string, browserId: string): KeptForm | undefined;
-  readonly table: BoundedTable;
-}
-
 const plains = bareRecord<{
   readonly keptAt: number;
   readonly password: string;
   readonly solved: string;
 }>({ keptAt: time, password: text, solved: text });
 
-export function createKeptForms(options: {
-  masterKey: MasterKey;
-  clock: Clock;
-  random: Random;
-}): KeptForms {
+export function createKeptForms(options: { masterKey: MasterKey; clock: Clock; random: Random }) {
   const { clock, random } = options;
   const names = createBriefTable<true>({
     kind: 'solved_challenges',
@@ -67,18 +46,24 @@ export function createKeptForms(options: {
   const texts = createSealedTexts({ ...options, purpose: 'registration form', plainBytesMax });
 
   return {
-    solved() {
+    /** Records a solved challenge and returns its name, for the form. */
+    solved(): string {
       const name = randomToken(random, solvedBytes);
       names.set(name, true);
       return name;
     },
-    isOpen: (solved) => names.get(solved) === true,
-    take: (solved) => names.take(solved) === true,
-    giveBack: (solved) => names.set(solved, true),
-    seal({ password, solved }, browserId) {
+    /** Tells whether the name may still be taken. */
+    isOpen: (solved: string): boolean => names.get(solved) === true,
+    /** Uses the name up. False: it was never solved, was used before, or is over. */
+    take: (solved: string): boolean => names.take(solved) === true,
+    /** Gives back a name that was taken for a registration that failed. It lasts as long as a new one. */
+    giveBack: (solved: string): void => names.set(solved, true),
+    /** @param browserId the visit's: no other browser can open it */
+    seal({ password, solved }: KeptForm, browserId: string): string {
       return texts.seal(plains.encode({ keptAt: clock.now(), password, solved }), browserId);
     },
-    open(text, browserId) {
+    /** Returns undefined alike when it was altered, is over, or is another browser's. */
+    open(text: string, browserId: string): KeptForm | undefined {
       const opened = texts.open(text, browserId);
       const found = opened && plains.decode(opened.plain);
       if (!found || clock.now() >= found.keptAt + keptFormLifeMs) return undefined;
@@ -87,3 +72,5 @@ export function createKeptForms(options: {
     table: names.table,
   };
 }
+
+export type KeptForms = ReturnType<typeof createKeptForms>;

@@ -5,21 +5,8 @@
  * switched off. It works on threads of its own, one picture at a time.
  */
 
-import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { createSemaphore } from '../../../core/work/semaphore.ts';
-
-export interface AvatarImages {
-  /** The pictures that are read or wait for it. */
-  readonly table: BoundedTable;
-  /**
-   * Returns the WebP bytes, at most `avatarBytesMax`. `unsupported_media_type` for other formats,
-   * `picture_not_still` for an animation and for a PNG or WebP with another file behind it,
-   * `body_too_large` for too many bytes or pixels, `invalid_parameter` (parameter `avatar`) for what
-   * is damaged or takes too long, `overloaded`.
-   */
-  make(file: Uint8Array): Promise<Result<Uint8Array>>;
-}
 
 const avatarPixels = 256;
 /** The largest file that is accepted: as much as a telephone makes of a photograph. */
@@ -62,7 +49,7 @@ const pngChunkBytes = 12;
 const riffHeaderBytes = 12;
 const riffChunkBytes = 8;
 
-export function createAvatarImages(): AvatarImages {
+export function createAvatarImages() {
   const semaphore = createSemaphore({ runningMax: 1, waitingMax: 16 });
   let loaded: Promise<typeof import('sharp').default> | undefined;
 
@@ -113,8 +100,15 @@ export function createAvatarImages(): AvatarImages {
   }
 
   return {
+    /** The pictures that are read or wait for it. */
     table: semaphore.table('picture_queue'),
-    async make(file) {
+    /**
+     * Returns the WebP bytes, at most `avatarBytesMax`. `unsupported_media_type` for other formats,
+     * `picture_not_still` for an animation and for a PNG or WebP with another file behind it,
+     * `body_too_large` for too many bytes or pixels, `invalid_parameter` (parameter `avatar`) for what
+     * is damaged or takes too long, `overloaded`.
+     */
+    async make(file: Uint8Array): Promise<Result<Uint8Array>> {
       if (file.length > avatarFileBytesMax) return tooLarge();
       const format = avatarFormat(file);
       if (format === undefined) return unsupported();
@@ -124,6 +118,8 @@ export function createAvatarImages(): AvatarImages {
     },
   };
 }
+
+export type AvatarImages = ReturnType<typeof createAvatarImages>;
 
 function unsupported() {
   return fail('unsupported_media_type', 'A picture must be a PNG, JPEG or WebP file.', 'avatar');

@@ -13,14 +13,6 @@ import type { PersonalData } from '../deletion/deletion.ts';
 import type { AvatarImages } from './avatar-image.ts';
 import type { Profiles } from './profile-store.ts';
 
-export interface Avatars {
-  /** Makes the file the account's picture and returns its name. Errors of `AvatarImages.make`. */
-  put(accountId: string, file: Uint8Array): Promise<Result<string>>;
-  remove(accountId: string): Promise<Result<void>>;
-  /** Returns the WebP bytes of a name; undefined if it is unknown, replaced or malformed. */
-  find(name: string): Promise<Uint8Array | undefined>;
-}
-
 const nameBytes = 16;
 const namePattern = /^[0-9A-Za-z_-]{22}\.webp$/;
 /** An account has one picture; a few more could be there after a fault. */
@@ -31,12 +23,13 @@ export function createAvatars(options: {
   random: Random;
   profiles: Profiles;
   images: AvatarImages;
-}): Avatars {
+}) {
   const { store, random, profiles, images } = options;
 
   const rowsOf = (accountId: string, name: string): Key[] =>
     name === '' ? [] : [avatarKey(accountId, name), avatarOwnerKey(name)];
 
+  /** Makes the file the account's picture and returns its name. Errors of `AvatarImages.make`. */
   async function put(accountId: string, file: Uint8Array): Promise<Result<string>> {
     const image = await images.make(file);
     if (!image.ok) return image;
@@ -64,6 +57,7 @@ export function createAvatars(options: {
     return done.ok ? ok(undefined) : done;
   }
 
+  /** Returns the WebP bytes of a name; undefined if it is unknown, replaced or malformed. */
   async function find(name: string): Promise<Uint8Array | undefined> {
     if (!namePattern.test(name)) return undefined;
     const owner = await store.get(avatarOwnerKey(name));
@@ -73,6 +67,8 @@ export function createAvatars(options: {
 
   return { put, remove, find };
 }
+
+export type Avatars = ReturnType<typeof createAvatars>;
 
 /** Returns the picture as personal data, for the export and the deletion. */
 export function avatarData(store: Store): PersonalData {

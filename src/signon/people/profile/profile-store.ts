@@ -13,45 +13,28 @@ import { notErased } from '../deletion/erasure-mark.ts';
 import { decodeProfile, encodeProfile, newProfile, type Profile } from './profile.ts';
 import type { ProfileChanges } from './profile-edit.ts';
 
-export interface Profiles {
-  /** Returns the row of a new account, for the commit that makes the account. */
-  newRow(accountId: string, email: string, emailVerified: boolean): SetRow;
-  /** Returns undefined when there is no such account any more. */
-  load(accountId: string): Promise<Profile | undefined>;
-  /** Returns the profile with the version of its row, for a commit that depends on it. */
-  find(
-    accountId: string,
-  ): Promise<{ readonly profile: Profile; readonly version: number } | undefined>;
-  /** Returns the profile, and makes it for an account from before there were profiles. */
-  ensure(accountId: string, email: string, emailVerified: boolean): Promise<Result<Profile>>;
-  /** Applies changes that a person typed; `invalid_parameter` names the field. */
-  edit(accountId: string, changes: ProfileChanges): Promise<Result<Profile>>;
-  /**
-   * Applies a change that the service itself makes: verified facts, plan, avatar, mail address. `change` runs
-   * again when another commit was faster, so it must be pure. `beside` returns further rows of the same commit by the
-   * profile as it was before.
-   */
-  update(
-    accountId: string,
-    change: (profile: Profile) => Result<Profile>,
-    beside?: (before: Profile) => RowsBeside,
-  ): Promise<Result<Profile>>;
-}
-
 export interface RowsBeside {
   readonly set: readonly SetRow[];
   readonly del: readonly Key[];
 }
 
-export function createProfiles(options: { store: Store; clock: Clock; random: Random }): Profiles {
+export function createProfiles(options: { store: Store; clock: Clock; random: Random }) {
   const { store, clock, random } = options;
 
-  async function find(accountId: string) {
+  /** Returns the profile with the version of its row, for a commit that depends on it. */
+  async function find(
+    accountId: string,
+  ): Promise<{ readonly profile: Profile; readonly version: number } | undefined> {
     const entry = await store.get(profileKey(accountId));
     const profile = entry && decodeProfile(entry.value);
     return entry && profile && { profile, version: entry.version };
   }
 
+  /**
+   * Applies a change that the service itself makes: verified facts, plan, avatar, mail address. `change` runs
+   * again when another commit was faster, so it must be pure. `beside` returns further rows of the same commit by the
+   * profile as it was before.
+   */
   function update(
     accountId: string,
     change: (profile: Profile) => Result<Profile>,
@@ -74,11 +57,17 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
   }
 
   return {
-    newRow: (accountId, email, emailVerified) => ({
+    /** Returns the row of a new account, for the commit that makes the account. */
+    newRow: (accountId: string, email: string, emailVerified: boolean): SetRow => ({
       key: profileKey(accountId),
       value: encodeProfile(newProfile(random, email, emailVerified)),
     }),
-    async ensure(accountId, email, emailVerified) {
+    /** Returns the profile, and makes it for an account from before there were profiles. */
+    async ensure(
+      accountId: string,
+      email: string,
+      emailVerified: boolean,
+    ): Promise<Result<Profile>> {
       const profile = newProfile(random, email, emailVerified);
       const key = profileKey(accountId);
       const set = [{ key, value: encodeProfile(profile) }];
@@ -89,8 +78,11 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
       return found === undefined ? fail('store_unavailable') : ok(found.profile);
     },
     find,
-    load: async (accountId) => (await find(accountId))?.profile,
-    async edit(accountId, changes) {
+    /** Returns undefined when there is no such account any more. */
+    load: async (accountId: string): Promise<Profile | undefined> =>
+      (await find(accountId))?.profile,
+    /** Applies changes that a person typed; `invalid_parameter` names the field. */
+    async edit(accountId: string, changes: ProfileChanges): Promise<Result<Profile>> {
       // Loaded here: it brings the telephone numbers of all countries, and no command edits a profile.
       const { editProfile } = await import('./profile-edit.ts');
       return update(accountId, (profile) => editProfile(profile, changes, clock.now()));
@@ -98,3 +90,5 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
     update,
   };
 }
+
+export type Profiles = ReturnType<typeof createProfiles>;

@@ -127,14 +127,7 @@ interface Parties {
   readonly origin: string;
 }
 
-export interface Fingerprints {
-  /** Returns the fingerprints of the values of these scopes as they are. */
-  of(parties: Parties, profile: Profile | undefined, scopes: readonly Scope[]): SeenValues;
-  /** Returns one fingerprint of all values that a form shows, which another form does not share. */
-  ofForm(id: string, today: SeenValues): string;
-}
-
-export function createFingerprints(masterKey: MasterKey): Fingerprints {
+export function createFingerprints(masterKey: MasterKey) {
   const key = deriveKey(masterKey, 'consent values');
 
   function mac(parts: readonly string[]): Buffer {
@@ -142,7 +135,8 @@ export function createFingerprints(masterKey: MasterKey): Fingerprints {
   }
 
   return {
-    of(parties, profile, scopes) {
+    /** Returns the fingerprints of the values of these scopes as they are. */
+    of(parties: Parties, profile: Profile | undefined, scopes: readonly Scope[]): SeenValues {
       if (profile === undefined) return {};
       const { accountId, clientId, origin } = parties;
       const seen: { [field in StoredField]?: string } = {};
@@ -154,9 +148,12 @@ export function createFingerprints(masterKey: MasterKey): Fingerprints {
       }
       return seen;
     },
-    ofForm(id, today) {
+    /** Returns one fingerprint of all values that a form shows, which another form does not share. */
+    ofForm(id: string, today: SeenValues): string {
       const values = storedFields.map((field) => today[field] ?? '');
       return mac(['form', id, ...values]).toString('base64url');
     },
   };
 }
+
+export type Fingerprints = ReturnType<typeof createFingerprints>;

@@ -18,11 +18,6 @@ import { createSecurityLog } from '../../sessions/security-log.ts';
 import type { Visitor } from '../../visitor.ts';
 import { loadFactor } from './second-factor-rows.ts';
 
-export interface FactorReset {
-  /** `unknown_account`, `invalid_parameter`; `conflict`: there is no second factor. */
-  resetFactor(email: string): Promise<Result<{ email: string }>>;
-}
-
 /** The visitor of an act of the operator has neither a browser nor a country. */
 const operator: Visitor = { network: '', country: 'ZZ', userAgent: '', language: 'en' };
 
@@ -32,13 +27,14 @@ export function createFactorReset(options: {
   random: Random;
   accounts: Pick<Accounts, 'find'>;
   notices: Pick<Notices, 'about'>;
-}): FactorReset {
+}) {
   const { store, clock, accounts, notices } = options;
   const people = openPeople(store);
   const securityLog = createSecurityLog(options);
 
   return {
-    async resetFactor(email) {
+    /** `unknown_account`, `invalid_parameter`; `conflict`: there is no second factor. */
+    async resetFactor(email: string): Promise<Result<{ email: string }>> {
       const account = await accounts.find(email);
       if (!account.ok) return account;
       return untilUndisturbed<{ email: string }>(async () => {
@@ -72,3 +68,5 @@ export function createFactorReset(options: {
     },
   };
 }
+
+export type FactorReset = ReturnType<typeof createFactorReset>;

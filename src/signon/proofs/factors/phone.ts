@@ -17,7 +17,6 @@ import {
 import { deriveKey, type MasterKey } from '../../../access/keys/master-key.ts';
 import { createClientLimits } from '../../../access/quota/client-limits.ts';
 import { ownShares, type Shares } from '../../../access/shares/shares.ts';
-import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { equalBytes } from '../../../core/digest.ts';
 import type { Log } from '../../../core/log/log.ts';
@@ -48,17 +47,6 @@ export interface PhoneBounds {
   readonly countries: readonly string[];
   /** Texts over all in a day. */
   readonly perDay: number;
-}
-
-export interface PhoneCodes {
-  /** `invalid_parameter` (parameter `phone`), `client_limit_exceeded`, `overloaded`, `store_unavailable`. */
-  send(accountId: string, phone: string, visitor: Visitor): Promise<Result<{ number: string }>>;
-  /** The number in E.164 that is now shown to be the account's. `invalid_code`. */
-  verify(accountId: string, code: string, visitor: Visitor): Promise<Result<{ number: string }>>;
-  /** Forgets an open code. */
-  cancel(accountId: string): Promise<void>;
-  /** Accounts, numbers and networks that are counted. */
-  readonly table: BoundedTable;
 }
 
 export const phoneCodeLifeMs = 10 * 60_000;
@@ -117,7 +105,7 @@ export function createPhoneCodes(options: {
   service: string;
   securityLog: SecurityLog;
   shares?: Pick<Shares, 'room'>;
-}): PhoneCodes {
+}) {
   const {
     shares = ownShares,
     store,
@@ -153,7 +141,12 @@ export function createPhoneCodes(options: {
     return budget;
   }
 
-  async function send(accountId: string, phone: string, visitor: Visitor) {
+  /** `invalid_parameter` (parameter `phone`), `client_limit_exceeded`, `overloaded`, `store_unavailable`. */
+  async function send(
+    accountId: string,
+    phone: string,
+    visitor: Visitor,
+  ): Promise<Result<{ number: string }>> {
     const parsed = parsePhone(phone, visitor.country);
     if (parsed === undefined) {
       return fail('invalid_parameter', 'This is not a phone number.', 'phone');
@@ -181,7 +174,12 @@ export function createPhoneCodes(options: {
     return sent.ok ? ok({ number }) : sent;
   }
 
-  function verify(accountId: string, code: string, visitor: Visitor) {
+  /** The number in E.164 that is now shown to be the account's. `invalid_code`. */
+  function verify(
+    accountId: string,
+    code: string,
+    visitor: Visitor,
+  ): Promise<Result<{ number: string }>> {
     const given = hashOf(
       accountId,
       code.length > textLengthMax ? '' : plainDigits(code).replace(/[\s-]/gu, ''),
@@ -212,12 +210,16 @@ export function createPhoneCodes(options: {
   return {
     send,
     verify,
+    /** Accounts, numbers and networks that are counted. */
     table: limits.table('text_limits'),
-    async cancel(accountId) {
+    /** Forgets an open code. */
+    async cancel(accountId: string): Promise<void> {
       await store.commit({ del: [phoneCodeKey(accountId)] });
     },
   };
 }
+
+export type PhoneCodes = ReturnType<typeof createPhoneCodes>;
 
 /** Uniform: what a multiple of a million does not fill is drawn again. */
 function sixDigits(random: Random): string {

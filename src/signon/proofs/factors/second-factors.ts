@@ -39,32 +39,6 @@ export interface NewCodes {
   readonly token: string;
 }
 
-export interface SecondFactors {
-  state(accountId: string): Promise<SecondFactorState>;
-  isEnabled(accountId: string): Promise<boolean>;
-  /**
-   * Begins (or begins anew): nothing counts before `enable`. The URI is for the QR code. `conflict`
-   * when enabled already, `reauthentication_required`.
-   */
-  begin(session: Session): Promise<Result<{ secret: string; uri: string }>>;
-  /** Returns the secret that was begun and waits for its first code, to be shown again. `reauthentication_required`. */
-  begun(session: Session): Promise<Result<{ secret: string; uri: string } | undefined>>;
-  /**
-   * Switches the factor on by a right code of the secret begun. Returns the backup codes, the only time.
-   * `invalid_code`, and the errors of `AccountChanges.make`, as the two below.
-   */
-  enable(session: Session, code: string, visitor: Visitor): Promise<Result<NewCodes>>;
-  /** Makes new backup codes; the old ones are dead. */
-  renewBackupCodes(session: Session, visitor: Visitor): Promise<Result<NewCodes>>;
-  disable(session: Session, visitor: Visitor): Promise<Result<{ token: string }>>;
-  /** Tells whether `use` would accept the code now. Uses nothing up. */
-  matches(accountId: string, code: string): Promise<boolean>;
-  /** Uses a code up. `invalid_code` for wrong, used and malformed ones alike. */
-  use(accountId: string, code: string): Promise<Result<'totp' | 'backup'>>;
-  /** Gives stored backup codes of earlier versions their key, at the start. */
-  restore(): Promise<void>;
-}
-
 const periodSeconds = 30;
 const digits = 6;
 /** The steps to either side that a clock may be off. */
@@ -85,7 +59,7 @@ export function createSecondFactors(options: {
   /** The name that the authenticator shows with the mail address. */
   service: string;
   changes: Pick<AccountChanges, 'allows' | 'make'>;
-}): SecondFactors {
+}) {
   const { store, clock, random, masterKey, service, changes } = options;
 
   const backupCodes = createBackupCodes(masterKey);
@@ -150,6 +124,10 @@ export function createSecondFactors(options: {
     });
   }
 
+  /**
+   * Begins (or begins anew): nothing counts before `enable`. The URI is for the QR code. `conflict`
+   * when enabled already, `reauthentication_required`.
+   */
   async function begin(session: Session): Promise<Result<{ secret: string; uri: string }>> {
     if (!(await changes.allows(session))) return fail('reauthentication_required');
     return untilUndisturbed(async () => {
@@ -168,7 +146,10 @@ export function createSecondFactors(options: {
     });
   }
 
-  async function begun(session: Session) {
+  /** Returns the secret that was begun and waits for its first code, to be shown again. `reauthentication_required`. */
+  async function begun(
+    session: Session,
+  ): Promise<Result<{ secret: string; uri: string } | undefined>> {
     if (!(await changes.allows(session))) return fail('reauthentication_required');
     const { factor } = await load(session.accountId);
     if (factor?.enabledAt !== 0) return ok(undefined);
@@ -177,7 +158,15 @@ export function createSecondFactors(options: {
     return ok({ secret: secret.value, uri: totpOf(secret.value, session.email).toString() });
   }
 
-  async function enable(session: Session, code: string, visitor: Visitor) {
+  /**
+   * Switches the factor on by a right code of the secret begun. Returns the backup codes, the only time.
+   * `invalid_code`, and the errors of `AccountChanges.make`, as the two below.
+   */
+  async function enable(
+    session: Session,
+    code: string,
+    visitor: Visitor,
+  ): Promise<Result<NewCodes>> {
     const request = { session, visitor, event: 'totp_enabled' } as const;
     const done = await changes.make<readonly string[]>(request, async ({ id }) => {
       const { key, version, factor } = await load(id);
@@ -212,6 +201,7 @@ export function createSecondFactors(options: {
     return { kind: 'backup' as const, used: { ...factor, backupHashes: left } };
   }
 
+  /** Uses a code up. `invalid_code` for wrong, used and malformed ones alike. */
   function use(accountId: string, code: string): Promise<Result<'totp' | 'backup'>> {
     return untilUndisturbed<'totp' | 'backup'>(async () => {
       const { key, version, factor } = await load(accountId);
@@ -225,21 +215,24 @@ export function createSecondFactors(options: {
     });
   }
 
-  const state = (accountId: string) => factorStateOf(store, accountId);
+  const state = (accountId: string): Promise<SecondFactorState> => factorStateOf(store, accountId);
 
   return {
     state,
-    isEnabled: async (accountId) => (await state(accountId)).enabled,
+    isEnabled: async (accountId: string): Promise<boolean> => (await state(accountId)).enabled,
     begin,
     begun,
     enable,
-    async matches(accountId, code) {
+    /** Tells whether `use` would accept the code now. Uses nothing up. */
+    async matches(accountId: string, code: string): Promise<boolean> {
       const { factor } = await load(accountId);
       return afterUse(accountId, factor, code) !== undefined;
     },
     use,
-    restore: () => backupCodes.keyStored(store),
-    async renewBackupCodes(session, visitor) {
+    /** Gives stored backup codes of earlier versions their key, at the start. */
+    restore: (): Promise<void> => backupCodes.keyStored(store),
+    /** Makes new backup codes; the old ones are dead. */
+    async renewBackupCodes(session: Session, visitor: Visitor): Promise<Result<NewCodes>> {
       const request = { session, visitor, event: 'backup_codes_made' } as const;
       const done = await change(request, (factor) => {
         const codes = makeBackupCodes();
@@ -248,13 +241,15 @@ export function createSecondFactors(options: {
       });
       return done.ok ? ok({ codes: done.value.value, token: done.value.token }) : done;
     },
-    async disable(session, visitor) {
+    async disable(session: Session, visitor: Visitor): Promise<Result<{ token: string }>> {
       const request = { session, visitor, event: 'totp_disabled' } as const;
       const done = await change(request, () => ({ factor: undefined, value: undefined }));
       return done.ok ? ok({ token: done.value.token }) : done;
     },
   };
 }
+
+export type SecondFactors = ReturnType<typeof createSecondFactors>;
 
 /** People type codes in groups and with capitals. */
 function spaceless(code: string): string {

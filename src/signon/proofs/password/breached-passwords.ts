@@ -10,11 +10,6 @@
 import { createHash } from 'node:crypto';
 import type { Log } from '../../../core/log/log.ts';
 
-export interface BreachedPasswords {
-  /** Returns true when the source has the password. Never rejects, and takes at most `timeoutMs`. */
-  has(password: string): Promise<boolean>;
-}
-
 const prefixLength = 5;
 const timeoutMsDefault = 2_000;
 /** A usual answer has some 1,000 lines of 40 bytes. */
@@ -26,7 +21,7 @@ export function createBreachedPasswords(options: {
   rangeUrl: string;
   log: Log;
   timeoutMs?: number;
-}): BreachedPasswords {
+}) {
   const { log, timeoutMs = timeoutMsDefault } = options;
   const base = options.rangeUrl.endsWith('/') ? options.rangeUrl : `${options.rangeUrl}/`;
   let running = 0;
@@ -54,7 +49,8 @@ export function createBreachedPasswords(options: {
   }
 
   return {
-    async has(password) {
+    /** Returns true when the source has the password. Never rejects, and takes at most `timeoutMs`. */
+    async has(password: string): Promise<boolean> {
       if (running >= runningMax) {
         log.warn({ reason: 'too many at once' }, 'breached passwords: not asked');
         return false;
@@ -72,6 +68,8 @@ export function createBreachedPasswords(options: {
     },
   };
 }
+
+export type BreachedPasswords = ReturnType<typeof createBreachedPasswords>;
 
 /**
  * Finds a line whose count is not 0, as padding has it. The text is not split into lines: half a million empty ones

@@ -7,14 +7,6 @@ import type { Turn } from './password-queue.ts';
 import type { PasswordStrength } from './password-strength.ts';
 import { normalisePassword, type Passwords, passwordLength } from './passwords.ts';
 
-export interface NewPasswords {
-  /**
-   * Returns the PHC string. `invalid_parameter`, `weak_password` (parameter `password`), `overloaded`.
-   * @param email the account's: a password made of it is weak
-   */
-  accept(password: string, email: string, turn?: Turn): Promise<Result<string>>;
-}
-
 export function createNewPasswords(options: {
   passwords: Passwords;
   strength: PasswordStrength;
@@ -22,11 +14,15 @@ export function createNewPasswords(options: {
   service: string | readonly string[];
   /** Absent: only the lists that come with the program are asked. */
   breached?: BreachedPasswords | undefined;
-}): NewPasswords {
+}) {
   const { passwords, strength, breached } = options;
   const service = [options.service].flat();
   return {
-    async accept(password, email, turn) {
+    /**
+     * Returns the PHC string. `invalid_parameter`, `weak_password` (parameter `password`), `overloaded`.
+     * @param email the account's: a password made of it is weak
+     */
+    async accept(password: string, email: string, turn?: Turn): Promise<Result<string>> {
       const normal = normalisePassword(password);
       if (normal === undefined) {
         const { min, max } = passwordLength;
@@ -40,3 +36,5 @@ export function createNewPasswords(options: {
     },
   };
 }
+
+export type NewPasswords = ReturnType<typeof createNewPasswords>;

@@ -8,7 +8,6 @@
  */
 
 import { hash as argon2Hash, verify as argon2Verify } from '@node-rs/argon2';
-import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import type { Random } from '../../../core/random.ts';
 import { ok, type Result } from '../../../core/result.ts';
 import { createPasswordQueue, type Turn } from './password-queue.ts';
@@ -30,22 +29,6 @@ export interface Argon2Parameters {
 /** OWASP's first choice for Argon2id. */
 export const argon2Defaults: Argon2Parameters = { memoryKiB: 19_456, passes: 2, lanes: 1 };
 
-export interface Passwords {
-  /** Returns a PHC string. `overloaded`. @param password as `normalisePassword` gives it */
-  hash(password: string, turn?: Turn): Promise<Result<string>>;
-  /**
-   * Checks a password. `outdated`: right, but hashed with other parameters than today's. An empty `phc` (no such
-   * account, or one without a password) takes the same work and is never right.
-   */
-  verify(
-    phc: string,
-    password: string,
-    turn?: Turn,
-  ): Promise<Result<{ right: boolean; outdated: boolean }>>;
-  /** The calls that wait. */
-  readonly tables: readonly BoundedTable[];
-}
-
 /** Returns undefined for what is no text, too short or too long. */
 export function normalisePassword(text: string): string | undefined {
   if (text.length > rawLengthMax || /\p{Cs}/u.test(text)) return undefined;
@@ -59,7 +42,7 @@ export function createPasswords(options: {
   parameters?: Argon2Parameters;
   /** The hashes that wait in a lane: at 64 the last one waits for about a second. */
   waitingMax?: number;
-}): Passwords {
+}) {
   const { random, parameters = argon2Defaults, waitingMax = 64 } = options;
   const settings = {
     memoryCost: parameters.memoryKiB,
@@ -73,10 +56,20 @@ export function createPasswords(options: {
   const queue = createPasswordQueue({ runningMax, waitingMax });
 
   return {
+    /** The calls that wait. */
     tables: queue.tables,
-    hash: (password, turn = anybody) =>
+    /** Returns a PHC string. `overloaded`. @param password as `normalisePassword` gives it */
+    hash: (password: string, turn: Turn = anybody): Promise<Result<string>> =>
       queue.run(turn, () => argon2Hash(password, { ...settings, salt: random.bytes(saltBytes) })),
-    async verify(phc, password, turn = anybody) {
+    /**
+     * Checks a password. `outdated`: right, but hashed with other parameters than today's. An empty `phc` (no such
+     * account, or one without a password) takes the same work and is never right.
+     */
+    async verify(
+      phc: string,
+      password: string,
+      turn: Turn = anybody,
+    ): Promise<Result<{ right: boolean; outdated: boolean }>> {
       const checked = await queue.run(turn, () =>
         argon2Verify(phc === '' ? nobody : phc, password),
       );
@@ -86,6 +79,8 @@ export function createPasswords(options: {
     },
   };
 }
+
+export type Passwords = ReturnType<typeof createPasswords>;
 
 /** Returns standard base64 without padding, as in PHC strings. */
 function unpadded(bytes: Uint8Array): string {

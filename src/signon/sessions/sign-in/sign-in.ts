@@ -8,7 +8,6 @@
 import type { MasterKey } from '../../../access/keys/master-key.ts';
 import { createClientLimits } from '../../../access/quota/client-limits.ts';
 import { ownShares, type Shares } from '../../../access/shares/shares.ts';
-import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import type { Clock } from '../../../core/clock.ts';
 import type { Log } from '../../../core/log/log.ts';
 import { readKnownAddress } from '../../../core/names/mail-address.ts';
@@ -39,7 +38,7 @@ import type { SecondFactors } from '../../proofs/factors/second-factors.ts';
 import { createFailureNotices } from '../../proofs/failure-notices.ts';
 import type { Passwords } from '../../proofs/password/passwords.ts';
 import { createProofs, tooMany, turnOf } from '../../proofs/proof.ts';
-import { createReauthenticate, type Reauthenticate } from '../../proofs/reauthentication.ts';
+import { createReauthenticate } from '../../proofs/reauthentication.ts';
 import { createSealedTexts } from '../../sealed-text.ts';
 import { hashOfToken, newToken } from '../../tokens.ts';
 import { agentName, browserHash, countryOf, type Visitor } from '../../visitor.ts';
@@ -89,43 +88,6 @@ export interface PasswordRequest {
   readonly onward?: () => Promise<string>;
 }
 
-export interface SignIn {
-  /**
-   * `sign_in_refused`; `too_many_attempts` (with `retryAfterSeconds`): try with a challenge
-   * answered; `overloaded`, `store_unavailable`.
-   */
-  withPassword(
-    request: PasswordRequest,
-  ): Promise<Result<SignedIn | SecondFactorNeeded | LinkMailed>>;
-  /** `invalid_link` when it is over, `forbidden` in another browser than asked. */
-  withLink(request: {
-    token: string;
-    visitor: Visitor;
-  }): Promise<Result<{ done: SignedIn | SecondFactorNeeded; onward: string }>>;
-  /** Looks without using the link up. */
-  linkState(token: string, visitor: Visitor): Promise<LinkState>;
-  /**
-   * Returns a text that names the browser if an owner of this address is known to use it: what strangers do
-   * must not hinder it. Undefined: it is a stranger's.
-   */
-  ownersBrowser(email: string, visitor: Visitor): Promise<string | undefined>;
-  /** Tells whether the second step of this ticket may still be taken. */
-  isTicketOpen(ticket: string): Promise<boolean>;
-  /** Returns the same as `ownersBrowser`, by the ticket of a right password. */
-  ownersBrowserOf(ticket: string, visitor: Visitor): Promise<string | undefined>;
-  /** Accepts a TOTP or backup code. `invalid_code`, `invalid_link` (ticket over), `too_many_attempts`. */
-  withSecondFactor(request: {
-    ticket: string;
-    code: string;
-    visitor: Visitor;
-  }): Promise<Result<SignedIn>>;
-  /** Opens the session for a proof that was checked elsewhere (a passkey). `sign_in_refused`. */
-  proven(person: Person, method: SessionMethod, visitor: Visitor): Promise<Result<SignedIn>>;
-  readonly reauthenticate: Reauthenticate;
-  /** The requests for links to sign in that are counted, and the accounts at which proofs fail. */
-  readonly tables: readonly BoundedTable[];
-}
-
 export interface SignInOptions {
   readonly store: Store;
   readonly clock: Clock;
@@ -144,7 +106,7 @@ export interface SignInOptions {
   readonly shares?: Pick<Shares, 'room'>;
 }
 
-export function createSignIn(options: SignInOptions): SignIn {
+export function createSignIn(options: SignInOptions) {
   const { store, random, people, passwords, sessions, attempts, links, secondFactors } = options;
   const { shares = ownShares } = options;
   const failureNotices = createFailureNotices({ ...options, shares });
@@ -185,7 +147,13 @@ export function createSignIn(options: SignInOptions): SignIn {
     return ok({ person, normal, outdated });
   }
 
-  async function withPassword(request: PasswordRequest) {
+  /**
+   * `sign_in_refused`; `too_many_attempts` (with `retryAfterSeconds`): try with a challenge
+   * answered; `overloaded`, `store_unavailable`.
+   */
+  async function withPassword(
+    request: PasswordRequest,
+  ): Promise<Result<SignedIn | SecondFactorNeeded | LinkMailed>> {
     const { visitor, challenged = false, onward } = request;
     const { name, person } = await namedBy(request.email);
     const proof = await prove(name, person, request);
@@ -217,7 +185,14 @@ export function createSignIn(options: SignInOptions): SignIn {
     return done.ok ? ok({ kind: 'second_factor' as const, ticket: ticket.token }) : done;
   }
 
-  async function withLink({ token, visitor }: { token: string; visitor: Visitor }) {
+  /** `invalid_link` when it is over, `forbidden` in another browser than asked. */
+  async function withLink({
+    token,
+    visitor,
+  }: {
+    token: string;
+    visitor: Visitor;
+  }): Promise<Result<{ done: SignedIn | SecondFactorNeeded; onward: string }>> {
     const link = await signInLinks.open(token, visitor);
     if (!link.ok) return link;
     const { person, onward, also } = link.value;
@@ -281,7 +256,12 @@ export function createSignIn(options: SignInOptions): SignIn {
     return found.some((row, i) => row?.version !== also.check[i]!.version);
   }
 
-  async function withSecondFactor(request: { ticket: string; code: string; visitor: Visitor }) {
+  /** Accepts a TOTP or backup code. `invalid_code`, `invalid_link` (ticket over), `too_many_attempts`. */
+  async function withSecondFactor(request: {
+    ticket: string;
+    code: string;
+    visitor: Visitor;
+  }): Promise<Result<SignedIn>> {
     const { visitor } = request;
     const ticket = await links.find('secondFactor', request.ticket);
     const person = ticket && (await people.byId(ticket.account));
@@ -307,29 +287,41 @@ export function createSignIn(options: SignInOptions): SignIn {
     withPassword,
     withSecondFactor,
     withLink,
+    /** Looks without using the link up. */
     linkState: signInLinks.state,
-    async ownersBrowser(given, visitor) {
+    /**
+     * Returns a text that names the browser if an owner of this address is known to use it: what strangers do
+     * must not hinder it. Undefined: it is a stranger's.
+     */
+    async ownersBrowser(given: string, visitor: Visitor): Promise<string | undefined> {
       const { name, person } = await namedBy(given);
       const attempt = attemptOf('password', name, person, visitor);
       return attempt.browser && `${name} ${attempt.browser}`;
     },
-    async isTicketOpen(text) {
+    /** Tells whether the second step of this ticket may still be taken. */
+    async isTicketOpen(text: string): Promise<boolean> {
       const ticket = text === '' ? undefined : await links.find('secondFactor', text);
       const person = ticket && (await people.byId(ticket.account));
       return person !== undefined && ticket?.epoch === person.credentials.epoch;
     },
-    async ownersBrowserOf(text, visitor) {
+    /** Returns the same as `ownersBrowser`, by the ticket of a right password. */
+    async ownersBrowserOf(text: string, visitor: Visitor): Promise<string | undefined> {
       const ticket = await links.find('secondFactor', text);
       const person = ticket && (await people.byId(ticket.account));
       if (person === undefined) return undefined;
       const { browser } = attemptOf('secondFactor', person.id, person, visitor);
       return browser && `${nameOf(person)} ${browser}`;
     },
-    proven: (person, method, visitor) => open(person, method, visitor),
+    /** Opens the session for a proof that was checked elsewhere (a passkey). `sign_in_refused`. */
+    proven: (person: Person, method: SessionMethod, visitor: Visitor): Promise<Result<SignedIn>> =>
+      open(person, method, visitor),
+    /** The requests for links to sign in that are counted, and the accounts at which proofs fail. */
     tables: [signInLinks.table, failureNotices.table],
     reauthenticate: createReauthenticate({ people, sessions, attempts, secondFactors, proofs }),
   };
 }
+
+export type SignIn = ReturnType<typeof createSignIn>;
 
 interface Proven {
   readonly person: Person;

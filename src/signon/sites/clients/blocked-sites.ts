@@ -19,31 +19,14 @@ export interface BlockedSite {
   readonly blockedAt: number;
 }
 
-export interface BlockedSites {
-  /** Returns the blocked sites in order of their domains. */
-  list(): Promise<BlockedSite[]>;
-  /** Returns the names by which a client can be blocked: its own, and those above it down to the registered domain. */
-  namesOver(clientId: string): string[];
-  isBlocked(clientId: string): Promise<boolean>;
-  /** Returns the checks for a commit that the client was not blocked meanwhile. */
-  checks(clientId: string): RowCheck[];
-  /** Blocks a domain; one that is blocked stays so. `invalid_client_id` for what can't be a site. */
-  block(domain: string): Promise<Result<BlockedSite>>;
-  /** `conflict` when this very domain is not blocked. */
-  unblock(domain: string): Promise<Result<BlockedSite>>;
-}
-
 /** The labels before the registered domain that count: a name with hundreds of labels must not cost a row each. */
 const deeperMax = 4;
 const rows = bareRecord<{ blockedAt: number }>({ blockedAt: time });
 
-export function createBlockedSites(options: {
-  store: Store;
-  clock: Clock;
-  rules: ClientRules;
-}): BlockedSites {
+export function createBlockedSites(options: { store: Store; clock: Clock; rules: ClientRules }) {
   const { store, clock, rules } = options;
 
+  /** Returns the names by which a client can be blocked: its own, and those above it down to the registered domain. */
   function namesOver(clientId: string): string[] {
     const client = parseClientId(clientId, rules);
     // Under changed settings the name may no longer be a client.
@@ -54,6 +37,7 @@ export function createBlockedSites(options: {
     return Array.from({ length: most - least + 1 }, (_, i) => labels.slice(-(least + i)).join('.'));
   }
 
+  /** Returns the blocked sites in order of their domains. */
   async function list(): Promise<BlockedSite[]> {
     const found: BlockedSite[] = [];
     for await (const page of pagesUnder(store, blockedSitePrefix())) {
@@ -68,14 +52,16 @@ export function createBlockedSites(options: {
   return {
     list,
     namesOver,
-    async isBlocked(clientId) {
+    async isBlocked(clientId: string): Promise<boolean> {
       const keys = namesOver(clientId).map(blockedSiteKey);
       const found = await Promise.all(keys.map((key) => store.get(key)));
       return found.some((row) => row !== undefined);
     },
-    checks: (clientId) =>
+    /** Returns the checks for a commit that the client was not blocked meanwhile. */
+    checks: (clientId: string): RowCheck[] =>
       namesOver(clientId).map((name) => ({ key: blockedSiteKey(name), version: null })),
-    async block(typed) {
+    /** Blocks a domain; one that is blocked stays so. `invalid_client_id` for what can't be a site. */
+    async block(typed: string): Promise<Result<BlockedSite>> {
       const domain = typed.trim().toLowerCase();
       const client = parseClientId(domain, rules);
       if (!client.ok) return fail(client.error, 'This is not the domain of a site.');
@@ -95,7 +81,8 @@ export function createBlockedSites(options: {
         return written(done, { domain, ...value });
       });
     },
-    async unblock(typed) {
+    /** `conflict` when this very domain is not blocked. */
+    async unblock(typed: string): Promise<Result<BlockedSite>> {
       const domain = typed.trim().toLowerCase();
       return untilUndisturbed(async () => {
         const key = blockedSiteKey(domain);
@@ -111,3 +98,5 @@ export function createBlockedSites(options: {
     },
   };
 }
+
+export type BlockedSites = ReturnType<typeof createBlockedSites>;

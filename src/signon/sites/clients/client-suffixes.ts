@@ -27,11 +27,6 @@ const ownMachine: ReadonlySet<string> = new Set([
   'broadcasthost',
 ]);
 
-export interface ClientSuffixes {
-  /** Returns undefined for a name that the operator does not list, and for a listed suffix itself. */
-  registrable(host: string): string | undefined;
-}
-
 /** Tells whether a text is lower-case LDH labels, valid A-labels where one begins with `xn--`, and no address. */
 export function isName(text: string): boolean {
   if (text.length > hostCharsMax || !hostPattern.test(text)) return false;
@@ -62,7 +57,7 @@ export function suffixFault(suffix: string): string | undefined {
 }
 
 /** @throws TypeError for a suffix that has a fault: the settings were read without checking it */
-export function createClientSuffixes(suffixes: readonly string[]): ClientSuffixes {
+export function createClientSuffixes(suffixes: readonly string[]) {
   const listed = new Set(suffixes);
   for (const suffix of listed) {
     const fault = suffixFault(suffix);
@@ -76,7 +71,8 @@ export function createClientSuffixes(suffixes: readonly string[]): ClientSuffixe
   }
 
   return {
-    registrable(host) {
+    /** Returns undefined for a name that the operator does not list, and for a listed suffix itself. */
+    registrable(host: string): string | undefined {
       if (listed.has(host)) return undefined;
       const labels = host.split('.');
       if (labels.length === 1) return singleLabel(host);
@@ -88,6 +84,8 @@ export function createClientSuffixes(suffixes: readonly string[]): ClientSuffixe
     },
   };
 }
+
+export type ClientSuffixes = ReturnType<typeof createClientSuffixes>;
 
 function isPrivateArpa(host: string): boolean {
   return host === privateArpa || host.endsWith(`.${privateArpa}`);

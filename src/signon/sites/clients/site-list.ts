@@ -46,11 +46,6 @@ export interface SitePage {
   readonly isCut: boolean;
 }
 
-export interface SiteList {
-  /** @param part a part of the domain; all sites when it is empty */
-  page(asked: { part: string; skip: number; limit: number }): Promise<SitePage>;
-}
-
 type CountedSite = Omit<ListedSite, 'blockedBy' | 'signIns'>;
 
 interface Count {
@@ -78,7 +73,7 @@ export function createSiteList(options: {
   signIns: (nowMs: number) => Promise<ReadonlyMap<string, SignInSums> | undefined>;
   /** The limit of sites that are counted. */
   max?: number;
-}): SiteList {
+}) {
   const { store, clock, blocked, max = sitesMax } = options;
   let kept: Count | undefined;
   let counting: Promise<Count> | undefined;
@@ -160,7 +155,16 @@ export function createSiteList(options: {
   }
 
   return {
-    async page({ part, skip, limit }) {
+    /** @param part a part of the domain; all sites when it is empty */
+    async page({
+      part,
+      skip,
+      limit,
+    }: {
+      part: string;
+      skip: number;
+      limit: number;
+    }): Promise<SitePage> {
       const [{ sites, domains, countedAt, isCut }, blocks, signIns] = await Promise.all([
         counted(),
         blocked.list(),
@@ -179,3 +183,5 @@ export function createSiteList(options: {
     },
   };
 }
+
+export type SiteList = ReturnType<typeof createSiteList>;
