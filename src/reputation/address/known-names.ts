@@ -13,15 +13,11 @@ export interface KnownName {
   readonly kind: 'scanner' | 'crawler';
 }
 
-export interface KnownNames {
-  of(family: IpFamily, words: Uint32Array): KnownName | undefined;
-}
-
 /** Checked from the compiled file: dist/src/reputation/address/. */
 const bundled = fileURLToPath(new URL('../../../../data/seed/known-names.txt', import.meta.url));
 
 /** @throws Error for a line that is not `network kind name`: the file is part of the service */
-export function openKnownNames(text = readFileSync(bundled, 'utf8')): KnownNames {
+export function openKnownNames(text = readFileSync(bundled, 'utf8')) {
   const rows: (KnownName & { readonly prefix: Prefix })[] = [];
   for (const line of text.split('\n')) {
     if (line.trim() === '' || line.startsWith('#')) continue;
@@ -30,7 +26,10 @@ export function openKnownNames(text = readFileSync(bundled, 'utf8')): KnownNames
     if (name === undefined || !prefix.ok) throw new Error(`not a known name: ${line}`);
     rows.push({ prefix: prefix.value, kind: kind as KnownName['kind'], name });
   }
-  return {
-    of: (family, words) => rows.find(({ prefix }) => contains(prefix, family, words)),
-  };
+
+  function of(family: IpFamily, words: Uint32Array): KnownName | undefined {
+    return rows.find(({ prefix }) => contains(prefix, family, words));
+  }
+
+  return { of };
 }

@@ -380,11 +380,7 @@ export interface BlacklistFilter {
   readonly countries: Uint8Array | undefined;
 }
 
-export interface Blacklist {
-  snapshot(): Promise<BlacklistSnapshot>;
-  /** Returns `leftOut` of the last snapshot, 0 before the first. */
-  leftOut(): number;
-}
+export type Blacklist = ReturnType<typeof createBlacklist>;
 
 /** A snapshot is never used longer than this, */
 const ageMsMax = 60_000;
@@ -403,11 +399,11 @@ interface Kept {
 
 export function createBlacklist(
   options: BlacklistSources & { clock: Clock; allowChanges: () => number },
-): Blacklist {
+) {
   const { clock } = options;
   let kept: Kept | undefined;
   let making: Promise<void> | undefined;
-  let leftOut = 0;
+  let lastLeftOut = 0;
   let forgetting: NodeJS.Timeout | undefined;
 
   async function make(): Promise<void> {
@@ -418,7 +414,7 @@ export function createBlacklist(
     const built = await buildBlacklist(options, generatedAt, turns);
     const workedMs = turns.workedMs();
     kept = { snapshot: { ...built, generatedAt }, startedAtMs, workedMs, allowChanges };
-    leftOut = built.leftOut;
+    lastLeftOut = built.leftOut;
     // Its memory is not held for somebody who may never ask again. One timer in all: each would hold
     // the list that it is to forget.
     clearTimeout(forgetting);
@@ -428,21 +424,26 @@ export function createBlacklist(
     forgetting.unref();
   }
 
-  return {
-    leftOut: () => leftOut,
-    async snapshot() {
-      const askedAtMs = clock.monotonicMs();
-      const allowChanges = options.allowChanges();
-      // One that is begun after this moment is always good enough: two rounds at most.
-      for (;;) {
-        if (kept !== undefined && isFresh(kept, askedAtMs, allowChanges)) return kept.snapshot;
-        making ??= make().finally(() => {
-          making = undefined;
-        });
-        await making;
-      }
-    },
-  };
+  /** Returns a snapshot that is fresh enough, and waits while one is made. */
+  async function snapshot(): Promise<BlacklistSnapshot> {
+    const askedAtMs = clock.monotonicMs();
+    const allowChanges = options.allowChanges();
+    // One that is begun after this moment is always good enough: two rounds at most.
+    for (;;) {
+      if (kept !== undefined && isFresh(kept, askedAtMs, allowChanges)) return kept.snapshot;
+      making ??= make().finally(() => {
+        making = undefined;
+      });
+      await making;
+    }
+  }
+
+  /** Returns the rows left out of the last snapshot, 0 before the first. */
+  function leftOut(): number {
+    return lastLeftOut;
+  }
+
+  return { snapshot, leftOut };
 }
 
 function isFresh(kept: Kept, askedAtMs: number, allowChanges: number): boolean {

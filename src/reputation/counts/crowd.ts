@@ -9,28 +9,25 @@ export interface CrowdedAddress {
   readonly reports: number;
 }
 
-export interface Crowd {
-  meet(address: CrowdedAddress): void;
-  /** Returns the addresses of a survey at its end, and begins the next. */
-  take(): CrowdedAddress[];
-}
-
 /** @param max addresses of one survey */
-export function createCrowd(max: number): Crowd {
+export function createCrowd(max: number) {
   let taken: CrowdedAddress[] = [];
   let met = 0;
   /** Addresses that earlier surveys have taken. */
   let skipped = 0;
-  return {
-    meet(address) {
-      if (met++ >= skipped && taken.length < max) taken.push(address);
-    },
-    take() {
-      const all = taken;
-      skipped = met > skipped + max ? skipped + max : 0;
-      taken = [];
-      met = 0;
-      return all;
-    },
-  };
+
+  function meet(address: CrowdedAddress): void {
+    if (met++ >= skipped && taken.length < max) taken.push(address);
+  }
+
+  /** Returns the addresses of a survey at its end, and begins the next. */
+  function take(): CrowdedAddress[] {
+    const all = taken;
+    skipped = met > skipped + max ? skipped + max : 0;
+    taken = [];
+    met = 0;
+    return all;
+  }
+
+  return { meet, take };
 }

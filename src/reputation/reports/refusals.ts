@@ -9,29 +9,32 @@ import type { Reader, Writer } from '../../store/codec.ts';
 export const refusalKinds = ['rows', 'reports', 'rules'] as const;
 export type RefusalKind = (typeof refusalKinds)[number];
 
-export interface Refusals {
-  count(kind: RefusalKind): void;
-  of(kind: RefusalKind): number;
-  total(): number;
-  encode(out: Writer): void;
-  load(input: Reader): void;
-}
+export type Refusals = ReturnType<typeof createRefusals>;
 
 /** @param touch called before anything changes, for the checkpoint */
-export function createRefusals(touch: () => void): Refusals {
+export function createRefusals(touch: () => void) {
   const counts: Record<RefusalKind, number> = { rows: 0, reports: 0, rules: 0 };
-  return {
-    count(kind) {
-      touch();
-      counts[kind]++;
-    },
-    of: (kind) => counts[kind],
-    total: () => refusalKinds.reduce((sum, kind) => sum + counts[kind], 0),
-    encode(out) {
-      for (const kind of refusalKinds) out.varint(counts[kind]);
-    },
-    load(input) {
-      for (const kind of refusalKinds) counts[kind] = input.varint();
-    },
-  };
+
+  function count(kind: RefusalKind): void {
+    touch();
+    counts[kind]++;
+  }
+
+  function of(kind: RefusalKind): number {
+    return counts[kind];
+  }
+
+  function total(): number {
+    return refusalKinds.reduce((sum, kind) => sum + counts[kind], 0);
+  }
+
+  function encode(out: Writer): void {
+    for (const kind of refusalKinds) out.varint(counts[kind]);
+  }
+
+  function load(input: Reader): void {
+    for (const kind of refusalKinds) counts[kind] = input.varint();
+  }
+
+  return { count, of, total, encode, load };
 }

@@ -271,7 +271,7 @@ export function createReportFold(options: {
     if ((z & said.charged) !== 0 && !isPaid) {
       reporters.giveBack(slot, chargedPart(c.voice[node]!, at), at);
     }
-    // Of an address only older reports are left; of a /64 they may be as new as those that go.
+    // Only older reports of an address are left; those of a /64 may be as new as the ones that go.
     if (place.length !== networkLength) {
       c.voice[node] = 0;
       c.detail[node]! &= ~(said.unitsMask | said.charged);

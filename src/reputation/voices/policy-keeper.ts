@@ -7,25 +7,28 @@ import type { Reader, Writer } from '../../store/codec.ts';
 import { readPolicy, writePolicy } from '../state/events.ts';
 import { defaultPolicy, type Policy } from './quorum.ts';
 
-export interface PolicyKeeper {
-  get(): Policy;
-  set(policy: Policy): void;
-  encode(out: Writer): void;
-  load(input: Reader): void;
-}
+export type PolicyKeeper = ReturnType<typeof createPolicyKeeper>;
 
 /** @param touch called before anything changes, for the checkpoint */
-export function createPolicyKeeper(touch: () => void): PolicyKeeper {
+export function createPolicyKeeper(touch: () => void) {
   let policy = defaultPolicy;
-  return {
-    get: () => policy,
-    set(next) {
-      touch();
-      policy = next;
-    },
-    encode: (out) => writePolicy(out, policy),
-    load(input) {
-      if (input.remaining() > 0) policy = readPolicy(input);
-    },
-  };
+
+  function get(): Policy {
+    return policy;
+  }
+
+  function set(next: Policy): void {
+    touch();
+    policy = next;
+  }
+
+  function encode(out: Writer): void {
+    writePolicy(out, policy);
+  }
+
+  function load(input: Reader): void {
+    if (input.remaining() > 0) policy = readPolicy(input);
+  }
+
+  return { get, set, encode, load };
 }

@@ -9,11 +9,7 @@ import type { IpIndex } from '../../../index/ip-index.ts';
 import type { MapJob } from './map.worker.ts';
 import type { DrawnMap } from './map-picture.ts';
 
-export interface RadarMap {
-  /** Returns the last map; waits for the first. Undefined when none could be drawn. */
-  current(): Promise<DrawnMap | undefined>;
-  close(): Promise<void>;
-}
+export type RadarMap = ReturnType<typeof openRadarMap>;
 
 /** Least time between two maps. */
 const restMs = 10_000;
@@ -28,7 +24,7 @@ export function openRadarMap(options: {
   /** Grows with everything that may change the map. */
   readonly position: () => bigint;
   readonly onFailure: (error: unknown) => void;
-}): RadarMap {
+}) {
   const { index, clock, position, onFailure } = options;
   const worker = new URL('./map.worker.js', import.meta.url);
   const thread = openLoneThread<MapJob, DrawnMap>(worker, waitingMax);
@@ -59,16 +55,16 @@ export function openRadarMap(options: {
     return age >= restMs && position() !== drawnAt;
   }
 
-  return {
-    async current() {
-      if (drawing === undefined && isDue()) {
-        drawing = draw().finally(() => {
-          drawing = undefined;
-        });
-      }
-      if (last === undefined) await drawing;
-      return last;
-    },
-    close: thread.close,
-  };
+  /** Returns the last map; waits for the first. Undefined when none could be drawn. */
+  async function current(): Promise<DrawnMap | undefined> {
+    if (drawing === undefined && isDue()) {
+      drawing = draw().finally(() => {
+        drawing = undefined;
+      });
+    }
+    if (last === undefined) await drawing;
+    return last;
+  }
+
+  return { current, close: thread.close };
 }
