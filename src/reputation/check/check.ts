@@ -19,27 +19,12 @@ import type { Verdict } from './check-body.ts';
 import { createCheckBody, createSevenWriter } from './check-body.ts';
 import { entryScore, halfLivesAt, maliciousScore } from './score.ts';
 
-export interface Check {
-  judge(family: 4 | 6, words: Uint32Array, nowMs: number): Verdict;
-  /**
-   * Writes the object of the first seven fields. `view` has room for `checkBytesMax` from `at` on.
-   * @param nowMs wall clock: community evidence decays
-   * @returns the offset behind it, or `at` when `text` is not an address
-   */
-  writeSeven(view: DataView, at: number, text: string, nowMs: number): number;
-  /**
-   * The seven fields and the nine behind them that clients of AbuseIPDB read, as JSON; undefined when
-   * `text` is not an address.
-   */
-  wideJson(text: string, nowMs: number): string | undefined;
-  /** The body of an answer, `{"data":` and that object: good until the next call of any kind. */
-  body(text: string, nowMs: number): Uint8Array | undefined;
-}
+export type Check = ReturnType<typeof openCheck>;
 
 export function openCheck(options: {
   index: Pick<IndexView, 'covering' | 'records' | 'listTimes'>;
   geo: GeoFragments;
-}): Check {
+}) {
   const { index, geo } = options;
   const { records, listTimes } = index;
   const { word, float } = records;
@@ -125,12 +110,21 @@ export function openCheck(options: {
     return verdict;
   }
 
+  /**
+   * Writes the object of the first seven fields. `view` has room for `checkBytesMax` from `at` on.
+   * @param nowMs wall clock: community evidence decays
+   * @returns the offset behind it, or `at` when `text` is not an address
+   */
   function writeSeven(view: DataView, at: number, text: string, nowMs: number): number {
     const family = parseIp(text, address);
     if (family === 0) return at;
     return writeJudged(view, at, family, address, judge(family, address, nowMs));
   }
 
+  /**
+   * Returns the seven fields and the nine after them that clients of AbuseIPDB read, as JSON; undefined
+   * when `text` is not an address.
+   */
   function wideJson(text: string, nowMs: number): string | undefined {
     const family = parseIp(text, address);
     if (family === 0) return undefined;
@@ -138,6 +132,10 @@ export function openCheck(options: {
     return bytes.toString('utf8', 8, bytes.length - 1);
   }
 
+  /**
+   * Returns the body of an answer, `{"data":` and that object, which the next call of any kind
+   * overwrites.
+   */
   function body(text: string, nowMs: number): Uint8Array | undefined {
     const family = parseIp(text, address);
     return family === 0 ? undefined : write(family, address, judge(family, address, nowMs));

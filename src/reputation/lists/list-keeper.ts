@@ -1,6 +1,6 @@
 /**
- * The server's part in counting lists and entries: it ends lists that were not refreshed in time and own
- * entries whose time is over, mends the count of them, and leaves word of how full the index is.
+ * The server's part in counting lists and entries: it ends lists that were not refreshed in time and manual
+ * entries whose time is over, mends the count of them, and stores the fill of the index.
  */
 
 import type { Clock } from '../../core/clock.ts';
@@ -18,15 +18,6 @@ import { createOwnEntries } from './own-entries.ts';
 import { type Fill, fillRow } from './room.ts';
 import type { Sources } from './sources.ts';
 
-export interface ListKeeper {
-  /** Ends what is due. An event, so that every node ends it at the same place. */
-  expire(): Promise<void>;
-  /** Compares the count with the lists in memory, and writes how full the index is. */
-  reconcile(): Promise<void>;
-  /** Writes the fill of the index to the store, where commands read it. */
-  leaveWord(): Promise<void>;
-}
-
 export function createListKeeper(options: {
   store: Store;
   clock: Clock;
@@ -39,7 +30,7 @@ export function createListKeeper(options: {
   fill: () => Fill;
   /** Resolves when the event is applied. */
   catchUpTo: (seq: bigint) => Promise<void>;
-}): ListKeeper {
+}) {
   const { store, clock, random, log, sources, fill, catchUpTo } = options;
   const ownEntries = createOwnEntries(options);
   let written: Fill | undefined;
@@ -54,6 +45,10 @@ export function createListKeeper(options: {
     }
   }
 
+  /**
+   * Ends lists and manual entries that are due, by events, so that every node ends them at the
+   * same place.
+   */
   async function expire(): Promise<void> {
     await endOwnEntries();
     for (const source of sources.list()) {
@@ -74,6 +69,7 @@ export function createListKeeper(options: {
     }
   }
 
+  /** Compares the count with the lists in memory, and writes how full the index is. */
   async function reconcile(): Promise<void> {
     const ledger = await readLedger(store, 'lists');
     await catchUpTo(await store.lastSeq());
@@ -95,6 +91,7 @@ export function createListKeeper(options: {
     await leaveWord();
   }
 
+  /** Writes the fill of the index to the store, where commands read it. */
   async function leaveWord(): Promise<void> {
     const now = fill();
     if (written?.seq === now.seq) return;

@@ -23,20 +23,9 @@ const budgetHalfLifeDays = 14;
  */
 const confirmedMax = 64;
 
-export interface Confirmation {
-  /**
-   * Confirms reports of the entry that are at most `withinMs` old. `except`: slot of the
-   * confirming account, -1: a list.
-   */
-  confirm(entry: number, at: number, withinMs: number, except: number): void;
-  /** Takes back the confirmations that rest on `node`, a vote that is about to go. */
-  takeBack(node: number, at: number): void;
-}
+export type Confirmation = ReturnType<typeof createConfirmation>;
 
-export function createConfirmation(options: {
-  entries: Entries;
-  reporters: Reporters;
-}): Confirmation {
+export function createConfirmation(options: { entries: Entries; reporters: Reporters }) {
   const { reporters } = options;
   const { contributions: c } = options.entries;
 
@@ -52,6 +41,10 @@ export function createConfirmation(options: {
     if (isPaid !== undefined) c.detail[node]! |= said.confirmed | (isPaid ? 0 : said.unpaid);
   }
 
+  /**
+   * Confirms reports of the entry that are at most `withinMs` old. `except`: slot of the
+   * confirming account, -1: a list.
+   */
   function confirm(entry: number, at: number, withinMs: number, except: number): void {
     let looked = 0;
     for (let node = c.first(entry); node !== 0 && looked < confirmedMax; node = c.next[node]!) {
@@ -82,6 +75,7 @@ export function createConfirmation(options: {
     return false;
   }
 
+  /** Takes back the confirmations that rest on `node`, a vote that is about to go. */
   function takeBack(node: number, at: number): void {
     if (unitsIn(c.detail[node]!) < unitsOf.member) return;
     const entry = c.owner[node]!;

@@ -100,20 +100,12 @@ export interface FeedBuilderOptions {
 /** The stored result of another node's build. */
 export type Adopted = Omit<Restored, 'base'>;
 
-export interface FeedBuilder {
-  /** Returns undefined when nothing changed since the last build of this builder. */
-  build(nowMs: number): Promise<Built | undefined>;
-  /**
-   * Makes the same files as another node, with its versions and dates. Returns undefined when this
-   * index gives others: it is of an earlier or a later moment, and nothing of this builder changed.
-   */
-  adopt(nowMs: number, from: Adopted): Promise<Built | undefined>;
-}
+export type FeedBuilder = ReturnType<typeof createFeedBuilder>;
 
 const hourMs = 3_600_000;
 const inflatedBytesMax = 1 << 30;
 
-export function createFeedBuilder(options: FeedBuilderOptions): FeedBuilder {
+export function createFeedBuilder(options: FeedBuilderOptions) {
   const renderer = createRecordRenderer(options.names);
   const sink = new TextSink();
   const restored = restore(options.restored);
@@ -124,6 +116,7 @@ export function createFeedBuilder(options: FeedBuilderOptions): FeedBuilder {
   let files = new Map<string, FeedFile>();
   let lastHash = '';
 
+  /** Returns undefined when nothing changed since the last build of this builder. */
   async function build(nowMs: number): Promise<Built | undefined> {
     const collected = await options.collect(Math.floor(nowMs / hourMs) * hourMs);
     const hash = hashOf(collected.rows).toString('hex');
@@ -160,6 +153,10 @@ export function createFeedBuilder(options: FeedBuilderOptions): FeedBuilder {
     };
   }
 
+  /**
+   * Makes the same files as another node, with its versions and dates. Returns undefined when this
+   * index gives others: it is of an earlier or a later moment, and nothing of this builder changed.
+   */
   async function adopt(nowMs: number, from: Adopted): Promise<Built | undefined> {
     const collected = await options.collect(Math.floor(nowMs / hourMs) * hourMs);
     const lists = listsOf(collected, options.entriesMax);

@@ -75,10 +75,7 @@ export interface GeoNames {
   provider(geo: number): string;
 }
 
-export interface RecordRenderer {
-  /** Without a separator at the ends. */
-  render(rows: Rows, style: RecordStyle, sink: TextSink): void;
-}
+export type RecordRenderer = ReturnType<typeof createRecordRenderer>;
 
 /** Around the values of a record. */
 const around = {
@@ -107,7 +104,7 @@ function texts<Name extends string>(from: Readonly<Record<Name, string>>): Recor
   return Object.fromEntries(entries);
 }
 
-export function createRecordRenderer(names: GeoNames): RecordRenderer {
+export function createRecordRenderer(names: GeoNames) {
   const middles = { csv: createMiddles(names, 'csv'), json: createMiddles(names, 'json') };
   const days = new Map<number, FixedText>();
 
@@ -134,6 +131,7 @@ export function createRecordRenderer(names: GeoNames): RecordRenderer {
     return writeFixed(view, at, zone);
   }
 
+  /** Renders records, without a separator at the ends. */
   function render(rows: Rows, style: RecordStyle, sink: TextSink): void {
     const { open, score, last, never, dayOpen, dayClose, close } = around[style];
     const separator = fixedText(separators[style]);

@@ -56,48 +56,7 @@ import {
   without,
 } from './tails.ts';
 
-export interface ReportStore {
-  /**
-   * Durable when it resolves. `duplicate_report`: within 15 minutes of the account's last one;
-   * `unauthenticated`: the account is being deleted; and what the admission refuses.
-   */
-  add(reporter: Reporter, report: Report): Promise<Result<{ id: string; seq: bigint }>>;
-  /** Reads reports of an address, newest first, at most `limit`, none older than `since` (ms). */
-  list(family: 4 | 6, words: Uint32Array, since: number, limit: number): Promise<StoredReport[]>;
-  /** Does the same without a limit, a page at a time. */
-  pages(family: 4 | 6, words: Uint32Array, since: number): AsyncGenerator<readonly StoredReport[]>;
-  /** Reads the tails of an address (tails.ts), a page at a time. */
-  tails(family: 4 | 6, words: Uint32Array): AsyncGenerator<readonly Tail[]>;
-  /**
-   * Counts reports of an address that are not older than `since` (ms), up to `limit`. In a tail, days
-   * that begin later count.
-   * @param goOn asked before each page of 500 rows, so that a long count doesn't hold the event loop;
-   * false ends it
-   */
-  count(
-    family: 4 | 6,
-    words: Uint32Array,
-    since: number,
-    limit: number,
-    goOn: () => Promise<boolean>,
-  ): Promise<number>;
-  /** Takes back what an account said of an address `since` (ms). @returns how many reports went */
-  withdraw(
-    account: string,
-    family: 4 | 6,
-    words: Uint32Array,
-    penalty: boolean,
-    since?: number,
-  ): Promise<Result<{ removed: number; seq: bigint }>>;
-  /** Looks up the address and account of a report. */
-  find(id: string): Promise<{ account: string; family: 4 | 6; words: Uint32Array } | undefined>;
-  /**
-   * Removes what is older than a year, batch by batch. A call while one is under way waits for that
-   * one. @param stop ends it after the batch under way
-   * @returns how many went
-   */
-  expire(stop?: AbortSignal): Promise<number>;
-}
+export type ReportStore = ReturnType<typeof createReportStore>;
 
 const pageOptions = { limit: 500 };
 const expirePage = 200;
@@ -112,7 +71,7 @@ export function createReportStore(options: {
   generationOf?: (slot: number) => number;
   /** Absent: all reports are let in, since nothing is applied here, or nobody reports. */
   admission?: ReportAdmission;
-}): ReportStore {
+}) {
   const { store, clock, random, generationOf = (slot) => slot } = options;
   const guards = createReportGuards(clock, random);
 
@@ -128,6 +87,10 @@ export function createReportStore(options: {
     return id;
   }
 
+  /**
+   * Stores a report, which is durable when the promise resolves. `duplicate_report`: within 15 minutes of the account's last one;
+   * `unauthenticated`: the account is being deleted; and what the admission refuses.
+   */
   async function add(
     reporter: Reporter,
     report: Report,
@@ -200,7 +163,12 @@ export function createReportStore(options: {
     return fail(result.failedCheck === 0 ? 'duplicate_report' : 'unauthenticated');
   }
 
-  async function* pages(family: 4 | 6, words: Uint32Array, since: number) {
+  /** Reads reports of an address, newest first, none older than `since` (ms), a page at a time. */
+  async function* pages(
+    family: 4 | 6,
+    words: Uint32Array,
+    since: number,
+  ): AsyncGenerator<readonly StoredReport[]> {
     const prefix = reportByAddressPrefix(addressBytes(family, words));
     for await (const page of pagesUnder(store, prefix, pageOptions)) {
       const found = page.flatMap(({ key, value }) => decodeRow(key, value) ?? []);
@@ -210,6 +178,7 @@ export function createReportStore(options: {
     }
   }
 
+  /** Reads reports of an address, newest first, at most `limit`, none older than `since` (ms). */
   async function list(family: 4 | 6, words: Uint32Array, since: number, limit: number) {
     const found: StoredReport[] = [];
     for await (const page of pages(family, words, since)) {
@@ -219,6 +188,12 @@ export function createReportStore(options: {
     return found;
   }
 
+  /**
+   * Counts reports of an address that are not older than `since` (ms), up to `limit`. In a tail, days
+   * that begin later count.
+   * @param goOn asked before each page of 500 rows, so that a long count doesn't hold the event loop;
+   * false ends it
+   */
   async function count(
     family: 4 | 6,
     words: Uint32Array,
@@ -243,12 +218,17 @@ export function createReportStore(options: {
     return Math.min(counted, limit);
   }
 
-  async function* tails(family: 4 | 6, words: Uint32Array) {
+  /** Reads the tails of an address (tails.ts), a page at a time. */
+  async function* tails(family: 4 | 6, words: Uint32Array): AsyncGenerator<readonly Tail[]> {
     for await (const page of tailsOf(store, addressBytes(family, words))) {
       yield page.map(({ tail }) => tail);
     }
   }
 
+  /**
+   * Withdraws an account's reports of an address since `since` (ms). @returns how many reports
+   * went
+   */
   function withdraw(
     account: string,
     family: 4 | 6,
@@ -259,6 +239,7 @@ export function createReportStore(options: {
     return withdrawReports(store, { account, family, words, penalty, since }, event);
   }
 
+  /** Looks up the address and account of a report. */
   async function find(id: string) {
     const bytes = Buffer.from(id, 'base64url');
     if (bytes.length !== 16) return undefined;
@@ -269,6 +250,11 @@ export function createReportStore(options: {
 
   let expiring: Promise<number> | undefined;
 
+  /**
+   * Removes what is older than a year, batch by batch. A call while one is under way waits for that
+   * one. @param stop ends it after the batch under way
+   * @returns how many went
+   */
   function expire(stop?: AbortSignal): Promise<number> {
     expiring ??= expireAll(stop).finally(() => {
       expiring = undefined;
