@@ -1,3 +1,5 @@
+/** Bounds the bytes on their way through a socket: a sender waits until the receiver has taken some. */
+
 export function createWindow(bytesMax: number) {
   let underWay = 0;
   let failure: Error | undefined;
@@ -28,7 +30,6 @@ export function createWindow(bytesMax: number) {
   };
 }
 
-/** Bytes on their way through a socket, bounded: who writes more waits until the other side took some. */
 export type Window = ReturnType<typeof createWindow>;
 
 /** Bytes that came and wait to be read, as a stream. `onTaken` is called as they are. */

@@ -1,3 +1,8 @@
+/**
+ * Sums of hashes: 64 bits that tell whether two collections hold the same, in whatever order they came. What
+ * is added can be taken away again. For accidents alone: who chooses the words can make two sums agree.
+ */
+
 /** Two lanes of MurmurHash3's rounds and its last step. */
 export function createMix() {
   let a = 0;
@@ -21,10 +26,6 @@ export function createMix() {
   };
 }
 
-/**
- * Sums of hashes: 64 bits that tell whether two collections hold the same, in whatever order they came. What
- * is added can be taken away again. For accidents alone: who chooses the words can make two sums agree.
- */
 export type Mix = ReturnType<typeof createMix>;
 
 function rotated(value: number, bits: number): number {

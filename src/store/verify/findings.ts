@@ -1,3 +1,5 @@
+/** Findings of a verification: a line each up to a bound, the rest is counted. */
+
 const perKindMax = 10;
 
 export function createFindings() {
@@ -21,5 +23,4 @@ export function createFindings() {
   };
 }
 
-/** Findings of a verification: a line each up to a bound, the rest is counted. */
 export type Findings = ReturnType<typeof createFindings>;
