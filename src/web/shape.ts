@@ -187,7 +187,7 @@ export function createRenderProblem(options: {
     return undefined;
   }
 
-  /** Where a GET goes of an address that takes forms alone. */
+  /** Returns the page that a GET of an address for forms alone is redirected to. */
   function formPageOf({ path, query }: RequestLine, backTo: string | undefined): string {
     if (backTo !== undefined) return backTo;
     const page = pageOf(path);
