@@ -1,6 +1,6 @@
 /**
- * Copy buttons, and forms that a second click does not send twice. Everything works without a
- * script, copying aside.
+ * Copy buttons, forms that a second click does not send twice, and what was typed when the language or the
+ * theme is changed. Everything works without a script, these aside.
  */
 const doneForMs = 2000;
 /** Longer than an answer takes. One that never comes must not keep the form for good. */
@@ -54,3 +54,65 @@ window.addEventListener('pageshow', letGo);
 window.addEventListener('keydown', ({ key }) => {
   if (key === 'Escape') letGo();
 });
+
+/** A page takes less to load anew. */
+const typedForMs = 60_000;
+const typedKey = 'typed';
+const isKept = ({ name, type, autocomplete }) =>
+  name !== '' &&
+  !/^(?:hidden|password|file|submit|button|reset|fieldset|output)$/.test(type) &&
+  autocomplete !== 'one-time-code' &&
+  !name.startsWith('captcha_');
+const hasCheck = ({ type }) => type === 'checkbox' || type === 'radio';
+const fieldsOf = (form) => [...form.elements].filter(isKept);
+
+/** By address and number: a page may have the same form for each of several things. */
+function formsByKey() {
+  const counts = new Map();
+  return [...document.querySelectorAll('form:not(.site-looks)')].map((form) => {
+    const path = (form.getAttribute('action') ?? '').split('?')[0];
+    const count = counts.get(path) ?? 0;
+    counts.set(path, count + 1);
+    return [`${path} ${count}`, form];
+  });
+}
+
+function fill(field, value) {
+  if (hasCheck(field)) field.checked = value;
+  else if (field.options === undefined) field.value = value;
+  else if ([...field.options].some((option) => option.value === value)) field.value = value;
+}
+
+function keepTyped() {
+  const valuesOf = (form) =>
+    fieldsOf(form).map((field) => [field.name, hasCheck(field) ? field.checked : field.value]);
+  const forms = formsByKey().map(([key, form]) => [key, valuesOf(form)]);
+  sessionStorage.setItem(typedKey, JSON.stringify({ at: Date.now(), forms }));
+}
+
+function fillTyped() {
+  const text = sessionStorage.getItem(typedKey);
+  if (text === null) return;
+  sessionStorage.removeItem(typedKey);
+  const { at, forms } = JSON.parse(text);
+  if (Date.now() - at > typedForMs) return;
+  const kept = new Map(forms);
+  for (const [key, form] of formsByKey()) {
+    const values = kept.get(key) ?? [];
+    for (const field of fieldsOf(form)) {
+      const found = values.findIndex(([name]) => name === field.name);
+      if (found !== -1) fill(field, values.splice(found, 1)[0][1]);
+    }
+  }
+}
+
+// Another language or theme loads the page anew. What was typed comes along within this tab; passwords, codes
+// and files don't. A browser that keeps nothing for pages throws.
+document.querySelector('form.site-looks')?.addEventListener('submit', () => {
+  try {
+    keepTyped();
+  } catch {}
+});
+try {
+  fillTyped();
+} catch {}

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { it } from 'node:test';
-import { openContext, withBrowser } from '../../support/browser/browser.ts';
+import { leavePage, openContext, withBrowser } from '../../support/browser/browser.ts';
 import { freePort } from '../../support/server/free-port.ts';
 import { startTestServer } from '../../support/server/server.ts';
 import { openPeopleOf, personPassword } from '../../support/signon/person.ts';
@@ -30,6 +30,67 @@ it('the copy of everything can be had twice', { timeout: 600_000 }, async () => 
         page.getByRole('button', { name: 'Download' }).click(),
       ]);
       assert.equal(download.suggestedFilename(), 'account.json', time);
+    }
+  });
+});
+
+it('what was typed and not sent outlives another language and another theme', {
+  timeout: 600_000,
+}, async () => {
+  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+  await using people = openPeopleOf(server);
+  await people.register(email);
+  const [name, value] = (await people.signIn(email)).cookie.split('=');
+  /** Types into each field, and says what stands in them. */
+  const script = `(() => {
+    const fields = [...document.querySelectorAll('main form')].flatMap((form) => [...form.elements])
+      .filter(({ type, name }) => name && !/hidden|submit|button|file|fieldset/.test(type));
+    const stateOf = (field) =>
+      [field.name, field.type, /checkbox|radio/.test(field.type) ? field.checked : field.value];
+    if (globalThis.isTyping) {
+      for (const field of fields) {
+        if (/checkbox|radio/.test(field.type)) field.checked = !field.checked;
+        else if (field.options) field.selectedIndex = field.options.length - 1;
+        else field.value = /date|number/.test(field.type) ? '' : 'typed "' + field.name + '" <é>';
+      }
+    }
+    return fields.map(stateOf);
+  })()`;
+  const isSecret = ([field, type]: string[]) =>
+    type === 'password' || field!.startsWith('captcha_') || field === 'code';
+  await withBrowser(async (browser) => {
+    const signedIn = await openContext(browser);
+    await signedIn.addCookies([{ name: name!, value: value!, url: server.baseUrl }]);
+    const anybody = await openContext(browser);
+    const pages = [
+      ...['/register', '/signin', '/recover', '/report?address=8.8.8.8'].map(
+        (path) => [anybody, path] as const,
+      ),
+      ...['/account', '/account/keys', '/account/webhooks'].map(
+        (path) => [signedIn, path] as const,
+      ),
+    ];
+    for (const [context, path] of pages) {
+      const page = await context.newPage();
+      await page.goto(server.baseUrl + path);
+      for (const button of ['[value=fr]', '[value=dark]', '[value=en]']) {
+        await page.evaluate('globalThis.isTyping = true; undefined');
+        const typed = (await page.evaluate(script)) as string[][];
+        assert.ok(typed.length > 0, path);
+        await leavePage(page, () => page.locator(`form.site-looks ${button}`).click());
+        const found = (await page.evaluate(script)) as string[][];
+        const open = typed.filter((field) => !isSecret(field));
+        assert.deepEqual(
+          found.filter((field) => !isSecret(field)),
+          open,
+          `${path} ${button}`,
+        );
+        for (const field of found) if (field[1] === 'password') assert.equal(field[2], '', path);
+      }
+      await page.goto(server.baseUrl + path);
+      const later = JSON.stringify(await page.evaluate(script));
+      assert.ok(!later.includes('typed'), `${path}: it is filled in once`);
+      await page.close();
     }
   });
 });
