@@ -2,6 +2,7 @@
 
 import {
   answer,
+  conditionFailed,
   type Described,
   type JsonMembers,
   list,
@@ -29,6 +30,7 @@ function documentDocs(
     answers: {
       200: answer('The document.', content, headers),
       304: { description: 'Nothing has changed.', headers },
+      412: conditionFailed(headers),
     },
     schemas,
   };

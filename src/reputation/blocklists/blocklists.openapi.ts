@@ -6,6 +6,7 @@
 import {
   answer,
   boolean,
+  conditionFailed,
   count,
   country,
   type Described,
@@ -113,6 +114,7 @@ export function feedDocs({ name, title }: Pick<Feed, 'name' | 'title'>): Describ
       200: answer('The list.', media(ref('Blocklist')), headers),
       206: answer('The range that was asked for.', { [jsonMedia]: {} }, { ...headers, ...range }),
       304: unchanged,
+      412: conditionFailed(headers),
       416: answer('The range lies outside.', { 'text/plain; charset=utf-8': {} }, range),
     },
     schemas: { Blocklist },
@@ -124,7 +126,11 @@ export const feedChangesDocs: Described = {
   tag,
   summary: 'What was added and removed since a version, or that the whole must be read.',
   parameters: [query('since', count, 'A version: `X-Feed-Version`.', true)],
-  answers: { 200: answer('The changes.', media(ref('FeedChanges')), headers), 304: unchanged },
+  answers: {
+    200: answer('The changes.', media(ref('FeedChanges')), headers),
+    304: unchanged,
+    412: conditionFailed(headers),
+  },
   schemas: {
     FeedChanges: object({
       version: count,

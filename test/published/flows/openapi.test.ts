@@ -166,6 +166,7 @@ for (const threads of threadCounts) {
         [...fixed, '/feeds/blocklist.json', changes].map(async (path) => [
           get(path),
           get(path, 304, { 'If-None-Match': await etagOf(path) }),
+          get(path, 412, { 'If-Match': '"another"' }),
         ]),
       );
       await tryAll([
