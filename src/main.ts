@@ -204,6 +204,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   await openExchange(opening, data.member, { ...shares, metrics });
   listening = await listen(opening, { ...reputation, claim, state, own, closeWith: captcha.close });
   closers.add(radar.latest.stop);
+  if (!demo) reputation.systems.prepare();
   counted.follow(listening, reputation.refusedReports);
   if (config.adminListen !== undefined) {
     const routes = [...reputation.frontEnd.routes, ...own.routes];

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { manualClock } from '../../src/core/clock.ts';
 import { openSystemIndex, type SystemIndex } from '../../src/geo/systems/system-index.ts';
 import { openSystems } from '../../src/geo/systems/systems.ts';
@@ -103,6 +104,33 @@ test('a tree gives the same answers as text', (t) => {
   assert.equal(numberOf(index, '192.0.2.9'), 64_500);
   assert.equal(numberOf(index, '192.0.2.129'), 0);
   assert.equal(numberOf(index, '2001:db8::9'), 64_500);
+});
+
+test('the index is made before anybody asks, once, and a fault there is said and ends nothing', async () => {
+  const bytes = build({ kind: 'provider', origin: 'default', format: 'csv', paths: [] });
+  const failures: unknown[] = [];
+  for (const isBroken of [false, true]) {
+    let builds = 0;
+    const systems = openSystems({
+      asnMmdbPath: '/nowhere',
+      clock: manualClock(0),
+      onFailure: (error) => failures.push(error),
+      prepareAfter: 1,
+      build: async () => {
+        builds++;
+        if (isBroken) throw new Error('cannot be read');
+        return bytes;
+      },
+    });
+    systems.prepare();
+    assert.equal(builds, 0, 'the start comes first');
+    await sleep(50);
+    assert.equal(builds, 1);
+    assert.equal((await systems.rangesOf(7)) === undefined, isBroken);
+    assert.equal(builds, 1);
+    await systems.close();
+  }
+  assert.equal(failures.length, 1);
 });
 
 test('the file is read for the first question alone, and after a fault not for each', async () => {

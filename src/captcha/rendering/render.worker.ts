@@ -1,11 +1,11 @@
 /** A rendering thread: seeds in, finished challenges out. */
 
+import { yieldToRequests } from '../../core/work/niceness.ts';
 import { loadOutlines } from '../picture/glyphs.ts';
 import type { ProfileName } from '../picture/profiles.ts';
 import { createMotionRenderer, type MotionImage } from '../picture/render.ts';
 import { mixClip, type SpokenClip } from '../sound/audio.ts';
 import type { SpeechVoices } from '../sound/speech.ts';
-import { yieldToRequests } from './niceness.ts';
 
 export type RenderJob =
   | {

@@ -1,7 +1,8 @@
 /**
  * Autonomous systems: the ranges of one by its number, and the number that holds an address. The
- * compiled tables keep names alone, so the first question has a thread read the file that they were made
- * of; every later one, about numbers that nobody has, too, is answered from the index that it made.
+ * compiled tables keep names alone, so a thread reads the file that they were made of, once: after the
+ * start, or for a question that comes before. Every later one, about numbers that nobody has, too, is
+ * answered from the index that it made.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,6 +18,8 @@ export interface Systems {
   rangesOf(number: number): Promise<SystemRanges | undefined>;
   /** The number that holds the address; 0: none. Undefined as above. */
   numberOf(family: IpFamily, words: Uint32Array): Promise<number | undefined>;
+  /** Makes the index after a while, so that nobody waits for it. */
+  prepare(): void;
   readonly table: BoundedTable;
   close(): Promise<void>;
 }
@@ -25,6 +28,8 @@ export interface Systems {
 const waitingMax = 1_000;
 /** A question that waits longer is refused: the index is there for the next one. */
 const patienceMs = 9_000;
+/** The start has other work first, and a server that ends soon needs no index. */
+const prepareAfterMs = 10_000;
 /** A file that can't be read is tried again after that. */
 const againMs = 60_000;
 
@@ -33,7 +38,9 @@ export function openSystems(options: {
   readonly clock: Pick<Clock, 'now'>;
   readonly onFailure: (error: unknown) => void;
   /** For tests: who makes the index of a file. */
-  readonly build?: (source: GeoSource) => Promise<SharedArrayBuffer>;
+  readonly build?: (source: GeoSource, gently: boolean) => Promise<SharedArrayBuffer>;
+  /** For tests. */
+  readonly prepareAfter?: number;
 }): Systems {
   const { asnMmdbPath: path, clock, onFailure } = options;
   const source: GeoSource | undefined =
@@ -41,16 +48,18 @@ export function openSystems(options: {
       ? defaultSource('provider')
       : { kind: 'provider', origin: 'configured', format: 'mmdb', paths: [path] };
   const worker = new URL('./systems.worker.js', import.meta.url);
-  const thread = openLoneThread<GeoSource, SharedArrayBuffer>(worker, 1);
-  const build = options.build ?? thread.run;
+  const thread = openLoneThread<GeoSource & { gently: boolean }, SharedArrayBuffer>(worker, 1);
+  const build = options.build ?? ((from, gently) => thread.run({ ...from, gently }));
   let index: SystemIndex | undefined;
   let making: Promise<SystemIndex | undefined> | undefined;
   let failedAt = Number.NEGATIVE_INFINITY;
   let waiting = 0;
+  let preparing: NodeJS.Timeout | undefined;
 
-  async function make(from: GeoSource): Promise<SystemIndex | undefined> {
+  /** @param gently requests go first; a question that waits must not wait longer for them */
+  async function make(from: GeoSource, gently: boolean): Promise<SystemIndex | undefined> {
     try {
-      index = openSystemIndex(await build(from));
+      index = openSystemIndex(await build(from, gently));
     } catch (error) {
       failedAt = clock.now();
       onFailure(error);
@@ -66,7 +75,7 @@ export function openSystems(options: {
     if (making === undefined && clock.now() - failedAt < againMs) return undefined;
     waiting++;
     try {
-      making ??= make(source);
+      making ??= make(source, false);
       const patience = new AbortController();
       const late = sleep(patienceMs, undefined, { ref: false, signal: patience.signal });
       return await Promise.race([making, late.catch(() => undefined)]).finally(() =>
@@ -80,7 +89,17 @@ export function openSystems(options: {
   return {
     rangesOf: async (number) => (await opened())?.rangesOf(number),
     numberOf: async (family, words) => (await opened())?.numberOf(family, words),
+    prepare() {
+      if (source === undefined) return;
+      preparing = setTimeout(() => {
+        if (index === undefined) making ??= make(source, true);
+      }, options.prepareAfter ?? prepareAfterMs);
+      preparing.unref();
+    },
     table: { name: 'network_questions', used: () => waiting, limit: waitingMax },
-    close: thread.close,
+    close() {
+      clearTimeout(preparing);
+      return thread.close();
+    },
   };
 }

@@ -1,6 +1,8 @@
 /** The thread that reads a file of autonomous systems, once, and makes the index of it. */
 
 import { readFileSync } from 'node:fs';
+import { isMainThread } from 'node:worker_threads';
+import { yieldToRequests } from '../../core/work/niceness.ts';
 import type { IpFamily } from '../../ip/address.ts';
 import { readCsvRanges, unquoted } from '../csv.ts';
 import { type MmdbValue, openMmdb } from '../mmdb.ts';
@@ -67,7 +69,8 @@ function systemOf(value: MmdbValue): { number: number; name: string } {
   return { number: Number(field('autonomous_system_number') ?? 0), name: String(name ?? '') };
 }
 
-export default function build(source: GeoSource): SharedArrayBuffer {
+export default function build(source: GeoSource & { gently?: boolean }): SharedArrayBuffer {
+  if (source.gently === true && !isMainThread) yieldToRequests();
   const index = createSystemIndexBuilder();
   const collected = collector(index);
   if (source.format === 'mmdb') addTree(readFileSync(source.paths[0]!), collected);

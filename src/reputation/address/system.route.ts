@@ -18,6 +18,8 @@ import { type SurveyOptions, surveyOf } from './survey.ts';
 import { type SystemPageData, systemPage } from './system.page.ts';
 
 const worstShownMax = 50;
+/** The index is made in less. */
+const indexSeconds = '5';
 const numberMax = 2 ** 32 - 1;
 
 export const systemEndpoint = endpoint({
@@ -55,7 +57,9 @@ export function systemRoute(options: SystemOptions): PlainRoute {
       return tellFailure('api', isInput ? fail(error, why, 'number') : fail(error));
     }
     const statuses = { invalid_parameter: 400, not_found: 404, overloaded: 503 };
-    return errorReply(tools, languageOf(request), statuses[error]);
+    const reply = errorReply(tools, languageOf(request), statuses[error]);
+    if (error !== 'overloaded') return reply;
+    return { ...reply, headers: [...reply.headers, ['Retry-After', indexSeconds]] };
   }
 
   function moved(number: number): Reply {

@@ -5,8 +5,8 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { yieldToRequests } from '../../captcha/rendering/niceness.ts';
 import { openGarbageCollection } from '../../core/garbage.ts';
+import { yieldToRequests } from '../../core/work/niceness.ts';
 import { countryOf, openGeoReader, providerOf } from '../../geo/reader.ts';
 import { openIpIndexReader } from '../../index/reader.ts';
 import { createFeedBuilder } from '../../reputation/blocklists/builder/build.ts';

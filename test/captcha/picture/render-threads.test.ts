@@ -5,9 +5,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { after, test } from 'node:test';
 import { createMotionRenderer } from '../../../src/captcha/picture/render.ts';
-import { niceBehind } from '../../../src/captcha/rendering/niceness.ts';
 import { openRenderThreads } from '../../../src/captcha/rendering/render-threads.ts';
 import { digitsSpoken } from '../../../src/captcha/sound/audio.ts';
+import { niceBehind } from '../../../src/core/work/niceness.ts';
 import { outlines, seeds } from '../../support/captcha/frames.ts';
 
 const threads = openRenderThreads({ threads: 2, queueMax: 100 });
