@@ -80,6 +80,8 @@ export interface Config {
   readonly dataDir: string;
   /** Undefined: the embedded store. Holds a password: never logged. */
   readonly databaseUrl: string | undefined;
+  /** Of a standby, from which the journal is read; undefined: from the primary. */
+  readonly databaseReplicaUrl: string | undefined;
   /** Where other nodes of the same database ask this one. */
   readonly internalListen: string;
   /** Threads that listen; the main thread does not. */
@@ -178,6 +180,7 @@ const schema = v.object({
   SECURE_URL: v.optional(origin),
   DATA_DIR: v.optional(path, dataDirDefault),
   DATABASE_URL: v.optional(databaseUrl),
+  DATABASE_REPLICA_URL: v.optional(databaseUrl),
   INTERNAL_LISTEN: v.optional(v.string(), '127.0.0.1:0'),
   HTTP_THREADS: v.optional(
     v.union([v.literal('auto'), integer(1, 64)], 'must be auto or 1 to 64'),
@@ -300,6 +303,7 @@ export function readConfig(
     secureUrl: s.SECURE_URL ?? local,
     dataDir: s.DATA_DIR,
     databaseUrl: s.DATABASE_URL,
+    databaseReplicaUrl: s.DATABASE_REPLICA_URL,
     internalListen: s.INTERNAL_LISTEN,
     httpThreads: s.HTTP_THREADS === 'auto' ? frontEndsOf(availableParallelism()) : s.HTTP_THREADS,
     captchaThreads: s.CAPTCHA_THREADS,
@@ -350,7 +354,7 @@ function refuseRemoved(environment: Readonly<Record<string, string | undefined>>
   const [role, cores] = [environment.ROLE?.trim(), environment.CORES?.trim()];
   if (role !== 'edge' && !cores) return;
   throw new OperatorError(
-    'ROLE=edge and CORES are no settings any more: remove them and give this server the DATABASE_URL of its cores, as docs/CLUSTER.md says of a node',
+    'ROLE=edge and CORES are no settings any more: remove them, set DATABASE_URL as its cores have it, and DATABASE_REPLICA_URL to a replica near this server (docs/CLUSTER.md)',
   );
 }
 

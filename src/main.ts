@@ -201,7 +201,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     }),
     readiness: () => readinessOf(state, store, clock, isDraining, data.member),
   });
-  await openExchange(opening, data.member, { ...shares, metrics });
+  await openExchange(opening, data, { ...shares, metrics });
   listening = await listen(opening, { ...reputation, claim, state, own, closeWith: captcha.close });
   closers.add(radar.latest.stop);
   if (!demo) reputation.systems.prepare();

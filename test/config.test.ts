@@ -57,6 +57,11 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
       ],
       bad: ['db', 'mysql://db/p', 'postgres://db', 'postgres://db/', 'postgres://d b/p', 'x\ny'],
     },
+    DATABASE_REPLICA_URL: {
+      field: 'databaseReplicaUrl',
+      good: [['postgres://p@near/p', 'postgres://p@near/p']],
+      bad: ['near', 'mysql://near/p'],
+    },
     DATA_DIR: { field: 'dataDir', good: [['/srv/p', '/srv/p']], bad: ['/srv/\0'] },
     HTTP_THREADS: {
       field: 'httpThreads',
@@ -345,7 +350,9 @@ it('an edge of before is refused in a line that says what it is now; a node of b
       () => read(given),
       (error) =>
         error instanceof OperatorError &&
-        /^ROLE=edge and CORES are no settings any more: .* DATABASE_URL /.test(error.message) &&
+        /^ROLE=edge and CORES are no settings any more: .* DATABASE_URL .* DATABASE_REPLICA_URL /.test(
+          error.message,
+        ) &&
         !error.message.includes('\n'),
     );
   }

@@ -6,7 +6,7 @@ import { OperatorError } from '../core/errors.ts';
 /** Settings that matter to several servers on one database. */
 export type NodeSettings = Pick<
   Config,
-  'databaseUrl' | 'masterKeyFile' | 'smtpUrl' | 'backupFolder'
+  'databaseUrl' | 'databaseReplicaUrl' | 'masterKeyFile' | 'smtpUrl' | 'backupFolder'
 >;
 
 /**
@@ -14,8 +14,13 @@ export type NodeSettings = Pick<
  * @throws OperatorError
  */
 export function checkNode(config: NodeSettings): void {
-  const { databaseUrl, masterKeyFile, smtpUrl, backupFolder } = config;
-  if (databaseUrl === undefined) return;
+  const { databaseUrl, databaseReplicaUrl, masterKeyFile, smtpUrl, backupFolder } = config;
+  if (databaseUrl === undefined) {
+    if (databaseReplicaUrl === undefined) return;
+    throw new OperatorError(
+      'DATABASE_REPLICA_URL is for a node: set DATABASE_URL, which is written to, beside it',
+    );
+  }
   if (masterKeyFile === undefined) {
     throw new OperatorError(
       `MASTER_KEY_FILE must be set beside DATABASE_URL: all nodes share one master key, none is made`,

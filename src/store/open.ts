@@ -26,6 +26,7 @@ import {
 } from './nodes/nodes.ts';
 import { databaseClock } from './postgres/clock.ts';
 import type { JournalHead } from './postgres/reads.ts';
+import type { ReplicaState } from './postgres/replica.ts';
 import { openPostgresStore, type PostgresStore } from './postgres/store.ts';
 import { hadStore, storePath } from './presence.ts';
 import { readCheckpointSeq } from './projection.ts';
@@ -35,6 +36,8 @@ import { type Store, StoreUnavailableError } from './store.ts';
 export interface StoreSettings {
   readonly dataDir: string;
   readonly databaseUrl: string | undefined;
+  /** Of a standby of that database, from which a node reads the journal. */
+  readonly databaseReplicaUrl?: string | undefined;
 }
 
 export interface OpenedStore {
@@ -48,6 +51,8 @@ export interface OpenedStore {
 }
 
 export interface Cluster {
+  /** With DATABASE_REPLICA_URL, of a process that serves. */
+  readonly replica: ReplicaState | undefined;
   /** For the process that serves, once the directory is its own. */
   join(joining: Joining): Promise<Membership>;
   status(): Promise<ClusterStatus>;
@@ -84,7 +89,7 @@ function ownDirOf({ dataDir, databaseUrl }: StoreSettings): string {
 
 /** @throws OperatorError when it can't be opened, or the directory belongs to the other kind */
 export async function openStoreOf(settings: StoreSettings, opening: Opening): Promise<OpenedStore> {
-  const { dataDir, databaseUrl } = settings;
+  const { dataDir, databaseUrl, databaseReplicaUrl } = settings;
   const ownDir = ownDirOf(settings);
   const path = storePath(ownDir);
   if (databaseUrl === undefined) {
@@ -102,14 +107,16 @@ export async function openStoreOf(settings: StoreSettings, opening: Opening): Pr
     );
   }
   const clock = databaseClock(opening.clock, opening.log);
-  const shared = await openShared(databaseUrl, { ...opening, clock });
+  const { hasOwnPart = true } = opening;
+  // A command reads no journal.
+  const replicaUrl = hasOwnPart ? databaseReplicaUrl : undefined;
+  const shared = await openShared(databaseUrl, replicaUrl, { ...opening, clock });
   try {
     await refuseMovedDatabase(await shared.session());
     await claimMasterKey(shared, opening);
     const agreement = await openAgreement(shared, opening.log);
     const outdated = agreement.outdated();
     if (outdated !== undefined) throw new OperatorError(outdated);
-    const { hasOwnPart = true } = opening;
     const local = hasOwnPart
       ? await openOwn({ ...opening, dataDir: ownDir, path }, shared)
       : absentStore();
@@ -133,6 +140,7 @@ function clusterOf(
   parts: Pick<JoinOptions, 'clock' | 'log' | 'agreement'>,
 ): Cluster {
   return {
+    replica: shared.replica,
     async join(joining) {
       const seq = await readCheckpointSeq(local);
       const positions = { appliedSeq: seq, checkpointSeq: seq };
@@ -152,9 +160,13 @@ function clusterOf(
   };
 }
 
-async function openShared(url: string, { clock, log }: Opening): Promise<PostgresStore> {
+async function openShared(
+  url: string,
+  replicaUrl: string | undefined,
+  { clock, log }: Opening,
+): Promise<PostgresStore> {
   try {
-    return await openPostgresStore({ url, clock, log });
+    return await openPostgresStore({ url, replicaUrl, clock, log });
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
     throw new OperatorError(`DATABASE_URL: ${error.message}`);

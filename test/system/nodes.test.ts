@@ -303,6 +303,11 @@ it('what would be another one on each node is refused before anything is made', 
     [good, ['compact'], /on the embedded store, .* use the means of the database\n$/],
     [{ ...good, DATABASE_URL: 'postgres://u:hidden@127.0.0.1:9/n' }, ['serve'], /can't be reached/],
     [{ DATA_DIR: stopped }, ['allow', 'list'], /belongs to a node of a cluster/],
+    [
+      { DATA_DIR: dataDir, DATABASE_REPLICA_URL: 'postgres://u:hidden@h/n' },
+      ['serve'],
+      /DATABASE_REPLICA_URL is for a node: set DATABASE_URL/,
+    ],
   ];
   for (const [env, args, expected] of refusals) {
     const { code, stderr } = await runCli(args, env);

@@ -10,6 +10,7 @@ const waitMs = 5_000;
 const versionMin = 15;
 const skewMsMax = 30_000;
 const lagBytesMax = 16 * 1024 * 1024;
+const lagEventsMax = 1_000;
 
 interface Facts {
   readonly standby: boolean;
@@ -45,7 +46,13 @@ const followersText = `
     coalesce(sync_state, 'unknown') as sync_state,
     pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)::text as lag
   from pg_stat_replication order by 1`;
+const journalText = 'select epoch, last_seq from journal_head';
 const listsText = `select exists (select from kv where key >= '\\x21' and key < '\\x22') as some`;
+
+interface Journal {
+  readonly epoch: string;
+  readonly last_seq: string;
+}
 
 type Host = { readonly name: string } & (
   | { readonly refused: string }
@@ -53,12 +60,14 @@ type Host = { readonly name: string } & (
       readonly facts: Facts;
       readonly followers: readonly Follower[];
       readonly hasLists: boolean | undefined;
+      readonly journal: Journal | undefined;
     }
 );
 
 export async function lookAtDatabase(
   databaseUrl: string,
   clock: Pick<Clock, 'now'>,
+  replicaUrl?: string,
 ): Promise<Finding[]> {
   const hosts = await Promise.all(hostUrls(databaseUrl).map(lookAtHost));
   const findings: Finding[] = [];
@@ -81,7 +90,45 @@ export async function lookAtDatabase(
     const mend = 'stop the one that was left behind before a node writes to it';
     findings.push(fault('database', `${primaries} hosts of DATABASE_URL are primaries`, mend));
   }
+  if (replicaUrl !== undefined) findings.push(...(await lookAtReplicas(replicaUrl, hosts)));
   return findings;
+}
+
+/** Returns what a node reads from the hosts of DATABASE_REPLICA_URL, and why it reads the primary in their place. */
+async function lookAtReplicas(replicaUrl: string, hosts: readonly Host[]): Promise<Finding[]> {
+  const about = 'replica';
+  const replicas = await Promise.all(hostUrls(replicaUrl).map(lookAtHost));
+  const primary = hosts.find((host) => 'facts' in host && !host.facts.standby);
+  const wanted = primary !== undefined && 'journal' in primary ? primary.journal : undefined;
+  return replicas.map((replica) => {
+    const { name } = replica;
+    if ('refused' in replica) {
+      const mend = 'mend DATABASE_REPLICA_URL, or start it: until then the primary is read';
+      return fault(about, `${name}: ${replica.refused}`, mend);
+    }
+    const { facts, journal } = replica;
+    if (!facts.standby) {
+      const mend =
+        'let it follow the primary (pg_basebackup or pg_rewind): until then that is read';
+      return fault(about, `${name} is no standby`, mend);
+    }
+    if (wanted === undefined) {
+      return advice(
+        about,
+        `${name} is a standby; there is no journal of a primary to compare it with`,
+        '',
+      );
+    }
+    if (journal?.epoch !== wanted.epoch) {
+      const mend = 'name a standby of the database of DATABASE_URL: until then the primary is read';
+      return fault(about, `${name} is a standby of another database`, mend);
+    }
+    const behind = Math.max(0, Number(wanted.last_seq) - Number(journal.last_seq));
+    const found = `${name} is a standby, ${grouped(behind)} events behind`;
+    return behind <= lagEventsMax
+      ? fine(about, found)
+      : advice(about, found, 'look at its disk and network: the primary is read meanwhile');
+  });
 }
 
 function findingsOf(
@@ -167,7 +214,8 @@ async function lookAtHost(url: string): Promise<Host> {
     const facts = (await client.query<Facts>(factsText)).rows[0]!;
     const followers = facts.standby ? [] : (await client.query<Follower>(followersText)).rows;
     const hasLists = facts.standby ? undefined : await someLists(client);
-    return { name, facts, followers, hasLists };
+    const journal = await client.query<Journal>(journalText).catch(() => undefined);
+    return { name, facts, followers, hasLists, journal: journal?.rows[0] };
   } catch (error) {
     return { name, refused: (error as Error).message };
   } finally {

@@ -123,10 +123,10 @@ export async function lookAtStore(
   clock: Clock,
   random: Random,
 ): Promise<Finding[]> {
-  const { dataDir, databaseUrl } = config;
+  const { dataDir, databaseUrl, databaseReplicaUrl } = config;
   if (databaseUrl !== undefined) {
     const where = fine('store', `it lies in the database (${hostsText(databaseUrl)})`);
-    return [where, ...(await lookAtDatabase(databaseUrl, clock))];
+    return [where, ...(await lookAtDatabase(databaseUrl, clock, databaseReplicaUrl))];
   }
   const path = storePath(config.dataDir);
   const restore = 'see "A lost file" in docs/OPERATIONS.md';

@@ -14,6 +14,7 @@ import type { PlaceOf } from '../../reputation/counts/report-facts.ts';
 import { journalPollMs, queryPaceMs } from '../../store/follower.ts';
 import type { Membership } from '../../store/nodes/nodes.ts';
 import { openStoreOf } from '../../store/open.ts';
+import type { ReplicaState } from '../../store/postgres/replica.ts';
 import { snapshotFile, storePath, watchPresence } from '../../store/presence.ts';
 import type { Store } from '../../store/store.ts';
 import { startSweeper } from '../../store/sweeper.ts';
@@ -40,6 +41,8 @@ export interface Data {
   readonly geo: SharedArrayBuffer;
   /** This node's membership in a cluster; undefined without one. */
   readonly member: Membership | undefined;
+  /** The replica of DATABASE_REPLICA_URL, as far as the journal is read from one. */
+  readonly replica: ReplicaState | undefined;
 }
 
 export async function openData(opening: Opening): Promise<Data> {
@@ -123,6 +126,7 @@ export async function openData(opening: Opening): Promise<Data> {
     banTable,
     geo,
     member,
+    replica: opened.cluster?.replica,
   };
 }
 

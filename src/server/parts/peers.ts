@@ -6,7 +6,6 @@ import type { Challenges } from '../../captcha/challenge/challenge.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import { readEndpoint } from '../../doors/endpoint.ts';
-import type { Membership } from '../../store/nodes/nodes.ts';
 import { startExchanging } from '../peers/exchanging.ts';
 import { openInternalListener } from '../peers/internal-listener.ts';
 import { peerChallenges } from '../peers/peer-challenges.ts';
@@ -44,7 +43,7 @@ export async function openPeers(
 /** Limits of all nodes: before anybody is answered. */
 export async function openExchange(
   { clock, log, masterKey, closers }: Opening,
-  member: Membership | undefined,
+  { member, replica }: Pick<Data, 'member' | 'replica'>,
   { parties, metrics }: { readonly parties: readonly Party[]; readonly metrics: Metrics },
 ): Promise<void> {
   if (member === undefined) return;
@@ -57,4 +56,15 @@ export async function openExchange(
     () => (['differs', 'outvoted'].includes(member.memory()) ? 1 : 0),
   );
   closers.add(exchanging.stop);
+  if (replica === undefined) return;
+  metrics.gauge(
+    'portcullis_replica_read',
+    '1 while the journal is read from the replica, 0 while from the primary.',
+    () => (replica.isRead() ? 1 : 0),
+  );
+  metrics.gauge(
+    'portcullis_replica_lag_events',
+    'Events of the primary that the replica did not show when it was asked last.',
+    replica.lagEvents,
+  );
 }

@@ -1,7 +1,7 @@
 /**
- * One connection to the primary, made when it is needed and again when it was lost.
+ * One connection to the primary, or to a replica, made when it is needed and again when it was lost.
  *
- * Invariants: a server in recovery is no primary and is passed over; the hosts of the URL are tried in
+ * Invariants: a server in recovery is no primary and is passed over, and no other is where a replica is wanted; the hosts of the URL are tried in
  * turn; no rejection of a pipelined query is left unhandled; no message names the password. What can't be read of an
  * answer, because its bytes were changed on the way, ends the connection and nothing else. A connection that is to
  * end does so within two seconds, whatever the other side does.
@@ -37,7 +37,7 @@ export interface PostgresSession {
 }
 
 export interface Connection {
-  /** @throws StoreUnavailableError when no host answers as a primary */
+  /** @throws StoreUnavailableError when no host answers as what is wanted */
   session(): Promise<PostgresSession>;
   close(): Promise<void>;
 }
@@ -48,6 +48,8 @@ export interface ConnectionOptions {
   /** Listens on this channel. */
   readonly channel?: string;
   readonly onNotification?: (payload: string) => void;
+  /** Whether a standby is wanted; else it is a primary. */
+  readonly isReplica?: boolean;
   /** A statement without an answer for so long breaks the connection. */
   readonly answerMs?: number;
 }
@@ -152,7 +154,9 @@ export function createConnection(options: ConnectionOptions): Connection {
       const [row] = await session.query<{ standby: boolean }>({
         text: 'select pg_is_in_recovery() as standby',
       });
-      if (row!.standby) throw new Error('it is a standby');
+      if (row!.standby !== (options.isReplica === true)) {
+        throw new Error(row!.standby ? 'it is a standby' : 'it is no standby');
+      }
       if (options.channel !== undefined) {
         client.on('notification', ({ payload }) => options.onNotification?.(payload ?? ''));
         await session.script(`listen ${options.channel}`);

@@ -26,7 +26,17 @@ export interface JournalHead {
   /** Names the journal; another one after a restore that was told so. */
   readonly epoch: string;
   readonly lastSeq: bigint;
+  /** When the last event came, milliseconds since 1970; 0 in a journal without events. */
+  readonly lastAt: number;
   readonly prunedThrough: bigint;
+}
+
+export interface JournalPage {
+  readonly events: readonly StoreEvent[];
+  /** The head as it was behind the events: none of them lies beyond it. */
+  readonly head: JournalHead;
+  /** Whether the server that answered follows another one. */
+  readonly isStandby: boolean;
 }
 
 /** The journal is another one, or is not what was read of it before. */
@@ -42,7 +52,9 @@ interface Row {
 interface HeadRow {
   readonly epoch: string;
   readonly last_seq: string;
+  readonly last_at: string;
   readonly pruned_through: string;
+  readonly is_standby: boolean;
 }
 interface Wanted {
   readonly key: Key;
@@ -55,7 +67,11 @@ const journalRowsMax = 100;
 /** Behind every key that the bounds of the seam allow. */
 const beyondAll = Buffer.alloc(storeLimits.keyBytesMax + 1, 0xff);
 const isLive = `version > ${absentVersion} and (expires_at is null or expires_at > $1::int8)`;
-const seeHead = { name: 'head', text: 'select epoch, last_seq, pruned_through from journal_head' };
+const seeHead = {
+  name: 'head',
+  text: `select epoch, last_seq, last_at, pruned_through, pg_is_in_recovery() as is_standby
+         from journal_head`,
+};
 
 /** Reads recent rows with a plain query, which is cheap for the database. */
 async function queryRows(
@@ -85,10 +101,17 @@ async function copyRows(
   return copiedRows(await session.copy(journalPage(`${afterSeq}`, `${rows}`, `${events}`)));
 }
 
-function readHead(row: HeadRow): JournalHead {
-  const { epoch, last_seq, pruned_through } = row;
-  return { epoch, lastSeq: BigInt(last_seq), prunedThrough: BigInt(pruned_through) };
+function headOf(row: HeadRow): JournalHead {
+  const { epoch, last_seq, last_at, pruned_through } = row;
+  return {
+    epoch,
+    lastSeq: BigInt(last_seq),
+    lastAt: Number(last_at),
+    prunedThrough: BigInt(pruned_through),
+  };
 }
+
+export type Reads = ReturnType<typeof createReads>;
 
 export function createReads(connection: Connection, clock: Clock) {
   let wanted: Wanted[] = [];
@@ -134,6 +157,56 @@ export function createReads(connection: Connection, clock: Clock) {
     for (let i = 0; i < all.length; i += getKeysMax) void getMany(all.slice(i, i + getKeysMax));
   }
 
+  async function readPage(afterSeq: bigint, limit: number): Promise<JournalPage> {
+    const readRows = afterSeq === fullEnd ? copyRows : queryRows;
+    const rowsMax = Math.min(limit, journalRowsMax);
+    const [rows, heads] = await ask((session) =>
+      Promise.all([readRows(session, afterSeq, rowsMax, limit), session.query<HeadRow>(seeHead)]),
+    );
+    const events: StoreEvent[] = [];
+    for (const row of rows) {
+      decodeFrames(row, afterSeq, limit, events);
+      if (events.length >= limit) break;
+    }
+    if (events.length >= limit || rows.length === rowsMax) fullEnd = events.at(-1)!.seq;
+    const [row] = heads;
+    return { events, head: headOf(row!), isStandby: row!.is_standby };
+  }
+
+  async function readHead(): Promise<JournalHead> {
+    const [row] = await ask((session) => session.query<HeadRow>(seeHead));
+    return headOf(row!);
+  }
+
+  async function rowOf(seq: bigint, at: number | undefined): Promise<MarkRow | undefined> {
+    if (at === undefined) return undefined;
+    const [row] = await ask((session) =>
+      session.query<MarkRow>({ ...rowOfEvent, values: [String(seq)] }),
+    );
+    return row;
+  }
+
+  /** @throws ForkedJournalError or JournalPrunedError when what comes behind `afterSeq` can't be read here */
+  function assertFollowed(
+    head: JournalHead,
+    afterSeq: bigint,
+    afterAt: number | undefined,
+    known: MarkRow | undefined,
+  ): void {
+    epoch ??= head.epoch;
+    if (head.epoch !== epoch || head.lastSeq < afterSeq) {
+      throw new ForkedJournalError(
+        `the journal is not the one that was followed: it ends with ${head.lastSeq}, ${afterSeq} were read`,
+      );
+    }
+    if (afterAt !== undefined && isOtherJournal({ seq: afterSeq, at: afterAt }, known)) {
+      throw new ForkedJournalError(
+        `the journal is not the one that was followed: its event ${afterSeq} came at another time`,
+      );
+    }
+    if (afterSeq < head.prunedThrough) throw new JournalPrunedError(afterSeq, head.prunedThrough);
+  }
+
   return {
     get(key: Key): Promise<{ value: Uint8Array; version: number } | undefined> {
       return new Promise((resolve, reject) => {
@@ -166,43 +239,34 @@ export function createReads(connection: Connection, clock: Clock) {
     },
 
     /** @throws ForkedJournalError when events that were read before are there no more */
-    async read(afterSeq: bigint, limit: number, afterAt?: number): Promise<StoreEvent[]> {
-      const readRows = afterSeq === fullEnd ? copyRows : queryRows;
-      const rowsMax = Math.min(limit, journalRowsMax);
-      const mark = afterAt === undefined ? undefined : { seq: afterSeq, at: afterAt };
-      const [rows, heads, known] = await ask((session) =>
-        Promise.all([
-          readRows(session, afterSeq, rowsMax, limit),
-          session.query<HeadRow>(seeHead),
-          mark && session.query<MarkRow>({ ...rowOfEvent, values: [String(afterSeq)] }),
-        ]),
-      );
-      const head = readHead(heads[0]!);
-      epoch ??= head.epoch;
-      if (head.epoch !== epoch || head.lastSeq < afterSeq) {
-        throw new ForkedJournalError(
-          `the journal is not the one that was followed: it ends with ${head.lastSeq}, ${afterSeq} were read`,
-        );
-      }
-      if (mark !== undefined && isOtherJournal(mark, known?.[0])) {
-        throw new ForkedJournalError(
-          `the journal is not the one that was followed: its event ${afterSeq} came at another time`,
-        );
-      }
-      if (afterSeq < head.prunedThrough) throw new JournalPrunedError(afterSeq, head.prunedThrough);
-      const events: StoreEvent[] = [];
-      for (const row of rows) {
-        decodeFrames(row, afterSeq, limit, events);
-        if (events.length >= limit) break;
-      }
-      if (events.length >= limit || rows.length === rowsMax) fullEnd = events.at(-1)!.seq;
-      return events;
+    async page(afterSeq: bigint, limit: number, afterAt?: number): Promise<JournalPage> {
+      const [page, known] = await Promise.all([
+        readPage(afterSeq, limit),
+        rowOf(afterSeq, afterAt),
+      ]);
+      assertFollowed(page.head, afterSeq, afterAt, known);
+      return page;
     },
 
-    async head(): Promise<JournalHead> {
-      const [row] = await ask((session) => session.query<HeadRow>(seeHead));
-      return readHead(row!);
+    /** The same without events: whether the journal is still the one of which `afterSeq` was read. */
+    async look(afterSeq: bigint, afterAt?: number): Promise<JournalHead> {
+      const [head, known] = await Promise.all([readHead(), rowOf(afterSeq, afterAt)]);
+      assertFollowed(head, afterSeq, afterAt, known);
+      return head;
     },
+
+    /** Returns what there is behind `afterSeq`, of whatever journal it is. */
+    rawPage: readPage,
+
+    /** Returns when an event came, or undefined when the journal does not hold it. */
+    async timeOf(seq: bigint): Promise<number | undefined> {
+      const [row] = await ask((session) =>
+        session.query<MarkRow>({ ...rowOfEvent, values: [String(seq)] }),
+      );
+      return row === undefined || BigInt(row.first_seq) > seq ? undefined : Number(row.at);
+    },
+
+    head: readHead,
   };
 }
 

@@ -14,6 +14,7 @@ import type { Log } from '../../core/log/log.ts';
 import { applyCommit, type PreparedCommit } from '../apply-commit.ts';
 import { assertAfter, assertCommit, assertKey, assertLimit } from '../bounds.ts';
 import { createGroupCommit, type GroupCommit, type Job, type Transactor } from '../group-commit.ts';
+import type { JournalMark } from '../journal-mark.ts';
 import { eventIdRowKey, type Key } from '../keys.ts';
 import { encodeEvent } from '../rows.ts';
 import {
@@ -36,22 +37,30 @@ import {
 import { encodeFrames } from './journal.ts';
 import { prune, sweepRows } from './maintenance.ts';
 import { createReads, type JournalHead } from './reads.ts';
+import { createReplicaReads, type ReplicaState } from './replica.ts';
 import { migrate, versionBlock } from './schema.ts';
 
 export interface PostgresStoreOptions {
   readonly url: string;
+  /** Of a standby of it, from which the journal is read. */
+  readonly replicaUrl?: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly probeMs?: number;
   readonly stallMs?: number;
+  readonly replicaRetryMs?: number;
   /** For tests: connections that break when they are told to. */
   readonly connect?: typeof createConnection;
 }
 
 /** Reads are small. What waits longer would wait in vain: who asked is answered, and a new connection is tried. */
 const silentMs = 8_000;
+/** Of a replica: the primary answers in its place. */
+const silentReplicaMs = 2_000;
 
 export interface PostgresStore extends Store {
+  /** With a replica. */
+  readonly replica: ReplicaState | undefined;
   /** Which journal this is, and how long. */
   head(): Promise<JournalHead>;
   /** Milliseconds since 1970. */
@@ -71,7 +80,7 @@ export interface PostgresStore extends Store {
  * @throws OperatorError when the database is of a newer program
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
-  const { url, clock, log, probeMs = 1_000, stallMs = 8_000 } = options;
+  const { url, replicaUrl, clock, log, probeMs = 1_000, stallMs = 8_000 } = options;
   const { connect = createConnection } = options;
   const node = randomUUID();
   const hints = new Set<() => void>();
@@ -84,28 +93,55 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     url,
     log,
     channel: hintChannel,
-    onNotification(sender) {
-      if (sender !== node) hint();
+    onNotification(payload) {
+      const { node: sender, mark } = readHint(payload);
+      if (sender === node) return;
+      if (mark === undefined) replica?.expect();
+      else replica?.shown(mark);
+      hint();
     },
   });
   const connections = [writer, reader, listener];
-  const transactor = createPostgresTransactor({ connection: writer, clock, log, node });
+  const transactor = createPostgresTransactor({
+    connection: writer,
+    clock,
+    log,
+    node,
+    onAppended: (mark) => replica?.shown(mark),
+  });
   const queue = createGroupCommit(transactor, { clock, log, probeMs, stallMs });
   const reads = createReads(reader, clock);
+  const replica = replicaUrl === undefined ? undefined : openReplica(replicaUrl);
   let isClosed = false;
   let lastKnownSeq = 0n;
+
+  function openReplica(from: string) {
+    const connection = connect({ url: from, log, isReplica: true, answerMs: silentReplicaMs });
+    connections.push(connection);
+    return createReplicaReads({
+      primary: reads,
+      replica: createReads(connection, clock),
+      connection,
+      url: from,
+      clock,
+      log,
+      retryMs: options.replicaRetryMs,
+    });
+  }
 
   function assertOpen(): void {
     if (isClosed) throw new Error('the store is closed');
   }
 
   async function closeAll(): Promise<void> {
+    replica?.stop();
     await Promise.all(connections.map((connection) => connection.close()));
   }
 
   try {
     await migrate(await listener.session());
     lastKnownSeq = (await reads.head()).lastSeq;
+    await replica?.begin();
   } catch (error) {
     await closeAll();
     throw error;
@@ -120,6 +156,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       const bytes = assertCommit(commit);
       const result = await runCommit(queue, transactor, commit, bytes, () => lastKnownSeq);
       if (result.seq > lastKnownSeq) lastKnownSeq = result.seq;
+      replica?.expect(result.seq);
       if (result.ok && !result.duplicate && (commit.events?.length ?? 0) > 0) hint();
       return result;
     },
@@ -138,11 +175,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     async read(afterSeq, limit, afterAt) {
       assertOpen();
       assertLimit(limit, storeLimits.readLimitMax);
-      return reads.read(afterSeq, limit, afterAt);
+      if (replica !== undefined) return replica.read(afterSeq, limit, afterAt);
+      return [...(await reads.page(afterSeq, limit, afterAt)).events];
     },
     async lastSeq() {
       assertOpen();
-      return (await reads.head()).lastSeq;
+      const { lastSeq } = await reads.head();
+      replica?.expect(lastSeq);
+      return lastSeq;
     },
     async head() {
       assertOpen();
@@ -174,6 +214,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     onWriteState: (callback) => queue.onWriteState(callback),
     writeState: () => queue.writeState(),
     tables: queue.tables,
+    replica,
     session: () => listener.session(),
     async pruneEvents(throughSeq, fence) {
       assertOpen();
@@ -300,6 +341,13 @@ const settlePauseMs = 100;
 const headLock = 7706;
 const hintChannel = 'portcullis';
 
+/** Returns whose commit a hint tells of and, but for programs of before, the last event of it. */
+export function readHint(payload: string): { node: string; mark: JournalMark | undefined } {
+  const [node = '', seq, at] = payload.split(' ');
+  const mark = seq === undefined ? undefined : { seq: BigInt(seq), at: Number(at) };
+  return { node, mark };
+}
+
 /** Writes as little as there is: its commit is on all disks that count, and with it what came before. */
 const barrier: Query = {
   name: 'barrier',
@@ -333,8 +381,10 @@ function createPostgresTransactor(options: {
   log: Log;
   /** Tells this node's hints from those of others. */
   node: string;
+  /** Called with the last event of a transaction once it is committed. */
+  onAppended: (mark: JournalMark) => void;
 }): PostgresTransactor {
-  const { connection, clock, log, node } = options;
+  const { connection, clock, log, node, onAppended } = options;
   let nextVersion = 0;
   let versionsLeft = 0;
 
@@ -406,8 +456,9 @@ function createPostgresTransactor(options: {
     const { command } = results.at(-1)!;
     if (command !== 'COMMIT') throw new Error(`a commit ended with ${command}`);
     if (count === 0) return;
-    const { last_seq: lastSeq } = results.at(-2)!.rows[0] as { last_seq: string };
-    batch.shift = Number(lastSeq) - count - batch.seenSeq;
+    const row = results.at(-2)!.rows[0] as { last_seq: string; last_at: string };
+    batch.shift = Number(row.last_seq) - count - batch.seenSeq;
+    onAppended({ seq: BigInt(row.last_seq), at: Number(row.last_at) });
   }
 
   async function transact(
@@ -524,7 +575,8 @@ function journalQueries({ events }: BatchWrites, nowMs: number, node: string): Q
                insert into event_ids (id, seq, at)
                select i.id, last_seq - $1::int8 + i.place, last_at
                from head, unnest($4::text[]) with ordinality as i(id, place) order by 1)
-             select last_seq, pg_notify('${hintChannel}', $5) from head`,
+             select last_seq, last_at,
+               pg_notify('${hintChannel}', $5 || ' ' || last_seq || ' ' || last_at) from head`,
       values: [
         events.length,
         nowMs,
