@@ -1,7 +1,11 @@
-/** Which addresses a door may list at all. */
+/** Which addresses and networks a door may list at all. */
 
-import { addressBehind } from '../ip/behind.ts';
-import { specialUse } from '../ip/special.ts';
+import { addressBehind, embeddedBits } from '../ip/behind.ts';
+import { type Prefix, widthOf } from '../ip/prefix.ts';
+import { meetsSpecialUse, specialUse } from '../ip/special.ts';
+
+/** What covers more than that is no network that anybody means. */
+const lengthMin = { 4: 8, 6: 16 } as const;
 
 /**
  * Private and other special-use addresses are never listed. Documentation ranges are: where they are in
@@ -11,4 +15,14 @@ export function isListable(family: 4 | 6, words: Uint32Array): boolean {
   if (addressBehind(family, words) >= 0) return true;
   const use = specialUse(family, words);
   return use === undefined || use.globallyReachable || use.documentation;
+}
+
+/** The same of a network: nothing in it is special, and it is none of the widest. */
+export function isListableNetwork(prefix: Prefix): boolean {
+  const { family, words, length } = prefix;
+  if (!isListable(family, words)) return false;
+  if (length === widthOf(family)) return true;
+  const bits = embeddedBits(prefix);
+  if (length < lengthMin[family] || (bits >= 0 && bits < lengthMin[4])) return false;
+  return !meetsSpecialUse(prefix);
 }

@@ -152,3 +152,15 @@ export function translated(family: IpFamily, words: Uint32Array): Uint32Array | 
 export function isPublic(family: IpFamily, words: Uint32Array): boolean {
   return specialUse(family, words)?.globallyReachable ?? true;
 }
+
+/** True when a registry row that is neither reachable nor an example lies within the network. */
+export function meetsSpecialUse(prefix: Prefix): boolean {
+  const { entries } = prefix.family === 4 ? table4 : table6;
+  return entries.some(
+    ({ prefix: { family, words, length }, use }) =>
+      length >= prefix.length &&
+      !use.globallyReachable &&
+      !use.documentation &&
+      contains(prefix, family, words),
+  );
+}

@@ -144,6 +144,8 @@ const ofAgents: readonly Endpoint[] = [
   agents.loginEndpoint, // POST /v1/watchers/login
   agents.heartbeatEndpoint, // GET /v1/heartbeat
   agents.alertsEndpoint, // POST /v1/alerts
+  agents.takeBackEndpoint, // DELETE /v1/decisions
+  agents.takeBackOneEndpoint, // DELETE /v1/decisions/:id
   agentReads.ownAlertsEndpoint, // GET /v1/alerts
   agentReads.allowlistsEndpoint, // GET /v1/allowlists
   agentReads.allowlistCheckEndpoint, // GET /v1/allowlists/check/:value

@@ -173,7 +173,8 @@ export function mainRoutes(options: {
   accountOf: (slot: number) => string | undefined;
   passes: Pick<Passes, 'issue'>;
   bouncers: Pick<BouncerRouteOptions, 'stream' | 'uses' | 'ownOf' | 'entriesMaxOf'>;
-  agents: Pick<AgentRouteOptions, 'tokens' | 'ban'> & Pick<AgentReadOptions, 'isAllowed'>;
+  agents: Pick<AgentRouteOptions, 'tokens' | 'ban' | 'takeBack'> &
+    Pick<AgentReadOptions, 'isAllowed'>;
   /** The guard of the front-end threads. */
   guard: Guard;
   spotMark: SpotMark;

@@ -6,11 +6,16 @@ import { forget, type Rewound } from '../../src/commands/store/rewind.ts';
 import { manualClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
+import { decodeBanned } from '../../src/doors/agents/ban-events.ts';
+import { createBanStore } from '../../src/doors/agents/ban-store.ts';
+import { createBanTable } from '../../src/doors/agents/ban-table.ts';
+import { createBans } from '../../src/doors/agents/bans.ts';
 import { createAllowlist } from '../../src/reputation/lists/allowlist.ts';
 import { createOwnEntries } from '../../src/reputation/lists/own-entries.ts';
 import { decodeEvent } from '../../src/reputation/state/events.ts';
 import { readLedger } from '../../src/store/ledger.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';
+import { wantedBans } from '../support/doors/agent-bans.ts';
 import { value } from '../support/house/result.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
@@ -48,6 +53,48 @@ it('rules and own entries that came or went since are counted as those that are 
     [['45.10.0.1/32', '45.10.0.2/32'], ['45.11.0.1/32']],
   );
   assert.deepEqual(await counts(), [2, 1]);
+  await store.close();
+  directory.remove();
+});
+
+it('what agents decided since is gone, and what was taken back since stands again', async () => {
+  const directory = makeTempDir('rewind-bans');
+  const clock = manualClock(1_800_000_000_000);
+  const store = openLmdbStore({ path: directory.path, clock, log: createLog('silent') });
+  const open = async () => {
+    const bans = createBans({ clock, shared: createBanTable(64) });
+    let seq = await store.lastSeq();
+    async function catchUpTo(): Promise<void> {
+      for (const event of await store.read(seq, 100)) {
+        bans.apply(decodeBanned(event));
+        seq = event.seq;
+      }
+    }
+    const options = { store, clock, random: seededRandom(5), bans, isSpared: () => false };
+    const stored = createBanStore({ ...options, catchUpTo });
+    await stored.load();
+    return { bans, stored };
+  };
+  const { stored } = await open();
+  value(await stored.save('a', wantedBans(['45.10.0.1', '45.10.0.2'])));
+  const before = await store.lastSeq();
+  clock.advance(60_000);
+  assert.equal(value(await stored.takeBack('a', (name) => name === '45.10.0.1')), 1);
+  value(await stored.save('a', wantedBans(['45.10.0.3', '45.10.0.4'])));
+  value(await stored.takeBack('a', (name) => name === '45.10.0.4'));
+  const dropped: Rewound[] = [];
+  for (const event of await store.read(before, 100)) {
+    dropped.push({ kind: 'agent.banned', ...decodeBanned(event) });
+  }
+  await forget(store, dropped);
+  const { bans } = await open();
+  const left = [...bans.of('a')!.active].map(([name, { untilMs }]) => [name, untilMs]);
+  const untilMs = 1_800_000_000_000 + 4 * 3_600_000;
+  assert.deepEqual(left.sort(), [
+    ['45.10.0.1', untilMs],
+    ['45.10.0.2', untilMs],
+  ]);
+  assert.equal(bans.of('a')!.ended.size, 0);
   await store.close();
   directory.remove();
 });

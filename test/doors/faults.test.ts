@@ -8,6 +8,7 @@ import { type LiveOptions, liveRoute } from '../../src/doors/bouncers/live.route
 import { type GateOptions, gateRoutes } from '../../src/doors/gate/check.route.ts';
 import type { HotRequest, HotRoute } from '../../src/http/router.ts';
 import { parseIp } from '../../src/ip/address.ts';
+import { usualSaid } from '../support/doors/agent-bans.ts';
 
 const clock = manualClock(1_800_000_000_000);
 const visitor = '45.10.0.7';
@@ -78,7 +79,7 @@ it('a limit and a full table of bans list nobody, and a clock that is ahead ends
   const bans = createBanTable(2);
   const words = new Uint32Array(4);
   const set = (ip: string) =>
-    bans.set(3, parseIp(ip, words) as 4, words, clock.now() + 4 * 3_600_000);
+    bans.set(3, parseIp(ip, words) as 4, words, clock.now() + 4 * 3_600_000, usualSaid);
   assert.deepEqual(['45.10.0.1', '45.10.0.2', visitor].map(set), [true, true, false]);
   const { ask } = live({ check, bans });
   assert.match(ask('ip=45.10.0.1')![1], /"value":"45.10.0.1"/);

@@ -10,7 +10,11 @@ import { createClientLimits } from '../../src/access/quota/client-limits.ts';
 import { type ClientLimitName, clientLimits } from '../../src/config/limits.ts';
 import { manualClock } from '../../src/core/clock.ts';
 import { fail } from '../../src/core/result.ts';
-import { alertsEndpoint } from '../../src/doors/agents/agents.route.ts';
+import {
+  alertsEndpoint,
+  takeBackEndpoint,
+  takeBackOneEndpoint,
+} from '../../src/doors/agents/agents.route.ts';
 import type { PaceLimit } from '../../src/http/pace.ts';
 import type { PlainRoute, Route } from '../../src/http/router.ts';
 import { checkTable, endpoints } from '../../src/server/endpoints.ts';
@@ -76,13 +80,15 @@ const everyone = [
   ...['signed-in operator', 'confirmed operator'],
 ];
 
+const agentsThatPay: readonly Endpoint[] = [alertsEndpoint, takeBackEndpoint, takeBackOneEndpoint];
+
 it('every endpoint says who may call, has a shape, a bound, and errors that are in the table', () => {
   for (const declared of endpoints) {
     const line = lineOf(declared);
     assert.ok(everyone.includes(declared.who), line);
     assert.ok(errorShapes.includes(declared.shape), line);
     for (const code of errorsOf(declared)) assert.ok(code in errors, `${line}: ${code}`);
-    const isKeyed = declared.who === 'api-key' || declared === alertsEndpoint;
+    const isKeyed = declared.who === 'api-key' || agentsThatPay.includes(declared);
     assert.equal(declared.cost !== undefined, isKeyed, `${line} costs, or needs no key`);
     assert.equal(declared.body !== undefined, declared.method === 'POST' || isBodyOf(declared));
   }

@@ -5,7 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   appendFileSync,
@@ -63,7 +63,8 @@ function configure(deb: string, password: string): void {
     mkdirSync(folder, { recursive: true });
     copyFileSync(`${hub}/${file}`, `${folder}/${basename(file)}`);
   }
-  for (const name of ['data', 'notifications', 'plugins']) mkdirSync(`${root}/${name}`);
+  for (const name of ['data', 'notifications', 'plugins'])
+    mkdirSync(`${root}/${name}`, { recursive: true });
   const config = {
     common: { daemonize: false, log_media: 'stdout', log_level: 'info', working_dir: root },
     config_paths: {
@@ -165,4 +166,57 @@ it('what the agent reads in a log is reported and banned', async (context) => {
     await stop(agent.child);
     await stop(bouncer.child);
   }
+});
+
+it('what cscli adds, lists, imports and takes back is so for the bouncers', async (context) => {
+  const deb = unpackAgent(context);
+  if (deb === undefined) return;
+  const [agentKey, bouncerKey] = [
+    (await server.cliJson('bouncer', 'add', email, 'agent-2', '--agent')).text,
+    (await server.cliJson('bouncer', 'add', email, 'by-hand')).text,
+  ];
+  configure(deb, agentKey);
+  const cscli = (...words: string[]) =>
+    execFileSync(`${deb}/usr/bin/cscli`, ['-c', `${root}/config.yaml`, '-o', 'json', ...words], {
+      encoding: 'utf8',
+    });
+  interface Row {
+    readonly id: number;
+    readonly type: string;
+    readonly scope: string;
+    readonly value: string;
+  }
+  const short = ({ type, scope, value }: Row) => `${type} ${scope} ${value}`;
+  const listed = () =>
+    ((JSON.parse(cscli('decisions', 'list')) as { decisions: Row[] }[] | null) ?? [])
+      .flatMap(({ decisions }) => decisions.map(short))
+      .filter((text) => text.includes(' 45.51.'))
+      .sort();
+  async function look(query: string): Promise<Row[]> {
+    const answer = await server.fetch(`/v1/decisions?${query}`, {
+      headers: { 'X-Api-Key': bouncerKey },
+    });
+    return (answer.json() as Row[] | null) ?? [];
+  }
+  cscli('decisions', 'add', '--ip', '45.51.0.1', '--type', 'captcha', '--duration', '10m');
+  cscli('decisions', 'add', '--range', '45.51.1.0/24', '--reason', 'by hand');
+  cscli('decisions', 'add', '--ip', '45.51.0.2');
+  const three = ['ban Ip 45.51.0.2', 'ban Range 45.51.1.0/24', 'captcha Ip 45.51.0.1'];
+  assert.deepEqual(listed(), three);
+  assert.deepEqual((await look('ip=45.51.0.1')).map(short), ['captcha Ip 45.51.0.1']);
+  assert.deepEqual((await look('ip=45.51.1.9')).map(short), ['ban Range 45.51.1.0/24']);
+  cscli('decisions', 'delete', '--ip', '45.51.0.1');
+  cscli('decisions', 'delete', '--range', '45.51.1.0/24');
+  const [row] = await look('ip=45.51.0.2');
+  cscli('decisions', 'delete', '--id', String(row?.id));
+  assert.deepEqual(listed(), []);
+  writeFileSync(
+    `${root}/import.csv`,
+    'duration,scope,value\n24h,Ip,45.51.0.3\n4h,Range,45.51.2.0/24\n',
+  );
+  cscli('decisions', 'import', '-i', `${root}/import.csv`);
+  assert.deepEqual(listed(), ['ban Ip 45.51.0.3', 'ban Range 45.51.2.0/24']);
+  cscli('decisions', 'delete', '--all');
+  assert.deepEqual(listed(), []);
+  assert.deepEqual(await look('ip=45.51.0.3'), []);
 });

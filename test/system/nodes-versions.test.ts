@@ -120,12 +120,12 @@ it('nodes of two programs take reports together, and their memories are not comp
     nodes.map(({ readVersion, memory }) => [readVersion, memory]),
     [
       [1, 'unknown'],
-      [4, 'unknown'],
+      [5, 'unknown'],
     ],
   );
   const { stdout } = await clusterCommand('status');
   assert.match(stdout, /^journal [0-9a-f-]{36}: \d+ events up to version 1, removed up to 0\n/);
-  assert.match(stdout, /\nnode +name +version +reads +state .*\n1 .* 1 +up .*\n2 .* 4 +up /);
+  assert.match(stdout, /\nnode +name +version +reads +state .*\n1 .* 1 +up .*\n2 .* 5 +up /);
 });
 
 it('nobody writes what one node can not read, and the agreement is not raised before it is gone', async () => {
@@ -136,7 +136,7 @@ it('nobody writes what one node can not read, and the agreement is not raised be
   assert.equal(said(), 1, 'once for a kind');
   const refused = await clusterCommand('upgrade');
   assert.equal(refused.code, 1);
-  assert.match(refused.stderr, /version 4 could not be read by node 1 \(\S+, \S+: up to 1\)/);
+  assert.match(refused.stderr, /version 5 could not be read by node 1 \(\S+, \S+: up to 1\)/);
   assert.equal((await statusOf()).eventVersion, 1);
   assert.deepEqual([(await ready(older)).status, (await ready(newer)).status], [200, 200]);
 });
@@ -147,8 +147,8 @@ it('a node that slept through the upgrade says so once, is not ready, writes not
   await database.ask(env.DATABASE_URL!, 'update nodes set seen_at = 0 where id = 1');
   const raised = await clusterCommand('upgrade', '--json');
   assert.equal(raised.code, 0, raised.stderr);
-  assert.deepEqual(JSON.parse(raised.stdout), { from: 1, to: 4 });
-  assert.match((await clusterCommand('upgrade')).stdout, /up to version 4 already/);
+  assert.deepEqual(JSON.parse(raised.stdout), { from: 1, to: 5 });
+  assert.match((await clusterCommand('upgrade')).stdout, /up to version 5 already/);
   await within(async () => (await ban(newer, 3)) === 201);
   older.child.process.kill('SIGCONT');
   await within(async () => (await ready(older)).outdated);
@@ -184,7 +184,7 @@ it('a node goes on beside a schema with more in it, and stops to write once it i
   const adds = 'alter table nodes add column to_come int';
   await lead(adds);
   await open();
-  assert.equal((await statusOf()).eventVersion, 4);
+  assert.equal((await statusOf()).eventVersion, 5);
   await lead(adds, { text: 'alter table nodes drop column to_come', breaks: true });
   await assert.rejects(open(), /needs a program that knows \d+, this one knows \d+/);
   await within(async () => (await ready(newer)).outdated);

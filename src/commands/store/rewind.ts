@@ -11,6 +11,7 @@
 import { isAccessEvent } from '../../access/accounts/events.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { type Banned, decodeBanned, isBanEvent } from '../../doors/agents/ban-events.ts';
+import { encodeDecision } from '../../doors/agents/ban-store.ts';
 import { formatPrefix } from '../../ip/prefix.ts';
 import { ownEntryRow } from '../../reputation/lists/own-entries.ts';
 import {
@@ -93,10 +94,13 @@ export async function forget(store: Store, dropped: readonly Rewound[]): Promise
         await forgetReport(store, event);
         break;
       case 'agent.banned':
-        await remove(
-          store,
-          event.addresses.map((address) => agentBanKey(event.account, address)),
-        );
+        for (const decision of event.decisions) {
+          const key = agentBanKey(event.account, decision.value);
+          if (!isFirst(key)) continue;
+          await (event.isTakenBack
+            ? put(store, key, encodeDecision(decision))
+            : remove(store, [key]));
+        }
         break;
       case 'list.begun':
         await remove(store, [listRowKey(event.ref.list, event.ref.source)]);

@@ -14,6 +14,18 @@ import {
 } from '../../web/openapi.ts';
 
 const tag = 'Agents';
+const AlertDecision = {
+  type: 'object',
+  properties: {
+    type: { enum: ['ban', 'captcha'] },
+    scope: { enum: ['Ip', 'Range'] },
+    value: string,
+    duration: string,
+    origin: string,
+    scenario: string,
+  },
+  required: ['type', 'scope', 'value', 'duration'],
+};
 const Alert = {
   type: 'object',
   properties: {
@@ -22,6 +34,7 @@ const Alert = {
     stop_at: string,
     simulated: { type: 'boolean' },
     remediation: { type: 'boolean' },
+    decisions: nullable(list({ $ref: '#/components/schemas/AlertDecision' })),
     source: {
       type: 'object',
       properties: { scope: string, value: string, ip: string },
@@ -31,7 +44,7 @@ const Alert = {
   required: ['source'],
 };
 const LoginRefusal = object({ code: { const: 401 }, message: string });
-const schemas = { Alert, LoginRefusal };
+const schemas = { Alert, AlertDecision, LoginRefusal };
 const refused = answer('Not let in.', media({ $ref: '#/components/schemas/LoginRefusal' }));
 
 export const loginDocs: Described = {
@@ -66,7 +79,8 @@ export const heartbeatDocs: Described = {
 export const alertsDocs: Described = {
   id: 'agentAlerts',
   tag,
-  summary: 'What an agent saw: each alert about an address is a report, and a ban for the account.',
+  summary:
+    'What an agent saw: each alert about an address is a report, and a decision for the account.',
   requestBody: {
     required: true,
     content: media(list({ $ref: '#/components/schemas/Alert' })),
@@ -136,18 +150,50 @@ export const allowlistsCheckDocs: Described = {
   },
 };
 
-export const ownAlertsDocs: Described = {
-  id: 'agentOwnAlerts',
+const takenBack = {
+  200: answer('How many ended.', media(object({ nbDeleted: string }))),
+  401: refused,
+};
+
+export const takeBackDocs: Described = {
+  id: 'agentTakeBack',
   tag,
-  summary: "Alerts of the account's agents whose ban lasts, the newest first.",
+  summary: "Ends decisions of the account's agents: those that match, or all of them.",
   parameters: [
     query('ip', string, 'An address.'),
     query('range', string, 'A network.'),
-    query('scope', string, '`ip`; others have none.'),
-    query('value', string, 'An address.'),
+    query('contains', string, '`false`: what lies in it, not what it lies in.'),
+    query('value', string, 'Exactly this address or network.'),
+    query('scope', string, '`ip` or `range`.'),
+    query('type', string, '`ban` or `captcha`.'),
     query('scenario', string, 'The whole name of it.'),
-    query('origin', string, '`crowdsec`; others have none.'),
-    query('decision_type', string, '`ban`; others have none.'),
+    query('origin', string, '`crowdsec`, `cscli` or another.'),
+  ],
+  answers: takenBack,
+};
+
+export const takeBackOneDocs: Described = {
+  id: 'agentTakeBackOne',
+  tag,
+  summary: "Ends one decision of the account's agents.",
+  parameters: [
+    { name: 'id', in: 'path', required: true, schema: string, description: 'As bouncers read it.' },
+  ],
+  answers: takenBack,
+};
+
+export const ownAlertsDocs: Described = {
+  id: 'agentOwnAlerts',
+  tag,
+  summary: "Alerts of the account's agents whose decision lasts, the newest first.",
+  parameters: [
+    query('ip', string, 'An address.'),
+    query('range', string, 'A network.'),
+    query('scope', string, '`ip` or `range`; others have none.'),
+    query('value', string, 'An address or a network.'),
+    query('scenario', string, 'The whole name of it.'),
+    query('origin', string, '`crowdsec`, `cscli` or another.'),
+    query('decision_type', string, '`ban` or `captcha`; others have none.'),
     query('has_active_decision', string, '`false` has none.'),
     query('since', string, 'No older than this: `4h`.'),
     query('until', string, 'No younger than this.'),

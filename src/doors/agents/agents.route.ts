@@ -10,18 +10,33 @@ import { type Failure, fail, type Result } from '../../core/result.ts';
 import type { Turns } from '../../core/work/turns.ts';
 import { mediaType, parseJsonObject } from '../../http/body.ts';
 import { firstHeader, type Request } from '../../http/message.ts';
+import { parseQuery } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
+import type { Prefix } from '../../ip/prefix.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard, KeyedCall } from '../../web/guard/guard.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import type { BouncerUses } from '../bouncers/bouncer-uses.ts';
 import { keyIdOf } from '../bouncers/live.route.ts';
-import { alertsDocs, heartbeatDocs, loginDocs } from './agents.openapi.ts';
+import {
+  alertsDocs,
+  heartbeatDocs,
+  loginDocs,
+  takeBackDocs,
+  takeBackOneDocs,
+} from './agents.openapi.ts';
 import { type Alert, alertsMax, readAlerts } from './alerts.ts';
-import { banMs } from './bans.ts';
+import { banMs, usualBan, type Wanted } from './decision.ts';
+import {
+  covers,
+  type IsMeant,
+  networkOf,
+  readDecisionFilter,
+  readDecisionId,
+} from './decision-filter.ts';
 import type { AgentTokens } from './tokens.ts';
 
 const loginBytesMax = 64 * 1_024;
@@ -64,10 +79,35 @@ export const alertsEndpoint = endpoint({
   shape: 'bouncer',
   thread: 'main',
   headers: bodyHeaders,
-  cost: { quota: 'write', more: 'for each 100 alerts begun' },
+  cost: { quota: 'write', more: 'for each 100 alerts or decisions begun' },
   body: { types: ['json'], bytesMax: alertsBytesMax, takesGzip: true },
   errors: ['store_unavailable'],
   docs: alertsDocs,
+});
+
+const taking = {
+  method: 'DELETE',
+  who: 'agent',
+  shape: 'bouncer',
+  thread: 'main',
+  headers,
+  cost: { quota: 'write' },
+  // Clients send none.
+  body: { types: ['json'], bytesMax: 1_024 },
+  errors: ['store_unavailable'],
+  robots: 'disallow',
+} as const;
+
+export const takeBackEndpoint = endpoint({
+  ...taking,
+  path: '/v1/decisions',
+  docs: takeBackDocs,
+});
+
+export const takeBackOneEndpoint = endpoint({
+  ...taking,
+  path: '/v1/decisions/:id',
+  docs: takeBackOneDocs,
 });
 
 /** As `ReportInput` of the reports. */
@@ -93,12 +133,12 @@ export interface AgentRouteOptions {
     rows: readonly (Reported | undefined)[],
     sender: { readonly account: string; readonly slot: number; readonly clientIp: string },
   ) => Promise<readonly (Result<{ readonly id: string }> | undefined)[]>;
-  /** Bans for the account's bouncers, durable when it is answered. */
-  readonly ban: (
-    account: string,
-    addresses: readonly string[],
-    scenarios: ReadonlyMap<string, string>,
-  ) => Promise<Result<void>>;
+  /** Canonical addresses of this server. */
+  readonly serverAddresses: readonly string[];
+  /** Decisions for the account's bouncers, durable when it is answered. */
+  readonly ban: (account: string, wanted: readonly Wanted[]) => Promise<Result<void>>;
+  /** Ends those that are meant. @returns how many */
+  readonly takeBack: (account: string, isMeant: IsMeant) => Promise<Result<number>>;
 }
 
 /** Of a report: nobody is banned whom nobody may report. */
@@ -190,32 +230,40 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
   }
 
   /** Told in the time of the agent's clock, which may be ahead of ours: that is now. */
-  function reportOf({ ip, categories, comment, stoppedAt }: Alert): Reported | undefined {
-    if (ip === undefined) return undefined;
+  function reportOf({ ip, categories, comment, stoppedAt, isByHand }: Alert): Reported | undefined {
+    if (ip === undefined || isByHand) return undefined;
     const isPast = stoppedAt !== undefined && Date.parse(stoppedAt) <= clock.now();
     return { ip, categories, comment, timestamp: isPast ? stoppedAt : undefined };
   }
 
-  /** Addresses to ban, each with its scenario, the last one. What is over for longer than a ban lasts, as in logs of before, is none. */
-  function bannedBy(
+  /** What is over for longer than it is to last, as in logs of before, is decided no more. */
+  function isOver({ stoppedAt }: Alert, durationMs: number): boolean {
+    return stoppedAt !== undefined && Date.parse(stoppedAt) + durationMs <= clock.now();
+  }
+
+  /** What is decided by the alerts: of each its own decisions, else a ban of the usual length. */
+  function decidedBy(
     alerts: readonly Alert[],
     results: readonly (Result<unknown> | undefined)[],
-  ): Map<string, string> {
-    const banned = new Map<string, string>();
+    clientIp: string,
+  ): Wanted[] {
+    const wanted: Wanted[] = [];
     const words = new Uint32Array(4);
-    for (const [i, { ip, scenario, stoppedAt, isRemark }] of alerts.entries()) {
+    const own = [...options.serverAddresses, clientIp].flatMap((text) => networkOf(text) ?? []);
+    for (const [i, alert] of alerts.entries()) {
+      const { ip, scenario, isRemark, decisions } = alert;
+      for (const decision of decisions ?? []) {
+        const isMeant = !isOver(alert, decision.durationMs);
+        if (isMeant && !coversAny(decision.value, own)) wanted.push(decision);
+      }
       const result = results[i];
-      if (ip === undefined || result === undefined || isRemark) continue;
+      if (decisions !== undefined || ip === undefined || result === undefined) continue;
+      if (isRemark || isOver(alert, banMs)) continue;
       if (!result.ok && neverBanned.has(result.error)) continue;
-      if (stoppedAt !== undefined && Date.parse(stoppedAt) + banMs <= clock.now()) continue;
       const family = lookBehind(parseIp(ip.trim(), words), words);
-      if (family === 0) continue;
-      const address = formatIp(family, words);
-      // At its new place: the oldest go first.
-      banned.delete(address);
-      banned.set(address, scenario);
+      if (family !== 0) wanted.push(usualBan(formatIp(family, words), scenario));
     }
-    return banned;
+    return wanted;
   }
 
   async function alerts(request: Request): Promise<Answer> {
@@ -239,7 +287,8 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     if (read === undefined) {
       return tell(fail('bad_request', `the body is no array of at most ${alertsMax} alerts`));
     }
-    const cost = Math.ceil(read.length / alertsPerWrite);
+    const decided = read.reduce((sum, { decisions = [] }) => sum + decisions.length, 0);
+    const cost = Math.ceil(Math.max(read.length, decided) / alertsPerWrite);
     // The first was paid for when the key was seen.
     const unpaid = cost > 1 ? call.spend(cost - 1) : undefined;
     if (unpaid !== undefined) return tell(unpaid);
@@ -255,8 +304,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     if (results.some((one) => one?.ok === false && one.error === 'store_unavailable')) {
       return tell(fail('store_unavailable'));
     }
-    const found = bannedBy(read, results);
-    const banned = await options.ban(account, [...found.keys()], found);
+    const banned = await options.ban(account, decidedBy(read, results, clientIp));
     if (!banned.ok) return tell(banned.error === 'unauthenticated' ? wrongToken : banned);
     note(keyText, request);
     const ids = results.map((one) => (one?.ok && one.value.id !== '' ? one.value.id : noReport));
@@ -264,7 +312,36 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     return { status: 201, headers: own, body: JSON.stringify(ids) };
   }
 
+  async function takenBack(
+    declared: typeof takeBackEndpoint | typeof takeBackOneEndpoint,
+    request: Request,
+    isMeant: IsMeant | string,
+  ): Promise<Answer> {
+    const keyText = keyOf(request);
+    if (keyText === undefined) return wrongToken;
+    const admitted = guard.admit(declared, request, keyText);
+    if ('failure' in admitted) return guard.tell(declared, admitted.failure, admitted.headers);
+    const { call } = admitted;
+    const tell = (failure: Failure) => guard.tell(declared, failure, call.headers);
+    if (typeof isMeant === 'string') return tell(fail('bad_request', isMeant));
+    const account = options.accountOf(call.slot);
+    if (account === undefined) return tell(wrongToken);
+    const done = await options.takeBack(account, isMeant);
+    if (!done.ok) return tell(done.error === 'unauthenticated' ? wrongToken : done);
+    note(keyText, request);
+    const body = JSON.stringify({ nbDeleted: String(done.value) });
+    return { status: 200, headers: [jsonType, noStore, ...call.headers], body };
+  }
+
   return [
+    guard.open(takeBackEndpoint, (request) => {
+      const query = parseQuery(request.query);
+      const isMeant = query.ok ? readDecisionFilter(query.value) : 'the query can’t be read';
+      return takenBack(takeBackEndpoint, request, isMeant);
+    }),
+    guard.open(takeBackOneEndpoint, (request) =>
+      takenBack(takeBackOneEndpoint, request, readDecisionId(request.param)),
+    ),
     guard.open(loginEndpoint, login),
     guard.open(heartbeatEndpoint, (request): Answer => {
       const admitted = agents.admit(request);
@@ -272,6 +349,11 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     }),
     guard.open(alertsEndpoint, alerts),
   ];
+}
+
+function coversAny(value: string, addresses: readonly Prefix[]): boolean {
+  const network = networkOf(value);
+  return network !== undefined && addresses.some((address) => covers(network, address));
 }
 
 function unlessJson(request: Request): Failure | undefined {

@@ -9,8 +9,18 @@
 
 import * as v from 'valibot';
 import type { Pace } from '../../core/work/turns.ts';
-
-import { scenarioCharsMax } from './ban-table.ts';
+import { formatNetwork } from '../../ip/prefix.ts';
+import {
+  type DecisionType,
+  decisionTypes,
+  originCharsMax,
+  readDuration,
+  scenarioCharsMax,
+  shownText,
+  usualOrigin,
+  type Wanted,
+} from './decision.ts';
+import { networkOf } from './decision-filter.ts';
 
 export const alertsMax = 10_000;
 
@@ -25,12 +35,19 @@ export interface Alert {
   readonly stoppedAt: string | undefined;
   /** The scenario says that nobody is to be blocked by it. */
   readonly isRemark: boolean;
+  /** Its own ones, as far as they are of use here; undefined: it has none, and the usual one is made. */
+  readonly decisions: readonly Wanted[] | undefined;
+  /** An operator decided so by `cscli`, which is no sighting. */
+  readonly isByHand: boolean;
 }
 
 /** Members that are read, as they are spelled. */
 const wanted = new Set(['scenario', 'source', 'simulated', 'remediation', 'message', 'stop_at']);
 /** Of these of one alert; more is nothing that an agent writes. */
 const memberBytesMax = 8_192;
+const decisionBytesMax = 2_048;
+/** Longer ones end here. */
+const durationMsMax = 366 * 24 * 3_600_000;
 const depthMax = 64;
 const bytesPerLook = 16_384;
 
@@ -48,6 +65,18 @@ const row = v.looseObject({
   }),
 });
 
+/** The origin of what an operator decided, as `cscli` and importers write it. */
+const byHand = /"origin"\s*:\s*"cscli/i;
+const decisionRow = v.looseObject({
+  type: text,
+  scope: text,
+  value: text,
+  duration: text,
+  origin: v.optional(v.nullable(text)),
+  scenario: v.optional(v.nullable(text)),
+  simulated: v.optional(v.nullable(v.boolean())),
+});
+
 const nothing: Alert = {
   ip: undefined,
   categories: [15],
@@ -55,6 +84,8 @@ const nothing: Alert = {
   scenario: '',
   stoppedAt: undefined,
   isRemark: false,
+  decisions: undefined,
+  isByHand: false,
 };
 
 /** Numbers of AbuseIPDB's categories. */
@@ -66,12 +97,43 @@ export function categoriesOf(scenario: string): readonly number[] {
   return [name.includes('http') ? 21 : 15];
 }
 
-/** As bouncers are told of it: what would have to be escaped there becomes a sign that need not. */
-function shownScenario(name: string): string {
-  return name.slice(0, scenarioCharsMax).replace(/[^\w ./:'()+@,-]/g, '_');
+/** Undefined: one about a country or a system, a simulation, or one that makes no sense. */
+function decisionOf(member: string): Wanted | undefined {
+  let given: unknown;
+  try {
+    given = JSON.parse(member);
+  } catch {
+    return undefined;
+  }
+  const read = v.safeParse(decisionRow, given, { abortEarly: true });
+  if (!read.success || read.output.simulated === true) return undefined;
+  const { scope, duration, origin, scenario } = read.output;
+  if (!['ip', 'range'].includes(scope.toLowerCase())) return undefined;
+  const type = read.output.type.toLowerCase();
+  const network = networkOf(read.output.value);
+  const durationMs = Math.round(readDuration(duration.trim()) ?? 0);
+  if (network === undefined || !isDecisionType(type) || durationMs <= 0) return undefined;
+  return {
+    value: formatNetwork(network),
+    type,
+    durationMs: Math.min(durationMs, durationMsMax),
+    origin: shownText(origin || usualOrigin, originCharsMax),
+    scenario: shownText(scenario ?? '', scenarioCharsMax),
+  };
 }
 
-function alertOf(members: string): Alert {
+function isDecisionType(type: string): type is DecisionType {
+  return (decisionTypes as readonly string[]).includes(type);
+}
+
+/** What an alert carries: decisions of use, and whose they are. */
+interface Carried {
+  readonly decisions: Wanted[];
+  isByHand: boolean;
+}
+
+/** @param own undefined: it carries no decisions */
+function alertOf(members: string, own: Carried | undefined): Alert {
   let given: unknown;
   try {
     given = JSON.parse(members);
@@ -81,14 +143,20 @@ function alertOf(members: string): Alert {
   const read = v.safeParse(row, given, { abortEarly: true });
   if (!read.success) return nothing;
   const { scenario, message, stop_at, simulated, remediation, source } = read.output;
+  const name = shownText(scenario ?? '', scenarioCharsMax);
+  const decisions = own?.decisions.map((one) =>
+    one.scenario === '' ? { ...one, scenario: name } : one,
+  );
   const isAddress = source.scope.toLowerCase() === 'ip' && simulated !== true;
   return {
     ip: isAddress ? source.value || source.ip || undefined : undefined,
     categories: categoriesOf(scenario ?? ''),
     comment: message || (scenario ?? ''),
-    scenario: shownScenario(scenario ?? ''),
+    scenario: name,
     stoppedAt: stop_at || undefined,
     isRemark: remediation === false,
+    decisions: simulated === true ? [] : decisions,
+    isByHand: own?.isByHand === true,
   };
 }
 
@@ -103,6 +171,11 @@ export async function readAlerts(body: Uint8Array, pace: Pace): Promise<Alert[] 
   let inside = '';
   let members: string[] = [];
   let memberBytes = 0;
+  /** Of the alert; undefined while it carries none. */
+  let carried: Carried | undefined;
+  /** Whether the member holds them, and where the present one began; −1: between two. */
+  let isDecisions = false;
+  let decisionAt = -1;
   /** Where the member began, and the value of it; −1: none yet. */
   let memberAt = -1;
   let valueAt = -1;
@@ -120,11 +193,31 @@ export async function readAlerts(body: Uint8Array, pace: Pace): Promise<Alert[] 
     }
     memberAt = -1;
     valueAt = -1;
+    isDecisions = false;
+  }
+
+  /** The value begins behind the colon. */
+  function beginValue(colonAt: number): void {
+    valueAt = colonAt + 1;
+    const isShort = memberAt >= 0 && colonAt - memberAt < 32;
+    isDecisions = isShort && bytes.toString('latin1', memberAt, colonAt).trim() === '"decisions"';
+  }
+
+  function endDecision(end: number): void {
+    carried ??= { decisions: [], isByHand: false };
+    const isShort = end - decisionAt <= decisionBytesMax;
+    const text = isShort ? bytes.toString('utf8', decisionAt, end) : '';
+    const decision = decisionOf(text);
+    if (decision !== undefined) carried.decisions.push(decision);
+    if (byHand.test(text)) carried.isByHand = true;
+    decisionAt = -1;
   }
 
   function endAlert(): void {
-    alerts.push(memberBytes > memberBytesMax ? nothing : alertOf(`{${members.join(',')}}`));
+    const isShort = memberBytes <= memberBytesMax;
+    alerts.push(isShort ? alertOf(`{${members.join(',')}}`, carried) : nothing);
     members = [];
+    carried = undefined;
     memberBytes = 0;
     isElementOver = true;
   }
@@ -164,14 +257,16 @@ export async function readAlerts(body: Uint8Array, pace: Pace): Promise<Alert[] 
       if (inside.length >= depthMax || (inside === '[' && alerts.length >= alertsMax)) {
         return undefined;
       }
+      if (byte === openObject && isDecisions && inside === '[{[') decisionAt = at;
       inside += byte === openArray ? '[' : '{';
     } else if (byte === closeArray || byte === closeObject) {
       if (inside.at(-1) !== (byte === closeArray ? '[' : '{')) return undefined;
       if (inside === '[{') endMember(at);
       inside = inside.slice(0, -1);
+      if (inside === '[{[' && decisionAt >= 0) endDecision(at + 1);
       if (inside === '[') endAlert();
       if (inside === '') isOver = true;
-    } else if (inside === '[{' && byte === colon && valueAt < 0) valueAt = at + 1;
+    } else if (inside === '[{' && byte === colon && valueAt < 0) beginValue(at);
     else if (inside === '[{' && byte === comma) endMember(at);
     else if (inside === '[') isElementOver = false;
     at++;

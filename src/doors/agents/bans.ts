@@ -1,6 +1,6 @@
 /**
- * The bans of agents in memory, by account: for its own bouncers alone, in no feed and no check. What the
- * journal and the rows of the store say comes here; front ends look into the shared table.
+ * The decisions of agents in memory, bans above all, by account: for its own bouncers alone, in no feed and no
+ * check. What the journal and the rows of the store say comes here; front ends look into the shared table.
  *
  * Each change has a position, so that a client can be told what changed since the last one. Bounds: an
  * account has `perAccountMax` bans and remembers as many that ended, for a day; all together have
@@ -12,13 +12,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
-import { parseIp } from '../../ip/address.ts';
+import { type Prefix, parsePrefix } from '../../ip/prefix.ts';
 import type { Banned } from './ban-events.ts';
 import type { BanTable } from './ban-table.ts';
+import { type Decision, outweighs } from './decision.ts';
 import { createMost } from './most.ts';
 import { OldestFirst } from './oldest-first.ts';
 
-export const banMs = 4 * 3_600_000;
 /** So long an end is told to clients that come back. */
 export const endedMs = 24 * 3_600_000;
 export const banBounds = { perAccountMax: 10_000, totalMax: 65_536 } as const;
@@ -26,50 +26,50 @@ const lookMs = 1_000;
 /** Bans that end in one turn of the event loop: those of one alert are over together. */
 const endsPerTurn = 250;
 
-/** Of one account. The oldest comes first in each. */
+interface Active extends Omit<Decision, 'value'> {
+  readonly position: number;
+}
+
+interface Ended extends Omit<Decision, 'value'> {
+  readonly endedMs: number;
+  readonly position: number;
+}
+
+/** Of one account, by value. The oldest comes first in each. */
 export interface OwnBans {
   /** Of the last change of these. */
   readonly lastPosition: number;
-  readonly active: ReadonlyMap<
-    string,
-    { readonly untilMs: number; readonly position: number; readonly scenario: string }
-  >;
-  readonly ended: ReadonlyMap<
-    string,
-    { readonly endedMs: number; readonly position: number; readonly scenario: string }
-  >;
+  readonly active: ReadonlyMap<string, Active>;
+  /** Of a value that is active, too: a ban that is over, and a captcha since then. */
+  readonly ended: ReadonlyMap<string, Ended>;
 }
 
 /** A row of the store that is not needed any more. */
 export interface IdleRow {
   readonly account: string;
-  readonly address: string;
-  /** One that says more is of a later ban. */
+  readonly value: string;
+  /** One that says something else is of another ban. */
   readonly untilMs: number;
 }
 
 interface Account {
   readonly id: string;
-  /** `scenario`: by which it was banned; empty: not known. */
-  readonly active: OldestFirst<{ untilMs: number; position: number; scenario: string }>;
-  readonly ended: OldestFirst<{
-    endedMs: number;
-    untilMs: number;
-    position: number;
-    scenario: string;
-  }>;
+  readonly active: OldestFirst<Active>;
+  readonly ended: OldestFirst<Ended>;
   lastPosition: number;
   /** Where its bans are in the shared table; −1: not there. */
   slot: number;
-  /** When its addresses were compared with the allowlist. */
+  /** When its values were compared with the allowlist. */
   allowedAt: number;
+  /** No active one ends before it. */
+  nextEndMs: number;
 }
 
 /** Known once the journal was read. */
 export interface BanSurroundings {
   readonly slotOf: (account: string) => number | undefined;
   /** Never blocked, whatever is said of it. */
-  readonly isSpared: (family: 4 | 6, words: Uint32Array) => boolean;
+  readonly isSpared: (prefix: Prefix) => boolean;
   /** Grows with each change of the allowlist. */
   readonly allowChanges: () => number;
 }
@@ -97,60 +97,68 @@ export function createBans(options: {
   const { clock, shared, perAccountMax, totalMax } = { ...banBounds, ...options };
   const accounts = new Map<string, Account>();
   const idle = new OldestFirst<IdleRow>();
-  const words = new Uint32Array(4);
   let around: BanSurroundings | undefined;
   const most = { active: createMost<Account>(), ended: createMost<Account>() };
   let position = 0;
 
   /** False: it is not there. */
-  function take(account: Account, which: 'active' | 'ended', address: string): boolean {
+  function take(account: Account, which: 'active' | 'ended', value: string): boolean {
     const before = account[which].size;
-    if (!account[which].delete(address)) return false;
+    if (!account[which].delete(value)) return false;
     most[which].less(account, before);
     return true;
   }
 
-  function publish(account: Account, address: string): void {
-    const ban = account.active.get(address);
-    const family = parseIp(address, words);
-    if (family === 0 || account.slot < 0) return;
-    if (ban === undefined) shared.remove(account.slot, family, words);
-    else shared.set(account.slot, family, words, ban.untilMs, ban.scenario);
+  function publish(account: Account, value: string, slot = account.slot): void {
+    const ban = account.slot === slot ? account.active.get(value) : undefined;
+    const prefix = parsePrefix(value);
+    if (!prefix.ok || slot < 0) return;
+    const { family, words, length } = prefix.value;
+    if (ban === undefined) shared.remove(slot, family, words, length);
+    else shared.set(slot, family, words, ban.untilMs, ban, length);
   }
 
   /** No more is known of its end. */
-  function forget(account: Account, address: string): void {
-    take(account, 'ended', address);
+  function forget(account: Account, value: string): void {
+    take(account, 'ended', value);
   }
 
   /** A node that bans nobody settles none: those that do see to these, too. */
-  function addIdle({ id }: Account, address: string, untilMs: number): void {
-    idle.set(`${id} ${address}`, { account: id, address, untilMs });
+  function addIdle({ id }: Account, value: string, untilMs: number): void {
+    idle.set(`${id} ${value}`, { account: id, value, untilMs });
     if (idle.size > banBounds.totalMax) idle.delete(idle.oldest()!);
   }
 
   function forgetOldest(account: Account): void {
-    const address = account.ended.oldest()!;
-    addIdle(account, address, account.ended.get(address)!.untilMs);
-    forget(account, address);
+    const value = account.ended.oldest()!;
+    addIdle(account, value, account.ended.get(value)!.untilMs);
+    forget(account, value);
   }
 
   function endOldest(account: Account, nowMs: number): void {
-    const address = account.active.oldest()!;
-    addIdle(account, address, account.active.get(address)!.untilMs);
-    end(account, address, nowMs);
+    const value = account.active.oldest()!;
+    addIdle(account, value, account.active.get(value)!.untilMs);
+    end(account, value, nowMs);
   }
 
-  function end(account: Account, address: string, nowMs: number): void {
-    const ban = account.active.get(address);
+  /** @param untilMs when another end was written than the one that it had */
+  function end(account: Account, value: string, nowMs: number, untilMs?: number): void {
+    const ban = account.active.get(value);
     if (ban === undefined) return;
-    const { untilMs, scenario } = ban;
-    take(account, 'active', address);
+    take(account, 'active', value);
     account.lastPosition = ++position;
-    forget(account, address);
+    forget(account, value);
     most.ended.more(account, account.ended.size);
-    account.ended.set(address, { endedMs: nowMs, untilMs, position, scenario });
-    publish(account, address);
+    account.ended.set(value, {
+      type: ban.type,
+      atMs: ban.atMs,
+      untilMs: untilMs ?? ban.untilMs,
+      origin: ban.origin,
+      scenario: ban.scenario,
+      endedMs: nowMs,
+      position,
+    });
+    publish(account, value);
     if (account.ended.size > perAccountMax) forgetOldest(account);
     if (most.ended.total() > totalMax) forgetOldest(most.ended.find(account));
   }
@@ -164,23 +172,22 @@ export function createBans(options: {
   function place(id: string, account: Account): void {
     const slot = around?.slotOf(id) ?? -1;
     if (slot === account.slot) return;
-    const addresses = [...account.active.keys()];
+    const values = [...account.active.keys()];
     const { slot: before } = account;
-    for (const address of before < 0 ? [] : addresses) {
-      const family = parseIp(address, words);
-      if (family !== 0) shared.remove(before, family, words);
-    }
     account.slot = slot;
-    for (const address of addresses) publish(account, address);
+    for (const value of values) {
+      publish(account, value, before);
+      publish(account, value);
+    }
   }
 
   function endAllowed(account: Account, nowMs: number): void {
     const allowedAt = around?.allowChanges() ?? account.allowedAt;
     if (around === undefined || allowedAt === account.allowedAt) return;
     account.allowedAt = allowedAt;
-    for (const address of [...account.active.keys()]) {
-      const family = parseIp(address, words);
-      if (family !== 0 && around.isSpared(family, words)) end(account, address, nowMs);
+    for (const value of [...account.active.keys()]) {
+      const prefix = parsePrefix(value);
+      if (prefix.ok && around.isSpared(prefix.value)) end(account, value, nowMs);
     }
   }
 
@@ -190,47 +197,71 @@ export function createBans(options: {
     const nowMs = clock.now();
     place(id, account);
     endAllowed(account, nowMs);
-    // All last equally long, so that the oldest ends first.
-    for (const [address, { untilMs }] of account.active) {
-      if (untilMs > nowMs) break;
-      if (left-- === 0) return 0;
-      end(account, address, untilMs);
+    if (account.nextEndMs <= nowMs) {
+      let nextEndMs = Number.POSITIVE_INFINITY;
+      for (const [value, { untilMs }] of account.active) {
+        if (untilMs > nowMs) {
+          nextEndMs = Math.min(nextEndMs, untilMs);
+          continue;
+        }
+        if (left-- === 0) return 0;
+        end(account, value, untilMs);
+      }
+      account.nextEndMs = nextEndMs;
     }
-    for (const [address, one] of account.ended) {
+    for (const [value, one] of account.ended) {
       if (one.endedMs > nowMs - endedMs) break;
       if (left-- === 0) return 0;
-      forget(account, address);
+      forget(account, value);
     }
     if (account.active.size + account.ended.size === 0) accounts.delete(id);
     return left;
   }
 
   return {
-    apply({ account: id, untilMs, addresses, scenarios = [] }) {
+    apply({ account: id, atMs, decisions, isTakenBack }) {
       const nowMs = clock.now();
-      if (untilMs + endedMs <= nowMs) return;
-      const account = accounts.get(id) ?? {
+      const known = accounts.get(id);
+      if (isTakenBack) {
+        if (known === undefined) return;
+        for (const { value } of decisions) end(known, value, Math.min(atMs, nowMs), atMs);
+        return;
+      }
+      if (decisions.every(({ untilMs }) => untilMs + endedMs <= nowMs)) return;
+      const account = known ?? {
         id,
         active: new OldestFirst(),
         ended: new OldestFirst(),
         lastPosition: 0,
         slot: -1,
         allowedAt: -1,
+        nextEndMs: Number.POSITIVE_INFINITY,
       };
       accounts.set(id, account);
-      for (const [i, address] of addresses.entries()) {
-        const before = account.active.get(address);
-        if (before !== undefined && before.untilMs >= untilMs) continue;
-        take(account, 'active', address);
-        forget(account, address);
-        idle.delete(`${id} ${address}`);
+      for (const decision of decisions) {
+        const { value, untilMs } = decision;
+        if (untilMs + endedMs <= nowMs) continue;
+        if (!outweighs(decision, account.active.get(value))) continue;
+        take(account, 'active', value);
+        // A client that has the ban must lose it before it is told of the captcha.
+        const isMilder = decision.type === 'captcha' && account.ended.get(value)?.type === 'ban';
+        if (!isMilder) forget(account, value);
+        idle.delete(`${id} ${value}`);
         account.lastPosition = ++position;
         most.active.more(account, account.active.size);
-        account.active.set(address, { untilMs, position, scenario: scenarios[i] ?? '' });
-        if (untilMs <= nowMs) end(account, address, untilMs);
+        account.active.set(value, {
+          type: decision.type,
+          atMs: decision.atMs,
+          untilMs,
+          origin: decision.origin,
+          scenario: decision.scenario,
+          position,
+        });
+        account.nextEndMs = Math.min(account.nextEndMs, untilMs);
+        if (untilMs <= nowMs) end(account, value, untilMs);
         else {
           makeRoom(account, nowMs);
-          publish(account, address);
+          publish(account, value);
         }
       }
       account.allowedAt = -1;
@@ -243,7 +274,7 @@ export function createBans(options: {
     },
     settle(rows) {
       for (const row of rows) {
-        const name = `${row.account} ${row.address}`;
+        const name = `${row.account} ${row.value}`;
         // Another ban of it may have become idle meanwhile, and its row is there.
         if (idle.get(name) === row) idle.delete(name);
       }

@@ -1,13 +1,14 @@
 /**
- * The alerts that an account's agents sent, as they are read back: those whose ban lasts, the newest first.
- * What is told of each is what its ban holds: address, scenario, and when it came.
+ * The alerts that an account's agents sent, as they are read back: those whose decision lasts, the newest
+ * first. What is told of each is what its decision holds: whom it is about, scenario, and when it came.
  */
 
-import { formatIp, parseIp } from '../../ip/address.ts';
-import { contains, type Prefix, parsePrefix } from '../../ip/prefix.ts';
+import { formatIp } from '../../ip/address.ts';
+import { type Prefix, widthOf } from '../../ip/prefix.ts';
 import { decisionText, durationText, idOf, saidByAgent } from '../bouncers/decisions.ts';
 import type { OwnDecisions } from '../bouncers/own-bans.ts';
-import { banMs } from './bans.ts';
+import { readDuration } from './decision.ts';
+import { covers, networkOf, scopeOf } from './decision-filter.ts';
 
 /** More than any client shows on one screen. */
 export const alertsShownMax = 1_000;
@@ -19,30 +20,13 @@ interface AlertFilter {
   /** False: nothing of what is asked for can be here. */
   readonly isAny: boolean;
   readonly network: Prefix | undefined;
+  readonly scope: string | undefined;
+  readonly origin: string | undefined;
+  readonly type: string | undefined;
   readonly scenario: string | undefined;
   /** Came no earlier, and no later: milliseconds since 1970. */
   readonly since: number;
   readonly until: number;
-}
-
-const unitMs: Readonly<Record<string, number>> = {
-  ms: 1,
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-};
-const partOfDuration = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/g;
-const duration = /^-?(?:\d+(?:\.\d+)?(?:ms|s|m|h|d)){1,8}$/;
-
-/** Milliseconds of `4h`, `1h30m` or `7d`; undefined: it is none. */
-function readDuration(text: string): number | undefined {
-  if (!duration.test(text)) return undefined;
-  let sum = 0;
-  for (const [, number, unit] of text.matchAll(partOfDuration)) {
-    sum += Number(number) * unitMs[unit!]!;
-  }
-  return text.startsWith('-') ? -sum : sum;
 }
 
 /** The text says what is wrong with the question. */
@@ -58,20 +42,17 @@ export function readAlertFilter(
   if (since === undefined || until === undefined) return 'since and until are durations, as 4h';
   const limit = Number(given('limit') ?? alertsShown);
   if (!Number.isInteger(limit) || limit < 0) return 'limit is a whole number';
-  const isIp = (given('scope') ?? 'ip').toLowerCase() === 'ip';
   const place = given('ip') ?? given('range') ?? given('value');
-  const network = place === undefined ? undefined : parsePrefix(place, 'mask');
+  const network = place === undefined ? undefined : networkOf(place);
+  const isNone = place !== undefined && network === undefined;
   const isNamed = given('ip') !== undefined || given('range') !== undefined;
-  if (isNamed && network?.ok === false) return 'ip or range must be an address or a network';
-  const isAny =
-    isIp &&
-    network?.ok !== false &&
-    (given('origin') ?? 'crowdsec') === 'crowdsec' &&
-    (given('decision_type') ?? 'ban') === 'ban' &&
-    given('has_active_decision') !== 'false';
+  if (isNamed && isNone) return 'ip or range must be an address or a network';
   return {
-    isAny,
-    network: network?.ok ? network.value : undefined,
+    isAny: !isNone && given('has_active_decision') !== 'false',
+    network,
+    scope: given('scope')?.toLowerCase(),
+    origin: given('origin')?.toLowerCase(),
+    type: given('decision_type')?.toLowerCase(),
     scenario: given('scenario'),
     limit: limit === 0 ? alertsShownMax : Math.min(limit, alertsShownMax),
     since: Number.isNaN(since) ? Number.NEGATIVE_INFINITY : nowMs - since,
@@ -85,39 +66,58 @@ export function alertsText(
   filter: AlertFilter,
   nowMs: number,
 ): string {
-  const words = new Uint32Array(4);
-  const { isAny, network, scenario, since, until, limit } = filter;
+  const { isAny, network, scope, origin, type, scenario, since, until, limit } = filter;
   const told: string[] = [];
   // The oldest comes first.
   for (const [value, ban] of [...(own?.active ?? [])].reverse()) {
     if (!isAny || told.length >= limit) break;
-    const at = ban.untilMs - banMs;
-    if (ban.untilMs <= nowMs || at < since || at > until) continue;
-    const said = saidByAgent(ban.scenario);
+    const { atMs } = ban;
+    if (ban.untilMs <= nowMs || atMs < since || atMs > until) continue;
+    const said = saidByAgent(ban);
     if (scenario !== undefined && said.scenario !== scenario) continue;
-    const family = parseIp(value, words);
-    if (family === 0 || (network !== undefined && !contains(network, family, words))) continue;
-    const time = new Date(at).toISOString();
-    const decision = decisionText(value, durationText(ban.untilMs - nowMs), said);
-    const alert = {
-      id: idOf(value),
-      created_at: time,
-      start_at: time,
-      stop_at: time,
-      scenario: said.scenario,
-      scenario_version: '',
-      scenario_hash: '',
-      message: `Ip ${value} performed '${said.scenario}'`,
-      events_count: 1,
-      capacity: 0,
-      leakspeed: '',
-      simulated: false,
-      remediation: true,
-      source: { scope: 'Ip', value, ip: formatIp(family, words) },
-      events: [],
-      meta: [],
-    };
-    told.push(`${JSON.stringify(alert).slice(0, -1)},"decisions":[${decision}]}`);
+    if (scope !== undefined && scopeOf(value).toLowerCase() !== scope) continue;
+    if (origin !== undefined && said.origin.toLowerCase() !== origin) continue;
+    if (type !== undefined && said.type !== type) continue;
+    const prefix = networkOf(value);
+    if (prefix === undefined) continue;
+    if (network !== undefined && !covers(network, prefix) && !covers(prefix, network)) continue;
+    told.push(alertText(value, prefix, ban, nowMs));
   }
   return told.length === 0 ? 'null' : `[${told.join(',')}]`;
+}
+
+type Ban = OwnDecisions['active'] extends ReadonlyMap<string, infer One> ? One : never;
+
+function alertText(value: string, prefix: Prefix, ban: Ban, nowMs: number): string {
+  const said = saidByAgent(ban);
+  const time = new Date(ban.atMs).toISOString();
+  const scope = scopeOf(value);
+  const { family, words, length } = prefix;
+  const place =
+    length === widthOf(family)
+      ? { scope, value, ip: formatIp(family, words) }
+      : { scope, value, range: value };
+  // `cscli decisions list` ends where it is missing.
+  const simulated = ',"simulated":false}';
+  const row = decisionText(value, durationText(ban.untilMs - nowMs), said);
+  const decision = `${row.slice(0, -1)}${simulated}`;
+  const alert = {
+    id: idOf(value),
+    created_at: time,
+    start_at: time,
+    stop_at: time,
+    scenario: said.scenario,
+    scenario_version: '',
+    scenario_hash: '',
+    message: `${scope} ${value} performed '${said.scenario}'`,
+    events_count: 1,
+    capacity: 0,
+    leakspeed: '',
+    simulated: false,
+    remediation: true,
+    source: place,
+    events: [],
+    meta: [],
+  };
+  return `${JSON.stringify(alert).slice(0, -1)},"decisions":[${decision}]}`;
 }

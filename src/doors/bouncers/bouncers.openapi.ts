@@ -8,8 +8,8 @@ export const forbiddenDetail = 'access forbidden';
 const tag = 'Bouncers';
 const Decision = object({
   id: { type: 'integer' },
-  origin: { enum: ['lists', 'crowdsec'] },
-  type: { const: 'ban' },
+  origin: string,
+  type: { enum: ['ban', 'captcha'] },
   scope: { enum: ['Ip', 'Range'] },
   value: string,
   duration: string,
@@ -20,12 +20,16 @@ const decisions = list({ $ref: '#/components/schemas/Decision' });
 
 const filters = [
   query('scopes', string, '`ip`, `range` or both, with a comma.'),
-  query('origins', string, '`lists`, or `crowdsec` for bans of agents of the account.'),
-  query('types', string, 'Other types than `ban` have no decisions.'),
+  query(
+    'origins',
+    string,
+    '`lists`, or `crowdsec`, `cscli` and others for what agents of the account decided.',
+  ),
+  query('types', string, '`ban`, `captcha` or both; others have no decisions.'),
   query(
     'scenarios_containing',
     string,
-    'Parts of a scenario: of the ban of an agent that of its alert, of others `portcullis`, where `portcullis-ipv4` or `-ipv6` names a family.',
+    'Parts of a scenario: of what an agent decided that of its alert, of others `portcullis`, where `portcullis-ipv4` or `-ipv6` names a family.',
   ),
   query('scenarios_not_containing', string, 'Parts that a scenario must not have.'),
 ];
@@ -44,7 +48,7 @@ export const streamDocs: Described = {
 export const liveDocs: Described = {
   id: 'decisions',
   tag,
-  summary: 'The decision on an address or a network, or null.',
+  summary: 'The decisions on an address or a network, or null.',
   parameters: [
     query('ip', string, 'An address.'),
     query('range', string, 'A network.'),
@@ -54,7 +58,7 @@ export const liveDocs: Described = {
     ...filters,
   ],
   answers: {
-    200: answer('The decision.', media({ anyOf: [decisions, { type: 'null' }] })),
+    200: answer('The decisions.', media({ anyOf: [decisions, { type: 'null' }] })),
   },
 };
 

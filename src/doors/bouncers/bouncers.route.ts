@@ -6,6 +6,7 @@
 import { bitsFor } from '../../access/keys/key-scopes.ts';
 import type { Gate } from '../../access/quota/gate.ts';
 import type { ClientLimitName } from '../../config/limits.ts';
+import type { Clock } from '../../core/clock.ts';
 import { fail } from '../../core/result.ts';
 import { firstHeader, type Reply, type Request } from '../../http/message.ts';
 import { acceptedEncodings } from '../../http/negotiate.ts';
@@ -18,9 +19,9 @@ import { jsonType, noStore } from '../../web/shape.ts';
 import type { AgentCallers } from '../agents/agents.route.ts';
 import type { BouncerUses } from './bouncer-uses.ts';
 import { forbiddenDetail, streamDocs, usageDocs } from './bouncers.openapi.ts';
-import { readFilter } from './decisions.ts';
-import { keyIdOf } from './live.route.ts';
-import type { OwnDecisions } from './own-bans.ts';
+import { letsNoListThrough, readFilter } from './decisions.ts';
+import { keyIdOf, limitedHeader, liveEndpoint } from './live.route.ts';
+import { decisionsOf, type OwnDecisions } from './own-bans.ts';
 import type { DecisionStream } from './stream.ts';
 import { readUsage } from './usage-metrics.ts';
 
@@ -57,6 +58,7 @@ export const usageEndpoint = endpoint({
 export interface BouncerRouteOptions {
   readonly guard: Guard;
   readonly gate: Gate;
+  readonly clock: Pick<Clock, 'now'>;
   readonly callers: Pick<Callers, 'takeFor' | 'clientOf'>;
   /** Agents say what they read by the same call. */
   readonly agents: Pick<AgentCallers, 'admit'>;
@@ -92,6 +94,19 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
   }
 
   return [
+    // Only what the front ends hand on: by a filter that the list has nothing for.
+    guard.open(liveEndpoint, (request): Answer => {
+      const bouncer = bouncerOf(request);
+      if (bouncer === undefined) return forbidden;
+      const query = parseQuery(request.query);
+      const filter = query.ok ? readFilter(query.value) : undefined;
+      if (filter === undefined || !letsNoListThrough(filter)) return fail('bad_request');
+      const isOver = limited('decisionsStream', bouncer.keyId, request) !== undefined;
+      const own = isOver ? undefined : options.ownOf(bouncer.slot);
+      const body = decisionsOf(own, filter, options.clock.now());
+      const headers = [jsonType, noStore, ...(isOver ? [limitedHeader] : [])];
+      return { status: 200, headers, body };
+    }),
     guard.open(streamEndpoint, async (request, caller): Promise<Answer> => {
       const bouncer = bouncerOf(request);
       if (bouncer === undefined) return forbidden;

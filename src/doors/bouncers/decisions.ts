@@ -1,14 +1,16 @@
 /**
  * Decisions as bouncers of the CrowdSec local API v1 read them. Each has all seven members, in both
- * arrays: clients written in Go use them unchecked. What the list says has one origin and one scenario, the ban of
- * an agent the origin `crowdsec` and the scenario of its alert, since some clients delete only what matches both.
+ * arrays: clients written in Go use them unchecked. What the list says has one origin and one scenario, the decision
+ * of an agent its own ones, since some clients delete only what matches both.
  */
 
 import { createTurns } from '../../core/work/turns.ts';
+import { type Decision, type DecisionType, decisionTypes } from '../agents/decision.ts';
 
 export const origin = 'lists';
 export const scenario = 'portcullis';
 /** An element of an ipset ends after 596 hours at most; a stream renews each one daily. */
+const lifetimeSeconds = 576 * 3_600;
 const lifetime = '576h0m0s';
 const over = '-1s';
 /**
@@ -17,17 +19,16 @@ const over = '-1s';
  */
 const earlyMs = 5_000;
 
-export const decisionType = 'ban';
-
-/** Whose word a decision is. */
+/** What a decision is, and whose word. */
 export interface Said {
+  readonly type: DecisionType;
   readonly origin: string;
   readonly scenario: string;
 }
-export const saidByList: Said = { origin, scenario };
-/** @param by the scenario of the agent's alert; empty: not known */
-export function saidByAgent(by: string): Said {
-  return { origin: 'crowdsec', scenario: by === '' ? scenario : by };
+export const saidByList: Said = { type: 'ban', origin, scenario };
+/** What an agent decided, as bouncers are told of it. */
+export function saidByAgent(by: Pick<Decision, 'type' | 'origin' | 'scenario'>): Said {
+  return { type: by.type, origin: by.origin, scenario: by.scenario || scenario };
 }
 
 /** Which decisions are wanted; the same for the stream and for a look-up. */
@@ -43,6 +44,11 @@ export interface Filter {
 
 interface AgentFilter {
   readonly isNone: boolean;
+  readonly hosts: boolean;
+  readonly networks: boolean;
+  /** In lower case; undefined: all. */
+  readonly types: readonly string[] | undefined;
+  readonly origins: readonly string[] | undefined;
   /** Parts of a scenario, in lower case. */
   readonly containing: readonly string[] | undefined;
   readonly excluded: readonly string[];
@@ -65,23 +71,37 @@ export function isListWanted({ hosts, networks, family }: Filter, value: string)
   return family === undefined || value.includes(':') === (family === 6);
 }
 
-/** Whether a ban by this scenario is wanted. */
-export function isBanWanted({ ofAgents }: Filter, by: string): boolean {
+/** Whether the decision of an agent is wanted. */
+export function isBanWanted(
+  { ofAgents }: Filter,
+  value: string,
+  decision: Pick<Decision, 'type' | 'origin' | 'scenario'>,
+): boolean {
   if (ofAgents === undefined) return true;
-  const { isNone, containing, excluded } = ofAgents;
-  const name = saidByAgent(by).scenario.toLowerCase();
+  const { isNone, hosts, networks, types, origins, containing, excluded } = ofAgents;
+  if (isNone || !(value.includes('/') ? networks : hosts)) return false;
+  const said = saidByAgent(decision);
+  if (types?.includes(said.type) === false) return false;
+  if (origins?.includes(said.origin.toLowerCase()) === false) return false;
+  const name = said.scenario.toLowerCase();
   const isNamed = containing === undefined || containing.some((part) => name.includes(part));
-  return !isNone && isNamed && !excluded.some((part) => name.includes(part));
+  return isNamed && !excluded.some((part) => name.includes(part));
 }
 
-/** Whether no decision passes, such as a captcha or one about a country. */
+/** Whether no decision passes, such as one about a country. */
 export function letsNothingThrough({ hosts, networks, ofAgents }: Filter): boolean {
   return !hosts && !networks && ofAgents?.isNone === true;
 }
 
-/** What a client is told of a ban that has so long left. */
+/** Whether nothing of the list passes. */
+export function letsNoListThrough({ hosts, networks }: Filter): boolean {
+  return !hosts && !networks;
+}
+
+/** What a client is told of a decision that has so long left. */
 export function durationText(leftMs: number): string {
-  const seconds = Math.max(1, Math.floor((leftMs - earlyMs) / 1_000));
+  const left = Math.floor((leftMs - earlyMs) / 1_000);
+  const seconds = Math.min(Math.max(1, left), lifetimeSeconds);
   return `${Math.floor(seconds / 3_600)}h${Math.floor(seconds / 60) % 60}m${seconds % 60}s`;
 }
 
@@ -92,7 +112,7 @@ export function decisionText(
   said: Said = saidByList,
 ): string {
   const scope = value.includes('/') ? 'Range' : 'Ip';
-  return `{"id":${idOf(value)},"origin":"${said.origin}","type":"${decisionType}","scope":"${scope}","value":"${value}","duration":"${duration}","scenario":"${said.scenario}"}`;
+  return `{"id":${idOf(value)},"origin":"${said.origin}","type":"${said.type}","scope":"${scope}","value":"${value}","duration":"${duration}","scenario":"${said.scenario}"}`;
 }
 
 /** Of one value always the same, below 2^53. */
@@ -124,7 +144,7 @@ export function readFilter(params: { get(name: string): string | undefined }): F
   };
   const [scopes, origins] = ['scopes', 'origins'].map(wanted);
   const types = [...(wanted('types') ?? []), ...(wanted('type') ?? [])];
-  const isBan = types.length === 0 || types.includes(decisionType);
+  const isBan = types.length === 0 || types.includes(saidByList.type);
   const containing = wanted('scenarios_containing');
   const excluded = wanted('scenarios_not_containing') ?? [];
   // A filter may name one family, which the scenario that is told never does.
@@ -137,13 +157,25 @@ export function readFilter(params: { get(name: string): string | undefined }): F
   });
   const isListed = isBan && (origins?.includes(origin) ?? true) && (four || six) === true;
   const hasHosts = scopes?.includes('ip') ?? true;
-  const isNone = !isBan || !hasHosts || origins?.includes('crowdsec') === false;
-  const isAll = !isNone && containing === undefined && excluded.length === 0;
+  const hasNetworks = scopes?.includes('range') ?? true;
+  const isNoType = types.length > 0 && !decisionTypes.some((type) => types.includes(type));
+  const ofAgents: AgentFilter = {
+    isNone: isNoType || !(hasHosts || hasNetworks),
+    hosts: hasHosts,
+    networks: hasNetworks,
+    types: types.length === 0 ? undefined : types,
+    origins,
+    containing,
+    excluded,
+  };
+  const isAll =
+    [scopes, origins, containing].every((one) => one === undefined) &&
+    types.length + excluded.length === 0;
   return {
     hosts: isListed && hasHosts,
-    networks: isListed && (scopes?.includes('range') ?? true),
+    networks: isListed && hasNetworks,
     family: four === six ? undefined : four ? 4 : 6,
-    ofAgents: isAll ? undefined : { isNone, containing, excluded },
+    ofAgents: isAll ? undefined : ofAgents,
   };
 }
 

@@ -1,6 +1,6 @@
 /**
  * GET /v1/decisions: what a bouncer asks for each visitor, answered in the turn in which it comes, from
- * shared memory. Nothing known is exactly `null`: some clients take anything else for a broken answer and
+ * shared memory; a question without an address, of what agents decided, goes to the main thread. Nothing known is exactly `null`: some clients take anything else for a broken answer and
  * refuse the visitor. So is a key beyond its budget, and a look-up that fails: some plugins ban the visitor
  * on any other status, and no limit and no error ever bans anybody.
  */
@@ -15,7 +15,7 @@ import type { HotRequest, HotRoute } from '../../http/router.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { lookBehind, networkBehind } from '../../ip/behind.ts';
-import { formatNetwork, type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
+import { formatNetwork, maskWords, type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import { bouncerErrorBody, jsonType, noStore } from '../../web/shape.ts';
 import type { BanReader } from '../agents/ban-table.ts';
@@ -28,6 +28,7 @@ import {
   type Filter,
   isBanWanted,
   isListWanted,
+  letsNoListThrough,
   letsNothingThrough,
   readFilter,
   saidByAgent,
@@ -69,14 +70,16 @@ export const liveEndpoint = endpoint({
   who: 'bouncer',
   shape: 'bouncer',
   thread: 'any',
-  handlerLimits: ['decisions'],
+  headers: ['x-api-key'],
+  handlerLimits: ['decisions', 'decisionsStream'],
   errors: [],
   robots: 'disallow',
   docs: liveDocs,
 });
 
 const okHead = renderHead(200, [jsonType, noStore]);
-const limitedHead = renderHead(200, [jsonType, noStore, ['X-Portcullis-Limited', '1']]);
+export const limitedHeader = ['X-Portcullis-Limited', '1'] as const;
+const limitedHead = renderHead(200, [jsonType, noStore, limitedHeader]);
 const forbiddenHead = renderHead(403, [jsonType, noStore]);
 const badHead = renderHead(400, [jsonType, noStore]);
 const forbiddenBody = bouncerErrorBody(forbiddenDetail);
@@ -84,6 +87,7 @@ const badBody = bouncerErrorBody('ip, range or value must be an address or a net
 const plainAddress = /^ip=([0-9A-Fa-f:.]{2,45})$/;
 const unknown = 'null';
 const entriesLookedAt = 256;
+const allOfAgents = Symbol('all of agents');
 
 /** The id stands in the clear in a key: access/keys/key-format.ts. */
 export function keyIdOf(keyText: string): string {
@@ -94,6 +98,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
   const { gate, check, index, spares, bans, clock, log, isSpent, count } = options;
   const address = new Uint32Array(4);
   const network = new Uint32Array(4);
+  const around = new Uint32Array(4);
 
   /** The decision on a prefix, or `null`. */
   function decide(family: 4 | 6, words: Uint32Array, length: number, filter?: Filter): string {
@@ -125,31 +130,47 @@ export function liveRoute(options: LiveOptions): HotRoute {
     return found || position !== undefined;
   }
 
-  /** By what everybody may know, else by what the account's own agents found. */
+  /** By what everybody may know, else by what the account's own agents decided. */
   function ofAddress(text: string, slot: number, filter?: Filter): string | undefined {
     const family = lookBehind(parseIp(text, address), address);
     if (family === 0) return undefined;
-    const known = decide(family, address, widthOf(family), filter);
-    const nowMs = clock.now();
-    const untilMs = known === unknown ? bans.endOf(slot, family, address) : 0;
-    if (untilMs <= nowMs || !isListable(family, address)) return known;
-    const { scenario } = bans;
-    const { allowlisted, knownGood } = check.judge(family, address, nowMs);
-    if (allowlisted || knownGood) return known;
-    if (filter !== undefined && !isBanWanted(filter, scenario)) return known;
-    const duration = durationText(untilMs - nowMs);
-    return `[${decisionText(formatIp(family, address), duration, saidByAgent(scenario))}]`;
+    const length = widthOf(family);
+    const known = decide(family, address, length, filter);
+    return known === unknown ? ofAgents(slot, { family, words: address, length }, filter) : known;
   }
 
-  function ofNetwork(text: string, filter: Filter): string | undefined {
+  function ofNetwork(text: string, slot: number, filter: Filter): string | undefined {
     const prefix = parsePrefix(text, 'mask');
     if (!prefix.ok) return undefined;
-    const { family, words, length } = networkBehind(prefix.value);
-    return decide(family, words, length, filter);
+    const asked = networkBehind(prefix.value);
+    const known = decide(asked.family, asked.words, asked.length, filter);
+    return known === unknown ? ofAgents(slot, asked, filter) : known;
   }
 
-  /** Undefined: a bad request. */
-  function bodyOf(query: string, slot: number): string | undefined {
+  /** Their decisions on all of a prefix, bans first and then the closest, or `null`. */
+  function ofAgents(slot: number, { family, words, length }: Prefix, filter?: Filter): string {
+    const nowMs = clock.now();
+    const rows = { ban: '', captcha: '' };
+    around.set(words);
+    for (let bits = length; bits >= 0; bits = bans.lengthBelow(family, bits)) {
+      maskWords(family, around, bits);
+      const untilMs = bans.endOf(slot, family, around, bits);
+      if (untilMs <= nowMs) continue;
+      const value = formatNetwork({ family, words: around, length: bits });
+      if (filter !== undefined && !isBanWanted(filter, value, bans)) continue;
+      const row = decisionText(value, durationText(untilMs - nowMs), saidByAgent(bans));
+      rows[bans.type] += rows[bans.type] === '' ? row : `,${row}`;
+    }
+    const { ban, captcha } = rows;
+    if (ban === '' && captcha === '') return unknown;
+    if (!isListable(family, words)) return unknown;
+    const { allowlisted, knownGood } = check.judge(family, words, nowMs);
+    if (allowlisted || knownGood) return unknown;
+    return `[${ban}${ban !== '' && captcha !== '' ? ',' : ''}${captcha}]`;
+  }
+
+  /** Undefined: a bad request. `allOfAgents`: whatever the account's own agents decided. */
+  function bodyOf(query: string, slot: number): string | undefined | typeof allOfAgents {
     const plain = plainAddress.exec(query);
     if (plain !== null) return ofAddress(plain[1]!, slot);
     const params = parseQuery(query);
@@ -159,11 +180,12 @@ export function liveRoute(options: LiveOptions): HotRoute {
     const [ip, range, scope] = ['ip', 'range', 'scope'].map((name) => given.get(name));
     const value = given.get('value') ?? '';
     if (ip !== undefined) return ofAddress(ip, slot, filter);
-    if (range !== undefined) return ofNetwork(range, filter);
+    if (range !== undefined) return ofNetwork(range, slot, filter);
     if (scope?.toLowerCase() === 'ip') return ofAddress(value, slot, filter);
-    if (scope?.toLowerCase() === 'range') return ofNetwork(value, filter);
+    if (scope?.toLowerCase() === 'range') return ofNetwork(value, slot, filter);
     // Of what there is never anything, all is nothing.
-    return scope !== undefined || letsNothingThrough(filter) ? unknown : undefined;
+    if (scope !== undefined || letsNothingThrough(filter)) return unknown;
+    return letsNoListThrough(filter) ? allOfAgents : undefined;
   }
 
   function handle(request: HotRequest): void {
@@ -190,6 +212,11 @@ export function liveRoute(options: LiveOptions): HotRoute {
       return;
     }
     const body = bodyOf(request.query, slot);
+    if (body === allOfAgents) {
+      count('listed');
+      request.defer();
+      return;
+    }
     if (body === undefined) {
       count('bad_request');
       request.answer(badHead, badBody);
@@ -199,5 +226,5 @@ export function liveRoute(options: LiveOptions): HotRoute {
     request.answer(okHead, body);
   }
 
-  return { kind: 'hot', ...routeFacts(liveEndpoint, ['x-api-key']), method: 'GET', handle };
+  return { kind: 'hot', ...routeFacts(liveEndpoint), method: 'GET', handle };
 }

@@ -4,7 +4,10 @@
  * is banned stays when the list lets it go.
  */
 
+import { createTurns } from '../../core/work/turns.ts';
+import type { Decision } from '../agents/decision.ts';
 import {
+  decisionText,
   durationText,
   type Filter,
   isBanWanted,
@@ -14,15 +17,33 @@ import {
   sharedBytes,
 } from './decisions.ts';
 
-/** The bans of an account: see `OwnBans` of the agents. */
+interface OwnDecision extends Omit<Decision, 'value'> {
+  readonly position: number;
+}
+
+/** The decisions of an account's agents: see `OwnBans` of the agents. */
 export interface OwnDecisions {
-  readonly active: ReadonlyMap<
-    string,
-    { readonly untilMs: number; readonly position: number; readonly scenario: string }
-  >;
-  readonly ended: ReadonlyMap<string, { readonly position: number; readonly scenario: string }>;
+  readonly active: ReadonlyMap<string, OwnDecision>;
+  /** Of a value that is active, too: a ban that is over, and a captcha since then. */
+  readonly ended: ReadonlyMap<string, OwnDecision>;
   /** Of the last change of these. */
   readonly lastPosition: number;
+}
+
+/** All that the filter lets through, as a JSON array, bans first; exactly `null` when there are none. */
+export function decisionsOf(
+  own: Pick<OwnDecisions, 'active'> | undefined,
+  filter: Filter,
+  nowMs: number,
+): string {
+  const rows = { ban: [] as string[], captcha: [] as string[] };
+  for (const [value, one] of own?.active ?? []) {
+    if (one.untilMs <= nowMs || !isBanWanted(filter, value, one)) continue;
+    const duration = durationText(one.untilMs - nowMs);
+    rows[one.type].push(decisionText(value, duration, saidByAgent(one)));
+  }
+  const all = [...rows.ban, ...rows.captcha];
+  return all.length === 0 ? 'null' : `[${all.join(',')}]`;
 }
 
 /** As they are now: an answer takes several turns of the event loop, and must be of one moment. */
@@ -36,23 +57,39 @@ interface OwnValues {
   /** On the list, which their bans hid from some clients. */
   readonly back: readonly string[];
   readonly gone: readonly string[];
+  /** Up to this position all is told; undefined: up to the last one. */
+  readonly position: number | undefined;
 }
 
-/** @param isSaid whether the answer has the value from the list, as one that is added */
+/**
+ * @param isSaid whether the answer has the value from the list, as one that is added
+ * @param released values of captchas that the list let go
+ */
 function ownValues(
   own: OwnDecisions,
   isSaid: (value: string) => boolean,
+  released: ReadonlySet<string>,
   { since, isWhole, isListed }: OwnAsked,
 ): OwnValues {
   const isNews = ([value, { position }]: readonly [string, { readonly position: number }]) =>
     position > since && !isSaid(value);
   const nameOf = ([value]: readonly [string, unknown]) => value;
+  const isMilder = (value: string) => own.active.get(value)?.type === 'captcha';
   const over = [...own.ended].filter(isNews).map(nameOf);
+  const gone = over.filter((value) => !isListed(value));
+  const goneNow = new Set([...gone, ...released]);
+  // Whom the list has banned nobody lets in by a captcha.
+  const news = [...own.active]
+    .filter(isNews)
+    .filter(([value]) => !(isMilder(value) && isListed(value)));
+  // A value stands in one array: that its ban is over is told first, and the captcha by a later answer.
+  const held = news.filter(([value]) => goneNow.has(value));
   return {
-    banned: [...own.active].filter(isNews).map(nameOf),
+    banned: news.map(nameOf).filter((value) => !goneNow.has(value)),
     // The whole list has it, or has room for worse ones alone.
     back: isWhole ? [] : over.filter(isListed),
-    gone: over.filter((value) => !isListed(value)),
+    gone,
+    position: held.length === 0 ? undefined : Math.min(...held.map(([, one]) => one.position)) - 1,
   };
 }
 
@@ -72,13 +109,16 @@ export interface ListSaid {
   readonly entriesMax: number;
 }
 
-/** @returns rows that are added and rows that go, in pieces with commas between them */
+/**
+ * @returns rows that are added and rows that go, in pieces with commas between them, and up to which
+ * position of the decisions they tell all; undefined: the last one
+ */
 export async function withOwnBans(
   own: OwnDecisions,
   list: ListSaid,
   filter: Filter,
   asked: OwnAsked,
-): Promise<{ added: Uint8Array[]; deleted: Uint8Array[] }> {
+): Promise<{ added: Uint8Array[]; deleted: Uint8Array[]; position: number | undefined }> {
   const said = new Set<string>();
   const isInList = (value: string) => isListWanted(filter, value);
   const byAgents = wantedBans(own, filter);
@@ -92,36 +132,58 @@ export async function withOwnBans(
   const { entriesMax } = list;
   const listed = await renderDecisions(noted(), isInList, { entriesMax });
   const isListed = (value: string) => isInList(value) && asked.isListed(value);
-  const values = ownValues(byAgents, (value) => said.has(value), { ...asked, isListed });
+  const { removed: letGo, released } = await whatIsReleased(byAgents, list.removed);
+  const isSaid = (value: string) => said.has(value);
+  const values = ownValues(byAgents, isSaid, released, { ...asked, isListed });
   const told = new Set([...values.banned, ...values.back, ...values.gone]);
   function* removed(): Generator<string> {
-    for (const value of list.removed) {
-      if (!byAgents.active.has(value) && !told.has(value)) yield value;
+    for (const value of letGo) {
+      if (byAgents.active.get(value)?.type !== 'ban' && !told.has(value)) yield value;
     }
   }
   const all = () => true;
   const durationOf = (value: string) =>
     durationText((own.active.get(value)?.untilMs ?? 0) - asked.nowMs);
-  const saidOf = (value: string) =>
-    saidByAgent((own.active.get(value) ?? own.ended.get(value))?.scenario ?? '');
+  const saidNow = (value: string) => saidByAgent(own.active.get(value)!);
+  const saidBefore = (value: string) => saidByAgent(own.ended.get(value)!);
   return {
+    position: values.position,
     added: joined(
       listed,
-      await renderDecisions(values.banned, all, { durationOf, saidOf }),
+      await renderDecisions(values.banned, all, { durationOf, saidOf: saidNow }),
       await renderDecisions(values.back, isInList),
     ),
     deleted: joined(
       await renderDecisions(removed(), isInList, { isGone: true }),
-      await renderDecisions(values.gone, all, { isGone: true, saidOf }),
+      await renderDecisions(values.gone, all, { isGone: true, saidOf: saidBefore }),
     ),
   };
+}
+
+/** The values that the list let go, and those of captchas among them. */
+async function whatIsReleased(
+  own: OwnDecisions,
+  removed: Iterable<string>,
+): Promise<{ removed: Iterable<string>; released: ReadonlySet<string> }> {
+  const released = new Set<string>();
+  if (![...own.active.values()].some(({ type }) => type === 'captcha')) {
+    return { removed, released };
+  }
+  const turns = createTurns();
+  const values: string[] = [];
+  for (const value of removed) {
+    if (turns.isOver()) await turns.next();
+    values.push(value);
+    if (own.active.get(value)?.type === 'captcha') released.add(value);
+  }
+  return { removed: values, released };
 }
 
 /** Those that the filter lets through. */
 function wantedBans(own: OwnDecisions, filter: Filter): OwnDecisions {
   const { active, ended, lastPosition } = own;
-  const wanted = <T extends { readonly scenario: string }>(bans: ReadonlyMap<string, T>) =>
-    new Map([...bans].filter(([, { scenario }]) => isBanWanted(filter, scenario)));
+  const wanted = (bans: ReadonlyMap<string, OwnDecision>) =>
+    new Map([...bans].filter(([value, one]) => isBanWanted(filter, value, one)));
   return { active: wanted(active), ended: wanted(ended), lastPosition };
 }
 

@@ -123,7 +123,7 @@ export function createDecisionStream(options: {
     // Of one moment: what changes from here on is behind the position, and is told next time.
     const current = asked.own?.();
     const bans = banPosition();
-    const move = () => cursors.move(client, version, how, clock.monotonicMs(), bans);
+    const move = (upTo = bans) => cursors.move(client, version, how, clock.monotonicMs(), upTo);
     const hasNews = current !== undefined && current.lastPosition > place.bansSince;
     if (!isWhole && !hasNews && place.since === version) {
       move();
@@ -135,21 +135,20 @@ export function createDecisionStream(options: {
     const said = isWhole ? wholeSaid(now, since, max) : changesSaid(now, since);
     // What the list removed may be banned, whether or not the bans have changed.
     const own = current && copyOf(current);
+    const mixed =
+      own &&
+      (await withOwnBans(own, said, filter, {
+        since: isWhole ? -1 : place.bansSince,
+        isWhole,
+        isListed,
+        nowMs: clock.now(),
+      }));
     const body: Body =
-      own === undefined
-        ? await bodyOf(now, name, () => bodyOfList(said, filter))
-        : framed(
-            await withOwnBans(own, said, filter, {
-              since: isWhole ? -1 : place.bansSince,
-              isWhole,
-              isListed,
-              nowMs: clock.now(),
-            }),
-          );
+      mixed === undefined ? await bodyOf(now, name, () => bodyOfList(said, filter)) : framed(mixed);
     const isGzip = asked.gzip && sizeOf(body.parts) >= gzipFrom;
     if (isGzip) body.gzip ??= compress(body.parts);
     const parts = isGzip ? await body.gzip! : body.parts;
-    if (!asked.isGone()) move();
+    if (!asked.isGone()) move(mixed?.position);
     return { parts, isGzip };
   }
 

@@ -14,9 +14,8 @@ import { createDecisionStream } from '../../doors/bouncers/stream.ts';
 import type { DoorCounters } from '../../doors/door-counters.ts';
 import { COVERING_MAX } from '../../index/layout.ts';
 import { metaOf } from '../../index/records.ts';
-import { parseIp } from '../../ip/address.ts';
 import { networkBehind } from '../../ip/behind.ts';
-import { parsePrefix, widthOf } from '../../ip/prefix.ts';
+import { type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
 import { feeds, variantName } from '../../reputation/blocklists/catalog.ts';
 import { entryFlags } from '../../reputation/state/entry-flags.ts';
 import type { State } from '../state.ts';
@@ -29,6 +28,7 @@ import type { ReputationParts } from './reputation.ts';
 
 /** Entries of a whole list for a key that says nothing of it. */
 const entriesMaxDefault = 20_000;
+const entriesPerWalk = 1_024;
 
 const listFeed = feeds.find(({ name }) => name === 'blocklist.json')!;
 const listName = variantName(listFeed, { scoreMin: 75, family: undefined, aggregated: false });
@@ -41,15 +41,15 @@ export function openBouncers(
   { clock, random, log, closers }: Opening,
   { store, state, bans, feeds: publisher, frontEnd, tables }: BouncerParts,
 ) {
-  const words = new Uint32Array(4);
   const stream = createDecisionStream({
     clock,
     banPosition: bans.position,
     isListed(value) {
-      const family = parseIp(value, words);
-      if (family === 0) return false;
+      const prefix = parsePrefix(value);
+      if (!prefix.ok) return false;
+      const { family, words, length } = prefix.value;
       const { malicious, decidedBy } = frontEnd.check.judge(family, words, clock.now());
-      return malicious && state.index.readPrefix(decidedBy, words) === widthOf(family);
+      return malicious && state.index.readPrefix(decidedBy, words) === length;
     },
     async list(waitMs) {
       const published = await publisher.first(waitMs);
@@ -83,9 +83,16 @@ export async function openAgents(
 ) {
   const { access, fold, follower } = state;
   const { catchUpTo } = follower;
-  function isSpared(family: 4 | 6, words: Uint32Array): boolean {
+  function isSparedAddress(family: 4 | 6, words: Uint32Array): boolean {
     const { allowlisted, knownGood } = frontEnd.check.judge(family, words, clock.now());
     return allowlisted || knownGood;
+  }
+  function isSpared(prefix: Prefix): boolean {
+    const { family, words, length } = prefix;
+    return (
+      isSparedAddress(family, words) ||
+      (length < widthOf(family) && sparesAnyIn(prefix, state.index))
+    );
   }
   const stored = createBanStore({ store, clock, random, bans, isSpared, catchUpTo });
   await stored.load();
@@ -96,8 +103,24 @@ export async function openAgents(
   return {
     tokens: createAgentTokens({ key, clock, random }),
     ban: stored.save,
-    isAllowed: (text: string) => isAllowed(text, state.index, isSpared),
+    takeBack: stored.takeBack,
+    isAllowed: (text: string) => isAllowed(text, state.index, isSparedAddress),
   };
+}
+
+const spared = entryFlags.allowlisted | entryFlags.knownGood;
+
+/** Whether an entry of the index in a network, or around it, is never blocked. */
+function sparesAnyIn(prefix: Prefix, index: State['index']): boolean {
+  let isAny = false;
+  const look = (entry: number) => {
+    if (((metaOf(index.records, entry) >>> 8) & spared) !== 0) isAny = true;
+  };
+  for (let after: Prefix | undefined; !isAny; ) {
+    after = index.walk(prefix, look, { after, limit: entriesPerWalk });
+    if (after === undefined) break;
+  }
+  return isAny;
 }
 
 /** Returns whether an address or a whole network is never blocked; undefined if the text is neither. */
@@ -112,7 +135,6 @@ function isAllowed(
   if (length === widthOf(family)) return isSpared(family, words);
   const covering = new Int32Array(COVERING_MAX);
   const found = new Uint32Array(4);
-  const spared = entryFlags.allowlisted | entryFlags.knownGood;
   const count = index.covering(family, words, covering);
   return covering.subarray(0, count).some((entry) => {
     const bits = index.readPrefix(entry, found);

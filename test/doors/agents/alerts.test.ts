@@ -42,6 +42,8 @@ it('an alert says which address did what, and when', async () => {
     scenario: 'crowdsecurity/ssh-bf',
     stoppedAt: sent.stop_at,
     isRemark: false,
+    decisions: undefined,
+    isByHand: false,
   };
   assert.deepEqual(await read(`${JSON.stringify([sent, sent])}\n`), [wanted, wanted]);
   assert.deepEqual(await read(JSON.stringify([sent], null, 2)), [wanted]);
@@ -118,4 +120,50 @@ it('whatever comes, nothing throws, and what is an array of objects is read as J
       assert.equal((await read(JSON.stringify(given)))?.length, given.length);
     }),
   );
+});
+
+it('an alert carries decisions: those that are of use are read, however many', async () => {
+  const one = {
+    ...{ duration: '4h', origin: 'cscli', scenario: 'by hand', scope: 'Ip', type: 'ban' },
+    ...{ value: '198.51.100.7', id: 7, uuid: 'x', more: { deep: [{ a: '}' }] } },
+  };
+  const read1 = async (...decisions: unknown[]) =>
+    (await read(JSON.stringify([{ ...sent, decisions }, sent])))!;
+  const [alert, plain] = await read1(one);
+  assert.deepEqual(alert!.decisions, [
+    {
+      value: '198.51.100.7',
+      type: 'ban',
+      durationMs: 4 * 3_600_000,
+      origin: 'cscli',
+      scenario: 'by hand',
+    },
+  ]);
+  assert.deepEqual([alert!.isByHand, plain!.isByHand, plain!.decisions], [true, false, undefined]);
+  for (const odd of [
+    { ...one, scope: 'Country', value: 'JP' },
+    { ...one, scope: 'as' },
+    { ...one, type: 'throttle' },
+    { ...one, type: 7 },
+    { ...one, duration: '' },
+    { ...one, duration: '0s' },
+    { ...one, duration: '-1h' },
+    { ...one, value: 'x' },
+    { ...one, simulated: true },
+    { ...one, scenario: 'x'.repeat(9_000) },
+    {},
+  ]) {
+    const [first] = await read1(odd);
+    assert.deepEqual(first!.decisions, [], JSON.stringify(odd).slice(0, 100));
+  }
+  const many = Array.from({ length: 3_000 }, (_, i) => ({
+    ...one,
+    value: `45.9.${i >> 8}.${i & 255}`,
+  }));
+  assert.equal((await read1(...many))[0]!.decisions!.length, 3_000);
+  for (const none of [[], [null, 1, 'a', [one]]]) {
+    assert.equal((await read1(...none))[0]!.decisions, undefined);
+  }
+  const elsewhere = { ...sent, events: [{ decisions: [one] }], labels: { decisions: [one] } };
+  assert.equal((await read(JSON.stringify([elsewhere])))![0]!.decisions, undefined);
 });

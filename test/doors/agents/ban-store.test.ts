@@ -8,11 +8,13 @@ import { seededRandom } from '../../../src/core/random.ts';
 import { decodeBanned } from '../../../src/doors/agents/ban-events.ts';
 import { createBanStore } from '../../../src/doors/agents/ban-store.ts';
 import { createBanTable } from '../../../src/doors/agents/ban-table.ts';
-import { banMs, createBans } from '../../../src/doors/agents/bans.ts';
+import { createBans } from '../../../src/doors/agents/bans.ts';
+import { banMs } from '../../../src/doors/agents/decision.ts';
 import { readTexts } from '../../../src/store/key-parts.ts';
 import { agentBanPrefix } from '../../../src/store/keys.ts';
 import { openLmdbStore } from '../../../src/store/lmdb.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { wantedBans } from '../../support/doors/agent-bans.ts';
 import { value } from '../../support/house/result.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
@@ -74,7 +76,7 @@ it('rows never exceed the bans and ends that are remembered, and a restart knows
   for (let step = 0; step < 500; step++) {
     const account = accounts[under(accounts.length)]!;
     const addresses = Array.from({ length: 1 + under(12) }, () => `45.10.0.${under(60)}`);
-    value(await node.save(account, addresses));
+    value(await node.save(account, wantedBans(addresses)));
     clock.advance(under(3) === 0 ? under(banMs) : under(60_000));
     const counts = [...(await rowsIn(store)).values()];
     const total = counts.reduce((sum, n) => sum + n, 0);
@@ -102,12 +104,7 @@ it('rows that a kill left behind go at the next start', async () => {
   };
   const cut = await startNode(dying, clock, 2);
   for (let n = 0; n < 8; n++) {
-    value(
-      await cut.save(
-        'a',
-        Array.from({ length: 10 }, (_, i) => `45.11.${n}.${i}`),
-      ),
-    );
+    value(await cut.save('a', wantedBans(Array.from({ length: 10 }, (_, i) => `45.11.${n}.${i}`))));
     clock.advance(banMs);
   }
   assert.ok((await rowsIn(store)).get('a')! > 2 * bounds.perAccountMax);
@@ -121,13 +118,10 @@ it('a ban that another node renewed is not removed with the old one that this no
   const { clock, store, close } = setUp('ban-rows-nodes');
   const [here, there] = [await startNode(store, clock, 1), await startNode(store, clock, 2)];
   const first = Array.from({ length: 10 }, (_, i) => `45.12.0.${i}`);
-  value(await here.save('a', first));
+  value(await here.save('a', wantedBans(first)));
   clock.advance(banMs);
   value(
-    await here.save(
-      'a',
-      first.map((address) => address.replace('45.12.0', '45.12.1')),
-    ),
+    await here.save('a', wantedBans(first.map((address) => address.replace('45.12.0', '45.12.1')))),
   );
   clock.advance(banMs);
   await there.follow();
@@ -137,14 +131,15 @@ it('a ban that another node renewed is not removed with the old one that this no
   const late: Store = {
     ...store,
     async get(key) {
-      renewed ??= there.save('a', first);
+      renewed ??= there.save('a', wantedBans(first));
       value(await renewed);
       return store.get(key);
     },
   };
   const options = { store: late, clock, random: seededRandom(9), isSpared: () => false };
+  const more = ['45.12.2.1', '45.12.2.2', '45.12.2.3', '45.12.2.4'];
   const forgetting = createBanStore({ ...options, bans: here.bans, catchUpTo: here.follow });
-  value(await forgetting.save('a', ['45.12.2.1', '45.12.2.2', '45.12.2.3', '45.12.2.4']));
+  value(await forgetting.save('a', wantedBans(more)));
   assert.ok(renewed, 'the rows were looked at');
   const again = await startNode(store, clock, 3);
   const lasting = [...again.bans.of('a')!.active.keys()];

@@ -5,6 +5,7 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { createBanTable, openBanReader } from '../../../src/doors/agents/ban-table.ts';
 import { parseIp } from '../../../src/ip/address.ts';
+import { usualSaid } from '../../support/doors/agent-bans.ts';
 import { below, seeded } from '../../support/reputation/addresses.ts';
 
 const texts = ['45.10.0.1', '45.10.0.2', '2a10::1', '2a10:1::1', '45.10.0.3', '2a10::2d0a:1'];
@@ -36,7 +37,7 @@ it('says what was set and not removed, to the slot that it was set for', () => {
         if (isSet) {
           const isFull = model.size >= capacity && !model.has(name);
           const end = untilMs + second * 1_000;
-          assert.equal(table.set(slot, family, words, end), !isFull);
+          assert.equal(table.set(slot, family, words, end, usualSaid), !isFull);
           if (!isFull) model.set(name, end);
         } else {
           table.remove(slot, family, words);
@@ -61,7 +62,7 @@ it('says what was set and not removed, to the slot that it was set for', () => {
 it('while a change is under way nothing is banned', () => {
   const table = createBanTable(4);
   const { family, words } = wordsOf('45.10.0.1');
-  table.set(1, family, words, untilMs);
+  table.set(1, family, words, untilMs, usualSaid);
   assert.equal(table.endOf(1, family, words), untilMs);
   Atomics.add(new Uint32Array(table.buffer), 0, 1);
   assert.equal(table.endOf(1, family, words), 0);
@@ -79,11 +80,55 @@ it('near its bound, where runs are long, nothing is lost when others go', () => 
     if (model.has(i) && random.next() < 0.6) {
       table.remove(1, 4, pool[i]!);
       model.delete(i);
-    } else if (table.set(1, 4, pool[i]!, untilMs)) model.add(i);
+    } else if (table.set(1, 4, pool[i]!, untilMs, usualSaid)) model.add(i);
     if (step % 50 > 0) continue;
     for (const [k, words] of pool.entries()) {
       assert.equal(table.endOf(1, 4, words), model.has(k) ? untilMs : 0, `${k} at step ${step}`);
     }
   }
   assert.equal(table.size, model.size);
+});
+
+it('networks stand beside addresses, and a look goes only over lengths of which there are some', () => {
+  const table = createBanTable(64);
+  const reader = openBanReader(table.buffer);
+  const lengths = { 4: [0, 8, 24, 31], 6: [0, 16, 31, 32, 63, 64, 96, 127] } as const;
+  const zero = new Uint32Array(4);
+  for (const [family, width] of [
+    [4, 32],
+    [6, 128],
+  ] as const) {
+    const walked = () => {
+      const found: number[] = [];
+      for (let l = reader.lengthBelow(family, width); l >= 0; l = reader.lengthBelow(family, l)) {
+        found.push(l);
+      }
+      return found;
+    };
+    assert.deepEqual(walked(), []);
+    const said = (length: number) => ({
+      type: length % 2 === 0 ? ('ban' as const) : ('captcha' as const),
+      origin: `cscli-${length}`,
+      scenario: `${length}`,
+    });
+    table.set(1, family, zero, untilMs, usualSaid);
+    assert.deepEqual(walked(), [], 'an address is none');
+    for (const length of lengths[family]) {
+      assert.ok(table.set(1, family, zero, untilMs + length * 1_000, said(length), length));
+    }
+    table.set(2, family, zero, untilMs, usualSaid, 8);
+    assert.deepEqual(
+      walked(),
+      [...new Set([...lengths[family], 8])].sort((a, b) => b - a),
+    );
+    for (const length of lengths[family]) {
+      assert.equal(reader.endOf(1, family, zero, length), untilMs + length * 1_000);
+      const { type, origin, scenario } = reader;
+      assert.deepEqual({ type, origin, scenario }, said(length));
+      table.remove(1, family, zero, length);
+      assert.equal(reader.endOf(1, family, zero, length), 0);
+    }
+    assert.deepEqual(walked(), [8], 'the other account’s');
+    assert.equal(reader.endOf(1, family, zero), untilMs);
+  }
 });

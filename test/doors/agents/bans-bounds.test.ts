@@ -5,7 +5,9 @@ import { it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createBanTable } from '../../../src/doors/agents/ban-table.ts';
-import { banMs, createBans, endedMs } from '../../../src/doors/agents/bans.ts';
+import { createBans, endedMs } from '../../../src/doors/agents/bans.ts';
+import { banMs } from '../../../src/doors/agents/decision.ts';
+import { usualBans } from '../../support/doors/agent-bans.ts';
 
 function setUp(totalMax: number) {
   const clock = manualClock(1_800_000_000_000);
@@ -16,7 +18,7 @@ function setUp(totalMax: number) {
   return {
     ...{ clock, bans, namesOf },
     ban: (account: string, ...addresses: string[]) =>
-      bans.apply({ account, untilMs: clock.now() + banMs, addresses }),
+      bans.apply(usualBans(account, clock.now(), addresses)),
     count(accounts: readonly string[], which: 'active' | 'ended'): number {
       // What is over ends when it is looked at, and may make another one forget.
       for (const account of accounts) bans.of(account);
@@ -73,7 +75,7 @@ it('at the bound of all together a ban does not look at every account', (t) => {
 
 it('a row that became idle anew while the one before was seen to is named again', () => {
   const { clock, bans, ban } = setUp(1);
-  const idle = () => bans.idleRows(9).map(({ address, untilMs }) => [address, untilMs]);
+  const idle = () => bans.idleRows(9).map(({ value, untilMs }) => [value, untilMs]);
   ban('a', '45.10.0.1');
   ban('a', '45.10.0.2');
   const seen = bans.idleRows(9);
@@ -99,7 +101,7 @@ it('many bans that are over together end in more than one turn of the event loop
   const addresses = Array.from({ length: 1_000 }, (_, n) => `45.10.${n >> 8}.${n & 255}`);
   for (const [i, account] of ['a', 'b', 'c'].entries()) {
     const own = addresses.slice(i * 300, i * 300 + 300);
-    bans.apply({ account, untilMs: clock.now() + banMs, addresses: own });
+    bans.apply(usualBans(account, clock.now(), own));
   }
   clock.advance(banMs);
   t.mock.timers.tick(1_000);
@@ -118,8 +120,7 @@ it('an account that is forgotten and bans anew between two turns keeps its new b
   const clock = manualClock(1_800_000_000_000);
   const bans = createBans({ clock, shared: createBanTable(64) });
   const stop = bans.start({ slotOf: () => 3, isSpared: () => false, allowChanges: () => 0 });
-  const ban = (addresses: string[]) =>
-    bans.apply({ account: 'a', untilMs: clock.now() + banMs, addresses });
+  const ban = (addresses: string[]) => bans.apply(usualBans('a', clock.now(), addresses));
   ban(Array.from({ length: 400 }, (_, n) => `45.10.${n >> 8}.${n & 255}`));
   clock.advance(banMs);
   assert.equal(bans.of('a')!.ended.size, 400);

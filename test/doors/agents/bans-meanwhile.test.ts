@@ -4,9 +4,10 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createBanTable } from '../../../src/doors/agents/ban-table.ts';
-import { banMs, createBans } from '../../../src/doors/agents/bans.ts';
+import { createBans } from '../../../src/doors/agents/bans.ts';
 import { createDecisionStream, type DecisionList } from '../../../src/doors/bouncers/stream.ts';
-import { formatIp } from '../../../src/ip/address.ts';
+import { formatNetwork } from '../../../src/ip/prefix.ts';
+import { usualBans } from '../../support/doors/agent-bans.ts';
 import { createList } from '../../support/doors/changing-list.ts';
 
 const everything = { hosts: true, networks: true };
@@ -18,7 +19,7 @@ function setUp() {
   const bans = createBans({ clock, shared: createBanTable(64) });
   const stop = bans.start({
     slotOf: () => 3,
-    isSpared: (family, words) => spared.has(formatIp(family, words)),
+    isSpared: (prefix) => spared.has(formatNetwork(prefix)),
     allowChanges: () => spared.size,
   });
   /** What happens while the list is waited for, while its length is asked, and among its rows. */
@@ -43,8 +44,7 @@ function setUp() {
 
   return {
     ...{ list, meanwhile, stop },
-    ban: (...addresses: string[]) =>
-      bans.apply({ account: 'mine', untilMs: clock.now() + banMs, addresses }),
+    ban: (...addresses: string[]) => bans.apply(usualBans('mine', clock.now(), addresses)),
     /** The operator vouches for it: a ban of it ends. */
     spare(address: string): void {
       spared.add(address);

@@ -7,10 +7,13 @@ import { manualClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { decodeBanned, encodeBanned } from '../../../src/doors/agents/ban-events.ts';
 import { createBanTable } from '../../../src/doors/agents/ban-table.ts';
-import { banMs, createBans, endedMs } from '../../../src/doors/agents/bans.ts';
+import { createBans, endedMs } from '../../../src/doors/agents/bans.ts';
+import { banMs } from '../../../src/doors/agents/decision.ts';
 import { createDecisionStream } from '../../../src/doors/bouncers/stream.ts';
-import { formatIp, parseIp } from '../../../src/ip/address.ts';
+import { parseIp } from '../../../src/ip/address.ts';
+import { formatNetwork } from '../../../src/ip/prefix.ts';
 import { createEventId } from '../../../src/store/event-id.ts';
+import { usualBans } from '../../support/doors/agent-bans.ts';
 import { createList } from '../../support/doors/changing-list.ts';
 
 const everything = { hosts: true, networks: true };
@@ -28,11 +31,11 @@ function setUp(perAccountMax = 10) {
   const bans = createBans({ clock, shared, perAccountMax });
   const stop = bans.start({
     slotOf: (account) => slots.get(account),
-    isSpared: (family, words) => allowed.has(formatIp(family, words)),
+    isSpared: (prefix) => allowed.has(formatNetwork(prefix)),
     allowChanges: () => allowChanges,
   });
   const ban = (account: string, ...addresses: string[]) =>
-    bans.apply({ account, untilMs: clock.now() + banMs, addresses });
+    bans.apply(usualBans(account, clock.now(), addresses));
   const isLive = (slot: number, address: string) => {
     const words = new Uint32Array(4);
     const family = parseIp(address, words);
@@ -71,7 +74,7 @@ it('at the bound the oldest ban of the account ends, and nobody else’s', () =>
   ban('mine', '45.10.0.3');
   const idle = bans.idleRows(10);
   assert.deepEqual(
-    idle.map(({ account, address }) => [account, address]),
+    idle.map(({ account, value }) => [account, value]),
     [['mine', '45.10.0.1']],
   );
   assert.deepEqual([...bans.of('mine')!.active.keys()], ['45.10.0.2', '45.10.0.3']);
@@ -97,12 +100,22 @@ it('what is allowed later is banned no more, and a slot that changes hands takes
 });
 
 it('an event says what it was told, and a damaged one stops the follower', () => {
-  const banned = { account: 'a1', untilMs: 1_800_000_000_123, addresses: ['45.10.0.1', '2a10::1'] };
-  const event = encodeBanned(createEventId(manualClock(0), systemRandom()), banned);
-  assert.deepEqual(decodeBanned(event), banned);
-  assert.throws(() => decodeBanned({ ...event, version: 2 }));
-  for (let length = 0; length < event.body.length; length++) {
-    assert.throws(() => decodeBanned({ ...event, body: event.body.subarray(0, length) }));
+  const usual = usualBans('a1', 1_800_000_000_123, ['45.10.0.1', '2a10::1']);
+  const named = usual.decisions.map((one) => ({ ...one, scenario: 'crowdsecurity/ssh-bf' }));
+  const other = { ...named[0]!, value: '45.10.0.0/24', type: 'captcha', origin: 'cscli' } as const;
+  for (const [kind, version, banned] of [
+    ['agent.banned', 1, usual],
+    ['agent.banned', 2, { ...usual, decisions: named }],
+    ['agent.banned', 3, { ...usual, decisions: [...named, other] }],
+    ['agent.unbanned', 1, { ...usual, decisions: [other, ...named], isTakenBack: true }],
+  ] as const) {
+    const event = encodeBanned(createEventId(manualClock(0), systemRandom()), banned);
+    assert.deepEqual([event.kind, event.version], [kind, version]);
+    assert.deepEqual(decodeBanned(event), banned);
+    assert.throws(() => decodeBanned({ ...event, version: 4 }));
+    for (let length = 0; length < event.body.length; length++) {
+      assert.throws(() => decodeBanned({ ...event, body: event.body.subarray(0, length) }));
+    }
   }
 });
 

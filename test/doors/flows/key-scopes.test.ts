@@ -49,6 +49,8 @@ const rows: readonly (Opened & { readonly method?: string })[] = [
   { ...agent, path: '/v1/heartbeat' },
   { ...agent, path: '/v1/alerts', method: 'POST', body: [] },
   { ...agent, path: '/v1/alerts' },
+  { ...agent, path: '/v1/decisions', method: 'DELETE' },
+  { ...agent, path: '/v1/decisions/:id', method: 'DELETE' },
   { ...agent, path: '/v1/allowlists' },
   { ...agent, path: '/v1/allowlists/check/:value' },
   { ...agent, path: '/v1/allowlists/check', method: 'POST', body: { targets: ['8.8.8.8'] } },

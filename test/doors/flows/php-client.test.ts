@@ -69,6 +69,7 @@ for (const [handler, head] of Object.entries(handlers)) {
         { types: 'captcha' },
         { scopes: 'country' },
         { origins: 'CAPI' },
+        { origins: 'crowdsec' },
       ]) {
         assert.deepEqual(
           await decisions(query as Record<string, string>),
@@ -76,8 +77,8 @@ for (const [handler, head] of Object.entries(handlers)) {
           JSON.stringify(query),
         );
       }
-      // All decisions at once are a matter of the stream.
-      for (const query of ['', 'type=ban', 'origins=crowdsec', 'scopes=range']) {
+      // What the list may have, all at once, is a matter of the stream.
+      for (const query of ['', 'type=ban', 'origins=lists', 'scopes=range']) {
         const answer = await server.fetch(`/v1/decisions?${query}`, { headers: own() });
         assert.equal(answer.status, 400, query);
       }

@@ -1,0 +1,68 @@
+/** What a decision of an agent says, wherever it is kept: about whom, what to do with him, and for how long. */
+
+/** What else CrowdSec may be told to do is nothing that bouncers have in common. */
+export const decisionTypes = ['ban', 'captcha'] as const;
+export type DecisionType = (typeof decisionTypes)[number];
+
+/** An alert without decisions of its own is a ban for so long. */
+export const banMs = 4 * 3_600_000;
+export const usualOrigin = 'crowdsec';
+/** Both are ASCII; what is longer is cut. */
+export const scenarioCharsMax = 64;
+export const originCharsMax = 16;
+
+export interface Decision {
+  /** Canonical: an address, or a network with its length. */
+  readonly value: string;
+  readonly type: DecisionType;
+  /** Milliseconds since 1970: when it was made, and when it ends. */
+  readonly atMs: number;
+  readonly untilMs: number;
+  readonly origin: string;
+  /** Empty: not known. */
+  readonly scenario: string;
+}
+
+/** One that is still to be made. */
+export type Wanted = Omit<Decision, 'atMs' | 'untilMs'> & { readonly durationMs: number };
+
+/** What the profile makes of an alert about an address. */
+export function usualBan(value: string, scenario: string): Wanted {
+  return { value, type: 'ban', durationMs: banMs, origin: usualOrigin, scenario };
+}
+
+/** As bouncers are told of it: what would have to be escaped there becomes a sign that need not. */
+export function shownText(name: string, charsMax: number): string {
+  return name.slice(0, charsMax).replace(/[^\w ./:'()+@,-]/g, '_');
+}
+
+type Weight = Pick<Decision, 'type' | 'untilMs'>;
+
+/** Of one value only one decision stands: a ban rather than a captcha, and then the one that lasts longer. */
+export function outweighs(one: Weight, other: Weight | undefined): boolean {
+  if (other === undefined) return true;
+  if (one.type !== other.type) return one.type === 'ban';
+  return one.untilMs > other.untilMs;
+}
+
+const unitMs: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+const partOfDuration = /(\d+(?:\.\d+)?)(ns|us|ms|s|m|h|d)/g;
+const duration = /^-?(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h|d)){1,8}$/;
+
+/** Milliseconds of `4h`, `1h30m` or `7d`; undefined: it is none. */
+export function readDuration(text: string): number | undefined {
+  if (!duration.test(text)) return undefined;
+  let sum = 0;
+  for (const [, number, unit] of text.matchAll(partOfDuration)) {
+    sum += Number(number) * unitMs[unit!]!;
+  }
+  return text.startsWith('-') ? -sum : sum;
+}

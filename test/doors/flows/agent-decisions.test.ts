@@ -1,0 +1,334 @@
+/** Decisions that an agent's alert carries, as `cscli` and importers send them, and how they are taken back. */
+
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
+import { makeTempDir } from '../../support/server/temp-dir.ts';
+
+const data = makeTempDir('agent-decisions');
+const start = () => startTestServer({ threads: 2, demo: false, dataDir: data.path });
+let server: TestServer;
+
+before(async () => {
+  server = await start();
+});
+
+after(async () => {
+  await server?.[Symbol.asyncDispose]();
+  data.remove();
+});
+
+interface Told {
+  readonly id: number;
+  readonly origin: string;
+  readonly type: string;
+  readonly scope: string;
+  readonly value: string;
+  readonly duration: string;
+  readonly scenario: string;
+}
+
+/** An account with an agent and a bouncer that follows. */
+async function owner(name: string) {
+  const email = `${name}@example.org`;
+  await server.cliJson('account', 'create', email);
+  const password = (await server.cliJson('bouncer', 'add', email, 'agent', '--agent')).text;
+  const key = (await server.cliJson('bouncer', 'add', email, 'fw')).text;
+  const body = JSON.stringify({ machine_id: 'm', password, scenarios: [] });
+  const asJson = { 'Content-Type': 'application/json' };
+  const login = await server.fetch('/v1/watchers/login', { method: 'POST', body, headers: asJson });
+  const bearer = { Authorization: `Bearer ${(login.json() as { token: string }).token}` };
+  const headers = { 'X-Api-Key': key, 'User-Agent': name };
+  async function send(...alerts: object[]): Promise<string[]> {
+    const answer = await server.fetch('/v1/alerts', {
+      method: 'POST',
+      body: JSON.stringify(alerts),
+      headers: { ...asJson, ...bearer },
+    });
+    assert.equal(answer.status, 201, answer.body);
+    return answer.json() as string[];
+  }
+  async function look(query: string): Promise<Told[]> {
+    const answer = await server.fetch(`/v1/decisions?${query}`, { headers });
+    assert.equal(answer.status, 200, answer.body);
+    const rows = answer.json() as Told[] | null;
+    assert.notDeepEqual(rows, [], 'nothing is null');
+    return rows ?? [];
+  }
+  async function poll(query = ''): Promise<{ new: Told[]; deleted: Told[] }> {
+    const answer = await server.fetch(`/v1/decisions/stream${query}`, { headers });
+    assert.equal(answer.status, 200, answer.body);
+    const told = answer.json() as { new: Told[]; deleted: Told[] };
+    const news = new Set(told.new.map(({ value }) => value));
+    assert.ok(!told.deleted.some(({ value }) => news.has(value)), answer.body);
+    return told;
+  }
+  async function take(path: string, method = 'DELETE'): Promise<[number, unknown]> {
+    const answer = await server.fetch(`/v1/decisions${path}`, { method, headers: bearer });
+    return [answer.status, answer.json()];
+  }
+  async function alerts(query = ''): Promise<{ source: object; decisions: Told[] }[]> {
+    const answer = await server.fetch(`/v1/alerts?${query}`, { headers: bearer });
+    assert.equal(answer.status, 200, answer.body);
+    return (answer.json() as { source: object; decisions: Told[] }[] | null) ?? [];
+  }
+  return { send, look, poll, take, alerts };
+}
+
+/** As `cscli decisions add` writes it. */
+function byHand(scope: string, value: string, more: object = {}) {
+  const decision = {
+    ...{ duration: '1h30m', origin: 'cscli', scenario: "manual 'ban' from 'm'", scope },
+    ...{ type: 'ban', value },
+    ...more,
+  };
+  return alert(scope, value, [decision]);
+}
+
+function alert(scope: string, value: string, decisions: object[] | null) {
+  const at = new Date().toISOString();
+  return {
+    ...{ capacity: 0, decisions, events: [], events_count: 1, leakspeed: '0' },
+    ...{ message: 'seen', scenario: 'crowdsecurity/ssh-bf', scenario_hash: '' },
+    ...{ scenario_version: '', simulated: false, start_at: at, stop_at: at },
+    source: { scope, value, ip: scope === 'Ip' ? value : '' },
+  };
+}
+
+const short = ({ origin, type, scope, value, scenario }: Told) =>
+  `${type} ${scope} ${value} ${origin} ${scenario}`;
+const shorts = (rows: readonly Told[]) => rows.map(short).sort();
+const valuesOf = (rows: readonly Told[]) => rows.map(({ value }) => value).sort();
+
+it('decisions of an alert are taken as they are written, and outlive a kill', async () => {
+  const { send, look, poll, alerts } = await owner('written');
+  const [ban, captcha, hour, net] = ['45.40.0.1', '45.40.0.2', '2a40::1', '45.40.1.0/24'];
+  const ids = await send(
+    byHand('Ip', ban),
+    byHand('ip', captcha, { type: 'captcha', scenario: 'ask "them"', duration: '4h' }),
+    byHand('Ip', '2A40:0::1', { origin: 'crowdsec', scenario: undefined, duration: '3600s' }),
+    byHand('Range', '45.40.1.7/24', { type: 'Captcha', duration: '2d', origin: 'cscli-import' }),
+    // Longer than bouncers keep an element, and longer than a decision lasts.
+    byHand('Ip', '45.40.0.3', { duration: '9999999h' }),
+    byHand('Country', 'JP'),
+    byHand('AS', '64500'),
+    byHand('Ip', '45.40.0.4', { type: 'throttle' }),
+    byHand('Ip', '45.40.0.5', { duration: 'soon' }),
+    byHand('Ip', '45.40.0.6', { duration: '-4h' }),
+    byHand('Ip', '192.168.40.1'),
+    byHand('Range', '45.0.0.0/7'),
+    byHand('Range', '192.0.0.0/8'),
+    { ...byHand('Ip', '45.40.0.7'), simulated: true },
+    { ...byHand('Ip', '45.40.0.8'), stop_at: '2026-01-01T00:00:00Z' },
+    { ...byHand('Ip', '45.40.0.9'), remediation: false },
+  );
+  // What somebody decides by hand is no sighting.
+  const reports = ids.map((id) => id === '0');
+  assert.deepEqual(reports, [...[true, true, false], ...Array(13).fill(true)]);
+  const wanted = [
+    `ban Ip ${ban} cscli manual 'ban' from 'm'`,
+    `ban Ip ${hour} crowdsec crowdsecurity/ssh-bf`,
+    "ban Ip 45.40.0.3 cscli manual 'ban' from 'm'",
+    "ban Ip 45.40.0.9 cscli manual 'ban' from 'm'",
+    `captcha Ip ${captcha} cscli ask _them_`,
+    `captcha Range ${net} cscli-import manual 'ban' from 'm'`,
+  ].sort();
+  const durations: [string, RegExp][] = [
+    [ban, /^1h29m\d+s$/],
+    [captcha, /^3h59m\d+s$/],
+    [hour, /^0h59m\d+s$/],
+    [net, /^47h59m\d+s$/],
+    ['45.40.0.3', /^576h0m0s$/],
+  ];
+  async function check(): Promise<void> {
+    const streamed = (await poll('?startup=true')).new;
+    assert.deepEqual(shorts(streamed), wanted);
+    const looked = await Promise.all(
+      [ban, captcha, hour, '45.40.0.3', '45.40.0.9', '45.40.1.200'].map((ip) => look(`ip=${ip}`)),
+    );
+    assert.deepEqual(shorts(looked.flat()), wanted);
+    for (const [value, duration] of durations) {
+      for (const rows of [streamed, looked.flat()]) {
+        assert.match(rows.find((row) => row.value === value)!.duration, duration);
+      }
+    }
+    const shown = (await alerts()).flatMap(({ decisions }) => decisions);
+    assert.deepEqual(shorts(shown), wanted);
+    for (const row of shown) assert.equal((row as { simulated?: boolean }).simulated, false);
+  }
+  await check();
+  for (const [query, values] of [
+    ['type=captcha', [captcha, net]],
+    ['types=ban', [ban, hour, '45.40.0.3', '45.40.0.9']],
+    ['origins=cscli-import', [net]],
+    ['origins=crowdsec', [hour]],
+    ['scopes=range', [net]],
+    ['scenarios_containing=ask', [captcha]],
+  ] as const) {
+    const streamed = (await poll(`?startup=true&${query.replace('type=', 'types=')}`)).new;
+    assert.deepEqual(valuesOf(streamed), [...values].sort(), query);
+  }
+  // All of a kind that the list has none of.
+  assert.deepEqual(valuesOf(await look('type=captcha')), [captcha, net].sort());
+  assert.deepEqual(valuesOf(await look('origins=cscli-import')), [net]);
+  assert.deepEqual(await look('origins=CAPI'), []);
+  assert.deepEqual(await look('ip=45.40.0.1&type=captcha'), []);
+  assert.deepEqual(valuesOf(await look(`range=${net}`)), [net]);
+  assert.deepEqual(valuesOf(await look('range=45.40.1.128/25')), [net]);
+  assert.deepEqual(await look('range=45.40.0.0/16'), []);
+  for (const none of [4, 5, 6, 7, 8]) assert.deepEqual(await look(`ip=45.40.0.${none}`), []);
+  for (const [query, values] of [
+    ['scope=range', [net]],
+    ['decision_type=captcha', [captcha, net]],
+    ['origin=crowdsec', [hour]],
+    ['ip=45.40.1.9', [net]],
+  ] as const) {
+    const shown = (await alerts(query)).flatMap(({ decisions }) => decisions);
+    assert.deepEqual(valuesOf(shown), [...values].sort(), query);
+  }
+  await server.kill();
+  server = await start();
+  await check();
+  // Whom the operator vouches for, and what he is in, is not blocked.
+  await server.cliJson('allow', 'add', '45.40.1.77');
+  await within(async () => (await look('ip=45.40.1.200')).length === 0, 'the end of the network');
+});
+
+it('an alert without decisions of its own is a ban of four hours, and a longer one is not cut short', async () => {
+  const { send, look } = await owner('profile');
+  await send(
+    alert('Ip', '45.41.0.1', null),
+    alert('Ip', '45.41.0.2', []),
+    byHand('Ip', '45.41.0.3', { duration: '48h' }),
+    byHand('Ip', '45.41.0.4', { type: 'captcha', duration: '48h' }),
+  );
+  await send(alert('Ip', '45.41.0.3', null), alert('Ip', '45.41.0.4', null));
+  await send(byHand('Ip', '45.41.0.1', { type: 'captcha', duration: '48h' }));
+  const of = async (ip: string) =>
+    (await look(`ip=${ip}`)).map(({ type, duration }) => [type, duration.split('h')[0]]);
+  assert.deepEqual(await of('45.41.0.1'), [['ban', '3']], 'a captcha takes no ban away');
+  assert.deepEqual(await of('45.41.0.2'), [['ban', '3']]);
+  assert.deepEqual(await of('45.41.0.3'), [['ban', '47']]);
+  assert.deepEqual(await of('45.41.0.4'), [['ban', '3']]);
+});
+
+it('a look-up tells all decisions about an address, bans first', async () => {
+  const { send, look } = await owner('all');
+  await send(
+    byHand('Ip', '45.42.0.1', { type: 'captcha' }),
+    byHand('Range', '45.42.0.0/24'),
+    byHand('Range', '45.42.0.0/16', { type: 'captcha' }),
+    byHand('Range', '2a42::/48'),
+  );
+  const told = (await look('ip=45.42.0.1')).map(({ type, value }) => `${type} ${value}`);
+  assert.deepEqual(told, ['ban 45.42.0.0/24', 'captcha 45.42.0.1', 'captcha 45.42.0.0/16']);
+  assert.deepEqual(valuesOf(await look('ip=45.42.9.1')), ['45.42.0.0/16']);
+  assert.deepEqual(valuesOf(await look('ip=2a42::77')), ['2a42::/48']);
+  assert.deepEqual(await look('ip=2a42:1::77'), []);
+});
+
+it('decisions are taken back by what they are, of the own account alone, and their end is told', async () => {
+  const [mine, other] = [await owner('takes'), await owner('takes-other')];
+  const all = () =>
+    mine.send(
+      alert('Ip', '45.43.0.1', null),
+      byHand('Ip', '45.43.0.2', { type: 'captcha' }),
+      byHand('Ip', '45.43.1.3', { scenario: 'by hand' }),
+      byHand('Range', '45.43.0.0/24'),
+      byHand('Ip', '2a43::1'),
+    );
+  const five = ['2a43::1', '45.43.0.0/24', '45.43.0.1', '45.43.0.2', '45.43.1.3'];
+  await other.send(byHand('Ip', '45.43.0.1'));
+  for (const [query, left] of [
+    ['?ip=45.43.0.1', ['2a43::1', '45.43.0.2', '45.43.1.3']],
+    ['?ip=45.43.0.1&contains=false', five.filter((one) => one !== '45.43.0.1')],
+    ['?range=45.43.0.0/24', five.filter((one) => one !== '45.43.0.0/24')],
+    ['?range=45.43.0.0/24&contains=false', ['2a43::1', '45.43.1.3']],
+    ['?value=45.43.0.2', five.filter((one) => one !== '45.43.0.2')],
+    ['?value=2A43:0::1', five.slice(1)],
+    ['?type=captcha', five.filter((one) => one !== '45.43.0.2')],
+    ['?scope=Range', five.filter((one) => one !== '45.43.0.0/24')],
+    ['?scope=Country', five],
+    ['?scenario=by%20hand', five.filter((one) => one !== '45.43.1.3')],
+    ['?origin=crowdsec', five.filter((one) => one !== '45.43.0.1')],
+    ['?origin=lists', five],
+    ['?ip=45.44.0.1', five],
+    ['', []],
+  ] as const) {
+    await all();
+    assert.deepEqual(valuesOf((await mine.poll('?startup=true')).new), five);
+    const expected = [200, { nbDeleted: String(five.length - left.length) }];
+    assert.deepEqual(await mine.take(query), expected, query);
+    const after = await mine.poll();
+    assert.deepEqual(after.new, []);
+    assert.deepEqual(
+      valuesOf(after.deleted),
+      five.filter((one) => !(left as readonly string[]).includes(one)),
+    );
+    assert.deepEqual(valuesOf((await mine.alerts()).flatMap(({ decisions }) => decisions)), left);
+  }
+  assert.equal((await other.look('ip=45.43.0.1')).length, 1, 'nobody else’s');
+
+  await all();
+  const [{ id } = assert.fail()] = await mine.look('ip=45.43.1.3');
+  assert.deepEqual(await other.take(`/${id}`), [200, { nbDeleted: '0' }]);
+  assert.deepEqual(await mine.take(`/${id}`), [200, { nbDeleted: '1' }]);
+  assert.deepEqual(await mine.take(`/${id}`), [200, { nbDeleted: '0' }]);
+  assert.deepEqual(await mine.look('ip=45.43.1.3'), []);
+
+  // What was taken back stays so, and its end is told by the same words.
+  await server.kill();
+  server = await start();
+  assert.deepEqual(await mine.look('ip=45.43.1.3'), []);
+  const whole = await mine.poll('?startup=true');
+  const gone = whole.deleted.find(({ value }) => value === '45.43.1.3');
+  assert.equal(gone && short(gone), 'ban Ip 45.43.1.3 cscli by hand');
+
+  for (const bad of [
+    '?ip=x',
+    '?range=1.2.3.4/33',
+    '?ip=',
+    '?uuid=x',
+    '?contains=x',
+    '/x',
+    '/1e3',
+  ]) {
+    const [status, body] = await mine.take(bad);
+    assert.equal(status, 400, bad);
+    assert.deepEqual(Object.keys(body as object), ['message'], bad);
+  }
+  for (const headers of [{}, { Authorization: 'Bearer x' }, { 'X-Api-Key': 'x' }]) {
+    for (const path of ['/v1/decisions', `/v1/decisions/${id}`]) {
+      assert.equal((await server.fetch(path, { method: 'DELETE', headers })).status, 401);
+    }
+  }
+});
+
+it('entries of the list are not taken back by an agent', async () => {
+  const { look, take } = await owner('list');
+  await server.cliJson('entry', 'add', '45.45.0.1', '--note', 'ours');
+  await within(async () => (await look('ip=45.45.0.1')).length === 1, 'the entry');
+  const [{ id } = assert.fail()] = await look('ip=45.45.0.1');
+  assert.deepEqual(await take('?ip=45.45.0.1'), [200, { nbDeleted: '0' }]);
+  assert.deepEqual(await take(`/${id}`), [200, { nbDeleted: '0' }]);
+  assert.equal((await look('ip=45.45.0.1')).length, 1);
+});
+
+it('a ban that was taken back may be followed by a captcha: its end is told first', async () => {
+  const { send, poll, take } = await owner('milder');
+  // The list may change at any time.
+  const ofThis = (rows: readonly Told[]) => rows.filter(({ value }) => value.startsWith('45.46.'));
+  await poll('?startup=true');
+  await send(byHand('Ip', '45.46.0.1'));
+  assert.deepEqual(shorts(ofThis((await poll()).new)), [
+    "ban Ip 45.46.0.1 cscli manual 'ban' from 'm'",
+  ]);
+  await poll();
+  assert.deepEqual(await take('?ip=45.46.0.1'), [200, { nbDeleted: '1' }]);
+  await send(byHand('Ip', '45.46.0.1', { type: 'captcha', scenario: 'ask' }));
+  const first = await poll();
+  assert.deepEqual(shorts(ofThis(first.deleted)), ["ban Ip 45.46.0.1 cscli manual 'ban' from 'm'"]);
+  const later: Told[] = [];
+  for (let i = 0; i < 3; i++) later.push(...ofThis((await poll()).new));
+  assert.deepEqual([...new Set(shorts(later))], ['captcha Ip 45.46.0.1 cscli ask']);
+});
