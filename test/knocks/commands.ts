@@ -17,6 +17,7 @@ import {
   type TestServer,
 } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
+import { allow, authorizePath, createAgent, openPeople } from '../support/signon/visitor.ts';
 import { errorsIn, type Knock } from './knock.ts';
 
 const minutes = Number(process.env.KNOCK_MINUTES ?? 5);
@@ -29,7 +30,7 @@ const eachMax = 80;
 const besideServer: Knock = {
   name: 'commands-beside',
   promise:
-    'All commands in random order beside a loaded server: no report lost or counted twice, nothing crashes, one process has the store.',
+    'All commands in random order beside a loaded server: no report lost or counted twice, each code good once, nothing crashes, one process has the store.',
   async run({ seed }) {
     const { next } = seededRandom(seed);
     const folder = makeTempDir('commands-beside');
@@ -44,8 +45,9 @@ const besideServer: Knock = {
     const others = new Set<string>();
     let commands = 0;
     let looks = 0;
+    let codes = 0;
     try {
-      await using server = await startTestServer({ threads: 2 });
+      await using server = await startTestServer({ threads: 2, env: { CLIENT_LIMITS: 'off' } });
       const reporters = await makeReporters(server.dataDir, reporterCount);
       const isOn = () => performance.now() < endMs;
       /** Each address is reported once: what counts twice shows. */
@@ -77,6 +79,28 @@ const besideServer: Knock = {
           }
         }
       }
+      /** Each code is asked for twice at once, and again beside the next one. */
+      async function signingIn(): Promise<void> {
+        await using people = openPeople(server);
+        const email = 'codes@mail.example';
+        await people.add(email);
+        const agent = createAgent(server, await people.signIn(email));
+        const isGood = async (code: string) =>
+          (await server.fetch(`/api.php?code=${code}`)).status === 200;
+        for (let former: string | undefined; isOn(); codes++) {
+          // Who has allowed a site before is sent on at once.
+          const { headers } = await agent.get(authorizePath());
+          const back =
+            headers.location === undefined ? await allow(agent) : new URL(headers.location);
+          const code = back.searchParams.get('code')!;
+          const good = (await Promise.all([isGood(code), isGood(code)])).filter(Boolean).length;
+          if (good !== 1) faults.push(`code ${codes}: good ${good} times`);
+          if (former !== undefined && (await isGood(former)))
+            faults.push(`code ${codes - 1}: again`);
+          former = code;
+          await delay(50);
+        }
+      }
       async function looking(): Promise<void> {
         for (; isOn(); looks++) {
           for (const pid of openersOf(server.dataDir)) {
@@ -88,6 +112,7 @@ const besideServer: Knock = {
       await Promise.all([
         ...[0, 1, 2, 3].map(reporting),
         ...Array.from({ length: hands }, (_, hand) => working(hand)),
+        signingIn(),
         looking(),
       ]);
       assert.deepEqual(faults, []);
@@ -107,9 +132,9 @@ const besideServer: Knock = {
     } finally {
       folder.remove();
     }
-    assert.ok(acknowledged.length > 100 && commands > 20 && looks > 100);
+    assert.ok(acknowledged.length > 100 && commands > 20 && looks > 100 && codes > 20);
     return (
-      `${acknowledged.length} reports and ${commands} commands in ${minutes} min: ` +
+      `${acknowledged.length} reports, ${codes} codes and ${commands} commands in ${minutes} min: ` +
       `0 lost, 0 twice, 0 crashed; in ${looks} looks one process had the store`
     );
   },
