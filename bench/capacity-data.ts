@@ -20,11 +20,11 @@ import { createReportStore } from '../src/reputation/reports/store/report-store.
 import { createProfiles } from '../src/signon/people/profile/profile-store.ts';
 import { credentialsRow, noCredentials } from '../src/signon/people.ts';
 import { createPasswords } from '../src/signon/proofs/password/passwords.ts';
-import { createEventId } from '../src/store/event-id.ts';
-import { accountByEmailKey, accountKey } from '../src/store/keys.ts';
-import { readLedger } from '../src/store/ledger.ts';
-import { openLmdbStore } from '../src/store/lmdb.ts';
-import type { NewEvent, RowCheck, SetRow, Store } from '../src/store/store.ts';
+import { createEventId } from '../src/storage/event-id.ts';
+import { accountByEmailKey, accountKey } from '../src/storage/keys.ts';
+import { readLedger } from '../src/storage/ledger.ts';
+import { openLmdbStore } from '../src/storage/lmdb.ts';
+import type { NewEvent, RowCheck, SetRow, Store } from '../src/storage/store.ts';
 
 /** With a key it is 7 rows, a check and two events. */
 const accountsPerCommit = 900;

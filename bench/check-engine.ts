@@ -10,14 +10,14 @@ import { createKeyTable } from '../src/access/keys/key-table.ts';
 import { createSightingBoard } from '../src/access/marks/sighting-board.ts';
 import { createLimitMemory } from '../src/access/quota/limit-records.ts';
 import { createQuotaMemory } from '../src/access/quota/quota.ts';
+import { createFrontEnd, type FrontEnd } from '../src/app/threads/front-end.ts';
 import { systemClock } from '../src/core/clock.ts';
 import { systemRandom } from '../src/core/random.ts';
-import { createBanTable } from '../src/doors/agents/ban-table.ts';
-import { createDoorCounters } from '../src/doors/door-counters.ts';
 import { openGeo } from '../src/geo/open-geo.ts';
 import { createIpIndex } from '../src/index/ip-index.ts';
 import { packMeta, setListSource, setMeta } from '../src/index/records.ts';
-import { createFrontEnd, type FrontEnd } from '../src/server/threads/front-end.ts';
+import { createBanTable } from '../src/integrations/agents/ban-table.ts';
+import { createIntegrationCounters } from '../src/integrations/integration-counters.ts';
 import { hostScore, makeCheckTable } from './check-table.ts';
 
 export interface CheckEngine {
@@ -64,7 +64,7 @@ export function createCheckEngine(entries: number): CheckEngine {
       accounts: accounts.handle,
       quotas: createQuotaMemory(16),
       gate: {
-        counters: createDoorCounters(1).buffer,
+        counters: createIntegrationCounters(1).buffer,
         threads: 1,
         passKey: new Uint8Array(32),
         hasProxies: true,

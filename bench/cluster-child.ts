@@ -8,9 +8,9 @@ import { once } from 'node:events';
 import { systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log/log.ts';
 import { systemRandom } from '../src/core/random.ts';
-import { createEventId } from '../src/store/event-id.ts';
-import { scratchKey, text } from '../src/store/keys.ts';
-import { openPostgresStore } from '../src/store/postgres/store.ts';
+import { createEventId } from '../src/storage/event-id.ts';
+import { scratchKey, text } from '../src/storage/keys.ts';
+import { openPostgresStore } from '../src/storage/postgres/store.ts';
 
 const [url, callers, ms] = process.argv.slice(2);
 const [clock, random] = [systemClock(), systemRandom()];

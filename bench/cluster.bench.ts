@@ -11,11 +11,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log/log.ts';
 import { systemRandom } from '../src/core/random.ts';
-import { createEventId } from '../src/store/event-id.ts';
-import { createFollower } from '../src/store/follower.ts';
-import { createTellings } from '../src/store/nodes/tellings.ts';
-import { openPostgresStore } from '../src/store/postgres/store.ts';
-import { type Store, storeLimits } from '../src/store/store.ts';
+import { createEventId } from '../src/storage/event-id.ts';
+import { createFollower } from '../src/storage/follower.ts';
+import { createNodeMessages } from '../src/storage/nodes/node-messages.ts';
+import { openPostgresStore } from '../src/storage/postgres/store.ts';
+import { type Store, storeLimits } from '../src/storage/store.ts';
 import { fork } from '../test/support/house/spawn.ts';
 import { isInstalled } from '../test/support/house/tools.ts';
 import {
@@ -211,7 +211,7 @@ async function exchanges(plan: Plan, url: string): Promise<BenchRow> {
     await openPostgresStore({ url, clock, log }),
     await openPostgresStore({ url, clock, log }),
   ];
-  const nodes = stores.map((store) => createTellings(store.session, randomUUID()));
+  const nodes = stores.map((store) => createNodeMessages(store.session, randomUUID()));
   const bytes = Buffer.alloc(4_000, 7);
   const heard = nodes.map(() => new Map<string, number>());
   const took: number[] = [];
@@ -219,8 +219,9 @@ async function exchanges(plan: Plan, url: string): Promise<BenchRow> {
     for (let seq = 1; seq <= plan.exchanges; seq++) {
       for (const [i, node] of nodes.entries()) {
         const startMs = performance.now();
-        await node.tell(seq, bytes);
-        for (const told of (await node.hear(heard[i]!)).told) heard[i]!.set(told.from, told.seq);
+        await node.send(seq, bytes);
+        for (const told of (await node.receive(heard[i]!)).messages)
+          heard[i]!.set(told.from, told.seq);
         took.push(performance.now() - startMs);
       }
     }

@@ -20,11 +20,11 @@ import { failures } from '../src/signon/sessions/failure.page.ts';
 import { createSessions } from '../src/signon/sessions/sessions.ts';
 import { authorizeRoutes } from '../src/signon/sites/pages/authorize.route.ts';
 import { scopeNames } from '../src/signon/sites/scopes.ts';
-import { accountKey, raw, scratchKey } from '../src/store/keys.ts';
-import { openLmdbStore } from '../src/store/lmdb.ts';
+import { accountKey, raw, scratchKey } from '../src/storage/keys.ts';
+import { openLmdbStore } from '../src/storage/lmdb.ts';
 import { createCookies } from '../src/web/guard/cookies.ts';
-import { createDesk } from '../src/web/guard/desk.ts';
-import { createVisits } from '../src/web/guard/visit.ts';
+import { createPageBuilder } from '../src/web/guard/page-builder.ts';
+import { createRequestContexts } from '../src/web/guard/request-context.ts';
 import { createPageTools, openAssets, siteLinks } from '../src/web/page-tools.ts';
 import { openAuthorization } from '../test/support/signon/authorization.ts';
 import type { BenchRow } from './row.ts';
@@ -99,19 +99,27 @@ async function openPage(
   const callers = { take: () => 0, networkOf: () => ({ narrow: '', wide: '' }) };
   // Answers at once: finding a country is measured elsewhere.
   const geo = { find: () => 0, country: () => 'ZZ' } as unknown as GeoReader;
-  const visitOf = createVisits({
+  const visitOf = createRequestContexts({
     ...{ sessions, cookies, callers, geo, random, tools: pageTools },
-    likesGlass: async () => false,
+    prefersGlass: async () => false,
   });
-  const desk = createDesk({
+  const desk = createPageBuilder({
     failures,
-    ...{ tools: pageTools, sessions, cookies, visitOf, callers, baseUrl, log: tools.log },
+    ...{
+      tools: pageTools,
+      sessions,
+      cookies,
+      contextOf: visitOf,
+      callers,
+      baseUrl,
+      log: tools.log,
+    },
     strengthOf: async () => 'weak',
     unsaved: { seal: (text) => text, open: () => undefined },
     unsavedNotice: () => '',
   });
   const [route] = authorizeRoutes({
-    ...{ desk, authorization, clock: tools.clock },
+    ...{ pageBuilder: desk, authorization, clock: tools.clock },
     config: { baseUrl },
   });
   const query = new URLSearchParams({

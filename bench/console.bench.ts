@@ -8,7 +8,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { endpoints } from '../src/server/endpoints.ts';
+import { endpoints } from '../src/app/endpoints.ts';
 import { makeReporters } from '../test/support/reputation/reporters.ts';
 import { startChild } from '../test/support/server/child.ts';
 import { startTestServer, type TestServer } from '../test/support/server/server.ts';

@@ -6,14 +6,14 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isInstalled } from '../test/support/house/tools.ts';
 import {
   bouncerConfig,
   elements,
   openNetwork,
   openWay,
   stopChild,
-} from '../test/support/doors/network.ts';
-import { isInstalled } from '../test/support/house/tools.ts';
+} from '../test/support/integrations/network.ts';
 import { startTestServer, within } from '../test/support/server/server.ts';
 import { median } from './median.ts';
 import type { BenchRow } from './row.ts';

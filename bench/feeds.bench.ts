@@ -6,8 +6,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { openFeedThread } from '../src/app/threads/feed-thread.ts';
 import { packMeta, setMeta } from '../src/index/records.ts';
-import { openFeedThread } from '../src/server/threads/feed-thread.ts';
 import { fork } from '../test/support/house/spawn.ts';
 import { path } from './feeds-server.ts';
 import { buildOnce, createFeedTable, type FeedTable, imprint } from './feeds-table.ts';

@@ -4,8 +4,8 @@
  * least of the rounds' longest pauses is shown: the others hold what a busy machine did.
  */
 
+import type { State } from '../src/app/state.ts';
 import { encodeEvent } from '../src/reputation/state/events.ts';
-import type { State } from '../src/server/state.ts';
 import { type JournalStore, openJournalStore } from './journal-data.ts';
 import { type Pauses, watchPauses } from './pauses.ts';
 import type { BenchRow } from './row.ts';

@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openState, type State } from '../src/app/state.ts';
 import { systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log/log.ts';
 import { seededRandom } from '../src/core/random.ts';
@@ -10,9 +11,8 @@ import { createIpIndex } from '../src/index/ip-index.ts';
 import type { IndexPrefix } from '../src/index/prefix.ts';
 import { loadList } from '../src/reputation/lists/load-list.ts';
 import { type RowBatch, rowsPerEventMax } from '../src/reputation/state/events.ts';
-import { openState, type State } from '../src/server/state.ts';
-import { openLmdbStore } from '../src/store/lmdb.ts';
-import type { Store } from '../src/store/store.ts';
+import { openLmdbStore } from '../src/storage/lmdb.ts';
+import type { Store } from '../src/storage/store.ts';
 import { clustered, clustered6, dice, sparse } from './index-data.ts';
 
 const clock = systemClock();

@@ -4,7 +4,7 @@
  */
 
 import { createAccountsTable } from '../src/access/accounts/accounts-table.ts';
-import { createAccessFold } from '../src/access/accounts/fold.ts';
+import { createAccessReducer } from '../src/access/accounts/reducer.ts';
 import type { Vouched } from '../src/access/quota/points.ts';
 import { createIpIndex } from '../src/index/ip-index.ts';
 import { ceilingOf, metaOf, seedScoreOf, strengthOf } from '../src/index/records.ts';
@@ -13,11 +13,11 @@ import { createSources } from '../src/reputation/lists/sources.ts';
 import { createRefusals } from '../src/reputation/reports/refusals.ts';
 import { createEntries } from '../src/reputation/state/entries.ts';
 import type { ListRef } from '../src/reputation/state/events.ts';
-import { createFold } from '../src/reputation/state/fold.ts';
 import { entryPages } from '../src/reputation/state/page-lists.ts';
-import { createReportFold } from '../src/reputation/state/report-fold.ts';
-import { createPolicyKeeper } from '../src/reputation/voices/policy-keeper.ts';
-import type { Policy } from '../src/reputation/voices/quorum.ts';
+import { createReducer } from '../src/reputation/state/reducer.ts';
+import { createReportReducer } from '../src/reputation/state/report-reducer.ts';
+import { createPolicyKeeper } from '../src/reputation/votes/policy-keeper.ts';
+import type { Policy } from '../src/reputation/votes/quorum.ts';
 
 export const hourMs = 3_600_000;
 export const dayMs = 24 * hourMs;
@@ -28,7 +28,7 @@ export interface PoisoningWorld {
   /** Milliseconds since 1970; turned by hand. */
   readonly at: { now: number };
   account(id: string, vouched?: Vouched): void;
-  /** @param network of the account, see reputation/voices/client-network.ts */
+  /** @param network of the account, see reputation/votes/client-network.ts */
   report(id: string, address: number, network: number): void;
   /** Puts addresses on a list; those on it before stay. */
   list(rows: ReadonlyMap<number, number>): Promise<void>;
@@ -50,7 +50,7 @@ export function openPoisoningWorld(policy?: Policy): PoisoningWorld {
   });
   const accountsMax = 2_048;
   const table = createAccountsTable(accountsMax);
-  const access = createAccessFold({
+  const access = createAccessReducer({
     tables: {
       addKey: () => true,
       revokeKey: () => {},
@@ -65,9 +65,9 @@ export function openPoisoningWorld(policy?: Policy): PoisoningWorld {
   });
   const refusals = createRefusals(() => {});
   const { reporters } = access;
-  const reports = createReportFold({ entries, index, reporters, policy: keeper.get, refusals });
+  const reports = createReportReducer({ entries, index, reporters, policy: keeper.get, refusals });
   const sources = createSources(250, () => {}, index.listTimes);
-  const fold = createFold({ entries, sources, reports, policy: keeper, refusals });
+  const fold = createReducer({ entries, sources, reports, policy: keeper, refusals });
   const at = { now: Date.UTC(2026, 0, 1) };
   const words = new Uint32Array(4);
   const ref: ListRef = { list: 'seed', source: 'list', run: 'only' };

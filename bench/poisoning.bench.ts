@@ -7,7 +7,7 @@
 
 import { seededRandom } from '../src/core/random.ts';
 import { maliciousScore } from '../src/reputation/check/score.ts';
-import type { Policy } from '../src/reputation/voices/quorum.ts';
+import type { Policy } from '../src/reputation/votes/quorum.ts';
 import { dayMs, hourMs, openPoisoningWorld, type PoisoningWorld } from './poisoning-world.ts';
 import type { BenchRow } from './row.ts';
 

@@ -15,8 +15,8 @@ import { openPeople } from '../src/signon/people.ts';
 import { openPasswordStrength } from '../src/signon/proofs/password/password-strength.ts';
 import { createPasswords } from '../src/signon/proofs/password/passwords.ts';
 import { createSessions } from '../src/signon/sessions/sessions.ts';
-import { accountKey } from '../src/store/keys.ts';
-import { openLmdbStore } from '../src/store/lmdb.ts';
+import { accountKey } from '../src/storage/keys.ts';
+import { openLmdbStore } from '../src/storage/lmdb.ts';
 import { type Pauses, watchPauses } from './pauses.ts';
 import type { BenchRow } from './row.ts';
 

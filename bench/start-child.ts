@@ -4,10 +4,10 @@
  * milliseconds and entries.
  */
 
+import { takeSnapshot } from '../src/app/state.ts';
 import { createLog } from '../src/core/log/log.ts';
 import { loadSnapshot } from '../src/index/snapshot.ts';
-import { takeSnapshot } from '../src/server/state.ts';
-import { readCheckpointSeq } from '../src/store/projection.ts';
+import { readCheckpointSeq } from '../src/storage/projection.ts';
 import { openJournalStore } from './journal-data.ts';
 
 const [directory = '', entries = '', mode = ''] = process.argv.slice(2);

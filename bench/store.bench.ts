@@ -12,10 +12,10 @@ import { open } from 'lmdb';
 import { systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log/log.ts';
 import { seededRandom } from '../src/core/random.ts';
-import { createEventId } from '../src/store/event-id.ts';
-import { scratchKey, u32 } from '../src/store/keys.ts';
-import { openLmdbStore } from '../src/store/lmdb.ts';
-import type { Store } from '../src/store/store.ts';
+import { createEventId } from '../src/storage/event-id.ts';
+import { scratchKey, u32 } from '../src/storage/keys.ts';
+import { openLmdbStore } from '../src/storage/lmdb.ts';
+import type { Store } from '../src/storage/store.ts';
 import { median } from './median.ts';
 import type { BenchRow } from './row.ts';
 

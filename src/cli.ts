@@ -8,7 +8,7 @@ import { type Command, CommanderError } from 'commander';
 import { program } from './commands/program.ts';
 import { readSettingsFile } from './commands/shell/settings-file.ts';
 import { OperatorError } from './core/errors.ts';
-import { isDamage } from './store/rows.ts';
+import { isDamage } from './storage/rows.ts';
 
 /**
  * Every subcommand throws instead of exiting, so that one place decides the exit status, and

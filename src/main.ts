@@ -3,44 +3,44 @@
  * Everything that lives is made here and handed down; nothing else is a singleton.
  */
 
-import { createShares } from './access/shares/shares.ts';
+import { createDistributedLimits } from './access/distributed-limits/distributed-limits.ts';
+import { openAdminListener } from './app/admin-listener.ts';
+import { registerFigures } from './app/figures/figure-metrics.ts';
+import { openFigures } from './app/figures/open-figures.ts';
+import { mainRoutes } from './app/main-routes.ts';
+import { ownAddresses } from './app/maintenance.ts';
+import { readinessOf } from './app/memory/readiness.ts';
+import { observe } from './app/metrics.ts';
+import { openCaptchaParts } from './app/parts/captcha.ts';
+import { openConsole } from './app/parts/console.ts';
+import { openData } from './app/parts/data.ts';
+import type { Opening, ServerDependencies } from './app/parts/dependencies.ts';
+import { openAgents, openBouncers, openIntegrations } from './app/parts/integrations.ts';
+import { type Listening, listen } from './app/parts/listening.ts';
+import { openOwnReports } from './app/parts/own/own-reports.ts';
+import { openWebhooks } from './app/parts/own/webhooks.ts';
+import { openExchange } from './app/parts/peers.ts';
+import { openRadar } from './app/parts/radar.ts';
+import { openReputation } from './app/parts/reputation.ts';
+import { openRequests } from './app/parts/requests.ts';
+import { startSignon } from './app/parts/signon.ts';
+import { startSubscriptions } from './app/parts/subscriptions.ts';
+import type { State } from './app/state.ts';
+import { startBudgetMails } from './app/vote-budgets.ts';
 import { createBoundedTables } from './core/bounded-tables.ts';
 import { createMetrics } from './core/metrics.ts';
 import { createClosers } from './core/work/closers.ts';
 import { prepareInTurns } from './core/work/preparation.ts';
 import { createTimings } from './core/work/timings.ts';
-import { createPasses } from './doors/gate/pass.ts';
 import { claimPort } from './http/port-claim.ts';
+import { createPasses } from './integrations/gate/pass.ts';
 import { openControl } from './operations/control.ts';
 import { type OwnBackups, startOwnBackups } from './operations/own-backups.ts';
 import { serveOperations } from './operations/serve.ts';
 import { createEvidence } from './reputation/address/evidence/evidence.ts';
-import { openAdminListener } from './server/admin-listener.ts';
-import { registerFigures } from './server/figures/figure-metrics.ts';
-import { openFigures } from './server/figures/open-figures.ts';
-import { mainRoutes } from './server/main-routes.ts';
-import { readinessOf } from './server/memory/readiness.ts';
-import { observe } from './server/metrics.ts';
-import { openCaptchaParts } from './server/parts/captcha.ts';
-import { openConsole } from './server/parts/console.ts';
-import { openData } from './server/parts/data.ts';
-import type { Opening, ServerDependencies } from './server/parts/dependencies.ts';
-import { openAgents, openBouncers, openDoors } from './server/parts/doors.ts';
-import { type Listening, listen } from './server/parts/listening.ts';
-import { openOwnReports } from './server/parts/own/own-reports.ts';
-import { openWebhooks } from './server/parts/own/webhooks.ts';
-import { openExchange } from './server/parts/peers.ts';
-import { openRadar } from './server/parts/radar.ts';
-import { openReputation } from './server/parts/reputation.ts';
-import { openRequests } from './server/parts/requests.ts';
-import { startSignon } from './server/parts/signon.ts';
-import { startSubscriptions } from './server/parts/subscriptions.ts';
-import type { State } from './server/state.ts';
-import { ownAddresses } from './server/upkeep.ts';
-import { startBudgetMails } from './server/voice-budgets.ts';
-import { claimDataDir, serverUse } from './store/claim.ts';
-import { storePath } from './store/presence.ts';
-import type { Store } from './store/store.ts';
+import { claimDataDir, serverUse } from './storage/claim.ts';
+import { storePath } from './storage/presence.ts';
+import type { Store } from './storage/store.ts';
 
 export interface RunningServer {
   /** The port that was really taken: PORT=0 asks for any. */
@@ -79,10 +79,15 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const data = await openData(given);
   // Before the store is closed.
   closers.add(control.close);
-  const { store, state, upkeep, clock } = data;
+  const { store, state, maintenance, clock } = data;
   const opening = { ...given, clock };
   const { access, follower } = state;
-  const shares = createShares({ random, clock, masterKey, isShared: data.member !== undefined });
+  const shares = createDistributedLimits({
+    random,
+    clock,
+    masterKey,
+    isShared: data.member !== undefined,
+  });
 
   let listening: Listening | undefined;
   let backups: OwnBackups | undefined;
@@ -102,7 +107,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const { onMail } = opening;
   const signon = await startSignon({
     store,
-    upkeep,
+    maintenance,
     shares,
     clock,
     random,
@@ -117,7 +122,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   closers.add(() => signon.signInLog.close());
   closers.add(() => signon.signon.close());
   const { people, mailer } = signon.signon;
-  const budgetMails = startBudgetMails({ state, upkeep, clock, log, people, mailer });
+  const budgetMails = startBudgetMails({ state, maintenance, clock, log, people, mailer });
   tables.add(budgetMails.table);
   closers.add(() => budgetMails.stop());
 
@@ -176,7 +181,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     webhooks: openWebhooks({
       ...opening,
       store,
-      upkeep,
+      maintenance,
       tables,
       people,
       index: state.index,
@@ -186,7 +191,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     catchUp: async () => follower.catchUpTo(await store.lastSeq()),
     catchUpTo: follower.catchUpTo,
     onRefused: reputation.refusedReports.count,
-    allowChanges: state.fold.allowChanges,
+    allowChanges: state.reducer.allowChanges,
     serverAddresses: ownAddresses(),
     exampleAddresses: opening.exampleAddresses ?? [],
     exampleSiteKey: opening.exampleSiteKey?.(),
@@ -212,7 +217,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     closers.add(admin.close);
     tables.add(admin.table);
   }
-  const doors = await openDoors(opening, { ...reputation, state, metrics });
+  const integrations = await openIntegrations(opening, { ...reputation, state, metrics });
   const path = storePath(config.dataDir);
   const writeErased = signon.erased.sync;
   backups = startOwnBackups({ config, path, masterKey, clock, log, writeErased });
@@ -243,7 +248,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     isDraining = true;
     listening?.drain();
     radar.latest.stop();
-    doors.drain();
+    integrations.drain();
   };
   return { port, store, state, drain, reopenAccessLog: listening.threads.reopen };
 }

@@ -189,7 +189,7 @@ function fieldsOf(form) {
 
 const quoted = (word) => `'${word.replaceAll("'", "'\\''")}'`;
 
-/** As the server wrote it (published/docs/tries.ts). */
+/** As the server wrote it (site/docs/tries.ts). */
 function commandOf({ method, path, origin }, hasKey, fields) {
   const get = method === 'GET' && fields.length > 0 ? ' -G' : '';
   return [

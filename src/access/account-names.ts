@@ -10,9 +10,9 @@ import {
   accountBySpellingKey,
   accountBySpellingPrefix,
   accountKey,
-} from '../store/keys.ts';
-import { pagesUnder } from '../store/pages.ts';
-import type { Store } from '../store/store.ts';
+} from '../storage/keys.ts';
+import { pagesUnder } from '../storage/pages.ts';
+import type { Store } from '../storage/store.ts';
 import { type AccountRecord, decodeAccount } from './accounts/records.ts';
 
 export interface AccountInfo extends AccountRecord {

@@ -6,7 +6,7 @@
  * field that is added here is carried, too.
  */
 
-import { createWriter, decode, type Reader, type Writer } from '../store/codec.ts';
+import { createWriter, decode, type Reader, type Writer } from '../storage/codec.ts';
 import { perMinuteMax } from './accounts/accounts-table.ts';
 import { newStanding, pointRules, type Standing, type Withdrawn } from './quota/points.ts';
 import { hasRecord, readFormerStanding, readRecord, writeRecord } from './standing-row.ts';

@@ -11,10 +11,10 @@ import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
 import { fail, ok, type Result } from '../core/result.ts';
 import { createTurns } from '../core/work/turns.ts';
-import { createWriter, decode } from '../store/codec.ts';
-import { auditKey, auditPrefix, type Key } from '../store/keys.ts';
-import { pagesUnder } from '../store/pages.ts';
-import type { Store } from '../store/store.ts';
+import { createWriter, decode } from '../storage/codec.ts';
+import { auditKey, auditPrefix, type Key } from '../storage/keys.ts';
+import { pagesUnder } from '../storage/pages.ts';
+import type { Store } from '../storage/store.ts';
 
 export interface AuditEntry {
   /** Milliseconds since 1970. */

@@ -3,9 +3,9 @@
  * row is read at each request that depends on it, so a role that is taken away is gone at once.
  */
 
-import { accountRoleKey, accountRolePrefix, type Key } from '../store/keys.ts';
-import { pagesUnder } from '../store/pages.ts';
-import type { SetRow, Store } from '../store/store.ts';
+import { accountRoleKey, accountRolePrefix, type Key } from '../storage/keys.ts';
+import { pagesUnder } from '../storage/pages.ts';
+import type { SetRow, Store } from '../storage/store.ts';
 
 export const roles = ['member', 'operator'] as const;
 export type Role = (typeof roles)[number];

@@ -16,14 +16,14 @@ import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
 import type { Random } from '../core/random.ts';
 import { fail, ok, type Result } from '../core/result.ts';
-import { createEventId } from '../store/event-id.ts';
-import { accountKey, accountSlotKey } from '../store/keys.ts';
-import { notCounted, readLedger } from '../store/ledger.ts';
-import { bareRecord, bytes, mapped, u8 } from '../store/record.ts';
-import type { RowCheck, SetRow, Store } from '../store/store.ts';
+import { createEventId } from '../storage/event-id.ts';
+import { accountKey, accountSlotKey } from '../storage/keys.ts';
+import { notCounted, readLedger } from '../storage/ledger.ts';
+import { bareRecord, bytes, mapped, u8 } from '../storage/record.ts';
+import type { RowCheck, SetRow, Store } from '../storage/store.ts';
 import { type Account, isBlank, newAccount, readFacts, writeFacts } from './account-row.ts';
 import { encodeAccessEvent } from './accounts/events.ts';
-import type { AccessFold } from './accounts/fold.ts';
+import type { AccessReducer } from './accounts/reducer.ts';
 import { type Role, roomFor } from './roles.ts';
 
 /** Longer than any request is under way and any quota remembers: a minute, and bodies that trickle. */
@@ -136,7 +136,7 @@ export function createSlotKeeper(options: {
   clock: Clock;
   random: Random;
   log: Log;
-  access: Pick<AccessFold, 'count' | 'used' | 'idOf' | 'account' | 'isIdle' | 'keyChanges'>;
+  access: Pick<AccessReducer, 'count' | 'used' | 'idOf' | 'account' | 'isIdle' | 'keyChanges'>;
   /** Resolves when the event is in `access`. */
   catchUpTo: (seq: bigint) => Promise<void>;
   restMs?: number;

@@ -6,7 +6,7 @@
  *   each | creditDays, lastCreditDay varint | open, confirmations f64 | budgetAt f64
  */
 
-import type { Reader, Writer } from '../store/codec.ts';
+import type { Reader, Writer } from '../storage/codec.ts';
 import { newStanding, type Standing, type Vouched } from './quota/points.ts';
 
 const vouchedNumbers: readonly Vouched[] = ['none', 'member', 'staff'];

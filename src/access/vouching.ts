@@ -3,9 +3,9 @@
  * again with each key: an account without a key holds no slot, and the fold knows nothing of it.
  */
 
-import { decode } from '../store/codec.ts';
-import { accountStandingKey, type Key } from '../store/keys.ts';
-import type { SetRow, Store } from '../store/store.ts';
+import { decode } from '../storage/codec.ts';
+import { accountStandingKey, type Key } from '../storage/keys.ts';
+import type { SetRow, Store } from '../storage/store.ts';
 import type { Vouched } from './quota/points.ts';
 import { readVouched, vouchedNumber } from './standing-row.ts';
 

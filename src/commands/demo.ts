@@ -19,11 +19,11 @@ import type { ListKind } from '../reputation/state/events.ts';
 import type { Mail } from '../signon/mail/letter.ts';
 import { outboxPathOf } from '../signon/mail/outbox.route.ts';
 import { createOperator } from '../signon/people/operator.ts';
-import { profileBeside } from '../signon/people/profile/profile-companion.ts';
+import { profileExtraRows } from '../signon/people/profile/profile-extra-rows.ts';
 import { createProfiles } from '../signon/people/profile/profile-store.ts';
 import { openPeople } from '../signon/people.ts';
 import { createPasswords } from '../signon/proofs/password/passwords.ts';
-import type { Store } from '../store/store.ts';
+import type { Store } from '../storage/store.ts';
 
 const demoEmail = 'demo@portcullis.example';
 /** Seen from the compiled file: dist/src/commands/. */
@@ -53,7 +53,7 @@ const passwordPurpose = 'portcullis demo password v1';
 export async function loadDemo(tools: DemoTools): Promise<DemoKeys> {
   await loadDemoList(tools, 'seed', 'demo.csv', 'csv');
   await loadDemoList(tools, 'anon', 'demo-anon.txt', 'anon');
-  const beside = profileBeside(createProfiles(tools));
+  const beside = profileExtraRows(createProfiles(tools));
   const accounts = createAccounts({ ...tools, by: 'operator', beside });
   const found = await accounts.find(demoEmail);
   const account = found.ok

@@ -15,7 +15,7 @@ import { parseList } from '../reputation/lists/import/parse.ts';
 import type { ServiceName } from '../reputation/lists/known-services.ts';
 import { loadList } from '../reputation/lists/load-list.ts';
 import type { RowBatch } from '../reputation/state/events.ts';
-import type { Store } from '../store/store.ts';
+import type { Store } from '../storage/store.ts';
 
 /** Checked from the compiled file: dist/src/cli/. */
 const bundled = fileURLToPath(new URL('../../../data/seed/known-good.txt', import.meta.url));

@@ -3,7 +3,7 @@
 import type { AuditLog } from '../access/audit-log.ts';
 import type { PlainRoute } from '../http/router.ts';
 import type { Language } from '../web/language.ts';
-import type { ConsoleParts } from './desk.route.ts';
+import type { ConsoleParts } from './operator-request.route.ts';
 import { type ConsolePeople, peopleScreenEndpoints, peopleScreens } from './people/people.route.ts';
 import { type ConsoleSites, siteScreenEndpoints, siteScreens } from './people/sites.route.ts';
 import {
@@ -11,6 +11,11 @@ import {
   allowScreens,
   type ConsoleAllowlist,
 } from './reputation/allow.route.ts';
+import {
+  anonymousReportEndpoints,
+  anonymousReportScreens,
+  type ConsoleAnonymousReports,
+} from './reputation/anonymous-reports.route.ts';
 import {
   type ConsoleEntries,
   entryScreenEndpoints,
@@ -27,14 +32,13 @@ import {
   reportScreenEndpoints,
   reportScreens,
 } from './reputation/reports.route.ts';
-import { type ConsoleTips, tipScreenEndpoints, tipScreens } from './reputation/tips.route.ts';
+import type { EventNames } from './service/activity-labels.page.ts';
 import { auditScreenEndpoints, auditScreens, type ConsoleNames } from './service/audit.route.ts';
 import {
   type ConsoleChecklist,
   checklistEndpoints,
   checklistScreens,
 } from './service/checklist.route.ts';
-import type { EventNames } from './service/deed-names.page.ts';
 import type { ServiceFacts } from './service/overview.page.ts';
 import { overviewEndpoint, overviewScreen } from './service/overview.route.ts';
 
@@ -42,7 +46,7 @@ export const consoleEndpoints = [
   overviewEndpoint,
   ...Object.values(checklistEndpoints),
   ...Object.values(removalScreenEndpoints),
-  ...Object.values(tipScreenEndpoints),
+  ...Object.values(anonymousReportEndpoints),
   ...Object.values(listScreenEndpoints),
   ...Object.values(reportScreenEndpoints),
   ...Object.values(peopleScreenEndpoints),
@@ -52,13 +56,13 @@ export const consoleEndpoints = [
   ...Object.values(auditScreenEndpoints),
 ];
 
-/** What the screens show and change; put together in server/parts/console.ts. */
+/** What the screens show and change; put together in app/parts/console.ts. */
 export interface ConsoleOf {
   readonly audit: AuditLog;
   readonly service: () => Promise<ServiceFacts>;
   readonly checklist: ConsoleChecklist;
   readonly removals: ConsoleRemovals;
-  readonly tips: ConsoleTips;
+  readonly anonymousReports: ConsoleAnonymousReports;
   readonly lists: ConsoleLists;
   readonly reports: ConsoleReports;
   readonly people: ConsolePeople;
@@ -75,13 +79,13 @@ export function consoleRoutes(
   given: Omit<ConsoleParts, 'audit' | 'categoryNames'>,
   of: ConsoleOf,
 ): PlainRoute[] {
-  const { desk, clock, catchUp } = given;
-  const parts = { desk, clock, catchUp, audit: of.audit, categoryNames: of.categoryNames };
+  const { pageBuilder, clock, catchUp } = given;
+  const parts = { pageBuilder, clock, catchUp, audit: of.audit, categoryNames: of.categoryNames };
   return [
     overviewScreen(parts, of.service, of.eventNames),
     ...checklistScreens(parts, of.checklist),
     ...removalScreens(parts, of.removals),
-    ...tipScreens(parts, of.tips),
+    ...anonymousReportScreens(parts, of.anonymousReports),
     ...listScreens(parts, of.lists),
     ...reportScreens(parts, of.reports),
     ...peopleScreens(parts, of.people),

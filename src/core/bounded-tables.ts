@@ -18,7 +18,7 @@ export interface BoundedTable {
 export interface BoundedTables {
   add(...tables: readonly BoundedTable[]): void;
   /** Writes the lines that are due. */
-  look(): void;
+  poll(): void;
   /** Returns the present use of all tables. */
   read(): { name: string; used: number; limit: number }[];
   register(metrics: Metrics): void;
@@ -28,13 +28,13 @@ export interface BoundedTables {
 
 const warnAt = 0.8;
 const calmBelow = 0.75;
-const lookMs = 10_000;
+const pollMs = 10_000;
 
 export function createBoundedTables(log: Pick<Log, 'warn'>): BoundedTables {
   const tables: BoundedTable[] = [];
   const warned = new Set<string>();
 
-  function look(): void {
+  function poll(): void {
     for (const { name, used, limit } of tables) {
       const now = used();
       if (now < limit * calmBelow) warned.delete(name);
@@ -46,7 +46,7 @@ export function createBoundedTables(log: Pick<Log, 'warn'>): BoundedTables {
 
   return {
     add: (...more) => void tables.push(...more),
-    look,
+    poll,
     read: () => tables.map(({ name, used, limit }) => ({ name, used: used(), limit })),
     register(metrics) {
       metrics.gaugeBy('portcullis_table_used', 'Places taken, by bounded table.', 'table', () =>
@@ -60,8 +60,8 @@ export function createBoundedTables(log: Pick<Log, 'warn'>): BoundedTables {
       );
     },
     watch() {
-      look();
-      const timer = setInterval(look, lookMs);
+      poll();
+      const timer = setInterval(poll, pollMs);
       timer.unref();
       return () => clearInterval(timer);
     },

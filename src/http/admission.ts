@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from '../core/clock.ts';
-import { StoreUnavailableError } from '../store/store.ts';
+import { StoreUnavailableError } from '../storage/store.ts';
 import { type Arrival, hasBody, hasCookie, problemHeader, requestOf } from './arrival.ts';
 import { type BodyBudget, createBodyBudget } from './body-budget.ts';
 import { Exchange } from './exchange.ts';
@@ -21,8 +21,8 @@ import {
   storeOutOfReach,
 } from './refusal.ts';
 import { openErrorBodies, withRequestId } from './request-id.ts';
+import { type RequestSlot, RequestSlots } from './request-slots.ts';
 import { corsHeaders, type PlainRoute, type Route, type StreamRoute } from './router.ts';
-import { type Seat, Seats } from './seats.ts';
 import type { Wire } from './wire.ts';
 
 export interface AdmissionOptions extends LaneOptions {
@@ -78,19 +78,19 @@ class InFlight {
 export class Admission {
   readonly inFlight = new InFlight();
   readonly bodies: BodyBudget;
-  readonly seats: Seats;
+  readonly slots: RequestSlots;
   readonly #options: AdmissionOptions;
   readonly #errorBody = openErrorBodies();
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
     this.bodies = createBodyBudget(options.limits);
-    this.seats = new Seats(options.limits);
+    this.slots = new RequestSlots(options.limits);
   }
 
   /** Returns the present use of each bounded table, by the name of its metric. */
   taken() {
-    const { working, probes, arriving, unread, unreadBytes, refused } = this.seats;
+    const { working, probes, arriving, unread, unreadBytes, refused } = this.slots;
     return {
       in_flight: working.taken,
       probes: probes.taken,
@@ -104,12 +104,12 @@ export class Admission {
 
   /** Never throws. */
   admit(arrival: Arrival): void {
-    const seat = this.seats.open(arrival.clientIp);
+    const slot = this.slots.open(arrival.clientIp);
     const { match, method } = arrival;
     const route = match?.resource.byMethod.get(method as never);
-    const exchange = this.#open(arrival, seat, route);
+    const exchange = this.#open(arrival, slot, route);
     try {
-      const tooMany = this.#options.pace.refusalOf(seat.networks(), route);
+      const tooMany = this.#options.pace.refusalOf(slot.networks(), route);
       if (tooMany !== undefined) {
         if (!exchange.isBodyRead) discardBody(arrival.wire, exchange);
         exchange.isLast = true;
@@ -125,26 +125,26 @@ export class Admission {
         exchange.answer({ status: 204, headers: corsHeaders(match.resource) });
         return;
       }
-      const busy = seat.refusalOf(isProbe(route));
+      const busy = slot.refusalOf(isProbe(route));
       const refusal = refusalOf(arrival, route, busy, this.#options.limits);
       if (refusal !== undefined) {
         if (!exchange.isBodyRead) discardBody(arrival.wire, exchange);
-        this.#tellRefusal(exchange, seat, arrival, refusal, busy);
-      } else if (route?.kind === 'stream') this.#receiveStream(exchange, seat, arrival, route);
-      else if (route?.kind === 'plain') this.#receivePlain(exchange, seat, arrival, route);
+        this.#tellRefusal(exchange, slot, arrival, refusal, busy);
+      } else if (route?.kind === 'stream') this.#receiveStream(exchange, slot, arrival, route);
+      else if (route?.kind === 'plain') this.#receivePlain(exchange, slot, arrival, route);
       else throw new Error('a hot route was reached by the slow lane');
     } catch (error) {
       this.#fail(exchange, arrival, error);
     }
   }
 
-  #open(arrival: Arrival, seat: Seat, route: Route | undefined): Exchange {
+  #open(arrival: Arrival, slot: RequestSlot, route: Route | undefined): Exchange {
     const { limits, clock, pace, isClosing, shouldProbe, shouldEnd } = this.#options;
     const startMs = clock.monotonicMs();
     this.inFlight.enter();
     const exchange = new Exchange({
       wire: arrival.wire,
-      seat,
+      slot,
       isHead: arrival.method === 'HEAD',
       limits,
       render: (reply) => this.#render(reply, arrival),
@@ -152,9 +152,9 @@ export class Admission {
       shouldProbe,
       shouldEnd,
       onOver: (status) => {
-        seat.leave();
+        slot.leave();
         this.inFlight.leave();
-        pace.answered(seat.networks(), route, status);
+        pace.answered(slot.networks(), route, status);
         this.#note(arrival, status, clock.monotonicMs() - startMs);
       },
     });
@@ -193,7 +193,7 @@ export class Admission {
   /** Refuses by the route for it, where the reader may be signed in and there is a place; else at once. */
   #tellRefusal(
     exchange: Exchange,
-    seat: Seat,
+    slot: RequestSlot,
     arrival: Arrival,
     what: Problem,
     busy: Problem | undefined,
@@ -207,7 +207,7 @@ export class Admission {
       return;
     }
     const headers = { ...arrival.headers, [problemHeader]: [JSON.stringify(what)] };
-    this.#runPlain(exchange, seat, { ...arrival, headers }, refused.route, emptyBody);
+    this.#runPlain(exchange, slot, { ...arrival, headers }, refused.route, emptyBody);
   }
 
   #refuse(exchange: Exchange, arrival: Arrival, what: Problem): void {
@@ -247,15 +247,15 @@ export class Admission {
     this.#options.log.error({ err: error, path, ...logFieldsOf(arrival) }, message);
   }
 
-  #receivePlain(exchange: Exchange, seat: Seat, arrival: Arrival, route: PlainRoute): void {
+  #receivePlain(exchange: Exchange, slot: RequestSlot, arrival: Arrival, route: PlainRoute): void {
     const bytesMax = route.bodyBytesMax ?? 0;
     if (bytesMax === 0 || !hasBody(arrival)) {
-      this.#runPlain(exchange, seat, arrival, route, emptyBody);
+      this.#runPlain(exchange, slot, arrival, route, emptyBody);
       return;
     }
     exchange.isBodyRead = false;
     // Only while it arrives: a place for the work is taken when there is something to work on.
-    seat.arrive(() => exchange.displace(this.#renderRefusal(arrival, gaveWay)));
+    slot.arrive(() => exchange.rejectEarly(this.#renderRefusal(arrival, evicted)));
     const isLate = () => this.#refuse(exchange, arrival, late);
     watchBody(exchange, {
       ...this.#bodyRate(),
@@ -265,13 +265,13 @@ export class Admission {
       slow: isLate,
       expired: isLate,
     });
-    const share = this.bodies.open(seat.networks());
+    const share = this.bodies.open(slot.networks());
     exchange.onEnd(share.release);
     const rules = { ...this.#intakeRules(exchange, arrival, bytesMax), share };
     collectBody(arrival.wire, exchange, rules, (body) => {
-      const busy = seat.refusalOf(isProbe(route));
+      const busy = slot.refusalOf(isProbe(route));
       if (busy !== undefined) this.#refuse(exchange, arrival, busy);
-      else this.#runPlain(exchange, seat, arrival, route, body);
+      else this.#runPlain(exchange, slot, arrival, route, body);
     });
   }
 
@@ -282,7 +282,7 @@ export class Admission {
 
   #runPlain(
     exchange: Exchange,
-    seat: Seat,
+    slot: RequestSlot,
     arrival: Arrival,
     route: PlainRoute,
     body: Uint8Array,
@@ -298,7 +298,7 @@ export class Admission {
       exchange.answer(outcome);
       return;
     }
-    if (exchange.isOpen) seat.work(isProbe(route));
+    if (exchange.isOpen) slot.work(isProbe(route));
     exchange.setDeadline(route.timeoutMs ?? this.#options.limits.handlerTimeoutMs, () => {
       const facts = { path: route.path, ...logFieldsOf(arrival) };
       this.#options.log.error(facts, 'a handler missed its deadline');
@@ -314,8 +314,13 @@ export class Admission {
     );
   }
 
-  #receiveStream(exchange: Exchange, seat: Seat, arrival: Arrival, route: StreamRoute): void {
-    seat.work(false);
+  #receiveStream(
+    exchange: Exchange,
+    slot: RequestSlot,
+    arrival: Arrival,
+    route: StreamRoute,
+  ): void {
+    slot.work(false);
     exchange.isBodyRead = !hasBody(arrival);
     const body = streamBody(arrival.wire, exchange, {
       ...this.#intakeRules(exchange, arrival, route.bodyBytesMax),
@@ -349,7 +354,7 @@ export class Admission {
 }
 
 const late = problem('body_timeout', 408, 'The body did not arrive in time.');
-const gaveWay = retryLater(
+const evicted = retryLater(
   'client_limit_exceeded',
   429,
   'Too many bodies of your network arrive at the same time.',

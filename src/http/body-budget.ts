@@ -12,7 +12,7 @@
 import type { Networks } from '../ip/networks.ts';
 import type { HttpLimits } from './limits.ts';
 import type { Problem } from './message.ts';
-import { NetworkTally } from './network-tally.ts';
+import { NetworkCounts } from './network-counts.ts';
 import { retryLater } from './refusal.ts';
 
 /** The bytes that one request has drawn from the budget. */
@@ -32,7 +32,7 @@ export interface BodyBudget {
 export function createBodyBudget(
   limits: Pick<HttpLimits, 'bodyBytesFree' | 'bodyBytesPerClientMax' | 'bodyBytesInAllMax'>,
 ): BodyBudget {
-  const tally = new NetworkTally();
+  const tally = new NetworkCounts();
   return {
     open(networks) {
       let drawn = 0;

@@ -18,7 +18,7 @@ export interface DescriptorWatch {
   stop(): void;
 }
 
-const lookMs = 100;
+const pollMs = 100;
 const reserveMax = 256;
 const folder = '/proc/self/fd';
 
@@ -29,7 +29,7 @@ export function watchDescriptors(log: Log, accept: (isOn: boolean) => void): Des
   let pauses = 0;
   let isLooking = false;
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     if (isLooking) return;
     isLooking = true;
     try {
@@ -63,7 +63,7 @@ export function watchDescriptors(log: Log, accept: (isOn: boolean) => void): Des
     }
   }
 
-  const timer = setInterval(look, lookMs);
+  const timer = setInterval(poll, pollMs);
   timer.unref();
   return {
     isPaused: () => isPaused,

@@ -7,13 +7,13 @@
 import type { Head } from './head.ts';
 import type { HttpLimits } from './limits.ts';
 import type { Reply } from './message.ts';
+import type { RequestSlot } from './request-slots.ts';
 import type { Caller } from './router.ts';
-import type { Seat } from './seats.ts';
 import { endAfter, endBodiless, sendAsTaken, type Wire } from './wire.ts';
 
 export interface ExchangeOptions {
   readonly wire: Wire;
-  readonly seat: Seat;
+  readonly slot: RequestSlot;
   readonly isHead: boolean;
   readonly limits: HttpLimits;
   /** Reply to checked head; never throws (a bad reply becomes a 500 there). */
@@ -99,12 +99,12 @@ export class Exchange implements Caller {
    * Refuses while the body still arrives: another needs its place. The client is told after a
    * while, so that one who begins anew as soon as he is refused does so less often.
    */
-  displace(reply: Reply): void {
+  rejectEarly(reply: Reply): void {
     if (this.#state !== 'open') return;
     this.#state = 'lingering';
     this.#unsaid = reply;
-    this.setDeadline(this.#options.limits.lingerTimeoutMs, () => this.#cutOff());
-    this.#options.seat.linger(() => this.#cutOff());
+    this.setDeadline(this.#options.limits.drainTimeoutMs, () => this.#cutOff());
+    this.#options.slot.drainBody(() => this.#cutOff());
   }
 
   /** One deadline at a time: a second call replaces the first. */
@@ -164,7 +164,7 @@ export class Exchange implements Caller {
     this.#wire.writeStatus(head);
     if (this.#options.shouldClose()) this.#wire.writeHeader('Connection', 'close');
     sendAsTaken(this.#wire, parts, () => this.#finish());
-    if (!this.isOver) this.#options.seat.awaitReader(parts, () => this.#cutOff());
+    if (!this.isOver) this.#options.slot.awaitReader(parts, () => this.#cutOff());
   }
 
   /**
@@ -177,8 +177,8 @@ export class Exchange implements Caller {
   #writeEarly(head: Head, reply: Reply): void {
     this.#state = 'lingering';
     this.#sayEarly(head, reply);
-    this.setDeadline(this.#options.limits.lingerTimeoutMs, () => this.#close());
-    this.#options.seat.linger(() => this.#cutOff());
+    this.setDeadline(this.#options.limits.drainTimeoutMs, () => this.#close());
+    this.#options.slot.drainBody(() => this.#cutOff());
   }
 
   #sayEarly(head: Head, reply: Reply): void {
@@ -191,7 +191,7 @@ export class Exchange implements Caller {
     if (this.#state !== 'lingering') return;
     this.#discarded += byteLength;
     if (isLast) this.#cutOff();
-    else if (this.#discarded > this.#options.limits.lingerBytesMax) {
+    else if (this.#discarded > this.#options.limits.drainBytesMax) {
       // A client that still sends is blocked, so it can read the answer before the reset.
       this.#wire.pause();
       this.#cutOff(lastLookMs);

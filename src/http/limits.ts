@@ -20,16 +20,16 @@ export interface HttpLimits {
   /** Time from the call of a handler to its reply. */
   readonly handlerTimeoutMs: number;
   /** After an early refusal the rest of the body is read up to here, so the client sees the answer. */
-  readonly lingerBytesMax: number;
-  readonly lingerTimeoutMs: number;
-  /** Requests that handlers work on: shares of it are in `places.ts`; 429 and 503 beyond. */
+  readonly drainBytesMax: number;
+  readonly drainTimeoutMs: number;
+  /** Requests that handlers work on: shares of it are in `concurrency-limit.ts`; 429 and 503 beyond. */
   readonly inFlightMax: number;
   /** The same for routes that are `isProbe`, which take no place of the others. */
   readonly probesMax: number;
   /**
    * Bodies that arrive, and as many answers that wait for their readers: of a client (IPv4 /32,
    * IPv6 /64), of a network (/24, /48), and in all. Beyond it the oldest of those who hold most
-   * give way, see `yielding-places.ts`.
+   * give way, see `evictable-slots.ts`.
    */
   readonly waitingPerClientMax: number;
   readonly waitingPerNetworkMax: number;
@@ -66,8 +66,8 @@ export const defaultLimits: HttpLimits = {
   bodyBytesPerSecondMin: 500,
   bodyWindowMs: 2_000,
   handlerTimeoutMs: 10_000,
-  lingerBytesMax: 1_048_576,
-  lingerTimeoutMs: 2_000,
+  drainBytesMax: 1_048_576,
+  drainTimeoutMs: 2_000,
   inFlightMax: 4_096,
   probesMax: 256,
   waitingPerClientMax: 256,

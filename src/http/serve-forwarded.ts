@@ -3,7 +3,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Log } from '../core/log/log.ts';
 import { openBatch } from '../core/work/batch.ts';
-import { StoreUnavailableError } from '../store/store.ts';
+import { StoreUnavailableError } from '../storage/store.ts';
 import type { ToFront, ToOwner } from './forward.ts';
 import { BodyAborted } from './intake.ts';
 import { logFieldsOf, type Reply, type Request } from './message.ts';

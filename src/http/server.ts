@@ -63,7 +63,7 @@ export interface HttpServer {
   closeNow(): void;
   /** Requests let in and not yet answered; hot routes are never among them. */
   inFlight(): number;
-  /** Places of each kind that are taken (seats.ts), and bytes of bodies being collected. */
+  /** Places of each kind that are taken (request-slots.ts), and bytes of bodies being collected. */
   taken(): Taken;
 }
 

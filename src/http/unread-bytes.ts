@@ -13,7 +13,7 @@ export interface UnreadBounds {
 interface Holder {
   readonly client: Client;
   readonly buffers: ReadonlySet<ArrayBufferLike>;
-  readonly giveWay: () => void;
+  readonly evict: () => void;
   /** The bytes that are charged to this holder. */
   bytes: number;
 }
@@ -41,10 +41,10 @@ export class UnreadBytes {
   }
 
   /**
-   * @param giveWay called at most once, when the memory is wanted by another
+   * @param evict called at most once, when the memory is wanted by another
    * @returns what gives it back; does nothing when it is lost already
    */
-  take(clientKey: string, parts: readonly Uint8Array[], giveWay: () => void): () => void {
+  take(clientKey: string, parts: readonly Uint8Array[], evict: () => void): () => void {
     const client = this.#clients.get(clientKey) ?? {
       key: clientKey,
       bytes: 0,
@@ -52,7 +52,7 @@ export class UnreadBytes {
     };
     this.#clients.set(clientKey, client);
     const buffers = new Set(parts.map(({ buffer }) => buffer));
-    const holder: Holder = { client, buffers, giveWay, bytes: 0 };
+    const holder: Holder = { client, buffers, evict, bytes: 0 };
     client.holders.add(holder);
     for (const buffer of buffers) this.#hold(buffer, holder);
     const { perClientMax, max } = this.#bounds;
@@ -82,7 +82,7 @@ export class UnreadBytes {
     for (const holder of client?.holders ?? []) {
       if (holder === wants || holder.bytes === 0) continue;
       this.#leave(holder);
-      holder.giveWay();
+      holder.evict();
       return true;
     }
     return false;

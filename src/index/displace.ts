@@ -6,6 +6,7 @@
 
 import { removeCover } from './covers.ts';
 import { rootCell } from './exact.ts';
+import { leafOf, nodePositions, retire, rootPositions, type TrieTools } from './insert.ts';
 import {
   COVER_FLAG,
   COVER_WORDS,
@@ -15,7 +16,6 @@ import {
   ROOT_BITS,
 } from './layout.ts';
 import { coverPartOffset, depthOf, slotOffset, slotsOffset } from './nodes.ts';
-import { leafOf, nodePositions, retire, rootPositions, type TrieTools } from './place.ts';
 import { byteAt, type IndexPrefix } from './prefix.ts';
 import { PARENT, ROW_SHIFT } from './records.ts';
 

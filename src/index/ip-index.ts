@@ -12,15 +12,19 @@ import { createDisplace } from './displace.ts';
 import { createEntries, type EntriesState, prefixOf, readPrefix } from './entries.ts';
 import { clearReader, READERS_MAX, SIZE, type WriterEpoch, writerEpoch } from './epochs.ts';
 import { exactEntry } from './exact.ts';
+import { CHANGE_WORDS_MAX, createInsert } from './insert.ts';
 import { KEY_WORDS, ROOT_WORDS } from './layout.ts';
-import { createLimbo, createUnsafeLimbo, type Limbo } from './limbo.ts';
 import { createLookup } from './lookup.ts';
 import { createMemory, type IndexMemory, nodeBytesFor } from './memory.ts';
 import { createNodes } from './nodes.ts';
-import { CHANGE_WORDS_MAX, createPlace } from './place.ts';
 import { type IndexPrefix, isPrefix } from './prefix.ts';
 import type { IndexView, ReaderHandle } from './reader.ts';
 import { ROW_WORDS } from './records.ts';
+import {
+  createRetiredNodes,
+  createUnsafeRetiredNodes,
+  type RetiredNodes,
+} from './retired-nodes.ts';
 import { walk } from './walk.ts';
 
 export interface IpIndexOptions {
@@ -80,8 +84,8 @@ export interface IndexState {
   readonly size: number;
   readonly entries: EntriesState;
   readonly arena: ArenaState;
-  /** Pairs (reference, words) that waited in limbo: free, once no reader lives. */
-  readonly limbo: Int32Array;
+  /** Pairs (reference, words) that waited in the retired list: free, once no reader lives. */
+  readonly retired: Int32Array;
 }
 
 const ENTRIES_MAX_DEFAULT = 1 << 22;
@@ -131,15 +135,16 @@ export function openIpIndex(
 
   if (state !== undefined) {
     arena.restore(state.arena);
-    for (let i = 0; i < state.limbo.length; i += 2) release(state.limbo[i]!, state.limbo[i + 1]!);
+    for (let i = 0; i < state.retired.length; i += 2)
+      release(state.retired[i]!, state.retired[i + 1]!);
   }
   control[SIZE] = size;
-  const limbo = options.unsafeReuseAtOnce
-    ? createUnsafeLimbo(release)
-    : createLimbo(epoch, release);
+  const retired = options.unsafeReuseAtOnce
+    ? createUnsafeRetiredNodes(release)
+    : createRetiredNodes(epoch, release);
   const nodesOf = createNodes(memory, arena);
-  const tools = { memory, nodesOf, limbo, epoch };
-  const place = createPlace(tools);
+  const tools = { memory, nodesOf, retired, epoch };
+  const place = createInsert(tools);
   const displace = createDisplace(tools);
 
   function resize(by: number): void {
@@ -172,27 +177,27 @@ export function openIpIndex(
       checkChange(prefix);
       const existing = exactEntry(memory, prefix);
       if (existing !== 0) return existing;
-      if (!hasRoom(arena, limbo, epoch, CHANGE_WORDS_MAX + RESERVED_WORDS)) return 0;
+      if (!hasRoom(arena, retired, epoch, CHANGE_WORDS_MAX + RESERVED_WORDS)) return 0;
       const entry = entries.allocate(prefix) || retryAllocate(prefix);
       if (entry === 0) return 0;
       fill?.(entry);
       place(prefix, entry);
       resize(1);
-      limbo.settle();
+      retired.settle();
       return entry;
     },
     remove(prefix) {
       checkChange(prefix);
       const entry = exactEntry(memory, prefix);
       if (entry === 0) return false;
-      if (!hasRoom(arena, limbo, epoch, CHANGE_WORDS_MAX)) {
+      if (!hasRoom(arena, retired, epoch, CHANGE_WORDS_MAX)) {
         // 64K words of copies and a second later, a reader is still in the same request.
         throw new Error('no room to remove: a reader never leaves its request');
       }
       displace(prefix, entry);
-      limbo.add(entry, 0);
+      retired.add(entry, 0);
       resize(-1);
-      limbo.settle();
+      retired.settle();
       return true;
     },
     openReader() {
@@ -206,7 +211,7 @@ export function openIpIndex(
       clearReader(control, reader);
       open[reader] = 0;
     },
-    settle: () => limbo.drain(),
+    settle: () => retired.drain(),
     stats() {
       const keyBytes = entries.topKey() * KEY_WORDS * 4;
       const fixed = ROOT_WORDS * 4 + keyBytes;
@@ -215,7 +220,7 @@ export function openIpIndex(
         liveBytes: fixed + arena.liveWords() * 4,
         touchedBytes: fixed + arena.topWords() * 4,
         recordBytes: entries.topEntry() * ROW_WORDS * 4,
-        waiting: limbo.size(),
+        waiting: retired.size(),
         releasedNodes,
         releasedEntries,
         reusedEntries: entries.reused(),
@@ -227,15 +232,15 @@ export function openIpIndex(
         nodes: firstBytes(memory.nodes, arena.topWords()),
         keys: firstBytes(memory.keys, (entries.topKey() + 1) * KEY_WORDS),
         rows: firstBytes(memory.rows, (entries.topEntry() + 1) * ROW_WORDS),
-        state: { size, entries: entries.state(), arena: arena.state(), limbo: limbo.items() },
+        state: { size, entries: entries.state(), arena: arena.state(), retired: retired.items() },
       };
     },
   };
 
-  /** Numbers may all wait in limbo: those that readers have forgotten are given back first. */
+  /** Numbers may all wait in the retired list: those that readers have forgotten are given back first. */
   function retryAllocate(prefix: IndexPrefix): number {
     for (let waitedMs = 0; waitedMs <= WAIT_MS_MAX; waitedMs += WAIT_STEP_MS) {
-      limbo.drain();
+      retired.drain();
       const entry = entries.allocate(prefix);
       // With as many entries as there are numbers, none of them waits.
       if (entry !== 0 || size + 1 > entriesMax) return entry;
@@ -253,10 +258,10 @@ function firstBytes({ buffer, byteOffset }: Int32Array, words: number): Uint8Arr
  * Returns whether the arena has room, if need be after retired blocks have been freed. A reader that
  * the system has suspended within a request may hold back much: it is given time to end it.
  */
-function hasRoom(arena: Arena, limbo: Limbo, epoch: WriterEpoch, words: number): boolean {
+function hasRoom(arena: Arena, retired: RetiredNodes, epoch: WriterEpoch, words: number): boolean {
   for (let waitedMs = 0; !arena.hasRoom(words); waitedMs += WAIT_STEP_MS) {
-    limbo.drain();
-    if (limbo.size() === 0 || waitedMs >= WAIT_MS_MAX) return arena.hasRoom(words);
+    retired.drain();
+    if (retired.size() === 0 || waitedMs >= WAIT_MS_MAX) return arena.hasRoom(words);
     if (!arena.hasRoom(words)) epoch.pause(WAIT_STEP_MS);
   }
   return true;

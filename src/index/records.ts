@@ -15,7 +15,7 @@
  *                             1 + 0..32 for IPv4, 64 + 0..128 for IPv6, 0 = never used, 255 = free
  *                             (trie-private)
  *
- * `ceiling` is the highest score that reports may give it (reputation/voices/quorum.ts). `listReports`
+ * `ceiling` is the highest score that reports may give it (reputation/votes/quorum.ts). `listReports`
  * is what lists add to the number of reports, 255 = so many or more; `listSource` the number of
  * the list refreshed last among those that name it, 0 = none: when that was stands once for all
  * its rows, in the index's `listTimes`.

@@ -55,7 +55,7 @@ function sectionsOf(index: IpIndex): Section[] {
   const { topEntry, freeEntry, topKey, freeKey } = state.entries;
   const numbers = Int32Array.of(state.size, topEntry, freeEntry, topKey, freeKey, 0, 0, 0);
   const own = [root, nodes, keys, rows].map((bytes, i) => ({ name: OWN[i]!, bytes }));
-  const private_ = [numbers, state.arena.bins, state.arena.tags, state.limbo];
+  const private_ = [numbers, state.arena.bins, state.arena.tags, state.retired];
   return [...own, ...private_.map((view, i) => ({ name: STATE[i]!, bytes: bytesOf(view) }))];
 }
 
@@ -147,10 +147,10 @@ function stateOf(
   found: ReadonlyMap<string, Uint8Array>,
   memory: IndexMemory,
 ): IndexState | undefined {
-  const [numbers, bins, tags, limbo] = STATE.map((name) => found.get(name));
+  const [numbers, bins, tags, retired] = STATE.map((name) => found.get(name));
   const [root, nodes, keys, rows] = OWN.map((name) => found.get(name)?.byteLength);
   if (numbers?.byteLength !== 32 || bins?.byteLength !== (BIN_COUNT + 2) * 4) return undefined;
-  if (tags === undefined || limbo === undefined || limbo.byteLength % 8 !== 0) return undefined;
+  if (tags === undefined || retired === undefined || retired.byteLength % 8 !== 0) return undefined;
   const [size, topEntry, freeEntry, topKey, freeKey] = new Int32Array(numbers.buffer);
   const entries: EntriesState = {
     topEntry: topEntry!,
@@ -168,7 +168,7 @@ function stateOf(
     tags.byteLength === tagWordsOf(top) * 4;
   if (!fits) return undefined;
   const arena: ArenaState = { bins: binWords, tags: new Uint32Array(tags.buffer) };
-  return { size: size!, entries, arena, limbo: new Int32Array(limbo.buffer) };
+  return { size: size!, entries, arena, retired: new Int32Array(retired.buffer) };
 }
 
 const MAGIC = Buffer.from('PCLINDEX', 'latin1');

@@ -9,7 +9,7 @@ import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import type { Random } from '../core/random.ts';
 import type { Result } from '../core/result.ts';
-import type { Store } from '../store/store.ts';
+import type { Store } from '../storage/store.ts';
 import type { AuditRule } from './operation.ts';
 
 /** In place of a mail address that has no account. */

@@ -16,7 +16,7 @@ import { packageVersion } from '../config/version.ts';
 import type { BoundedTable } from '../core/bounded-tables.ts';
 import { OperatorError } from '../core/errors.ts';
 import type { Log } from '../core/log/log.ts';
-import { isDamage } from '../store/rows.ts';
+import { isDamage } from '../storage/rows.ts';
 import type { Order } from './execute.ts';
 import type { OperationCall, OperationProgress } from './operation.ts';
 import {
@@ -141,9 +141,9 @@ function listen(server: Server, path: string): Promise<void> {
 /** There is no place for it, which it hears. */
 function turnAway(socket: Socket): void {
   const message = `${connectionsMax} commands are under way in the server: try again`;
-  const told: Failed = { message, kind: 'operator' };
+  const failure: Failed = { message, kind: 'operator' };
   socket.on('error', () => undefined);
-  socket.end(encodeJsonFrame(frameKinds.failed, 0, told), () => socket.destroy());
+  socket.end(encodeJsonFrame(frameKinds.failed, 0, failure), () => socket.destroy());
 }
 
 interface Accepted {
@@ -188,9 +188,9 @@ function accept(
   }
 
   function fail(error: unknown): void {
-    const told = failureOf(error);
-    if (told.kind === 'bug') log.error({ err: error }, 'operation: failed');
-    writeJson(frameKinds.failed, told);
+    const failure = failureOf(error);
+    if (failure.kind === 'bug') log.error({ err: error }, 'operation: failed');
+    writeJson(frameKinds.failed, failure);
     hangUp();
   }
 
@@ -304,7 +304,7 @@ function failureOf(error: unknown): Failed {
 
 /** The last state is told in the end, however soon it comes. */
 function throttled(tell: (at: OperationProgress) => void) {
-  let toldAtMs = Number.NEGATIVE_INFINITY;
+  let sentAtMs = Number.NEGATIVE_INFINITY;
   let last: OperationProgress | undefined;
   function flush(): void {
     if (last !== undefined) tell(last);
@@ -315,8 +315,8 @@ function throttled(tell: (at: OperationProgress) => void) {
       if (last !== undefined && last.verb !== at.verb) flush();
       last = at;
       const nowMs = performance.now();
-      if (nowMs - toldAtMs < progressMs) return;
-      toldAtMs = nowMs;
+      if (nowMs - sentAtMs < progressMs) return;
+      sentAtMs = nowMs;
       flush();
     },
     flush,

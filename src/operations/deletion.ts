@@ -2,15 +2,15 @@
 
 import { erasedSealOf } from '../access/keys/master-key.ts';
 import { createSiteKeys } from '../access/keys/site-keys.ts';
-import { reportPersonalData } from '../server/parts/own/report-personal-data.ts';
+import { reportPersonalData } from '../app/parts/own/report-personal-data.ts';
 import { mailSender } from '../signon/mail/letter.ts';
 import { createMailer } from '../signon/mail/mailer.ts';
-import { noFarewell, openOutbox } from '../signon/mail/outbox.ts';
+import { noDeletionNotice, openOutbox } from '../signon/mail/outbox.ts';
 import { smtpTransport } from '../signon/mail/smtp.ts';
 import {
   createDeletion,
   type Deletion,
-  type Farewell,
+  type DeletionNotice,
 } from '../signon/people/deletion/deletion.ts';
 import { isErased } from '../signon/people/deletion/erasure-mark.ts';
 import { ownPersonalData } from '../signon/people/deletion/personal-data.ts';
@@ -21,7 +21,7 @@ import { createSecurityLog } from '../signon/sessions/security-log.ts';
 import { createSessions } from '../signon/sessions/sessions.ts';
 import { signInLogData } from '../signon/sessions/sign-in-log.ts';
 import { createConsents } from '../signon/sites/consents.ts';
-import { openErasedList } from '../store/erased.ts';
+import { openErasedList } from '../storage/erased.ts';
 import { retryDelaysMs } from './mailing.ts';
 import type { StoreTools } from './workspace.ts';
 
@@ -53,8 +53,11 @@ export async function withDeletion<T>(
   }
 }
 
-/** @param farewell undefined: nobody is told */
-export function openDeletion(workspace: StoreTools, farewell: Farewell | undefined): Deletion {
+/** @param deletionNotice undefined: nobody is told */
+export function openDeletion(
+  workspace: StoreTools,
+  deletionNotice: DeletionNotice | undefined,
+): Deletion {
   const { config, store, clock, random, log } = workspace;
   const securityLog = createSecurityLog({ store, clock, random });
   const people = openPeople(store);
@@ -81,5 +84,13 @@ export function openDeletion(workspace: StoreTools, farewell: Farewell | undefin
   const data = [...beside, ...own, reportPersonalData(store), signInLogData(store)];
   const seal = erasedSealOf(workspace.masterKey);
   const erased = openErasedList({ ...workspace, seal, inChild: !workspace.inServer });
-  return createDeletion({ store, clock, random, data, farewell, erased, untold: noFarewell(log) });
+  return createDeletion({
+    store,
+    clock,
+    random,
+    data,
+    deletionNotice,
+    erased,
+    onNoticeDropped: noDeletionNotice(log),
+  });
 }

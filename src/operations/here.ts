@@ -1,7 +1,7 @@
 /** An operation in a command of its own: where no server runs, or the store is a database. */
 
 import { placeOfData } from '../config/place.ts';
-import { claimDataDir } from '../store/claim.ts';
+import { claimDataDir } from '../storage/claim.ts';
 import { asksNode } from './asks-node.ts';
 import { createAudit } from './audit.ts';
 import { type Execution, execute, findOperation, type Order } from './execute.ts';

@@ -3,7 +3,7 @@
 import { createDirectory } from '../access/accounts/directory.ts';
 import { randomToken } from '../core/random.ts';
 import { createOperator } from '../signon/people/operator.ts';
-import { claimDataDir } from '../store/claim.ts';
+import { claimDataDir } from '../storage/claim.ts';
 import { createAudit } from './audit.ts';
 import { withNewPasswords } from './new-passwords.ts';
 import { operatorName } from './operator-name.ts';

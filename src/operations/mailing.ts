@@ -22,7 +22,7 @@ export const retryDelaysMs = [2_000];
 export async function withNotices<T>(
   workspace: StoreTools,
   run: (notices: Notices) => Promise<T>,
-): Promise<{ value: T; told: boolean }> {
+): Promise<{ value: T; sent: boolean }> {
   const { config, clock } = workspace;
   const ends: Delivery[] = [];
   const mailer = createMailer({
@@ -38,7 +38,7 @@ export async function withNotices<T>(
   try {
     const value = await run(notices);
     await notices.idle();
-    return { value, told: ends.length > 0 && ends.every((end) => end === 'sent') };
+    return { value, sent: ends.length > 0 && ends.every((end) => end === 'sent') };
   } finally {
     await Promise.all([mailer.close(), notices.close()]);
   }
@@ -51,10 +51,10 @@ export async function withNotices<T>(
 export async function sendResetLink(
   workspace: Workspace,
   accountId: string,
-): Promise<Result<{ told: boolean }>> {
+): Promise<Result<{ sent: boolean }>> {
   if (workspace.sendReset !== undefined) {
     const done = await workspace.sendReset(accountId);
-    return done.ok ? ok({ told: true }) : done;
+    return done.ok ? ok({ sent: true }) : done;
   }
   const { config, clock, store, log } = workspace;
   const sender = mailSender(config);
@@ -78,17 +78,17 @@ export async function sendResetLink(
       },
     }).sendByOperator(accountId);
     if (!done.ok) return done;
-    return ok({ told: (await Promise.all(ends)).every((end) => end === 'sent') });
+    return ok({ sent: (await Promise.all(ends)).every((end) => end === 'sent') });
   } finally {
     await mailer.close();
   }
 }
 
-const lookMsMax = 5_000;
+const pollMsMax = 5_000;
 
 /** Words for how the mail server is spoken to; undefined: it does not answer. */
 export async function lookAtTls(smtpUrl: string): Promise<string | undefined> {
-  const check = await checkSmtp(smtpUrl, lookMsMax);
+  const check = await checkSmtp(smtpUrl, pollMsMax);
   return check.refused === undefined ? tlsText(check) : undefined;
 }
 

@@ -8,9 +8,9 @@ import type { Config } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
 import type { Metrics } from '../core/metrics.ts';
-import { readPassphrase } from '../store/backup/passphrase.ts';
-import { type BackupStats, startBackups } from '../store/backup/schedule.ts';
-import type { BackupSummary } from '../store/backup/write.ts';
+import { readPassphrase } from '../storage/backup/passphrase.ts';
+import { type BackupStats, startBackups } from '../storage/backup/schedule.ts';
+import type { BackupSummary } from '../storage/backup/write.ts';
 import type { OperationCall } from './operation.ts';
 import { runTask } from './tasks.ts';
 

@@ -2,10 +2,10 @@
 
 import { createTurns } from '../core/work/turns.ts';
 import { createReportStore } from '../reputation/reports/store/report-store.ts';
-import { type TakenBack, takeBackReports } from '../reputation/voices/taking-back.ts';
+import { retractReports, type TakenBack } from '../reputation/votes/retract.ts';
 import { expect, type StoreTools } from './workspace.ts';
 
-export async function takeBack(
+export async function retract(
   workspace: StoreTools,
   account: string,
   since: number,
@@ -14,5 +14,5 @@ export async function takeBack(
   const reports = createReportStore(workspace);
   const pace = createTurns();
   const { store } = workspace;
-  return expect(await takeBackReports({ store, reports, account, since, penalty, pace }));
+  return expect(await retractReports({ store, reports, account, since, penalty, pace }));
 }

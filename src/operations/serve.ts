@@ -1,11 +1,11 @@
 /** Operations in the server: on its own store, and on the memory that it answers from. */
 
+import type { Data } from '../app/parts/data.ts';
+import type { Opening } from '../app/parts/dependencies.ts';
 import type { EvidenceReader } from '../reputation/address/evidence/evidence.ts';
 import type { Check } from '../reputation/check/check.ts';
-import type { Data } from '../server/parts/data.ts';
-import type { Opening } from '../server/parts/dependencies.ts';
 import type { ResetLinks } from '../signon/people/reset-links.ts';
-import { storePath } from '../store/presence.ts';
+import { storePath } from '../storage/presence.ts';
 import { createAudit } from './audit.ts';
 import type { Control } from './control.ts';
 import { type Execution, execute } from './execute.ts';

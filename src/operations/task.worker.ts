@@ -7,13 +7,13 @@ import { OperatorError } from '../core/errors.ts';
 import { systemRandom } from '../core/random.ts';
 import { collectRows } from '../reputation/lists/import/collect.ts';
 import { parseList } from '../reputation/lists/import/parse.ts';
-import { makeBackup } from '../store/backup/make.ts';
-import { inheritClaim } from '../store/claim.ts';
-import { namespaces } from '../store/keys.ts';
-import { openTables } from '../store/lmdb-environment.ts';
-import { tableNames } from '../store/lmdb-tables.ts';
-import { isDamage } from '../store/rows.ts';
-import { batchesOf, openView, type View } from '../store/view.ts';
+import { makeBackup } from '../storage/backup/make.ts';
+import { inheritClaim } from '../storage/claim.ts';
+import { namespaces } from '../storage/keys.ts';
+import { openTables } from '../storage/lmdb-environment.ts';
+import { tableNames } from '../storage/lmdb-tables.ts';
+import { isDamage } from '../storage/rows.ts';
+import { batchesOf, openView, type View } from '../storage/view.ts';
 import type { OperationProgress } from './operation.ts';
 import { windowBytes } from './protocol.ts';
 import type {
@@ -88,7 +88,7 @@ const runs: { [Name in TaskName]: (task: Tasks[Name]['task']) => Promise<Tasks[N
     async verify({ path, claim, dataDir }): Promise<VerificationResult> {
       inheritClaim(claim);
       // Loaded here, because it brings most of the server with it.
-      const { verifyDataDir } = await import('../server/verify.ts');
+      const { verifyDataDir } = await import('../app/verify.ts');
       const { findings, seen, journalPosition } = await verifyDataDir({
         path,
         dataDir,

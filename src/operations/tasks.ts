@@ -12,8 +12,8 @@ import type { CollectedRows } from '../reputation/lists/import/collect.ts';
 import type { ListFormatName } from '../reputation/lists/import/parse.ts';
 import type { ImportStats } from '../reputation/lists/import/rows.ts';
 import type { ServiceName } from '../reputation/lists/known-services.ts';
-import type { BackupSummary } from '../store/backup/write.ts';
-import type { InheritedClaim } from '../store/claim.ts';
+import type { BackupSummary } from '../storage/backup/write.ts';
+import type { InheritedClaim } from '../storage/claim.ts';
 import type { OperationCall, OperationProgress } from './operation.ts';
 import { windowBytes } from './protocol.ts';
 

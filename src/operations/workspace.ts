@@ -7,6 +7,7 @@ import { mkdirSync } from 'node:fs';
 import { type Accounts, createAccounts } from '../access/accounts/accounts.ts';
 import { loadMasterKey, type MasterKey } from '../access/keys/master-key.ts';
 import type { Vouched } from '../access/quota/points.ts';
+import type { Memory } from '../app/offline-state.ts';
 import { processEnvironment } from '../config/place.ts';
 import { type Config, readConfig } from '../config.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
@@ -14,20 +15,19 @@ import { OperatorError } from '../core/errors.ts';
 import { createLog, type Log } from '../core/log/log.ts';
 import { type Random, systemRandom } from '../core/random.ts';
 import type { Result } from '../core/result.ts';
-import { readEndpoint } from '../doors/endpoint.ts';
+import { readEndpoint } from '../integrations/endpoint.ts';
 import { readPrefix } from '../ip/written.ts';
-import type { Memory } from '../server/offline-state.ts';
-import { profileBeside } from '../signon/people/profile/profile-companion.ts';
+import { profileExtraRows } from '../signon/people/profile/profile-extra-rows.ts';
 import { createProfiles, type Profiles } from '../signon/people/profile/profile-store.ts';
 import type { ResetLinks } from '../signon/people/reset-links.ts';
 import { suffixFault } from '../signon/sites/clients/client-suffixes.ts';
-import type { InheritedClaim } from '../store/claim.ts';
-import { openTables } from '../store/lmdb-environment.ts';
-import { openStoreOf } from '../store/open.ts';
-import { hadStore, refuseLostStore, storePath } from '../store/presence.ts';
-import type { Store } from '../store/store.ts';
-import { asRead, viewStore } from '../store/verify/view-store.ts';
-import { openView } from '../store/view.ts';
+import type { InheritedClaim } from '../storage/claim.ts';
+import { openTables } from '../storage/lmdb-environment.ts';
+import { openStoreOf } from '../storage/open.ts';
+import { hadStore, refuseLostStore, storePath } from '../storage/presence.ts';
+import type { Store } from '../storage/store.ts';
+import { asRead, viewStore } from '../storage/verify/view-store.ts';
+import { openView } from '../storage/view.ts';
 import { checkNode, refuseShared } from './cluster.ts';
 
 /** The store, and what changes it. */
@@ -149,7 +149,7 @@ async function loadedMemory<T>(
   read: (memory: Memory) => T,
 ): Promise<T> {
   // Loaded here, because it brings most of the server with it.
-  const { withMemory } = await import('../server/offline-state.ts');
+  const { withMemory } = await import('../app/offline-state.ts');
   return withMemory({ config, clock, random, store, lastSeq: await store.lastSeq() }, read);
 }
 
@@ -188,7 +188,7 @@ export function storeTools(
   inServer = false,
 ): StoreTools {
   const profiles = createProfiles(parts);
-  const accounts = createAccounts({ ...parts, by: 'operator', beside: profileBeside(profiles) });
+  const accounts = createAccounts({ ...parts, by: 'operator', beside: profileExtraRows(profiles) });
   return { ...parts, accounts, profiles, inServer };
 }
 

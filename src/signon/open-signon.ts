@@ -4,42 +4,45 @@
  * limit are in its memory.
  */
 
+import {
+  type DistributedLimits,
+  localLimits,
+} from '../access/distributed-limits/distributed-limits.ts';
 import type { MasterKey } from '../access/keys/master-key.ts';
 import { createClientLimits } from '../access/quota/client-limits.ts';
-import { ownShares, type Shares } from '../access/shares/shares.ts';
 import type { FactorDemand } from '../config.ts';
 import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
 import type { Random } from '../core/random.ts';
-import type { ErasedList } from '../store/erased.ts';
-import type { Store } from '../store/store.ts';
-import type { Upkeep } from '../store/upkeep.ts';
+import type { ErasedList } from '../storage/erased.ts';
+import type { Maintenance } from '../storage/maintenance.ts';
+import type { Store } from '../storage/store.ts';
 import type { Mail } from './mail/letter.ts';
 import { mailSender } from './mail/letter.ts';
+import { createMailBudget } from './mail/mail-budget.ts';
 import { createMailer, type Mailer, type MailTransport } from './mail/mailer.ts';
 import { createNotices, type Notices } from './mail/notices.ts';
-import { noFarewell, type Outbox, openOutbox } from './mail/outbox.ts';
-import { createMailShares } from './mail/shares.ts';
+import { noDeletionNotice, type Outbox, openOutbox } from './mail/outbox.ts';
 import { smtpTransport } from './mail/smtp.ts';
 import { type AccountChanges, createAccountChanges } from './people/account-changes.ts';
-import { type AccountCompanion, noCompanion } from './people/companion.ts';
 import {
   createDeletion,
   type Deletion,
-  type Farewell,
+  type DeletionNotice,
   type PersonalData,
 } from './people/deletion/deletion.ts';
 import { isErased } from './people/deletion/erasure-mark.ts';
 import { createErasures, type Erasures } from './people/deletion/erasures.ts';
 import { ownPersonalData, type PersonalDataSources } from './people/deletion/personal-data.ts';
 import { createEmailChange, type EmailChange, emailChangeLimit } from './people/email-change.ts';
+import { type AccountExtraRows, noExtraRows } from './people/extra-rows.ts';
 import { createLinks } from './people/links/links.ts';
 import { pageLinks } from './people/links/links-to-pages.ts';
 import { type MessageSender, outboxMessages, webhookMessages } from './people/messages.ts';
 import { createPacing, noPacing, type Pacing, pacedNetworksMax } from './people/pacing.ts';
 import { createKeptForms, type KeptForms } from './people/pages/kept-form.ts';
-import { createPendingTally, restorePending } from './people/pending.ts';
+import { createPendingCounter, restorePending } from './people/pending.ts';
 import { createRecovery, type Recovery } from './people/recovery.ts';
 import {
   createRegisteredLately,
@@ -47,7 +50,7 @@ import {
   type Registration,
 } from './people/registration.ts';
 import { hasReviewable } from './people/review.ts';
-import type { TallyStats } from './people/row-tally.ts';
+import type { RowCounterStats } from './people/row-counter.ts';
 import { openPeople, type People } from './people.ts';
 import { createAttempts } from './proofs/attempts.ts';
 import { createPhoneCodes, type PhoneBounds, type PhoneCodes } from './proofs/factors/phone.ts';
@@ -69,9 +72,9 @@ import type { SignInLog } from './sessions/sign-in-log.ts';
 
 export interface SignonOptions {
   readonly store: Store;
-  readonly upkeep?: Upkeep;
+  readonly maintenance?: Maintenance;
   /** The limits that several nodes count together. */
-  readonly shares?: Pick<Shares, 'room' | 'deeds'>;
+  readonly shares?: Pick<DistributedLimits, 'room' | 'replicatedOperations'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -95,7 +98,7 @@ export interface SignonOptions {
   readonly texts?: PhoneBounds;
   /** Registration asks more of a network that registers many accounts. CLIENT_LIMITS=off switches it off. */
   readonly isPaced?: boolean;
-  readonly companion?: AccountCompanion;
+  readonly extraRows?: AccountExtraRows;
   /** The personal data of other parts: profile, consents. */
   readonly personalData?: (store: Store) => readonly PersonalData[];
   /** Gets each deletion, so that a restore can repeat it. */
@@ -136,7 +139,7 @@ export interface Signon {
   /** The mails and text messages that were written to files instead of being sent. */
   readonly outbox: Pick<Outbox, 'newest'>;
   /** Returns the counts and limits of rows that unauthenticated clients caused. */
-  rowsOfStrangers(): readonly TallyStats[];
+  rowsOfStrangers(): readonly RowCounterStats[];
   /** Counts the rows that are there, and gives stored backup codes their key. The serving process calls it. */
   restore(): Promise<void>;
   close(): Promise<void>;
@@ -145,13 +148,13 @@ export interface Signon {
 const accountSubjectsMax = 16_384;
 
 export function openSignon(options: SignonOptions): Signon {
-  const { store, clock, random, log, masterKey, baseUrl, shares = ownShares } = options;
+  const { store, clock, random, log, masterKey, baseUrl, shares = localLimits } = options;
   const service = new URL(baseUrl).hostname;
   const pages = pageLinks(baseUrl);
   const people = openPeople(store);
   const links = createLinks(options);
   const attempts = createAttempts({ clock, shares });
-  const pendingAccounts = createPendingTally({ clock });
+  const pendingAccounts = createPendingCounter({ clock });
   const pacing =
     options.isPaced === true ? createPacing(clock, pacedNetworksMax, shares) : noPacing;
   const ownLog = createSecurityLog(options);
@@ -166,7 +169,7 @@ export function openSignon(options: SignonOptions): Signon {
     onMail: options.onMail,
   });
   const letterhead = mailSender(options);
-  const mailShares = createMailShares(shares);
+  const mailBudget = createMailBudget(shares);
   const mailer = createMailer({
     transport:
       options.mailTransport ??
@@ -176,7 +179,7 @@ export function openSignon(options: SignonOptions): Signon {
     sender: letterhead,
     clock,
     log,
-    limit: mailShares,
+    limit: mailBudget,
   });
   const isKeptHere = options.mailTransport === undefined && options.smtpUrl === undefined;
   const passwords = createPasswords({
@@ -217,8 +220,8 @@ export function openSignon(options: SignonOptions): Signon {
     service,
     changes,
   });
-  const companion = options.companion ?? noCompanion;
-  const parts = { store, clock, random, log, people, links, mailer, pages, securityLog, companion };
+  const extraRows = options.extraRows ?? noExtraRows;
+  const parts = { store, clock, random, log, people, links, mailer, pages, securityLog, extraRows };
   const signIn = createSignIn({
     ...parts,
     shares,
@@ -239,7 +242,7 @@ export function openSignon(options: SignonOptions): Signon {
     sessions,
     secondFactors,
     outbox,
-    farewell: isKeptHere
+    deletionNotice: isKeptHere
       ? undefined
       : (email, language) => mailer.deliver(email, language, 'accountDeleted', {}),
   });
@@ -267,7 +270,7 @@ export function openSignon(options: SignonOptions): Signon {
     ...signIn.tables,
     phoneCodes.table,
     changes.table,
-    mailShares.table,
+    mailBudget.table,
     emailChanges.table('email_change_limits'),
     keptForms.table,
     registeredLately.table,
@@ -325,17 +328,19 @@ export function openSignon(options: SignonOptions): Signon {
 /** The erasures that one node makes for all are committed under its lease; those that a person asks for, on any node. */
 function openErasures(
   options: SignonOptions,
-  parts: Omit<PersonalDataSources, 'store' | 'securityLog'> & { farewell: Farewell | undefined },
+  parts: Omit<PersonalDataSources, 'store' | 'securityLog'> & {
+    deletionNotice: DeletionNotice | undefined;
+  },
 ): Pick<Signon, 'deletion' | 'erasures'> {
-  const { upkeep, personalData, log } = options;
+  const { maintenance, personalData, log } = options;
   function over(store: Store, told?: Store): Deletion {
     const securityLog = createSecurityLog({ ...options, store });
     return createDeletion({
       ...options,
       store,
       told,
-      farewell: parts.farewell,
-      untold: noFarewell(log),
+      deletionNotice: parts.deletionNotice,
+      onNoticeDropped: noDeletionNotice(log),
       data: [
         ...(personalData?.(store) ?? []),
         ...ownPersonalData({ ...parts, store, securityLog }),
@@ -344,6 +349,6 @@ function openErasures(
   }
   const deletion = over(options.store);
   const { begin } = deletion;
-  const eraser = upkeep?.isShared === true ? over(upkeep.store, options.store) : deletion;
+  const eraser = maintenance?.isShared === true ? over(maintenance.store, options.store) : deletion;
   return { deletion, erasures: createErasures({ ...options, deletion: { ...eraser, begin } }) };
 }

@@ -7,9 +7,9 @@ import { findAccountId } from '../access/account-names.ts';
 import { type AccountRecord, decodeAccount } from '../access/accounts/records.ts';
 import { readKnownAddress } from '../core/names/mail-address.ts';
 import type { Random } from '../core/random.ts';
-import { accountByEmailKey, accountKey, credentialsKey } from '../store/keys.ts';
-import { bytes, group, list, oneOf, record, since, text, time, varint } from '../store/record.ts';
-import type { RowCheck, SetRow, Store } from '../store/store.ts';
+import { accountByEmailKey, accountKey, credentialsKey } from '../storage/keys.ts';
+import { bytes, group, list, oneOf, record, since, text, time, varint } from '../storage/record.ts';
+import type { RowCheck, SetRow, Store } from '../storage/store.ts';
 import { newToken } from './tokens.ts';
 import { browserHash, languages, type StoredLanguage } from './visitor.ts';
 

@@ -1,4 +1,4 @@
-/** All pages of sign-on in one table, made at one desk (desk.ts). */
+/** All pages of sign-on in one table, made at one desk (page-builder.ts). */
 
 import type { Accounts } from '../access/accounts/accounts.ts';
 import type { MasterKey } from '../access/keys/master-key.ts';
@@ -11,21 +11,21 @@ import type { PlainRoute } from '../http/router.ts';
 import { notice } from '../web/components/notice.ts';
 import type { Callers } from '../web/guard/callers.ts';
 import { createCookies } from '../web/guard/cookies.ts';
-import { createDesk } from '../web/guard/desk.ts';
 import type { FailureNotes } from '../web/guard/endpoint.ts';
 import type { FormChallenges } from '../web/guard/form-challenges.ts';
 import { type UnsavedSeals, unsavedBytesMax, unsavedLifeMs } from '../web/guard/intake/unsaved.ts';
-import { createVisits } from '../web/guard/visit.ts';
+import { createPageBuilder } from '../web/guard/page-builder.ts';
+import { createRequestContexts } from '../web/guard/request-context.ts';
 import { html, renderHtml } from '../web/html.ts';
 import type { Language } from '../web/language.ts';
 import type { PageTools } from '../web/page-tools.ts';
 import { type AccountRoutesOptions, accountRoutes } from './account/account.route.ts';
-import type { Desk } from './desk.route.ts';
 import type { Signon } from './open-signon.ts';
 import { recoverRoutes } from './people/pages/recover.route.ts';
 import { registerRoutes } from './people/pages/register.route.ts';
 import { verifyRoutes } from './people/pages/verify.route.ts';
 import type { Profiles } from './people/profile/profile-store.ts';
+import type { PageBuilder } from './request-context.route.ts';
 import { createSealedTexts } from './sealed-text.ts';
 import { failures } from './sessions/failure.page.ts';
 import { createOnwards } from './sessions/onward.route.ts';
@@ -36,7 +36,7 @@ import { authorizeRoutes } from './sites/pages/authorize.route.ts';
 import { consentRoutes } from './sites/pages/consent.route.ts';
 import { catalogueFor } from './words/words.ts';
 
-export interface SignonDeskOptions {
+export interface SignonPageOptions {
   readonly config: Config;
   readonly log: FailureNotes;
   readonly random: Random;
@@ -47,7 +47,7 @@ export interface SignonDeskOptions {
   readonly geo: GeoReader;
   readonly signon: Signon;
   /** Tells whether the person of a session prefers translucent surfaces. */
-  readonly likesGlass: (session: { readonly accountId: string }) => Promise<boolean>;
+  readonly prefersGlass: (session: { readonly accountId: string }) => Promise<boolean>;
 }
 
 const stampBytes = 8;
@@ -86,17 +86,17 @@ function unsavedNotice(language: Language, isKept: boolean): string {
 }
 
 /** Returns the desk, at which all pages with a session are made. */
-export function openDesk(options: SignonDeskOptions): Desk {
+export function openPageBuilder(options: SignonPageOptions): PageBuilder {
   const { config, signon } = options;
   const { baseUrl } = config;
   const cookies = createCookies(baseUrl.startsWith('https:'));
-  const visitOf = createVisits({ ...options, sessions: signon.sessions, cookies });
-  return createDesk({
+  const contextOf = createRequestContexts({ ...options, sessions: signon.sessions, cookies });
+  return createPageBuilder({
     ...options,
     failures,
     sessions: signon.sessions,
     cookies,
-    visitOf,
+    contextOf,
     baseUrl,
     unsavedNotice,
     unsaved: createUnsavedSeals(options),

@@ -1,6 +1,6 @@
 /**
  * The pieces of the OpenAPI document: schemas, answers, parameters. An endpoint describes with them
- * what only it knows; `published/openapi` makes the document of all declarations.
+ * what only it knows; `site/openapi` makes the document of all declarations.
  */
 
 import { jsonType } from './shape.ts';

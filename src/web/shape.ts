@@ -64,14 +64,14 @@ export function policyBody(status: number, msg: string): string {
   return JSON.stringify({ status, msg });
 }
 
-interface Told {
+interface ErrorInfo {
   readonly code: ErrorCode;
   readonly status: number;
   readonly detail: string;
   readonly parameter?: string | undefined;
 }
 
-const bodies: Readonly<Record<Exclude<ErrorShape, 'page'>, (told: Told) => string>> = {
+const bodies: Readonly<Record<Exclude<ErrorShape, 'page'>, (info: ErrorInfo) => string>> = {
   api: ({ status, detail, parameter }) => apiErrorBody(status, detail, parameter),
   exchange: ({ code, status, detail }) => {
     const nearest = isOurs(status) ? 'temporarily_unavailable' : 'invalid_request';
@@ -92,7 +92,7 @@ function isOurs(status: number): boolean {
 }
 
 /** Reply to an expected failure in a shape that is not a page. */
-export function tellFailure(
+export function failureBody(
   shape: Exclude<ErrorShape, 'page'>,
   failure: Failure,
   headers: readonly Header[] = [],
@@ -106,11 +106,11 @@ export function tellFailure(
       ? [['Retry-After', String(waitSeconds)]]
       : [];
   const detail = failure.detail ?? detailOf(failure.error);
-  const told = { code: failure.error, status, detail, parameter: failure.parameter };
+  const info = { code: failure.error, status, detail, parameter: failure.parameter };
   return {
     status,
     headers: [shape === 'text' ? textType : jsonType, noStore, ...headers, ...retry],
-    body: bodies[shape](told),
+    body: bodies[shape](info),
   };
 }
 

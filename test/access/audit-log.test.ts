@@ -6,9 +6,9 @@ import { auditCsvLine, auditKeptMs, createAuditLog } from '../../src/access/audi
 import { manualClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
-import { createWriter } from '../../src/store/codec.ts';
-import { auditKey } from '../../src/store/keys.ts';
-import { openLmdbStore } from '../../src/store/lmdb.ts';
+import { createWriter } from '../../src/storage/codec.ts';
+import { auditKey } from '../../src/storage/keys.ts';
+import { openLmdbStore } from '../../src/storage/lmdb.ts';
 import { value } from '../support/house/result.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 

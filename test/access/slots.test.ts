@@ -3,15 +3,15 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createAccountsTable } from '../../src/access/accounts/accounts-table.ts';
-import { createAccessFold } from '../../src/access/accounts/fold.ts';
+import { createAccessReducer } from '../../src/access/accounts/reducer.ts';
 import { seededRandom } from '../../src/core/random.ts';
-import { createReader, createWriter } from '../../src/store/codec.ts';
+import { createReader, createWriter } from '../../src/storage/codec.ts';
 
 const hash = (seed: number) => seededRandom(seed).bytes(32);
 
 function openFold(held: (slot: number) => number = () => 0) {
   const accounts = createAccountsTable(100);
-  const fold = createAccessFold({
+  const fold = createAccessReducer({
     tables: {
       addKey: () => true,
       revokeKey: () => {},

@@ -31,7 +31,7 @@ test('the peers that check answer as the service does, the provider aside', asyn
       const answer = await ask(`ipAddress=${address}`);
       assert.equal(answer.status, 200);
       const { data } = (await answer.json()) as { data: object };
-      const end = frontEnd.check.writeSeven(view, 0, address, Date.now());
+      const end = frontEnd.check.writeSummary(view, 0, address, Date.now());
       const ours = JSON.parse(bytes.toString('utf8', 0, end)) as object;
       assert.deepEqual(data, { ...ours, isp: 'Unknown' });
     }

@@ -6,17 +6,17 @@ import { forget, type Rewound } from '../../src/commands/store/rewind.ts';
 import { manualClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
-import { decodeBanned } from '../../src/doors/agents/ban-events.ts';
-import { createBanStore } from '../../src/doors/agents/ban-store.ts';
-import { createBanTable } from '../../src/doors/agents/ban-table.ts';
-import { createBans } from '../../src/doors/agents/bans.ts';
+import { decodeBanned } from '../../src/integrations/agents/ban-events.ts';
+import { createBanStore } from '../../src/integrations/agents/ban-store.ts';
+import { createBanTable } from '../../src/integrations/agents/ban-table.ts';
+import { createBans } from '../../src/integrations/agents/bans.ts';
 import { createAllowlist } from '../../src/reputation/lists/allowlist.ts';
 import { createOwnEntries } from '../../src/reputation/lists/own-entries.ts';
 import { decodeEvent } from '../../src/reputation/state/events.ts';
-import { readLedger } from '../../src/store/ledger.ts';
-import { openLmdbStore } from '../../src/store/lmdb.ts';
-import { wantedBans } from '../support/doors/agent-bans.ts';
+import { readLedger } from '../../src/storage/ledger.ts';
+import { openLmdbStore } from '../../src/storage/lmdb.ts';
 import { value } from '../support/house/result.ts';
+import { wantedBans } from '../support/integrations/agent-bans.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
 it('rules and own entries that came or went since are counted as those that are left', async () => {
@@ -79,9 +79,9 @@ it('what agents decided since is gone, and what was taken back since stands agai
   value(await stored.save('a', wantedBans(['45.10.0.1', '45.10.0.2'])));
   const before = await store.lastSeq();
   clock.advance(60_000);
-  assert.equal(value(await stored.takeBack('a', (name) => name === '45.10.0.1')), 1);
+  assert.equal(value(await stored.retract('a', (name) => name === '45.10.0.1')), 1);
   value(await stored.save('a', wantedBans(['45.10.0.3', '45.10.0.4'])));
-  value(await stored.takeBack('a', (name) => name === '45.10.0.4'));
+  value(await stored.retract('a', (name) => name === '45.10.0.4'));
   const dropped: Rewound[] = [];
   for (const event of await store.read(before, 100)) {
     dropped.push({ kind: 'agent.banned', ...decodeBanned(event) });

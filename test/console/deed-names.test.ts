@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { deedName } from '../../src/console/service/deed-names.page.ts';
+import type { CounterName } from '../../src/app/figures/open-figures.ts';
+import { activityLabel } from '../../src/console/service/activity-labels.page.ts';
 import type { ErrorCode } from '../../src/core/errors.ts';
-import type { TallyName } from '../../src/server/figures/open-figures.ts';
 import { securityEvents } from '../../src/signon/sessions/security-log.ts';
 import { catalogueFor } from '../../src/signon/words/words.ts';
 import { errors } from '../../src/web/errors.ts';
@@ -20,7 +20,10 @@ const others = {
   'sign_on:refused': true,
   'sign_on:held_back': true,
 } as const satisfies Record<
-  Exclude<TallyName, `sign_on:${(typeof securityEvents)[number]}` | `reports_refused:${ErrorCode}`>,
+  Exclude<
+    CounterName,
+    `sign_on:${(typeof securityEvents)[number]}` | `reports_refused:${ErrorCode}`
+  >,
   true
 >;
 const names: readonly string[] = [
@@ -31,7 +34,7 @@ const names: readonly string[] = [
 
 for (const language of ['en', 'fr'] as const) {
   const { events } = catalogueFor(language).account.security;
-  const said = (name: string) => deedName({ language } as PageFrame, events, name);
+  const said = (name: string) => activityLabel({ language } as PageFrame, events, name);
 
   it(`each has words of its own in ${language}`, () => {
     assert.ok(names.length > 60);

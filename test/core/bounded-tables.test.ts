@@ -20,7 +20,7 @@ it('one line at four fifths, and another one only after it was below three quart
     [80, 2],
   ] as const) {
     used = now;
-    tables.look();
+    tables.poll();
     assert.equal(lines.length, expected, `${now} used`);
   }
   assert.deepEqual(lines[0], { table: 'places', used: 80, limit: 100 });

@@ -64,7 +64,7 @@ test('a declared 100 MB is refused at once and what follows is never a request',
     },
   };
   await using running = await startServer([upload, smuggled], {
-    limits: { lingerTimeoutMs: 200 },
+    limits: { drainTimeoutMs: 200 },
   });
   for (const path of ['/upload', '/nowhere', '/smuggled']) {
     const connection = openConnection(running.port);
@@ -79,7 +79,7 @@ test('a declared 100 MB is refused at once and what follows is never a request',
 
 test('a body that stalls is a 408', async () => {
   await using running = await startServer([upload], {
-    limits: { bodyTimeoutMs: 60, lingerTimeoutMs: 60 },
+    limits: { bodyTimeoutMs: 60, drainTimeoutMs: 60 },
   });
   const connection = openConnection(running.port);
   connection.send('POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf');

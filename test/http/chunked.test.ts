@@ -81,7 +81,7 @@ test('a build that is lenient runs nothing of a chunked request, nor what stands
   const calls: string[] = [];
   await using running = await startServer(routesInto(calls), {
     takesChunked: false,
-    limits: { lingerTimeoutMs: 150 },
+    limits: { drainTimeoutMs: 150 },
   });
   const paths = ['/plain/1', '/stream/1', '/nowhere', '/smuggled', '/open/1'];
   const jobs = chunkVectors.flatMap((vector, i) =>

@@ -106,7 +106,7 @@ for (const https of [true, false]) {
   test(`https ${https}: each answer says whether to stay with it, and which request it is for`, async () => {
     await using running = await startServer(routes, {
       https,
-      limits: { bodyTimeoutMs: 100, lingerTimeoutMs: 100 },
+      limits: { bodyTimeoutMs: 100, drainTimeoutMs: 100 },
     });
     for (const [request, status] of asked) {
       const answer = await answerTo(running.port, request);

@@ -9,7 +9,7 @@ import { BodyAborted } from '../../src/http/intake.ts';
 import type { Request } from '../../src/http/message.ts';
 import type { Caller } from '../../src/http/router.ts';
 import { type ServeForwardedOptions, serveForwarded } from '../../src/http/serve-forwarded.ts';
-import { StoreUnavailableError } from '../../src/store/store.ts';
+import { StoreUnavailableError } from '../../src/storage/store.ts';
 import { eventually } from './raw.ts';
 
 const timeoutMs = 60_000;

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { numberField, renderHead, withNumber } from '../../src/http/head.ts';
 import type { Reply } from '../../src/http/message.ts';
 import type { HotRoute, PlainRoute } from '../../src/http/router.ts';
-import { StoreUnavailableError } from '../../src/store/store.ts';
+import { StoreUnavailableError } from '../../src/storage/store.ts';
 import {
   answersIn,
   ask,

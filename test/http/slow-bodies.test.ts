@@ -138,7 +138,7 @@ test('who lets most bodies wait gives up the oldest of them, with an answer', as
     addresses: behindProxy,
     limits: {
       ...{ ...anyRate, waitingMax: 12, waitingPerClientMax: 8, waitingPerNetworkMax: 10 },
-      lingerTimeoutMs: 20,
+      drainTimeoutMs: 20,
     },
   });
   const { port, server } = running;
@@ -171,7 +171,7 @@ test('who lets most bodies wait gives up the oldest of them, with an answer', as
 test('who gave way is told later, within a bound, and no handler gets the body', async () => {
   const calls: string[] = [];
   await using running = await startServer(routes(calls), {
-    limits: { ...anyRate, waitingPerClientMax: 2, refusedMax: 3, lingerTimeoutMs: 60_000 },
+    limits: { ...anyRate, waitingPerClientMax: 2, refusedMax: 3, drainTimeoutMs: 60_000 },
   });
   const { port, server } = running;
   const all: RawConnection[] = [];
@@ -196,7 +196,7 @@ test('who gave way is told later, within a bound, and no handler gets the body',
 
 test('refused bodies that are still sent wait within a bound of their own', async () => {
   await using running = await startServer(routes([]), {
-    limits: { waitingPerClientMax: 2, refusedMax: 8, lingerTimeoutMs: 60_000 },
+    limits: { waitingPerClientMax: 2, refusedMax: 8, drainTimeoutMs: 60_000 },
   });
   const all = Array.from({ length: 40 }, () => begin(running.port, '/nowhere', 50_000));
   await eventually(() => all.filter((connection) => connection.isClosed()).length === 32);

@@ -5,17 +5,17 @@
 
 import assert from 'node:assert/strict';
 import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
+import { reportPersonalData } from '../../src/app/parts/own/report-personal-data.ts';
 import { manualClock } from '../../src/core/clock.ts';
 import type { Log } from '../../src/core/log/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { ok } from '../../src/core/result.ts';
-import { reportPersonalData } from '../../src/server/parts/own/report-personal-data.ts';
 import type { Mail } from '../../src/signon/mail/letter.ts';
 import { openSignon, type Signon, type SignonOptions } from '../../src/signon/open-signon.ts';
 import type { SignedIn } from '../../src/signon/sessions/sign-in/sign-in.ts';
 import type { Visitor } from '../../src/signon/visitor.ts';
-import { openLmdbStore } from '../../src/store/lmdb.ts';
-import type { Store } from '../../src/store/store.ts';
+import { openLmdbStore } from '../../src/storage/lmdb.ts';
+import type { Store } from '../../src/storage/store.ts';
 import { value } from '../support/house/result.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
 import { systemRandom } from '../../src/core/random.ts';
 import { createProfiles } from '../../src/signon/people/profile/profile-store.ts';
-import type { StoreFactory } from '../store/fixture.ts';
+import type { StoreFactory } from '../storage/fixture.ts';
 import { startChild } from '../support/server/child.ts';
 import { openAuthorization } from '../support/signon/authorization.ts';
 import { ada, goodParameters, parametersOf, queryOf } from './fixture.ts';

@@ -9,7 +9,7 @@ import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
 import { systemRandom } from '../../src/core/random.ts';
 import { createProfiles } from '../../src/signon/people/profile/profile-store.ts';
-import type { OpenerModule } from '../store/fixture.ts';
+import type { OpenerModule } from '../storage/fixture.ts';
 import { openAuthorization } from '../support/signon/authorization.ts';
 
 const [opener = '', location = ''] = process.argv.slice(2);

@@ -15,7 +15,7 @@ import {
 } from '../../src/signon/sites/authorization.ts';
 import { requestQuery } from '../../src/signon/sites/authorize.ts';
 import { createRequestSeals, sealLifeMs } from '../../src/signon/sites/request-seal.ts';
-import { consentTransactionPrefix, usedSealKey } from '../../src/store/keys.ts';
+import { consentTransactionPrefix, usedSealKey } from '../../src/storage/keys.ts';
 import { goodParameters, openSignon, queryOf, startMs } from './fixture.ts';
 
 type Signon = Awaited<ReturnType<typeof openSignon>>;

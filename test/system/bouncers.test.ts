@@ -8,14 +8,14 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Server } from 'node:net';
 import { after, before, it, type TestContext } from 'node:test';
 import { openConnectScreen } from '../support/docs/connect-screen.ts';
+import { hasNetworkNamespace, hasTool } from '../support/house/tools.ts';
 import {
   bouncerConfig,
   elements,
   openNetwork,
   openWay,
   stopChild,
-} from '../support/doors/network.ts';
-import { hasNetworkNamespace, hasTool } from '../support/house/tools.ts';
+} from '../support/integrations/network.ts';
 import { demoEmail, startTestServer, type TestServer, within } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 

@@ -6,7 +6,7 @@ import { it } from 'node:test';
 import { lookAtDatabase } from '../../src/commands/doctor/database.ts';
 import type { Finding } from '../../src/commands/doctor/finding.ts';
 import { systemClock } from '../../src/core/clock.ts';
-import { openPostgresStore } from '../../src/store/postgres/store.ts';
+import { openPostgresStore } from '../../src/storage/postgres/store.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { startPostgres } from '../support/server/postgres.ts';
 import { runCli } from '../support/server/server.ts';

@@ -7,9 +7,9 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { it } from 'node:test';
 import { openSamples } from '../support/docs/doc-samples.ts';
-import { seedVisitors, suspect } from '../support/doors/site.ts';
 import { spawn } from '../support/house/spawn.ts';
 import { hasTool } from '../support/house/tools.ts';
+import { seedVisitors, suspect } from '../support/integrations/site.ts';
 import { demoEmail, startTestServer, within } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 

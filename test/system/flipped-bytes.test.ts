@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { createConnection } from '../../src/store/postgres/connection.ts';
+import { createConnection } from '../../src/storage/postgres/connection.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { startPostgres } from '../support/server/postgres.ts';
 

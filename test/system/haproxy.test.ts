@@ -6,7 +6,9 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { after, before, it } from 'node:test';
-import { refusesHostileHeads, startCredulousApp } from '../support/doors/hostile-heads.ts';
+import { spawn } from '../support/house/spawn.ts';
+import { hasTool } from '../support/house/tools.ts';
+import { refusesHostileHeads, startCredulousApp } from '../support/integrations/hostile-heads.ts';
 import {
   type Ask,
   asker,
@@ -20,9 +22,7 @@ import {
   startApp,
   statusOf,
   suspect,
-} from '../support/doors/site.ts';
-import { spawn } from '../support/house/spawn.ts';
-import { hasTool } from '../support/house/tools.ts';
+} from '../support/integrations/site.ts';
 import { freePort } from '../support/server/free-port.ts';
 import { metric, startTestServer, type TestServer, within } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';

@@ -1,21 +1,21 @@
 /**
- * A node that does the upkeep and nothing else: it joins, writes the row `work` again and again, and says
+ * A node that does the maintenance and nothing else: it joins, writes the row `work` again and again, and says
  * `working` at the first time and `lost` when the work is another one's.
  */
 
 import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
-import { scratchKey, text } from '../../src/store/keys.ts';
-import { openAgreement } from '../../src/store/nodes/agreement.ts';
-import { joinNodes } from '../../src/store/nodes/nodes.ts';
-import { openPostgresStore } from '../../src/store/postgres/store.ts';
-import { LeaseLostError } from '../../src/store/upkeep.ts';
-import { open as openLocal } from '../store/lmdb-opener.ts';
+import { scratchKey, text } from '../../src/storage/keys.ts';
+import { LeaseLostError } from '../../src/storage/maintenance.ts';
+import { openAgreement } from '../../src/storage/nodes/agreement.ts';
+import { joinNodes } from '../../src/storage/nodes/nodes.ts';
+import { openPostgresStore } from '../../src/storage/postgres/store.ts';
+import { open as openLocal } from '../storage/lmdb-opener.ts';
 
 const [url, directory, alive] = process.argv.slice(2);
 const [clock, log] = [systemClock(), createLog('fatal')];
 const store = await openPostgresStore({ url: url!, clock, log });
-const { upkeep } = await joinNodes({
+const { maintenance: upkeep } = await joinNodes({
   ...{ store, clock, log, local: await openLocal(directory!, clock) },
   agreement: await openAgreement(store, log),
   identity: { name: 'child', version: '1' },

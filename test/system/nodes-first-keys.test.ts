@@ -7,8 +7,8 @@ import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
 import { systemRandom } from '../../src/core/random.ts';
-import { readLedger } from '../../src/store/ledger.ts';
-import { openPostgresStore, type PostgresStore } from '../../src/store/postgres/store.ts';
+import { readLedger } from '../../src/storage/ledger.ts';
+import { openPostgresStore, type PostgresStore } from '../../src/storage/postgres/store.ts';
 import { startCluster, type TestCluster } from '../support/server/cluster.ts';
 import { metric, type TestServer, within } from '../support/server/server.ts';
 

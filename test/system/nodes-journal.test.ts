@@ -3,16 +3,16 @@
 import assert from 'node:assert/strict';
 import { after, before, it, type TestContext } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
-import { leaseKey } from '../../src/store/keys.ts';
-import { openAgreement } from '../../src/store/nodes/agreement.ts';
-import { copyCheckpointIfBehind, pruneJournal } from '../../src/store/nodes/checkpoints.ts';
-import { upkeepLease } from '../../src/store/nodes/lease.ts';
-import { joinNodes, type Membership } from '../../src/store/nodes/nodes.ts';
-import { openPostgresStore, type PostgresStore } from '../../src/store/postgres/store.ts';
-import { createProjection } from '../../src/store/projection.ts';
-import { JournalPrunedError, type RowCheck, type Store } from '../../src/store/store.ts';
-import { LeaseLostError } from '../../src/store/upkeep.ts';
-import { open as openLocal } from '../store/lmdb-opener.ts';
+import { leaseKey } from '../../src/storage/keys.ts';
+import { LeaseLostError } from '../../src/storage/maintenance.ts';
+import { openAgreement } from '../../src/storage/nodes/agreement.ts';
+import { copyCheckpointIfBehind, pruneJournal } from '../../src/storage/nodes/checkpoints.ts';
+import { maintenanceLease } from '../../src/storage/nodes/lease.ts';
+import { joinNodes, type Membership } from '../../src/storage/nodes/nodes.ts';
+import { openPostgresStore, type PostgresStore } from '../../src/storage/postgres/store.ts';
+import { createProjection } from '../../src/storage/projection.ts';
+import { JournalPrunedError, type RowCheck, type Store } from '../../src/storage/store.ts';
+import { open as openLocal } from '../storage/lmdb-opener.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
@@ -98,7 +98,7 @@ async function append(store: PostgresStore, count: number): Promise<void> {
 }
 
 async function fenceOf(store: PostgresStore): Promise<RowCheck> {
-  const key = leaseKey(upkeepLease);
+  const key = leaseKey(maintenanceLease);
   return { key, version: (await store.get(key))!.version };
 }
 

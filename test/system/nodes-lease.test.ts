@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { after, before, it, type TestContext } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
-import { scratchKey, text } from '../../src/store/keys.ts';
-import { openAgreement } from '../../src/store/nodes/agreement.ts';
-import { createLease, fencedStore } from '../../src/store/nodes/lease.ts';
-import { joinNodes, type Membership, readNodes } from '../../src/store/nodes/nodes.ts';
-import { openPostgresStore, type PostgresStore } from '../../src/store/postgres/store.ts';
-import { LeaseLostError } from '../../src/store/upkeep.ts';
-import { open as openLocal } from '../store/lmdb-opener.ts';
+import { scratchKey, text } from '../../src/storage/keys.ts';
+import { LeaseLostError } from '../../src/storage/maintenance.ts';
+import { openAgreement } from '../../src/storage/nodes/agreement.ts';
+import { createLease, fencedStore } from '../../src/storage/nodes/lease.ts';
+import { joinNodes, type Membership, readNodes } from '../../src/storage/nodes/nodes.ts';
+import { openPostgresStore, type PostgresStore } from '../../src/storage/postgres/store.ts';
+import { open as openLocal } from '../storage/lmdb-opener.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { startChild } from '../support/server/child.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
@@ -73,7 +73,7 @@ it('a node stopped past its lease writes nothing when it goes on', () =>
     try {
       await child.line((line) => line === 'working');
       child.process.kill('SIGSTOP');
-      await withNode(store, 'heir', async ({ upkeep }) => {
+      await withNode(store, 'heir', async ({ maintenance: upkeep }) => {
         await within(() => upkeep.isMine());
         const done = await upkeep.store.commit({ set: [{ key: work, value }] });
         assert.ok(done.ok);
@@ -92,7 +92,7 @@ it('a holder that does not know yet that it was replaced changes nothing', () =>
     const lease = (boot: string) =>
       createLease({ store, clock, boot, isAlive: async () => false, aliveMs: 600_000 });
     const [first, second] = [lease('first'), lease('second')];
-    await first.look(clock.monotonicMs());
+    await first.poll(clock.monotonicMs());
     const fenced = fencedStore(store, first);
     const stale = first.fence();
     assert.ok((await fenced.commit({ set: [{ key: work, value }] })).ok);
@@ -100,7 +100,7 @@ it('a holder that does not know yet that it was replaced changes nothing', () =>
     const old = { key: scratchKey(text('old')), value, expiresAt: 1 };
     await store.commit({ set: [old], events });
     const before = await store.get(work);
-    await second.look(clock.monotonicMs());
+    await second.poll(clock.monotonicMs());
     await assert.rejects(fenced.commit({ set: [{ key: work, value }] }), LeaseLostError);
     assert.deepEqual(await store.get(work), before);
     assert.equal(first.fence(), undefined, 'now it knows');
@@ -116,12 +116,12 @@ it('a node keeps its number, gives the work back when it leaves, and is told whe
   withStore(async (store) => {
     const nodes = async () => readNodes(await store.session(), undefined);
     await withNode(store, 'one', async (one) => {
-      assert.ok(one.upkeep.isMine());
+      assert.ok(one.maintenance.isMine());
       await withNode(store, 'two', async (two) => {
         assert.deepEqual([one.id, two.id], [1, 2]);
-        assert.ok(!two.upkeep.isMine());
+        assert.ok(!two.maintenance.isMine());
         await assert.rejects(
-          two.upkeep.store.commit({ set: [{ key: work, value }] }),
+          two.maintenance.store.commit({ set: [{ key: work, value }] }),
           LeaseLostError,
         );
         two.follow(() => ({ appliedSeq: 9n, checkpointSeq: 8n }));
@@ -134,7 +134,7 @@ it('a node keeps its number, gives the work back when it leaves, and is told whe
           ],
         );
         await one.leave();
-        await within(() => two.upkeep.isMine());
+        await within(() => two.maintenance.isMine());
         assert.deepEqual(
           (await nodes()).map(({ state }) => state),
           ['stopped', 'up'],

@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { after, before, it } from 'node:test';
+import { openState } from '../../src/app/state.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
 import { systemRandom } from '../../src/core/random.ts';
 import { setReports } from '../../src/index/records.ts';
-import { openState } from '../../src/server/state.ts';
-import { decodeDigests } from '../../src/store/nodes/digests.ts';
-import { snapshotFile } from '../../src/store/presence.ts';
-import { open as openLocal } from '../store/lmdb-opener.ts';
+import { decodeDigests } from '../../src/storage/nodes/digests.ts';
+import { snapshotFile } from '../../src/storage/presence.ts';
+import { open as openLocal } from '../storage/lmdb-opener.ts';
 import { startCluster, type TestCluster } from '../support/server/cluster.ts';
 import type { TestPostgres } from '../support/server/postgres.ts';
 import { type Environment, runCli, type TestServer, within } from '../support/server/server.ts';

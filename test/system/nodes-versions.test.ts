@@ -5,9 +5,9 @@ import { after, before, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
-import { createConnection } from '../../src/store/postgres/connection.ts';
-import { migrate, type SchemaStep } from '../../src/store/postgres/schema.ts';
-import { openPostgresStore } from '../../src/store/postgres/store.ts';
+import { createConnection } from '../../src/storage/postgres/connection.ts';
+import { migrate, type SchemaStep } from '../../src/storage/postgres/schema.ts';
+import { openPostgresStore } from '../../src/storage/postgres/store.ts';
 import { startCluster, type TestCluster } from '../support/server/cluster.ts';
 import type { TestPostgres } from '../support/server/postgres.ts';
 import {

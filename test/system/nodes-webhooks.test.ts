@@ -11,7 +11,7 @@ import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { systemRandom } from '../../src/core/random.ts';
 import { createWebhooks, type Webhooks } from '../../src/reputation/webhooks/hooks.ts';
-import { openPostgresStore, type PostgresStore } from '../../src/store/postgres/store.ts';
+import { openPostgresStore, type PostgresStore } from '../../src/storage/postgres/store.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
@@ -100,7 +100,7 @@ async function list(node: TestServer, address: string): Promise<void> {
   await node.cliJson('seed', file, '--format', 'plain', '--confidence', '90');
 }
 
-/** Which of the nodes does the upkeep. */
+/** Which of the nodes does the maintenance. */
 async function doerOf(): Promise<number> {
   const { stdout } = await runCli(['cluster', 'status', '--json'], {
     ...env,

@@ -6,8 +6,12 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
-import { createFollower } from '../../src/store/follower.ts';
-import { openPostgresStore, type PostgresStore, readHint } from '../../src/store/postgres/store.ts';
+import { createFollower } from '../../src/storage/follower.ts';
+import {
+  openPostgresStore,
+  type PostgresStore,
+  readHint,
+} from '../../src/storage/postgres/store.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { reportAt, reportsAt, sharedSettings } from '../support/server/nodes.ts';

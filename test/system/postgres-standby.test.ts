@@ -6,9 +6,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
-import { type Key, scratchKey, text } from '../../src/store/keys.ts';
-import { openPostgresStore, type PostgresStore } from '../../src/store/postgres/store.ts';
-import type { CommitResult } from '../../src/store/store.ts';
+import { type Key, scratchKey, text } from '../../src/storage/keys.ts';
+import { openPostgresStore, type PostgresStore } from '../../src/storage/postgres/store.ts';
+import type { CommitResult } from '../../src/storage/store.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';

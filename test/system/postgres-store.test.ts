@@ -2,9 +2,9 @@
 
 import { after, it } from 'node:test';
 import { raceForCodes } from '../signon/code-race.ts';
-import { storeContract } from '../store/contract.ts';
-import type { StoreFactory } from '../store/fixture.ts';
-import { open } from '../store/postgres-opener.ts';
+import { storeContract } from '../storage/contract.ts';
+import type { StoreFactory } from '../storage/fixture.ts';
+import { open } from '../storage/postgres-opener.ts';
 import { hasTool, isInstalled } from '../support/house/tools.ts';
 import { postgresProgram, startPostgres } from '../support/server/postgres.ts';
 
@@ -19,7 +19,7 @@ if (isInstalled(postgresProgram)) {
       return { location, destroy: () => server.dropDatabase(location) };
     },
     open,
-    opener: new URL('../store/postgres-opener.js', import.meta.url),
+    opener: new URL('../storage/postgres-opener.js', import.meta.url),
   };
   storeContract(factory);
   it('10,000 codes, six callers each in two processes: 10,000 profiles', () =>

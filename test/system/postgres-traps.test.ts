@@ -4,16 +4,16 @@ import assert from 'node:assert/strict';
 import { after, before, it, type TestContext } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
 import { OperatorError } from '../../src/core/errors.ts';
-import { type Key, scratchKey, text, u32 } from '../../src/store/keys.ts';
+import { type Key, scratchKey, text, u32 } from '../../src/storage/keys.ts';
 import {
   type Connection,
   createConnection,
   hostsText,
   type Query,
-} from '../../src/store/postgres/connection.ts';
-import { ForkedJournalError } from '../../src/store/postgres/reads.ts';
-import { openPostgresStore, type PostgresStore } from '../../src/store/postgres/store.ts';
-import { type Commit, type CommitResult, StoreUnavailableError } from '../../src/store/store.ts';
+} from '../../src/storage/postgres/connection.ts';
+import { ForkedJournalError } from '../../src/storage/postgres/reads.ts';
+import { openPostgresStore, type PostgresStore } from '../../src/storage/postgres/store.ts';
+import { type Commit, type CommitResult, StoreUnavailableError } from '../../src/storage/store.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';

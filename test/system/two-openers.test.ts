@@ -12,7 +12,7 @@ import { hasTool } from '../support/house/tools.ts';
 import { startChild, startCommand } from '../support/server/child.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
-const module = new URL('../store/openers-child.js', import.meta.url);
+const module = new URL('../storage/openers-child.js', import.meta.url);
 const openers = 6;
 const roundMs = 4_000;
 

@@ -5,9 +5,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { homePage } from '../../src/published/home/home.page.ts';
 import { ipPage } from '../../src/reputation/address/address.page.ts';
 import type { IpPageData } from '../../src/reputation/address/parts/scene.page.ts';
+import { homePage } from '../../src/site/home/home.page.ts';
 import { badge } from '../../src/web/components/badge.ts';
 import { codeBlock } from '../../src/web/components/code-block.ts';
 import { field } from '../../src/web/components/field.ts';

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { homePage } from '../../src/published/home/home.page.ts';
 import { ipPage } from '../../src/reputation/address/address.page.ts';
+import { homePage } from '../../src/site/home/home.page.ts';
 import { catalogueFor, type Language, pickLanguage } from '../../src/web/language.ts';
 import { errorPage } from '../../src/web/layout/error.page.ts';
 import { formatFor } from '../../src/web/layout/format.ts';

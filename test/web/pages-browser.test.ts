@@ -8,11 +8,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { homePage } from '../../src/published/home/home.page.ts';
 import { ipPage } from '../../src/reputation/address/address.page.ts';
 import { feedsPage } from '../../src/reputation/blocklists/feeds.page.ts';
 import { reportPage } from '../../src/reputation/requests/report-form.page.ts';
 import { removalPage } from '../../src/reputation/requests/requests.page.ts';
+import { homePage } from '../../src/site/home/home.page.ts';
 import { type Language, pickLanguage } from '../../src/web/language.ts';
 import { errorPage } from '../../src/web/layout/error.page.ts';
 import type { PageFrame } from '../../src/web/layout/layout.ts';
@@ -71,7 +71,7 @@ function signedInFrame(language: Language, operator: boolean): PageFrame {
   return {
     ...frame,
     links: { ...frame.links, connect: '/connect', account: '/account' },
-    person: { email, operator, csrf: 'x', likesGlass: false },
+    person: { email, operator, csrf: 'x', prefersGlass: false },
   };
 }
 

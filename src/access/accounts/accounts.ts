@@ -19,10 +19,10 @@ import {
   inTurn,
   untilUndisturbed,
   written,
-} from '../../store/change.ts';
-import { createEventId } from '../../store/event-id.ts';
-import { accountByEmailKey, accountKey, apiKeyKey, erasureKey } from '../../store/keys.ts';
-import type { NewEvent, RowCheck, SetRow, Store } from '../../store/store.ts';
+} from '../../storage/change.ts';
+import { createEventId } from '../../storage/event-id.ts';
+import { accountByEmailKey, accountKey, apiKeyKey, erasureKey } from '../../storage/keys.ts';
+import type { NewEvent, RowCheck, SetRow, Store } from '../../storage/store.ts';
 import {
   type AccountInfo,
   findAccountId,

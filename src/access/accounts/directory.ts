@@ -6,9 +6,9 @@
 import { domainToUnicode } from 'node:url';
 import { domainOf, readKnownAddress } from '../../core/names/mail-address.ts';
 import { fail, type Result } from '../../core/result.ts';
-import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
-import { accountKey, accountPrefix, erasureKey } from '../../store/keys.ts';
-import type { Store } from '../../store/store.ts';
+import { commitOnce, untilUndisturbed, written } from '../../storage/change.ts';
+import { accountKey, accountPrefix, erasureKey } from '../../storage/keys.ts';
+import type { Store } from '../../storage/store.ts';
 import type { Vouched } from '../quota/points.ts';
 import { type Role, roleOf, roleRow } from '../roles.ts';
 import { findVouched } from '../vouching.ts';

@@ -4,8 +4,8 @@
  * keys that can be deleted.
  */
 
-import { createWriter, decode, type Reader } from '../../store/codec.ts';
-import type { NewEvent } from '../../store/store.ts';
+import { createWriter, decode, type Reader } from '../../storage/codec.ts';
+import type { NewEvent } from '../../storage/store.ts';
 import { readFacts as readAccountFacts } from '../account-row.ts';
 import { allScopes } from '../keys/key-scopes.ts';
 import type { Vouched } from '../quota/points.ts';

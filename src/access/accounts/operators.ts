@@ -1,7 +1,7 @@
 /** Which operators can come in, and that one of them stays when another goes. */
 
-import { accountKey, accountRoleKey } from '../../store/keys.ts';
-import type { RowCheck, Store } from '../../store/store.ts';
+import { accountKey, accountRoleKey } from '../../storage/keys.ts';
+import type { RowCheck, Store } from '../../storage/store.ts';
 import { operatorIds } from '../roles.ts';
 import { decodeAccount } from './records.ts';
 

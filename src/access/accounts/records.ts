@@ -1,6 +1,6 @@
 /** The stored records of accounts and API keys, and their byte layouts. */
 
-import { bytes, flag, list, record, since, text, time, u8, u32 } from '../../store/record.ts';
+import { bytes, flag, list, record, since, text, time, u8, u32 } from '../../storage/record.ts';
 import { plainScopes } from '../keys/key-scopes.ts';
 
 export interface AccountRecord {

@@ -3,8 +3,8 @@
  * their memories are the same. Trust is left out, for it is a float; the quotas that follow from it are in.
  */
 
-import { createMix } from '../../store/nodes/mix.ts';
-import type { AccessTables } from './fold.ts';
+import { createMix } from '../../storage/nodes/mix.ts';
+import type { AccessTables } from './reducer.ts';
 
 export interface DigestedTables {
   readonly tables: AccessTables;

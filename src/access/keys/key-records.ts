@@ -9,9 +9,9 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
-import { createEventId } from '../../store/event-id.ts';
-import { readTexts } from '../../store/key-parts.ts';
+import { commitOnce, untilUndisturbed, written } from '../../storage/change.ts';
+import { createEventId } from '../../storage/event-id.ts';
+import { readTexts } from '../../storage/key-parts.ts';
 import {
   apiKeyByAccountKey,
   apiKeyKey,
@@ -20,9 +20,9 @@ import {
   type Key,
   ownedApiKeyKey,
   ownedApiKeyPrefix,
-} from '../../store/keys.ts';
-import { pagesUnder } from '../../store/pages.ts';
-import type { SetRow, Store } from '../../store/store.ts';
+} from '../../storage/keys.ts';
+import { pagesUnder } from '../../storage/pages.ts';
+import type { SetRow, Store } from '../../storage/store.ts';
 import { encodeAccessEvent } from '../accounts/events.ts';
 import { decodeKey, encodeKeyRecord, type KeyRecord, labelId } from '../accounts/records.ts';
 

@@ -6,9 +6,9 @@
  *   layout u8 | lastUsedAt f64 | agent text | address text | processed f64 | dropped f64
  */
 
-import { apiKeyKey, apiKeyUseKey } from '../../store/keys.ts';
-import { f64, record, text, time } from '../../store/record.ts';
-import type { RowCheck, SetRow, Store } from '../../store/store.ts';
+import { apiKeyKey, apiKeyUseKey } from '../../storage/keys.ts';
+import { f64, record, text, time } from '../../storage/record.ts';
+import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
 
 export interface KeyUse {
   /** Milliseconds since 1970. */

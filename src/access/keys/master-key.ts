@@ -8,8 +8,8 @@ import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../core/errors.ts';
 import type { Random } from '../../core/random.ts';
-import type { ErasedSeal } from '../../store/backup/erased-file.ts';
-import { makeFileOnce } from '../../store/files.ts';
+import type { ErasedSeal } from '../../storage/backup/erased-file.ts';
+import { makeFileOnce } from '../../storage/files.ts';
 
 export interface MasterKey {
   /** First 4 bytes of SHA-256 over a label and the key: names the key, tells nothing about it. */

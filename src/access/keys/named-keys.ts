@@ -9,7 +9,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { holdBounds } from '../../store/bounded-rows.ts';
+import { holdBounds } from '../../storage/bounded-rows.ts';
 import {
   type Also,
   checksOf,
@@ -17,17 +17,17 @@ import {
   inTurn,
   untilUndisturbed,
   written,
-} from '../../store/change.ts';
-import { createEventId } from '../../store/event-id.ts';
+} from '../../storage/change.ts';
+import { createEventId } from '../../storage/event-id.ts';
 import {
   accountKey,
   apiKeyByAccountKey,
   apiKeyByAccountPrefix,
   apiKeyKey,
   type Key,
-} from '../../store/keys.ts';
-import { pagesUnder } from '../../store/pages.ts';
-import type { NewEvent, SetRow, Store } from '../../store/store.ts';
+} from '../../storage/keys.ts';
+import { pagesUnder } from '../../storage/pages.ts';
+import type { NewEvent, SetRow, Store } from '../../storage/store.ts';
 import type { AccountInfo } from '../account-names.ts';
 import { type Accounts, accountRow } from '../accounts/accounts.ts';
 import { encodeAccessEvent } from '../accounts/events.ts';

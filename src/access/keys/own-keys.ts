@@ -4,9 +4,9 @@
  */
 
 import { fail, ok, type Result } from '../../core/result.ts';
-import type { Also } from '../../store/change.ts';
-import { accountKey } from '../../store/keys.ts';
-import type { SetRow, Store } from '../../store/store.ts';
+import type { Also } from '../../storage/change.ts';
+import { accountKey } from '../../storage/keys.ts';
+import type { SetRow, Store } from '../../storage/store.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { decodeAccount } from '../accounts/records.ts';
 import type { KeyRecords } from './key-records.ts';

@@ -10,18 +10,18 @@ import { domainToASCII } from 'node:url';
 import type { Clock } from '../../core/clock.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
-import { addWithin } from '../../store/bounded-rows.ts';
-import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
+import { addWithin } from '../../storage/bounded-rows.ts';
+import { commitOnce, untilUndisturbed, written } from '../../storage/change.ts';
 import {
   accountKey,
   siteKeyByAccountKey,
   siteKeyByAccountPrefix,
   siteKeyKey,
   siteKeyPrefix,
-} from '../../store/keys.ts';
-import { pagesUnder } from '../../store/pages.ts';
-import { flag, list, record, since, text, time } from '../../store/record.ts';
-import type { Store } from '../../store/store.ts';
+} from '../../storage/keys.ts';
+import { pagesUnder } from '../../storage/pages.ts';
+import { flag, list, record, since, text, time } from '../../storage/record.ts';
+import type { Store } from '../../storage/store.ts';
 import { decodeAccount } from '../accounts/records.ts';
 
 export interface SiteKey {

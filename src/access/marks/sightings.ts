@@ -10,8 +10,8 @@
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
-import { type Key, sightingKey } from '../../store/keys.ts';
-import type { Store } from '../../store/store.ts';
+import { type Key, sightingKey } from '../../storage/keys.ts';
+import type { Store } from '../../storage/store.ts';
 import { createMarks, refusedSighting, sightingEndsAt } from './marks.ts';
 import { createSightingBoard, type MarkMemory, type Spotted } from './sighting-board.ts';
 

@@ -104,12 +104,12 @@ export function createClientLimits<Name extends string>(
    * Returns the cost that other nodes may have admitted since the last exchange: for each of them
    * as much as is pending here.
    */
-  function unheard(record: number, used: number): number {
+  function pendingUse(record: number, used: number): number {
     const peers = sharing?.peers() ?? 0;
     if (peers === 0) return 0;
     // Pending counts older than the window don't matter. The first request is always free.
-    const untold = Math.min(used, sharing!.untold[record]!);
-    return untold > 0 ? peers * (untold + 1) : 0;
+    const pending = Math.min(used, sharing!.pending[record]!);
+    return pending > 0 ? peers * (pending + 1) : 0;
   }
 
   function waitAt(record: number, name: Name, slice: number, nowMs: number): number {
@@ -119,7 +119,7 @@ export function createClientLimits<Name extends string>(
     let used = 0;
     for (let j = first; j <= slice; j++) used += counts[at + (j % ringLength)]!;
     // After the next exchange it may have its turn.
-    if (used < max) return used + unheard(record, used) < max ? 0 : 1;
+    if (used < max) return used + pendingUse(record, used) < max ? 0 : 1;
     // The slice with whose end there is room again: charges can hold more than one full.
     let last = first;
     for (; last < slice; last++) {
@@ -134,7 +134,7 @@ export function createClientLimits<Name extends string>(
     addCount(counts, record, slice, cost);
     if (sharing === undefined) return;
     sharing.windows[record] = limits[name].windowMs;
-    sharing.untold[record] = Math.min(65_535, sharing.untold[record]! + cost);
+    sharing.pending[record] = Math.min(65_535, sharing.pending[record]! + cost);
   }
 
   return {

@@ -34,7 +34,7 @@ const headWords = 4;
 const peersAt = 2;
 
 /** The count of a client in this process since the last exchange with other nodes. */
-export interface Untold {
+export interface PendingCounts {
   /** The bits of its key. */
   readonly low: number;
   readonly high: number;
@@ -44,11 +44,11 @@ export interface Untold {
 
 export interface SharedLimitRecords extends LimitRecords {
   /** Returns the pending counts of at most `max` clients, going on where the last call ended. */
-  untoldCounts(max: number): Untold[];
+  pendingCounts(max: number): PendingCounts[];
   /** Subtracts a count that the other nodes have received. */
-  settle(untold: Untold): void;
+  settle(pending: PendingCounts): void;
   /** Counts what another node counted. */
-  hear(heard: Untold, nowMs: number): void;
+  receive(received: PendingCounts, nowMs: number): void;
   setPeers(peers: number): void;
 }
 
@@ -78,7 +78,7 @@ export function openLimitRecords({ buffer, capacity, seeds }: LimitMemory): Shar
   const windows = new Uint32Array(buffer, next(capacity * 4), capacity);
   const locks = new Int32Array(buffer, next((capacity / ways) * 4), capacity / ways);
   const counts = new Uint16Array(buffer, next(capacity * ringLength * 2), capacity * ringLength);
-  const untold = new Uint16Array(buffer, next(capacity * 2), capacity);
+  const pending = new Uint16Array(buffer, next(capacity * 2), capacity);
   const hash = { low: 0, high: 0 };
   let lookedAt = 0;
 
@@ -116,7 +116,7 @@ export function openLimitRecords({ buffer, capacity, seeds }: LimitMemory): Shar
     }
   }
 
-  function isNamed(record: number, { low, high }: Pick<Untold, 'low' | 'high'>): boolean {
+  function isNamed(record: number, { low, high }: Pick<PendingCounts, 'low' | 'high'>): boolean {
     return keys[record * 2] === low && keys[record * 2 + 1] === high;
   }
 
@@ -139,7 +139,7 @@ export function openLimitRecords({ buffer, capacity, seeds }: LimitMemory): Shar
     if (oldestAge === Number.POSITIVE_INFINITY) Atomics.add(head, 0, 1);
     keys[oldest * 2] = hash.low;
     keys[oldest * 2 + 1] = hash.high;
-    untold[oldest] = 0;
+    pending[oldest] = 0;
     uses[oldest] = now;
     counts.fill(0, oldest * ringLength, (oldest + 1) * ringLength);
     newestSlices[oldest] = slice;
@@ -153,22 +153,22 @@ export function openLimitRecords({ buffer, capacity, seeds }: LimitMemory): Shar
     get size() {
       return Atomics.load(head, 0);
     },
-    sharing: { untold, windows, peers: () => head[peersAt]! },
+    sharing: { pending, windows, peers: () => head[peersAt]! },
     with(key, slice, use) {
       hashKey(key);
       const group = groupOf(hash.low);
       return inGroup(group, () => use(recordIn(group, slice)));
     },
-    untoldCounts(max) {
-      const found: Untold[] = [];
+    pendingCounts(max) {
+      const found: PendingCounts[] = [];
       const from = lookedAt;
       for (let i = 0; i < capacity && found.length < max; i++) {
         const record = (from + i) % capacity;
         lookedAt = (record + 1) % capacity;
-        if (untold[record] === 0) continue;
+        if (pending[record] === 0) continue;
         const [low, high] = [keys[record * 2]!, keys[record * 2 + 1]!];
         inGroup(groupOf(low), () => {
-          const [windowMs, count] = [windows[record]!, untold[record]!];
+          const [windowMs, count] = [windows[record]!, pending[record]!];
           // Forgotten just now, for another client.
           if (isNamed(record, { low, high }) && count > 0)
             found.push({ low, high, windowMs, count });
@@ -180,11 +180,12 @@ export function openLimitRecords({ buffer, capacity, seeds }: LimitMemory): Shar
       const group = groupOf(low);
       inGroup(group, () => {
         for (let record = group * ways; record < (group + 1) * ways; record++) {
-          if (isNamed(record, { low, high })) untold[record] = Math.max(0, untold[record]! - count);
+          if (isNamed(record, { low, high }))
+            pending[record] = Math.max(0, pending[record]! - count);
         }
       });
     },
-    hear({ low, high, windowMs, count }, nowMs) {
+    receive({ low, high, windowMs, count }, nowMs) {
       const slice = sliceAt(nowMs, windowMs);
       const group = groupOf(low);
       inGroup(group, () => {

@@ -66,7 +66,7 @@ const ringAt = 16;
 const wordsPerQuota = ringAt + ringLength;
 const rolledAt = 1;
 const oldestAt = 2;
-const toldAt = 3;
+const sentAt = 3;
 /** Words behind all quotas, on a cache line of their own: the first has the number of other nodes. */
 const tailWords = 16;
 /** Written one by one faster than filled. */
@@ -121,14 +121,14 @@ export function createQuotaMemory(accountCapacity: number): QuotaHandle {
 }
 
 /** Opens the counts that are exchanged with other nodes. */
-export function openQuotaTold({ buffer }: QuotaHandle) {
+export function openQuotaSent({ buffer }: QuotaHandle) {
   const words = new Int32Array(buffer);
   return {
     words,
     slots: (words.length - tailWords) / (2 * wordsPerQuota),
     /** @param total as of which others know what was admitted here */
     set(accountSlot: number, kind: QuotaKind, total: number): void {
-      Atomics.store(words, (accountSlot * 2 + kind) * wordsPerQuota + toldAt, total | 0);
+      Atomics.store(words, (accountSlot * 2 + kind) * wordsPerQuota + sentAt, total | 0);
     },
     setPeers: (peers: number) => Atomics.store(words, words.length - tailWords, peers),
   };
@@ -220,12 +220,12 @@ export function openQuotas(options: QuotaOptions): OpenQuotas {
   }
 
   /** Returns the cost that other nodes may have admitted since the last exchange. */
-  function unheard(quotaAt: number, total: number, used: number, cost: number): number {
+  function pendingUse(quotaAt: number, total: number, used: number, cost: number): number {
     const peers = words[peersAt]!;
     if (peers === 0) return 0;
     // Pending costs older than the window don't matter.
-    const untold = Math.min(used, (total - words[quotaAt + toldAt]!) | 0);
-    return untold > 0 ? peers * (untold + cost) : 0;
+    const pending = Math.min(used, (total - words[quotaAt + sentAt]!) | 0);
+    return pending > 0 ? peers * (pending + cost) : 0;
   }
 
   /** A cost that only waits to be told to others has its turn after the next exchange. */
@@ -279,7 +279,7 @@ export function openQuotas(options: QuotaOptions): OpenQuotas {
           continue;
         }
         const used = (total - base) & totalMask;
-        const reckoned = used + unheard(quotaAt, total, used, cost);
+        const reckoned = used + pendingUse(quotaAt, total, used, cost);
         if (reckoned + cost > limit) {
           report(quotaAt, base, bucket, reckoned, nowMs);
           quotas.retryAfterSeconds = refusedFor(quotaAt, base, bucket, used, cost);

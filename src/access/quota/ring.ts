@@ -22,7 +22,7 @@ export interface LimitRecords {
   /** Present when counts are exchanged with other nodes. */
   readonly sharing?: {
     /** Counted here since they were told, by record. */
-    readonly untold: Uint16Array;
+    readonly pending: Uint16Array;
     /** Window of the record's limit, in ms. */
     readonly windows: Uint32Array;
     /** Returns the number of other nodes. */

@@ -175,7 +175,7 @@ export function captchaRoutes(
     const receipt = await passOf(request);
     if (receipt !== undefined) return readableBy(request, json({ receipt }));
     const issued = issueChallenge(options, request);
-    if (!issued.ok) return readableBy(request, guard.tell(newChallenge, issued));
+    if (!issued.ok) return readableBy(request, guard.failureReply(newChallenge, issued));
     const { token } = issued.value;
     const expires_in = Math.floor(lifetimeMs / 1_000);
     const reply = json({ token, img: imagePath(token), expires_in }, visitors.greeting(request));
@@ -185,7 +185,10 @@ export function captchaRoutes(
   async function verify(request: Request): Promise<Reply> {
     const payment = visitors.take('captchaVerify', request);
     if (payment.waitSeconds > 0) {
-      return readableBy(request, guard.tell(verifyChallenge, overLimit(payment.waitSeconds)));
+      return readableBy(
+        request,
+        guard.failureReply(verifyChallenge, overLimit(payment.waitSeconds)),
+      );
     }
     const { right, siteKey, action } = await attempt(options, request, payment);
     if (!right) return readableBy(request, json({ ok: false }));

@@ -10,11 +10,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import type { Network } from '../../access/quota/client-limits.ts';
+import { CountsByKey } from '../../core/counts-by-key.ts';
 import type { Random } from '../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
-import { Tally } from '../../core/tally.ts';
 import type { Rendered, RenderPool } from '../rendering/render-pool.ts';
-import { createShares, withinShrinkingShare } from './shares.ts';
+import { createNetworkFairShare, withinShrinkingShare } from './network-fair-share.ts';
 import type { Tickets } from './ticket.ts';
 
 export interface ChallengesOptions extends Omit<ChallengeTableOptions, 'nowMs'> {
@@ -296,8 +296,8 @@ interface TableStats {
  */
 function createChallengeTable(options: ChallengeTableOptions): ChallengeTable {
   const { sharesOn, nowMs } = options;
-  const places = createPlaces<Challenge>(options.placesMax);
-  const shares = createShares<ChallengePlace>({
+  const places = createChallengeSlots<Challenge>(options.placesMax);
+  const shares = createNetworkFairShare<ChallengePlace>({
     max: options.openMax,
     narrowMax: sharesOn ? options.openPerNarrowMax : Number.POSITIVE_INFINITY,
     wideMax: sharesOn ? options.openPerWideMax : Number.POSITIVE_INFINITY,
@@ -417,7 +417,7 @@ interface Place<T> {
   open: T | undefined;
 }
 
-interface ChallengePlaces<T> {
+interface ChallengeSlots<T> {
   get(token: string): Place<T> | undefined;
   hasRoom(wide: string, inShares: boolean): boolean;
   isFull(): boolean;
@@ -434,9 +434,9 @@ interface ChallengePlaces<T> {
  * nothing that leaves the open challenges can come back. At the bound no new token gets a place;
  * before it, a network may hold as many as are free, so one network alone never fills it.
  */
-function createPlaces<T>(max: number): ChallengePlaces<T> {
+function createChallengeSlots<T>(max: number): ChallengeSlots<T> {
   const byToken = new Map<string, Place<T>>();
-  const byWide = new Tally();
+  const byWide = new CountsByKey();
   /** The tokens by the second in which they end. */
   const due = new Map<number, Place<T>[]>();
   let doneSecond = Number.NEGATIVE_INFINITY;
@@ -496,8 +496,8 @@ interface Waiting {
 
 /** Counts the requests that wait for a rendering thread, so that no network takes all of them. */
 function createWaiting(max: number): Waiting {
-  const narrow = new Tally();
-  const wide = new Tally();
+  const narrow = new CountsByKey();
+  const wide = new CountsByKey();
   return {
     room(network) {
       const free = max - wide.total;

@@ -5,7 +5,7 @@
  * no business here.
  */
 
-import { type Gate, quotaKind } from '../../access/quota/gate.ts';
+import { type QuotaGuard, quotaKind } from '../../access/quota/quota-guard.ts';
 import { fail } from '../../core/result.ts';
 import type { Header, Reply, Request } from '../../http/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
@@ -24,7 +24,7 @@ import {
 import type { Receipts } from './receipts.ts';
 
 export interface CaptchaReceiptOptions {
-  readonly gate: Gate;
+  readonly gate: QuotaGuard;
   readonly guard: Guard;
   readonly receipts: Pick<Receipts, 'redeem' | 'siteFault'>;
   readonly callers: Pick<Callers, 'abuseScoreOf'>;

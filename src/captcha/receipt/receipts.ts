@@ -15,9 +15,9 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { usedReceiptKey } from '../../store/keys.ts';
-import { bareRecord, fixed, text, time, u8 } from '../../store/record.ts';
-import type { Store } from '../../store/store.ts';
+import { usedReceiptKey } from '../../storage/keys.ts';
+import { bareRecord, fixed, text, time, u8 } from '../../storage/record.ts';
+import type { Store } from '../../storage/store.ts';
 
 /** The part of a site key that receipts depend on. */
 export interface Site {

@@ -2,7 +2,7 @@
 
 import type pg from 'pg';
 import type { Clock } from '../../core/clock.ts';
-import { hostsText, hostUrls } from '../../store/postgres/connection.ts';
+import { hostsText, hostUrls } from '../../storage/postgres/connection.ts';
 import { grouped } from '../shell/output.ts';
 import { advice, type Finding, fault, fine } from './finding.ts';
 

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import type { Config } from '../../config.ts';
 import { OperatorError } from '../../core/errors.ts';
-import { checkPassphrase, readPassphrase } from '../../store/backup/passphrase.ts';
+import { checkPassphrase, readPassphrase } from '../../storage/backup/passphrase.ts';
 
 export interface PassphraseFlags {
   readonly passphraseFile?: string;

@@ -9,10 +9,10 @@ import { systemRandom } from '../../core/random.ts';
 import { runOperation } from '../../operations/client.ts';
 import { existingStore, readMasterKey } from '../../operations/workspace.ts';
 import { createRowProgress, type Progress } from '../../reputation/lists/import/progress.ts';
-import { type BackupFolder, claimFolder } from '../../store/backup/folder.ts';
-import { startBackups } from '../../store/backup/schedule.ts';
-import { intoFile, intoStream } from '../../store/backup/target.ts';
-import type { BackupSummary } from '../../store/backup/write.ts';
+import { type BackupFolder, claimFolder } from '../../storage/backup/folder.ts';
+import { startBackups } from '../../storage/backup/schedule.ts';
+import { intoFile, intoStream } from '../../storage/backup/target.ts';
+import type { BackupSummary } from '../../storage/backup/write.ts';
 import { createOutput, grouped } from '../shell/output.ts';
 import { givenPassphrase, newPassphrase } from '../shell/passphrase.ts';
 

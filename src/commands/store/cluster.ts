@@ -8,7 +8,7 @@ import { dateText } from '../../core/names/date-text.ts';
 import { type Audit, createAudit } from '../../operations/audit.ts';
 import { operatorName } from '../../operations/operator-name.ts';
 import { checkMasterKey, openingOf, settings } from '../../operations/workspace.ts';
-import { type Cluster, openStoreOf } from '../../store/open.ts';
+import { type Cluster, openStoreOf } from '../../storage/open.ts';
 import { columns, createOutput, grouped } from '../shell/output.ts';
 
 export async function upgrade(flags: { json?: boolean }): Promise<void> {
@@ -91,7 +91,7 @@ export async function showStatus(flags: { json?: boolean }): Promise<void> {
     `${node.seenSecondsAgo} s ago`,
     grouped(node.behind),
     node.memory,
-    node.hasUpkeep ? 'yes' : '',
+    node.hasMaintenance ? 'yes' : '',
   ]);
   if (nodes.length === 0) output.line('no node has joined yet');
   else for (const line of columns([heads, ...rows])) output.line(line.trimEnd());

@@ -9,9 +9,9 @@ import type { Config } from '../../config.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log/log.ts';
 import { existingStore, openingOf } from '../../operations/workspace.ts';
-import { claimDataDir } from '../../store/claim.ts';
-import { compactStore } from '../../store/compact.ts';
-import { openStore } from '../../store/migrate.ts';
+import { claimDataDir } from '../../storage/claim.ts';
+import { compactStore } from '../../storage/compact.ts';
+import { openStore } from '../../storage/migrate.ts';
 import { createOutput, grouped } from '../shell/output.ts';
 
 export interface CompactFlags {

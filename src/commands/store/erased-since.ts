@@ -9,16 +9,16 @@ import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { OperatorError } from '../../core/errors.ts';
 import { dateText } from '../../core/names/date-text.ts';
-import type { About } from '../../store/backup/content.ts';
+import type { About } from '../../storage/backup/content.ts';
 import {
   type ErasedFile,
   type ErasedSeal,
   erasedFile,
   readErasedFile,
-} from '../../store/backup/erased-file.ts';
-import { backupMark } from '../../store/backup/header.ts';
-import { type BackupSource, openBackup } from '../../store/backup/read.ts';
-import { erasedOf } from '../../store/erased.ts';
+} from '../../storage/backup/erased-file.ts';
+import { backupMark } from '../../storage/backup/header.ts';
+import { type BackupSource, openBackup } from '../../storage/backup/read.ts';
+import { erasedOf } from '../../storage/erased.ts';
 import { grouped } from '../shell/output.ts';
 
 export interface ErasedSince {

@@ -5,8 +5,8 @@ import { createAudit } from '../../operations/audit.ts';
 import { refuseShared } from '../../operations/cluster.ts';
 import { operatorName } from '../../operations/operator-name.ts';
 import { openingOf, readMasterKey, settings } from '../../operations/workspace.ts';
-import { claimDataDir } from '../../store/claim.ts';
-import { openStore } from '../../store/migrate.ts';
+import { claimDataDir } from '../../storage/claim.ts';
+import { openStore } from '../../storage/migrate.ts';
 import { createOutput } from '../shell/output.ts';
 
 const losses =

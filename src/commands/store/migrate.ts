@@ -9,7 +9,7 @@ import {
   type MoveRun,
   moveToEmbedded,
   moveToPostgres,
-} from '../../store/moving/run.ts';
+} from '../../storage/moving/run.ts';
 import { columns, createOutput, grouped } from '../shell/output.ts';
 
 export interface MigrateFlags {

@@ -18,9 +18,9 @@ import { refuseShared } from '../../operations/cluster.ts';
 import { operatorName } from '../../operations/operator-name.ts';
 import { openingOf, readMasterKey, storeTools } from '../../operations/workspace.ts';
 import { createRowProgress, type Progress } from '../../reputation/lists/import/progress.ts';
-import type { About } from '../../store/backup/content.ts';
-import { encodeErased, erasedFile, writeErasedFile } from '../../store/backup/erased-file.ts';
-import type { BackupSource } from '../../store/backup/read.ts';
+import type { About } from '../../storage/backup/content.ts';
+import { encodeErased, erasedFile, writeErasedFile } from '../../storage/backup/erased-file.ts';
+import type { BackupSource } from '../../storage/backup/read.ts';
 import {
   type CheckedBackup,
   checkBackup,
@@ -28,17 +28,17 @@ import {
   type OnProgress,
   refusalOf,
   restoreRows,
-} from '../../store/backup/restore.ts';
-import { claimDataDir, claimFile } from '../../store/claim.ts';
-import { erasedRow } from '../../store/erased.ts';
-import { makeFileOnce, syncPath } from '../../store/files.ts';
-import type { Tables } from '../../store/lmdb-tables.ts';
-import { openStore } from '../../store/migrate.ts';
-import type { SetRow } from '../../store/store.ts';
+} from '../../storage/backup/restore.ts';
+import { claimDataDir, claimFile } from '../../storage/claim.ts';
+import { erasedRow } from '../../storage/erased.ts';
+import { makeFileOnce, syncPath } from '../../storage/files.ts';
+import type { Tables } from '../../storage/lmdb-tables.ts';
+import { openStore } from '../../storage/migrate.ts';
+import type { SetRow } from '../../storage/store.ts';
 import { createOutput, grouped, type Output } from '../shell/output.ts';
 import { askedPassphrase, givenPassphrase } from '../shell/passphrase.ts';
 import { type ErasedFlags, type ErasedSince, erasedSince } from './erased-since.ts';
-import { checkReach, forget, type Rewound, takeBack, write } from './rewind.ts';
+import { checkReach, forget, type Rewound, retract, write } from './rewind.ts';
 
 export interface RestoreFlags extends ErasedFlags {
   readonly to?: number;
@@ -103,7 +103,7 @@ async function restoreInto(
     if (flags.to !== undefined) checkReach(about, flags.to);
     const seal = key === undefined ? undefined : erasedSealOf(key);
     const erased = await erasedSince({ file, dataDir, source, about, seal, flags });
-    const cut = (tables: Tables) => (flags.to === undefined ? [] : takeBack(tables, flags.to));
+    const cut = (tables: Tables) => (flags.to === undefined ? [] : retract(tables, flags.to));
     const dropped = await counted('written', output, opening, (on) =>
       restoreRows(source, `${work}/store`, cut, on),
     );

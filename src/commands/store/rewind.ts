@@ -10,8 +10,8 @@
 
 import { isAccessEvent } from '../../access/accounts/events.ts';
 import { OperatorError } from '../../core/errors.ts';
-import { type Banned, decodeBanned, isBanEvent } from '../../doors/agents/ban-events.ts';
-import { encodeDecision } from '../../doors/agents/ban-store.ts';
+import { type Banned, decodeBanned, isBanEvent } from '../../integrations/agents/ban-events.ts';
+import { encodeDecision } from '../../integrations/agents/ban-store.ts';
 import { formatPrefix } from '../../ip/prefix.ts';
 import { ownEntryRow } from '../../reputation/lists/own-entries.ts';
 import {
@@ -26,9 +26,9 @@ import {
   type ReputationEvent,
 } from '../../reputation/state/events.ts';
 import { isSignInEvent } from '../../signon/sites/sign-in-events.ts';
-import type { About } from '../../store/backup/content.ts';
-import { cutJournal, reachOf } from '../../store/backup/cut.ts';
-import { createWriter } from '../../store/codec.ts';
+import type { About } from '../../storage/backup/content.ts';
+import { cutJournal, reachOf } from '../../storage/backup/cut.ts';
+import { createWriter } from '../../storage/codec.ts';
 import {
   agentBanKey,
   allowKey,
@@ -41,11 +41,11 @@ import {
   ownEntryPrefix,
   reportByAddressPrefix,
   reportGuardKey,
-} from '../../store/keys.ts';
-import { type LedgerTable, readLedger } from '../../store/ledger.ts';
-import type { Tables } from '../../store/lmdb-tables.ts';
-import { pagesUnder } from '../../store/pages.ts';
-import type { Commit, Store } from '../../store/store.ts';
+} from '../../storage/keys.ts';
+import { type LedgerTable, readLedger } from '../../storage/ledger.ts';
+import type { Tables } from '../../storage/lmdb-tables.ts';
+import { pagesUnder } from '../../storage/pages.ts';
+import type { Commit, Store } from '../../storage/store.ts';
 
 const restored = 'restored from a backup';
 
@@ -61,7 +61,7 @@ export function checkReach(about: About, to: number): void {
 }
 
 /** @returns what was taken back and has rows beside the journal */
-export function takeBack(tables: Tables, to: number): Rewound[] {
+export function retract(tables: Tables, to: number): Rewound[] {
   const dropped: Rewound[] = [];
   cutJournal(
     tables,

@@ -11,10 +11,10 @@ import {
   consoleChange,
   consoleScreen,
   noSuchChange,
-  type OperatorVisit,
+  type OperatorRequest,
   perform,
   viewOf,
-} from '../desk.route.ts';
+} from '../operator-request.route.ts';
 import { peoplePage } from './people.page.ts';
 import { type PersonFacts, personPage } from './person.page.ts';
 
@@ -156,39 +156,43 @@ function orderOf(people: ConsolePeople, person: PersonFacts, form: Params): Orde
 }
 
 export function peopleScreens(parts: ConsoleParts, people: ConsolePeople): PlainRoute[] {
-  const { desk } = parts;
+  const { pageBuilder } = parts;
   const at = peopleScreenEndpoints;
 
-  async function show(visit: OperatorVisit, query: Params): Promise<Reply> {
+  async function show(context: OperatorRequest, query: Params): Promise<Reply> {
     const part = plainAddress(query.get('part') ?? '').slice(0, 320);
     const asked = query.get('after');
     const after = asked !== undefined && idShape.test(asked) ? asked : undefined;
     const found = await people.find(part, after, perPage);
-    const view = { ...viewOf(parts, visit, query), ...found, part };
-    return desk.show(visit, (frame) => peoplePage(frame, view));
+    const view = { ...viewOf(parts, context, query), ...found, part };
+    return pageBuilder.show(context, (frame) => peoplePage(frame, view));
   }
 
-  async function showPerson(visit: OperatorVisit, query: Params): Promise<Reply> {
-    const { param } = visit.request;
+  async function showPerson(context: OperatorRequest, query: Params): Promise<Reply> {
+    const { param } = context.request;
     const person = idShape.test(param) ? await people.person(param) : undefined;
-    if (person === undefined) return desk.problem(visit, fail('unknown_account'));
-    const view = { ...viewOf(parts, visit, query), person };
-    return desk.show(visit, (frame) => personPage(frame, view));
+    if (person === undefined) return pageBuilder.problem(context, fail('unknown_account'));
+    const view = { ...viewOf(parts, context, query), person };
+    return pageBuilder.show(context, (frame) => personPage(frame, view));
   }
 
-  async function change(visit: OperatorVisit, form: Params): Promise<Reply> {
+  async function change(context: OperatorRequest, form: Params): Promise<Reply> {
     const id = form.get('id') ?? '';
     const person = idShape.test(id) ? await people.person(id) : undefined;
-    if (person === undefined) return desk.problem(visit, fail('unknown_account'));
+    if (person === undefined) return pageBuilder.problem(context, fail('unknown_account'));
     const order = orderOf(people, person, form);
-    if (order === undefined) return noSuchChange(parts, visit);
+    if (order === undefined) return noSuchChange(parts, context);
     const { command, before = '', after, run } = order;
     const asked = { section: 'people', command, before, back: `/admin/people/${id}` } as const;
-    return perform(parts, visit, asked, async () => {
+    return perform(parts, context, asked, async () => {
       const done = await run();
       return done.ok ? ok(after) : done;
     });
   }
 
-  return [desk.page(at.show, show), desk.page(at.person, showPerson), desk.form(at.change, change)];
+  return [
+    pageBuilder.page(at.show, show),
+    pageBuilder.page(at.person, showPerson),
+    pageBuilder.form(at.change, change),
+  ];
 }

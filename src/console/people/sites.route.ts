@@ -10,7 +10,7 @@ import {
   noSuchChange,
   perform,
   viewOf,
-} from '../desk.route.ts';
+} from '../operator-request.route.ts';
 import { type ShownSite, sitesPage } from './sites.page.ts';
 
 export const siteScreenEndpoints = {
@@ -39,10 +39,10 @@ const pagesMax = 1_000;
 const nameShape = /^[a-z0-9.-]{1,253}$/;
 
 export function siteScreens(parts: ConsoleParts, sites: ConsoleSites): PlainRoute[] {
-  const { desk } = parts;
+  const { pageBuilder } = parts;
   const at = siteScreenEndpoints;
   return [
-    desk.page(at.show, async (visit, query) => {
+    pageBuilder.page(at.show, async (context, query) => {
       const part = plainPasted(query.get('part') ?? '')
         .toLowerCase()
         .slice(0, 253);
@@ -50,15 +50,15 @@ export function siteScreens(parts: ConsoleParts, sites: ConsoleSites): PlainRout
       const page = Number.isInteger(asked) && asked > 0 && asked <= pagesMax ? asked : 1;
       const found = await sites.page({ part, skip: (page - 1) * perPage, limit: perPage });
       const next = found.found > page * perPage ? page + 1 : undefined;
-      const view = { ...viewOf(parts, visit, query), ...found, part, next };
-      return desk.show(visit, (frame) => sitesPage(frame, view));
+      const view = { ...viewOf(parts, context, query), ...found, part, next };
+      return pageBuilder.show(context, (frame) => sitesPage(frame, view));
     }),
-    desk.form(at.change, (visit, form) => {
+    pageBuilder.form(at.change, (context, form) => {
       const what = form.get('do');
-      if (what !== 'block' && what !== 'unblock') return noSuchChange(parts, visit);
+      if (what !== 'block' && what !== 'unblock') return noSuchChange(parts, context);
       const domain = (form.get('domain') ?? '').trim().toLowerCase();
       const command = `site ${what} ${nameShape.test(domain) ? domain : '(not a domain)'}`;
-      return perform(parts, visit, { section: 'sites', command }, async () => {
+      return perform(parts, context, { section: 'sites', command }, async () => {
         const done = what === 'block' ? await sites.block(domain) : await sites.unblock(domain);
         return done.ok ? ok(`${done.value.domain} ${what}ed`) : done;
       });

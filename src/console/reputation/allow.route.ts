@@ -10,7 +10,7 @@ import {
   noSuchChange,
   perform,
   viewOf,
-} from '../desk.route.ts';
+} from '../operator-request.route.ts';
 import { type AllowedRange, allowPage } from './allow.page.ts';
 
 export const allowScreenEndpoints = {
@@ -26,19 +26,19 @@ export interface ConsoleAllowlist {
 }
 
 export function allowScreens(parts: ConsoleParts, allowlist: ConsoleAllowlist): PlainRoute[] {
-  const { desk } = parts;
+  const { pageBuilder } = parts;
   const at = allowScreenEndpoints;
   return [
-    desk.page(at.show, async (visit, query) => {
-      const view = { ...viewOf(parts, visit, query), ranges: await allowlist.list() };
-      return desk.show(visit, (frame) => allowPage(frame, view));
+    pageBuilder.page(at.show, async (context, query) => {
+      const view = { ...viewOf(parts, context, query), ranges: await allowlist.list() };
+      return pageBuilder.show(context, (frame) => allowPage(frame, view));
     }),
-    desk.form(at.change, (visit, form) => {
+    pageBuilder.form(at.change, (context, form) => {
       const what = form.get('do');
-      if (what !== 'add' && what !== 'remove') return noSuchChange(parts, visit);
+      if (what !== 'add' && what !== 'remove') return noSuchChange(parts, context);
       const prefix = (form.get('prefix') ?? '').trim();
       const command = `allow ${what} ${networkForLog(prefix)}`;
-      return perform(parts, visit, { section: 'allow', command }, async () => {
+      return perform(parts, context, { section: 'allow', command }, async () => {
         const reason = (form.get('reason') ?? '').trim();
         const done =
           what === 'add' ? await allowlist.add(prefix, reason) : await allowlist.remove(prefix);

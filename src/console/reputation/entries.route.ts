@@ -13,7 +13,7 @@ import {
   noSuchChange,
   perform,
   viewOf,
-} from '../desk.route.ts';
+} from '../operator-request.route.ts';
 import { entriesPage, type ShownEntry } from './entries.page.ts';
 
 export const entryScreenEndpoints = {
@@ -52,28 +52,28 @@ function termsForLog({ score, category, endsAt }: Terms): string {
 }
 
 export function entryScreens(parts: ConsoleParts, entries: ConsoleEntries): PlainRoute[] {
-  const { desk } = parts;
+  const { pageBuilder } = parts;
   const at = entryScreenEndpoints;
   return [
-    desk.page(at.show, async (visit, query) => {
+    pageBuilder.page(at.show, async (context, query) => {
       const part = plainPasted(query.get('part') ?? '').slice(0, 200);
-      const view = { ...viewOf(parts, visit, query), part, entries: await entries.list(part) };
-      return desk.show(visit, (frame) => entriesPage(frame, view));
+      const view = { ...viewOf(parts, context, query), part, entries: await entries.list(part) };
+      return pageBuilder.show(context, (frame) => entriesPage(frame, view));
     }),
-    desk.form(at.change, (visit, form) => {
+    pageBuilder.form(at.change, (context, form) => {
       const prefix = (form.get('prefix') ?? '').trim();
       const named = networkForLog(prefix);
       const section = 'entries';
       if (form.get('do') === 'add') {
         const terms = termsIn(form);
         const command = `entry add ${named}${termsForLog(terms)}`;
-        return perform(parts, visit, { section, command }, async () => {
+        return perform(parts, context, { section, command }, async () => {
           const done = await entries.add(prefix, terms);
           return done.ok ? ok(`${done.value.prefix} set`) : done;
         });
       }
-      if (form.get('do') !== 'remove') return noSuchChange(parts, visit);
-      return perform(parts, visit, { section, command: `entry remove ${named}` }, async () => {
+      if (form.get('do') !== 'remove') return noSuchChange(parts, context);
+      return perform(parts, context, { section, command: `entry remove ${named}` }, async () => {
         const done = await entries.remove(prefix);
         return done.ok ? ok(`${done.value.prefix} removed`) : done;
       });

@@ -9,7 +9,7 @@ import {
   noSuchChange,
   perform,
   viewOf,
-} from '../desk.route.ts';
+} from '../operator-request.route.ts';
 import {
   type FetchedList,
   type ListOrder,
@@ -32,23 +32,23 @@ export interface ConsoleLists {
 }
 
 export function listScreens(parts: ConsoleParts, lists: ConsoleLists): PlainRoute[] {
-  const { desk } = parts;
+  const { pageBuilder } = parts;
   const at = listScreenEndpoints;
   return [
-    desk.page(at.show, async (visit, query) => {
+    pageBuilder.page(at.show, async (context, query) => {
       const [fetched, loaded] = await Promise.all([lists.list(), lists.loaded()]);
-      const view = { ...viewOf(parts, visit, query), lists: fetched, loaded };
-      return desk.show(visit, (frame) => listsPage(frame, view));
+      const view = { ...viewOf(parts, context, query), lists: fetched, loaded };
+      return pageBuilder.show(context, (frame) => listsPage(frame, view));
     }),
-    desk.form(at.change, async (visit, form) => {
+    pageBuilder.form(at.change, async (context, form) => {
       const order = listOrders.find((one) => one === form.get('do'));
       const name = form.get('name') ?? '';
-      if (order === undefined) return noSuchChange(parts, visit);
+      if (order === undefined) return noSuchChange(parts, context);
       const row = (await lists.list()).find((one) => one.name === name);
-      if (row === undefined) return desk.problem(visit, fail('not_found'));
+      if (row === undefined) return pageBuilder.problem(context, fail('not_found'));
       const { state: before } = row;
       const change = { section: 'lists', command: `source ${order} ${name}`, before } as const;
-      return perform(parts, visit, change, async () => {
+      return perform(parts, context, change, async () => {
         const done = await lists.order(name, order);
         return done.ok ? ok(done.value.state) : done;
       });

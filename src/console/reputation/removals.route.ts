@@ -10,7 +10,7 @@ import {
   noSuchChange,
   perform,
   viewOf,
-} from '../desk.route.ts';
+} from '../operator-request.route.ts';
 import { removalsPage, type WaitingRemoval } from './removals.page.ts';
 
 export const removalScreenEndpoints = {
@@ -27,28 +27,28 @@ export interface ConsoleRemovals {
 }
 
 export function removalScreens(parts: ConsoleParts, removals: ConsoleRemovals): PlainRoute[] {
-  const { desk } = parts;
+  const { pageBuilder } = parts;
   const at = removalScreenEndpoints;
   return [
-    desk.page(at.show, async (visit, query) => {
-      const view = { ...viewOf(parts, visit, query), removals: await removals.list() };
-      return desk.show(visit, (frame) => removalsPage(frame, view));
+    pageBuilder.page(at.show, async (context, query) => {
+      const view = { ...viewOf(parts, context, query), removals: await removals.list() };
+      return pageBuilder.show(context, (frame) => removalsPage(frame, view));
     }),
-    desk.form(at.change, (visit, form) => {
+    pageBuilder.form(at.change, (context, form) => {
       const what = form.get('do');
       const address = addressIn(form);
-      if (address === undefined) return noSuchChange(parts, visit);
+      if (address === undefined) return noSuchChange(parts, context);
       if (what === 'accept' || what === 'allow') {
         const isAllowed = what === 'allow';
         const command = `removals accept ${address}${isAllowed ? ' allow=true' : ''}`;
-        return perform(parts, visit, { section: 'removals', command }, async () => {
+        return perform(parts, context, { section: 'removals', command }, async () => {
           const done = await removals.accept(address, isAllowed);
           return done.ok ? ok(`${done.value} reports taken back`) : done;
         });
       }
-      if (what !== 'refuse') return noSuchChange(parts, visit);
+      if (what !== 'refuse') return noSuchChange(parts, context);
       const command = `removals refuse ${address}`;
-      return perform(parts, visit, { section: 'removals', command }, async () => {
+      return perform(parts, context, { section: 'removals', command }, async () => {
         const done = await removals.refuse(address);
         return done.ok ? ok('refused') : done;
       });

@@ -10,10 +10,10 @@ import {
   consoleChange,
   consoleScreen,
   noSuchChange,
-  type OperatorVisit,
+  type OperatorRequest,
   perform,
   viewOf,
-} from '../desk.route.ts';
+} from '../operator-request.route.ts';
 import { type ReporterFacts, reportsPage, type ShownReport } from './reports.page.ts';
 
 export const reportScreenEndpoints = {
@@ -49,16 +49,17 @@ const reportIdShape = /^[A-Za-z0-9_-]{22}$/;
 const accountIdShape = /^[A-Za-z0-9_-]{16}$/;
 
 export function reportScreens(parts: ConsoleParts, reports: ConsoleReports): PlainRoute[] {
-  const { desk } = parts;
+  const { pageBuilder } = parts;
   const at = reportScreenEndpoints;
 
-  async function show(visit: OperatorVisit, query: Params): Promise<Reply> {
+  async function show(context: OperatorRequest, query: Params): Promise<Reply> {
     const address = plainPasted(query.get('address') ?? '').slice(0, 60);
     const reporter = plainAddress(query.get('reporter') ?? '').slice(0, 320);
-    const asked = { ...viewOf(parts, visit, query), address, reporter };
+    const asked = { ...viewOf(parts, context, query), address, reporter };
     if (reporter !== '') {
       const found = await reports.ofReporter(reporter, query.get('after'));
-      if (!found.ok && found.error !== 'unknown_account') return desk.problem(visit, found);
+      if (!found.ok && found.error !== 'unknown_account')
+        return pageBuilder.problem(context, found);
       const view = found.ok
         ? {
             ...asked,
@@ -67,22 +68,22 @@ export function reportScreens(parts: ConsoleParts, reports: ConsoleReports): Pla
             by: found.value.reporter,
           }
         : { ...asked, wrong: 'reporter' as const };
-      return desk.show(visit, (frame) => reportsPage(frame, view));
+      return pageBuilder.show(context, (frame) => reportsPage(frame, view));
     }
     const found = address === '' ? undefined : await reports.ofAddress(address, shownMax);
     const isWrong = address !== '' && found === undefined;
     const view = isWrong
       ? { ...asked, wrong: 'address' as const }
       : { ...asked, reports: found, limit: shownMax };
-    return desk.show(visit, (frame) => reportsPage(frame, view));
+    return pageBuilder.show(context, (frame) => reportsPage(frame, view));
   }
 
-  async function change(visit: OperatorVisit, form: Params): Promise<Reply> {
+  async function change(context: OperatorRequest, form: Params): Promise<Reply> {
     const what = form.get('do');
     const id = form.get('id') ?? '';
     if (what === 'retract' && reportIdShape.test(id)) {
       const command = `report retract ${id}`;
-      return perform(parts, visit, { section: 'reports', command }, async () => {
+      return perform(parts, context, { section: 'reports', command }, async () => {
         const done = await reports.retract(id);
         if (!done.ok) return done.error === 'not_found' ? fail('conflict', done.detail) : done;
         const { removed, address, account } = done.value;
@@ -92,14 +93,14 @@ export function reportScreens(parts: ConsoleParts, reports: ConsoleReports): Pla
     if (what === 'retract-all' && accountIdShape.test(id)) {
       const back = `/admin/reports?reporter=${id}`;
       const command = `report retract account=${id}`;
-      return perform(parts, visit, { section: 'reports', command, back }, async () => {
+      return perform(parts, context, { section: 'reports', command, back }, async () => {
         const done = await reports.retractAll(id);
         if (!done.ok) return done;
         return ok(`${done.value.reports} reports of ${done.value.addresses} addresses taken back`);
       });
     }
-    return noSuchChange(parts, visit);
+    return noSuchChange(parts, context);
   }
 
-  return [desk.page(at.show, show), desk.form(at.change, change)];
+  return [pageBuilder.page(at.show, show), pageBuilder.form(at.change, change)];
 }

@@ -7,7 +7,12 @@ import type { Header, Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { noStore } from '../../web/shape.ts';
-import { type ConsoleParts, consoleScreen, type OperatorVisit, viewOf } from '../desk.route.ts';
+import {
+  type ConsoleParts,
+  consoleScreen,
+  type OperatorRequest,
+  viewOf,
+} from '../operator-request.route.ts';
 import { auditPage } from './audit.page.ts';
 
 export const auditScreenEndpoints = {
@@ -26,10 +31,10 @@ export interface ConsoleNames {
 }
 
 export function auditScreens(parts: ConsoleParts, names: ConsoleNames): PlainRoute[] {
-  const { desk, audit, clock } = parts;
+  const { pageBuilder, audit, clock } = parts;
   const at = auditScreenEndpoints;
 
-  async function show(visit: OperatorVisit, query: Params): Promise<Reply> {
+  async function show(context: OperatorRequest, query: Params): Promise<Reply> {
     const asked = Number(query.get('before'));
     const isPast = Number.isSafeInteger(asked) && asked > 0 && asked <= clock.now();
     const before = isPast ? asked : undefined;
@@ -40,11 +45,11 @@ export function auditScreens(parts: ConsoleParts, names: ConsoleNames): PlainRou
       const email = id === undefined ? undefined : await names.emailOf(id);
       if (id !== undefined && email !== undefined) accounts.set(`account ${id}`, email);
     }
-    const view = { ...viewOf(parts, visit, query), entries, next, accounts };
-    return desk.show(visit, (frame) => auditPage(frame, view));
+    const view = { ...viewOf(parts, context, query), entries, next, accounts };
+    return pageBuilder.show(context, (frame) => auditPage(frame, view));
   }
 
-  async function file(visit: OperatorVisit, kind: 'csv' | 'jsonl'): Promise<Reply> {
+  async function file(context: OperatorRequest, kind: 'csv' | 'jsonl'): Promise<Reply> {
     const entries = (await audit.list(0)).slice(-exportedMax);
     const type = kind === 'csv' ? 'text/csv; charset=utf-8' : 'application/jsonl; charset=utf-8';
     const headers: Header[] = [
@@ -53,7 +58,7 @@ export function auditScreens(parts: ConsoleParts, names: ConsoleNames): PlainRou
       ['X-Content-Type-Options', 'nosniff'],
       ['X-Robots-Tag', 'noindex'],
       noStore,
-      ...visit.cookies,
+      ...context.cookies,
     ];
     const isCsv = kind === 'csv';
     const out = createBodyWriter();
@@ -67,8 +72,8 @@ export function auditScreens(parts: ConsoleParts, names: ConsoleNames): PlainRou
   }
 
   return [
-    desk.page(at.show, show),
-    desk.page(at.csv, (visit) => file(visit, 'csv')),
-    desk.page(at.json, (visit) => file(visit, 'jsonl')),
+    pageBuilder.page(at.show, show),
+    pageBuilder.page(at.csv, (context) => file(context, 'csv')),
+    pageBuilder.page(at.json, (context) => file(context, 'jsonl')),
   ];
 }

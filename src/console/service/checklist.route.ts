@@ -10,7 +10,7 @@ import {
   noSuchChange,
   perform,
   viewOf,
-} from '../desk.route.ts';
+} from '../operator-request.route.ts';
 import { checklistPage, type StepsDone } from './checklist.page.ts';
 
 export const checklistEndpoints = {
@@ -30,26 +30,26 @@ export interface ConsoleChecklist {
 }
 
 export function checklistScreens(parts: ConsoleParts, of: ConsoleChecklist): PlainRoute[] {
-  const { desk } = parts;
+  const { pageBuilder } = parts;
   const at = checklistEndpoints;
   return [
-    desk.page(at.show, async (visit, query) => {
-      const { accountId } = visit.session;
+    pageBuilder.page(at.show, async (context, query) => {
+      const { accountId } = context.session;
       const view = {
-        ...viewOf(parts, visit, query),
+        ...viewOf(parts, context, query),
         steps: await of.stepsOf(accountId),
         newestBackupAt: of.newestBackupAt(),
         address: (await of.addressOf(accountId)) ?? '',
       };
-      return desk.show(visit, (frame) => checklistPage(frame, view));
+      return pageBuilder.show(context, (frame) => checklistPage(frame, view));
     }),
-    desk.form(at.change, async (visit, form) => {
-      if (form.get('do') !== 'mail-test') return noSuchChange(parts, visit);
+    pageBuilder.form(at.change, async (context, form) => {
+      if (form.get('do') !== 'mail-test') return noSuchChange(parts, context);
       // To the operator alone: a form that mails whom it is told is one for strangers' mailboxes.
-      const to = await of.addressOf(visit.session.accountId);
-      if (to === undefined) return desk.problem(visit, fail('unknown_account'));
-      return perform(parts, visit, { section: 'checklist', command: 'mail test' }, () =>
-        of.testMail(to, visit.language),
+      const to = await of.addressOf(context.session.accountId);
+      if (to === undefined) return pageBuilder.problem(context, fail('unknown_account'));
+      return perform(parts, context, { section: 'checklist', command: 'mail test' }, () =>
+        of.testMail(to, context.language),
       );
     }),
   ];

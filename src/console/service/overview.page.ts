@@ -9,7 +9,7 @@ import type { PageFrame } from '../../web/layout/layout.ts';
 import { type ConsoleView, consolePage, facts, factsCard } from '../parts.page.ts';
 import type { ConsoleCatalogue } from '../words.en.ts';
 import { frameText } from '../words.ts';
-import { deedName, type EventNames } from './deed-names.page.ts';
+import { activityLabel, type EventNames } from './activity-labels.page.ts';
 
 export interface ServiceFacts {
   readonly version: string;
@@ -31,7 +31,7 @@ export interface ServiceFacts {
   /** By name: challenges, sign-ins, consents, refusals; of the last day and ever. */
   readonly did: readonly { readonly name: string; readonly day: number; readonly ever: number }[];
   readonly removalsWaiting: number;
-  readonly tipsWaiting: number;
+  readonly anonymousReportsWaiting: number;
   readonly threads: number;
   /** Longest pause of each event loop lately, in seconds. */
   readonly pauses: readonly (readonly [thread: string, seconds: number])[];
@@ -222,7 +222,10 @@ export function overviewPage(frame: PageFrame, view: OverviewView): string {
           text.waiting,
           html`<a href="/admin/removals">${format.number(service.removalsWaiting)}</a>`,
         ],
-        [text.tips, html`<a href="/admin/tips">${format.number(service.tipsWaiting)}</a>`],
+        [
+          text.tips,
+          html`<a href="/admin/tips">${format.number(service.anonymousReportsWaiting)}</a>`,
+        ],
         [text.threads, format.number(service.threads)],
         [text.uptime, text.hours(hours)],
         [text.version, service.version],
@@ -241,7 +244,7 @@ export function overviewPage(frame: PageFrame, view: OverviewView): string {
           text.did,
           [text.what, text.day, text.ever],
           service.did.map(({ name, day, ever }) => [
-            deedName(frame, view.eventNames, name),
+            activityLabel(frame, view.eventNames, name),
             ...[day, ever],
           ]),
           format,

@@ -2,8 +2,8 @@
 
 import type { PlainRoute } from '../../http/router.ts';
 import type { Language } from '../../web/language.ts';
-import { type ConsoleParts, consoleScreen, viewOf } from '../desk.route.ts';
-import type { EventNames } from './deed-names.page.ts';
+import { type ConsoleParts, consoleScreen, viewOf } from '../operator-request.route.ts';
+import type { EventNames } from './activity-labels.page.ts';
 import { overviewPage, type ServiceFacts } from './overview.page.ts';
 
 export const overviewEndpoint = consoleScreen('/admin');
@@ -13,10 +13,10 @@ export function overviewScreen(
   read: () => Promise<ServiceFacts>,
   eventNames: (language: Language) => EventNames,
 ): PlainRoute {
-  const { desk } = parts;
-  return desk.page(overviewEndpoint, async (visit, query) => {
-    const view = viewOf(parts, visit, query);
-    const said = { service: await read(), eventNames: eventNames(visit.language) };
-    return desk.show(visit, (frame) => overviewPage(frame, { ...view, ...said }));
+  const { pageBuilder } = parts;
+  return pageBuilder.page(overviewEndpoint, async (context, query) => {
+    const view = viewOf(parts, context, query);
+    const said = { service: await read(), eventNames: eventNames(context.language) };
+    return pageBuilder.show(context, (frame) => overviewPage(frame, { ...view, ...said }));
   });
 }

@@ -7,7 +7,7 @@
 
 import { type Clock, systemClock } from '../clock.ts';
 
-const tellMs = 250;
+const sendMs = 250;
 
 export interface SharedTime {
   readonly buffer: SharedArrayBuffer;
@@ -21,13 +21,13 @@ export function shareTime(clock: Clock): SharedTime {
   const base = Math.floor(clock.now() - clock.monotonicMs());
   new Float64Array(buffer, 0, 1)[0] = base;
   const shift = new Int32Array(buffer, 8, 1);
-  function tell(): void {
+  function send(): void {
     Atomics.store(shift, 0, Math.round(clock.now() - clock.monotonicMs() - base));
   }
   return {
     buffer,
     start() {
-      const timer = setInterval(tell, tellMs);
+      const timer = setInterval(send, sendMs);
       timer.unref();
       return () => clearInterval(timer);
     },

@@ -17,7 +17,7 @@ import { withDeletion } from '../deletion.ts';
 import { sendResetLink, withNotices } from '../mailing.ts';
 import { withNewPasswords } from '../new-passwords.ts';
 import { defineOperation, type OperationCall } from '../operation.ts';
-import { takeBack } from '../retraction.ts';
+import { retract } from '../retraction.ts';
 import { accountName, noInput, perMinute, shortText, textOf, typedDate } from '../schema.ts';
 import { expect, type StoreTools, standingOf } from '../workspace.ts';
 
@@ -140,7 +140,7 @@ export const disableAccount = defineOperation({
     const isAbuse = abuse || since !== undefined;
     const from = since === undefined ? 0 : dateIn(since)!;
     // A report under way carries nothing any more, and is found by another round.
-    const gone = isAbuse ? await takeBack(w, changed.id, from, false) : undefined;
+    const gone = isAbuse ? await retract(w, changed.id, from, false) : undefined;
     return { account: shown(changed), gone };
   },
 });
@@ -184,7 +184,7 @@ export const resetFactor = defineOperation({
   input: oneAccount,
   audit: ofAccount,
   async run(w, { email }) {
-    const { value, told } = await withNotices(w, async (notices) =>
+    const { value, sent: told } = await withNotices(w, async (notices) =>
       expect(await createFactorReset({ ...w, notices }).resetFactor(email)),
     );
     return { ...value, told };
@@ -197,7 +197,7 @@ export const sendReset = defineOperation({
   audit: ofAccount,
   async run(w, { email }) {
     const { id, email: address } = expect(await w.accounts.find(email));
-    const { told } = expect(await sendResetLink(w, id));
+    const { sent: told } = expect(await sendResetLink(w, id));
     return { email: address, told };
   },
 });

@@ -218,13 +218,13 @@ export const removeSource = defineOperation({
   async run(w, { source }) {
     const { store } = w;
     const row = expect(await changeSubscription(store, source, () => ({ state: 'removing' })));
-    await takeBackRows(w, row);
+    await retractRows(w, row);
     expect(await forgetSubscription(store, source));
     return shownSource(row, w.clock.now());
   },
 });
 
-async function takeBackRows(tools: StoreTools, { name, list }: Subscription): Promise<void> {
+async function retractRows(tools: StoreTools, { name, list }: Subscription): Promise<void> {
   const ref = { list, source: name };
   if ((await findList(tools.store, ref)).row === undefined) return;
   expect(await loadList({ ...tools, ...ref, holdDays: 0, batches: [], onRows: () => {} }));

@@ -1,4 +1,4 @@
-/** Operations on what is known of addresses: entries, rules, reports, removal requests and tips. */
+/** Operations on what is known of addresses: entries, rules, reports, removal requests and anonymous reports. */
 
 import * as v from 'valibot';
 import { OperatorError } from '../../core/errors.ts';
@@ -16,11 +16,11 @@ import { createOwnReports } from '../../reputation/reports/store/own-reports.ts'
 import type { OwnReport, StoredReport } from '../../reputation/reports/store/report-rows.ts';
 import { createReportStore } from '../../reputation/reports/store/report-store.ts';
 import { acceptRemoval } from '../../reputation/requests/accept-removal.ts';
+import { createAnonymousReports } from '../../reputation/requests/anonymous-reports.ts';
 import { createRemovals } from '../../reputation/requests/removals.ts';
-import { createTips } from '../../reputation/requests/tips.ts';
-import { retractReport } from '../../reputation/voices/taking-back.ts';
+import { retractReport } from '../../reputation/votes/retract.ts';
 import { defineLook, defineOperation } from '../operation.ts';
-import { takeBack } from '../retraction.ts';
+import { retract } from '../retraction.ts';
 import {
   accountName,
   noInput,
@@ -52,7 +52,7 @@ export const checkAddress = defineLook({
     const behind = lookBehind(family, words);
     return reading.withMemory(({ check, evidence: reader }) => {
       const now = reading.clock.now();
-      const facts = JSON.parse(check.wideJson(text, now)!) as object;
+      const facts = JSON.parse(check.toJson(text, now)!) as object;
       const evidence = reader.of(behind, words, now);
       return { facts, evidence, why: whyJson(evidence) };
     });
@@ -188,7 +188,7 @@ export const retractReports = defineOperation({
     if (account !== undefined && id === undefined) {
       const found = expect(await w.accounts.find(account));
       const from = since === undefined ? 0 : dateIn(since)!;
-      const gone = await takeBack(w, found.id, from, true);
+      const gone = await retract(w, found.id, from, true);
       return { ofAccount: { email: found.email, account: found.id, ...gone } };
     }
     if (id === undefined || account !== undefined || since !== undefined) {
@@ -230,24 +230,24 @@ export const refuseRemoval = defineOperation({
   },
 });
 
-export const listTips = defineOperation({
+export const listAnonymousReports = defineOperation({
   name: 'tips list',
   input: noInput,
   run: async (w) =>
-    (await createTips(w).list()).map(({ at, categories, ...tip }) => ({
-      ...tip,
+    (await createAnonymousReports(w).list()).map(({ at, categories, ...report }) => ({
+      ...report,
       at: dateText(at),
       categories: categoriesOf(categories),
     })),
 });
 
-export const removeTip = defineOperation({
+export const removeAnonymousReport = defineOperation({
   name: 'tips remove',
   input: oneAddress,
   audit: { args: ['address'] },
   async run(w, { address: given }) {
     const address = addressOf(given).text;
-    expect(await createTips(w).remove(address));
+    expect(await createAnonymousReports(w).remove(address));
     return { address };
   },
 });

@@ -3,6 +3,10 @@
 import { statSync } from 'node:fs';
 import * as v from 'valibot';
 import { createAuditLog } from '../../access/audit-log.ts';
+import { activitiesOf, createActivityCounters } from '../../app/figures/activity-counters.ts';
+import { loadActivityCounters } from '../../app/figures/sampling.ts';
+import { signInsPage } from '../../app/memory/counting.ts';
+import { readSignInCounts } from '../../app/memory/sign-in-counts.ts';
 import { capacities } from '../../config.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { dateText } from '../../core/names/date-text.ts';
@@ -11,10 +15,6 @@ import type { ReportTrait } from '../../reputation/counts/bucket.ts';
 import type { CountPeriod, ReportCounts } from '../../reputation/counts/report-counts.ts';
 import { readFill } from '../../reputation/lists/room.ts';
 import { categoryNames } from '../../reputation/reports/categories.ts';
-import { loadTallies } from '../../server/figures/sampling.ts';
-import { createTallies, deedsOf } from '../../server/figures/tallies.ts';
-import { signInsPage } from '../../server/memory/counting.ts';
-import { readSignInCounts } from '../../server/memory/sign-in-counts.ts';
 import { mailSender, signature } from '../../signon/mail/letter.ts';
 import { mailCatalogues } from '../../signon/mail/texts.ts';
 import { readSignIns } from '../../signon/sessions/sign-in-log.ts';
@@ -22,9 +22,9 @@ import { type BlockedSites, createBlockedSites } from '../../signon/sites/client
 import { createClientSuffixes } from '../../signon/sites/clients/client-suffixes.ts';
 import { createSiteList } from '../../signon/sites/clients/site-list.ts';
 import { languages } from '../../signon/visitor.ts';
-import { listPrefix } from '../../store/keys.ts';
-import { readLedger } from '../../store/ledger.ts';
-import { readCheckpointSeq } from '../../store/projection.ts';
+import { listPrefix } from '../../storage/keys.ts';
+import { readLedger } from '../../storage/ledger.ts';
+import { readCheckpointSeq } from '../../storage/projection.ts';
 import { lookAtTls, transportOf } from '../mailing.ts';
 import { defineLook, defineOperation } from '../operation.ts';
 import { noInput, shortText, textOf, wholeNumber } from '../schema.ts';
@@ -176,8 +176,8 @@ export const readStats = defineLook({
     const { clock, store, embedded } = reading;
     const counted = embedded && (await runTask('count', embedded, call));
     const fill = await readFill(store);
-    const tallies = createTallies(clock.now());
-    await loadTallies(store, tallies);
+    const tallies = createActivityCounters(clock.now());
+    await loadActivityCounters(store, tallies);
     const used = async (table: Parameters<typeof readLedger>[1]) =>
       (await readLedger(store, table)).used;
     return {
@@ -186,7 +186,7 @@ export const readStats = defineLook({
         .withMemory(({ counts }) => reportsOf(counts, clock.now()))
         .catch(() => null),
       // As of the last minute, of this machine's server alone.
-      did: deedsOf(tallies, clock.now()),
+      did: activitiesOf(tallies, clock.now()),
       // The size of a PostgreSQL database is read with PostgreSQL's own tools.
       file: embedded && { bytes: statSync(`${embedded.path}/data.mdb`).size },
       journal: {

@@ -32,7 +32,7 @@ import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import type { Language } from '../../web/language.ts';
 import { errorReply, languageOf, type PageTools, tooManyText } from '../../web/page-tools.ts';
 import { createReplyCache } from '../../web/reply-cache.ts';
-import { jsonType, noStore, tellFailure } from '../../web/shape.ts';
+import { failureBody, jsonType, noStore } from '../../web/shape.ts';
 import { addressPageDocs } from '../check/check.openapi.ts';
 import type { Check } from '../check/check.ts';
 import type { Verdict } from '../check/check-body.ts';
@@ -41,7 +41,7 @@ import { categoriesOf } from '../reports/categories.ts';
 import { reportAgeMaxMs } from '../reports/report.ts';
 import type { StoredReport } from '../reports/store/report-rows.ts';
 import type { ReportStore } from '../reports/store/report-store.ts';
-import { ceilings } from '../voices/quorum.ts';
+import { ceilings } from '../votes/quorum.ts';
 import { catalogueFor } from '../words.ts';
 import { ipPage, ipPageIsIndexable } from './address.page.ts';
 import { type Evidence, type EvidenceReader, whyJson } from './evidence/evidence.ts';
@@ -112,7 +112,7 @@ export function ipPageRoutes(options: IpPageOptions): PlainRoute[] {
   ): Reply | undefined {
     if (waitSeconds === 0) return undefined;
     const retry: Header[] = [['Retry-After', String(waitSeconds)]];
-    if (asJson) return tellFailure('api', fail('client_limit_exceeded'), retry);
+    if (asJson) return failureBody('api', fail('client_limit_exceeded'), retry);
     const language = languageOf(request);
     const reply = errorReply(tools, language, 429, tooManyText(language, waitSeconds));
     return { ...reply, headers: [...reply.headers, ...retry] };
@@ -146,7 +146,7 @@ export function ipPageRoutes(options: IpPageOptions): PlainRoute[] {
         };
       }
       if (asJson)
-        return tellFailure(
+        return failureBody(
           'api',
           fail('invalid_parameter', 'This is not a valid IPv4 or IPv6 address.', 'ipAddress'),
         );

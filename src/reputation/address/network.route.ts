@@ -14,7 +14,7 @@ import { formatNetwork, formatPrefix, type Prefix, parsePrefix } from '../../ip/
 import { type SpecialUse, specialUse } from '../../ip/special.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import { errorReply, languageOf, type PageTools } from '../../web/page-tools.ts';
-import { jsonType, noStore, tellFailure } from '../../web/shape.ts';
+import { failureBody, jsonType, noStore } from '../../web/shape.ts';
 import type { Check } from '../check/check.ts';
 import { cellOf } from './known.ts';
 import { type NetworkPageData, networkPage } from './network.page.ts';
@@ -59,7 +59,7 @@ export function networkRoute(options: NetworkOptions): PlainRoute {
     const parsed = parsePrefix(request.param, 'mask');
     if (!parsed.ok || !request.param.includes('/')) {
       const why = 'This is not a valid IPv4 or IPv6 network, such as 192.0.2.0/24.';
-      if (asJson) return tellFailure('api', fail('invalid_parameter', why, 'network'));
+      if (asJson) return failureBody('api', fail('invalid_parameter', why, 'network'));
       // Behind an address a wrong length is a slip; other paths lead nowhere.
       const [address = ''] = request.param.split('/');
       return errorReply(tools, language, parsePrefix(address).ok ? 400 : 404);

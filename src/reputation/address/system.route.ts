@@ -12,7 +12,7 @@ import { parseIp } from '../../ip/address.ts';
 import { type IpRange, type Prefix, rangeToPrefixes } from '../../ip/prefix.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import { errorReply, languageOf, type PageTools } from '../../web/page-tools.ts';
-import { jsonType, noStore, tellFailure } from '../../web/shape.ts';
+import { failureBody, jsonType, noStore } from '../../web/shape.ts';
 import { systemDocs } from '../check/check.openapi.ts';
 import { type SurveyOptions, surveyOf } from './survey.ts';
 import { type SystemPageData, systemPage } from './system.page.ts';
@@ -54,7 +54,7 @@ export function systemRoute(options: SystemOptions): PlainRoute {
     const why = 'This is not the number of a network, such as 64500.';
     if (wantsJson(request)) {
       const isInput = error === 'invalid_parameter';
-      return tellFailure('api', isInput ? fail(error, why, 'number') : fail(error));
+      return failureBody('api', isInput ? fail(error, why, 'number') : fail(error));
     }
     const statuses = { invalid_parameter: 400, not_found: 404, overloaded: 503 };
     const reply = errorReply(tools, languageOf(request), statuses[error]);

@@ -41,7 +41,7 @@ const acceptCharsMax = 512;
 const turns = { runningMax: 2, waitingMax: 16 };
 /** Making the list of millions of entries takes seconds. */
 const timeoutMs = 15_000;
-const rowsPerLook = 64;
+const rowsPerSlice = 64;
 
 interface Asked {
   readonly filter: BlacklistFilter;
@@ -227,7 +227,7 @@ async function inSlices(
   const turns = createTurns();
   out.add(start);
   for (let i = 0; i < selected.length; i++) {
-    if (i % rowsPerLook === 0 && turns.isOver()) {
+    if (i % rowsPerSlice === 0 && turns.isOver()) {
       await turns.next();
       if (!isWanted()) break;
     }

@@ -166,9 +166,9 @@ async function sortByDigit(
 /** The lowest score that can be asked for. */
 export const confidenceMin = 25;
 /** Entries of one call of the walk: about 0.2 ms. */
-const entriesPerLook = 500;
+const entriesPerSlice = 500;
 /** Pieces between two looks at the clock. */
-const piecesPerLook = 64;
+const piecesPerSlice = 64;
 
 interface BlacklistBounds {
   /** A network with more allowed ranges inside is left out whole: its pieces would fill the list. */
@@ -252,7 +252,7 @@ async function walkInSlices(
 ): Promise<void> {
   let after: Prefix | undefined;
   do {
-    after = index.walk(within, visit, { after, limit: entriesPerLook });
+    after = index.walk(within, visit, { after, limit: entriesPerSlice });
     if (turns.isOver()) await turns.next();
   } while (after !== undefined);
 }
@@ -341,7 +341,7 @@ async function split(
   const covering = new Int32Array(COVERING_MAX);
   let pieces = 0;
   for (const { family, words, length } of withoutHoles(prefix, holes)) {
-    if (++pieces % piecesPerLook === 0 && turns.isOver()) {
+    if (++pieces % piecesPerSlice === 0 && turns.isOver()) {
       await turns.next();
       // The index may have given its number to another entry meanwhile.
       entry = index.get(prefix);
@@ -453,7 +453,7 @@ function isFresh(kept: Kept, askedAtMs: number, allowChanges: number): boolean {
 }
 
 /** Rows that are filtered between two looks at the clock. */
-const rowsPerLook = 4_096;
+const rowsPerSlice = 4_096;
 
 /** Returns the numbers of the rows that pass, in the order of the list. */
 export async function selectRows(
@@ -465,7 +465,7 @@ export async function selectRows(
   const selected = new Uint32Array(Math.min(filter.limit, order.length));
   let count = 0;
   for (let i = 0; i < order.length && count < selected.length; i++) {
-    if (i % rowsPerLook === 0 && turns.isOver()) await turns.next();
+    if (i % rowsPerSlice === 0 && turns.isOver()) await turns.next();
     const row = order[i]!;
     // Sorted by score: nothing behind this passes.
     if (rows.score[row]! < confidenceMinimum) break;

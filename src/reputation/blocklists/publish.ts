@@ -19,15 +19,15 @@ import {
   feedStepPrefix,
   type Key,
   readFeedVersion,
-} from '../../store/keys.ts';
-import { pagesUnder } from '../../store/pages.ts';
-import type { Store } from '../../store/store.ts';
-import { LeaseLostError, type Upkeep } from '../../store/upkeep.ts';
+} from '../../storage/keys.ts';
+import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
+import { pagesUnder } from '../../storage/pages.ts';
+import type { Store } from '../../storage/store.ts';
 import type { Adopted, BuildStats, Built, FeedFile, Restored } from './builder/build.ts';
 import type { Changes } from './builder/history.ts';
 import { decodeHead, encodeHead, type FeedHead, type StoredStep } from './stored.ts';
 
-/** Builds in a thread of its own; see server/threads/feed-thread.worker.ts. */
+/** Builds in a thread of its own; see app/threads/feed-thread.worker.ts. */
 export interface BuildThread {
   /** Runs one build at a time. Rejects when the thread failed: it is of no more use then. */
   build(nowMs: number): Promise<Built | undefined>;
@@ -51,7 +51,7 @@ export interface FeedPublisher {
   /**
    * Sets a test for followers: while it returns true, a build begins as soon as anything changes.
    */
-  hurryWhile(isFollowed: () => boolean): void;
+  buildImmediatelyWhile(isFollowed: () => boolean): void;
   /** Begins to build. */
   start(): void;
   stop(): Promise<void>;
@@ -61,7 +61,7 @@ export interface FeedPublisher {
 export interface FeedPublisherOptions {
   readonly store: Pick<Store, 'commit' | 'get' | 'scan' | 'writeState'>;
   /** The lease by which one of several nodes builds; absent: this one does. */
-  readonly upkeep?: Upkeep;
+  readonly maintenance?: Maintenance;
   readonly clock: Clock;
   readonly log: Log;
   readonly openThread: (restored: Restored | undefined) => BuildThread;
@@ -82,8 +82,8 @@ const tickMs = 250;
  * The least time between the beginnings of two builds while somebody follows, in ms and in
  * durations of one.
  */
-const hurryMs = 1_000;
-const hurryShare = 8;
+const immediateMs = 1_000;
+const immediateShare = 8;
 /** A change waits so long for the next one, and all of them no longer than this. */
 const quietMs = 750;
 const patienceMs = 3_000;
@@ -97,7 +97,7 @@ const retryMsMax = 300_000;
 const idleMs = 30_000;
 const hourMs = 3_600_000;
 /** The interval at which a node reads what the one that builds has made. */
-const lookMs = 1_000;
+const pollMs = 1_000;
 /** A try to make what another node built costs a build; it rests as long, and no longer than this. */
 const adoptRestMsMax = 5_000;
 /** A node whose memory never agrees with what was built, or meets no builder, makes its own for a while. */
@@ -107,7 +107,7 @@ const apartFirstMs = 10_000;
 const followedMs = 60_000;
 
 export function createFeedPublisher(options: FeedPublisherOptions): FeedPublisher {
-  const { store, clock, log, intervalMs, upkeep } = options;
+  const { store, clock, log, intervalMs, maintenance } = options;
   const lastBuild = { ms: 0, count: 0 };
   let thread: BuildThread | undefined;
   let published: Published | undefined;
@@ -131,8 +131,8 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
   let endedMs = Number.POSITIVE_INFINITY;
   let builtUrgent = 0;
   let failures = 0;
-  const isMine = () => upkeep?.isMine() !== false;
-  const rows = createFeedRows(store, upkeep?.store ?? store, log);
+  const isMine = () => maintenance?.isMine() !== false;
+  const rows = createFeedRows(store, maintenance?.store ?? store, log);
   /** The row of the head that the thread's state agrees with; another node may write the next one. */
   let builtRow: number | undefined;
   /** The other nodes' work as it was last seen. */
@@ -160,7 +160,7 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
     // A build must be stored before it is served: without a store it would be for nothing.
     if (nowMs < retryAtMs || !store.writeState().available) return false;
     const isHurried = isFollowed() || others.isFollowed;
-    const soonMs = Math.max(hurryMs, hurryShare * lastBuild.ms);
+    const soonMs = Math.max(immediateMs, immediateShare * lastBuild.ms);
     const restMs = isHurried ? Math.min(intervalMs, soonMs) : intervalMs;
     if (nowMs - startedMs < restMs && options.urgent() === builtUrgent) return false;
     if (builtHour < 0 || builtHour !== Math.floor(clock.now() / hourMs)) return true;
@@ -180,8 +180,8 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
   }
 
   function workAt(nowMs: number): Promise<void> | undefined {
-    if (upkeep?.isShared !== true) return isDue(nowMs) ? run() : undefined;
-    if (nowMs - others.lookedMs >= lookMs) return look(nowMs);
+    if (maintenance?.isShared !== true) return isDue(nowMs) ? run() : undefined;
+    if (nowMs - others.lookedMs >= pollMs) return poll(nowMs);
     if (isMine()) return isDue(nowMs) ? run() : undefined;
     if (others.row === builtRow && builtRow !== undefined) apartSinceMs = undefined;
     else apartSinceMs ??= nowMs;
@@ -195,7 +195,7 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
   }
 
   /** Reads what the other nodes have written, and writes for them that somebody follows here. */
-  async function look(nowMs: number): Promise<void> {
+  async function poll(nowMs: number): Promise<void> {
     others.lookedMs = nowMs;
     try {
       others.row = await rows.rowVersion();
@@ -222,7 +222,7 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
         serve(built);
       }
       const tookMs = clock.monotonicMs() - startMs;
-      others.nextTryMs = clock.monotonicMs() + Math.min(Math.max(lookMs, tookMs), adoptRestMsMax);
+      others.nextTryMs = clock.monotonicMs() + Math.min(Math.max(pollMs, tookMs), adoptRestMsMax);
     } catch (error) {
       await failed(error);
     } finally {
@@ -248,7 +248,7 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
     const nowMs = clock.now();
     try {
       // Another node may have gone on from what this one knows.
-      const isBehind = upkeep?.isShared === true && (await rows.rowVersion()) !== builtRow;
+      const isBehind = maintenance?.isShared === true && (await rows.rowVersion()) !== builtRow;
       if (isBehind) await rest();
       if (thread === undefined) {
         const { row, restored } = await rows.restore();
@@ -319,7 +319,7 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
       clearTimeout(late);
       return published;
     },
-    hurryWhile(isWanted) {
+    buildImmediatelyWhile(isWanted) {
       isFollowed = isWanted;
     },
     start() {

@@ -1,10 +1,10 @@
 /**
  * The state that the feeds keep in the store, so that a restart changes neither an ETag nor a date and
  * readers of changes go on: when each variant last changed, the steps of the last day, and the
- * whole list at one version. Layouts of the values; keys are in store/keys.ts.
+ * whole list at one version. Layouts of the values; keys are in storage/keys.ts.
  */
 
-import { createWriter, decode } from '../../store/codec.ts';
+import { createWriter, decode } from '../../storage/codec.ts';
 import type { HistoryStep } from './builder/history.ts';
 
 const layout = 1;

@@ -26,7 +26,7 @@ import { maxAgeDetail } from './check.route.ts';
 
 const maxAgeDaysDefault = 30;
 /** Rows of an answer that are written between two looks at the clock. */
-const rowsPerLook = 250;
+const rowsPerSlice = 250;
 const dayMs = 86_400_000;
 
 export const checkBlockEndpoint = endpoint({
@@ -79,7 +79,7 @@ export function checkBlockRoute(options: {
     const start = JSON.stringify({ networkAddress, netmask, minAddress, maxAddress }).slice(0, -1);
     let rows = '';
     for (const [i, host] of hosts.entries()) {
-      if (i % rowsPerLook === 0 && turns.isOver()) await turns.next();
+      if (i % rowsPerSlice === 0 && turns.isOver()) await turns.next();
       rows += (i === 0 ? '' : ',') + rowOf(network.family, host);
     }
     // The size is a whole number of up to 25 digits: written here, where no `number` rounds it.

@@ -41,7 +41,7 @@ export type CheckBody = (family: 4 | 6, words: Uint32Array, verdict: Verdict) =>
  * `view` has room for `checkBytesMax` from `at` on.
  * @returns the offset behind it
  */
-export type SevenWriter = (
+export type SummaryWriter = (
   view: DataView,
   at: number,
   family: 4 | 6,
@@ -67,8 +67,8 @@ function write(view: DataView, at: number, { words, length }: Piece): number {
 }
 
 const begin = piece('{"data":{"ipAddress":"');
-const beginSeven = piece('{"ipAddress":"');
-const endSeven = [false, true].map((is) => piece(`,"malicious":${is}}`));
+const summaryStart = piece('{"ipAddress":"');
+const summaryEnd = [false, true].map((is) => piece(`,"malicious":${is}}`));
 const score = piece('","abuseConfidenceScore":');
 const last = piece(',"lastReportedAt":');
 const never = piece('null}}');
@@ -99,11 +99,11 @@ function middleOf(family: 4 | 6, words: Uint32Array, v: Verdict): Piece {
 /** Names of the geo tables have 200 characters at most, all else together 400. */
 export const checkBytesMax = 2_048;
 
-export function createSevenWriter(geo: GeoFragments): SevenWriter {
+export function createSummaryWriter(geo: GeoFragments): SummaryWriter {
   return (view, at, family, words, v) => {
-    let end = write(view, at, beginSeven);
+    let end = write(view, at, summaryStart);
     end = writeBegin(view, end, geo, family, words, v);
-    return write(view, end, endSeven[v.malicious ? 1 : 0]!);
+    return write(view, end, summaryEnd[v.malicious ? 1 : 0]!);
   };
 }
 

@@ -63,7 +63,7 @@ export function checkBulkRoute(options: { guard: Guard; check: Check; clock: Clo
       }
       if (i > 0) piece[at++] = separator;
       const text = addresses[i]!;
-      const behind = check.writeSeven(view, at, text, nowMs);
+      const behind = check.writeSummary(view, at, text, nowMs);
       at = behind === at ? at + piece.write(invalid(text), at) : behind;
     }
     at += piece.write(end, at);

@@ -93,7 +93,7 @@ async function answerOf(
 
 /** The object without its end. Nothing is awaited: the verdict is one object for all calls. */
 function membersOf(asked: Asked, history: ReportHistory, options: CheckDetailsOptions): string {
-  const plain = JSON.parse(options.check.wideJson(asked.address.text, options.clock.now())!) as {
+  const plain = JSON.parse(options.check.toJson(asked.address.text, options.clock.now())!) as {
     countryCode: string;
   };
   const last = history.lastReportedAt;

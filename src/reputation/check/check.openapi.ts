@@ -22,7 +22,7 @@ import {
   score,
   string,
 } from '../../web/openapi.ts';
-import { reportAges, voiceNames } from '../address/evidence/report-parts.ts';
+import { reportAges, voteKinds } from '../address/evidence/report-parts.ts';
 import { serviceNames } from '../lists/known-services.ts';
 import { categoryMax } from '../reports/categories.ts';
 import { reportSchema } from '../reports/reports.openapi.ts';
@@ -38,7 +38,7 @@ export const maxAge = query(
   'Count the reports of so many days, without what lists add.',
 );
 
-const seven = {
+const summaryFields = {
   ipAddress: string,
   abuseConfidenceScore: score,
   countryCode: country,
@@ -49,7 +49,7 @@ const seven = {
 };
 
 /** Every check gives them, behind the seven. */
-const nine = {
+const abuseIpDbFields = {
   isPublic: boolean,
   ipVersion: { enum: [4, 6] },
   isWhitelisted: boolean,
@@ -87,7 +87,7 @@ const why = object({
       lastReportedAt: dateTime,
       parts: list(
         object({
-          voice: { type: 'string', enum: voiceNames },
+          voice: { type: 'string', enum: voteKinds },
           age: { type: 'string', enum: reportAges },
           numDistinctUsers: count,
           score,
@@ -102,9 +102,9 @@ const detailed = {
   reports: { ...list(ref('Report')), maxItems: verboseReportsMax },
 };
 
-const SevenFields = object(seven);
+const SummaryFields = object(summaryFields);
 const summary = object({
-  ...seven,
+  ...summaryFields,
   isWhitelisted: boolean,
   firstReportedAt: nullable(dateTime),
   lastReportedAt: nullable(dateTime),
@@ -127,8 +127,8 @@ export const checkDocs: Described = {
     ),
   },
   schemas: {
-    CheckResult: object({ ...seven, ...nine }),
-    CheckDetails: object({ ...seven, ...nine, ...detailed }),
+    CheckResult: object({ ...summaryFields, ...abuseIpDbFields }),
+    CheckDetails: object({ ...summaryFields, ...abuseIpDbFields, ...detailed }),
     Report: reportSchema,
   },
 };
@@ -151,7 +151,7 @@ export const checkBulkDocs: Described = {
     }),
   },
   schemas: {
-    SevenFields,
+    SummaryFields,
     BulkCheckResult: {
       anyOf: [ref('SevenFields'), object({ ipAddress: string, error: string })],
     },

@@ -6,7 +6,7 @@
  */
 
 import { otherScope } from '../../access/keys/key-cache.ts';
-import { type Gate, quotaKind } from '../../access/quota/gate.ts';
+import { type QuotaGuard, quotaKind } from '../../access/quota/quota-guard.ts';
 import type { Clock } from '../../core/clock.ts';
 import { renderHead } from '../../http/head.ts';
 import type { Header } from '../../http/message.ts';
@@ -64,7 +64,7 @@ export const checkEndpoint = endpoint({
 
 const known = parametersOf(checkEndpoint);
 
-export function checkRoute(options: { gate: Gate; check: Check; clock: Clock }): HotRoute {
+export function checkRoute(options: { gate: QuotaGuard; check: Check; clock: Clock }): HotRoute {
   const { gate, check, clock } = options;
 
   const headOf = quotaHeadBytes(okHead);

@@ -16,7 +16,7 @@ import { parseIp } from '../../ip/address.ts';
 import { addressBehind } from '../../ip/behind.ts';
 import { entryFlags } from '../state/entry-flags.ts';
 import type { Verdict } from './check-body.ts';
-import { createCheckBody, createSevenWriter } from './check-body.ts';
+import { createCheckBody, createSummaryWriter } from './check-body.ts';
 import { entryScore, halfLivesAt, maliciousScore } from './score.ts';
 
 export type Check = ReturnType<typeof openCheck>;
@@ -29,7 +29,7 @@ export function openCheck(options: {
   const { records, listTimes } = index;
   const { word, float } = records;
   const write = createCheckBody(geo, records);
-  const writeJudged = createSevenWriter(geo);
+  const writeJudged = createSummaryWriter(geo);
   const address = new Uint32Array(4);
   const covering = new Int32Array(2 * COVERING_MAX);
   const ofIp6 = new Int32Array(COVERING_MAX);
@@ -115,7 +115,7 @@ export function openCheck(options: {
    * @param nowMs wall clock: community evidence decays
    * @returns the offset behind it, or `at` when `text` is not an address
    */
-  function writeSeven(view: DataView, at: number, text: string, nowMs: number): number {
+  function writeSummary(view: DataView, at: number, text: string, nowMs: number): number {
     const family = parseIp(text, address);
     if (family === 0) return at;
     return writeJudged(view, at, family, address, judge(family, address, nowMs));
@@ -125,7 +125,7 @@ export function openCheck(options: {
    * Returns the seven fields and the nine after them that clients of AbuseIPDB read, as JSON; undefined
    * when `text` is not an address.
    */
-  function wideJson(text: string, nowMs: number): string | undefined {
+  function toJson(text: string, nowMs: number): string | undefined {
     const family = parseIp(text, address);
     if (family === 0) return undefined;
     const bytes = write(family, address, judge(family, address, nowMs)) as Buffer;
@@ -141,5 +141,5 @@ export function openCheck(options: {
     return family === 0 ? undefined : write(family, address, judge(family, address, nowMs));
   }
 
-  return { judge, writeSeven, wideJson, body };
+  return { judge, writeSummary, toJson, body };
 }

@@ -3,7 +3,7 @@
  * score band.
  */
 
-import type { Reader, Writer } from '../../store/codec.ts';
+import type { Reader, Writer } from '../../storage/codec.ts';
 import { createTopTable, type TopTable } from './top-table.ts';
 
 /**

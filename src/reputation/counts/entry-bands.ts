@@ -24,7 +24,7 @@ import { widthOf } from '../../ip/prefix.ts';
 import { entryScore, halfLivesAt } from '../check/score.ts';
 import { detailsKept, detailsSlack } from '../reports/store/details-bound.ts';
 import { entryFlags } from '../state/entry-flags.ts';
-import { type CrowdedAddress, createCrowd } from './crowd.ts';
+import { type BusyAddress, createBusyAddresses } from './busy-addresses.ts';
 
 export interface EntryBands {
   /** The time at which the survey began, ms since 1970. */
@@ -37,7 +37,7 @@ export interface BandSurvey {
   /** Undefined until the first survey ends, moments after the start. */
   latest(): EntryBands | undefined;
   /** @param crowded addresses with `crowdMin` reports or more; of many a part, and the others in turn */
-  onEnd(callback: (crowded: readonly CrowdedAddress[]) => void): void;
+  onEnd(callback: (crowded: readonly BusyAddress[]) => void): void;
   stop(): void;
 }
 
@@ -101,8 +101,8 @@ export function startBandSurvey(options: {
   clock: Clock;
 }): BandSurvey {
   const { index, clock } = options;
-  const callbacks: ((crowded: readonly CrowdedAddress[]) => void)[] = [];
-  const crowd = createCrowd(crowdedMax);
+  const callbacks: ((crowded: readonly BusyAddress[]) => void)[] = [];
+  const crowd = createBusyAddresses(crowdedMax);
   let latest: EntryBands | undefined;
   let spentMs = 0;
   let timer: NodeJS.Timeout;

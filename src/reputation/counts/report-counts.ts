@@ -11,8 +11,8 @@
  * What is counted stays: a report that is taken back later was a report of its day.
  */
 
-import { createReader, createWriter } from '../../store/codec.ts';
-import type { PageSection } from '../../store/projection.ts';
+import { createReader, createWriter } from '../../storage/codec.ts';
+import type { PageSection } from '../../storage/projection.ts';
 import {
   type Bucket,
   beginBucket,

@@ -5,7 +5,7 @@
  * at most all that was counted divided by the size. Up to `size` names all counts are exact.
  */
 
-import type { Reader, Writer } from '../../store/codec.ts';
+import type { Reader, Writer } from '../../storage/codec.ts';
 
 export interface Counted {
   readonly name: string;

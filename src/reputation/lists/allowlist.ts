@@ -5,8 +5,8 @@
 
 import { capacities } from '../../config.ts';
 import type { Result } from '../../core/result.ts';
-import { allowKey, allowPrefix } from '../../store/keys.ts';
-import { bareRecord, text, time } from '../../store/record.ts';
+import { allowKey, allowPrefix } from '../../storage/keys.ts';
+import { bareRecord, text, time } from '../../storage/record.ts';
 import { createRangeTable, type Ranged, type RangeParts, remarkFault } from './range-table.ts';
 
 interface Rule {

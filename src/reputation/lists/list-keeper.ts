@@ -8,9 +8,9 @@ import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { formatPrefix } from '../../ip/prefix.ts';
-import { createEventId } from '../../store/event-id.ts';
-import { readLedger } from '../../store/ledger.ts';
-import type { Store } from '../../store/store.ts';
+import { createEventId } from '../../storage/event-id.ts';
+import { readLedger } from '../../storage/ledger.ts';
+import type { Store } from '../../storage/store.ts';
 import type { Contributions } from '../state/contributions.ts';
 import { encodeEvent } from '../state/events.ts';
 import { findList, listRow } from './list-rows.ts';
@@ -75,7 +75,7 @@ export function createListKeeper(options: {
     await catchUpTo(await store.lastSeq());
     const known = sources.list();
     const isNew = ledger.check.version === null;
-    if (!isNew && ledger.used === known.length) return leaveWord();
+    if (!isNew && ledger.used === known.length) return saveUsage();
     if (!isNew) log.warn({ counted: ledger.used, used: known.length }, 'lists: count mended');
     const check = [ledger.check];
     const set = [ledger.set(known.length)];
@@ -88,16 +88,16 @@ export function createListKeeper(options: {
     }
     // A load that began meanwhile is counted the next time.
     await store.commit({ check, set });
-    await leaveWord();
+    await saveUsage();
   }
 
   /** Writes the fill of the index to the store, where commands read it. */
-  async function leaveWord(): Promise<void> {
+  async function saveUsage(): Promise<void> {
     const now = fill();
     if (written?.seq === now.seq) return;
     const done = await store.commit({ set: [fillRow(now)] });
     if (done.ok) written = now;
   }
 
-  return { expire, reconcile, leaveWord };
+  return { expire, reconcile, saveUsage };
 }

@@ -4,9 +4,9 @@
  * them change the ledger's row: of two loaders that begin at once the second sees the first.
  */
 
-import { listPrefix, listRowKey } from '../../store/keys.ts';
-import { bareRecord, flag, text, time, varint } from '../../store/record.ts';
-import type { RowCheck, SetRow, Store } from '../../store/store.ts';
+import { listPrefix, listRowKey } from '../../storage/keys.ts';
+import { bareRecord, flag, text, time, varint } from '../../storage/record.ts';
+import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
 import type { ListRef } from '../state/events.ts';
 import { runMsMax } from './sources.ts';
 

@@ -12,12 +12,12 @@ import { networkBehind } from '../../ip/behind.ts';
 import { formatPrefix, type Prefix } from '../../ip/prefix.ts';
 import { typedAddress } from '../../ip/typed.ts';
 import { readPrefix } from '../../ip/written.ts';
-import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
-import { createEventId } from '../../store/event-id.ts';
-import type { Key } from '../../store/keys.ts';
-import { type LedgerEntry, type LedgerTable, readLedger } from '../../store/ledger.ts';
-import { pagesUnder } from '../../store/pages.ts';
-import type { Store } from '../../store/store.ts';
+import { commitOnce, untilUndisturbed, written } from '../../storage/change.ts';
+import { createEventId } from '../../storage/event-id.ts';
+import type { Key } from '../../storage/keys.ts';
+import { type LedgerEntry, type LedgerTable, readLedger } from '../../storage/ledger.ts';
+import { pagesUnder } from '../../storage/pages.ts';
+import type { Store } from '../../storage/store.ts';
 import { encodeEvent, type ReputationEvent } from '../state/events.ts';
 import { askRoom } from './room.ts';
 

@@ -10,11 +10,11 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { createWriter, decode } from '../../store/codec.ts';
-import { ledgerKey } from '../../store/keys.ts';
-import { notCounted, readLedger } from '../../store/ledger.ts';
-import { readProjectionPage } from '../../store/projection.ts';
-import { JournalPrunedError, type SetRow, type Store } from '../../store/store.ts';
+import { createWriter, decode } from '../../storage/codec.ts';
+import { ledgerKey } from '../../storage/keys.ts';
+import { notCounted, readLedger } from '../../storage/ledger.ts';
+import { readProjectionPage } from '../../storage/projection.ts';
+import { JournalPrunedError, type SetRow, type Store } from '../../storage/store.ts';
 import { createEntryRow, pageMark, readEntryRow } from '../state/entry-page.ts';
 import { decodeEvent, type RowBatch, rowsPerEventMax } from '../state/events.ts';
 import { pageOf } from '../state/page-lists.ts';

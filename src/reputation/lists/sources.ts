@@ -5,7 +5,7 @@
  * Numbers of sources are reused after they ended; generations tell the runs of a source apart.
  */
 
-import type { Reader, Writer } from '../../store/codec.ts';
+import type { Reader, Writer } from '../../storage/codec.ts';
 import { type ListKind, type ListRef, readListKind, writeListKind } from '../state/events.ts';
 
 export interface Source {

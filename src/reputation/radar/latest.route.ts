@@ -14,7 +14,7 @@ import { formatIp } from '../../ip/address.ts';
 import { noStore } from '../../web/shape.ts';
 import type { Check } from '../check/check.ts';
 import { categoriesOf } from '../reports/categories.ts';
-import type { PersonVisit } from '../requests/asked.route.ts';
+import type { PersonRequest } from '../requests/asked.route.ts';
 import type { LatestReport, LatestReports } from './latest.ts';
 import { maskPublic } from './mask-public.page.ts';
 
@@ -50,15 +50,15 @@ export function shownReport(
   };
 }
 
-export async function tellEvents(
-  visit: PersonVisit,
+export async function eventStreamReply(
+  context: PersonRequest,
   query: Params,
   caller: Caller,
   latest: LatestReports,
   show: (report: LatestReport) => WatchedReport,
 ): Promise<Reply> {
-  const known = firstHeader(visit.request, 'last-event-id') ?? query.get('after') ?? '';
-  const waiting = latest.next(known.slice(0, markCharsMax), visit.visitor.network, (leave) =>
+  const known = firstHeader(context.request, 'last-event-id') ?? query.get('after') ?? '';
+  const waiting = latest.next(known.slice(0, markCharsMax), context.visitor.network, (leave) =>
     caller.onGone(leave),
   );
   const type: Header = ['Content-Type', 'text/event-stream; charset=utf-8'];

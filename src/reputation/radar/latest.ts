@@ -31,7 +31,7 @@ export interface LatestReports {
 }
 
 export const latestMax = 10;
-const lookMs = 500;
+const pollMs = 500;
 /** A silent answer before proxies lose their patience. */
 const waitMs = 15_000;
 const waitingMax = 100;
@@ -68,7 +68,7 @@ export function openLatestReports(options: {
   }
 
   async function read(): Promise<readonly LatestReport[]> {
-    if (position() !== readAt && nowMs() - readMs >= lookMs) {
+    if (position() !== readAt && nowMs() - readMs >= pollMs) {
       reading ??= readAnew().finally(() => {
         reading = undefined;
       });
@@ -85,7 +85,7 @@ export function openLatestReports(options: {
     timer = undefined;
   }
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     // A store that is away for now has no news.
     await read().catch(() => undefined);
     for (const waiter of [...waiting]) {
@@ -102,7 +102,7 @@ export function openLatestReports(options: {
       return new Promise((resolve) => {
         const waiter = { mark, network, resolve, endMs: nowMs() + waitMs };
         waiting.add(waiter);
-        timer ??= setInterval(() => void look(), lookMs).unref();
+        timer ??= setInterval(() => void poll(), pollMs).unref();
         onGone(() => end(waiter, []));
       });
     },

@@ -13,16 +13,20 @@ import type { Params } from '../../http/query.ts';
 import type { Caller, PlainRoute } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { formatNetwork } from '../../ip/prefix.ts';
-import type { AnyDesk } from '../../web/guard/desk.ts';
-import { type DeskEndpoint, deskPage, visitHeaders } from '../../web/guard/desk-endpoint.ts';
+import type { AnyPageBuilder } from '../../web/guard/page-builder.ts';
+import {
+  type SessionEndpoint,
+  sessionPage,
+  visitHeaders,
+} from '../../web/guard/session-endpoint.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
 import type { Check } from '../check/check.ts';
 import { halfLivesAt } from '../check/score.ts';
 import { ownScore } from '../counts/entry-bands.ts';
 import { type CountPeriod, countPeriods } from '../counts/report-counts.ts';
 import type { Sources } from '../lists/sources.ts';
-import type { PersonVisit, Requester } from '../requests/asked.route.ts';
-import { shownReport, tellEvents, type WatchedReport } from './latest.route.ts';
+import type { PersonRequest, Requester } from '../requests/asked.route.ts';
+import { eventStreamReply, shownReport, type WatchedReport } from './latest.route.ts';
 import type { LatestReport, LatestReports } from './latest.ts';
 import { blockSide, rowsOfBlock } from './map/hilbert.ts';
 import { cellCount, levelOf, levels, type MapCounts } from './map/map-counts.ts';
@@ -32,13 +36,13 @@ import { eventsPath, mapPath, radarPage } from './radar.page.ts';
 import { type RadarFigures, radarNumbers } from './radar-numbers.page.ts';
 import { type Square, zoomPage } from './zoom.page.ts';
 
-function radarEndpoint(path: string, more: Parameters<typeof deskPage>[2] = {}) {
-  const declared = deskPage(path, 'anyone', {
+function radarEndpoint(path: string, more: Parameters<typeof sessionPage>[2] = {}) {
+  const declared = sessionPage(path, 'anyone', {
     errors: ['not_found', 'forbidden', 'factor_required'],
     ...more,
   });
   const headers = [...new Set([...visitHeaders, 'authorization', ...forwardingHeaders])];
-  return { ...declared, headers, robots: 'disallow' } as const satisfies DeskEndpoint;
+  return { ...declared, headers, robots: 'disallow' } as const satisfies SessionEndpoint;
 }
 
 const limits = ['ipPage'] as const;
@@ -66,7 +70,7 @@ export const radarEndpoints = [
 ];
 
 export interface RadarOptions {
-  readonly desk: AnyDesk<Requester>;
+  readonly pageBuilder: AnyPageBuilder<Requester>;
   readonly radar: {
     readonly mode: 'operators' | 'public' | 'off';
     /** Returns true for a caller who may read /metrics. */
@@ -88,28 +92,29 @@ const level = { eighth: 16, sixteenth: 24 } as const;
 const fineSide = mapSide * blockSide;
 
 export function radarRoutes(options: RadarOptions): PlainRoute[] {
-  const { desk, radar, clock, figures } = options;
+  const { pageBuilder, radar, clock, figures } = options;
   const { reports } = figures;
   const notFound = fail('not_found');
 
   /** Undefined: let in. */
-  async function refusalOf(visit: PersonVisit): Promise<Reply | undefined> {
-    if (radar.mode === 'off') return desk.problem(visit, notFound);
-    if (radar.mode === 'public' || radar.isOwner(visit.request)) return undefined;
-    return desk.refusalOf(visit, 'signed-in operator');
+  async function refusalOf(context: PersonRequest): Promise<Reply | undefined> {
+    if (radar.mode === 'off') return pageBuilder.problem(context, notFound);
+    if (radar.mode === 'public' || radar.isOwner(context.request)) return undefined;
+    return pageBuilder.refusalOf(context, 'signed-in operator');
   }
 
   function route(
-    declared: DeskEndpoint<'anyone'>,
-    handle: (visit: PersonVisit, query: Params, caller: Caller) => Reply | Promise<Reply>,
+    declared: SessionEndpoint<'anyone'>,
+    handle: (context: PersonRequest, query: Params, caller: Caller) => Reply | Promise<Reply>,
   ): PlainRoute {
-    return desk.page(
+    return pageBuilder.page(
       declared,
-      async (visit, query, caller) => (await refusalOf(visit)) ?? handle(visit, query, caller),
+      async (context, query, caller) =>
+        (await refusalOf(context)) ?? handle(context, query, caller),
     );
   }
 
-  async function showRadar(visit: PersonVisit, query: Params): Promise<Reply> {
+  async function showRadar(context: PersonRequest, query: Params): Promise<Reply> {
     const now = clock.now();
     const asked = query.get('period') ?? '';
     const period: CountPeriod = Object.hasOwn(countPeriods, asked)
@@ -134,17 +139,17 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
         series: reports.series(period, now),
         sum: reports.sum(period, now),
       });
-    return desk.show(visit, render, { needs: { connect: true } });
+    return pageBuilder.show(context, render, { needs: { connect: true } });
   }
 
   function shown(report: LatestReport): WatchedReport {
     return shownReport(report, { ...options, now: clock.now() });
   }
 
-  async function showMap(visit: PersonVisit, query: Params): Promise<Reply> {
+  async function showMap(context: PersonRequest, query: Params): Promise<Reply> {
     const theme = mapThemes.find((one) => one === query.get('theme')) ?? mapThemes[0];
     const drawn = await radar.map.current();
-    if (drawn === undefined) return desk.problem(visit, notFound);
+    if (drawn === undefined) return pageBuilder.problem(context, notFound);
     return {
       status: 200,
       headers: [
@@ -156,12 +161,12 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
     };
   }
 
-  async function showEighth(visit: PersonVisit): Promise<Reply> {
-    const octet = byteOf(visit.request.param);
+  async function showEighth(context: PersonRequest): Promise<Reply> {
+    const octet = byteOf(context.request.param);
     const drawn = octet === undefined ? undefined : await radar.map.current();
-    if (octet === undefined || drawn === undefined) return desk.problem(visit, notFound);
+    if (octet === undefined || drawn === undefined) return pageBuilder.problem(context, notFound);
     const known = knownOfEighth(drawn.counts, octet);
-    return desk.show(visit, (frame) =>
+    return pageBuilder.show(context, (frame) =>
       zoomPage(frame, {
         network: networkText(octet * 2 ** 24, 8),
         length: level.eighth,
@@ -172,16 +177,16 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
     );
   }
 
-  async function showSixteenth(visit: PersonVisit): Promise<Reply> {
-    const [first, second, ...more] = visit.request.param.split('.').map(byteOf);
+  async function showSixteenth(context: PersonRequest): Promise<Reply> {
+    const [first, second, ...more] = context.request.param.split('.').map(byteOf);
     if (first === undefined || second === undefined || more.length > 0) {
-      return desk.problem(visit, notFound);
+      return pageBuilder.problem(context, notFound);
     }
     const at = first * 256 + second;
     const nowMs = clock.now();
     const whole = wholeOf((at << 16) >>> 0, options, nowMs);
     const { known, isPart } = await knownOfSixteenth(at, { ...options, nowMs, whole });
-    return desk.show(visit, (frame) =>
+    return pageBuilder.show(context, (frame) =>
       zoomPage(frame, {
         network: networkText((at << 16) >>> 0, 16),
         length: level.sixteenth,
@@ -195,8 +200,8 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
   return [
     route(pageEndpoint, showRadar),
     route(mapEndpoint, showMap),
-    route(eventsEndpoint, (visit, query, caller) =>
-      tellEvents(visit, query, caller, radar.latest, shown),
+    route(eventsEndpoint, (context, query, caller) =>
+      eventStreamReply(context, query, caller, radar.latest, shown),
     ),
     route(eighthEndpoint, showEighth),
     route(sixteenthEndpoint, showSixteenth),

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../core/errors.ts';
 import type { Result } from '../../core/result.ts';
 import { clientCountry, type GeoReader } from '../../geo/reader.ts';
 import type { Check } from '../check/check.ts';
-import { clientNetwork } from '../voices/client-network.ts';
+import { clientNetwork } from '../votes/client-network.ts';
 import { type BulkSaveOptions, saveReports } from './bulk/bulk-save.ts';
 import type { ReportInput } from './report.ts';
 

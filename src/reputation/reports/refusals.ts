@@ -4,7 +4,7 @@
  * the counts stand in the checkpoint and survive a restart.
  */
 
-import type { Reader, Writer } from '../../store/codec.ts';
+import type { Reader, Writer } from '../../storage/codec.ts';
 
 export const refusalKinds = ['rows', 'reports', 'rules'] as const;
 export type RefusalKind = (typeof refusalKinds)[number];

@@ -16,7 +16,7 @@ import type { Answer, Guard, KeyedCall } from '../../web/guard/guard.ts';
 import { addressIn, type Fields } from '../../web/guard/intake/fields.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import type { Check } from '../check/check.ts';
-import { clientNetwork } from '../voices/client-network.ts';
+import { clientNetwork } from '../votes/client-network.ts';
 import { duplicateDetail, type ReportInput, readReport } from './report.ts';
 import { reportDocs } from './reports.openapi.ts';
 import type { ReportStore } from './store/report-store.ts';

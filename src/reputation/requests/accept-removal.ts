@@ -5,7 +5,7 @@ import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { parseIp } from '../../ip/address.ts';
 import { textBehind } from '../../ip/behind.ts';
-import type { Store } from '../../store/store.ts';
+import type { Store } from '../../storage/store.ts';
 import { createAllowlist } from '../lists/allowlist.ts';
 import { createReportStore } from '../reports/store/report-store.ts';
 import { createRemovals } from './removals.ts';
@@ -29,7 +29,7 @@ export async function acceptRemoval(
   if ((await removals.find(address)) === undefined) {
     return fail('not_found', `there is no request for ${address}`);
   }
-  const removed = await takeBackAll(parts, address);
+  const removed = await retractAll(parts, address);
   if (!removed.ok) return removed;
   if (allow) {
     const allowed = await createAllowlist(parts).add(address, 'asked for its removal');
@@ -39,7 +39,7 @@ export async function acceptRemoval(
   return done.ok ? removed : done;
 }
 
-async function takeBackAll(
+async function retractAll(
   parts: { store: Store; clock: Clock; random: Random },
   address: string,
 ): Promise<Result<number>> {
@@ -47,7 +47,7 @@ async function takeBackAll(
   const words = new Uint32Array(4);
   const family = parseIp(address, words) as 4 | 6;
   let removed = 0;
-  async function takeBack(said: readonly { readonly account: string }[]): Promise<Result<void>> {
+  async function retract(said: readonly { readonly account: string }[]): Promise<Result<void>> {
     for (const account of new Set(said.map((one) => one.account))) {
       const gone = await reports.withdraw(account, family, words, false);
       if (!gone.ok) return gone;
@@ -58,12 +58,12 @@ async function takeBackAll(
   for (;;) {
     const found = await reports.list(family, words, 0, reportsPerStep);
     const before = removed;
-    const done = await takeBack(found);
+    const done = await retract(found);
     if (!done.ok) return done;
     if (found.length < reportsPerStep || removed === before) break;
   }
   for await (const page of reports.tails(family, words)) {
-    const done = await takeBack(page);
+    const done = await retract(page);
     if (!done.ok) return done;
   }
   return ok(removed);

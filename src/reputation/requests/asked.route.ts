@@ -9,23 +9,23 @@ import { lookBehind } from '../../ip/behind.ts';
 import { specialUse } from '../../ip/special.ts';
 import { typedAddress } from '../../ip/typed.ts';
 import type { Callers } from '../../web/guard/callers.ts';
-import type { AnyDesk } from '../../web/guard/desk.ts';
 import type { FormChallenges } from '../../web/guard/form-challenges.ts';
-import type { AnyVisit, SessionLike } from '../../web/guard/visit.ts';
+import type { AnyPageBuilder } from '../../web/guard/page-builder.ts';
+import type { AnyRequestContext, SessionLike } from '../../web/guard/request-context.ts';
 import type { Check } from '../check/check.ts';
 import type { ReportStore } from '../reports/store/report-store.ts';
+import type { AnonymousReports } from './anonymous-reports.ts';
 import type { Removals } from './removals.ts';
-import type { Tips } from './tips.ts';
 
 export interface Requester extends SessionLike {
   readonly accountId: string;
 }
-export type PersonVisit = AnyVisit<Requester>;
+export type PersonRequest = AnyRequestContext<Requester>;
 
 export interface RequestPageOptions {
-  readonly desk: AnyDesk<Requester>;
+  readonly pageBuilder: AnyPageBuilder<Requester>;
   readonly removals: Removals;
-  readonly tips: Tips;
+  readonly anonymousReports: AnonymousReports;
   /** Returns the mark of a client's network (queue.ts). */
   readonly networkMark: (clientIp: string) => Uint8Array;
   readonly challenges: FormChallenges;
@@ -66,6 +66,6 @@ export function tooMany(retryAfterSeconds: number): Failure {
   return { ...fail('too_many_attempts'), retryAfterSeconds };
 }
 
-export function isVerified({ session }: PersonVisit): boolean {
+export function isVerified({ session }: PersonRequest): boolean {
   return session?.verified === true && session.factorDue === undefined;
 }

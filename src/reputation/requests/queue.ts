@@ -16,12 +16,12 @@ import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { textBehind } from '../../ip/behind.ts';
 import { networksOf } from '../../ip/networks.ts';
-import { addWithin, type BoundedRows } from '../../store/bounded-rows.ts';
-import { commitOnce, written } from '../../store/change.ts';
-import type { Key } from '../../store/keys.ts';
-import { pagesUnder } from '../../store/pages.ts';
-import { addedLast, fixed, oneOf } from '../../store/record.ts';
-import type { Store } from '../../store/store.ts';
+import { addWithin, type BoundedRows } from '../../storage/bounded-rows.ts';
+import { commitOnce, written } from '../../storage/change.ts';
+import type { Key } from '../../storage/keys.ts';
+import { pagesUnder } from '../../storage/pages.ts';
+import { addedLast, fixed, oneOf } from '../../storage/record.ts';
+import type { Store } from '../../storage/store.ts';
 
 /** The lowest first. */
 const standings = ['anyone', 'signed_in', 'from_address'] as const;

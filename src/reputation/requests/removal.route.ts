@@ -7,14 +7,14 @@ import type { Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { textBehind } from '../../ip/behind.ts';
-import { deskForm, deskPage } from '../../web/guard/desk-endpoint.ts';
 import { asksForAnother } from '../../web/guard/form-challenges.ts';
+import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import {
   type Asked,
   addressIn,
   isVerified,
   noAddress,
-  type PersonVisit,
+  type PersonRequest,
   type RequestPageOptions,
   tooMany,
 } from './asked.route.ts';
@@ -23,8 +23,8 @@ import { readReason, standingOf } from './removals.ts';
 import { removalPage } from './requests.page.ts';
 
 export const removalEndpoints = {
-  ask: deskPage('/removal', 'anyone', { errors: ['invalid_parameter'] }),
-  send: deskForm('/removal', 'anyone', {
+  ask: sessionPage('/removal', 'anyone', { errors: ['invalid_parameter'] }),
+  send: sessionForm('/removal', 'anyone', {
     handlerLimits: ['captchaVerify', 'captchaFree', 'removal'],
     errors: ['invalid_parameter', 'capacity_exceeded'],
   }),
@@ -33,65 +33,73 @@ export const removalEndpoints = {
 type Wrong = 'reason' | 'challenge' | 'full';
 
 export function removalRoutes(options: RequestPageOptions): PlainRoute[] {
-  const { desk, removals, challenges, callers, check, clock, networkMark, allowDocumentation } =
-    options;
+  const {
+    pageBuilder,
+    removals,
+    challenges,
+    callers,
+    check,
+    clock,
+    networkMark,
+    allowDocumentation,
+  } = options;
 
   function isSpokenOf({ family, words }: Asked): boolean {
     const { score, reports, anonymousExit } = check.judge(family, words, clock.now());
     return score > 0 || reports > 0 || anonymousExit;
   }
 
-  function askerIn(visit: PersonVisit, { ip }: Asked) {
-    const clientIp = textBehind(visit.request.clientIp);
-    const told = { fromAddress: clientIp === ip, signedIn: isVerified(visit) };
+  function askerIn(context: PersonRequest, { ip }: Asked) {
+    const clientIp = textBehind(context.request.clientIp);
+    const told = { fromAddress: clientIp === ip, signedIn: isVerified(context) };
     return { told, from: { standing: standingOf(told), network: networkMark(clientIp) } };
   }
 
-  async function show(visit: PersonVisit, asked: Asked, reason = '', wrong?: Wrong) {
+  async function show(context: PersonRequest, asked: Asked, reason = '', wrong?: Wrong) {
     const there = await removals.find(asked.ip);
     const isFirst =
-      there !== undefined && isBetter(askerIn(visit, asked).from.standing, there.standing);
+      there !== undefined && isBetter(askerIn(context, asked).from.standing, there.standing);
     const open = isFirst ? undefined : there;
     const isOver = open === undefined && !isSpokenOf(asked);
-    const needsChallenge = open === undefined && !isOver && !isVerified(visit);
-    const challenge = needsChallenge ? challenges.make(visit.request) : ('signed-in' as const);
-    const data = { address: asked.ip, csrf: visit.csrf, open, isOver, reason, wrong, challenge };
-    return desk.show(visit, (frame) => removalPage(frame, data), {
+    const needsChallenge = open === undefined && !isOver && !isVerified(context);
+    const challenge = needsChallenge ? challenges.make(context.request) : ('signed-in' as const);
+    const data = { address: asked.ip, csrf: context.csrf, open, isOver, reason, wrong, challenge };
+    return pageBuilder.show(context, (frame) => removalPage(frame, data), {
       status: wrong === undefined ? 200 : wrong === 'full' ? 503 : 422,
       needs: { media: true, connect: true },
-      headers: needsChallenge ? challenges.headers(visit.request) : [],
+      headers: needsChallenge ? challenges.headers(context.request) : [],
     });
   }
 
-  async function send(visit: PersonVisit, form: Params): Promise<Reply> {
+  async function send(context: PersonRequest, form: Params): Promise<Reply> {
     const asked = addressIn(form, allowDocumentation);
-    if (asked === undefined) return desk.problem(visit, noAddress);
+    if (asked === undefined) return pageBuilder.problem(context, noAddress);
     const typed = form.get('reason') ?? '';
-    if (asksForAnother(form)) return show(visit, asked, typed);
-    const answer = isVerified(visit) ? undefined : challenges.answerIn(visit.request, form);
+    if (asksForAnother(form)) return show(context, asked, typed);
+    const answer = isVerified(context) ? undefined : challenges.answerIn(context.request, form);
     if (answer !== undefined && 'waitSeconds' in answer) {
-      return desk.problem(visit, tooMany(answer.waitSeconds));
+      return pageBuilder.problem(context, tooMany(answer.waitSeconds));
     }
     const reason = readReason(typed);
-    if (reason === undefined) return show(visit, asked, typed, 'reason');
+    if (reason === undefined) return show(context, asked, typed, 'reason');
     if (answer !== undefined && (await answer.judge()) !== 'right') {
-      return show(visit, asked, reason, 'challenge');
+      return show(context, asked, reason, 'challenge');
     }
-    const waitSeconds = callers.take('removal', visit.request);
-    if (waitSeconds > 0) return desk.problem(visit, tooMany(waitSeconds));
-    if (!isSpokenOf(asked)) return show(visit, asked, reason);
-    const { told, from } = askerIn(visit, asked);
+    const waitSeconds = callers.take('removal', context.request);
+    if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
+    if (!isSpokenOf(asked)) return show(context, asked, reason);
+    const { told, from } = askerIn(context, asked);
     const done = await removals.add(asked.ip, { reason, ...told }, from);
-    if (done.ok) return desk.go(visit, `/removal?address=${asked.ip}`);
+    if (done.ok) return pageBuilder.go(context, `/removal?address=${asked.ip}`);
     const isFull = done.error === 'capacity_exceeded';
-    return isFull ? show(visit, asked, reason, 'full') : desk.problem(visit, done);
+    return isFull ? show(context, asked, reason, 'full') : pageBuilder.problem(context, done);
   }
 
   return [
-    desk.page(removalEndpoints.ask, (visit, query) => {
+    pageBuilder.page(removalEndpoints.ask, (context, query) => {
       const asked = addressIn(query, allowDocumentation);
-      return asked === undefined ? desk.problem(visit, noAddress) : show(visit, asked);
+      return asked === undefined ? pageBuilder.problem(context, noAddress) : show(context, asked);
     }),
-    desk.form(removalEndpoints.send, send),
+    pageBuilder.form(removalEndpoints.send, send),
   ];
 }

@@ -1,7 +1,7 @@
 /** Requests to take back what is said of an address. Who asked is not kept; queue.ts says what a row tells of it. */
 
-import { removalKey, removalPrefix } from '../../store/keys.ts';
-import { bareRecord, flag, text, time } from '../../store/record.ts';
+import { removalKey, removalPrefix } from '../../storage/keys.ts';
+import { bareRecord, flag, text, time } from '../../storage/record.ts';
 import {
   type AddressQueue,
   type Asker,

@@ -1,4 +1,4 @@
-/** The form on which somebody reports an address by hand: as an account, or as a tip for the operator. */
+/** The form on which somebody reports an address by hand: as an account, or as a anonymous report for the operator. */
 
 import type { Failure } from '../../core/result.ts';
 import { button, linkButton } from '../../web/components/button.ts';
@@ -16,7 +16,7 @@ import { aboutAddress, textArea } from './about-address.page.ts';
 export interface ReportPageData {
   readonly address: string;
   readonly csrf: string;
-  /** Without a key what is sent is a tip. */
+  /** Without a key what is sent is a anonymous report. */
   readonly account: 'keyed' | 'keyless' | 'none';
   /** `signed-in` needs none; undefined: this client has asked for too many. */
   readonly challenge: ChallengeView | 'signed-in' | undefined;
@@ -26,7 +26,7 @@ export interface ReportPageData {
   /** Why it was not taken. */
   readonly failure?: Failure;
   readonly isChallengeWrong?: boolean;
-  /** The tip was taken. */
+  /** The anonymous report was taken. */
   readonly isSent?: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
  * GET and POST /report: an address is reported by hand. Of an account with a key it is a report, as by that
- * key; of anybody else a tip, with a challenge, that waits for the operator.
+ * key; of anybody else a anonymous report, with a challenge, that waits for the operator.
  */
 
 import { type Failure, fail } from '../../core/result.ts';
@@ -10,23 +10,23 @@ import type { Params } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { textBehind } from '../../ip/behind.ts';
 import { statusOf } from '../../web/errors.ts';
-import { deskForm, deskPage } from '../../web/guard/desk-endpoint.ts';
 import { asksForAnother } from '../../web/guard/form-challenges.ts';
+import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import { type Report, readReport } from '../reports/report.ts';
-import { clientNetwork } from '../voices/client-network.ts';
+import { clientNetwork } from '../votes/client-network.ts';
 import {
   addressIn,
   isVerified,
   noAddress,
-  type PersonVisit,
+  type PersonRequest,
   type RequestPageOptions,
   tooMany,
 } from './asked.route.ts';
 import { reportPage } from './report-form.page.ts';
 
 export const reportFormEndpoints = {
-  ask: deskPage('/report', 'anyone', { errors: ['invalid_parameter'] }),
-  send: deskForm('/report', 'anyone', {
+  ask: sessionPage('/report', 'anyone', { errors: ['invalid_parameter'] }),
+  send: sessionForm('/report', 'anyone', {
     handlerLimits: ['captchaVerify', 'captchaFree', 'tip'],
     errors: [
       ...(['invalid_parameter', 'quota_exceeded', 'duplicate_report'] as const),
@@ -45,42 +45,51 @@ interface Again {
 }
 
 export function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
-  const { desk, tips, challenges, callers, check, clock, geo, reports, allowDocumentation } =
-    options;
+  const {
+    pageBuilder,
+    anonymousReports,
+    challenges,
+    callers,
+    check,
+    clock,
+    geo,
+    reports,
+    allowDocumentation,
+  } = options;
   const serverAddresses = new Set(options.serverAddresses);
 
   /**
    * Returns the slot of a verified account with a key; a report without one is an anonymous
    * report.
    */
-  function slotIn(visit: PersonVisit): number | undefined {
-    return isVerified(visit) ? options.slotOf(visit.session!.accountId) : undefined;
+  function slotIn(context: PersonRequest): number | undefined {
+    return isVerified(context) ? options.slotOf(context.session!.accountId) : undefined;
   }
 
-  function show(visit: PersonVisit, ip: string, again: Again = {}) {
-    const isTip = slotIn(visit) === undefined;
-    const needsChallenge = isTip && !isVerified(visit) && again.isSent !== true;
-    const challenge = needsChallenge ? challenges.make(visit.request) : ('signed-in' as const);
-    const account = isTip ? (isVerified(visit) ? 'keyless' : 'none') : 'keyed';
+  function show(context: PersonRequest, ip: string, again: Again = {}) {
+    const isAnonymous = slotIn(context) === undefined;
+    const needsChallenge = isAnonymous && !isVerified(context) && again.isSent !== true;
+    const challenge = needsChallenge ? challenges.make(context.request) : ('signed-in' as const);
+    const account = isAnonymous ? (isVerified(context) ? 'keyless' : 'none') : 'keyed';
     const { failure, isChallengeWrong } = again;
     const bad = failure === undefined ? 200 : statusOf(failure.error);
-    const data = { address: ip, csrf: visit.csrf, account, challenge, ...again } as const;
-    return desk.show(visit, (frame) => reportPage(frame, data), {
+    const data = { address: ip, csrf: context.csrf, account, challenge, ...again } as const;
+    return pageBuilder.show(context, (frame) => reportPage(frame, data), {
       status: isChallengeWrong ? 422 : bad,
       failure,
       needs: { media: true, connect: true },
-      headers: needsChallenge ? challenges.headers(visit.request) : [],
+      headers: needsChallenge ? challenges.headers(context.request) : [],
     });
   }
 
   async function report(
-    visit: PersonVisit,
+    context: PersonRequest,
     slot: number,
     said: Report,
   ): Promise<Failure | undefined> {
     if (!options.spend(slot)) return fail('quota_exceeded');
-    const { clientIp } = visit.request;
-    const account = visit.session!.accountId;
+    const { clientIp } = context.request;
+    const account = context.session!.accountId;
     const network = clientNetwork({ geo, check, clock }, clientIp);
     const reporter = { account, slot, country: clientCountry(geo, clientIp), network };
     const saved = await reports.add(reporter, said);
@@ -89,17 +98,17 @@ export function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
     return undefined;
   }
 
-  async function send(visit: PersonVisit, form: Params): Promise<Reply> {
+  async function send(context: PersonRequest, form: Params): Promise<Reply> {
     const asked = addressIn(form, allowDocumentation);
-    if (asked === undefined) return desk.problem(visit, noAddress);
+    if (asked === undefined) return pageBuilder.problem(context, noAddress);
     const { ip } = asked;
-    const { clientIp } = visit.request;
+    const { clientIp } = context.request;
     const again = { categories: form.all('categories'), comment: form.get('comment') ?? '' };
-    const refuse = (failure: Failure) => show(visit, ip, { ...again, failure });
-    if (asksForAnother(form)) return show(visit, ip, again);
-    const answer = isVerified(visit) ? undefined : challenges.answerIn(visit.request, form);
+    const refuse = (failure: Failure) => show(context, ip, { ...again, failure });
+    if (asksForAnother(form)) return show(context, ip, again);
+    const answer = isVerified(context) ? undefined : challenges.answerIn(context.request, form);
     if (answer !== undefined && 'waitSeconds' in answer) {
-      return desk.problem(visit, tooMany(answer.waitSeconds));
+      return pageBuilder.problem(context, tooMany(answer.waitSeconds));
     }
     const categories = again.categories.join(',');
     if (categories === '') return refuse(fail('invalid_parameter', undefined, 'categories'));
@@ -112,28 +121,34 @@ export function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
       },
     );
     if (!said.ok) return refuse(said);
-    const slot = slotIn(visit);
+    const slot = slotIn(context);
     if (slot !== undefined) {
-      const failure = await report(visit, slot, said.value);
-      return failure === undefined ? desk.go(visit, `/ip/${ip}`) : refuse(failure);
+      const failure = await report(context, slot, said.value);
+      return failure === undefined ? pageBuilder.go(context, `/ip/${ip}`) : refuse(failure);
     }
     if (answer !== undefined && (await answer.judge()) !== 'right') {
-      return show(visit, ip, { ...again, isChallengeWrong: true });
+      return show(context, ip, { ...again, isChallengeWrong: true });
     }
-    const waitSeconds = callers.take('tip', visit.request);
-    if (waitSeconds > 0) return desk.problem(visit, tooMany(waitSeconds));
+    const waitSeconds = callers.take('tip', context.request);
+    if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
     const { categories: mask, comment } = said.value;
-    const standing = isVerified(visit) ? 'signed_in' : 'anyone';
+    const standing = isVerified(context) ? 'signed_in' : 'anyone';
     const network = options.networkMark(clientIp);
-    const done = await tips.add(ip, { categories: mask, comment }, { standing, network });
-    return done.ok ? show(visit, ip, { isSent: true }) : refuse(done);
+    const done = await anonymousReports.add(
+      ip,
+      { categories: mask, comment },
+      { standing, network },
+    );
+    return done.ok ? show(context, ip, { isSent: true }) : refuse(done);
   }
 
   return [
-    desk.page(reportFormEndpoints.ask, (visit, query) => {
+    pageBuilder.page(reportFormEndpoints.ask, (context, query) => {
       const asked = addressIn(query, allowDocumentation);
-      return asked === undefined ? desk.problem(visit, noAddress) : show(visit, asked.ip);
+      return asked === undefined
+        ? pageBuilder.problem(context, noAddress)
+        : show(context, asked.ip);
     }),
-    desk.form(reportFormEndpoints.send, send, ['categories']),
+    pageBuilder.form(reportFormEndpoints.send, send, ['categories']),
   ];
 }

@@ -10,7 +10,7 @@
  *   tag    kind in the top 4 bits, then what made it: source number or account slot
  *   listed, newest, detail: by kind, see below. newest, of a list's row: since when the list is known to
  *           say what it says, seconds since 1970; 0: it came before that was kept
- *   voice  of reports: day and network of its vote (quorum.ts), 0: none
+ *   vote  of reports: day and network of its vote (quorum.ts), 0: none
  *
  * An entry's nodes are in the order in which they came: whoever reported first stands first.
  *
@@ -100,7 +100,7 @@ export interface Contributions {
   readonly listed: Uint32Array;
   readonly newest: Uint32Array;
   readonly detail: Uint32Array;
-  readonly voice: Uint32Array;
+  readonly vote: Uint32Array;
   /** `listed` read as float32: the same words. */
   readonly strength: Float32Array;
   readonly next: Uint32Array;
@@ -141,14 +141,14 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
   const listed = new Uint32Array(nodesMax + 1);
   const newest = new Uint32Array(nodesMax + 1);
   const detail = new Uint32Array(nodesMax + 1);
-  const voice = new Uint32Array(nodesMax + 1);
+  const vote = new Uint32Array(nodesMax + 1);
   const strength = new Float32Array(listed.buffer);
   let used = 0;
   let free = 0;
   let count = 0;
   /** Largest entry number that ever had a contribution. */
   let entryTop = 0;
-  const nodes = { owner, next, tag, listed, newest, detail, voice };
+  const nodes = { owner, next, tag, listed, newest, detail, vote };
   /** Nodes of reports by account slot: a slot that has some is given to no other account. */
   const held = new Uint32Array(slotsMax);
   let rules = 0;
@@ -180,7 +180,7 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
     listed[node] = 0;
     newest[node] = 0;
     detail[node] = 0;
-    if (voice[node] !== 0) voice[node] = 0;
+    if (vote[node] !== 0) vote[node] = 0;
     if (entry > entryTop) entryTop = entry;
     count++;
     return node;
@@ -249,7 +249,7 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
     listed,
     newest,
     detail,
-    voice,
+    vote,
     strength,
     next,
     owner,

@@ -25,19 +25,19 @@ import {
   setStrength,
   strengthOf,
 } from '../../index/records.ts';
-import type { PageSection } from '../../store/projection.ts';
+import type { PageSection } from '../../storage/projection.ts';
 import { communityEvidence } from '../check/score.ts';
-import { bestTally, leastCeiling } from '../voices/held-ceiling.ts';
+import { bestCount, leastCeiling } from '../votes/held-ceiling.ts';
 import {
   ceilingFor,
   createCount,
   dayOf,
   type Policy,
-  type VoiceTally,
-  voiceDayOf,
-  voiceDays,
-  voiceNetworkOf,
-} from '../voices/quorum.ts';
+  type VoteCount,
+  voteDayOf,
+  voteDays,
+  voteNetworkOf,
+} from '../votes/quorum.ts';
 import {
   type Contributions,
   contributionKinds,
@@ -76,7 +76,7 @@ export interface Entries {
    * Adds up the votes of the 30 days up to the entry's last report. Returns the same object each
    * time.
    */
-  tallyOf(entry: number): Readonly<VoiceTally>;
+  tallyOf(entry: number): Readonly<VoteCount>;
   /** Returns the ceiling that the entry keeps though its quorum has lapsed, 0 for none. */
   heldCeiling(entry: number): number;
   readonly section: PageSection;
@@ -154,15 +154,15 @@ export function createEntries(options: {
     return index.get({ family, words, length: family === 4 ? 32 : 128 }) !== 0;
   }
 
-  function tallyOf(entry: number): VoiceTally {
-    const oldest = dayOf(lastReportedAtOf(records, entry)) - voiceDays;
+  function tallyOf(entry: number): VoteCount {
+    const oldest = dayOf(lastReportedAtOf(records, entry)) - voteDays;
     count.clear();
     for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
-      const voice = contributions.voice[node]!;
-      if (voice === 0 || voiceDayOf(voice) <= oldest) continue;
-      count.add(unitsIn(contributions.detail[node]!), voiceNetworkOf(voice));
+      const vote = contributions.vote[node]!;
+      if (vote === 0 || voteDayOf(vote) <= oldest) continue;
+      count.add(unitsIn(contributions.detail[node]!), voteNetworkOf(vote));
     }
-    return count.tally;
+    return count.count;
   }
 
   function settle(entry: number, after?: SettleAfter): void {
@@ -254,7 +254,7 @@ export function createEntries(options: {
       const evidence = communityEvidence(strength, after.nowHalfLives);
       hold(entry, leastCeiling({ ceiling, former, before, evidence }));
     } else if (after?.kind === 'taking_back' && held[entry] !== 0) {
-      const best = ceilingFor(bestTally(contributions, entry), seedScore, options.policy());
+      const best = ceilingFor(bestCount(contributions, entry), seedScore, options.policy());
       hold(entry, best.ceiling > ceiling ? Math.min(held[entry]!, best.ceiling) : 0);
     }
     return Math.max(ceiling, held[entry]!);
@@ -281,7 +281,7 @@ export function createEntries(options: {
   }
 
   function encodePage(number: number): Uint8Array {
-    const { tag, listed, newest, detail, voice, next } = contributions;
+    const { tag, listed, newest, detail, vote, next } = contributions;
     page.clear();
     pages.visit(number, (entry) => {
       const prefix = index.prefixOf(entry);
@@ -304,7 +304,7 @@ export function createEntries(options: {
         page.u32(listed[n]!);
         page.u32(newest[n]!);
         page.varint(detail[n]!);
-        if (kindOf(tag[n]!) === contributionKinds.reports) page.u32(voice[n]!);
+        if (kindOf(tag[n]!) === contributionKinds.reports) page.u32(vote[n]!);
       }
     });
     return page.copy();
@@ -345,7 +345,7 @@ export function createEntries(options: {
       contributions.listed[node] = words[word + 1]!;
       contributions.newest[node] = words[word + 2]!;
       contributions.detail[node] = words[word + 3]!;
-      if (words[word + 4] !== 0) contributions.voice[node] = words[word + 4]!;
+      if (words[word + 4] !== 0) contributions.vote[node] = words[word + 4]!;
     }
     settle(entry);
     return true;

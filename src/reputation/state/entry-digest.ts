@@ -9,7 +9,7 @@
 
 import type { IpIndex } from '../../index/ip-index.ts';
 import { firstReportedAtOf, lastReportedAtOf, reportsOf } from '../../index/records.ts';
-import { createMix } from '../../store/nodes/mix.ts';
+import { createMix } from '../../storage/nodes/mix.ts';
 import { type Contributions, contributionKinds, kindOf } from './contributions.ts';
 import { entryPages, type PageLists } from './page-lists.ts';
 
@@ -27,7 +27,7 @@ export interface EntryDigest {
  */
 const counted = 1;
 const listed = 2;
-const entriesPerLook = 64;
+const entriesPerSlice = 64;
 
 export function createEntryDigest(options: {
   index: IpIndex;
@@ -63,7 +63,7 @@ export function createEntryDigest(options: {
       mix.word(tag);
       mix.word(isReports ? c.newest[node]! : 0);
       mix.word(c.detail[node]!);
-      mix.word(isReports ? c.voice[node]! : c.listed[node]!);
+      mix.word(isReports ? c.vote[node]! : c.listed[node]!);
     }
     mix.into(sum, sign);
     return true;
@@ -94,7 +94,7 @@ export function createEntryDigest(options: {
     },
     settle(untilMs) {
       let steps = 0;
-      const isOver = () => ++steps % entriesPerLook === 0 && performance.now() > untilMs;
+      const isOver = () => ++steps % entriesPerSlice === 0 && performance.now() > untilMs;
       while (changed.length > 0) {
         if (isOver()) return false;
         const entry = changed.pop()!;

@@ -5,12 +5,12 @@
  *   prefix        u8 (0..32 IPv4 length, 64 + IPv6 length), then 4 or 16 address bytes
  *   reports       varint; if not 0: strength f32, reporters u16, first and last report u32,
  *                 ceiling that is held u8
- *   contributions varint; each: tag u32, x u32, y u32, z varint; voice u32, of reports alone
+ *   contributions varint; each: tag u32, x u32, y u32, z varint; vote u32, of reports alone
  *
  * A page begins with 0xff, which no prefix does. One of data format 1 has no such byte, no held
  * ceiling and no votes, and z of reports is their number << 1 | confirmed.
  *
- * Integers are big-endian. The page is under a checksum (store/projection.ts), so a row that
+ * Integers are big-endian. The page is under a checksum (storage/projection.ts), so a row that
  * does not fit is not damage but a mistake: reading stops and says so, nothing worse.
  */
 
@@ -32,7 +32,7 @@ export interface EntryRow {
   lastReportedAt: number;
   heldCeiling: number;
   contributions: number;
-  /** Five words each: tag, x, y, z, voice. May be longer than what it holds. */
+  /** Five words each: tag, x, y, z, vote. May be longer than what it holds. */
   contributionWords: Uint32Array;
 }
 

@@ -7,10 +7,10 @@
  */
 
 import { bitsOf, hostMask } from '../../index/prefix.ts';
-import { createWriter, decode, type Reader, type Writer } from '../../store/codec.ts';
-import type { NewEvent } from '../../store/store.ts';
+import { createWriter, decode, type Reader, type Writer } from '../../storage/codec.ts';
+import type { NewEvent } from '../../storage/store.ts';
 import { categoryMax } from '../reports/categories.ts';
-import type { Policy } from '../voices/quorum.ts';
+import type { Policy } from '../votes/quorum.ts';
 
 /** A list's rows, packed: one array a field, as the parsers make them. */
 export interface RowBatch {

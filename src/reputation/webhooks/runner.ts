@@ -17,7 +17,7 @@ import type { Random } from '../../core/random.ts';
 import type { Turns } from '../../core/work/turns.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
-import type { Upkeep } from '../../store/upkeep.ts';
+import type { Maintenance } from '../../storage/maintenance.ts';
 import type { Check } from '../check/check.ts';
 import type { Destinations } from '../lists/import/download.ts';
 import {
@@ -43,7 +43,7 @@ const entriesPerStep = 250;
 
 export interface WebhookRunner {
   /** Polls all hooks once and begins the deliveries that are due. */
-  look(): Promise<void>;
+  poll(): Promise<void>;
   /** Resolves when nothing is under way. */
   idle(): Promise<void>;
   stop(): Promise<void>;
@@ -52,7 +52,7 @@ export interface WebhookRunner {
 
 export function createWebhookRunner(options: {
   hooks: Pick<Webhooks, 'all' | 'change' | 'secretOf'>;
-  upkeep: Upkeep;
+  maintenance: Maintenance;
   index: Pick<IpIndex, 'walk' | 'prefixOf'>;
   check: Pick<Check, 'judge'>;
   destinations: Destinations;
@@ -62,7 +62,7 @@ export function createWebhookRunner(options: {
   random: Random;
   turns: Turns;
 }): WebhookRunner {
-  const { hooks, upkeep, index, check, destinations, clock, random, turns } = options;
+  const { hooks, maintenance, index, check, destinations, clock, random, turns } = options;
   const running = new Map<string, Promise<void>>();
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -119,7 +119,7 @@ export function createWebhookRunner(options: {
         }
         return { ...next, watches: now.watches.map((one) => ({ ...one, state: stateOf(one) })) };
       },
-      upkeep.store,
+      maintenance.store,
     );
   }
 
@@ -139,7 +139,7 @@ export function createWebhookRunner(options: {
     const now = clock.now();
     if (!(await options.isActive(hook.account))) {
       // Without this wait it would be due all the time, before all others.
-      await hooks.change(hook, () => ({ nextTryAt: now + disabledWaitMs }), upkeep.store);
+      await hooks.change(hook, () => ({ nextTryAt: now + disabledWaitMs }), maintenance.store);
       return;
     }
     const sent = secret.ok
@@ -167,13 +167,13 @@ export function createWebhookRunner(options: {
           nextTryAt: now + Math.round(waitMs * (1 + random.bytes(1)[0]! / spread)),
         };
       },
-      upkeep.store,
+      maintenance.store,
     );
   }
 
   return {
-    async look() {
-      if (!upkeep.isMine() || signal.aborted) return;
+    async poll() {
+      if (!maintenance.isMine() || signal.aborted) return;
       const all = await hooks.all();
       count = all.length;
       const seen = new Map<string, number>();

@@ -2,6 +2,7 @@
 
 import type { PlainRoute } from '../../http/router.ts';
 import type { PageTools } from '../../web/page-tools.ts';
+import { type AccountAreaOptions, createAccountArea } from './account-area.route.ts';
 import { avatarRoutes } from './avatar.route.ts';
 import { confirmRoutes } from './confirm.route.ts';
 import { dataRoutes } from './data.route.ts';
@@ -11,23 +12,22 @@ import { reportsRoutes } from './reports.route.ts';
 import { reviewRoutes } from './review.route.ts';
 import { securityRoutes } from './security.route.ts';
 import { siteRoutes } from './sites.route.ts';
-import { createSpace, type SpaceOptions } from './space.route.ts';
 import { webhookRoutes } from './webhooks.route.ts';
 
-export type AccountRoutesOptions = SpaceOptions & { readonly tools: PageTools };
+export type AccountRoutesOptions = AccountAreaOptions & { readonly tools: PageTools };
 
 export function accountRoutes(options: AccountRoutesOptions): PlainRoute[] {
-  const space = createSpace(options);
+  const area = createAccountArea(options);
   return [
-    ...profileRoutes(space),
-    ...avatarRoutes(space, options.tools),
-    ...keyRoutes(space),
-    ...reportsRoutes(space),
-    ...webhookRoutes(space),
-    ...securityRoutes(space),
-    ...siteRoutes(space),
-    ...dataRoutes(space),
-    ...confirmRoutes(space),
-    ...reviewRoutes(space),
+    ...profileRoutes(area),
+    ...avatarRoutes(area, options.tools),
+    ...keyRoutes(area),
+    ...reportsRoutes(area),
+    ...webhookRoutes(area),
+    ...securityRoutes(area),
+    ...siteRoutes(area),
+    ...dataRoutes(area),
+    ...confirmRoutes(area),
+    ...reviewRoutes(area),
   ];
 }

@@ -7,9 +7,9 @@ import type { ErrorCode } from '../../core/errors.ts';
 import type { Header, Reply, Request } from '../../http/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { statusOf } from '../../web/errors.ts';
-import { deskForm, deskUpload } from '../../web/guard/desk-endpoint.ts';
 import { openFile, routeFacts } from '../../web/guard/endpoint.ts';
 import type { Upload } from '../../web/guard/intake/form.ts';
+import { sessionForm, sessionUpload } from '../../web/guard/session-endpoint.ts';
 import {
   errorReply,
   languageOf,
@@ -18,9 +18,9 @@ import {
 } from '../../web/page-tools.ts';
 import { avatarFileBytesMax } from '../people/profile/avatar-image.ts';
 import { frameText } from '../words/words.ts';
+import type { AccountArea, AccountRequest } from './account-area.route.ts';
 import type { PictureError } from './pages/profile.page.ts';
 import { showProfile } from './profile.route.ts';
-import type { OwnVisit, Space } from './space.route.ts';
 
 /** The limit leaves room for the form around the file, and for an error at the field of a file that is too large. */
 const uploadBytesMax = avatarFileBytesMax + 6_291_456;
@@ -40,40 +40,44 @@ const pictureHeaders: readonly Header[] = [
 export const avatarEndpoint = openFile('/avatars/:name', { headers: pageRequestHeaders });
 
 export const ownAvatarEndpoints = {
-  put: deskUpload('/account/avatar', 'verified', {
+  put: sessionUpload('/account/avatar', 'verified', {
     bytesMax: uploadBytesMax,
     arrivesWithinMs: uploadMs,
     limits: ['avatar'],
     errors: ['invalid_parameter', 'picture_not_still', 'unknown_account'],
   }),
-  remove: deskForm('/account/avatar/remove', 'verified', { errors: ['unknown_account'] }),
+  remove: sessionForm('/account/avatar/remove', 'verified', { errors: ['unknown_account'] }),
 };
 
-export function avatarRoutes(space: Space, tools: PageTools): PlainRoute[] {
-  const { desk, avatars } = space;
+export function avatarRoutes(area: AccountArea, tools: PageTools): PlainRoute[] {
+  const { pageBuilder, avatars } = area;
 
-  async function put(visit: OwnVisit, upload: Upload): Promise<Reply> {
+  async function put(context: AccountRequest, upload: Upload): Promise<Reply> {
     const file = upload.file('avatar');
-    if (file === undefined) return refused(visit, 'missing', 422);
+    if (file === undefined) return refused(context, 'missing', 422);
     // An account from before there were profiles has none to name the picture in.
-    await space.profileOf(visit.session);
-    const done = await avatars.put(visit.session.accountId, file.data);
-    if (done.ok) return space.back(visit, 'profile', 'avatar_saved');
+    await area.profileOf(context.session);
+    const done = await avatars.put(context.session.accountId, file.data);
+    if (done.ok) return area.back(context, 'profile', 'avatar_saved');
     const error = pictureErrors[done.error];
-    if (error === undefined) return space.refuse(visit, 'profile', done);
-    return refused(visit, error, statusOf(done.error));
+    if (error === undefined) return area.refuse(context, 'profile', done);
+    return refused(context, error, statusOf(done.error));
   }
 
-  function refused(visit: OwnVisit, pictureError: PictureError, status: number): Promise<Reply> {
-    const failed = frameText(visit.frame).account.failed.form;
-    return showProfile(space, visit, { status, failed }, { pictureError });
+  function refused(
+    context: AccountRequest,
+    pictureError: PictureError,
+    status: number,
+  ): Promise<Reply> {
+    const failed = frameText(context.frame).account.failed.form;
+    return showProfile(area, context, { status, failed }, { pictureError });
   }
 
-  async function remove(visit: OwnVisit): Promise<Reply> {
-    const done = await avatars.remove(visit.session.accountId);
+  async function remove(context: AccountRequest): Promise<Reply> {
+    const done = await avatars.remove(context.session.accountId);
     return done.ok
-      ? space.back(visit, 'profile', 'avatar_removed')
-      : space.refuse(visit, 'profile', done);
+      ? area.back(context, 'profile', 'avatar_removed')
+      : area.refuse(context, 'profile', done);
   }
 
   async function serve(request: Request): Promise<Reply> {
@@ -83,8 +87,8 @@ export function avatarRoutes(space: Space, tools: PageTools): PlainRoute[] {
   }
 
   return [
-    desk.upload(ownAvatarEndpoints.put, put),
-    desk.form(ownAvatarEndpoints.remove, remove),
+    pageBuilder.upload(ownAvatarEndpoints.put, put),
+    pageBuilder.form(ownAvatarEndpoints.remove, remove),
     { kind: 'plain', ...routeFacts(avatarEndpoint), handle: serve },
   ];
 }

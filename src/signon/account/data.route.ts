@@ -3,42 +3,44 @@
 import type { Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { deskForm, deskPage } from '../../web/guard/desk-endpoint.ts';
+import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import { frameText } from '../words/words.ts';
+import type { AccountArea, AccountRequest, ViewChange } from './account-area.route.ts';
 import { dataPage, deletedPage, type OwnDataView } from './pages/data.page.ts';
-import type { OwnVisit, Space, ViewChange } from './space.route.ts';
 
 const wordCharsMax = 40;
 
 const backTo = '/account/data';
 
 export const dataEndpoints = {
-  show: deskPage('/account/data', 'verified', { errors: ['store_unavailable'] }),
-  download: deskForm('/account/export', 'confirmed', { backTo, errors: ['unknown_account'] }),
-  remove: deskForm('/account/delete', 'confirmed', {
+  show: sessionPage('/account/data', 'verified', { errors: ['store_unavailable'] }),
+  download: sessionForm('/account/export', 'confirmed', { backTo, errors: ['unknown_account'] }),
+  remove: sessionForm('/account/delete', 'confirmed', {
     backTo,
     errors: ['invalid_parameter', 'unknown_account', 'conflict'],
   }),
-  gone: deskPage('/goodbye', 'anyone'),
+  gone: sessionPage('/goodbye', 'anyone'),
 };
 
-export function dataRoutes(space: Space): PlainRoute[] {
-  const { desk, signon } = space;
+export function dataRoutes(area: AccountArea): PlainRoute[] {
+  const { pageBuilder, signon } = area;
 
   async function show(
-    visit: OwnVisit,
+    context: AccountRequest,
     change: ViewChange & { readonly status?: number },
     shown: Partial<OwnDataView> = {},
   ): Promise<Reply> {
-    const own = { fresh: visit.session.fresh, wordError: false };
-    const view = { ...(await space.viewOf(visit, change)), ...own, ...shown };
-    return desk.show(visit, (frame) => dataPage(frame, view), { status: change.status ?? 200 });
+    const own = { fresh: context.session.fresh, wordError: false };
+    const view = { ...(await area.viewOf(context, change)), ...own, ...shown };
+    return pageBuilder.show(context, (frame) => dataPage(frame, view), {
+      status: change.status ?? 200,
+    });
   }
 
-  async function download(visit: OwnVisit): Promise<Reply> {
-    const copy = await signon.deletion.exportOf(visit.session.accountId);
-    if (!copy.ok) return space.refuse(visit, 'data', copy);
+  async function download(context: AccountRequest): Promise<Reply> {
+    const copy = await signon.deletion.exportOf(context.session.accountId);
+    if (!copy.ok) return area.refuse(context, 'data', copy);
     return {
       status: 200,
       headers: [
@@ -52,27 +54,27 @@ export function dataRoutes(space: Space): PlainRoute[] {
     };
   }
 
-  async function remove(visit: OwnVisit, form: Params): Promise<Reply> {
-    const { session } = visit;
-    const text = frameText(visit.frame).account;
+  async function remove(context: AccountRequest, form: Params): Promise<Reply> {
+    const { session } = context;
+    const text = frameText(context.frame).account;
     const typedWord = (form.get('confirm') ?? '').slice(0, wordCharsMax);
     if (typedWord.trim().toLowerCase() !== text.data.deleteWord) {
       const shown = { typedWord, wordError: true };
-      return show(visit, { status: 422, failed: text.failed.form }, shown);
+      return show(context, { status: 422, failed: text.failed.form }, shown);
     }
     const gone = await signon.erasures.begin(session.accountId, { keepsOne: true });
     if (!gone.ok && gone.error === 'conflict') {
-      return show(visit, { status: 409, failed: text.data.lastOperator }, { typedWord });
+      return show(context, { status: 409, failed: text.data.lastOperator }, { typedWord });
     }
-    if (!gone.ok) return space.refuse(visit, 'data', gone);
-    await space.catchUp();
-    return desk.signedOut(visit, '/goodbye');
+    if (!gone.ok) return area.refuse(context, 'data', gone);
+    await area.catchUp();
+    return pageBuilder.signedOut(context, '/goodbye');
   }
 
   return [
-    desk.page(dataEndpoints.show, (visit, query) => show(visit, { query })),
-    desk.form(dataEndpoints.download, download),
-    desk.form(dataEndpoints.remove, remove),
-    desk.page(dataEndpoints.gone, (visit) => desk.show(visit, deletedPage)),
+    pageBuilder.page(dataEndpoints.show, (context, query) => show(context, { query })),
+    pageBuilder.form(dataEndpoints.download, download),
+    pageBuilder.form(dataEndpoints.remove, remove),
+    pageBuilder.page(dataEndpoints.gone, (context) => pageBuilder.show(context, deletedPage)),
   ];
 }

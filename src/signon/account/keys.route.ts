@@ -6,46 +6,46 @@ import { fail } from '../../core/result.ts';
 import type { Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { deskForm, deskPage } from '../../web/guard/desk-endpoint.ts';
+import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import { frameText } from '../words/words.ts';
+import type { AccountArea, AccountRequest, ViewChange } from './account-area.route.ts';
 import { type KeysPage, namedKeyRoutes, namedKeysOf } from './named-keys.route.ts';
 import { type KeysView, keysPage, type QuotaStanding, surePage } from './pages/keys.page.ts';
 import { offeredScopes } from './pages/named-keys.page.ts';
-import type { OwnVisit, Space, ViewChange } from './space.route.ts';
 
 const hostsCharsMax = hostsMax * 260;
 
 const backTo = '/account/keys';
 
 export const keyEndpoints = {
-  show: deskPage('/account/keys', 'verified', { errors: ['store_unavailable'] }),
-  create: deskForm('/account/keys/create', 'confirmed', {
+  show: sessionPage('/account/keys', 'verified', { errors: ['store_unavailable'] }),
+  create: sessionForm('/account/keys/create', 'confirmed', {
     backTo,
     errors: ['too_many_attempts', 'conflict', 'unknown_account', 'capacity_exceeded'],
   }),
-  reveal: deskForm('/account/keys/reveal', 'confirmed', {
+  reveal: sessionForm('/account/keys/reveal', 'confirmed', {
     backTo,
     errors: ['unknown_account', 'unknown_key'],
   }),
-  revoke: deskForm('/account/keys/revoke', 'confirmed', {
+  revoke: sessionForm('/account/keys/revoke', 'confirmed', {
     backTo,
     errors: ['unknown_account', 'unknown_key'],
   }),
-  createSiteKey: deskForm('/account/site-keys/create', 'verified', {
+  createSiteKey: sessionForm('/account/site-keys/create', 'verified', {
     backTo: '/account/keys',
     errors: ['invalid_parameter', 'conflict', 'unknown_account'],
   }),
-  revokeSiteKey: deskForm('/account/site-keys/revoke', 'verified', {
+  revokeSiteKey: sessionForm('/account/site-keys/revoke', 'verified', {
     backTo: '/account/keys',
     errors: ['unknown_key'],
   }),
 };
 
-export function keyRoutes(space: Space): PlainRoute[] {
-  const { desk, ownKeys, siteKeys, usage, gate, signon } = space;
+export function keyRoutes(area: AccountArea): PlainRoute[] {
+  const { pageBuilder, ownKeys, siteKeys, usage, gate, signon } = area;
 
   function standingOf(accountId: string): QuotaStanding | undefined {
-    const known = space.standingOf(accountId);
+    const known = area.standingOf(accountId);
     if (known === undefined) return undefined;
     const { slot, trust } = known;
     // A cost of nothing only looks.
@@ -57,19 +57,19 @@ export function keyRoutes(space: Space): PlainRoute[] {
   }
 
   async function show(
-    visit: OwnVisit,
+    context: AccountRequest,
     change: ViewChange & { readonly status?: number } = {},
     shown: Partial<
       Pick<KeysView, 'shown' | 'typed' | 'wantedScope' | 'typedHosts' | 'hostsError'>
     > = {},
   ): Promise<Reply> {
-    const { accountId, fresh } = visit.session;
-    const slot = space.standingOf(accountId)?.slot;
+    const { accountId, fresh } = context.session;
+    const slot = area.standingOf(accountId)?.slot;
     const view: KeysView = {
-      ...(await space.viewOf(visit, change)),
+      ...(await area.viewOf(context, change)),
       fresh,
       keys: await ownKeys.list(accountId),
-      ...(await namedKeysOf(space, accountId)),
+      ...(await namedKeysOf(area, accountId)),
       standing: standingOf(accountId),
       usage: slot === undefined ? [] : usage.of(slot),
       usageSince: usage.since,
@@ -77,88 +77,92 @@ export function keyRoutes(space: Space): PlainRoute[] {
       hostsError: false,
       ...shown,
     };
-    return desk.show(visit, (frame) => keysPage(frame, view), { status: change.status ?? 200 });
+    return pageBuilder.show(context, (frame) => keysPage(frame, view), {
+      status: change.status ?? 200,
+    });
   }
 
-  async function create(visit: OwnVisit): Promise<Reply> {
-    const tooOften = signon.changes.count(visit.session.accountId);
-    if (tooOften !== undefined) return space.refuse(visit, 'keys', tooOften);
-    const told = await space.change(visit, 'api_key_made');
-    const also = { check: () => space.stands(visit), set: told.set };
-    const made = await ownKeys.create(visit.session.accountId, also);
+  async function create(context: AccountRequest): Promise<Reply> {
+    const tooOften = signon.changes.count(context.session.accountId);
+    if (tooOften !== undefined) return area.refuse(context, 'keys', tooOften);
+    const changed = await area.change(context, 'api_key_made');
+    const also = { check: () => area.stands(context), set: changed.set };
+    const made = await ownKeys.create(context.session.accountId, also);
     if (!made.ok && made.error === 'conflict') {
-      return show(visit, { status: 409, failed: frameText(visit.frame).account.keys.two });
+      return show(context, { status: 409, failed: frameText(context.frame).account.keys.two });
     }
-    if (!made.ok) return space.refuse(visit, 'keys', made);
-    await told.done();
-    await space.catchUp();
-    return show(visit, {}, { shown: made.value });
+    if (!made.ok) return area.refuse(context, 'keys', made);
+    await changed.done();
+    await area.catchUp();
+    return show(context, {}, { shown: made.value });
   }
 
-  async function reveal(visit: OwnVisit, form: Params): Promise<Reply> {
+  async function reveal(context: AccountRequest, form: Params): Promise<Reply> {
     const id = form.get('id') ?? '';
-    const text = await ownKeys.reveal(visit.session.accountId, id);
-    if (!text.ok) return space.refuse(visit, 'keys', text);
-    return show(visit, {}, { shown: { id, text: text.value } });
+    const text = await ownKeys.reveal(context.session.accountId, id);
+    if (!text.ok) return area.refuse(context, 'keys', text);
+    return show(context, {}, { shown: { id, text: text.value } });
   }
 
   /** Asks before an act that ends a key. */
-  function ask(visit: OwnVisit, action: string, id: string): Reply {
-    return desk.show(visit, (frame) => surePage(frame, { csrf: visit.csrf, action, id }));
+  function ask(context: AccountRequest, action: string, id: string): Reply {
+    return pageBuilder.show(context, (frame) =>
+      surePage(frame, { csrf: context.csrf, action, id }),
+    );
   }
 
-  async function revoke(visit: OwnVisit, form: Params): Promise<Reply> {
-    const { accountId } = visit.session;
+  async function revoke(context: AccountRequest, form: Params): Promise<Reply> {
+    const { accountId } = context.session;
     const id = form.get('id') ?? '';
     const isOwn = (await ownKeys.list(accountId)).some((key) => key.id === id);
-    if (isOwn && form.get('sure') !== 'yes') return ask(visit, '/account/keys/revoke', id);
-    const told = await space.change(visit, 'api_key_revoked');
-    const gone = await ownKeys.revoke(accountId, id, told.set);
-    if (!gone.ok) return space.refuse(visit, 'keys', gone);
-    await told.done();
-    await space.catchUp();
-    return space.back(visit, 'keys', 'key_revoked');
+    if (isOwn && form.get('sure') !== 'yes') return ask(context, '/account/keys/revoke', id);
+    const changed = await area.change(context, 'api_key_revoked');
+    const gone = await ownKeys.revoke(accountId, id, changed.set);
+    if (!gone.ok) return area.refuse(context, 'keys', gone);
+    await changed.done();
+    await area.catchUp();
+    return area.back(context, 'keys', 'key_revoked');
   }
 
-  async function createSiteKey(visit: OwnVisit, form: Params): Promise<Reply> {
+  async function createSiteKey(context: AccountRequest, form: Params): Promise<Reply> {
     const typedHosts = (form.get('hosts') ?? '').slice(0, hostsCharsMax + 1);
     const hosts = typedHosts.split(/[\s,]+/).filter((host) => host !== '');
     const tooLong = typedHosts.length > hostsCharsMax;
     const made = tooLong
       ? fail('invalid_parameter')
-      : await siteKeys.create(visit.session.accountId, hosts);
-    if (made.ok) return space.back(visit, 'keys', 'site_key_made');
-    const text = frameText(visit.frame).account.failed;
-    if (made.error === 'conflict') return show(visit, { status: 409, failed: text.conflict });
-    if (made.error !== 'invalid_parameter') return space.refuse(visit, 'keys', made);
-    return show(visit, { status: 422, failed: text.form }, { typedHosts, hostsError: true });
+      : await siteKeys.create(context.session.accountId, hosts);
+    if (made.ok) return area.back(context, 'keys', 'site_key_made');
+    const text = frameText(context.frame).account.failed;
+    if (made.error === 'conflict') return show(context, { status: 409, failed: text.conflict });
+    if (made.error !== 'invalid_parameter') return area.refuse(context, 'keys', made);
+    return show(context, { status: 422, failed: text.form }, { typedHosts, hostsError: true });
   }
 
-  async function revokeSiteKey(visit: OwnVisit, form: Params): Promise<Reply> {
+  async function revokeSiteKey(context: AccountRequest, form: Params): Promise<Reply> {
     const id = form.get('id') ?? '';
     const found = await siteKeys.find(id);
-    const isOwn = found?.account === visit.session.accountId;
-    if (isOwn && form.get('sure') !== 'yes') return ask(visit, '/account/site-keys/revoke', id);
+    const isOwn = found?.account === context.session.accountId;
+    if (isOwn && form.get('sure') !== 'yes') return ask(context, '/account/site-keys/revoke', id);
     const gone = isOwn ? await siteKeys.revoke(id) : fail('unknown_key');
-    if (!gone.ok) return space.refuse(visit, 'keys', gone);
-    return space.back(visit, 'keys', 'site_key_revoked');
+    if (!gone.ok) return area.refuse(context, 'keys', gone);
+    return area.back(context, 'keys', 'site_key_revoked');
   }
 
   const page: KeysPage = {
     show,
     ask,
-    wrongForm: (visit) => frameText(visit.frame).account.failed.form,
+    wrongForm: (context) => frameText(context.frame).account.failed.form,
   };
   return [
-    ...namedKeyRoutes(space, page),
-    desk.page(keyEndpoints.show, (visit, query) => {
+    ...namedKeyRoutes(area, page),
+    pageBuilder.page(keyEndpoints.show, (context, query) => {
       const wantedScope = offeredScopes.find((scope) => scope === query.get('scope'));
-      return show(visit, { query }, { wantedScope });
+      return show(context, { query }, { wantedScope });
     }),
-    desk.form(keyEndpoints.create, create),
-    desk.form(keyEndpoints.reveal, reveal),
-    desk.form(keyEndpoints.revoke, revoke),
-    desk.form(keyEndpoints.createSiteKey, createSiteKey),
-    desk.form(keyEndpoints.revokeSiteKey, revokeSiteKey),
+    pageBuilder.form(keyEndpoints.create, create),
+    pageBuilder.form(keyEndpoints.reveal, reveal),
+    pageBuilder.form(keyEndpoints.revoke, revoke),
+    pageBuilder.form(keyEndpoints.createSiteKey, createSiteKey),
+    pageBuilder.form(keyEndpoints.revokeSiteKey, revokeSiteKey),
   ];
 }

@@ -4,12 +4,13 @@ import { ok, type Result } from '../../core/result.ts';
 import type { Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import type { SetRow } from '../../store/store.ts';
+import type { SetRow } from '../../storage/store.ts';
 import { statusOf } from '../../web/errors.ts';
-import { deskForm, deskPage } from '../../web/guard/desk-endpoint.ts';
+import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import type { Profile } from '../people/profile/profile.ts';
 import { editProfile, type ProfileChanges } from '../people/profile/profile-edit.ts';
 import { frameText } from '../words/words.ts';
+import type { AccountArea, AccountRequest, ViewChange } from './account-area.route.ts';
 import type { Overview } from './pages/overview.page.ts';
 import {
   type ProfileErrorField,
@@ -18,28 +19,27 @@ import {
   profilePage,
   profileTextFields,
 } from './pages/profile.page.ts';
-import type { OwnVisit, Space, ViewChange } from './space.route.ts';
 
 const page = '/account';
 
 export const profileEndpoints = {
-  show: deskPage(page, 'verified', { errors: ['store_unavailable'] }),
-  save: deskForm('/account/profile', 'verified', {
+  show: sessionPage(page, 'verified', { errors: ['store_unavailable'] }),
+  save: sessionForm('/account/profile', 'verified', {
     errors: ['invalid_parameter', 'unknown_account'],
   }),
-  changeEmail: deskForm('/account/email', 'verified', {
+  changeEmail: sessionForm('/account/email', 'verified', {
     handlerLimits: ['ownMail'],
     errors: ['invalid_parameter', 'conflict', 'reauthentication_required'],
   }),
-  sendCode: deskForm('/account/phone', 'confirmed', {
+  sendCode: sessionForm('/account/phone', 'confirmed', {
     backTo: page,
     errors: ['invalid_parameter'],
   }),
-  verifyCode: deskForm('/account/phone/verify', 'confirmed', {
+  verifyCode: sessionForm('/account/phone/verify', 'confirmed', {
     backTo: page,
     errors: ['invalid_code', 'unknown_account'],
   }),
-  removePhone: deskForm('/account/phone/remove', 'confirmed', {
+  removePhone: sessionForm('/account/phone/remove', 'confirmed', {
     backTo: page,
     errors: ['unknown_account'],
   }),
@@ -52,13 +52,16 @@ type Shown = Partial<
 /** Typed text is shown again up to this length; nobody's name is longer. */
 const typedCharsMax = 1_000;
 
-async function overviewOf(space: Space, { accountId, id }: OwnVisit['session']): Promise<Overview> {
-  const { signon, usage } = space;
-  const slot = space.standingOf(accountId)?.slot;
+async function overviewOf(
+  area: AccountArea,
+  { accountId, id }: AccountRequest['session'],
+): Promise<Overview> {
+  const { signon, usage } = area;
+  const slot = area.standingOf(accountId)?.slot;
   const hours = slot === undefined ? [] : usage.of(slot);
   const [keys, sites, passkeys, factor, sessions] = await Promise.all([
-    Promise.all([space.ownKeys.list(accountId), space.namedKeys.list(accountId)]),
-    space.consents.list(accountId),
+    Promise.all([area.ownKeys.list(accountId), area.namedKeys.list(accountId)]),
+    area.consents.list(accountId),
     signon.passkeys.list(accountId),
     signon.secondFactors.state(accountId),
     signon.sessions.list(accountId, id),
@@ -76,17 +79,17 @@ async function overviewOf(space: Space, { accountId, id }: OwnVisit['session']):
 }
 
 export async function showProfile(
-  space: Space,
-  visit: OwnVisit,
+  area: AccountArea,
+  context: AccountRequest,
   change: ViewChange & { readonly status?: number } = {},
   shown: Shown = {},
 ): Promise<Reply> {
-  const profile = await space.profileOf(visit.session);
-  const view = await space.viewOf(visit, change);
+  const profile = await area.profileOf(context.session);
+  const view = await area.viewOf(context, change);
   if (profile === undefined)
-    return space.desk.problem(visit, { ok: false, error: 'store_unavailable' });
-  const { email } = visit.session;
-  const fresh = await space.signon.changes.allows(visit.session);
+    return area.pageBuilder.problem(context, { ok: false, error: 'store_unavailable' });
+  const { email } = context.session;
+  const fresh = await area.signon.changes.allows(context.session);
   const all: ProfilePageView = {
     ...view,
     profile,
@@ -96,23 +99,23 @@ export async function showProfile(
     errors: [],
     codeWanted: view.done === 'phone_sent',
     // A form with a fault stands alone: the fault is what to do next.
-    overview: change.status === undefined ? await overviewOf(space, visit.session) : undefined,
+    overview: change.status === undefined ? await overviewOf(area, context.session) : undefined,
     ...shown,
   };
-  return space.desk.show(visit, (frame) => profilePage(frame, all), {
+  return area.pageBuilder.show(context, (frame) => profilePage(frame, all), {
     status: change.status ?? 200,
   });
 }
 
-export function profileRoutes(space: Space): PlainRoute[] {
-  const { desk, profiles, signon, clock } = space;
+export function profileRoutes(area: AccountArea): PlainRoute[] {
+  const { pageBuilder, profiles, signon, clock } = area;
   const at = profileEndpoints;
 
-  const wrongForm = (visit: OwnVisit) => frameText(visit.frame).account.failed.form;
+  const wrongForm = (context: AccountRequest) => frameText(context.frame).account.failed.form;
 
-  async function save(visit: OwnVisit, form: Params): Promise<Reply> {
-    const profile = await space.profileOf(visit.session);
-    if (profile === undefined) return showProfile(space, visit);
+  async function save(context: AccountRequest, form: Params): Promise<Reply> {
+    const profile = await area.profileOf(context.session);
+    if (profile === undefined) return showProfile(area, context);
     const typed = textsOf(form);
     const liquidGlass = form.get('liquid_glass');
     const errors = faultsOf(profile, typed, clock.now());
@@ -120,89 +123,89 @@ export function profileRoutes(space: Space): PlainRoute[] {
     const typedGlass = liquidGlass === 'on';
     if (errors.length > 0) {
       const shown = { typed: clipped(typed), typedGlass, errors };
-      return showProfile(space, visit, { status: 422, failed: wrongForm(visit) }, shown);
+      return showProfile(area, context, { status: 422, failed: wrongForm(context) }, shown);
     }
     const changes = { ...typed, liquid_glass: typedGlass };
-    const done = await profiles.edit(visit.session.accountId, changes);
-    return done.ok ? space.back(visit, 'profile', 'saved') : space.refuse(visit, 'profile', done);
+    const done = await profiles.edit(context.session.accountId, changes);
+    return done.ok ? area.back(context, 'profile', 'saved') : area.refuse(context, 'profile', done);
   }
 
-  async function changeEmail(visit: OwnVisit, form: Params): Promise<Reply> {
-    const waitSeconds = space.callers.takeFor('ownMail', visit.session.accountId);
+  async function changeEmail(context: AccountRequest, form: Params): Promise<Reply> {
+    const waitSeconds = area.callers.takeFor('ownMail', context.session.accountId);
     if (waitSeconds > 0) {
       const failure = { ok: false, error: 'too_many_attempts' } as const;
-      return space.desk.problem(visit, { ...failure, retryAfterSeconds: waitSeconds });
+      return area.pageBuilder.problem(context, { ...failure, retryAfterSeconds: waitSeconds });
     }
     const email = form.get('email') ?? '';
-    const asked = await signon.emailChange.request(visit.session, email, visit.visitor);
-    if (asked.ok) return space.back(visit, 'profile', 'email_sent');
-    if (asked.error !== 'invalid_parameter') return space.refuse(visit, 'profile', asked);
+    const asked = await signon.emailChange.request(context.session, email, context.visitor);
+    if (asked.ok) return area.back(context, 'profile', 'email_sent');
+    if (asked.error !== 'invalid_parameter') return area.refuse(context, 'profile', asked);
     const shown: Shown = { typed: clipped({ email }), errors: ['email'] };
-    return showProfile(space, visit, { status: 422, failed: wrongForm(visit) }, shown);
+    return showProfile(area, context, { status: 422, failed: wrongForm(context) }, shown);
   }
 
-  async function sendCode(visit: OwnVisit, form: Params): Promise<Reply> {
+  async function sendCode(context: AccountRequest, form: Params): Promise<Reply> {
     const phone = form.get('phone') ?? '';
-    const sent = await signon.phoneCodes.send(visit.session.accountId, phone, visit.visitor);
-    if (sent.ok) return space.back(visit, 'profile', 'phone_sent');
+    const sent = await signon.phoneCodes.send(context.session.accountId, phone, context.visitor);
+    if (sent.ok) return area.back(context, 'profile', 'phone_sent');
     const typed = clipped({ phone });
-    const text = frameText(visit.frame).account.failed;
+    const text = frameText(context.frame).account.failed;
     switch (sent.error) {
       case 'invalid_parameter':
         return showProfile(
-          space,
-          visit,
+          area,
+          context,
           { status: 422, failed: text.form },
           { typed, errors: ['phone'] },
         );
       case 'client_limit_exceeded': {
         const failed = text.limitSeconds(String(sent.retryAfterSeconds ?? 60));
-        return showProfile(space, visit, { status: 429, failed }, { typed });
+        return showProfile(area, context, { status: 429, failed }, { typed });
       }
       default:
         return showProfile(
-          space,
-          visit,
+          area,
+          context,
           { status: statusOf(sent.error), failed: text.busy },
           { typed },
         );
     }
   }
 
-  async function verifyCode(visit: OwnVisit, form: Params): Promise<Reply> {
-    const { accountId } = visit.session;
+  async function verifyCode(context: AccountRequest, form: Params): Promise<Reply> {
+    const { accountId } = context.session;
     const code = form.get('code') ?? '';
-    const verified = await signon.phoneCodes.verify(accountId, code, visit.visitor);
+    const verified = await signon.phoneCodes.verify(accountId, code, context.visitor);
     if (!verified.ok && verified.error === 'invalid_code') {
       const shown: Shown = { errors: ['code'], codeWanted: true };
-      return showProfile(space, visit, { status: 422, failed: wrongForm(visit) }, shown);
+      return showProfile(area, context, { status: 422, failed: wrongForm(context) }, shown);
     }
-    if (!verified.ok) return space.refuse(visit, 'profile', verified);
+    if (!verified.ok) return area.refuse(context, 'profile', verified);
     const phone = verified.value.number;
-    const told = await space.change(visit, 'phone_verified');
+    const changed = await area.change(context, 'phone_verified');
     const verify = (profile: Profile) => ({ ...profile, phone, phoneVerified: true });
-    const done = await keep(accountId, verify, () => told.set);
+    const done = await keep(accountId, verify, () => changed.set);
     // The log has it since the code was taken.
-    if (done.ok) told.send();
+    if (done.ok) changed.send();
     return done.ok
-      ? space.back(visit, 'profile', 'phone_verified')
-      : space.refuse(visit, 'profile', done);
+      ? area.back(context, 'profile', 'phone_verified')
+      : area.refuse(context, 'profile', done);
   }
 
-  async function removePhone(visit: OwnVisit): Promise<Reply> {
-    const { accountId } = visit.session;
+  async function removePhone(context: AccountRequest): Promise<Reply> {
+    const { accountId } = context.session;
     await signon.phoneCodes.cancel(accountId);
-    const told = await space.change(visit, 'phone_removed');
+    const changed = await area.change(context, 'phone_removed');
     let had = false;
     const remove = (profile: Profile) => ({ ...profile, phone: '', phoneVerified: false });
     const done = await keep(accountId, remove, ({ phone }) => {
       had = phone !== '';
-      return had ? told.set : [];
+      return had ? changed.set : [];
     });
-    if (done.ok && had) await told.done();
+    if (done.ok && had) await changed.done();
     return done.ok
-      ? space.back(visit, 'profile', 'phone_removed')
-      : space.refuse(visit, 'profile', done);
+      ? area.back(context, 'profile', 'phone_removed')
+      : area.refuse(context, 'profile', done);
   }
 
   function keep(
@@ -215,12 +218,12 @@ export function profileRoutes(space: Space): PlainRoute[] {
   }
 
   return [
-    desk.page(at.show, (visit, query) => showProfile(space, visit, { query })),
-    desk.form(at.save, save),
-    desk.form(at.changeEmail, changeEmail),
-    desk.form(at.sendCode, sendCode),
-    desk.form(at.verifyCode, verifyCode),
-    desk.form(at.removePhone, removePhone),
+    pageBuilder.page(at.show, (context, query) => showProfile(area, context, { query })),
+    pageBuilder.form(at.save, save),
+    pageBuilder.form(at.changeEmail, changeEmail),
+    pageBuilder.form(at.sendCode, sendCode),
+    pageBuilder.form(at.verifyCode, verifyCode),
+    pageBuilder.form(at.removePhone, removePhone),
   ];
 }
 

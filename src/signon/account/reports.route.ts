@@ -4,47 +4,52 @@ import { fail } from '../../core/result.ts';
 import type { Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { deskForm, deskPage } from '../../web/guard/desk-endpoint.ts';
+import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
+import type { AccountArea, AccountRequest } from './account-area.route.ts';
 import { reportsPage, takeBackPage } from './pages/reports.page.ts';
-import type { OwnVisit, Space } from './space.route.ts';
 
 export const reportsEndpoints = {
-  show: deskPage('/account/reports', 'verified', {
+  show: sessionPage('/account/reports', 'verified', {
     errors: ['invalid_parameter', 'overloaded', 'store_unavailable'],
   }),
-  takeBack: deskForm('/account/reports/take-back', 'verified', {
+  takeBack: sessionForm('/account/reports/take-back', 'verified', {
     errors: ['not_found', 'quota_exceeded', 'overloaded'],
   }),
 };
 
-export function reportsRoutes(space: Space): PlainRoute[] {
-  const { desk, ownReports } = space;
+export function reportsRoutes(area: AccountArea): PlainRoute[] {
+  const { pageBuilder, ownReports } = area;
 
-  async function show(visit: OwnVisit, query: Params): Promise<Reply> {
-    const { accountId, person } = visit.session;
+  async function show(context: AccountRequest, query: Params): Promise<Reply> {
+    const { accountId, person } = context.session;
     const after = query.get('after');
     const { createdAt } = person.account;
     const found = await ownReports.page({ id: accountId, createdAt }, after);
-    if (!found.ok) return space.refuse(visit, 'reports', found);
+    if (!found.ok) return area.refuse(context, 'reports', found);
     const isFirst = after === undefined;
-    const categoryNames = ownReports.categoryNames(visit.language);
+    const categoryNames = ownReports.categoryNames(context.language);
     const shown = { ...found.value, categoryNames, isFirst };
-    const view = { ...(await space.viewOf(visit, { query })), ...shown };
-    return desk.show(visit, (frame) => reportsPage(frame, view));
+    const view = { ...(await area.viewOf(context, { query })), ...shown };
+    return pageBuilder.show(context, (frame) => reportsPage(frame, view));
   }
 
-  async function takeBack(visit: OwnVisit, form: Params): Promise<Reply> {
-    const { accountId } = visit.session;
+  async function takeBack(context: AccountRequest, form: Params): Promise<Reply> {
+    const { accountId } = context.session;
     const id = form.get('id') ?? '';
     const address = await ownReports.addressOf(accountId, id);
-    if (address === undefined) return space.refuse(visit, 'reports', fail('not_found'));
+    if (address === undefined) return area.refuse(context, 'reports', fail('not_found'));
     if (form.get('sure') !== 'yes') {
-      return desk.show(visit, (frame) => takeBackPage(frame, { csrf: visit.csrf, id, address }));
+      return pageBuilder.show(context, (frame) =>
+        takeBackPage(frame, { csrf: context.csrf, id, address }),
+      );
     }
-    const done = await ownReports.takeBack(accountId, id);
-    if (!done.ok) return space.refuse(visit, 'reports', done);
-    return space.back(visit, 'reports', 'report_taken_back');
+    const done = await ownReports.retract(accountId, id);
+    if (!done.ok) return area.refuse(context, 'reports', done);
+    return area.back(context, 'reports', 'report_taken_back');
   }
 
-  return [desk.page(reportsEndpoints.show, show), desk.form(reportsEndpoints.takeBack, takeBack)];
+  return [
+    pageBuilder.page(reportsEndpoints.show, show),
+    pageBuilder.form(reportsEndpoints.takeBack, takeBack),
+  ];
 }

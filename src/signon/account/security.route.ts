@@ -5,15 +5,15 @@ import type { Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { statusOf } from '../../web/errors.ts';
-import { enrolPath } from '../../web/guard/desk.ts';
-import { deskCall, deskForm, deskPage } from '../../web/guard/desk-endpoint.ts';
 import { localPath } from '../../web/guard/intake/local-path.ts';
+import { enrolPath } from '../../web/guard/page-builder.ts';
+import { sessionCall, sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import type { NewCodes } from '../proofs/factors/second-factors.ts';
 import { onwardHref } from '../sessions/onward.page.ts';
 import { frameText } from '../words/words.ts';
+import type { AccountArea, AccountRequest, ViewChange } from './account-area.route.ts';
 import { backupCodesPage, enrolmentPage } from './pages/second-factor.page.ts';
 import { type SecurityView, securityPage } from './pages/security.page.ts';
-import type { OwnVisit, Space, ViewChange } from './space.route.ts';
 
 const totpPath = '/account/security/totp';
 
@@ -22,40 +22,40 @@ const ofChange = ['reauthentication_required', 'too_many_attempts'] as const;
 const ofCode = { errors: [...ofChange, 'conflict', 'invalid_code'] } as const;
 
 export const securityEndpoints = {
-  show: deskPage(enrolPath, 'enrolling', { errors: ['store_unavailable'] }),
-  changePassword: deskForm('/account/security/password', 'verified', {
+  show: sessionPage(enrolPath, 'enrolling', { errors: ['store_unavailable'] }),
+  changePassword: sessionForm('/account/security/password', 'verified', {
     errors: [...ofChange, 'invalid_parameter', 'weak_password'],
   }),
-  showTotp: deskPage(totpPath, 'enrolling', { errors: ofChange }),
-  beginTotp: deskForm(`${totpPath}/begin`, 'enrolling', ofCode),
-  enableTotp: deskForm(`${totpPath}/enable`, 'enrolling', ofCode),
-  renewCodes: deskForm(`${totpPath}/renew`, 'verified', ofCode),
-  disableTotp: deskForm(`${totpPath}/disable`, 'verified', ofCode),
-  passkeyOptions: deskCall('/account/security/passkeys/options', 'enrolling', ofCode),
-  addPasskey: deskCall('/account/security/passkeys', 'enrolling', ofCode),
-  removePasskey: deskForm('/account/security/passkeys/remove', 'verified', {
+  showTotp: sessionPage(totpPath, 'enrolling', { errors: ofChange }),
+  beginTotp: sessionForm(`${totpPath}/begin`, 'enrolling', ofCode),
+  enableTotp: sessionForm(`${totpPath}/enable`, 'enrolling', ofCode),
+  renewCodes: sessionForm(`${totpPath}/renew`, 'verified', ofCode),
+  disableTotp: sessionForm(`${totpPath}/disable`, 'verified', ofCode),
+  passkeyOptions: sessionCall('/account/security/passkeys/options', 'enrolling', ofCode),
+  addPasskey: sessionCall('/account/security/passkeys', 'enrolling', ofCode),
+  removePasskey: sessionForm('/account/security/passkeys/remove', 'verified', {
     errors: [...ofChange, 'unknown_key'],
   }),
-  endSession: deskForm('/account/security/sessions/end', 'verified', { errors: ['not_found'] }),
-  endOthers: deskForm('/account/security/sessions/end-others', 'verified', { errors: ofChange }),
+  endSession: sessionForm('/account/security/sessions/end', 'verified', { errors: ['not_found'] }),
+  endOthers: sessionForm('/account/security/sessions/end-others', 'verified', { errors: ofChange }),
 };
 
-export function securityRoutes(space: Space): PlainRoute[] {
-  const { desk, signon } = space;
+export function securityRoutes(area: AccountArea): PlainRoute[] {
+  const { pageBuilder, signon } = area;
   const at = securityEndpoints;
   const { secondFactors, passkeys, sessions, securityLog, recovery, changes } = signon;
 
   async function show(
-    visit: OwnVisit,
+    context: AccountRequest,
     change: ViewChange & { readonly status?: number } = {},
     passwordError?: SecurityView['passwordError'],
   ): Promise<Reply> {
-    const { accountId, id, person } = visit.session;
+    const { accountId, id, person } = context.session;
     const view: SecurityView = {
-      ...(await space.viewOf(visit, change)),
-      account: visit.session.email,
-      fresh: await changes.allows(visit.session),
-      isDue: visit.session.factorDue !== undefined,
+      ...(await area.viewOf(context, change)),
+      account: context.session.email,
+      fresh: await changes.allows(context.session),
+      isDue: context.session.factorDue !== undefined,
       returnTo: localPath(change.query?.get('return')),
       passwordChangedAt: person.credentials.passwordChangedAt,
       passwordError,
@@ -64,134 +64,142 @@ export function securityRoutes(space: Space): PlainRoute[] {
       sessions: await sessions.list(accountId, id),
       log: await securityLog.list(accountId),
     };
-    return desk.show(visit, (frame) => securityPage(frame, view), {
+    return pageBuilder.show(context, (frame) => securityPage(frame, view), {
       status: change.status ?? 200,
       needs: { connect: true },
     });
   }
 
-  async function changePassword(visit: OwnVisit, form: Params): Promise<Reply> {
+  async function changePassword(context: AccountRequest, form: Params): Promise<Reply> {
     const password = form.get('password') ?? '';
-    const done = await recovery.changePassword(visit.session, password, visit.visitor);
-    if (done.ok) return space.back(visit, 'security', 'password_changed', done.value);
-    const failed = frameText(visit.frame).account.failed.form;
+    const done = await recovery.changePassword(context.session, password, context.visitor);
+    if (done.ok) return area.back(context, 'security', 'password_changed', done.value);
+    const failed = frameText(context.frame).account.failed.form;
     const change = { status: statusOf(done.error), failed };
-    if (done.error === 'weak_password') return show(visit, change, 'weak');
-    if (done.error === 'invalid_parameter') return show(visit, change, 'length');
-    return space.refuse(visit, 'security', done);
+    if (done.error === 'weak_password') return show(context, change, 'weak');
+    if (done.error === 'invalid_parameter') return show(context, change, 'length');
+    return area.refuse(context, 'security', done);
   }
 
   /** Refuses as `space.refuse` does; the proof of identity leads back here and then to `back`. */
-  function refuse(visit: OwnVisit, failure: Failure, back: string | undefined): Reply {
+  function refuse(context: AccountRequest, failure: Failure, back: string | undefined): Reply {
     if (failure.error !== 'reauthentication_required' || back === undefined) {
-      return space.refuse(visit, 'security', failure);
+      return area.refuse(context, 'security', failure);
     }
-    return desk.go(
-      visit,
+    return pageBuilder.go(
+      context,
       onwardHref('/account/confirm', { back: onwardHref(enrolPath, { back }) }),
     );
   }
 
-  async function beginTotp(visit: OwnVisit, form: Params): Promise<Reply> {
+  async function beginTotp(context: AccountRequest, form: Params): Promise<Reply> {
     const back = localPath(form.get('return'));
-    const begun = await secondFactors.begin(visit.session);
-    return begun.ok ? desk.go(visit, onwardHref(totpPath, { back })) : refuse(visit, begun, back);
+    const begun = await secondFactors.begin(context.session);
+    return begun.ok
+      ? pageBuilder.go(context, onwardHref(totpPath, { back }))
+      : refuse(context, begun, back);
   }
 
   async function showTotp(
-    visit: OwnVisit,
+    context: AccountRequest,
     back: string | undefined,
     codeError = false,
   ): Promise<Reply> {
-    const begun = await secondFactors.begun(visit.session);
-    if (!begun.ok) return refuse(visit, begun, back);
-    if (begun.value === undefined) return desk.go(visit, onwardHref(enrolPath, { back }));
-    const text = frameText(visit.frame).account.failed;
-    const view = await space.viewOf(visit, codeError ? { failed: text.form } : {});
+    const begun = await secondFactors.begun(context.session);
+    if (!begun.ok) return refuse(context, begun, back);
+    if (begun.value === undefined) return pageBuilder.go(context, onwardHref(enrolPath, { back }));
+    const text = frameText(context.frame).account.failed;
+    const view = await area.viewOf(context, codeError ? { failed: text.form } : {});
     const shown = { ...view, ...begun.value, codeError, returnTo: back };
-    return desk.show(visit, (frame) => enrolmentPage(frame, shown), {
+    return pageBuilder.show(context, (frame) => enrolmentPage(frame, shown), {
       status: codeError ? 422 : 200,
     });
   }
 
-  async function enableTotp(visit: OwnVisit, form: Params): Promise<Reply> {
+  async function enableTotp(context: AccountRequest, form: Params): Promise<Reply> {
     const code = (form.get('code') ?? '').slice(0, 64);
     const back = localPath(form.get('return'));
-    const codes = await secondFactors.enable(visit.session, code, visit.visitor);
-    if (codes.ok) return showCodes(visit, codes.value, back);
+    const codes = await secondFactors.enable(context.session, code, context.visitor);
+    if (codes.ok) return showCodes(context, codes.value, back);
     return codes.error === 'invalid_code'
-      ? showTotp(visit, back, true)
-      : refuse(visit, codes, back);
+      ? showTotp(context, back, true)
+      : refuse(context, codes, back);
   }
 
-  async function renewCodes(visit: OwnVisit): Promise<Reply> {
-    const codes = await secondFactors.renewBackupCodes(visit.session, visit.visitor);
-    return codes.ok ? showCodes(visit, codes.value) : space.refuse(visit, 'security', codes);
+  async function renewCodes(context: AccountRequest): Promise<Reply> {
+    const codes = await secondFactors.renewBackupCodes(context.session, context.visitor);
+    return codes.ok ? showCodes(context, codes.value) : area.refuse(context, 'security', codes);
   }
 
   async function showCodes(
-    former: OwnVisit,
+    former: AccountRequest,
     { codes, token }: NewCodes,
     returnTo?: string,
   ): Promise<Reply> {
-    const visit = await desk.renewed(former, token);
-    const view = { ...(await space.viewOf(visit)), codes, returnTo };
-    return desk.show(visit, (frame) => backupCodesPage(frame, view));
+    const context = await pageBuilder.renewed(former, token);
+    const view = { ...(await area.viewOf(context)), codes, returnTo };
+    return pageBuilder.show(context, (frame) => backupCodesPage(frame, view));
   }
 
-  async function disableTotp(visit: OwnVisit): Promise<Reply> {
-    const done = await secondFactors.disable(visit.session, visit.visitor);
+  async function disableTotp(context: AccountRequest): Promise<Reply> {
+    const done = await secondFactors.disable(context.session, context.visitor);
     return done.ok
-      ? space.back(visit, 'security', 'totp_disabled', done.value)
-      : space.refuse(visit, 'security', done);
+      ? area.back(context, 'security', 'totp_disabled', done.value)
+      : area.refuse(context, 'security', done);
   }
 
-  async function removePasskey(visit: OwnVisit, form: Params): Promise<Reply> {
-    const done = await passkeys.remove(visit.session, form.get('id') ?? '', visit.visitor);
+  async function removePasskey(context: AccountRequest, form: Params): Promise<Reply> {
+    const done = await passkeys.remove(context.session, form.get('id') ?? '', context.visitor);
     return done.ok
-      ? space.back(visit, 'security', 'passkey_removed', done.value)
-      : space.refuse(visit, 'security', done);
+      ? area.back(context, 'security', 'passkey_removed', done.value)
+      : area.refuse(context, 'security', done);
   }
 
-  async function endSession(visit: OwnVisit, form: Params): Promise<Reply> {
-    const { accountId } = visit.session;
+  async function endSession(context: AccountRequest, form: Params): Promise<Reply> {
+    const { accountId } = context.session;
     const id = form.get('id') ?? '';
     const own = (await sessions.list(accountId)).some((session) => session.id === id);
     const done = own ? await sessions.end(accountId, id) : fail('not_found');
-    if (!done.ok) return space.refuse(visit, 'security', done);
-    await securityLog.add(accountId, 'sessions_ended', visit.visitor);
-    return space.back(visit, 'security', 'session_ended');
+    if (!done.ok) return area.refuse(context, 'security', done);
+    await securityLog.add(accountId, 'sessions_ended', context.visitor);
+    return area.back(context, 'security', 'session_ended');
   }
 
-  async function endOthers(visit: OwnVisit): Promise<Reply> {
-    const { session, visitor } = visit;
+  async function endOthers(context: AccountRequest): Promise<Reply> {
+    const { session, visitor } = context;
     const done = await sessions.endOthers(session, visitor);
-    if (!done.ok) return space.refuse(visit, 'security', done);
+    if (!done.ok) return area.refuse(context, 'security', done);
     await securityLog.add(session.accountId, 'sessions_ended', visitor);
-    return space.back(visit, 'security', 'sessions_ended', done.value);
+    return area.back(context, 'security', 'sessions_ended', done.value);
   }
 
   return [
-    desk.page(at.show, (visit, query) => show(visit, { query })),
-    desk.form(at.changePassword, changePassword),
-    desk.page(at.showTotp, (visit, query) => showTotp(visit, localPath(query.get('return')))),
-    desk.form(at.beginTotp, beginTotp),
-    desk.form(at.enableTotp, enableTotp),
-    desk.form(at.renewCodes, renewCodes),
-    desk.form(at.disableTotp, disableTotp),
-    desk.call(at.passkeyOptions, (visit) => passkeys.registrationOptions(visit.session)),
-    desk.call(at.addPasskey, async (visit, { name, response, return: asked }) => {
+    pageBuilder.page(at.show, (context, query) => show(context, { query })),
+    pageBuilder.form(at.changePassword, changePassword),
+    pageBuilder.page(at.showTotp, (context, query) =>
+      showTotp(context, localPath(query.get('return'))),
+    ),
+    pageBuilder.form(at.beginTotp, beginTotp),
+    pageBuilder.form(at.enableTotp, enableTotp),
+    pageBuilder.form(at.renewCodes, renewCodes),
+    pageBuilder.form(at.disableTotp, disableTotp),
+    pageBuilder.call(at.passkeyOptions, (context) => passkeys.registrationOptions(context.session)),
+    pageBuilder.call(at.addPasskey, async (context, { name, response, return: asked }) => {
       const text = typeof name === 'string' ? name : '';
-      const added = await passkeys.register(visit.session, response, text, visit.visitor);
+      const added = await passkeys.register(context.session, response, text, context.visitor);
       if (!added.ok) return added;
       const { passkey, token } = added.value;
-      const done = space.donePath(await desk.renewed(visit, token), 'security', 'passkey_added');
+      const done = area.donePath(
+        await pageBuilder.renewed(context, token),
+        'security',
+        'passkey_added',
+      );
       const next = (typeof asked === 'string' ? localPath(asked) : undefined) ?? done;
-      const headers = desk.sessionCookies({ token });
+      const headers = pageBuilder.sessionCookies({ token });
       return { ok: true, value: { id: passkey.id, next }, headers };
     }),
-    desk.form(at.removePasskey, removePasskey),
-    desk.form(at.endSession, endSession),
-    desk.form(at.endOthers, endOthers),
+    pageBuilder.form(at.removePasskey, removePasskey),
+    pageBuilder.form(at.endSession, endSession),
+    pageBuilder.form(at.endOthers, endOthers),
   ];
 }

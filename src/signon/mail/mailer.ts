@@ -104,7 +104,7 @@ export function createMailer(options: {
   sender: Pick<MailSender, 'name' | 'contact'>;
   clock: Clock;
   log: Log;
-  /** Seconds to wait, 0 when the address may get another mail; see shares.ts. */
+  /** Seconds to wait, 0 when the address may get another mail; see mail-budget.ts. */
   limit: (to: string, nowMs: number, kind: MailKind) => number;
   retryDelaysMs?: readonly number[];
 }): Mailer {

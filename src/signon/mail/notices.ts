@@ -13,11 +13,11 @@ import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { type Key, noticeKey, noticePrefix } from '../../store/keys.ts';
-import { pagesUnder } from '../../store/pages.ts';
-import { type Field, flag, oneOf, record, text, time } from '../../store/record.ts';
-import type { SetRow, Store } from '../../store/store.ts';
-import type { Upkeep } from '../../store/upkeep.ts';
+import { type Key, noticeKey, noticePrefix } from '../../storage/keys.ts';
+import type { Maintenance } from '../../storage/maintenance.ts';
+import { pagesUnder } from '../../storage/pages.ts';
+import { type Field, flag, oneOf, record, text, time } from '../../storage/record.ts';
+import type { SetRow, Store } from '../../storage/store.ts';
 import type { PageLinks } from '../people/links/links-to-pages.ts';
 import type { Credentials, FormerEmail, Person } from '../people.ts';
 import { type ChangeEvent, changeEvents, securityEvents } from '../sessions/security-log.ts';
@@ -111,14 +111,14 @@ export interface NoticesOptions {
   readonly mailer: Pick<Mailer, 'deliver'>;
   readonly pages: Pick<PageLinks, 'recover'>;
   /** Chooses the one of several servers that sends what another left; absent: this one. */
-  readonly upkeep?: Pick<Upkeep, 'isMine' | 'isShared'>;
+  readonly maintenance?: Pick<Maintenance, 'isMine' | 'isShared'>;
   /** Called with the outcome of each mail. */
   readonly onEnd?: (how: Delivery) => void;
 }
 
 export function createNotices(options: NoticesOptions) {
   const { store, clock, random, log, mailer, pages } = options;
-  const { isMine = () => true, isShared = false } = options.upkeep ?? {};
+  const { isMine = () => true, isShared = false } = options.maintenance ?? {};
   /** The mails under way, by the text of their keys. */
   const underWay = new Map<string, Promise<void>>();
   let timer: NodeJS.Timeout | undefined;

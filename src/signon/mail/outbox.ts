@@ -120,7 +120,7 @@ export type Outbox = ReturnType<typeof openOutbox>;
  * Returns the function that replaces the mail about a deletion: here it would be a file with the person's address,
  * the only thing left of them, that nobody delivers.
  */
-export function noFarewell(log: Log): () => void {
+export function noDeletionNotice(log: Log): () => void {
   return () => log.info('deletion: without SMTP_URL no mail tells of it');
 }
 

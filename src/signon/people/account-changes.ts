@@ -15,9 +15,9 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
-import { type Change, commitOnce, untilUndisturbed } from '../../store/change.ts';
-import type { Key } from '../../store/keys.ts';
-import type { RowCheck, SetRow, Store } from '../../store/store.ts';
+import { type Change, commitOnce, untilUndisturbed } from '../../storage/change.ts';
+import type { Key } from '../../storage/keys.ts';
+import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
 import type { Notices } from '../mail/notices.ts';
 import {
   type Credentials,
@@ -81,7 +81,7 @@ export function createAccountChanges(options: {
   clock: Clock;
   random: Random;
   people: Pick<People, 'byId'>;
-  sessions: Pick<Sessions, 'carryOver'>;
+  sessions: Pick<Sessions, 'transfer'>;
   securityLog: Pick<SecurityLog, 'entry'>;
   notices: Pick<Notices, 'about'>;
 }) {
@@ -149,7 +149,7 @@ export function createAccountChanges(options: {
       const before = alone ? { ...alone.credentials, epoch: epoch + 1 } : person.credentials;
       const factors = before.factors + (isOfFactor ? 1 : 0);
       const credentials = { ...before, ...next.value.credentials, factors };
-      const kept = await sessions.carryOver(session, person, {
+      const kept = await sessions.transfer(session, person, {
         epoch: credentials.epoch,
         ...(isOfFactor ? { factors } : {}),
         ...(proof === undefined ? {} : { proof }),
@@ -160,15 +160,15 @@ export function createAccountChanges(options: {
       if (refused !== undefined) return refused;
       counted = true;
       const logged = await securityLog.entry(person.id, event, visitor);
-      const told = notices.about({ ...person, credentials }, event, visitor, request.alsoTo);
-      const own = [credentialsRow(person, credentials), ...told.set];
+      const notice = notices.about({ ...person, credentials }, event, visitor, request.alsoTo);
+      const own = [credentialsRow(person, credentials), ...notice.set];
       const done = await commitOnce(store, {
         check: [...unchanged(person), ...kept.check, ...logged.check, ...check],
         set: [...own, ...kept.set, ...logged.set, ...set],
         del: [...del, ...logged.del],
       });
       if (done === 'lost' || !done.ok) return done;
-      told.send();
+      notice.send();
       return ok({ value, token: kept.token, browser: alone?.browser });
     });
   }

@@ -19,9 +19,9 @@ import type { ClientLimits } from '../../access/quota/client-limits.ts';
 import type { Clock } from '../../core/clock.ts';
 import { readKnownAddress, readMailAddress } from '../../core/names/mail-address.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { commitOnce } from '../../store/change.ts';
-import { accountByEmailKey, type Key } from '../../store/keys.ts';
-import type { Store } from '../../store/store.ts';
+import { commitOnce } from '../../storage/change.ts';
+import { accountByEmailKey, type Key } from '../../storage/keys.ts';
+import type { Store } from '../../storage/store.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { formerAfter, formerNow } from '../mail/notices.ts';
 import { isActive, isReachable, type People } from '../people.ts';
@@ -30,7 +30,7 @@ import type { Renewed } from '../sessions/session-records.ts';
 import type { Session } from '../sessions/sessions.ts';
 import type { Visitor } from '../visitor.ts';
 import type { AccountChanges } from './account-changes.ts';
-import type { AccountCompanion } from './companion.ts';
+import type { AccountExtraRows } from './extra-rows.ts';
 import { type Links, unused } from './links/links.ts';
 import type { PageLinks } from './links/links-to-pages.ts';
 import { formerRows, givesWay, placeAt } from './pending.ts';
@@ -45,12 +45,12 @@ export function createEmailChange(options: {
   mailer: Pick<Mailer, 'post'>;
   pages: PageLinks;
   securityLog: SecurityLog;
-  companion: AccountCompanion;
+  extraRows: AccountExtraRows;
   changes: Pick<AccountChanges, 'allows' | 'make'>;
   clock: Clock;
   limits: Pick<ClientLimits<'emailChange'>, 'take'>;
 }) {
-  const { clock, limits, changes, store, people, links, mailer, pages, securityLog, companion } =
+  const { clock, limits, changes, store, people, links, mailer, pages, securityLog, extraRows } =
     options;
 
   /**
@@ -152,14 +152,14 @@ export function createEmailChange(options: {
           : formerAfter(person, email, clock.now());
       if (!formerEmails.ok) return formerEmails;
       const { id, account } = person;
-      const beside = await companion.emailChanged(id, email);
+      const extra = await extraRows.emailChanged(id, email);
       return ok({
         value: undefined,
-        check: [unused(found.link), ...place.check, ...beside.check],
+        check: [unused(found.link), ...place.check, ...extra.check],
         set: [
           { key: accountByEmailKey(email), value: Buffer.from(id) },
           accountRow(id, { ...account, email, formerEmail: '' }),
-          ...beside.set,
+          ...extra.set,
         ],
         del: [...freed(account, email), found.link.key, ...place.del],
         credentials: { formerEmails: formerEmails.value },

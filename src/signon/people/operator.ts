@@ -6,8 +6,8 @@
 import type { Accounts } from '../../access/accounts/accounts.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { commitOnce, untilUndisturbed } from '../../store/change.ts';
-import type { Store } from '../../store/store.ts';
+import { commitOnce, untilUndisturbed } from '../../storage/change.ts';
+import type { Store } from '../../storage/store.ts';
 import { credentialsRow, openPeople, unchanged } from '../people.ts';
 import type { NewPasswords } from '../proofs/password/new-password.ts';
 import type { Plan, Profile } from './profile/profile.ts';

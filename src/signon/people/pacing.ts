@@ -9,7 +9,10 @@
  * memory, of all nodes, and begin anew. Bounded: at the bound the network that was quiet longest is forgotten.
  */
 
-import { ownShares, type Shares } from '../../access/shares/shares.ts';
+import {
+  type DistributedLimits,
+  localLimits,
+} from '../../access/distributed-limits/distributed-limits.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Visitor } from '../visitor.ts';
 
@@ -62,7 +65,7 @@ export const noPacing: Pacing = {
 export function createPacing(
   clock: Clock,
   networksMax = pacedNetworksMax,
-  shares: Pick<Shares, 'deeds'> = ownShares,
+  shares: Pick<DistributedLimits, 'replicatedOperations'> = localLimits,
 ): Pacing {
   /** The monotonic times of each network's newest registrations, oldest first; networks in the order of use. */
   const networks = new Map<string, number[]>();
@@ -84,13 +87,13 @@ export function createPacing(
     return times.length;
   }
 
-  const elsewhere = shares.deeds<string>('registrations', count);
+  const elsewhere = shares.replicatedOperations<string>('registrations', count);
 
   return {
     take(visitor) {
       const name = nameOf(visitor);
       const times = count(name);
-      elsewhere.tell(name);
+      elsewhere.send(name);
       const minutes = delayMinutes(times);
       const pace = {
         worksFrom: minutes === 0 ? 0 : wholeMinute(clock.now() + minutes * minuteMs),

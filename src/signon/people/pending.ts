@@ -18,13 +18,13 @@ import {
   securityLogPrefix,
   sessionByAccountKey,
   sessionKey,
-} from '../../store/keys.ts';
-import { pagesUnder } from '../../store/pages.ts';
-import type { RowCheck, SetRow, Store } from '../../store/store.ts';
+} from '../../storage/keys.ts';
+import { pagesUnder } from '../../storage/pages.ts';
+import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
 import { isVerified, type People, type Person, unchanged } from '../people.ts';
 import { securityLogMax } from '../sessions/security-log.ts';
 import { sessionIdsOf } from '../sessions/session-records.ts';
-import { createRowTally, type RowTally } from './row-tally.ts';
+import { createRowCounter, type RowCounter } from './row-counter.ts';
 
 /** A registration waits so long for its verification; then the address is free again. */
 export const pendingLifeMs = 7 * 24 * 3_600_000;
@@ -34,16 +34,16 @@ export const pendingMax = 32_768;
 /** The limit for one network: what its limit of registrations allows in some days. */
 export const pendingPerNetworkMax = 512;
 
-export function createPendingTally(options: { clock: Clock }): RowTally {
+export function createPendingCounter(options: { clock: Clock }): RowCounter {
   const bounds = { max: pendingMax, perSubjectMax: pendingPerNetworkMax };
-  return createRowTally({ kind: 'pending_account', ...options, ...bounds });
+  return createRowCounter({ kind: 'pending_account', ...options, ...bounds });
 }
 
 /**
  * Counts the accounts that wait when the process starts. Their networks are not stored, so they count in the whole
  * alone. Accounts of a release that wrote no such row are not counted, for the week that they wait.
  */
-export async function restorePending(store: Store, tally: RowTally): Promise<void> {
+export async function restorePending(store: Store, tally: RowCounter): Promise<void> {
   for await (const page of pagesUnder(store, pendingAccountPrefix())) {
     // The id is text, ended by a zero byte (see keys.ts).
     const ids = page.map(({ key }) => Buffer.from(key.subarray(1, -1)).toString('utf8'));

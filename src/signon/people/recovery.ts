@@ -13,8 +13,8 @@ import { isAccountId } from '../../access/account-names.ts';
 import type { Clock } from '../../core/clock.ts';
 import { readKnownAddress } from '../../core/names/mail-address.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { type Change, commitOnce, untilUndisturbed } from '../../store/change.ts';
-import type { Store } from '../../store/store.ts';
+import { type Change, commitOnce, untilUndisturbed } from '../../storage/change.ts';
+import type { Store } from '../../storage/store.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { Notices } from '../mail/notices.ts';
 import {
@@ -153,15 +153,15 @@ export function createRecovery(options: {
       browsers: [],
       reviewSince: isDue ? clock.now() : 0,
     };
-    const told = options.notices.about(person, 'password_changed', visitor);
+    const notice = options.notices.about(person, 'password_changed', visitor);
     const done = await commitOnce(store, {
       check: [...unchanged(person), ...logged.check, unused(link)],
-      set: [credentialsRow(person, changed), ...told.set, ...logged.set],
+      set: [credentialsRow(person, changed), ...notice.set, ...logged.set],
       del: [link.key, ...logged.del],
     });
     if (done === 'lost' || !done.ok) return done;
     changes.forgive(id);
-    told.send();
+    notice.send();
     return done;
   }
 

@@ -23,8 +23,8 @@ import type { Clock } from '../../core/clock.ts';
 import { readMailAddress } from '../../core/names/mail-address.ts';
 import { randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { type Change, commitOnce, untilUndisturbed } from '../../store/change.ts';
-import { accountByEmailKey } from '../../store/keys.ts';
+import { type Change, commitOnce, untilUndisturbed } from '../../storage/change.ts';
+import { accountByEmailKey } from '../../storage/keys.ts';
 import { type BriefTable, createBriefTable } from '../brief-table.ts';
 import type { Mailer, MailValues } from '../mail/mailer.ts';
 import { credentialsRow, isVerified, noCredentials, type Person, unchanged } from '../people.ts';
@@ -37,7 +37,7 @@ import { type AskedLink, type Chosen, isChosenByLink, newLinkData } from './link
 import type { PageLinks } from './links/links-to-pages.ts';
 import { type Pacing, type PersonPace, timeText } from './pacing.ts';
 import { emailRow, pendingLifeMs, pendingRow } from './pending.ts';
-import type { Reservation, RowTally } from './row-tally.ts';
+import type { Reservation, RowCounter } from './row-counter.ts';
 import { createVerification, type Verification, type VerificationOptions } from './verification.ts';
 
 const idBytes = 12;
@@ -92,7 +92,7 @@ export interface RegistrationOptions extends VerificationOptions {
   readonly pages: PageLinks;
   readonly pacing: Pacing;
   /** Counts the accounts that wait for their verification. */
-  readonly pendingAccounts: RowTally;
+  readonly pendingAccounts: RowCounter;
   /** The last registration of each browser. */
   readonly registeredLately: BriefTable<RegisteredLately>;
 }

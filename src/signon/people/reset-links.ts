@@ -4,8 +4,8 @@
  */
 
 import { fail, ok, type Result } from '../../core/result.ts';
-import { commitOnce } from '../../store/change.ts';
-import type { Store } from '../../store/store.ts';
+import { commitOnce } from '../../storage/change.ts';
+import type { Store } from '../../storage/store.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { isActive, isReachable, type People, type Person } from '../people.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';

@@ -19,8 +19,8 @@ import {
   passkeyByAccountPrefix,
   siteKeyByAccountPrefix,
   webhookPrefix,
-} from '../../store/keys.ts';
-import type { Store } from '../../store/store.ts';
+} from '../../storage/keys.ts';
+import type { Store } from '../../storage/store.ts';
 import type { Person } from '../people.ts';
 import { passkeyKeysOf } from '../proofs/passkey-records.ts';
 import type { PasskeyInfo, Passkeys } from '../proofs/passkeys.ts';

@@ -16,10 +16,10 @@ import type { Clock } from '../../core/clock.ts';
 import { equalBytes } from '../../core/digest.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { commitOnce, untilUndisturbed } from '../../store/change.ts';
-import { createEventId } from '../../store/event-id.ts';
-import { passkeyKey, pendingAccountKey } from '../../store/keys.ts';
-import type { Store } from '../../store/store.ts';
+import { commitOnce, untilUndisturbed } from '../../storage/change.ts';
+import { createEventId } from '../../storage/event-id.ts';
+import { passkeyKey, pendingAccountKey } from '../../storage/keys.ts';
+import type { Store } from '../../storage/store.ts';
 import {
   type Credentials,
   credentialsRow,
@@ -39,7 +39,7 @@ import type { SecurityLog } from '../sessions/security-log.ts';
 import type { Session, Sessions } from '../sessions/sessions.ts';
 import { hashOfToken, newToken } from '../tokens.ts';
 import { browserHash, type Visitor } from '../visitor.ts';
-import type { AccountCompanion } from './companion.ts';
+import type { AccountExtraRows } from './extra-rows.ts';
 import {
   type Chosen,
   isChosenByLink,
@@ -86,9 +86,9 @@ export interface VerificationOptions {
   readonly passwords: Passwords;
   readonly newPasswords: NewPasswords;
   readonly attempts: Attempts;
-  readonly sessions: Pick<Sessions, 'carryOver'>;
+  readonly sessions: Pick<Sessions, 'transfer'>;
   readonly securityLog: SecurityLog;
-  readonly companion: AccountCompanion;
+  readonly extraRows: AccountExtraRows;
   readonly ceremonies: PasskeyCeremonies;
 }
 
@@ -306,7 +306,7 @@ export function createVerification(options: VerificationOptions) {
       const { sameOwner, credentials } = credentialsOf(person, chosen, browser, visitor);
       const { epoch } = credentials;
       const kept =
-        sameOwner && session && (await options.sessions.carryOver(session, person, { epoch }));
+        sameOwner && session && (await options.sessions.transfer(session, person, { epoch }));
       const before = await securityLog.lasting(id);
       const logged = await securityLog.entry(id, 'verified', visitor);
       const event = {
@@ -331,7 +331,7 @@ export function createVerification(options: VerificationOptions) {
           ...(kept ? kept.set : []),
           ...before,
           ...logged.set,
-          ...options.companion.created(id, account.email),
+          ...options.extraRows.created(id, account.email),
         ],
         del: [
           link.key,

@@ -25,7 +25,10 @@
  * as slow as on one but for those of the same second.
  */
 
-import { ownShares, type Shares } from '../../access/shares/shares.ts';
+import {
+  type DistributedLimits,
+  localLimits,
+} from '../../access/distributed-limits/distributed-limits.ts';
 import type { Clock } from '../../core/clock.ts';
 
 /** A subject without attempts for this long starts anew. */
@@ -119,7 +122,7 @@ interface Named {
 }
 
 /** A change of the counts, made on all nodes. */
-type Deed =
+type AttemptKind =
   | readonly ['count', readonly Attempt[]]
   | readonly ['succeed', readonly Attempt[]]
   | readonly ['withdraw', readonly Attempt[]]
@@ -129,11 +132,11 @@ type Deed =
 /** Proofs that are given together make one try: what they share (the network) is counted once. */
 export function createAttempts({
   clock,
-  shares = ownShares,
+  shares = localLimits,
   capacity = 50_000,
 }: {
   clock: Clock;
-  shares?: Pick<Shares, 'deeds'>;
+  shares?: Pick<DistributedLimits, 'replicatedOperations'>;
   /** Subjects of each kind. */
   capacity?: number;
 }) {
@@ -185,7 +188,7 @@ export function createAttempts({
     return [...once.values()];
   }
 
-  function takeBack({ rule, name }: Named, nowMs: number): void {
+  function refund({ rule, name }: Named, nowMs: number): void {
     const subject = tables[rule].peek(name, nowMs);
     if (subject === undefined) return;
     drain(attemptRules[rule], subject, nowMs);
@@ -219,14 +222,14 @@ export function createAttempts({
       // Whoever has one account of their own must not be able to wipe the network's slate.
       if (rule === 'pair' || rule === 'secondFactor' || rule === 'browser') {
         tables[rule].delete(name);
-      } else takeBack(named, nowMs);
+      } else refund(named, nowMs);
     }
     for (const { stage, account } of together) if (stage === 'password') forgive(account);
   }
 
   function withdraw(together: readonly Attempt[]): void {
     const nowMs = clock.monotonicMs();
-    for (const named of allNamesOf(together, nowMs)) takeBack(named, nowMs);
+    for (const named of allNamesOf(together, nowMs)) refund(named, nowMs);
   }
 
   function vouch(account: string, browserId: string): void {
@@ -236,19 +239,19 @@ export function createAttempts({
     vouched.set(name, clock.monotonicMs() + vouchedMs);
   }
 
-  function perform(deed: Deed): void {
-    if (deed[0] === 'count') countAll(deed[1]);
-    else if (deed[0] === 'succeed') succeed(deed[1]);
-    else if (deed[0] === 'withdraw') withdraw(deed[1]);
-    else if (deed[0] === 'forgive') forgive(deed[1]);
-    else vouch(deed[1], deed[2]);
+  function perform(kind: AttemptKind): void {
+    if (kind[0] === 'count') countAll(kind[1]);
+    else if (kind[0] === 'succeed') succeed(kind[1]);
+    else if (kind[0] === 'withdraw') withdraw(kind[1]);
+    else if (kind[0] === 'forgive') forgive(kind[1]);
+    else vouch(kind[1], kind[2]);
   }
 
-  const elsewhere = shares.deeds<Deed>('sign-in attempts', perform);
+  const elsewhere = shares.replicatedOperations<AttemptKind>('sign-in attempts', perform);
 
-  function everywhere(...deed: Deed): void {
-    perform(deed);
-    elsewhere.tell(deed);
+  function everywhere(...kind: AttemptKind): void {
+    perform(kind);
+    elsewhere.send(kind);
   }
 
   return {

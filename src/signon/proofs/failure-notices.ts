@@ -5,8 +5,8 @@
  * was quiet longest is evicted.
  */
 
+import type { DistributedLimits } from '../../access/distributed-limits/distributed-limits.ts';
 import { createClientLimits } from '../../access/quota/client-limits.ts';
-import type { Shares } from '../../access/shares/shares.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { PageLinks } from '../people/links/links-to-pages.ts';
@@ -15,7 +15,7 @@ import { agentName, countryOf, type Visitor } from '../visitor.ts';
 
 const dayMs = 24 * 3_600_000;
 /** The failures a day from which a mail is sent; fewer are an owner who mistypes. */
-export const failuresTold = 10;
+export const failuresNotified = 10;
 /** An account takes two records: its failures, and its mail. */
 const subjectsMax = 32_768;
 
@@ -23,12 +23,12 @@ export function createFailureNotices(options: {
   clock: Clock;
   mailer: Pick<Mailer, 'post'>;
   pages: Pick<PageLinks, 'security'>;
-  shares: Pick<Shares, 'room'>;
+  shares: Pick<DistributedLimits, 'room'>;
 }) {
   const { clock, mailer, pages } = options;
   const limits = createClientLimits(
     {
-      failures: { max: failuresTold - 1, windowMs: dayMs },
+      failures: { max: failuresNotified - 1, windowMs: dayMs },
       mails: { max: 1, windowMs: dayMs },
     },
     options.shares.room('failed sign-ins', subjectsMax),

@@ -19,10 +19,10 @@ import type { MasterKey } from '../../access/keys/master-key.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { commitOnce } from '../../store/change.ts';
-import { createWriter, decode } from '../../store/codec.ts';
-import { passkeyChallengeKey } from '../../store/keys.ts';
-import type { Store } from '../../store/store.ts';
+import { commitOnce } from '../../storage/change.ts';
+import { createWriter, decode } from '../../storage/codec.ts';
+import { passkeyChallengeKey } from '../../storage/keys.ts';
+import type { Store } from '../../storage/store.ts';
 import { createSealedTexts } from '../sealed-text.ts';
 import type { PasskeyLibrary } from './passkey-library.ts';
 import {

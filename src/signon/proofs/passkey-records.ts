@@ -5,10 +5,10 @@ import {
   passkeyByAccountKey,
   passkeyByAccountPrefix,
   passkeyKey,
-} from '../../store/keys.ts';
-import { pagesUnder } from '../../store/pages.ts';
-import { bytes, flag, list, oneOf, record, since, text, time, u32 } from '../../store/record.ts';
-import type { SetRow, Store } from '../../store/store.ts';
+} from '../../storage/keys.ts';
+import { pagesUnder } from '../../storage/pages.ts';
+import { bytes, flag, list, oneOf, record, since, text, time, u32 } from '../../storage/record.ts';
+import type { SetRow, Store } from '../../storage/store.ts';
 
 export interface PasskeyRecord {
   readonly account: string;

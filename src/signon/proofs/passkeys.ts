@@ -6,9 +6,9 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { commitOnce } from '../../store/change.ts';
-import { passkeyKey } from '../../store/keys.ts';
-import type { Store } from '../../store/store.ts';
+import { commitOnce } from '../../storage/change.ts';
+import { passkeyKey } from '../../storage/keys.ts';
+import type { Store } from '../../storage/store.ts';
 import type { AccountChanges } from '../people/account-changes.ts';
 import { isActive, type People } from '../people.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';

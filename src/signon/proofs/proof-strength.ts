@@ -3,7 +3,7 @@
  * passkey counts as both factors: it is taken with user verification alone.
  */
 
-import type { Store } from '../../store/store.ts';
+import type { Store } from '../../storage/store.ts';
 import type { SessionMethod } from '../sessions/session-records.ts';
 import { isFactorOn } from './factors/second-factor-rows.ts';
 import { passkeysOf } from './passkey-records.ts';

@@ -3,7 +3,7 @@
 import type { Failure } from '../../core/result.ts';
 import { linkButton } from '../../web/components/button.ts';
 import { notice } from '../../web/components/notice.ts';
-import type { FailureWords } from '../../web/guard/desk.ts';
+import type { FailureWords } from '../../web/guard/page-builder.ts';
 import { html } from '../../web/html.ts';
 import type { Language } from '../../web/language.ts';
 import { requestNote } from '../../web/layout/error.page.ts';

@@ -9,7 +9,7 @@
 import { readKnownAddress } from '../../core/names/mail-address.ts';
 import { type Params, parseQuery } from '../../http/query.ts';
 import { localPath } from '../../web/guard/intake/local-path.ts';
-import type { Visit } from '../desk.route.ts';
+import type { RequestContext } from '../request-context.route.ts';
 import type { Authorization } from '../sites/authorization.ts';
 import { requestQuery } from '../sites/authorize.ts';
 import { requestQueryCharsMax } from '../sites/request-seal.ts';
@@ -35,18 +35,18 @@ interface Entered {
 
 export interface Onwards {
   /** Reads a page's query, where a request stands as the site wrote it. */
-  ofQuery(visit: Visit, query: Params): Onward;
+  ofQuery(context: RequestContext, query: Params): Onward;
   /** Reads a form or a script's call, where a request is sealed. */
-  ofForm(visit: Visit, get: (name: string) => unknown): Onward;
+  ofForm(context: RequestContext, get: (name: string) => unknown): Onward;
   /** Reads a form without a valid token: its address, which a link might set as well, or else its fields. */
-  ofStale(visit: Visit, form: Params): Onward;
+  ofStale(context: RequestContext, form: Params): Onward;
   /** Returns where a person goes who has just signed in. A request is kept for the session from now on. */
-  entered(visit: Visit, onward: Onward, session: Entered): Promise<string>;
+  entered(context: RequestContext, onward: Onward, session: Entered): Promise<string>;
   /**
    * Keeps a request until a link of this kind, which is about to be mailed, is over.
    * Returns what goes into the link and the next page.
    */
-  hold(visit: Visit, onward: Onward, until: 'verify' | 'reset'): Promise<Onward>;
+  hold(context: RequestContext, onward: Onward, until: 'verify' | 'reset'): Promise<Onward>;
 }
 
 export function createOnwards(
@@ -55,37 +55,37 @@ export function createOnwards(
   const { seals, transactions, readQuery } = authorization;
 
   const onwards: Onwards = {
-    ofQuery(visit, query) {
+    ofQuery(context, query) {
       const onward = plainOnward(query.get);
       if (onward.continueId !== undefined || !query.has('client_id')) return onward;
-      const own = requestQuery(visit.request.query, 'with hint');
+      const own = requestQuery(context.request.query, 'with hint');
       if (readQuery(own) === undefined) return onward;
-      return { ...onward, request: { query: own, seal: seals.seal(own, visit.browserId) } };
+      return { ...onward, request: { query: own, seal: seals.seal(own, context.browserId) } };
     },
-    ofForm(visit, get) {
+    ofForm(context, get) {
       const onward = plainOnward(get);
       const seal = get('request');
       if (typeof seal !== 'string' || seal === '') return onward;
-      const query = seals.open(seal, visit.browserId)?.query;
+      const query = seals.open(seal, context.browserId)?.query;
       if (query === undefined) return { ...onward, requestEnded: true };
       return { ...onward, request: { query, seal } };
     },
-    ofStale(visit, form) {
-      const query = parseQuery(visit.request.query, { charsMax: requestQueryCharsMax });
-      const own = query.ok ? onwards.ofQuery(visit, query.value) : {};
-      return isForSite(own) || own.back !== undefined ? own : onwards.ofForm(visit, form.get);
+    ofStale(context, form) {
+      const query = parseQuery(context.request.query, { charsMax: requestQueryCharsMax });
+      const own = query.ok ? onwards.ofQuery(context, query.value) : {};
+      return isForSite(own) || own.back !== undefined ? own : onwards.ofForm(context, form.get);
     },
-    async entered(visit, onward, { sessionId, verified }) {
+    async entered(context, onward, { sessionId, verified }) {
       const { request } = onward;
       // Nothing is kept before the address is verified: the page that asks for it carries the request on.
       if (request === undefined || !verified) return targetOf(onward, verified);
-      const opened = seals.open(request.seal, visit.browserId);
+      const opened = seals.open(request.seal, context.browserId);
       const begun = opened && (await transactions.begin(opened, sessionId, opened));
       return begun?.ok === true ? continueHref(begun.value) : continuePath;
     },
-    async hold(visit, onward, until) {
+    async hold(context, onward, until) {
       const { request, continueId } = onward;
-      const { browserId, visitor } = visit;
+      const { browserId, visitor } = context;
       if (continueId !== undefined) {
         // If it can't be prolonged the mail is sent all the same: the request ends by itself.
         await transactions.prolong(continueId, browserId, visitor.network, until);

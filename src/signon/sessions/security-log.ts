@@ -6,9 +6,9 @@
 
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
-import { type Key, securityLogKey, securityLogPrefix } from '../../store/keys.ts';
-import { oneOf, record, text } from '../../store/record.ts';
-import type { RowCheck, SetRow, Store } from '../../store/store.ts';
+import { type Key, securityLogKey, securityLogPrefix } from '../../storage/keys.ts';
+import { oneOf, record, text } from '../../storage/record.ts';
+import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
 import { notErased } from '../people/deletion/erasure-mark.ts';
 import { agentName, countryOf, type Visitor } from '../visitor.ts';
 

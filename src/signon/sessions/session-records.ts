@@ -6,10 +6,10 @@ import {
   sessionByAccountKey,
   sessionByAccountPrefix,
   sessionKey,
-} from '../../store/keys.ts';
-import { pagesUnder } from '../../store/pages.ts';
-import { bytes, oneOf, record, since, text, time, varint } from '../../store/record.ts';
-import type { Store } from '../../store/store.ts';
+} from '../../storage/keys.ts';
+import { pagesUnder } from '../../storage/pages.ts';
+import { bytes, oneOf, record, since, text, time, varint } from '../../storage/record.ts';
+import type { Store } from '../../storage/store.ts';
 
 /** The proofs of identity of a sign-in. The order is on disk. */
 export const sessionMethods = [

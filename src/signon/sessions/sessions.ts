@@ -10,7 +10,7 @@
  * credentials' version.
  *
  * Each change of what a session may do makes a new secret in its own commit: a copy of the cookie
- * is dead from then on, and an earlier request that is still under way changes nothing (`carryOver`).
+ * is dead from then on, and an earlier request that is still under way changes nothing (`transfer`).
  */
 
 import { roleOf } from '../../access/roles.ts';
@@ -19,9 +19,9 @@ import type { Clock } from '../../core/clock.ts';
 import { equalBytes, sha256 } from '../../core/digest.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { type Change, commitOnce, untilUndisturbed } from '../../store/change.ts';
-import { credentialsKey, sessionByAccountKey, sessionKey } from '../../store/keys.ts';
-import type { RowCheck, SetRow, Store } from '../../store/store.ts';
+import { type Change, commitOnce, untilUndisturbed } from '../../storage/change.ts';
+import { credentialsKey, sessionByAccountKey, sessionKey } from '../../storage/keys.ts';
+import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
 import { notErased } from '../people/deletion/erasure-mark.ts';
 import {
   type Credentials,
@@ -307,7 +307,7 @@ export function createSessions(options: {
   }
 
   /** Returns the state of a cookie for which `find` has nothing. */
-  async function fateOf(token: string): Promise<SessionFate> {
+  async function statusOf(token: string): Promise<SessionFate> {
     const [, id, secret = ''] = tokenPattern.exec(token) ?? [];
     const found = id === undefined ? undefined : await load(id);
     if (found === undefined) return 'unknown';
@@ -320,7 +320,7 @@ export function createSessions(options: {
    * Undefined: it is over, or has another cookie by now.
    * @param person the person before the commit, whose checks must name its credentials
    */
-  async function carryOver(
+  async function transfer(
     session: Session,
     person: Person,
     to: { epoch: number; factors?: number; proof?: SessionMethod },
@@ -366,7 +366,7 @@ export function createSessions(options: {
     return untilUndisturbed<Renewed>(async () => {
       const person = await people.byId(session.accountId);
       const epoch = (person?.credentials.epoch ?? 0) + 1;
-      const kept = person && (await carryOver(session, person, { epoch }));
+      const kept = person && (await transfer(session, person, { epoch }));
       if (!person || !kept) return fail('form_expired');
       const { credentials, browser } = withBrowserAlone(person, visitor.browser, random);
       const own = { key: credentialsKey(person.id), version: person.credentialsVersion };
@@ -387,8 +387,8 @@ export function createSessions(options: {
     end,
     endAll,
     endOthers,
-    fateOf,
-    carryOver,
+    statusOf,
+    transfer,
     csrfMatches: (session: Session, given: string): boolean =>
       equalBytes(Buffer.from(session.csrf), Buffer.from(given)),
     async alive(id: string): Promise<boolean> {

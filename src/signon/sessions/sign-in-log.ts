@@ -13,10 +13,10 @@ import { findAccountId } from '../../access/account-names.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
-import { type Key, signInLogKey, signInLogPrefix } from '../../store/keys.ts';
-import { pagesUnder } from '../../store/pages.ts';
-import { record, text, u16 } from '../../store/record.ts';
-import type { SetRow, Store } from '../../store/store.ts';
+import { type Key, signInLogKey, signInLogPrefix } from '../../storage/keys.ts';
+import { pagesUnder } from '../../storage/pages.ts';
+import { record, text, u16 } from '../../storage/record.ts';
+import type { SetRow, Store } from '../../storage/store.ts';
 import type { PersonalData } from '../people/deletion/deletion.ts';
 import { isErased } from '../people/deletion/erasure-mark.ts';
 import type { SecurityEvent, SecurityLog } from './security-log.ts';
@@ -76,7 +76,7 @@ const rows = record<Omit<SignInEntry, 'at'>>(1, {
 /** An event of the account's log, a refusal, or too many attempts (`held_back`). */
 export type SignOnEvent = SecurityEvent | 'refused' | 'held_back';
 
-interface Heard {
+interface PendingEvent {
   account: string;
   event: SignOnEvent;
 }
@@ -96,7 +96,7 @@ export function createSignInLog(options: {
   onSignOn?: (event: SignOnEvent) => void;
 }): SignInLog {
   const { store, clock, random, log } = options;
-  const requests = new AsyncLocalStorage<Heard[]>();
+  const requests = new AsyncLocalStorage<PendingEvent[]>();
   let waiting: Waiting[] = [];
   let dropped = 0;
   let day = 0;
@@ -118,12 +118,12 @@ export function createSignInLog(options: {
   }
 
   function conclude(
-    heard: readonly Heard[],
+    pending: readonly PendingEvent[],
     { address, path, status, email }: SignInOutcome,
   ): void {
     const base = { at: clock.now(), address, path, status };
-    for (const { account, event } of heard) add({ ...base, account, event, email: undefined });
-    if (heard.length > 0 || status < 400 || status === 404) return;
+    for (const { account, event } of pending) add({ ...base, account, event, email: undefined });
+    if (pending.length > 0 || status < 400 || status === 404) return;
     add({ ...base, account: '', event: status === 429 ? 'held_back' : 'refused', email });
   }
 
@@ -167,24 +167,24 @@ export function createSignInLog(options: {
 
   return {
     async during(run, note) {
-      const heard: Heard[] = [];
-      const result = await requests.run(heard, run);
+      const pending: PendingEvent[] = [];
+      const result = await requests.run(pending, run);
       const outcome = note(result);
       // The entry is made after the account's own log, which is written after the answer.
-      setImmediate(() => setImmediate(() => conclude(heard, outcome)));
+      setImmediate(() => setImmediate(() => conclude(pending, outcome)));
       return result;
     },
     listenTo(own) {
-      const hear = (account: string, event: SecurityEvent) =>
+      const enqueue = (account: string, event: SecurityEvent) =>
         void requests.getStore()?.push({ account, event });
       return {
         ...own,
         entry(account, event, ...rest) {
-          hear(account, event);
+          enqueue(account, event);
           return own.entry(account, event, ...rest);
         },
         add(account, event, ...rest) {
-          hear(account, event);
+          enqueue(account, event);
           return own.add(account, event, ...rest);
         },
       };

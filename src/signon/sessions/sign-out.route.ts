@@ -1,18 +1,18 @@
 /** POST /signout: ends the session of this browser. Works before the mail address is verified. */
 
 import type { PlainRoute } from '../../http/router.ts';
-import { deskForm } from '../../web/guard/desk-endpoint.ts';
-import type { Desk } from '../desk.route.ts';
+import { sessionForm } from '../../web/guard/session-endpoint.ts';
 import type { Signon } from '../open-signon.ts';
+import type { PageBuilder } from '../request-context.route.ts';
 
-export const signOutEndpoint = deskForm('/signout', 'signed-in');
+export const signOutEndpoint = sessionForm('/signout', 'signed-in');
 
-export function signOutRoutes(options: { desk: Desk; signon: Signon }): PlainRoute[] {
-  const { desk, signon } = options;
+export function signOutRoutes(options: { pageBuilder: PageBuilder; signon: Signon }): PlainRoute[] {
+  const { pageBuilder, signon } = options;
   return [
-    desk.form(signOutEndpoint, async (visit) => {
-      const ended = await signon.sessions.end(visit.session.accountId, visit.session.id);
-      return ended.ok ? desk.signedOut(visit, '/') : desk.problem(visit, ended);
+    pageBuilder.form(signOutEndpoint, async (context) => {
+      const ended = await signon.sessions.end(context.session.accountId, context.session.id);
+      return ended.ok ? pageBuilder.signedOut(context, '/') : pageBuilder.problem(context, ended);
     }),
   ];
 }

@@ -11,7 +11,13 @@ import { equalBytes } from '../../core/digest.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { type Change, commitOnce, inTurn, untilUndisturbed, written } from '../../store/change.ts';
+import {
+  type Change,
+  commitOnce,
+  inTurn,
+  untilUndisturbed,
+  written,
+} from '../../storage/change.ts';
 import {
   consentKey,
   consentTransactionKey,
@@ -20,10 +26,10 @@ import {
   profileKey,
   readConsentTransactionKey,
   usedSealKey,
-} from '../../store/keys.ts';
-import { pagesUnder } from '../../store/pages.ts';
-import { fixed, flag, record, text, time } from '../../store/record.ts';
-import type { Commit, RowCheck, SetRow, Store } from '../../store/store.ts';
+} from '../../storage/keys.ts';
+import { pagesUnder } from '../../storage/pages.ts';
+import { fixed, flag, record, text, time } from '../../storage/record.ts';
+import type { Commit, RowCheck, SetRow, Store } from '../../storage/store.ts';
 import { notErased } from '../people/deletion/erasure-mark.ts';
 import { linkLifeMs } from '../people/links/links.ts';
 import { type ProfileJson, profileJson } from '../people/profile/profile-json.ts';
@@ -35,7 +41,7 @@ import {
   unseenValues,
   withoutUnseen,
 } from '../people/profile/seen-values.ts';
-import { createRowTally } from '../people/row-tally.ts';
+import { createRowCounter } from '../people/row-counter.ts';
 import {
   type AuthorizationRequest,
   type AuthorizeParameters,
@@ -455,7 +461,7 @@ function createTransactions(options: {
   readQuery: (query: string) => AuthorizationRequest | undefined;
 }) {
   const { store, clock, random, readQuery } = options;
-  const waiting = createRowTally({
+  const waiting = createRowCounter({
     kind: 'waiting_request',
     clock,
     max: waitingMax,

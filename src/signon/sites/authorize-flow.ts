@@ -58,7 +58,7 @@ export function decideFlow(reading: AuthorizeReading, facts: FlowFacts): FlowDec
       return { next: 'refuse', error: reading.error, detail: reading.detail };
     case 'error': {
       const { target, error, detail } = reading;
-      return tell(isSignedIn(facts), { target, error, detail });
+      return refuse(isSignedIn(facts), { target, error, detail });
     }
     case 'request':
       return reading.request.prompt.includes('none')
@@ -75,7 +75,7 @@ function isSignedIn({ session }: FlowFacts): boolean {
   return session?.verified === true;
 }
 
-function tell(mayRedirect: boolean, answer: ErrorAnswer): FlowDecision {
+function refuse(mayRedirect: boolean, answer: ErrorAnswer): FlowDecision {
   return { next: mayRedirect ? 'redirect-error' : 'name-target', ...answer };
 }
 
@@ -83,11 +83,11 @@ function tell(mayRedirect: boolean, answer: ErrorAnswer): FlowDecision {
 function decideSilently(request: AuthorizationRequest, facts: FlowFacts): FlowDecision {
   if (!isSignedIn(facts)) {
     const detail = 'there is no sign-in';
-    return tell(false, { target: request, error: 'login_required', detail });
+    return refuse(false, { target: request, error: 'login_required', detail });
   }
   if (!facts.isRemembered) {
     const detail = 'the person has to be asked';
-    return tell(true, { target: request, error: 'consent_required', detail });
+    return refuse(true, { target: request, error: 'consent_required', detail });
   }
   return { next: 'issue-code', request };
 }

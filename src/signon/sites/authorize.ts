@@ -90,7 +90,7 @@ type Found = { -readonly [name in keyof AuthorizationRequest]?: AuthorizationReq
 type Check = (parameters: AuthorizeParameters, found: Found) => Result<Found>;
 
 /** The checks in order; `state` first, so that every later failure can carry it. */
-const tellableChecks: readonly Check[] = [
+const redirectedChecks: readonly Check[] = [
   checkState,
   checkResponseType,
   checkScope,
@@ -108,7 +108,7 @@ export function readAuthorizeRequest(
   const redirect = parseRedirectUri(parameters.get('redirect_uri') ?? '', client.value, rules);
   if (!redirect.ok) return refused('invalid_redirect_uri', redirect.detail);
   let found: Found = { client: client.value, redirect: redirect.value };
-  for (const check of tellableChecks) {
+  for (const check of redirectedChecks) {
     const result = check(parameters, found);
     if (!result.ok) {
       const target = { client: client.value, redirect: redirect.value, state: found.state };

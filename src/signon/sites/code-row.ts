@@ -3,7 +3,7 @@
  * The row lies under the code's SHA-256; the code itself is nowhere.
  */
 
-import { addedLast, fixed, group, optionalText, record, text, time } from '../../store/record.ts';
+import { addedLast, fixed, group, optionalText, record, text, time } from '../../storage/record.ts';
 import { type Scope, scopesField } from './scopes.ts';
 
 /** The grant that a code stands for. */

@@ -13,10 +13,10 @@ import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, type Result } from '../../core/result.ts';
-import { type Change, commitOnce, untilUndisturbed, written } from '../../store/change.ts';
-import { createEventId } from '../../store/event-id.ts';
-import { authorizationCodeKey, consentKey } from '../../store/keys.ts';
-import type { SetRow, Store } from '../../store/store.ts';
+import { type Change, commitOnce, untilUndisturbed, written } from '../../storage/change.ts';
+import { createEventId } from '../../storage/event-id.ts';
+import { authorizationCodeKey, consentKey } from '../../storage/keys.ts';
+import type { SetRow, Store } from '../../storage/store.ts';
 import type { SeenValues } from '../people/profile/seen-values.ts';
 import type { BlockedSites } from './clients/blocked-sites.ts';
 import {

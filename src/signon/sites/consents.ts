@@ -10,9 +10,9 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { type HeldBounds, holdBounds } from '../../store/bounded-rows.ts';
-import { consentKey, consentPrefix, consentUseKey, type Key } from '../../store/keys.ts';
-import { pagesUnder } from '../../store/pages.ts';
+import { type HeldBounds, holdBounds } from '../../storage/bounded-rows.ts';
+import { consentKey, consentPrefix, consentUseKey, type Key } from '../../storage/keys.ts';
+import { pagesUnder } from '../../storage/pages.ts';
 import {
   addedLast,
   bareRecord,
@@ -24,8 +24,8 @@ import {
   since,
   text,
   time,
-} from '../../store/record.ts';
-import type { SetRow, Store } from '../../store/store.ts';
+} from '../../storage/record.ts';
+import type { SetRow, Store } from '../../storage/store.ts';
 import {
   fingerprintBytes,
   type SeenValues,

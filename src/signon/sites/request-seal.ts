@@ -8,7 +8,7 @@
 import type { MasterKey } from '../../access/keys/master-key.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
-import { bareRecord, text, time } from '../../store/record.ts';
+import { bareRecord, text, time } from '../../storage/record.ts';
 import { createSealedTexts } from '../sealed-text.ts';
 
 /** A page may stay open for so long before its form is sent. */

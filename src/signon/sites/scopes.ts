@@ -4,7 +4,7 @@
  */
 
 import { fail, ok, type Result } from '../../core/result.ts';
-import { mapped, u8 } from '../../store/record.ts';
+import { mapped, u8 } from '../../storage/record.ts';
 
 export const scopeNames = [
   'openid',

@@ -3,8 +3,8 @@
  * no person; every node counts by it.
  */
 
-import { createWriter, decode } from '../../store/codec.ts';
-import type { NewEvent } from '../../store/store.ts';
+import { createWriter, decode } from '../../storage/codec.ts';
+import type { NewEvent } from '../../storage/store.ts';
 
 const kind = 'site.signed_in';
 const version = 1;

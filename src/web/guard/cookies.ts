@@ -4,7 +4,7 @@
  * asked for a mailed link to sign in (signon/sessions/sign-in/sign-in.ts); `ticket` one whose
  * password was right and whose second step is open; `captcha` gives a browser
  * its own share of challenges (captcha/page/captcha-visitors.route.ts), also in other sites' pages; `looks`
- * holds the language and the theme that a reader chose (looks.ts). Over https each has the `__Host-` prefix: no sub-domain can set or read it. On plain
+ * holds the language and the theme that a reader chose (appearance.ts). Over https each has the `__Host-` prefix: no sub-domain can set or read it. On plain
  * http (loopback) browsers would refuse that prefix and `Secure`, so both are left out.
  */
 

@@ -1,5 +1,5 @@
 /**
- * The guard of everything that is not a page of sign-on (those go through the desk, desk.ts). It
+ * The guard of everything that is not a page of sign-on (those go through the desk, page-builder.ts). It
  * reads an endpoint's declaration and does what stands in it: who calls, the limit of the client,
  * the quota of the key, the shape of an error, `Retry-After`. A handler gets a caller that may call
  * and gives a reply or an expected failure; the guard tells the failure.
@@ -9,14 +9,14 @@
 
 import { otherScope } from '../../access/keys/key-cache.ts';
 import { bitsFor, keyUses } from '../../access/keys/key-scopes.ts';
-import { type Gate, quotaKind } from '../../access/quota/gate.ts';
+import { type QuotaGuard, quotaKind } from '../../access/quota/quota-guard.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../../http/message.ts';
 import { type Params, parseQuery } from '../../http/query.ts';
 import type { Caller, PlainRoute } from '../../http/router.ts';
 import { createUnpacking, isPacked } from '../../http/unpacking.ts';
 import { wrongScopeDetail } from '../errors.ts';
-import { type RenderErrorPage, tellFailure } from '../shape.ts';
+import { failureBody, type RenderErrorPage } from '../shape.ts';
 import type { Callers } from './callers.ts';
 import {
   type Endpoint,
@@ -80,7 +80,7 @@ export interface Guard {
     use: (unpacked: Result<Request>) => T | Promise<T>,
   ): Promise<T>;
   /** The failure in the endpoint's shape. */
-  tell(declared: Endpoint, failure: Failure, headers?: readonly Header[]): Reply;
+  failureReply(declared: Endpoint, failure: Failure, headers?: readonly Header[]): Reply;
   /**
    * Key and first units of a request whose key was found elsewhere, as in a streamed form.
    * @param unitsOf asked when the key is good; one when left out
@@ -94,7 +94,7 @@ export interface Guard {
 }
 
 export interface GuardOptions {
-  readonly gate: Gate;
+  readonly gate: QuotaGuard;
   readonly callers: Pick<Callers, 'take'>;
   readonly renderPage: RenderErrorPage;
   readonly log: FailureNotes;
@@ -116,7 +116,7 @@ export function createGuard(options: GuardOptions): Guard {
     );
   }
 
-  function tell(
+  function failureReply(
     declared: Endpoint,
     failure: Failure,
     headers: readonly Header[] = [],
@@ -127,8 +127,8 @@ export function createGuard(options: GuardOptions): Guard {
     if (cors?.exposeHeaders !== undefined) {
       headers = [['Access-Control-Expose-Headers', cors.exposeHeaders.join(', ')], ...headers];
     }
-    if (shape !== 'page') return tellFailure(shape, failure, headers);
-    const told = tellFailure('text', failure, headers);
+    if (shape !== 'page') return failureBody(shape, failure, headers);
+    const told = failureBody('text', failure, headers);
     const page = renderPage(told.status, String(told.body).trimEnd(), {
       code: failure.error,
       acceptLanguage: request && firstHeader(request, 'accept-language'),
@@ -198,11 +198,11 @@ export function createGuard(options: GuardOptions): Guard {
     headers: readonly Header[],
     request?: Request,
   ): Reply {
-    return 'ok' in answer ? tell(declared, answer, headers, request) : answer;
+    return 'ok' in answer ? failureReply(declared, answer, headers, request) : answer;
   }
 
   return {
-    tell,
+    failureReply,
     admit,
     unpacked,
     open: (declared, handle) => ({
@@ -210,7 +210,7 @@ export function createGuard(options: GuardOptions): Guard {
       ...routeFacts(declared),
       async handle(request, caller) {
         const failure = limited(declared, request);
-        if (failure !== undefined) return tell(declared, failure, [], request);
+        if (failure !== undefined) return failureReply(declared, failure, [], request);
         return told(declared, await handle(request, caller), [], request);
       },
     }),
@@ -230,7 +230,7 @@ export function createGuard(options: GuardOptions): Guard {
             return asked.ok ? (unitsOf?.(asked.value) ?? 1) : 1;
           });
           if ('failure' in admitted)
-            return tell(declared, admitted.failure, admitted.headers, request);
+            return failureReply(declared, admitted.failure, admitted.headers, request);
           const ignored = query.ok ? ignoredParameters(query.value.names, known) : undefined;
           const call = ignored === undefined ? admitted.call : withHeader(admitted.call, ignored);
           const asked = held.asked!;
@@ -254,7 +254,7 @@ export function createGuard(options: GuardOptions): Guard {
           const admitted = admit(declared, request, keyOf(request, fields) ?? other);
           if ('failure' in admitted) {
             if (admitted.failure.error !== 'unauthenticated') onRefused?.(admitted.failure);
-            return tell(declared, admitted.failure, admitted.headers, request);
+            return failureReply(declared, admitted.failure, admitted.headers, request);
           }
           const { call } = admitted;
           const answer = fields.ok ? await handle(fields.value, call, caller) : fields;

@@ -11,11 +11,11 @@ import { languageOf, type PageTools } from '../page-tools.ts';
 import { noStore } from '../shape.ts';
 import type { Cookies } from './cookies.ts';
 import { isHtml, replacedHeaders, textOf, unconditional } from './own-copy.ts';
-import type { SessionLike } from './visit.ts';
+import type { SessionLike } from './request-context.ts';
 
 export interface HeaderPersonOptions<Session extends SessionLike> {
   readonly sessions: { find(token: string): Promise<Session | undefined> };
-  readonly likesGlass: (session: Session) => Promise<boolean>;
+  readonly prefersGlass: (session: Session) => Promise<boolean>;
   readonly cookies: Cookies;
   readonly tools: PageTools;
 }
@@ -24,7 +24,7 @@ export interface HeaderPersonOptions<Session extends SessionLike> {
 export function createHeaderPerson<Session extends SessionLike>(
   options: HeaderPersonOptions<Session>,
 ): (route: PlainRoute) => PlainRoute {
-  const { sessions, likesGlass, cookies, tools } = options;
+  const { sessions, prefersGlass, cookies, tools } = options;
   return (route) => ({
     ...route,
     headers: [...new Set([...(route.headers ?? []), 'cookie', 'accept-language'])],
@@ -39,7 +39,7 @@ export function createHeaderPerson<Session extends SessionLike>(
         email: session.email,
         csrf: session.csrf,
         operator: session.operator,
-        likesGlass: await likesGlass(session),
+        prefersGlass: await prefersGlass(session),
       };
       const body = withPersonMenu(markup, { ...tools.frame(languageOf(request)), person });
       const kept = reply.headers.filter(([name]) => !replacedHeaders.includes(name.toLowerCase()));

@@ -54,7 +54,7 @@ export interface FramePerson {
   /** Has the console in the header. */
   readonly operator?: boolean;
   /** The person's own wish: translucent surfaces, on every page. */
-  readonly likesGlass: boolean;
+  readonly prefersGlass: boolean;
 }
 
 /** Names and icons for who puts the site on a home screen. */
@@ -181,10 +181,10 @@ const bodyTag = /<body(?: class="([^"]*)")?>/;
 export function withPersonMenu(markup: string, frame: PageFrame): string {
   const { person } = frame;
   if (person === undefined) return markup;
-  const looks = person.likesGlass
+  const appearance = person.prefersGlass
     ? markup.replace(bodyTag, (_tag, own) => `<body class="${classes(own, glassClass)}">`)
     : markup;
-  return looks.replace(
+  return appearance.replace(
     accountLink,
     (_link, end: string) => end + renderHtml(personMenu(frame, person)),
   );
@@ -217,7 +217,7 @@ function documentHeader(frame: PageFrame, options: DocumentOptions): Html {
 
 const languageNames: Readonly<Record<Language, string>> = { en: 'English', fr: 'Français' };
 
-/** Which theme was chosen is known when the page is finished (web/guard/looks.ts): the style marks it. */
+/** Which theme was chosen is known when the page is finished (web/guard/appearance.ts): the style marks it. */
 function looksForm(frame: PageFrame): Html {
   const { looks: text } = frameText(frame);
   return html`<form class="site-looks" method="post" action="/looks">
@@ -251,7 +251,7 @@ export function renderDocument(frame: PageFrame, options: DocumentOptions): stri
   const text = frameText(frame);
   const page = html`<html lang=${frame.language}>
     ${documentHead(frame, options)}
-    <body class=${classes(options.className, frame.person?.likesGlass && glassClass) || undefined}>
+    <body class=${classes(options.className, frame.person?.prefersGlass && glassClass) || undefined}>
       <a class="skip" href="#main">${text.site.skip}</a>
       ${documentHeader(frame, options)}
       <main id="main" tabindex="-1">${options.body}</main>

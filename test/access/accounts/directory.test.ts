@@ -10,9 +10,9 @@ import { roleOf } from '../../../src/access/roles.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { erasureKey } from '../../../src/store/keys.ts';
-import { openLmdbStore } from '../../../src/store/lmdb.ts';
-import type { Store } from '../../../src/store/store.ts';
+import { erasureKey } from '../../../src/storage/keys.ts';
+import { openLmdbStore } from '../../../src/storage/lmdb.ts';
+import type { Store } from '../../../src/storage/store.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 

@@ -11,7 +11,6 @@ import {
   isAccessEvent,
   keepQuota,
 } from '../../../src/access/accounts/events.ts';
-import { createAccessFold } from '../../../src/access/accounts/fold.ts';
 import {
   decodeAccount,
   decodeKey,
@@ -19,11 +18,12 @@ import {
   encodeKeyRecord,
   plainKey,
 } from '../../../src/access/accounts/records.ts';
+import { createAccessReducer } from '../../../src/access/accounts/reducer.ts';
 import { keyScopes, plainScopes } from '../../../src/access/keys/key-scopes.ts';
 import { createKeyTable, openKeyTableReader } from '../../../src/access/keys/key-table.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { createWriter } from '../../../src/store/codec.ts';
-import { versionOf } from '../../../src/store/nodes/events.ts';
+import { createWriter } from '../../../src/storage/codec.ts';
+import { versionOf } from '../../../src/storage/nodes/events.ts';
 import { corrupted } from '../../support/reputation/corrupted.ts';
 
 const hash = seededRandom(5).bytes(32);
@@ -57,7 +57,7 @@ const events: readonly AccessEvent[] = [
 function openFold(accountsMax = 100) {
   const keys = createKeyTable(100);
   const accounts = createAccountsTable(accountsMax);
-  const fold = createAccessFold({
+  const fold = createAccessReducer({
     tables: {
       addKey: (bytes, slot, scopes) => keys.add(bytes, slot, scopes).ok,
       revokeKey: (bytes) => keys.revoke(bytes),

@@ -5,7 +5,7 @@ import { after, before, it } from 'node:test';
 import { type Accounts, createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { createAccountsTable } from '../../../src/access/accounts/accounts-table.ts';
 import { decodeAccessEvent, isAccessEvent } from '../../../src/access/accounts/events.ts';
-import { createAccessFold } from '../../../src/access/accounts/fold.ts';
+import { createAccessReducer } from '../../../src/access/accounts/reducer.ts';
 import { createKeyCache, otherScope } from '../../../src/access/keys/key-cache.ts';
 import { keyScopes } from '../../../src/access/keys/key-scopes.ts';
 import { createKeyTable, openKeyTableReader } from '../../../src/access/keys/key-table.ts';
@@ -20,9 +20,9 @@ import {
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { apiKeyKey, apiKeyUseKey } from '../../../src/store/keys.ts';
-import { openLmdbStore } from '../../../src/store/lmdb.ts';
-import type { Store } from '../../../src/store/store.ts';
+import { apiKeyKey, apiKeyUseKey } from '../../../src/storage/keys.ts';
+import { openLmdbStore } from '../../../src/storage/lmdb.ts';
+import type { Store } from '../../../src/storage/store.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
@@ -52,7 +52,7 @@ after(async () => {
 async function replayed() {
   const table = createKeyTable(256);
   const accountsTable = createAccountsTable(100);
-  const fold = createAccessFold({
+  const fold = createAccessReducer({
     tables: {
       addKey: (hash, slot, scopes) => table.add(hash, slot, scopes).ok,
       revokeKey: (hash) => table.revoke(hash),

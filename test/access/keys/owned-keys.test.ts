@@ -18,14 +18,14 @@ import {
   metaRowKey,
   namespaces,
   ownedApiKeyPrefix,
-} from '../../../src/store/keys.ts';
-import { openLmdbStore } from '../../../src/store/lmdb.ts';
-import { openTables } from '../../../src/store/lmdb-environment.ts';
-import { openStore } from '../../../src/store/migrate.ts';
-import { pagesUnder } from '../../../src/store/pages.ts';
-import type { Store } from '../../../src/store/store.ts';
-import { unpackFormat1 } from '../../store/format-1.ts';
-import { release, unpackRelease } from '../../store/release-0.1.0.ts';
+} from '../../../src/storage/keys.ts';
+import { openLmdbStore } from '../../../src/storage/lmdb.ts';
+import { openTables } from '../../../src/storage/lmdb-environment.ts';
+import { openStore } from '../../../src/storage/migrate.ts';
+import { pagesUnder } from '../../../src/storage/pages.ts';
+import type { Store } from '../../../src/storage/store.ts';
+import { unpackFormat1 } from '../../storage/format-1.ts';
+import { release, unpackRelease } from '../../storage/release-0.1.0.ts';
 import { value } from '../../support/house/result.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 

@@ -15,8 +15,8 @@ import {
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { openLmdbStore } from '../../../src/store/lmdb.ts';
-import type { Store } from '../../../src/store/store.ts';
+import { openLmdbStore } from '../../../src/storage/lmdb.ts';
+import type { Store } from '../../../src/storage/store.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 

@@ -11,10 +11,10 @@ import {
 } from 'node:fs';
 import { it } from 'node:test';
 import { erasedSealOf, masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
-import { encodeRows } from '../../../src/store/backup/content.ts';
-import { encodeErased } from '../../../src/store/backup/erased-file.ts';
-import { openBackup } from '../../../src/store/backup/read.ts';
-import { aboutBlock, sealedBackup } from '../../store/backup/hostile.ts';
+import { encodeRows } from '../../../src/storage/backup/content.ts';
+import { encodeErased } from '../../../src/storage/backup/erased-file.ts';
+import { openBackup } from '../../../src/storage/backup/read.ts';
+import { aboutBlock, sealedBackup } from '../../storage/backup/hostile.ts';
 import { runCli, startTestServer, within } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 

@@ -8,8 +8,8 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { it } from 'node:test';
 import { manualClock } from '../../../src/core/clock.ts';
-import { scratchKey } from '../../../src/store/keys.ts';
-import { open } from '../../store/lmdb-opener.ts';
+import { scratchKey } from '../../../src/storage/keys.ts';
+import { open } from '../../storage/lmdb-opener.ts';
 import { runCli, startTestServer } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 

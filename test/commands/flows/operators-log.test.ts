@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { readLedger } from '../../../src/store/ledger.ts';
+import { readLedger } from '../../../src/storage/ledger.ts';
 import { mailedLink, webVisitor } from '../../support/browser/web-visitor.ts';
 import {
   startTestServer,

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
+import { endpoints } from '../../../src/app/endpoints.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { ownReportsPerPage } from '../../../src/reputation/reports/store/own-reports.ts';
+import { createAnonymousReports } from '../../../src/reputation/requests/anonymous-reports.ts';
 import { createRemovals } from '../../../src/reputation/requests/removals.ts';
-import { createTips } from '../../../src/reputation/requests/tips.ts';
-import { endpoints } from '../../../src/server/endpoints.ts';
 import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import { isShared } from '../../support/server/shared-store.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
@@ -210,7 +210,7 @@ it('decides about a request for removal', async () => {
 });
 
 it('shows a tip as words and forgets it, as the command does', async () => {
-  const tips = createTips({ store: people.store, clock: systemClock() });
+  const tips = createAnonymousReports({ store: people.store, clock: systemClock() });
   const comment = '<img src=x onerror=alert(1)>';
   assert.ok((await tips.add('8.8.8.8', { categories: 2 ** 18, comment })).ok);
   const page = (await ada.get('/admin/tips')).body;

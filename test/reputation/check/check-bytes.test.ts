@@ -8,20 +8,20 @@ import { createAccountsTable } from '../../../src/access/accounts/accounts-table
 import { hashKey, makeKey } from '../../../src/access/keys/key-format.ts';
 import { createKeyTable } from '../../../src/access/keys/key-table.ts';
 import { createSightingBoard } from '../../../src/access/marks/sighting-board.ts';
-import { quotaKind } from '../../../src/access/quota/gate.ts';
 import { createQuotaMemory } from '../../../src/access/quota/quota.ts';
+import { quotaKind } from '../../../src/access/quota/quota-guard.ts';
+import { createFrontEnd } from '../../../src/app/threads/front-end.ts';
 import { manualClock } from '../../../src/core/clock.ts';
-import { createBanTable } from '../../../src/doors/agents/ban-table.ts';
 import { openGeo } from '../../../src/geo/open-geo.ts';
 import { bytesOf } from '../../../src/http/exchange.ts';
 import { statusOf } from '../../../src/http/head.ts';
 import type { HotRequest, HotRoute, PlainRoute } from '../../../src/http/router.ts';
 import { createIpIndex } from '../../../src/index/ip-index.ts';
 import * as rows from '../../../src/index/records.ts';
+import { createBanTable } from '../../../src/integrations/agents/ban-table.ts';
 import { formatIp, parseIp } from '../../../src/ip/address.ts';
 import { checkRoute, readQuery } from '../../../src/reputation/check/check.route.ts';
 import { entryFlags } from '../../../src/reputation/state/entry-flags.ts';
-import { createFrontEnd } from '../../../src/server/threads/front-end.ts';
 import {
   below,
   pick,

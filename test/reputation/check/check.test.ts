@@ -35,7 +35,7 @@ async function load(
 }
 
 function wide(state: FoldFixture, ip: string): Record<string, unknown> {
-  return JSON.parse(state.check.wideJson(ip, startMs)!) as Record<string, unknown>;
+  return JSON.parse(state.check.toJson(ip, startMs)!) as Record<string, unknown>;
 }
 
 function counts(state: FoldFixture, ip: string): unknown[] {
@@ -93,12 +93,12 @@ it('writes the same seven fields with and without the nine', async () => {
   const bytes = Buffer.alloc(checkBytesMax + 4);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   for (const ip of ['6.0.0.1', '7.0.0.1', '2001:db9::1', '::1', '::ffff:6.0.0.1']) {
-    const seven = bytes.toString('utf8', 4, state.check.writeSeven(view, 4, ip, startMs));
+    const seven = bytes.toString('utf8', 4, state.check.writeSummary(view, 4, ip, startMs));
     assert.equal(Object.keys(JSON.parse(seven)).length, 7);
-    const all = state.check.wideJson(ip, startMs)!;
+    const all = state.check.toJson(ip, startMs)!;
     assert.ok(all.startsWith(`${seven.slice(0, -1)},"isPublic":`), all);
     assert.equal(Object.keys(JSON.parse(all)).length, 16);
   }
-  assert.equal(state.check.writeSeven(view, 4, 'nonsense', startMs), 4);
-  assert.equal(state.check.wideJson('nonsense', startMs), undefined);
+  assert.equal(state.check.writeSummary(view, 4, 'nonsense', startMs), 4);
+  assert.equal(state.check.toJson('nonsense', startMs), undefined);
 });

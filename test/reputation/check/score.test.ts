@@ -11,7 +11,7 @@ import {
   halfLivesAt,
   strengthOf,
 } from '../../../src/reputation/check/score.ts';
-import { ceilings } from '../../../src/reputation/voices/quorum.ts';
+import { ceilings } from '../../../src/reputation/votes/quorum.ts';
 
 const start = halfLivesAt(Date.UTC(2026, 10, 21));
 const ceiling = fc.constantFrom(...Object.values(ceilings));

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { seededRandom } from '../../../src/core/random.ts';
 import { createTopTable, sumOf } from '../../../src/reputation/counts/top-table.ts';
-import { createReader, createWriter } from '../../../src/store/codec.ts';
+import { createReader, createWriter } from '../../../src/storage/codec.ts';
 
 const size = 16;
 

@@ -156,7 +156,7 @@ for (const threads of threadCounts) {
           [16, 'Invalid IP', ''],
         ],
       );
-      // Of one member; a port scan alone carries no voice, since its source can be forged.
+      // Of one member; a port scan alone carries no vote, since its source can be forged.
       const expected = { '8.8.0.1': 49, '8.8.0.2': 49, '2a00:1450:4001::7': 39 };
       for (const [ip, reported] of Object.entries(expected)) {
         for (let n = 0; n < 4; n++) {

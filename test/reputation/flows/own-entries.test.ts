@@ -10,7 +10,7 @@ import {
   accuserSettings,
   allAccusers,
   proveAgreement,
-} from '../../support/doors/accusers.ts';
+} from '../../support/integrations/accusers.ts';
 import { startTestServer, type TestServer } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 

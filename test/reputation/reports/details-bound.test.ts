@@ -20,15 +20,15 @@ import { addressBytes } from '../../../src/reputation/reports/store/report-rows.
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import { tailAddresses } from '../../../src/reputation/reports/store/tails.ts';
 import { decodeEvent, type ReputationEvent } from '../../../src/reputation/state/events.ts';
-import { takeBackReports } from '../../../src/reputation/voices/taking-back.ts';
-import { erasedRow } from '../../../src/store/erased.ts';
+import { retractReports } from '../../../src/reputation/votes/retract.ts';
+import { erasedRow } from '../../../src/storage/erased.ts';
 import {
   reportByAccountPrefix,
   reportTailDuePrefix,
   reportTailPrefix,
-} from '../../../src/store/keys.ts';
-import { openLmdbStore } from '../../../src/store/lmdb.ts';
-import type { CommitResult, Store } from '../../../src/store/store.ts';
+} from '../../../src/storage/keys.ts';
+import { openLmdbStore } from '../../../src/storage/lmdb.ts';
+import type { CommitResult, Store } from '../../../src/storage/store.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const minuteMs = 60_000;
@@ -299,12 +299,12 @@ test('an account takes back what it said of an address where no detail is left',
     list.map(({ account }) => account),
     ['b2'],
   );
-  const taken = await takeBackReports({
+  const taken = await retractReports({
     ...{ store, reports, account: 'b1', since: clock.now() - 3 * dayMs, penalty: true, pace },
   });
   assert.deepEqual(taken.ok && taken.value, { reports: 2, addresses: 1 }, 'whole days alone');
   const all = { store, reports, account: 'b1', since: 0, penalty: true, pace };
-  const rest = await takeBackReports(all);
+  const rest = await retractReports(all);
   assert.deepEqual(rest.ok && rest.value, { reports: 2, addresses: 1 });
 });
 

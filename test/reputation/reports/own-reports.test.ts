@@ -29,9 +29,9 @@ import {
   reportByAccountPrefix,
   reportByIdPrefix,
   reportsIndexedKey,
-} from '../../../src/store/keys.ts';
-import { openLmdbStore } from '../../../src/store/lmdb.ts';
-import type { Store } from '../../../src/store/store.ts';
+} from '../../../src/storage/keys.ts';
+import { openLmdbStore } from '../../../src/storage/lmdb.ts';
+import type { Store } from '../../../src/storage/store.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 

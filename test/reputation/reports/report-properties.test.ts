@@ -304,7 +304,7 @@ it('two new accounts that copy a public list gain no more than the caps allow', 
           }
           w.at.now += dayMs;
         }
-        // Whatever trust they made: the two alone are newcomers or earned voices of two networks.
+        // Whatever trust they made: the two alone are newcomers or earned votes of two networks.
         w.report('a', '9.1.1.1');
         w.report('b', '9.1.1.1');
         assert.ok(w.score('9.1.1.1') < maliciousScore, `${w.score('9.1.1.1')}`);

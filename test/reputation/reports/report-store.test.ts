@@ -10,8 +10,8 @@ import { createReportAdmission } from '../../../src/reputation/reports/report-ad
 import { readHistory } from '../../../src/reputation/reports/store/report-history.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import { decodeEvent } from '../../../src/reputation/state/events.ts';
-import { openLmdbStore } from '../../../src/store/lmdb.ts';
-import type { Store } from '../../../src/store/store.ts';
+import { openLmdbStore } from '../../../src/storage/lmdb.ts';
+import type { Store } from '../../../src/storage/store.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 import { openFold } from '../state/fixture.ts';
 

@@ -97,7 +97,7 @@ export function openWorld(limits: Parameters<typeof openFold>[0] = {}) {
       if (entry === 0) return 0;
       return communityEvidence(strengthOf(fixture.index.records, entry), halfLivesAt(at.now));
     },
-    /** Open voices of an account. */
+    /** Open votes of an account. */
     open(account: string): number {
       const { slot } = fixture.access.account(account)!;
       return fixture.access.reporters.budget(slot, 0, at.now).open;

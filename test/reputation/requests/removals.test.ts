@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AskerStanding, networkMarks } from '../../../src/reputation/requests/queue.ts';
 import { createRemovals, readReason } from '../../../src/reputation/requests/removals.ts';
-import { createWriter } from '../../../src/store/codec.ts';
-import { removalKey } from '../../../src/store/keys.ts';
+import { createWriter } from '../../../src/storage/codec.ts';
+import { removalKey } from '../../../src/storage/keys.ts';
 import { createMemoryStore } from '../../support/server/memory-store.ts';
 
 let nowMs = 1_000;

@@ -32,7 +32,7 @@ import {
   tagOf,
 } from '../../../src/reputation/state/contributions.ts';
 import type { Entries } from '../../../src/reputation/state/entries.ts';
-import { createWriter } from '../../../src/store/codec.ts';
+import { createWriter } from '../../../src/storage/codec.ts';
 import { corrupted } from '../../support/reputation/corrupted.ts';
 import { createRandomJournal } from '../../support/reputation/random-journal.ts';
 import { type FoldFixture, openFold } from './fixture.ts';
@@ -53,7 +53,7 @@ function filled(seed: number): FoldFixture {
       contributions.listed[node] = below(2 ** 32);
       contributions.newest[node] = below(2 ** 32);
       contributions.detail[node] = below(below(2) === 0 ? 200 : 2 ** 32);
-      if (kind === contributionKinds.reports) contributions.voice[node] = below(2 ** 32);
+      if (kind === contributionKinds.reports) contributions.vote[node] = below(2 ** 32);
     }
     if (below(2) === 0) {
       setReports(records, entry, 1 + below(100_000));
@@ -73,7 +73,7 @@ function shown({ contributions }: Entries, index: IpIndex): string[] {
   for (const family of [4, 6] as const) {
     index.walk({ family, words: new Uint32Array(4), length: 0 }, (entry) => {
       const said: string[] = [];
-      const { tag, listed, newest, detail, voice, next, owner } = contributions;
+      const { tag, listed, newest, detail, vote: voice, next, owner } = contributions;
       for (let n = contributions.first(entry); n !== 0; n = next[n]!) {
         assert.equal(owner[n], entry);
         said.push(`${tag[n]}:${listed[n]}:${newest[n]}:${detail[n]}:${voice[n]}`);
@@ -135,7 +135,7 @@ it('a page of data format 1 gives the evidence of newcomers, and what lists say 
   const node = contributions.find(entry, tagOf(contributionKinds.reports, 7));
   assert.equal(countIn(contributions.detail[node]!), 2);
   assert.equal(contributions.detail[node]! & said.confirmed, said.confirmed);
-  assert.equal(contributions.voice[node], 0);
+  assert.equal(contributions.vote[node], 0);
   const verdict = read.check.judge(4, words, Date.UTC(2026, 10, 21));
   assert.equal(verdict.score, Math.round(74 * (1 - Math.exp(-160 / 74))));
 });

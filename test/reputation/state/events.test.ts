@@ -12,7 +12,7 @@ import {
   type ReputationEvent,
   rowsPerEventMax,
 } from '../../../src/reputation/state/events.ts';
-import { versionOf } from '../../../src/store/nodes/events.ts';
+import { versionOf } from '../../../src/storage/nodes/events.ts';
 import { corrupted } from '../../support/reputation/corrupted.ts';
 import { batchOf, createRandomJournal } from '../../support/reputation/random-journal.ts';
 import { openFold } from './fixture.ts';

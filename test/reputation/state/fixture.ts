@@ -4,30 +4,30 @@ import {
   type AccountsTable,
   createAccountsTable,
 } from '../../../src/access/accounts/accounts-table.ts';
-import { type AccessFold, createAccessFold } from '../../../src/access/accounts/fold.ts';
+import { type AccessReducer, createAccessReducer } from '../../../src/access/accounts/reducer.ts';
 import { createIpIndex, type IpIndex } from '../../../src/index/ip-index.ts';
 import { type Check, openCheck } from '../../../src/reputation/check/check.ts';
 import { createSources, type Sources } from '../../../src/reputation/lists/sources.ts';
 import { createRefusals, type Refusals } from '../../../src/reputation/reports/refusals.ts';
 import { createEntries, type Entries } from '../../../src/reputation/state/entries.ts';
-import { createFold, type Fold } from '../../../src/reputation/state/fold.ts';
 import { entryPages } from '../../../src/reputation/state/page-lists.ts';
-import { createReportFold } from '../../../src/reputation/state/report-fold.ts';
+import { createReducer, type Reducer } from '../../../src/reputation/state/reducer.ts';
+import { createReportReducer } from '../../../src/reputation/state/report-reducer.ts';
 import {
   createPolicyKeeper,
   type PolicyKeeper,
-} from '../../../src/reputation/voices/policy-keeper.ts';
+} from '../../../src/reputation/votes/policy-keeper.ts';
 import { nowhere } from '../../support/reputation/geo.ts';
 
 export interface FoldFixture {
   readonly index: IpIndex;
   readonly entries: Entries;
   readonly sources: Sources;
-  readonly fold: Fold;
+  readonly fold: Reducer;
   readonly check: Check;
   readonly policy: PolicyKeeper;
   readonly refusals: Refusals;
-  readonly access: AccessFold;
+  readonly access: AccessReducer;
   readonly accounts: AccountsTable;
   /** Pages announced as changing, in order. */
   readonly touched: number[];
@@ -58,7 +58,7 @@ export function openFold(
   });
   const sources = createSources(sourcesMax, () => {}, index.listTimes);
   const accounts = createAccountsTable(64);
-  const access = createAccessFold({
+  const access = createAccessReducer({
     tables: {
       addKey: () => true,
       revokeKey: () => {},
@@ -72,14 +72,14 @@ export function openFold(
     heldBy: entries.contributions.heldBy,
   });
   const refusals = createRefusals(() => {});
-  const reports = createReportFold({
+  const reports = createReportReducer({
     entries,
     index,
     reporters: access.reporters,
     policy: policy.get,
     refusals,
   });
-  const fold = createFold({ entries, sources, reports, policy, refusals });
+  const fold = createReducer({ entries, sources, reports, policy, refusals });
   const check = openCheck({ index, geo: nowhere });
   return { index, entries, sources, fold, refusals, access, accounts, check, policy, touched };
 }

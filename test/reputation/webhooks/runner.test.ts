@@ -18,9 +18,9 @@ import {
   webhooksOf,
 } from '../../../src/reputation/webhooks/hooks.ts';
 import { createWebhookRunner, triesMax } from '../../../src/reputation/webhooks/runner.ts';
-import { webhookKey } from '../../../src/store/keys.ts';
-import { openLmdbStore } from '../../../src/store/lmdb.ts';
-import type { Store } from '../../../src/store/store.ts';
+import { webhookKey } from '../../../src/storage/keys.ts';
+import { openLmdbStore } from '../../../src/storage/lmdb.ts';
+import type { Store } from '../../../src/storage/store.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
@@ -69,7 +69,7 @@ function runnerOf({
 } = {}) {
   return createWebhookRunner({
     ...{ hooks, clock, random, turns: createTurns() },
-    upkeep: { store, isMine: () => isMine, isShared: true },
+    maintenance: { store, isMine: () => isMine, isShared: true },
     index: { walk: () => undefined, prefixOf: () => undefined },
     check: {
       judge() {
@@ -84,7 +84,7 @@ function runnerOf({
 
 async function look(how: Parameters<typeof runnerOf>[0] = {}): Promise<void> {
   const runner = runnerOf(how);
-  await runner.look();
+  await runner.poll();
   await runner.idle();
   await runner.stop();
 }

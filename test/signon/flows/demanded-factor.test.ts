@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { roleRow } from '../../../src/access/roles.ts';
-import { endpoints } from '../../../src/server/endpoints.ts';
-import { isDeskEndpoint } from '../../../src/web/guard/desk-endpoint.ts';
+import { endpoints } from '../../../src/app/endpoints.ts';
+import { isSessionEndpoint } from '../../../src/web/guard/session-endpoint.ts';
 import {
   type Answer,
   runCli,
@@ -41,7 +41,7 @@ const open = new Set([
   'POST /verify/resend',
 ]);
 
-const own = endpoints.filter(isDeskEndpoint).filter(({ who }) => who !== 'anyone');
+const own = endpoints.filter(isSessionEndpoint).filter(({ who }) => who !== 'anyone');
 
 /** @returns what was let in of the pages and forms that only people with a session have */
 async function letIn(browser: OwnBrowser): Promise<string[]> {

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { format1Accounts, unpackFormat1 } from '../../store/format-1.ts';
+import { format1Accounts, unpackFormat1 } from '../../storage/format-1.ts';
 import { allowOn, mailedLink, mailsIn, webVisitor } from '../../support/browser/web-visitor.ts';
 import { startTestServer, type TestServer, threadCounts } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';

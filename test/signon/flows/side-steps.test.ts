@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
-import { endpoints } from '../../../src/server/endpoints.ts';
+import { endpoints } from '../../../src/app/endpoints.ts';
 import {
   hiddenOf,
   mailedLink,

@@ -10,27 +10,27 @@ import { Secret, TOTP } from 'otpauth';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { createSiteKeys } from '../../../src/access/keys/site-keys.ts';
+import { reportPersonalData } from '../../../src/app/parts/own/report-personal-data.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { ok } from '../../../src/core/result.ts';
 import { createTurns } from '../../../src/core/work/turns.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
-import { reportPersonalData } from '../../../src/server/parts/own/report-personal-data.ts';
 import { createDeletion } from '../../../src/signon/people/deletion/deletion.ts';
 import { ownPersonalData } from '../../../src/signon/people/deletion/personal-data.ts';
 import { createOperator } from '../../../src/signon/people/operator.ts';
 import { createAvatars } from '../../../src/signon/people/profile/avatars.ts';
-import {
-  profileBeside,
-  profileCompanion,
-} from '../../../src/signon/people/profile/profile-companion.ts';
 import { profilePersonalData } from '../../../src/signon/people/profile/profile-data.ts';
+import {
+  createProfileExtraRows,
+  profileExtraRows,
+} from '../../../src/signon/people/profile/profile-extra-rows.ts';
 import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';
 import type { Session } from '../../../src/signon/sessions/sessions.ts';
 import type { Authorization, SignedInVisitor } from '../../../src/signon/sites/authorization.ts';
 import { createConsents } from '../../../src/signon/sites/consents.ts';
-import { credentialsKey, namespaces, profileKey, storedKey } from '../../../src/store/keys.ts';
-import type { Commit, Store } from '../../../src/store/store.ts';
+import { credentialsKey, namespaces, profileKey, storedKey } from '../../../src/storage/keys.ts';
+import type { Commit, Store } from '../../../src/storage/store.ts';
 import { createAuthenticator } from '../../support/browser/authenticator.ts';
 import { value } from '../../support/house/result.ts';
 import { within } from '../../support/server/server.ts';
@@ -65,7 +65,7 @@ async function openWorld() {
   let holdBack: (() => Promise<void>) | undefined;
   const random = seededRandom(41);
   const companion = { created: () => [], emailChanged: async () => ({ check: [], set: [] }) };
-  const bench: Bench = openBench('deletion-race', { store: late, companion });
+  const bench: Bench = openBench('deletion-race', { store: late, extraRows: companion });
   const { clock, log, signon } = bench;
   Object.assign(late, bench.store, {
     async commit(commit: Commit) {
@@ -79,7 +79,7 @@ async function openWorld() {
   });
   const tools = { store: late, clock, random };
   const profiles = createProfiles(tools);
-  Object.assign(companion, profileCompanion({ store: late, profiles }));
+  Object.assign(companion, createProfileExtraRows({ store: late, profiles }));
   const consents = createConsents(tools);
   const siteKeys = createSiteKeys(tools);
   const authorization: Authorization = openAuthorization({
@@ -90,7 +90,7 @@ async function openWorld() {
   const accounts = createAccounts({
     ...tools,
     masterKey: masterKeyFromBytes(new Uint8Array(32).fill(7)),
-    beside: profileBeside(profiles),
+    beside: profileExtraRows(profiles),
   });
   return {
     ...bench,

@@ -13,7 +13,7 @@ let count = 0;
 
 before(() => {
   bench = openBench('email-change', {
-    companion: {
+    extraRows: {
       created: () => [],
       emailChanged: async () => ({ check: [], set: [] }),
     },

@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
+import { reportPersonalData } from '../../../src/app/parts/own/report-personal-data.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { ok } from '../../../src/core/result.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import { reportsOfAccount } from '../../../src/reputation/reports/store/report-erasure.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
-import { reportPersonalData } from '../../../src/server/parts/own/report-personal-data.ts';
 import type { Mail } from '../../../src/signon/mail/letter.ts';
 import type { Delivery } from '../../../src/signon/mail/mailer.ts';
 import { createDeletion, type PersonalData } from '../../../src/signon/people/deletion/deletion.ts';
@@ -18,9 +18,9 @@ import { ownPersonalData } from '../../../src/signon/people/deletion/personal-da
 import { profilePersonalData } from '../../../src/signon/people/profile/profile-data.ts';
 import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';
 import { createConsents } from '../../../src/signon/sites/consents.ts';
-import { erasureKey, erasurePrefix, namespaces, storedKey } from '../../../src/store/keys.ts';
-import type { Store } from '../../../src/store/store.ts';
-import { LeaseLostError, type Upkeep } from '../../../src/store/upkeep.ts';
+import { erasureKey, erasurePrefix, namespaces, storedKey } from '../../../src/storage/keys.ts';
+import { LeaseLostError, type Maintenance } from '../../../src/storage/maintenance.ts';
+import type { Store } from '../../../src/storage/store.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { within } from '../../support/server/server.ts';
 import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
@@ -132,7 +132,13 @@ it('a mail that is given up leaves the store, and so does one that nobody sent f
     ).length;
   let how: Delivery = 'given_up';
   const farewell = async () => how;
-  const deletion = createDeletion({ store, clock, random: seededRandom(1), data: [], farewell });
+  const deletion = createDeletion({
+    store,
+    clock,
+    random: seededRandom(1),
+    data: [],
+    deletionNotice: farewell,
+  });
   value(await deletion.delete(await bench.newPerson()));
   assert.equal(await holders(), 0);
   how = 'not_now';
@@ -161,7 +167,13 @@ it('mails that wait beyond the bound keep no account from its end', async () => 
     ...{ store, clock, random: seededRandom(5) },
     masterKey: masterKeyFromBytes(new Uint8Array(32)),
   });
-  const deletion = createDeletion({ store, clock, random: seededRandom(1), data: [], farewell });
+  const deletion = createDeletion({
+    store,
+    clock,
+    random: seededRandom(1),
+    data: [],
+    deletionNotice: farewell,
+  });
   const erasures = createErasures({ deletion, log });
   for (let i = 0; i < many; i++) {
     const { id } = value(await accounts.create(`p${i}@example.org`));
@@ -343,8 +355,8 @@ it('a node that lost its lease erases nothing and sends no farewell, and the nex
     scan: (prefix, options) => bench.store.scan(prefix, options),
     commit: (commit) => (hasLease ? bench.store.commit(commit) : refused()),
   } as Store;
-  const upkeep: Upkeep = { isMine: () => true, isShared: true, store: fenced };
-  const bench: Bench = openBench('erasures-lease', { upkeep });
+  const upkeep: Maintenance = { isMine: () => true, isShared: true, store: fenced };
+  const bench: Bench = openBench('erasures-lease', { maintenance: upkeep });
   const { signon, store } = bench;
   async function rows(): Promise<string[]> {
     const prefixes = Object.values(namespaces).map((byte) => storedKey(Uint8Array.of(byte)));
@@ -377,7 +389,7 @@ it('a node that lost its lease erases nothing and sends no farewell, and the nex
   function createErased() {
     return createDeletion({
       ...{ store, clock: bench.clock, random: seededRandom(1), data: [] },
-      farewell: async () => 'not_now',
+      deletionNotice: async () => 'not_now',
     }).erase(id, noPace);
   }
 });

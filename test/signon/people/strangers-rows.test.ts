@@ -7,13 +7,13 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, it } from 'node:test';
 import { linksMax, linksPerAccountMax } from '../../../src/signon/people/links/links.ts';
 import {
-  createPendingTally,
+  createPendingCounter,
   pendingMax,
   pendingPerNetworkMax,
   restorePending,
 } from '../../../src/signon/people/pending.ts';
 import { sessionsPerPendingMax } from '../../../src/signon/sessions/sessions.ts';
-import { namespaces, storedKey } from '../../../src/store/keys.ts';
+import { namespaces, storedKey } from '../../../src/storage/keys.ts';
 import { errorOf } from '../../support/house/result.ts';
 import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 
@@ -222,7 +222,7 @@ it('the count after a restart looks at those alone that wait', async () => {
       return store.scan(prefix, options);
     },
   };
-  const tally = createPendingTally({ clock });
+  const tally = createPendingCounter({ clock });
   await restorePending(watched, tally);
   assert.equal(tally.stats().rows, 2);
   assert.equal(seen.length, 2);

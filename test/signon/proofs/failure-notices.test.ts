@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, it } from 'node:test';
-import { failuresTold } from '../../../src/signon/proofs/failure-notices.ts';
+import { failuresNotified } from '../../../src/signon/proofs/failure-notices.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 
@@ -39,7 +39,7 @@ const told = (to = email) =>
 
 it('the tenth wrong password of a day is told once, however many follow, and the next day again', async () => {
   await bench.person(email);
-  await fail(failuresTold - 1);
+  await fail(failuresNotified - 1);
   assert.equal(told(), 0);
   await fail(1);
   assert.equal(told(), 1);
@@ -50,21 +50,21 @@ it('the tenth wrong password of a day is told once, however many follow, and the
   await fail(40);
   assert.equal(told(), 1);
   bench.clock.advance(2 * dayMs);
-  await fail(failuresTold);
+  await fail(failuresNotified);
   assert.equal(told(), 2);
 });
 
 it('nobody is told of an address without an account, a waiting or a disabled one; the answer is one', async () => {
-  await fail(failuresTold + 5, 'nobody@mail.example');
+  await fail(failuresNotified + 5, 'nobody@mail.example');
   assert.equal(told('nobody@mail.example'), 0);
   value(await bench.signon.registration.register({ email, password, visitor }));
-  await fail(failuresTold + 5);
+  await fail(failuresNotified + 5);
   assert.equal(told(), 0, 'nobody confirmed that it is theirs');
 });
 
 it('right passwords in between change nothing, and are no failures', async () => {
   await bench.person(email);
-  for (let i = 0; i < failuresTold + 5; i++) await bench.signIn(email);
+  for (let i = 0; i < failuresNotified + 5; i++) await bench.signIn(email);
   await bench.signon.mailer.idle();
   assert.equal(told(), 0);
 });
@@ -78,7 +78,7 @@ it('one who owns the password and guesses at the code is told of, too', async ()
   const totp = new TOTP({ secret: Secret.fromBase32(secret) });
   const code = totp.generate({ timestamp: bench.clock.now() });
   value(await bench.signon.secondFactors.enable(session, code, visitor));
-  for (let i = 0; i < failuresTold; i++) {
+  for (let i = 0; i < failuresNotified; i++) {
     bench.clock.advance(900_000);
     const asked = value(await bench.signon.signIn.withPassword({ email, password, visitor }));
     assert.ok(asked.kind === 'second_factor');

@@ -10,7 +10,7 @@ import { Secret, TOTP } from 'otpauth';
 import type { PasswordRequest } from '../../../src/signon/sessions/sign-in/sign-in.ts';
 import { signInLinksMax } from '../../../src/signon/sessions/sign-in/sign-in.ts';
 import type { Visitor } from '../../../src/signon/visitor.ts';
-import { signonLinkPrefix } from '../../../src/store/keys.ts';
+import { signonLinkPrefix } from '../../../src/storage/keys.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { countStoreWork } from '../../support/signon/store-work.ts';
 import { type Bench, openBench, password, visitor } from '../account-fixture.ts';

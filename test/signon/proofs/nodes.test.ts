@@ -2,36 +2,36 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { createDistributedLimits } from '../../../src/access/distributed-limits/distributed-limits.ts';
+import { createExchange } from '../../../src/access/distributed-limits/exchange.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
-import { createExchange } from '../../../src/access/shares/exchange.ts';
-import { createShares } from '../../../src/access/shares/shares.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
-import { createMailShares } from '../../../src/signon/mail/shares.ts';
+import { createMailBudget } from '../../../src/signon/mail/mail-budget.ts';
 import { createPacing, pacedNetworksMax, promptPerDay } from '../../../src/signon/people/pacing.ts';
 import { type Attempt, createAttempts } from '../../../src/signon/proofs/attempts.ts';
-import type { Told } from '../../../src/store/nodes/tellings.ts';
+import type { NodeMessage } from '../../../src/storage/nodes/node-messages.ts';
 
 const clock = manualClock(0);
 const random = systemRandom();
 
 function openNodes(count: number) {
   const masterKey = masterKeyFromBytes(random.bytes(32));
-  const told: (Told & { bytes: Uint8Array })[] = [];
+  const told: (NodeMessage & { bytes: Uint8Array })[] = [];
   const nodes = Array.from({ length: count }, (_, i) => {
-    const shares = createShares({ random, clock, masterKey, isShared: true });
+    const shares = createDistributedLimits({ random, clock, masterKey, isShared: true });
     const attempts = createAttempts({ clock, shares });
-    const mails = createMailShares(shares);
+    const mails = createMailBudget(shares);
     const pacing = createPacing(clock, pacedNetworksMax, shares);
     const from = `node ${i}`;
     const exchange = createExchange({
       parties: shares.parties,
       onUnread: (error) => assert.fail(`${error}`),
-      tellings: {
-        tell: async (seq, bytes) => void told.push({ from, seq, bytes }),
-        hear: async (upTo) => ({
+      nodeMessages: {
+        send: async (seq, bytes) => void told.push({ from, seq, bytes }),
+        receive: async (upTo) => ({
           nodes: count,
-          told: told.filter((one) => one.from !== from && one.seq > (upTo.get(one.from) ?? 0)),
+          messages: told.filter((one) => one.from !== from && one.seq > (upTo.get(one.from) ?? 0)),
         }),
       },
     });

@@ -6,7 +6,7 @@ import { seededRandom } from '../../../src/core/random.ts';
 import { ceremonyLifeMs } from '../../../src/signon/proofs/passkey-ceremonies.ts';
 import { decodePasskey, encodePasskey } from '../../../src/signon/proofs/passkey-records.ts';
 import { passkeysMax } from '../../../src/signon/proofs/passkeys.ts';
-import { createWriter } from '../../../src/store/codec.ts';
+import { createWriter } from '../../../src/storage/codec.ts';
 import {
   type Authenticator,
   createAuthenticator,

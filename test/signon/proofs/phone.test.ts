@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { after, before, beforeEach, it } from 'node:test';
 import { webhookMessages } from '../../../src/signon/people/messages.ts';
 import { normalisePhone, phoneCodeLifeMs } from '../../../src/signon/proofs/factors/phone.ts';
-import { phoneCodeKey } from '../../../src/store/keys.ts';
+import { phoneCodeKey } from '../../../src/storage/keys.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';
 import { type Bench, openBench, visitor } from '../account-fixture.ts';

@@ -6,7 +6,7 @@ import { createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { sessionLife, sessionsPerAccountMax } from '../../../src/signon/sessions/sessions.ts';
-import { sessionByAccountPrefix } from '../../../src/store/keys.ts';
+import { sessionByAccountPrefix } from '../../../src/storage/keys.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 

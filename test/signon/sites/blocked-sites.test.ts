@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { blockedSiteKey } from '../../../src/store/keys.ts';
+import { blockedSiteKey } from '../../../src/storage/keys.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { goodParameters, openSignon, parametersOf } from '../fixture.ts';
 

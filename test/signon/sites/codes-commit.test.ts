@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { blockedSiteKey, consentKey } from '../../../src/store/keys.ts';
-import type { Commit } from '../../../src/store/store.ts';
+import { blockedSiteKey, consentKey } from '../../../src/storage/keys.ts';
+import type { Commit } from '../../../src/storage/store.ts';
 import { openSignon } from '../fixture.ts';
 
 type Signon = Awaited<ReturnType<typeof openSignon>>;

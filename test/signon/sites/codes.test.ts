@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { codeLifeMs } from '../../../src/signon/sites/codes.ts';
-import { consentKey, profileKey } from '../../../src/store/keys.ts';
+import { consentKey, profileKey } from '../../../src/storage/keys.ts';
 import { openSignon } from '../fixture.ts';
 
 type Signon = Awaited<ReturnType<typeof openSignon>>;

@@ -13,7 +13,7 @@ import {
 } from '../../../src/captcha/receipt/receipts.ts';
 import { type Clock, systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/storage/store.ts';
 import { openStoreBeside } from '../server/shared-store.ts';
 
 export interface Beside {

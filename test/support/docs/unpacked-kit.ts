@@ -1,6 +1,6 @@
 /** The integration kit as somebody has it who downloaded and unpacked it. */
 
-import { openKit } from '../../../src/published/kit/open-kit.ts';
+import { openKit } from '../../../src/site/kit/open-kit.ts';
 import { makeTempDir } from '../server/temp-dir.ts';
 import { unpack } from './wordpress.ts';
 

@@ -10,7 +10,7 @@ import { randomBytes } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { unzipSync } from 'fflate';
-import { openKit } from '../../../src/published/kit/open-kit.ts';
+import { openKit } from '../../../src/site/kit/open-kit.ts';
 import { spawn } from '../house/spawn.ts';
 import { freePort } from '../server/free-port.ts';
 import { type Answer, type FetchOptions, fetchFrom, within } from '../server/server.ts';

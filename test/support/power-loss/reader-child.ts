@@ -11,10 +11,10 @@ import { loadMasterKey } from '../../../src/access/keys/master-key.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
 import { systemRandom } from '../../../src/core/random.ts';
-import { erasedFile, readErasedFile } from '../../../src/store/backup/erased-file.ts';
-import { checkBackup } from '../../../src/store/backup/restore.ts';
-import { openStore } from '../../../src/store/migrate.ts';
-import { allEntries, replay } from '../../store/pairs.ts';
+import { erasedFile, readErasedFile } from '../../../src/storage/backup/erased-file.ts';
+import { checkBackup } from '../../../src/storage/backup/restore.ts';
+import { openStore } from '../../../src/storage/migrate.ts';
+import { allEntries, replay } from '../../storage/pairs.ts';
 
 const folder = process.argv[2]!;
 const clock = systemClock();

@@ -3,7 +3,7 @@
  * <commits> <seed> [options of lmdb as JSON]`. Each line that it prints is a promise, said after it holds:
  *
  *   key                      the master key is there for good
- *   commit <event id> <seq>  as in `test/store/crash-child.ts`
+ *   commit <event id> <seq>  as in `test/storage/crash-child.ts`
  *   seen <seq>               whoever read then was shown this position of the journal
  *   erased <account id>      it is in the list of deleted accounts
  *   backup <name>            it is a whole backup
@@ -21,15 +21,15 @@ if (options !== undefined) {
 }
 // Behind the hook, which changes what lmdb is opened with.
 const { loadMasterKey } = await import('../../../src/access/keys/master-key.ts');
-const { intoFile } = await import('../../../src/store/backup/target.ts');
-const { writeBackup } = await import('../../../src/store/backup/write.ts');
-const { createWriter } = await import('../../../src/store/codec.ts');
-const { compactStore } = await import('../../../src/store/compact.ts');
-const { erasedFile } = await import('../../../src/store/backup/erased-file.ts');
-const { refreshErasedFile } = await import('../../../src/store/erased.ts');
-const { scratchKey, u16 } = await import('../../../src/store/keys.ts');
-const { openTables } = await import('../../../src/store/lmdb-environment.ts');
-const { openStore } = await import('../../../src/store/migrate.ts');
+const { intoFile } = await import('../../../src/storage/backup/target.ts');
+const { writeBackup } = await import('../../../src/storage/backup/write.ts');
+const { createWriter } = await import('../../../src/storage/codec.ts');
+const { compactStore } = await import('../../../src/storage/compact.ts');
+const { erasedFile } = await import('../../../src/storage/backup/erased-file.ts');
+const { refreshErasedFile } = await import('../../../src/storage/erased.ts');
+const { scratchKey, u16 } = await import('../../../src/storage/keys.ts');
+const { openTables } = await import('../../../src/storage/lmdb-environment.ts');
+const { openStore } = await import('../../../src/storage/migrate.ts');
 
 const random = seededRandom(Number(seed));
 const below = (n: number) => Math.floor(random.next() * n);

@@ -14,9 +14,9 @@ import {
   readFileSync,
   writeFileSync,
 } from 'node:fs';
-import { openSamples } from '../../../src/published/connect/samples.ts';
-import { openTargets } from '../../../src/published/connect/targets.ts';
-import { docsFolder } from '../../../src/published/docs/library.ts';
+import { openSamples } from '../../../src/site/connect/samples.ts';
+import { openTargets } from '../../../src/site/connect/targets.ts';
+import { docsFolder } from '../../../src/site/docs/library.ts';
 import { type LineChild, startCommand } from '../server/child.ts';
 import { within } from '../server/server.ts';
 import { makeTempDir } from '../server/temp-dir.ts';

@@ -4,7 +4,7 @@ import { type Accounts, createAccounts } from '../../../src/access/accounts/acco
 import { loadMasterKey } from '../../../src/access/keys/master-key.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
-import { profileBeside } from '../../../src/signon/people/profile/profile-companion.ts';
+import { profileExtraRows } from '../../../src/signon/people/profile/profile-extra-rows.ts';
 import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';
 import { openStoreBeside } from './shared-store.ts';
 
@@ -19,7 +19,7 @@ export function accountsBeside(dataDir: string): AsyncDisposable & { readonly ac
     clock,
     random,
     masterKey,
-    beside: profileBeside(profiles),
+    beside: profileExtraRows(profiles),
   });
   return {
     accounts,

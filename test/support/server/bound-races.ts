@@ -17,10 +17,10 @@ import {
   addSubscription,
   listSubscriptions,
 } from '../../../src/reputation/lists/subscriptions/subscriptions.ts';
+import { createAnonymousReports } from '../../../src/reputation/requests/anonymous-reports.ts';
 import { createRemovals } from '../../../src/reputation/requests/removals.ts';
-import { createTips } from '../../../src/reputation/requests/tips.ts';
 import { createWebhooks, webhookBounds } from '../../../src/reputation/webhooks/hooks.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/storage/store.ts';
 import { errorOf, value } from '../house/result.ts';
 
 const clock = systemClock();
@@ -169,7 +169,7 @@ export function boundRaces(nodes: () => readonly Store[]): BoundRaces {
       // Each of another network: the oldest gives way.
       await Promise.all(asked);
       assert.equal((await removals(nodes()[0]!).list()).length, max);
-      const tips = onEach((store) => createTips({ store, clock, max: 200 }));
+      const tips = onEach((store) => createAnonymousReports({ store, clock, max: 200 }));
       const tip = { categories: 4, comment: '' };
       const near = race(60, (store, n) => tips(store).add(`45.2.1.${n}`, tip, from(1, 'anyone')));
       assert.deepEqual(await outcomes(near), { none: 20, capacity_exceeded: 40 });

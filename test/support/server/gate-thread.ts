@@ -7,10 +7,14 @@ import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { openAccountsTable } from '../../../src/access/accounts/accounts-table.ts';
 import { createKeyCache } from '../../../src/access/keys/key-cache.ts';
 import { openKeyTableReader } from '../../../src/access/keys/key-table.ts';
-import { createGate, type Gate, quotaKind } from '../../../src/access/quota/gate.ts';
 import { openQuotas } from '../../../src/access/quota/quota.ts';
+import {
+  createQuotaGuard,
+  type QuotaGuard,
+  quotaKind,
+} from '../../../src/access/quota/quota-guard.ts';
+import type { SharedState } from '../../../src/app/state.ts';
 import { manualClock } from '../../../src/core/clock.ts';
-import type { SharedState } from '../../../src/server/state.ts';
 
 export interface Asked {
   readonly text: string;
@@ -51,7 +55,7 @@ export function startGateThread(shared: SharedState): GateThread {
 function openGate(shared: SharedState) {
   const clock = manualClock(0);
   const accounts = openAccountsTable(shared.accounts);
-  const gate = createGate({
+  const gate = createQuotaGuard({
     keys: createKeyCache(openKeyTableReader(shared.keys), 64),
     accounts,
     quotas: openQuotas({ handle: shared.quotas, accounts, clock }),
@@ -60,7 +64,7 @@ function openGate(shared: SharedState) {
   return { clock, gate, accounts };
 }
 
-function answer(gate: Gate, trusts: Float32Array, { text, cost }: Asked): Answered {
+function answer(gate: QuotaGuard, trusts: Float32Array, { text, cost }: Asked): Answered {
   const slot = gate.authenticate(text);
   if (slot < 0) return { slot, admitted: false, limit: 0, remaining: 0, trust: 0 };
   const admitted = gate.spend(slot, quotaKind.read, cost);

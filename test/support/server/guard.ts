@@ -1,6 +1,6 @@
 /** A guard for routes under test, over whatever gate and callers they have. */
 
-import type { Gate } from '../../../src/access/quota/gate.ts';
+import type { QuotaGuard } from '../../../src/access/quota/quota-guard.ts';
 import type { Callers } from '../../../src/web/guard/callers.ts';
 import { createGuard, type Guard } from '../../../src/web/guard/guard.ts';
 
@@ -8,7 +8,7 @@ import { createGuard, type Guard } from '../../../src/web/guard/guard.ts';
 export function guardOf(parts: { gate?: unknown; take?: Callers['take'] } = {}): Guard {
   const { gate = { authenticate: () => -1 }, take = () => 0 } = parts;
   return createGuard({
-    gate: gate as Gate,
+    gate: gate as QuotaGuard,
     callers: { take },
     renderPage: (_status, detail) => ({ html: detail, headers: [] }),
     log: {

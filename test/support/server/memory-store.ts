@@ -3,8 +3,8 @@
  * moment of failure chosen by commit number. Only what projections use.
  */
 
-import type { Key } from '../../../src/store/keys.ts';
-import type { Commit, Entry, Store } from '../../../src/store/store.ts';
+import type { Key } from '../../../src/storage/keys.ts';
+import type { Commit, Entry, Store } from '../../../src/storage/store.ts';
 
 type Behaviour = 'works' | 'unavailable';
 

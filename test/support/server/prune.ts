@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../../src/core/clock.ts';
-import { pruneJournal } from '../../../src/store/nodes/checkpoints.ts';
-import { createLease } from '../../../src/store/nodes/lease.ts';
-import { openPostgresStore } from '../../../src/store/postgres/store.ts';
-import { readCheckpointSeq } from '../../../src/store/projection.ts';
-import { open as openLocal } from '../../store/lmdb-opener.ts';
+import { pruneJournal } from '../../../src/storage/nodes/checkpoints.ts';
+import { createLease } from '../../../src/storage/nodes/lease.ts';
+import { openPostgresStore } from '../../../src/storage/postgres/store.ts';
+import { readCheckpointSeq } from '../../../src/storage/projection.ts';
+import { open as openLocal } from '../../storage/lmdb-opener.ts';
 import { memoryLog } from './memory-log.ts';
 import type { TestPostgres } from './postgres.ts';
 import { within } from './server.ts';
@@ -33,7 +33,7 @@ export async function pruneToCheckpoint(url: string, dataDir: string): Promise<v
       ...{ store, clock, boot: randomUUID(), aliveMs: 600_000 },
       isAlive: async () => false,
     });
-    await lease.look(clock.monotonicMs());
+    await lease.poll(clock.monotonicMs());
     const events = await pruneJournal({
       ...{ store, local, fence: lease.fence()!, everyEvents: 1, keepEvents: 0 },
       withoutCheckpoint: (work) => work(),

@@ -14,10 +14,10 @@ import { loadMasterKey } from '../../../src/access/keys/master-key.ts';
 import { type Clock, systemClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
 import { systemRandom } from '../../../src/core/random.ts';
-import { openLmdbStore } from '../../../src/store/lmdb.ts';
-import { openPostgresStore } from '../../../src/store/postgres/store.ts';
-import { storePath } from '../../../src/store/presence.ts';
-import type { Store } from '../../../src/store/store.ts';
+import { openLmdbStore } from '../../../src/storage/lmdb.ts';
+import { openPostgresStore } from '../../../src/storage/postgres/store.ts';
+import { storePath } from '../../../src/storage/presence.ts';
+import type { Store } from '../../../src/storage/store.ts';
 import { borrowStore } from './lent-store.ts';
 import { startPostgres } from './postgres.ts';
 

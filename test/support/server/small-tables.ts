@@ -6,7 +6,7 @@
 
 import { capacities } from '../../../src/config.ts';
 
-/** What the server adds to the accounts (server/state.ts). */
+/** What the server adds to the accounts (app/state.ts). */
 const slotReserve = 1_024;
 
 Object.assign(capacities, { entries: 4_700, contributionsPerEntry: 1, accounts: 24 - slotReserve });

@@ -2,7 +2,7 @@
 
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { namespaces, storedKey } from '../../../src/store/keys.ts';
+import { namespaces, storedKey } from '../../../src/storage/keys.ts';
 import type { TestServer } from './server.ts';
 import { isShared, openStoreBeside } from './shared-store.ts';
 

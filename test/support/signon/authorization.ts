@@ -1,16 +1,16 @@
 /** Sign-on of sites by itself, without accounts and sessions: each session lives, each account is enabled. */
 
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
+import { parseRequestQuery } from '../../../src/app/parts/signon.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import type { Log } from '../../../src/core/log/log.ts';
 import type { Random } from '../../../src/core/random.ts';
-import { parseRequestQuery } from '../../../src/server/parts/signon.ts';
 import type { Profiles } from '../../../src/signon/people/profile/profile-store.ts';
 import {
   type Authorization,
   createAuthorization,
 } from '../../../src/signon/sites/authorization.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/storage/store.ts';
 
 /** Under one master key wherever it is opened. */
 export function openAuthorization(tools: {

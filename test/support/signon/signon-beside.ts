@@ -9,9 +9,9 @@ import { systemRandom } from '../../../src/core/random.ts';
 import { ok } from '../../../src/core/result.ts';
 import type { Mail } from '../../../src/signon/mail/letter.ts';
 import { openSignon, type Signon } from '../../../src/signon/open-signon.ts';
-import { profileCompanion } from '../../../src/signon/people/profile/profile-companion.ts';
+import { createProfileExtraRows } from '../../../src/signon/people/profile/profile-extra-rows.ts';
 import { createProfiles, type Profiles } from '../../../src/signon/people/profile/profile-store.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/storage/store.ts';
 import { value } from '../house/result.ts';
 import { memoryLog } from '../server/memory-log.ts';
 import { openStoreBeside } from '../server/shared-store.ts';
@@ -41,7 +41,7 @@ export function signonBeside(
     smtpUrl: undefined,
     mailFrom: 'tests@portcullis.example',
     smsWebhookUrl: undefined,
-    companion: profileCompanion({ store, profiles }),
+    extraRows: createProfileExtraRows({ store, profiles }),
     mailTransport: {
       async send(mail) {
         mails.push(mail);

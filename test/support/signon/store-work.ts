@@ -1,6 +1,6 @@
 /** What is asked of a store, counted, and when nothing is asked any more. */
 
-import type { Store } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/storage/store.ts';
 
 const quietMs = 5;
 

@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { ok } from '../../../src/core/result.ts';
 import type { Profile } from '../../../src/signon/people/profile/profile.ts';
 import { transactionRow } from '../../../src/signon/sites/authorization.ts';
-import { consentTransactionPrefix } from '../../../src/store/keys.ts';
+import { consentTransactionPrefix } from '../../../src/storage/keys.ts';
 import { value } from '../house/result.ts';
 import type { Answer, TestServer } from '../server/server.ts';
 import { openStoreBeside } from '../server/shared-store.ts';

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { deskForm, deskPage } from '../../../src/web/guard/desk-endpoint.ts';
-import type { ProofStrength, SessionLike } from '../../../src/web/guard/visit.ts';
-import { askDesk, deskOf, formOf } from '../../support/server/desk.ts';
+import type { ProofStrength, SessionLike } from '../../../src/web/guard/request-context.ts';
+import { sessionForm, sessionPage } from '../../../src/web/guard/session-endpoint.ts';
+import { askDesk, deskOf, formOf } from '../../support/server/page-builder.ts';
 
-const page = deskPage('/operators', 'signed-in operator');
-const change = deskForm('/operators/change', 'confirmed operator', { backTo: '/operators' });
+const page = sessionPage('/operators', 'signed-in operator');
+const change = sessionForm('/operators/change', 'confirmed operator', { backTo: '/operators' });
 
 async function ask(
   declared: typeof page | typeof change,

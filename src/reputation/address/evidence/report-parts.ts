@@ -10,18 +10,18 @@ import {
   kindOf,
   unitsIn,
 } from '../../state/contributions.ts';
-import { unitsOf } from '../../voices/quorum.ts';
+import { unitsOf } from '../../votes/quorum.ts';
 
 /** Standing of an account at its newest vote; `none`: its reports carry no vote. */
-export const voiceNames = ['staff', 'member', 'earned', 'none'] as const;
-export type VoiceName = (typeof voiceNames)[number];
+export const voteKinds = ['staff', 'member', 'earned', 'none'] as const;
+export type VoteKind = (typeof voteKinds)[number];
 
 /** Age of an account's newest report: within 24 hours, 7 days, 30 days, or older. */
 export const reportAges = ['day', 'week', 'month', 'older'] as const;
 export type ReportAge = (typeof reportAges)[number];
 
 export interface ReportPart {
-  readonly voice: VoiceName;
+  readonly voice: VoteKind;
   readonly age: ReportAge;
   readonly reporters: number;
   /** Part of the score that the reports give, 0 to 100; the parts add up to it. */
@@ -35,7 +35,7 @@ const ageEnds: readonly (readonly [ReportAge, number])[] = [
   ['month', 30 * dayMs],
 ];
 
-function voiceOf(units: number): VoiceName {
+function voteKindOf(units: number): VoteKind {
   if (units >= unitsOf.staff) return 'staff';
   if (units >= unitsOf.member) return 'member';
   return units >= unitsOf.earned ? 'earned' : 'none';
@@ -53,14 +53,14 @@ export function partsOf(
 ): ReportPart[] {
   const parts = new Map<
     string,
-    { voice: VoiceName; age: ReportAge; reporters: number; evidence: number }
+    { voice: VoteKind; age: ReportAge; reporters: number; evidence: number }
   >();
   let whole = 0;
   for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
     if (kindOf(contributions.tag[node]!) !== contributionKinds.reports) continue;
     const ageMs = now.ms - contributions.newest[node]! * 1_000;
     const age = ageEnds.find(([, end]) => ageMs <= end)?.[0] ?? 'older';
-    const voice = voiceOf(unitsIn(contributions.detail[node]!));
+    const voice = voteKindOf(unitsIn(contributions.detail[node]!));
     const evidence = communityEvidence(contributions.strength[node]!, now.halfLives);
     const key = `${voice} ${age}`;
     const part = parts.get(key) ?? { voice, age, reporters: 0, evidence: 0 };

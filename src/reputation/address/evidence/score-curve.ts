@@ -16,7 +16,7 @@ import {
   halfLifeMs,
   halfLivesAt,
 } from '../../check/score.ts';
-import { capPerWeight, fillShare } from '../../state/report-fold.ts';
+import { capPerWeight, fillShare } from '../../state/report-reducer.ts';
 import type { Evidence, ReportEvidence } from './evidence.ts';
 
 const dayMs = 86_400_000;

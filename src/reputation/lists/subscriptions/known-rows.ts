@@ -8,7 +8,7 @@ import type { Sources } from '../sources.ts';
 
 /** Others get their turn after this long, looked at every so many rows. */
 const sliceMs = 3;
-const rowsPerLook = 64;
+const rowsPerSlice = 64;
 
 export async function countKnownRows(
   { entries, sources }: { entries: Entries; sources: Pick<Sources, 'list'> },
@@ -23,7 +23,7 @@ export async function countKnownRows(
   let sliceEnd = performance.now() + sliceMs;
   for (const batch of batches) {
     for (let i = 0; i < batch.count; i++) {
-      if (i % rowsPerLook === 0 && performance.now() > sliceEnd) {
+      if (i % rowsPerSlice === 0 && performance.now() > sliceEnd) {
         await nextTurn();
         sliceEnd = performance.now() + sliceMs;
       }

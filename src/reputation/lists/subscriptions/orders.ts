@@ -4,7 +4,7 @@
  */
 
 import type { Result } from '../../../core/result.ts';
-import type { Store } from '../../../store/store.ts';
+import type { Store } from '../../../storage/store.ts';
 import { changeSubscription, type Subscription } from './subscriptions.ts';
 
 type Order = (row: Subscription, now: number) => Partial<Subscription> | string;

@@ -15,8 +15,8 @@
 import type { Clock } from '../../../core/clock.ts';
 import type { Log } from '../../../core/log/log.ts';
 import type { Random } from '../../../core/random.ts';
-import type { Store } from '../../../store/store.ts';
-import { LeaseLostError } from '../../../store/upkeep.ts';
+import { LeaseLostError } from '../../../storage/maintenance.ts';
+import type { Store } from '../../../storage/store.ts';
 import type { ListRef, RowBatch } from '../../state/events.ts';
 import { retryAfterMsMax } from '../import/retry-after.ts';
 import { findList } from '../list-rows.ts';
@@ -67,7 +67,7 @@ const fetchesMax = 2;
 
 export interface Refresher {
   /** Begins what is due. @returns all subscriptions as they are stored */
-  look(): Promise<readonly Subscription[]>;
+  poll(): Promise<readonly Subscription[]>;
   /** Resolves when nothing is under way. */
   idle(): Promise<void>;
   /** Cuts short what is under way; it is done again later. */
@@ -130,7 +130,7 @@ export function createRefresher(options: RefresherOptions): Refresher {
     const change = await outcomeOf(row, before, answer);
     if (change === undefined) return;
     await note(row, change, 'failed' in answer ? answer.waitMs : 0);
-    tell(row, change);
+    notify(row, change);
   }
 
   /** Stores the outcome of a try and the time of the next one. */
@@ -214,7 +214,7 @@ export function createRefresher(options: RefresherOptions): Refresher {
     };
   }
 
-  function tell({ name: source, failures }: Subscription, change: Change): void {
+  function notify({ name: source, failures }: Subscription, change: Change): void {
     if (change.failure) log.warn({ source, reason: change.failure }, 'lists: source not read');
     else if (change.heldRows) {
       const detail = 'less than half of what was there: portcullis source accept takes it';
@@ -242,7 +242,7 @@ export function createRefresher(options: RefresherOptions): Refresher {
   };
 
   return {
-    async look() {
+    async poll() {
       const rows = await listSubscriptions(store);
       if (!isMine() || stopping.signal.aborted) return rows;
       // The one that has waited longest goes first.

@@ -6,10 +6,10 @@
 
 import { capacities } from '../../../config.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
-import { addWithin } from '../../../store/bounded-rows.ts';
-import { commitOnce, untilUndisturbed, written } from '../../../store/change.ts';
-import { subscriptionKey, subscriptionPrefix } from '../../../store/keys.ts';
-import { pagesUnder } from '../../../store/pages.ts';
+import { addWithin } from '../../../storage/bounded-rows.ts';
+import { commitOnce, untilUndisturbed, written } from '../../../storage/change.ts';
+import { subscriptionKey, subscriptionPrefix } from '../../../storage/keys.ts';
+import { pagesUnder } from '../../../storage/pages.ts';
 import {
   flag,
   group,
@@ -20,8 +20,8 @@ import {
   text,
   time,
   varint,
-} from '../../../store/record.ts';
-import type { RowCheck, Store } from '../../../store/store.ts';
+} from '../../../storage/record.ts';
+import type { RowCheck, Store } from '../../../storage/store.ts';
 import type { ListKind } from '../../state/events.ts';
 import type { BadLine } from '../import/bad-line.ts';
 import type { ListFormatName } from '../import/parse.ts';

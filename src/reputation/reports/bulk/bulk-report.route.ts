@@ -17,7 +17,7 @@ import { endpoint, streamFacts } from '../../../web/guard/endpoint.ts';
 import { type Guard, type KeyedCall, unreadable } from '../../../web/guard/guard.ts';
 import { jsonType, noStore } from '../../../web/shape.ts';
 import type { Check } from '../../check/check.ts';
-import { clientNetwork } from '../../voices/client-network.ts';
+import { clientNetwork } from '../../votes/client-network.ts';
 import { bulkReportDocs } from '../reports.openapi.ts';
 import { type BulkReader, type BulkRow, createBulkReader, type InvalidRow } from './bulk-rows.ts';
 import { type BulkSaveOptions, saveBulk } from './bulk-save.ts';
@@ -81,8 +81,8 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
   const running = new Map<number, number>();
   let runningTotal = 0;
   options.tables.add({ name: 'bulk_reports', used: () => runningTotal, limit: runningMax });
-  const tell = (failure: Failure, headers: readonly Header[]) =>
-    guard.tell(bulkReportEndpoint, failure, headers);
+  const refuse = (failure: Failure, headers: readonly Header[]) =>
+    guard.failureReply(bulkReportEndpoint, failure, headers);
 
   function identify(request: Request, keyText: string | undefined): Sender {
     const admitted = guard.admit(bulkReportEndpoint, request, keyText);
@@ -121,7 +121,7 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
     if (keyText !== undefined) found.sender = identify(request, keyText);
     try {
       if (found.sender?.failure !== undefined) {
-        return tell(found.sender.failure, found.sender.headers);
+        return refuse(found.sender.failure, found.sender.headers);
       }
       const pieces = unpackedPieces(request, body, () =>
         found.sender === undefined ? formBytesMax : bodyBytesMax,
@@ -129,17 +129,17 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
       const read = await readForm(request, pieces, found);
       found.sender ??= identify(request, undefined);
       const { headers, failure } = found.sender;
-      if (failure !== undefined) return tell(failure, headers);
-      if (!query.ok) return tell(query, headers);
-      if (!read.ok) return tell(read, headers);
+      if (failure !== undefined) return refuse(failure, headers);
+      if (!query.ok) return refuse(query, headers);
+      if (!read.ok) return refuse(read, headers);
       const rows = found.file?.end() ?? missing;
-      if (!rows.ok) return tell(rows, headers);
+      if (!rows.ok) return refuse(rows, headers);
       return await save(request.clientIp, found.sender, rows.value);
     } catch (error) {
       if (!(error instanceof PackedBodyError)) throw error;
       const { sender } = found;
-      if (sender === undefined) return tell(fail('unauthenticated'), []);
-      return tell(unreadable(bulkReportEndpoint, error.failure), sender.headers);
+      if (sender === undefined) return refuse(fail('unauthenticated'), []);
+      return refuse(unreadable(bulkReportEndpoint, error.failure), sender.headers);
     } finally {
       const call = found.sender?.call;
       if (call !== undefined) leave(call.slot);
@@ -179,7 +179,7 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
   ): Promise<Reply> {
     const { slot } = call!;
     // It was judged before the file came: of an account that was deleted since nothing is kept.
-    if (options.slotOf(keyText) !== slot) return tell(fail('unauthenticated'), []);
+    if (options.slotOf(keyText) !== slot) return refuse(fail('unauthenticated'), []);
     const cost = Math.ceil(rows.length / rowsPerWrite);
     // The first was paid for when the key was seen.
     const unpaid = call!.spend(
@@ -187,7 +187,7 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
       (said) => `${said} These ${rows.length} rows cost ${cost} writes; nothing was saved.`,
     );
     const { headers } = call!;
-    if (unpaid !== undefined) return tell(unpaid, headers);
+    if (unpaid !== undefined) return refuse(unpaid, headers);
     const reporter = {
       account,
       slot,
@@ -196,7 +196,8 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
     };
     const ownAddresses = new Set([...options.serverAddresses, clientIp]);
     const outcome = await saveBulk(rows, reporter, ownAddresses, options);
-    if (outcome.saved === 0 && outcome.isStoreDown) return tell(fail('store_unavailable'), headers);
+    if (outcome.saved === 0 && outcome.isStoreDown)
+      return refuse(fail('store_unavailable'), headers);
     await options.catchUpTo(outcome.seq);
     const data = { savedReports: outcome.saved, invalidReports: outcome.invalid };
     return {

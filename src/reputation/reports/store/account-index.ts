@@ -10,9 +10,9 @@ import {
   reportByAddressKey,
   reportByIdPrefix,
   reportsIndexedKey,
-} from '../../../store/keys.ts';
-import { pagesUnder } from '../../../store/pages.ts';
-import type { SetRow, Store } from '../../../store/store.ts';
+} from '../../../storage/keys.ts';
+import { pagesUnder } from '../../../storage/pages.ts';
+import type { SetRow, Store } from '../../../storage/store.ts';
 import type { OwnReport } from './report-rows.ts';
 import { addressBytes, reportedAtIn } from './report-rows.ts';
 

@@ -16,8 +16,8 @@ import {
   reportTailByAccountKey,
   reportTailDueKey,
   reportTailDuePrefix,
-} from '../../../store/keys.ts';
-import { pagesUnder } from '../../../store/pages.ts';
+} from '../../../storage/keys.ts';
+import { pagesUnder } from '../../../storage/pages.ts';
 import type {
   CommitResult,
   Entry,
@@ -25,7 +25,7 @@ import type {
   RowCheck,
   SetRow,
   Store,
-} from '../../../store/store.ts';
+} from '../../../storage/store.ts';
 import type { Reported } from '../../state/events.ts';
 import {
   addressBytes,
@@ -103,7 +103,7 @@ export async function boundDetails(
     // Rows that can't be read stay where they are.
     if (details.length === 0) after = page.at(-1)?.key;
     else {
-      const done = await fold(store, address, details);
+      const done = await reducer(store, address, details);
       if (done.ok) {
         folded += details.length;
         failures = 0;
@@ -171,7 +171,7 @@ async function lastKept(store: Store, prefix: Key, kept: number): Promise<Key | 
   return undefined;
 }
 
-async function fold(
+async function reducer(
   store: Store,
   address: Uint8Array,
   details: readonly Detail[],

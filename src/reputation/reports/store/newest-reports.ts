@@ -4,8 +4,8 @@
  * that were withdrawn or deleted are not among them.
  */
 
-import { reportByAddressKey, reportByIdKey, reportByIdPrefix } from '../../../store/keys.ts';
-import type { Entry, Store } from '../../../store/store.ts';
+import { reportByAddressKey, reportByIdKey, reportByIdPrefix } from '../../../storage/keys.ts';
+import type { Entry, Store } from '../../../storage/store.ts';
 import { reportAgeMaxMs } from '../report.ts';
 import type { StoredReport } from './report-rows.ts';
 import { addressOf, decodeIdRow, decodeRow } from './report-rows.ts';

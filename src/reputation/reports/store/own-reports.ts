@@ -16,8 +16,8 @@ import {
   reportsIndexedKey,
   reportTailByAccountKey,
   storedKey,
-} from '../../../store/keys.ts';
-import type { Store } from '../../../store/store.ts';
+} from '../../../storage/keys.ts';
+import type { Store } from '../../../storage/store.ts';
 import { indexedRow, indexedSince, isIndexed, reportKeyIn, rowOf } from './account-index.ts';
 import { allReportsOf } from './report-erasure.ts';
 import { addressOf, decodeRow, type OwnReport } from './report-rows.ts';

@@ -6,9 +6,9 @@
  */
 
 import type { Pace } from '../../../core/work/turns.ts';
-import { type Key, reportByAddressKey, reportByIdPrefix } from '../../../store/keys.ts';
-import { pagesUnder } from '../../../store/pages.ts';
-import type { SetRow, Store } from '../../../store/store.ts';
+import { type Key, reportByAddressKey, reportByIdPrefix } from '../../../storage/keys.ts';
+import { pagesUnder } from '../../../storage/pages.ts';
+import type { SetRow, Store } from '../../../storage/store.ts';
 import { indexPages, isIndexed, reportKeyIn } from './account-index.ts';
 import { addressOf, decodeIdRow, decodeRow, encodeRow, type OwnReport } from './report-rows.ts';
 

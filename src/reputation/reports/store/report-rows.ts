@@ -1,12 +1,12 @@
 /** The bytes of reports at rest: an address, a row under its address, a row by its id. */
 
-import { createWriter, decode } from '../../../store/codec.ts';
+import { createWriter, decode } from '../../../storage/codec.ts';
 import {
   type Key,
   reportByAccountKey,
   reportByAddressKey,
   reportByIdKey,
-} from '../../../store/keys.ts';
+} from '../../../storage/keys.ts';
 import type { Report } from '../report.ts';
 
 export interface OwnReport extends StoredReport {

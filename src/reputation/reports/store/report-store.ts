@@ -8,9 +8,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
-import { type Change, untilUndisturbed } from '../../../store/change.ts';
-import { createWriter, decode } from '../../../store/codec.ts';
-import { createEventId } from '../../../store/event-id.ts';
+import { type Change, untilUndisturbed } from '../../../storage/change.ts';
+import { createWriter, decode } from '../../../storage/codec.ts';
+import { createEventId } from '../../../storage/event-id.ts';
 import {
   erasureKey,
   type Key,
@@ -18,8 +18,8 @@ import {
   reportByIdKey,
   reportByIdPrefix,
   reportGuardKey,
-} from '../../../store/keys.ts';
-import { pagesUnder } from '../../../store/pages.ts';
+} from '../../../storage/keys.ts';
+import { pagesUnder } from '../../../storage/pages.ts';
 import type {
   Commit,
   CommitResult,
@@ -27,7 +27,7 @@ import type {
   NewEvent,
   RowCheck,
   Store,
-} from '../../../store/store.ts';
+} from '../../../storage/store.ts';
 import { encodeEvent, type Reported, type ReputationEvent } from '../../state/events.ts';
 import { type Report, reportAgeMaxMs } from '../report.ts';
 import type { ReportAdmission } from '../report-admission.ts';

@@ -6,7 +6,7 @@
  * tails of an address have reports a row that says when they are over.
  */
 
-import { createWriter, decode } from '../../../store/codec.ts';
+import { createWriter, decode } from '../../../storage/codec.ts';
 import {
   type Key,
   reportTailByAccountKey,
@@ -14,9 +14,9 @@ import {
   reportTailKey,
   reportTailPrefix,
   storedKey,
-} from '../../../store/keys.ts';
-import { pagesUnder } from '../../../store/pages.ts';
-import type { RowCheck, SetRow, Store } from '../../../store/store.ts';
+} from '../../../storage/keys.ts';
+import { pagesUnder } from '../../../storage/pages.ts';
+import type { RowCheck, SetRow, Store } from '../../../storage/store.ts';
 import type { StoredReport } from './report-rows.ts';
 
 export interface Tail {

@@ -12,7 +12,7 @@
  *
  * What stays: the journal's events and the person's reports, under the account's random id, which
  * then leads to nobody. Bytes of removed rows stay in free pages of the file until the store is
- * compacted (store/compact.ts).
+ * compacted (storage/compact.ts).
  */
 
 import { accountRow } from '../../../access/accounts/accounts.ts';
@@ -26,10 +26,10 @@ import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { createTurns, type Pace } from '../../../core/work/turns.ts';
-import { boundKeysOf } from '../../../store/bounded-rows.ts';
-import { commitOnce, untilUndisturbed } from '../../../store/change.ts';
-import { type ErasedList, erasedRow } from '../../../store/erased.ts';
-import { createEventId } from '../../../store/event-id.ts';
+import { boundKeysOf } from '../../../storage/bounded-rows.ts';
+import { commitOnce, untilUndisturbed } from '../../../storage/change.ts';
+import { type ErasedList, erasedRow } from '../../../storage/erased.ts';
+import { createEventId } from '../../../storage/event-id.ts';
 import {
   accountByEmailKey,
   accountBySpellingKey,
@@ -41,9 +41,9 @@ import {
   erasurePrefix,
   type Key,
   pendingAccountKey,
-} from '../../../store/keys.ts';
-import { pagesUnder } from '../../../store/pages.ts';
-import type { RowCheck, Store } from '../../../store/store.ts';
+} from '../../../storage/keys.ts';
+import { pagesUnder } from '../../../storage/pages.ts';
+import type { RowCheck, Store } from '../../../storage/store.ts';
 import type { Delivery } from '../../mail/mailer.ts';
 import { isConfirmed, openPeople, type Person } from '../../people.ts';
 import type { StoredLanguage } from '../../visitor.ts';
@@ -60,7 +60,7 @@ export interface PersonalData {
 }
 
 /** Tells a person that the account is gone. */
-export type Farewell = (email: string, language: StoredLanguage) => Promise<Delivery>;
+export type DeletionNotice = (email: string, language: StoredLanguage) => Promise<Delivery>;
 
 /** The rows of revoked keys that are removed in one commit. */
 const keyRowsMax = 200;
@@ -71,7 +71,7 @@ export function createDeletion(options: {
   random: Random;
   data: readonly PersonalData[];
   /** Sends the deletion notice; without it no address is kept for one. */
-  farewell?: Farewell | undefined;
+  deletionNotice?: DeletionNotice | undefined;
   /** Gets each account whose deletion has begun, durably. */
   erased?: Pick<ErasedList, 'add'> | undefined;
   /**
@@ -80,9 +80,9 @@ export function createDeletion(options: {
    */
   told?: Store | undefined;
   /** Called when an account was erased without the notice that its person would have got. */
-  untold?: (() => void) | undefined;
+  onNoticeDropped?: (() => void) | undefined;
 }) {
-  const { store, clock, random, data, farewell, erased, untold, told } = options;
+  const { store, clock, random, data, deletionNotice, erased, onNoticeDropped, told } = options;
   const people = openPeople(store);
   const keys = createKeyRecords(options);
 
@@ -186,15 +186,21 @@ export function createDeletion(options: {
     const nameRow = nameKey(account);
     const owner = await store.get(nameRow);
     const own = owner !== undefined && Buffer.from(owner.value).toString('utf8') === id;
-    const toBeTold = (await markOf(id))?.state === 'told';
+    const isNoticeDue = (await markOf(id))?.state === 'told';
     const { language } = credentials;
-    const tells = toBeTold && farewell !== undefined;
+    const sendsNotice = isNoticeDue && deletionNotice !== undefined;
     const done = await commitOnce(store, {
       check: [
         { key: accountKey(id), version: accountVersion },
         ...(own ? [{ key: nameRow, version: owner.version }] : []),
       ],
-      set: [markRow(id, tells ? { state: 'farewell', email, language } : { state: 'over' }, clock)],
+      set: [
+        markRow(
+          id,
+          sendsNotice ? { state: 'farewell', email, language } : { state: 'over' },
+          clock,
+        ),
+      ],
       del: [
         accountKey(id),
         accountStandingKey(id),
@@ -205,7 +211,7 @@ export function createDeletion(options: {
       ],
     });
     if (done === 'lost') return fail('store_unavailable');
-    if (done.ok && toBeTold && !tells) untold?.();
+    if (done.ok && isNoticeDue && !sendsNotice) onNoticeDropped?.();
     return done;
   }
 
@@ -213,16 +219,16 @@ export function createDeletion(options: {
    * Sends the mail that waits, if one does, after `erase`. It takes minutes when the mail has to be tried again.
    * `store_unavailable`: run it again.
    */
-  async function tell(id: string): Promise<Result<void>> {
+  async function sendNotice(id: string): Promise<Result<void>> {
     const mark = await markOf(id);
     if (mark === undefined || mark.state === 'over') return ok(undefined);
     const check = [{ key: erasureKey(id), version: mark.version }];
-    if (mark.state === 'farewell' && farewell !== undefined) {
+    if (mark.state === 'farewell' && deletionNotice !== undefined) {
       const own = told === undefined ? ok(undefined) : await commitOnce(store, { check });
       // Another process has sent the mail.
       if (own === 'lost') return ok(undefined);
       if (!own.ok) return own;
-      const how = await farewell(mark.email, mark.language);
+      const how = await deletionNotice(mark.email, mark.language);
       if (how === 'not_now') return fail('store_unavailable', 'the mail waits');
     } else if ((await people.byId(id)) !== undefined) {
       return fail('store_unavailable', 'the account is not erased yet');
@@ -237,13 +243,13 @@ export function createDeletion(options: {
     begin,
     marked,
     erase,
-    tell,
+    sendNotice,
     /** Does all three, for a caller who waits for the end. */
     async delete(id: string): Promise<Result<void>> {
       const begun = await begin(id);
       if (!begun.ok) return begun;
       const erased = await erase(id, createTurns());
-      return erased.ok ? tell(id) : erased;
+      return erased.ok ? sendNotice(id) : erased;
     },
     /** Returns everything that is kept about the person, without secrets. */
     async exportOf(accountId: string): Promise<Result<Record<string, unknown>>> {
@@ -260,7 +266,7 @@ export function createDeletion(options: {
           language: credentials.language,
           knownBrowsers: credentials.browsers.length,
           formerEmails: credentials.formerEmails.map(({ email, until }) => {
-            return { email, toldUntil: dateText(until) };
+            return { email, noticeUntil: dateText(until) };
           }),
         },
       };

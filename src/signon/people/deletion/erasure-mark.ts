@@ -10,9 +10,9 @@
  */
 
 import type { Clock } from '../../../core/clock.ts';
-import { createWriter, decode } from '../../../store/codec.ts';
-import { erasureKey } from '../../../store/keys.ts';
-import type { RowCheck, SetRow, Store } from '../../../store/store.ts';
+import { createWriter, decode } from '../../../storage/codec.ts';
+import { erasureKey } from '../../../storage/keys.ts';
+import type { RowCheck, SetRow, Store } from '../../../storage/store.ts';
 import { languages, type StoredLanguage } from '../../visitor.ts';
 
 export type ErasureMark =
@@ -20,7 +20,7 @@ export type ErasureMark =
   | { readonly state: 'farewell'; readonly email: string; readonly language: StoredLanguage };
 
 /** A mail that could not be sent in a day is no news any more. */
-const farewellLifeMs = 24 * 3_600_000;
+const deletionNoticeLifeMs = 24 * 3_600_000;
 /** The time is longer than any request takes. */
 const overLifeMs = 3_600_000;
 
@@ -48,7 +48,7 @@ export function markRow(accountId: string, mark: ErasureMark, clock: Clock): Set
       return { key, value: out.finish(), expiresAt: Math.floor(clock.now()) + overLifeMs };
     case 'farewell': {
       const value = out.u8(languages.indexOf(mark.language)).text(mark.email).finish();
-      return { key, value, expiresAt: Math.floor(clock.now()) + farewellLifeMs };
+      return { key, value, expiresAt: Math.floor(clock.now()) + deletionNoticeLifeMs };
     }
     default:
       mark satisfies never;

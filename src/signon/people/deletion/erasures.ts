@@ -11,7 +11,7 @@
 import type { Log } from '../../../core/log/log.ts';
 import type { Result } from '../../../core/result.ts';
 import { createTurns, type Pace } from '../../../core/work/turns.ts';
-import { LeaseLostError, type Upkeep } from '../../../store/upkeep.ts';
+import { LeaseLostError, type Maintenance } from '../../../storage/maintenance.ts';
 import type { Deletion } from './deletion.ts';
 
 export interface Erasures {
@@ -28,19 +28,19 @@ export interface Erasures {
 const retryMs = 10_000;
 const marksPage = 100;
 /** The limit of mails on their way; the next one waits in its mark. */
-const tellingMax = 64;
+const sendingMax = 64;
 
 export function createErasures(options: {
-  deletion: Pick<Deletion, 'begin' | 'marked' | 'erase' | 'tell'>;
+  deletion: Pick<Deletion, 'begin' | 'marked' | 'erase' | 'sendNotice'>;
   log: Log;
   /** Chooses the one of several servers that erases, also what the others marked; absent: this one. */
-  upkeep?: Pick<Upkeep, 'isMine' | 'isShared'>;
+  maintenance?: Pick<Maintenance, 'isMine' | 'isShared'>;
   retryMs?: number;
 }): Erasures {
   const { deletion, log } = options;
-  const { isMine = () => true, isShared = false } = options.upkeep ?? {};
+  const { isMine = () => true, isShared = false } = options.maintenance ?? {};
   const turns = createTurns();
-  const telling = new Map<string, Promise<void>>();
+  const sending = new Map<string, Promise<void>>();
   let heldBack = false;
   let running: Promise<void> | undefined;
   let again = false;
@@ -73,14 +73,14 @@ export function createErasures(options: {
     return result.ok || result.error === 'unknown_account';
   }
 
-  async function tell(id: string): Promise<void> {
+  async function sendNotice(id: string): Promise<void> {
     try {
-      const done = await deletion.tell(id);
-      if (!done.ok) retryLater(id, 'tell', done.detail);
+      const done = await deletion.sendNotice(id);
+      if (!done.ok) retryLater(id, 'sendNotice', done.detail);
     } catch (error) {
-      retryLater(id, 'tell', (error as Error).message);
+      retryLater(id, 'sendNotice', (error as Error).message);
     }
-    telling.delete(id);
+    sending.delete(id);
     if (!heldBack) return;
     heldBack = false;
     resume();
@@ -94,8 +94,8 @@ export function createErasures(options: {
     } catch (error) {
       return retryLater(id, 'erase', (error as Error).message);
     }
-    if (telling.size >= tellingMax) heldBack = true;
-    else if (!closing) telling.set(id, tell(id));
+    if (sending.size >= sendingMax) heldBack = true;
+    else if (!closing) sending.set(id, sendNotice(id));
   }
 
   async function eraseMarked(): Promise<void> {
@@ -103,7 +103,7 @@ export function createErasures(options: {
       const ids = await deletion.marked(after, marksPage);
       if (ids.length === 0) return;
       for (const id of ids) {
-        if (!closing && isMine() && !telling.has(id)) await erase(id);
+        if (!closing && isMine() && !sending.has(id)) await erase(id);
       }
       after = ids.at(-1);
     }
@@ -125,9 +125,9 @@ export function createErasures(options: {
   }
 
   async function idle(): Promise<void> {
-    while (running !== undefined || telling.size > 0) {
+    while (running !== undefined || sending.size > 0) {
       await running;
-      await Promise.all(telling.values());
+      await Promise.all(sending.values());
     }
   }
 

@@ -1,7 +1,7 @@
 /** The personal data of sign-on itself: for the export and for the deletion. */
 
 import type { Pace } from '../../../core/work/turns.ts';
-import { createReader } from '../../../store/codec.ts';
+import { createReader } from '../../../storage/codec.ts';
 import {
   agentBanPrefix,
   type Key,
@@ -13,9 +13,9 @@ import {
   sessionByAccountKey,
   sessionKey,
   signonLinkPrefix,
-} from '../../../store/keys.ts';
-import { pagesUnder } from '../../../store/pages.ts';
-import type { Store } from '../../../store/store.ts';
+} from '../../../storage/keys.ts';
+import { pagesUnder } from '../../../storage/pages.ts';
+import type { Store } from '../../../storage/store.ts';
 import type { Outbox } from '../../mail/outbox.ts';
 import type { SecondFactors } from '../../proofs/factors/second-factors.ts';
 import { passkeysOf } from '../../proofs/passkey-records.ts';

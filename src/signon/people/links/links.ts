@@ -12,13 +12,13 @@
 import type { Clock } from '../../../core/clock.ts';
 import { sha256 } from '../../../core/digest.ts';
 import type { Random } from '../../../core/random.ts';
-import { createReader, type Reader } from '../../../store/codec.ts';
-import { type Key, signonLinkKey, signonLinkPrefix } from '../../../store/keys.ts';
-import { pagesUnder } from '../../../store/pages.ts';
-import { oneOf, record, text, varint } from '../../../store/record.ts';
-import type { RowCheck, SetRow, Store } from '../../../store/store.ts';
+import { createReader, type Reader } from '../../../storage/codec.ts';
+import { type Key, signonLinkKey, signonLinkPrefix } from '../../../storage/keys.ts';
+import { pagesUnder } from '../../../storage/pages.ts';
+import { oneOf, record, text, varint } from '../../../storage/record.ts';
+import type { RowCheck, SetRow, Store } from '../../../storage/store.ts';
 import { hashOfToken, newToken } from '../../tokens.ts';
-import { createRowTally, type RowTally, type TallyStats } from '../row-tally.ts';
+import { createRowCounter, type RowCounter, type RowCounterStats } from '../row-counter.ts';
 
 export const linkLifeMs = {
   verify: 24 * 3_600_000,
@@ -48,7 +48,7 @@ export interface FoundLink extends Link {
 /** The limit of links of one purpose, over all accounts. */
 export const linksMax = 65_536;
 /**
- * The limits for one account: more links than mails (mail/shares.ts) while such a link works, so that a link that is
+ * The limits for one account: more links than mails (mail/mail-budget.ts) while such a link works, so that a link that is
  * refused would have had no mail. Links of other purposes need a password or a session first.
  */
 export const linksPerAccountMax = { verify: 80, reset: 8, signIn: 16 } as const;
@@ -73,10 +73,10 @@ export function createLinks({
   clock: Clock;
   random: Random;
 }) {
-  const tallies = new Map<LinkPurpose, RowTally>(
+  const tallies = new Map<LinkPurpose, RowCounter>(
     Object.entries(linksPerAccountMax).map(([purpose, perSubjectMax]) => [
       purpose as LinkPurpose,
-      createRowTally({ kind: `${purpose}_link`, clock, max: linksMax, perSubjectMax }),
+      createRowCounter({ kind: `${purpose}_link`, clock, max: linksMax, perSubjectMax }),
     ]),
   );
 
@@ -125,7 +125,7 @@ export function createLinks({
       const { account, data, epoch } = found;
       return { account, data, epoch, key, version: row.version };
     },
-    stats: (): readonly TallyStats[] => [...tallies.values()].map((tally) => tally.stats()),
+    stats: (): readonly RowCounterStats[] => [...tallies.values()].map((tally) => tally.stats()),
     /** Counts the rows that are there when the process starts. */
     async restore(): Promise<void> {
       for await (const page of pagesUnder(store, signonLinkPrefix())) {

@@ -10,7 +10,7 @@
 import type { MasterKey } from '../../../access/keys/master-key.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { type Random, randomToken } from '../../../core/random.ts';
-import { bareRecord, text, time } from '../../../store/record.ts';
+import { bareRecord, text, time } from '../../../storage/record.ts';
 import { createBriefTable } from '../../brief-table.ts';
 import { createSealedTexts } from '../../sealed-text.ts';
 

@@ -9,8 +9,8 @@ import { readKnownAddress } from '../../../core/names/mail-address.ts';
 import type { PlainRoute } from '../../../http/router.ts';
 import { doneMark } from '../../../web/done-mark.ts';
 import { statusOf } from '../../../web/errors.ts';
-import { deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
-import type { Visit } from '../../desk.route.ts';
+import { sessionForm, sessionPage } from '../../../web/guard/session-endpoint.ts';
+import type { RequestContext } from '../../request-context.route.ts';
 import { failureText } from '../../sessions/failure.page.ts';
 import { onwardHref } from '../../sessions/onward.page.ts';
 import { carriesRequest, keptOnward, onwardKept } from '../../sessions/onward.route.ts';
@@ -24,21 +24,21 @@ import { confirmEmailPage } from './verify.page.ts';
 const confirmPath = '/account/email/confirm';
 
 export const recoverEndpoints = {
-  ask: deskPage('/recover', 'anyone', carriesRequest),
-  request: deskForm('/recover', 'anyone', {
+  ask: sessionPage('/recover', 'anyone', carriesRequest),
+  request: sessionForm('/recover', 'anyone', {
     ...carriesRequest,
     handlerLimits: ['recover'],
     errors: ['invalid_parameter'],
   }),
-  sent: deskPage('/recover/sent', 'anyone', carriesRequest),
-  askReset: deskPage('/reset', 'anyone', { ...carriesRequest, errors: ['invalid_link'] }),
-  reset: deskForm('/reset', 'anyone', {
+  sent: sessionPage('/recover/sent', 'anyone', carriesRequest),
+  askReset: sessionPage('/reset', 'anyone', { ...carriesRequest, errors: ['invalid_link'] }),
+  reset: sessionForm('/reset', 'anyone', {
     ...carriesRequest,
     handlerLimits: ['mailedLink', 'deadLink'],
     errors: ['invalid_link', 'weak_password', 'invalid_parameter'],
   }),
-  askConfirm: deskPage(confirmPath, 'verified', { errors: ['invalid_link'] }),
-  confirm: deskForm(confirmPath, 'verified', {
+  askConfirm: sessionPage(confirmPath, 'verified', { errors: ['invalid_link'] }),
+  confirm: sessionForm(confirmPath, 'verified', {
     ...carriesRequest,
     handlerLimits: ['mailedLink', 'deadLink'],
     errors: ['invalid_link', 'conflict', 'reauthentication_required'],
@@ -51,7 +51,7 @@ export const recoverEndpoints = {
  */
 export function linkWait(
   callers: Pick<RegisterOptions['callers'], 'take' | 'takeFor'>,
-  { request }: Visit,
+  { request }: RequestContext,
   token: string,
   works: boolean,
 ): number {
@@ -59,12 +59,12 @@ export function linkWait(
 }
 
 export function recoverRoutes(
-  options: Pick<RegisterOptions, 'desk' | 'signon' | 'onwards' | 'callers' | 'clock'>,
+  options: Pick<RegisterOptions, 'pageBuilder' | 'signon' | 'onwards' | 'callers' | 'clock'>,
 ): PlainRoute[] {
-  const { desk, signon, onwards, callers } = options;
+  const { pageBuilder, signon, onwards, callers } = options;
 
   /** An owner's browser has a limit of its own; strangers share that of their address. */
-  async function waitFor({ request, visitor }: Visit, email: string): Promise<number> {
+  async function waitFor({ request, visitor }: RequestContext, email: string): Promise<number> {
     const owner = await signon.signIn.ownersBrowser(email, visitor);
     return owner === undefined
       ? callers.take('recover', request)
@@ -72,42 +72,42 @@ export function recoverRoutes(
   }
 
   return [
-    desk.page(recoverEndpoints.ask, (visit, query) => {
-      const data = { ...onwards.ofQuery(visit, query), csrf: visit.csrf };
-      return desk.show(visit, (frame) => recoverPage(frame, data));
+    pageBuilder.page(recoverEndpoints.ask, (context, query) => {
+      const data = { ...onwards.ofQuery(context, query), csrf: context.csrf };
+      return pageBuilder.show(context, (frame) => recoverPage(frame, data));
     }),
-    desk.form(
+    pageBuilder.form(
       recoverEndpoints.request,
-      async (visit, form) => {
+      async (context, form) => {
         const email = form.get('email') ?? '';
-        const waitSeconds = await waitFor(visit, email);
-        if (waitSeconds > 0) return desk.problem(visit, tooMany(waitSeconds));
-        const onward = onwards.ofForm(visit, form.get);
+        const waitSeconds = await waitFor(context, email);
+        if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
+        const onward = onwards.ofForm(context, form.get);
         if (readKnownAddress(email) === undefined && !isAccountId(email.trim())) {
-          const error = catalogueFor(visit.language).signon.emailMalformed;
+          const error = catalogueFor(context.language).signon.emailMalformed;
           const shown = email.slice(0, emailLengthMax);
-          const data = { ...onward, csrf: visit.csrf, email: shown, error };
-          return desk.show(visit, (frame) => recoverPage(frame, data), { status: 422 });
+          const data = { ...onward, csrf: context.csrf, email: shown, error };
+          return pageBuilder.show(context, (frame) => recoverPage(frame, data), { status: 422 });
         }
-        const held = await onwards.hold(visit, onward, 'reset');
-        const request = { email, visitor: visit.visitor, onward: keptOnward(held) };
+        const held = await onwards.hold(context, onward, 'reset');
+        const request = { email, visitor: context.visitor, onward: keptOnward(held) };
         const done = await signon.recovery.request(request);
         return done.ok
-          ? desk.go(visit, onwardHref('/recover/sent', held))
-          : desk.problem(visit, done);
+          ? pageBuilder.go(context, onwardHref('/recover/sent', held))
+          : pageBuilder.problem(context, done);
       },
       [],
-      (visit, form, failure) => {
+      (context, form, failure) => {
         const email = (form.get('email') ?? '').slice(0, emailLengthMax);
-        const error = failureText(visit.language, failure);
-        const data = { ...onwards.ofStale(visit, form), csrf: visit.csrf, email, error };
+        const error = failureText(context.language, failure);
+        const data = { ...onwards.ofStale(context, form), csrf: context.csrf, email, error };
         const status = statusOf(failure.error);
-        return desk.show(visit, (frame) => recoverPage(frame, data), { status, failure });
+        return pageBuilder.show(context, (frame) => recoverPage(frame, data), { status, failure });
       },
     ),
-    desk.page(recoverEndpoints.sent, (visit, query) => {
-      const onward = onwards.ofQuery(visit, query);
-      return desk.show(visit, (frame) => checkMailPage(frame, 'recover', onward));
+    pageBuilder.page(recoverEndpoints.sent, (context, query) => {
+      const onward = onwards.ofQuery(context, query);
+      return pageBuilder.show(context, (frame) => checkMailPage(frame, 'recover', onward));
     }),
     ...resetRoutes(options),
     ...confirmRoutes(options),
@@ -115,68 +115,72 @@ export function recoverRoutes(
 }
 
 function resetRoutes({
-  desk,
+  pageBuilder,
   signon,
   callers,
   clock,
-}: Pick<RegisterOptions, 'desk' | 'signon' | 'callers' | 'clock'>): PlainRoute[] {
-  async function waitFor(visit: Visit, token: string): Promise<number> {
-    return linkWait(callers, visit, token, await signon.recovery.isOpen(token));
+}: Pick<RegisterOptions, 'pageBuilder' | 'signon' | 'callers' | 'clock'>): PlainRoute[] {
+  async function waitFor(context: RequestContext, token: string): Promise<number> {
+    return linkWait(callers, context, token, await signon.recovery.isOpen(token));
   }
 
-  const show = async (visit: Visit, token: string, error?: string) => {
+  const show = async (context: RequestContext, token: string, error?: string) => {
     const account = await signon.recovery.accountOf(token);
-    const data = { csrf: visit.csrf, token, account, ...(error === undefined ? {} : { error }) };
+    const data = { csrf: context.csrf, token, account, ...(error === undefined ? {} : { error }) };
     const status = error === undefined ? 200 : 422;
-    return desk.show(visit, (frame) => resetPage(frame, data), { status });
+    return pageBuilder.show(context, (frame) => resetPage(frame, data), { status });
   };
   return [
-    desk.page(recoverEndpoints.askReset, async (visit, query) => {
+    pageBuilder.page(recoverEndpoints.askReset, async (context, query) => {
       const token = query.get('token') ?? '';
-      if (await signon.recovery.isOpen(token)) return show(visit, token);
-      return desk.problem(visit, { ok: false, error: 'invalid_link' });
+      if (await signon.recovery.isOpen(token)) return show(context, token);
+      return pageBuilder.problem(context, { ok: false, error: 'invalid_link' });
     }),
-    desk.form(recoverEndpoints.reset, async (visit, form) => {
+    pageBuilder.form(recoverEndpoints.reset, async (context, form) => {
       const token = form.get('token') ?? '';
       const password = form.get('password') ?? '';
-      const { visitor, language } = visit;
-      const waitSeconds = await waitFor(visit, token);
-      if (waitSeconds > 0) return desk.problem(visit, tooMany(waitSeconds));
+      const { visitor, language } = context;
+      const waitSeconds = await waitFor(context, token);
+      if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
       const done = await signon.recovery.reset({ token, password, visitor });
       if (done.ok) {
         const onward = onwardKept(done.value.onward);
-        const mark = doneMark(visit.browserId, 'reset', clock.now());
-        return desk.go(visit, onwardHref('/signin', onward, { done: mark }));
+        const mark = doneMark(context.browserId, 'reset', clock.now());
+        return pageBuilder.go(context, onwardHref('/signin', onward, { done: mark }));
       }
-      if (done.error === 'weak_password') return show(visit, token, failureText(language, done));
-      if (done.error !== 'invalid_parameter') return desk.problem(visit, done);
-      return show(visit, token, catalogueFor(language).signon.passwordLength);
+      if (done.error === 'weak_password') return show(context, token, failureText(language, done));
+      if (done.error !== 'invalid_parameter') return pageBuilder.problem(context, done);
+      return show(context, token, catalogueFor(language).signon.passwordLength);
     }),
   ];
 }
 
 function confirmRoutes({
-  desk,
+  pageBuilder,
   signon,
   callers,
-}: Pick<RegisterOptions, 'desk' | 'signon' | 'callers'>): PlainRoute[] {
+}: Pick<RegisterOptions, 'pageBuilder' | 'signon' | 'callers'>): PlainRoute[] {
   return [
-    desk.page(recoverEndpoints.askConfirm, async (visit, query) => {
+    pageBuilder.page(recoverEndpoints.askConfirm, async (context, query) => {
       const token = query.get('token') ?? '';
-      const offered = await signon.emailChange.offered(visit.session, token);
-      if (!offered.ok) return desk.problem(visit, offered);
-      const data = { csrf: visit.csrf, token, action: confirmPath };
-      const addresses = { from: visit.session.email, to: offered.value.email };
-      return desk.show(visit, (frame) => confirmEmailPage(frame, { ...data, ...addresses }));
+      const offered = await signon.emailChange.offered(context.session, token);
+      if (!offered.ok) return pageBuilder.problem(context, offered);
+      const data = { csrf: context.csrf, token, action: confirmPath };
+      const addresses = { from: context.session.email, to: offered.value.email };
+      return pageBuilder.show(context, (frame) =>
+        confirmEmailPage(frame, { ...data, ...addresses }),
+      );
     }),
-    desk.form(recoverEndpoints.confirm, async (visit, form) => {
-      const { session, visitor } = visit;
+    pageBuilder.form(recoverEndpoints.confirm, async (context, form) => {
+      const { session, visitor } = context;
       const token = form.get('token') ?? '';
       const { ok: works } = await signon.emailChange.offered(session, token);
-      const waitSeconds = linkWait(callers, visit, token, works);
-      if (waitSeconds > 0) return desk.problem(visit, tooMany(waitSeconds));
+      const waitSeconds = linkWait(callers, context, token, works);
+      if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
       const done = await signon.emailChange.confirm(session, token, visitor);
-      return done.ok ? desk.signedIn(visit, done.value, '/account') : desk.problem(visit, done);
+      return done.ok
+        ? pageBuilder.signedIn(context, done.value, '/account')
+        : pageBuilder.problem(context, done);
     }),
   ];
 }

@@ -12,15 +12,15 @@ import type { Params } from '../../../http/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
 import { statusOf } from '../../../web/errors.ts';
 import type { Callers } from '../../../web/guard/callers.ts';
-import { deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
 import {
   asksForAnother,
   type ChallengeAnswer,
   type FormChallenges,
 } from '../../../web/guard/form-challenges.ts';
 import { jsonOf } from '../../../web/guard/intake/form.ts';
-import type { Desk, Visit } from '../../desk.route.ts';
+import { sessionForm, sessionPage } from '../../../web/guard/session-endpoint.ts';
 import type { Signon } from '../../open-signon.ts';
+import type { PageBuilder, RequestContext } from '../../request-context.route.ts';
 import { failureText } from '../../sessions/failure.page.ts';
 import { type Onward, onwardHref } from '../../sessions/onward.page.ts';
 import {
@@ -53,21 +53,21 @@ const againPath = `${path}/again`;
 const closedError = 'registration_closed';
 
 export const registerEndpoints = {
-  ask: deskPage(path, 'anyone', { ...carriesRequest, errors: [closedError] }),
-  register: deskForm(path, 'anyone', {
+  ask: sessionPage(path, 'anyone', { ...carriesRequest, errors: [closedError] }),
+  register: sessionForm(path, 'anyone', {
     ...carriesRequest,
     handlerLimits: ['captchaVerify', 'captchaFree', 'register'],
     errors: [closedError, 'invalid_parameter', 'weak_password'],
   }),
   /** Its form is the answer to a challenge: there is nothing to come back to. */
-  noPasskey: deskPage(passkeyPath, 'anyone', { ...carriesRequest, errors: [closedError] }),
-  registerPasskey: deskForm(passkeyPath, 'anyone', {
+  noPasskey: sessionPage(passkeyPath, 'anyone', { ...carriesRequest, errors: [closedError] }),
+  registerPasskey: sessionForm(passkeyPath, 'anyone', {
     ...carriesRequest,
     limits: ['passkeyRegister'],
     errors: [closedError, 'invalid_code', 'conflict', 'invalid_parameter'],
   }),
-  sent: deskPage(sentPath, 'anyone', { ...carriesRequest, errors: [closedError] }),
-  again: deskForm(againPath, 'anyone', {
+  sent: sessionPage(sentPath, 'anyone', { ...carriesRequest, errors: [closedError] }),
+  again: sessionForm(againPath, 'anyone', {
     ...carriesRequest,
     handlerLimits: ['register'],
     errors: [closedError],
@@ -75,7 +75,7 @@ export const registerEndpoints = {
 };
 
 export interface RegisterOptions {
-  readonly desk: Desk;
+  readonly pageBuilder: PageBuilder;
   readonly signon: Signon;
   readonly callers: Callers;
   readonly challenges: FormChallenges;
@@ -90,11 +90,11 @@ const nothingKept: KeptForm = { password: '', solved: '' };
 type Filled = Onward & Pick<RegisterPageData, 'email'>;
 
 export function registerRoutes(options: RegisterOptions): PlainRoute[] {
-  const { desk, signon, callers, challenges, onwards } = options;
+  const { pageBuilder, signon, callers, challenges, onwards } = options;
 
   /** @param kept the values that the form need not ask again */
   function show(
-    visit: Visit,
+    context: RequestContext,
     filled: Filled,
     errors?: RegisterPageData['errors'],
     kept: KeptForm = nothingKept,
@@ -106,40 +106,45 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     const isKept = isSolved || hasPassword;
     const more = errors === undefined ? {} : { errors };
     const data: RegisterPageData = {
-      csrf: visit.csrf,
-      challenge: isSolved ? 'solved' : challenges.make(visit.request),
-      byMailOnly: signon.registration.isByMailOnly(visit.visitor),
-      kept: isKept ? signon.keptForms.seal(sealed, visit.browserId) : undefined,
+      csrf: context.csrf,
+      challenge: isSolved ? 'solved' : challenges.make(context.request),
+      byMailOnly: signon.registration.isByMailOnly(context.visitor),
+      kept: isKept ? signon.keptForms.seal(sealed, context.browserId) : undefined,
       hasPassword,
       ...filled,
       ...more,
     };
     const wrong = failure === undefined ? 422 : statusOf(failure.error);
     const status = errors === undefined ? 200 : wrong;
-    const headers = challenges.headers(visit.request);
-    return desk.show(visit, (frame) => registerPage(frame, data), { status, needs, headers });
+    const headers = challenges.headers(context.request);
+    return pageBuilder.show(context, (frame) => registerPage(frame, data), {
+      status,
+      needs,
+      headers,
+    });
   }
 
   /** Returns the errors that are found without reading the store. */
   function misspelt(
-    visit: Visit,
+    context: RequestContext,
     email: string,
     password: string | undefined,
   ): NonNullable<RegisterPageData['errors']> {
-    const { signon: text } = catalogueFor(visit.language);
+    const { signon: text } = catalogueFor(context.language);
     if (readMailAddress(email) === undefined) return { email: text.emailMalformed };
     if (password === undefined) return {};
     return [...password].length < 8 ? { password: text.passwordLength } : {};
   }
 
-  function refused(visit: Visit, failure: Failure, filled: Filled, kept: KeptForm) {
-    const sentence = failureText(visit.language, failure);
-    const { passwordLength, emailMalformed } = catalogueFor(visit.language).signon;
-    if (failure.error === 'weak_password') return show(visit, filled, { password: sentence }, kept);
-    if (failure.error !== 'invalid_parameter') return desk.problem(visit, failure);
+  function refused(context: RequestContext, failure: Failure, filled: Filled, kept: KeptForm) {
+    const sentence = failureText(context.language, failure);
+    const { passwordLength, emailMalformed } = catalogueFor(context.language).signon;
+    if (failure.error === 'weak_password')
+      return show(context, filled, { password: sentence }, kept);
+    if (failure.error !== 'invalid_parameter') return pageBuilder.problem(context, failure);
     const errors =
       failure.parameter === 'password' ? { password: passwordLength } : { email: emailMalformed };
-    return show(visit, filled, errors, kept);
+    return show(context, filled, errors, kept);
   }
 
   /** Returns the name of the challenge that this form solved, now or before; empty: none. */
@@ -150,137 +155,144 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
   }
 
   /** Shows the form with another picture, and nothing lost. */
-  function askAgain(visit: Visit, form: Params) {
-    const before = signon.keptForms.open(form.get('kept') ?? '', visit.browserId) ?? nothingKept;
+  function askAgain(context: RequestContext, form: Params) {
+    const before = signon.keptForms.open(form.get('kept') ?? '', context.browserId) ?? nothingKept;
     const typed = form.get('password') || before.password;
     const kept = { ...before, password: typed.length > passwordLengthMax ? '' : typed };
     const email = (form.get('email') ?? '').slice(0, emailLengthMax);
-    return show(visit, { ...onwards.ofForm(visit, form.get), email }, undefined, kept);
+    return show(context, { ...onwards.ofForm(context, form.get), email }, undefined, kept);
   }
 
-  async function register(visit: Visit, form: Params) {
-    if (asksForAnother(form)) return askAgain(visit, form);
-    const answer = challenges.answerIn(visit.request, form);
-    if ('waitSeconds' in answer) return desk.problem(visit, tooMany(answer.waitSeconds));
-    const before = signon.keptForms.open(form.get('kept') ?? '', visit.browserId) ?? nothingKept;
+  async function register(context: RequestContext, form: Params) {
+    if (asksForAnother(form)) return askAgain(context, form);
+    const answer = challenges.answerIn(context.request, form);
+    if ('waitSeconds' in answer) return pageBuilder.problem(context, tooMany(answer.waitSeconds));
+    const before = signon.keptForms.open(form.get('kept') ?? '', context.browserId) ?? nothingKept;
     const email = form.get('email') ?? '';
     const byMailOnly =
-      form.get('with') === 'mail' || signon.registration.isByMailOnly(visit.visitor);
+      form.get('with') === 'mail' || signon.registration.isByMailOnly(context.visitor);
     const byPasskey = !byMailOnly && form.get('with') === 'passkey';
     // An empty field means the password that the page says it has.
     const typed = form.get('password') || before.password;
     const password = byMailOnly || byPasskey ? undefined : typed;
-    const onward = onwards.ofForm(visit, form.get);
+    const onward = onwards.ofForm(context, form.get);
     const filled = { ...onward, email: email.slice(0, emailLengthMax) };
     const solved = await solvedBy(answer, before);
     // One that is refused for its length is typed again: a part of it would be another password.
     const kept = { password: typed.length > passwordLengthMax ? '' : typed, solved };
-    const { challengeWrong } = catalogueFor(visit.language).signon;
+    const { challengeWrong } = catalogueFor(context.language).signon;
     const errors = {
-      ...misspelt(visit, email, password),
+      ...misspelt(context, email, password),
       ...(solved === '' ? { answer: challengeWrong } : {}),
     };
-    if (Object.keys(errors).length > 0) return show(visit, filled, errors, kept);
-    const waitSeconds = callers.take('register', visit.request);
-    if (waitSeconds > 0) return desk.problem(visit, tooMany(waitSeconds));
+    if (Object.keys(errors).length > 0) return show(context, filled, errors, kept);
+    const waitSeconds = callers.take('register', context.request);
+    if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
     // The challenge counts once, however many of these forms are sent at the same time.
     if (!signon.keptForms.take(solved)) {
-      return show(visit, filled, { answer: challengeWrong }, { ...kept, solved: '' });
+      return show(context, filled, { answer: challengeWrong }, { ...kept, solved: '' });
     }
-    if (byPasskey) return askForPasskey(visit, email, onward);
-    const held = await onwards.hold(visit, onward, 'verify');
-    const request = { email, password, visitor: visit.visitor, onward: keptOnward(held) };
+    if (byPasskey) return askForPasskey(context, email, onward);
+    const held = await onwards.hold(context, onward, 'verify');
+    const request = { email, password, visitor: context.visitor, onward: keptOnward(held) };
     const done = await signon.registration.register(request);
-    if (done.ok) return sent(visit, held, done.value);
+    if (done.ok) return sent(context, held, done.value);
     signon.keptForms.giveBack(solved);
-    return refused(visit, done, filled, kept);
+    return refused(context, done, filled, kept);
   }
 
   /** The challenge is answered: what follows is the same for every address. */
-  async function askForPasskey(visit: Visit, email: string, onward: Onward) {
+  async function askForPasskey(context: RequestContext, email: string, onward: Onward) {
     const options = await signon.registration.passkeyOptions(email);
-    if (!options.ok) return refused(visit, options, { ...onward, email }, nothingKept);
-    const data = { ...onward, csrf: visit.csrf, email, options: options.value };
-    return desk.show(visit, (frame) => createPasskeyPage(frame, data));
+    if (!options.ok) return refused(context, options, { ...onward, email }, nothingKept);
+    const data = { ...onward, csrf: context.csrf, email, options: options.value };
+    return pageBuilder.show(context, (frame) => createPasskeyPage(frame, data));
   }
 
-  async function registerPasskey(visit: Visit, form: Params) {
-    const onward = onwards.ofForm(visit, form.get);
-    const { visitor, language } = visit;
-    const held = await onwards.hold(visit, onward, 'verify');
+  async function registerPasskey(context: RequestContext, form: Params) {
+    const onward = onwards.ofForm(context, form.get);
+    const { visitor, language } = context;
+    const held = await onwards.hold(context, onward, 'verify');
     const request = { visitor, response: jsonOf(form.get('passkey')), onward: keptOnward(held) };
     const done = await signon.registration.registerPasskey(request);
-    if (done.ok) return sent(visit, held, done.value);
+    if (done.ok) return sent(context, held, done.value);
     if (done.error !== 'invalid_code' && done.error !== 'conflict') {
-      return desk.problem(visit, done);
+      return pageBuilder.problem(context, done);
     }
     const email = form.get('email')?.slice(0, emailLengthMax);
     const { refused: sentence } = catalogueFor(language).signon.createPasskey;
-    return show(visit, { ...onward, email }, { form: sentence });
+    return show(context, { ...onward, email }, { form: sentence });
   }
 
-  function sent(visit: Visit, onward: Onward, pace: PersonPace, more: { again?: string } = {}) {
-    return desk.go(visit, onwardHref(sentPath, onward, { ...paceQuery(pace), ...more }));
+  function sent(
+    context: RequestContext,
+    onward: Onward,
+    pace: PersonPace,
+    more: { again?: string } = {},
+  ) {
+    return pageBuilder.go(context, onwardHref(sentPath, onward, { ...paceQuery(pace), ...more }));
   }
 
   /** Whoever is signed in by now goes on; anybody else gets the form again. */
-  function again(visit: Visit, form: Params, failure: Failure) {
-    const onward = onwards.ofStale(visit, form);
-    if (visit.session !== undefined) return desk.go(visit, targetOf(onward, true));
+  function again(context: RequestContext, form: Params, failure: Failure) {
+    const onward = onwards.ofStale(context, form);
+    if (context.session !== undefined) return pageBuilder.go(context, targetOf(onward, true));
     const email = (form.get('email') ?? '').slice(0, emailLengthMax);
-    const before = signon.keptForms.open(form.get('kept') ?? '', visit.browserId) ?? nothingKept;
+    const before = signon.keptForms.open(form.get('kept') ?? '', context.browserId) ?? nothingKept;
     const typed = form.get('password') || before.password;
     const password = typed.length > passwordLengthMax ? '' : typed;
     const solved = signon.keptForms.isOpen(before.solved) ? before.solved : '';
-    const errors = { form: failureText(visit.language, failure) };
-    return show(visit, { ...onward, email }, errors, { password, solved }, failure);
+    const errors = { form: failureText(context.language, failure) };
+    return show(context, { ...onward, email }, errors, { password, solved }, failure);
   }
 
-  async function sendAgain(visit: Visit, form: Params) {
+  async function sendAgain(context: RequestContext, form: Params) {
     // Nothing is kept or counted for a browser that registered nothing.
-    if (signon.registration.mailedTo(visit.visitor) === undefined) {
-      return desk.problem(visit, fail('form_expired'));
+    if (signon.registration.mailedTo(context.visitor) === undefined) {
+      return pageBuilder.problem(context, fail('form_expired'));
     }
-    const waitSeconds = callers.take('register', visit.request);
-    if (waitSeconds > 0) return desk.problem(visit, tooMany(waitSeconds));
-    const held = await onwards.hold(visit, onwards.ofForm(visit, form.get), 'verify');
-    const done = await signon.registration.registerAgain(visit.visitor, keptOnward(held));
-    return done.ok ? sent(visit, held, done.value, { again: '1' }) : desk.problem(visit, done);
+    const waitSeconds = callers.take('register', context.request);
+    if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
+    const held = await onwards.hold(context, onwards.ofForm(context, form.get), 'verify');
+    const done = await signon.registration.registerAgain(context.visitor, keptOnward(held));
+    return done.ok
+      ? sent(context, held, done.value, { again: '1' })
+      : pageBuilder.problem(context, done);
   }
 
   if (!options.registrationOpen) return closedRoutes(options);
   return [
-    desk.page(registerEndpoints.ask, (visit, query) => {
-      const onward = onwards.ofQuery(visit, query);
-      if (visit.session !== undefined) return desk.go(visit, targetOf(onward, true));
-      return show(visit, { ...onward, email: hintOf(query) });
+    pageBuilder.page(registerEndpoints.ask, (context, query) => {
+      const onward = onwards.ofQuery(context, query);
+      if (context.session !== undefined) return pageBuilder.go(context, targetOf(onward, true));
+      return show(context, { ...onward, email: hintOf(query) });
     }),
-    desk.form(registerEndpoints.register, register, [], again),
-    desk.page(registerEndpoints.noPasskey, (visit, query) =>
-      desk.go(visit, onwardHref(path, onwards.ofQuery(visit, query))),
+    pageBuilder.form(registerEndpoints.register, register, [], again),
+    pageBuilder.page(registerEndpoints.noPasskey, (context, query) =>
+      pageBuilder.go(context, onwardHref(path, onwards.ofQuery(context, query))),
     ),
-    desk.form(registerEndpoints.registerPasskey, registerPasskey, [], again),
-    desk.page(registerEndpoints.sent, (visit, query) => {
-      const onward = onwards.ofQuery(visit, query);
+    pageBuilder.form(registerEndpoints.registerPasskey, registerPasskey, [], again),
+    pageBuilder.page(registerEndpoints.sent, (context, query) => {
+      const onward = onwards.ofQuery(context, query);
       const pace = paceOfQuery(query, options.clock.now());
-      const email = signon.registration.mailedTo(visit.visitor);
-      const data = { ...onward, csrf: visit.csrf, email, pace, isAgain: query.has('again') };
-      return desk.show(visit, (frame) => registeredPage(frame, data));
+      const email = signon.registration.mailedTo(context.visitor);
+      const data = { ...onward, csrf: context.csrf, email, pace, isAgain: query.has('again') };
+      return pageBuilder.show(context, (frame) => registeredPage(frame, data));
     }),
-    desk.form(registerEndpoints.again, sendAgain),
+    pageBuilder.form(registerEndpoints.again, sendAgain),
   ];
 }
 
-function closedRoutes({ desk, callers }: RegisterOptions): PlainRoute[] {
-  const closed = (visit: Visit) => desk.problem(visit, fail(closedError));
+function closedRoutes({ pageBuilder, callers }: RegisterOptions): PlainRoute[] {
+  const closed = (context: RequestContext) => pageBuilder.problem(context, fail(closedError));
   const at = registerEndpoints;
   return [
-    ...[at.ask, at.noPasskey, at.sent].map((declared) => desk.page(declared, closed)),
-    desk.form(at.register, (visit) => {
-      const waitSeconds = callers.take('captchaVerify', visit.request);
-      return waitSeconds > 0 ? desk.problem(visit, tooMany(waitSeconds)) : closed(visit);
+    ...[at.ask, at.noPasskey, at.sent].map((declared) => pageBuilder.page(declared, closed)),
+    pageBuilder.form(at.register, (context) => {
+      const waitSeconds = callers.take('captchaVerify', context.request);
+      return waitSeconds > 0 ? pageBuilder.problem(context, tooMany(waitSeconds)) : closed(context);
     }),
-    ...[at.registerPasskey, at.again].map((declared) => desk.form(declared, closed)),
+    ...[at.registerPasskey, at.again].map((declared) => pageBuilder.form(declared, closed)),
   ];
 }
 

@@ -7,8 +7,8 @@
 
 import { type Random, randomToken } from '../../../core/random.ts';
 import { ok, type Result } from '../../../core/result.ts';
-import { avatarKey, avatarOwnerKey, avatarPrefix, type Key } from '../../../store/keys.ts';
-import type { Store } from '../../../store/store.ts';
+import { avatarKey, avatarOwnerKey, avatarPrefix, type Key } from '../../../storage/keys.ts';
+import type { Store } from '../../../storage/store.ts';
 import type { PersonalData } from '../deletion/deletion.ts';
 import type { AvatarImages } from './avatar-image.ts';
 import type { Profiles } from './profile-store.ts';

@@ -6,14 +6,14 @@
 import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
-import { commitOnce, untilUndisturbed, written } from '../../../store/change.ts';
-import { type Key, profileKey } from '../../../store/keys.ts';
-import type { SetRow, Store } from '../../../store/store.ts';
+import { commitOnce, untilUndisturbed, written } from '../../../storage/change.ts';
+import { type Key, profileKey } from '../../../storage/keys.ts';
+import type { SetRow, Store } from '../../../storage/store.ts';
 import { notErased } from '../deletion/erasure-mark.ts';
 import { decodeProfile, encodeProfile, newProfile, type Profile } from './profile.ts';
 import type { ProfileChanges } from './profile-edit.ts';
 
-export interface RowsBeside {
+export interface ExtraRows {
   readonly set: readonly SetRow[];
   readonly del: readonly Key[];
 }
@@ -38,7 +38,7 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
   function update(
     accountId: string,
     change: (profile: Profile) => Result<Profile>,
-    beside: (before: Profile) => RowsBeside = () => ({ set: [], del: [] }),
+    extra: (before: Profile) => ExtraRows = () => ({ set: [], del: [] }),
   ): Promise<Result<Profile>> {
     const key = profileKey(accountId);
     return untilUndisturbed(async () => {
@@ -46,7 +46,7 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
       if (found === undefined) return fail('unknown_account');
       const changed = change(found.profile);
       if (!changed.ok) return changed;
-      const { set, del } = beside(found.profile);
+      const { set, del } = extra(found.profile);
       const done = await commitOnce(store, {
         check: [{ key, version: found.version }],
         set: [{ key, value: encodeProfile(changed.value) }, ...set],

@@ -4,7 +4,7 @@
  */
 
 import { type Random, randomToken } from '../../../core/random.ts';
-import { group, record, text, u8 } from '../../../store/record.ts';
+import { group, record, text, u8 } from '../../../storage/record.ts';
 
 export interface PostalAddress {
   readonly streetAddress: string;

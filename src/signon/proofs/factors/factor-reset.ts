@@ -9,8 +9,8 @@ import type { Accounts } from '../../../access/accounts/accounts.ts';
 import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
-import { commitOnce, untilUndisturbed } from '../../../store/change.ts';
-import type { Store } from '../../../store/store.ts';
+import { commitOnce, untilUndisturbed } from '../../../storage/change.ts';
+import type { Store } from '../../../storage/store.ts';
 import type { Notices } from '../../mail/notices.ts';
 import { hasReviewable } from '../../people/review.ts';
 import { credentialsRow, isVerified, openPeople, unchanged } from '../../people.ts';
@@ -54,15 +54,15 @@ export function createFactorReset(options: {
           reviewSince: isDue ? clock.now() : 0,
         };
         const logged = await securityLog.entry(person.id, 'factor_reset', operator);
-        const told = isVerified(person) && notices.about(person, 'factor_reset', operator);
-        const mails = told ? told.set : [];
+        const notice = isVerified(person) && notices.about(person, 'factor_reset', operator);
+        const mails = notice ? notice.set : [];
         const done = await commitOnce(store, {
           check: [...unchanged(person), { key, version }, ...logged.check],
           set: [credentialsRow(person, changed), ...mails, ...logged.set],
           del: [key, ...logged.del],
         });
         if (done === 'lost' || !done.ok) return done;
-        if (told) told.send();
+        if (notice) notice.send();
         return ok({ email: person.account.email });
       });
     },

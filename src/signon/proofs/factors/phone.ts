@@ -14,19 +14,22 @@ import {
   type PhoneNumber,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js/max';
+import {
+  type DistributedLimits,
+  localLimits,
+} from '../../../access/distributed-limits/distributed-limits.ts';
 import { deriveKey, type MasterKey } from '../../../access/keys/master-key.ts';
 import { createClientLimits } from '../../../access/quota/client-limits.ts';
-import { ownShares, type Shares } from '../../../access/shares/shares.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { equalBytes } from '../../../core/digest.ts';
 import type { Log } from '../../../core/log/log.ts';
 import { plainDigits, plainPhone } from '../../../core/names/pasted-text.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
-import { commitOnce, untilUndisturbed } from '../../../store/change.ts';
-import { phoneCodeKey } from '../../../store/keys.ts';
-import { bytes, record, text, time, u8 } from '../../../store/record.ts';
-import type { Store } from '../../../store/store.ts';
+import { commitOnce, untilUndisturbed } from '../../../storage/change.ts';
+import { phoneCodeKey } from '../../../storage/keys.ts';
+import { bytes, record, text, time, u8 } from '../../../storage/record.ts';
+import type { Store } from '../../../storage/store.ts';
 import { notErased } from '../../people/deletion/erasure-mark.ts';
 import type { MessageSender } from '../../people/messages.ts';
 import type { SecurityLog } from '../../sessions/security-log.ts';
@@ -104,10 +107,10 @@ export function createPhoneCodes(options: {
   log: Log;
   service: string;
   securityLog: SecurityLog;
-  shares?: Pick<Shares, 'room'>;
+  shares?: Pick<DistributedLimits, 'room'>;
 }) {
   const {
-    shares = ownShares,
+    shares = localLimits,
     store,
     clock,
     random,

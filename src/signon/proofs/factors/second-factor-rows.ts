@@ -1,8 +1,8 @@
 /** The stored form of a second factor, and whether an account has one that counts. */
 
-import { secondFactorKey } from '../../../store/keys.ts';
-import { bytes, list, record, time, varint } from '../../../store/record.ts';
-import type { Store } from '../../../store/store.ts';
+import { secondFactorKey } from '../../../storage/keys.ts';
+import { bytes, list, record, time, varint } from '../../../storage/record.ts';
+import type { Store } from '../../../storage/store.ts';
 
 export interface Factor {
   readonly enabledAt: number;

@@ -106,9 +106,10 @@ function evictGreedy(lane: Waiting[], turn: Turn): boolean {
     counts.set(waiting.neighbourhood, (counts.get(waiting.neighbourhood) ?? 0) + 1);
   }
   counts.delete(undefined);
-  const [greedy, most] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a), [undefined, 0]);
-  if (greedy === undefined || most <= (counts.get(turn.neighbourhood) ?? 0) + 1) return false;
-  const at = lane.findLastIndex((waiting) => waiting.turn.neighbourhood === greedy);
+  const [largestHolder, most] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a), [undefined, 0]);
+  if (largestHolder === undefined || most <= (counts.get(turn.neighbourhood) ?? 0) + 1)
+    return false;
+  const at = lane.findLastIndex((waiting) => waiting.turn.neighbourhood === largestHolder);
   const [evicted] = lane.splice(at, 1);
   evicted?.proceed(false);
   return true;

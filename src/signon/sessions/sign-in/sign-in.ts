@@ -5,18 +5,21 @@
  * link by mail (`createSignInLinks`), which stands in for the password.
  */
 
+import {
+  type DistributedLimits,
+  localLimits,
+} from '../../../access/distributed-limits/distributed-limits.ts';
 import type { MasterKey } from '../../../access/keys/master-key.ts';
 import { createClientLimits } from '../../../access/quota/client-limits.ts';
-import { ownShares, type Shares } from '../../../access/shares/shares.ts';
 import type { Clock } from '../../../core/clock.ts';
 import type { Log } from '../../../core/log/log.ts';
 import { readKnownAddress } from '../../../core/names/mail-address.ts';
 import type { Random } from '../../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../../core/result.ts';
-import { type Change, commitOnce, inTurn } from '../../../store/change.ts';
-import type { Key } from '../../../store/keys.ts';
-import { bareRecord, text, time } from '../../../store/record.ts';
-import type { RowCheck, Store } from '../../../store/store.ts';
+import { type Change, commitOnce, inTurn } from '../../../storage/change.ts';
+import type { Key } from '../../../storage/keys.ts';
+import { bareRecord, text, time } from '../../../storage/record.ts';
+import type { RowCheck, Store } from '../../../storage/store.ts';
 import type { Mailer } from '../../mail/mailer.ts';
 import { notErased } from '../../people/deletion/erasure-mark.ts';
 import { type Links, linkLifeMs, unused } from '../../people/links/links.ts';
@@ -103,12 +106,12 @@ export interface SignInOptions {
   readonly mailer: Pick<Mailer, 'post'>;
   readonly pages: PageLinks;
   readonly securityLog: SecurityLog;
-  readonly shares?: Pick<Shares, 'room'>;
+  readonly shares?: Pick<DistributedLimits, 'room'>;
 }
 
 export function createSignIn(options: SignInOptions) {
   const { store, random, people, passwords, sessions, attempts, links, secondFactors } = options;
-  const { shares = ownShares } = options;
+  const { shares = localLimits } = options;
   const failureNotices = createFailureNotices({ ...options, shares });
   const proofs = createProofs({ ...options, failureNotices });
   const { attemptOf, judge, note } = proofs;
@@ -341,7 +344,7 @@ function sameProof({ credentials: a }: Person, { credentials: b }: Person): bool
 }
 
 const hourMs = 3_600_000;
-/** The mails to an address; as many as the mailer allows of them (mail/shares.ts). */
+/** The mails to an address; as many as the mailer allows of them (mail/mail-budget.ts). */
 export const signInLinksMax = 3;
 const askLimits = {
   address: { max: signInLinksMax, windowMs: hourMs },
@@ -389,9 +392,9 @@ function createSignInLinks(options: {
   mailer: Pick<Mailer, 'post'>;
   pages: PageLinks;
   securityLog: SecurityLog;
-  shares?: Pick<Shares, 'room'>;
+  shares?: Pick<DistributedLimits, 'room'>;
 }) {
-  const { shares = ownShares, store, clock, people, links, mailer, pages, securityLog } = options;
+  const { shares = localLimits, store, clock, people, links, mailer, pages, securityLog } = options;
   const limits = createClientLimits(askLimits, shares.room('sign-in links', subjectsMax));
   const seals = createAskSeals(options);
 

@@ -6,12 +6,12 @@
 
 import type { Clock } from '../../../core/clock.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
-import { commitOnce, untilUndisturbed, written } from '../../../store/change.ts';
-import { readTexts } from '../../../store/key-parts.ts';
-import { blockedSiteKey, blockedSitePrefix } from '../../../store/keys.ts';
-import { pagesUnder } from '../../../store/pages.ts';
-import { bareRecord, time } from '../../../store/record.ts';
-import type { RowCheck, Store } from '../../../store/store.ts';
+import { commitOnce, untilUndisturbed, written } from '../../../storage/change.ts';
+import { readTexts } from '../../../storage/key-parts.ts';
+import { blockedSiteKey, blockedSitePrefix } from '../../../storage/keys.ts';
+import { pagesUnder } from '../../../storage/pages.ts';
+import { bareRecord, time } from '../../../storage/record.ts';
+import type { RowCheck, Store } from '../../../storage/store.ts';
 import { type ClientRules, parseClientId } from './client-id.ts';
 
 export interface BlockedSite {

@@ -7,10 +7,10 @@
 
 import type { Clock } from '../../../core/clock.ts';
 import type { Pace } from '../../../core/work/turns.ts';
-import { readTexts } from '../../../store/key-parts.ts';
-import { consentPrefix, consentUsePrefix, type Key } from '../../../store/keys.ts';
-import { pagesUnder } from '../../../store/pages.ts';
-import type { Entry, Store } from '../../../store/store.ts';
+import { readTexts } from '../../../storage/key-parts.ts';
+import { consentPrefix, consentUsePrefix, type Key } from '../../../storage/keys.ts';
+import { pagesUnder } from '../../../storage/pages.ts';
+import type { Entry, Store } from '../../../storage/store.ts';
 import { readConsentUse } from '../consents.ts';
 import type { BlockedSites } from './blocked-sites.ts';
 

@@ -17,10 +17,10 @@ import type { Failure } from '../../../core/result.ts';
 import type { Reply } from '../../../http/message.ts';
 import type { Params } from '../../../http/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
-import { enrolPath, reviewPath } from '../../../web/guard/desk.ts';
-import { deskPage } from '../../../web/guard/desk-endpoint.ts';
 import { askedOrigin } from '../../../web/guard/intake/form.ts';
-import type { Desk, Visit } from '../../desk.route.ts';
+import { enrolPath, reviewPath } from '../../../web/guard/page-builder.ts';
+import { sessionPage } from '../../../web/guard/session-endpoint.ts';
+import type { PageBuilder, RequestContext } from '../../request-context.route.ts';
 import { onwardHref } from '../../sessions/onward.page.ts';
 import {
   authorizePath,
@@ -56,17 +56,17 @@ const verifyPath = '/verify';
 const attemptsMax = 3;
 
 export const authorizeEndpoints = {
-  begin: deskPage(authorizePath, 'anyone', {
+  begin: sessionPage(authorizePath, 'anyone', {
     limits: ['authorize'],
     ...carriesRequest,
     noHead: true,
   }),
-  goOn: deskPage(continuePath, 'anyone', { ...onTheWay, limits: ['consent'], noHead: true }),
+  goOn: sessionPage(continuePath, 'anyone', { ...onTheWay, limits: ['consent'], noHead: true }),
 };
 
 export interface AuthorizeOptions {
   readonly config: Pick<Config, 'baseUrl'>;
-  readonly desk: Desk;
+  readonly pageBuilder: PageBuilder;
   readonly clock: Clock;
   readonly authorization: Pick<
     Authorization,
@@ -76,7 +76,7 @@ export interface AuthorizeOptions {
 
 /** A request on its way to an answer. */
 interface Course {
-  readonly visit: Visit;
+  readonly context: RequestContext;
   readonly reading: AuthorizeReading;
   /** The query of the request (`requestQuery`). */
   readonly query: string;
@@ -95,7 +95,11 @@ export function signInHref(query: string): string {
   return `${signInPath}?${query}`;
 }
 
-export function signedInOf(session: Session, { request }: Visit, baseUrl: string): SignedInVisitor {
+export function signedInOf(
+  session: Session,
+  { request }: RequestContext,
+  baseUrl: string,
+): SignedInVisitor {
   const { id, accountId, createdAt, authenticatedAt, confirmed } = session;
   const signedInAt = Math.max(createdAt, authenticatedAt);
   const issuer = askedOrigin(request, baseUrl);
@@ -103,56 +107,56 @@ export function signedInOf(session: Session, { request }: Visit, baseUrl: string
 }
 
 export function authorizeRoutes(options: AuthorizeOptions): PlainRoute[] {
-  const { desk, authorization, clock, config } = options;
+  const { pageBuilder, authorization, clock, config } = options;
   const { transactions } = authorization;
   const { baseUrl } = config;
 
-  function addressOf({ request }: Visit, { target, error, detail }: ErrorAnswer): string {
+  function addressOf({ request }: RequestContext, { target, error, detail }: ErrorAnswer): string {
     return errorAddress(target, askedOrigin(request, baseUrl), error, detail);
   }
 
   /** Returns the person who is asked; undefined while a review or a second factor is due, which comes first. */
-  function askedOf(visit: Visit): SignedInVisitor | undefined {
-    const { session } = visit;
+  function askedOf(context: RequestContext): SignedInVisitor | undefined {
+    const { session } = context;
     return session === undefined || session.reviewing || session.factorDue !== undefined
       ? undefined
-      : signedInOf(session, visit, baseUrl);
+      : signedInOf(session, context, baseUrl);
   }
 
   /** Continues a request by its id, if it is kept for this session or this browser. */
-  async function resume(visit: Visit, id: string, hasChanged: boolean): Promise<Reply> {
-    for (const holder of [visit.session?.id, visit.browserId]) {
+  async function resume(context: RequestContext, id: string, hasChanged: boolean): Promise<Reply> {
+    for (const holder of [context.session?.id, context.browserId]) {
       const found = holder === undefined ? undefined : await transactions.find(id, holder);
       if (holder === undefined || found === undefined) continue;
       const { request, query, askedAt } = found;
       const reading = { kind: 'request', request } as const;
-      return follow({ visit, reading, query, askedAt, kept: { id, holder }, hasChanged });
+      return follow({ context, reading, query, askedAt, kept: { id, holder }, hasChanged });
     }
-    return over(visit);
+    return over(context);
   }
 
-  function over(visit: Visit): Reply {
-    return desk.show(visit, (frame) => endedFormPage(frame), { status: 403 });
+  function over(context: RequestContext): Reply {
+    return pageBuilder.show(context, (frame) => endedFormPage(frame), { status: 403 });
   }
 
   async function follow(course: Course): Promise<Reply> {
-    const { visit, reading, askedAt, kept } = course;
-    const who = askedOf(visit);
+    const { context, reading, askedAt, kept } = course;
+    const who = askedOf(context);
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const decision = await authorization.decide(reading, who, askedAt);
       if (decision.next !== 'issue-code') return answer(course, decision);
       const issued = await authorization.issue(decision.request, who!, kept);
-      if (issued.ok) return desk.go(visit, issued.value);
-      if (issued.error === 'unknown_transaction') return over(visit);
+      if (issued.ok) return pageBuilder.go(context, issued.value);
+      if (issued.error === 'unknown_transaction') return over(context);
     }
     return cannotSave(course);
   }
 
   function answer(course: Course, decision: Answerable): Reply | Promise<Reply> {
-    const { visit } = course;
+    const { context } = course;
     switch (decision.next) {
       case 'refuse':
-        return desk.show(visit, (frame) => refusalPage(frame, decision), {
+        return pageBuilder.show(context, (frame) => refusalPage(frame, decision), {
           status: decision.error === 'site_blocked' ? 403 : 400,
         });
       case 'sign-in':
@@ -162,10 +166,10 @@ export function authorizeRoutes(options: AuthorizeOptions): PlainRoute[] {
       case 'consent':
         return ask(course, decision.request);
       case 'redirect-error':
-        return desk.go(visit, addressOf(visit, decision));
+        return pageBuilder.go(context, addressOf(context, decision));
       case 'name-target':
-        return desk.show(visit, (frame) =>
-          nameTargetPage(frame, decision, addressOf(visit, decision)),
+        return pageBuilder.show(context, (frame) =>
+          nameTargetPage(frame, decision, addressOf(context, decision)),
         );
       default:
         decision satisfies never;
@@ -175,23 +179,23 @@ export function authorizeRoutes(options: AuthorizeOptions): PlainRoute[] {
 
   /** Leads to the sign-in: a request that waits for this browser goes by its id, any other by its query. */
   function signIn(course: Course): Reply | Promise<Reply> {
-    const { visit, query, kept } = course;
-    if (visit.session?.factorDue !== undefined && !visit.session.reviewing) {
-      return factorFirst(course, visit.session);
+    const { context, query, kept } = course;
+    if (context.session?.factorDue !== undefined && !context.session.reviewing) {
+      return factorFirst(course, context.session);
     }
-    if (visit.session?.reviewing) {
+    if (context.session?.reviewing) {
       const onward =
         kept === undefined ? { request: { query, seal: '' } } : { continueId: kept.id };
-      return desk.go(visit, onwardHref(reviewPath, onward));
+      return pageBuilder.go(context, onwardHref(reviewPath, onward));
     }
-    const waits = kept?.holder === visit.browserId;
+    const waits = kept?.holder === context.browserId;
     const href = onwardHref(signInPath, { continueId: kept?.id });
-    return desk.go(visit, waits ? href : signInHref(query));
+    return pageBuilder.go(context, waits ? href : signInHref(query));
   }
 
   /** The request is kept for the session, and goes on after the second factor that is demanded. */
   async function factorFirst(course: Course, session: Session): Promise<Reply> {
-    const { visit, query, askedAt, kept } = course;
+    const { context, query, askedAt, kept } = course;
     const { id: sessionId, factorDue } = session;
     let id = kept?.id;
     if (kept === undefined || kept.holder !== sessionId) {
@@ -199,19 +203,20 @@ export function authorizeRoutes(options: AuthorizeOptions): PlainRoute[] {
         kept === undefined
           ? await transactions.begin({ query, askedAt }, sessionId)
           : await transactions.rebind(kept.id, kept.holder, sessionId);
-      if (!held.ok) return held.error === 'unknown_transaction' ? over(visit) : cannotSave(course);
+      if (!held.ok)
+        return held.error === 'unknown_transaction' ? over(context) : cannotSave(course);
       id = held.value;
     }
     const path = factorDue === 'weak' ? '/account/confirm' : enrolPath;
-    return desk.go(visit, onwardHref(path, { back: continueHref(id!) }));
+    return pageBuilder.go(context, onwardHref(path, { back: continueHref(id!) }));
   }
 
-  function verify({ visit, query, kept }: Course): Reply {
-    const { email } = visit.session!;
+  function verify({ context, query, kept }: Course): Reply {
+    const { email } = context.session!;
     const onward = kept === undefined ? { request: { query, seal: '' } } : { continueId: kept.id };
     const againHref = onwardHref(verifyPath, onward);
     const data = { email, nextHref: targetOf(onward, false), againHref };
-    return desk.show(visit, (frame) => verifyFirstPage(frame, data));
+    return pageBuilder.show(context, (frame) => verifyFirstPage(frame, data));
   }
 
   /** Returns the known name that the client looks like: the mail domain, or a site that the person signed in to. */
@@ -225,13 +230,13 @@ export function authorizeRoutes(options: AuthorizeOptions): PlainRoute[] {
   }
 
   async function ask(course: Course, request: AuthorizationRequest): Promise<Reply> {
-    const { visit, query, askedAt, kept } = course;
-    const session = visit.session!;
+    const { context, query, askedAt, kept } = course;
+    const session = context.session!;
     if (kept !== undefined && kept.holder !== session.id) {
       const moved = await transactions.rebind(kept.id, kept.holder, session.id);
-      if (moved.ok) return desk.go(visit, continueHref(moved.value));
+      if (moved.ok) return pageBuilder.go(context, continueHref(moved.value));
       // The old id has ended: a page that is loaded again must ask for the new one.
-      return moved.error === 'unknown_transaction' ? over(visit) : cannotSave(course);
+      return moved.error === 'unknown_transaction' ? over(context) : cannotSave(course);
     }
     const begun =
       kept === undefined ? await transactions.begin({ query, askedAt }, session.id) : undefined;
@@ -242,44 +247,44 @@ export function authorizeRoutes(options: AuthorizeOptions): PlainRoute[] {
       redirectHost: request.redirect.host,
       email: session.email,
       lookAlike: await lookAlike(request.client, session),
-      ...(await authorization.asked(request, signedInOf(session, visit, baseUrl), id)),
+      ...(await authorization.asked(request, signedInOf(session, context, baseUrl), id)),
       hasChanged: course.hasChanged,
       // The address of the answer, should it be a page, can be loaded again.
       action: onwardHref(consentPath, { request: { query, seal: '' } }),
       id,
-      csrf: visit.csrf,
+      csrf: context.csrf,
     };
     // The answer to the form redirects to the site, and Chromium applies form-action to that.
     const needs = { formAction: 'unrestricted' } as const;
     const back = onwardHref(authorizePath, { request: { query, seal: '' } });
-    return desk.show(visit, (frame) => consentPage({ ...frame, back }, data), { needs });
+    return pageBuilder.show(context, (frame) => consentPage({ ...frame, back }, data), { needs });
   }
 
   /** Answers that nothing can be saved, to the site of a valid request: nothing is saved for any other. */
   function cannotSave(course: Course): Reply | Promise<Reply> {
-    const { reading, visit } = course;
+    const { reading, context } = course;
     if (reading.kind !== 'request') throw new TypeError('nothing was to be saved');
-    const next = visit.session?.confirmed === true ? 'redirect-error' : 'name-target';
+    const next = context.session?.confirmed === true ? 'redirect-error' : 'name-target';
     const error = 'temporarily_unavailable';
     return answer(course, { next, target: reading.request, error, detail: '' });
   }
 
-  function badQuery(visit: Visit, { detail = '' }: Failure): Reply {
+  function badQuery(context: RequestContext, { detail = '' }: Failure): Reply {
     const refusal = { error: 'invalid_request', detail };
-    return desk.show(visit, (frame) => refusalPage(frame, refusal), { status: 400 });
+    return pageBuilder.show(context, (frame) => refusalPage(frame, refusal), { status: 400 });
   }
 
-  function begin(visit: Visit, parameters: Params) {
+  function begin(context: RequestContext, parameters: Params) {
     const reading = authorization.read(parameters);
-    const query = requestQuery(visit.request.query, 'with hint');
+    const query = requestQuery(context.request.query, 'with hint');
     const fresh = { kept: undefined, hasChanged: false };
-    return follow({ visit, reading, query, ...fresh, askedAt: clock.now() });
+    return follow({ context, reading, query, ...fresh, askedAt: clock.now() });
   }
 
   return [
-    desk.page(authorizeEndpoints.begin, begin, badQuery),
-    desk.page(authorizeEndpoints.goOn, (visit, query) =>
-      resume(visit, query.get('id') ?? '', query.has('changed')),
+    pageBuilder.page(authorizeEndpoints.begin, begin, badQuery),
+    pageBuilder.page(authorizeEndpoints.goOn, (context, query) =>
+      resume(context, query.get('id') ?? '', query.has('changed')),
     ),
   ];
 }

@@ -9,17 +9,17 @@ import type { Failure, Result } from '../../../core/result.ts';
 import type { Reply } from '../../../http/message.ts';
 import type { Params } from '../../../http/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
-import { deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
-import type { Desk, Visit } from '../../desk.route.ts';
+import { sessionForm, sessionPage } from '../../../web/guard/session-endpoint.ts';
+import type { PageBuilder, RequestContext } from '../../request-context.route.ts';
 import { authorizePath, carriesRequest, continueHref } from '../../sessions/onward.route.ts';
 import type { Authorization } from '../authorization.ts';
 import { consentPath, signedInOf, signInHref } from './authorize.route.ts';
 import { endedFormPage } from './consent-notes.page.ts';
 
 /** The address of a form that was answered with a page: leads to the request that it carries. */
-export const consentAgainEndpoint = deskPage(consentPath, 'anyone', carriesRequest);
+export const consentAgainEndpoint = sessionPage(consentPath, 'anyone', carriesRequest);
 
-export const consentEndpoint = deskForm(consentPath, 'anyone', {
+export const consentEndpoint = sessionForm(consentPath, 'anyone', {
   ...carriesRequest,
   limits: ['consent'],
   errors: ['unknown_transaction', 'too_many_sites'],
@@ -27,64 +27,67 @@ export const consentEndpoint = deskForm(consentPath, 'anyone', {
 
 export function consentRoutes(options: {
   config: Pick<Config, 'baseUrl'>;
-  desk: Desk;
+  pageBuilder: PageBuilder;
   authorization: Pick<Authorization, 'allow' | 'deny' | 'transactions'>;
 }): PlainRoute[] {
-  const { desk, authorization, config } = options;
+  const { pageBuilder, authorization, config } = options;
 
-  async function handle(visit: Visit, form: Params): Promise<Reply> {
-    const { session } = visit;
+  async function handle(context: RequestContext, form: Params): Promise<Reply> {
+    const { session } = context;
     if (session === undefined || session.reviewing || session.factorDue !== undefined) {
-      return over(visit);
+      return over(context);
     }
     const id = form.get('id') ?? '';
-    const who = signedInOf(session, visit, config.baseUrl);
+    const who = signedInOf(session, context, config.baseUrl);
     switch (form.get('decision')) {
       case 'allow':
         return answered(
-          visit,
+          context,
           await authorization.allow(id, who, form.all('scope'), form.get('shown') ?? ''),
           id,
         );
       case 'deny':
-        return answered(visit, await authorization.deny(id, who), id);
+        return answered(context, await authorization.deny(id, who), id);
       case 'switch': {
         // Whoever signs in next in this browser may answer it, and the present one no more.
         const withdrawn = await authorization.transactions.withdraw(id, session.id);
-        if (!withdrawn.ok) return failed(visit, withdrawn);
-        return desk.go(visit, signInHref(withdrawn.value.query));
+        if (!withdrawn.ok) return failed(context, withdrawn);
+        return pageBuilder.go(context, signInHref(withdrawn.value.query));
       }
       default:
-        return desk.problem(visit, { ok: false, error: 'bad_request' });
+        return pageBuilder.problem(context, { ok: false, error: 'bad_request' });
     }
   }
 
-  function answered(visit: Visit, address: Result<string>, id: string): Reply {
-    if (address.ok) return desk.go(visit, address.value);
+  function answered(context: RequestContext, address: Result<string>, id: string): Reply {
+    if (address.ok) return pageBuilder.go(context, address.value);
     // Its values are not what the page showed: the same form once more, with those of today.
-    if (address.error === 'conflict') return desk.go(visit, `${continueHref(id)}&changed=1`);
-    return failed(visit, address);
+    if (address.error === 'conflict')
+      return pageBuilder.go(context, `${continueHref(id)}&changed=1`);
+    return failed(context, address);
   }
 
-  function failed(visit: Visit, failure: Failure): Reply {
-    return failure.error === 'unknown_transaction' ? over(visit) : desk.problem(visit, failure);
+  function failed(context: RequestContext, failure: Failure): Reply {
+    return failure.error === 'unknown_transaction'
+      ? over(context)
+      : pageBuilder.problem(context, failure);
   }
 
-  function over(visit: Visit): Reply {
-    const { query } = visit.request;
+  function over(context: RequestContext): Reply {
+    const { query } = context.request;
     const nextHref = query === '' ? undefined : `${authorizePath}?${query}`;
-    return desk.show(visit, (frame) => endedFormPage(frame, nextHref), { status: 403 });
+    return pageBuilder.show(context, (frame) => endedFormPage(frame, nextHref), { status: 403 });
   }
 
   return [
-    desk.page(consentAgainEndpoint, (visit, query) =>
+    pageBuilder.page(consentAgainEndpoint, (context, query) =>
       query.has('client_id')
-        ? desk.go(visit, `${authorizePath}?${visit.request.query}`)
-        : desk.show(visit, (frame) => endedFormPage(frame, undefined), { status: 403 }),
+        ? pageBuilder.go(context, `${authorizePath}?${context.request.query}`)
+        : pageBuilder.show(context, (frame) => endedFormPage(frame, undefined), { status: 403 }),
     ),
     // The form may be of an earlier session: whoever is signed in by now is asked anew.
-    desk.form(consentEndpoint, handle, ['scope'], (visit, _form, failure) =>
-      failure.error === 'form_expired' ? over(visit) : desk.problem(visit, failure),
+    pageBuilder.form(consentEndpoint, handle, ['scope'], (context, _form, failure) =>
+      failure.error === 'form_expired' ? over(context) : pageBuilder.problem(context, failure),
     ),
   ];
 }

@@ -38,7 +38,7 @@ export function askedOrigin(request: Request, baseUrl: string): string {
   return own.protocol === 'http:' && loopback.test(host) ? `http://${host}` : own.origin;
 }
 
-/** The shape of every form token (web/guard/visit.ts, sessions). */
+/** The shape of every form token (web/guard/request-context.ts, sessions). */
 const tokenShape = /^[\w-]{20,90}$/;
 
 /** The fields and the token of a form of ours. */

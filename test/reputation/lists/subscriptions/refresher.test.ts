@@ -16,9 +16,9 @@ import {
   type Subscription,
 } from '../../../../src/reputation/lists/subscriptions/subscriptions.ts';
 import { decodeEvent } from '../../../../src/reputation/state/events.ts';
-import { openLmdbStore } from '../../../../src/store/lmdb.ts';
-import type { Store } from '../../../../src/store/store.ts';
-import { LeaseLostError } from '../../../../src/store/upkeep.ts';
+import { openLmdbStore } from '../../../../src/storage/lmdb.ts';
+import { LeaseLostError } from '../../../../src/storage/maintenance.ts';
+import type { Store } from '../../../../src/storage/store.ts';
 import { batchRows, parseText } from '../../../support/reputation/lists.ts';
 import { memoryLog } from '../../../support/server/memory-log.ts';
 import { makeTempDir } from '../../../support/server/temp-dir.ts';
@@ -90,7 +90,7 @@ function open(name: string, seed: number) {
       });
     },
     async look() {
-      await world.refresher.look();
+      await world.refresher.poll();
       await world.refresher.idle();
     },
     async add(name: string, everyMs = hourMs) {
@@ -273,8 +273,8 @@ test('two are fetched at a time, the longest due first', async () => {
     await gate;
     return { failed: 'no' };
   };
-  await world.refresher.look();
-  await world.refresher.look();
+  await world.refresher.poll();
+  await world.refresher.poll();
   await new Promise(setImmediate);
   assert.ok(urls().length <= 2 && !urls().includes('https://a/'));
   release();

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Profile } from '../../../../src/signon/people/profile/profile.ts';
 import { scopeNames } from '../../../../src/signon/sites/scopes.ts';
-import { consentKey } from '../../../../src/store/keys.ts';
+import { consentKey } from '../../../../src/storage/keys.ts';
 import { goodParameters, openSignon, parametersOf, queryOf } from '../../fixture.ts';
 
 type Signon = Awaited<ReturnType<typeof openSignon>>;

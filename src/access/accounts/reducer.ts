@@ -1,0 +1,397 @@
+/**
+ * The accounts and API keys of the journal, and the shared tables that follow from them.
+ *
+ * An account takes the lowest free slot with its first key: quotas, trust and what it contributed
+ * are stored by slot. It gives the slot back when nothing of it is left there; the next holder has
+ * another generation. Accounts without a key cost nothing here: what they had earned lies in the
+ * store (slots.ts) and comes back with their next key. State depends on the journal alone. Keys of
+ * an account stand with the account; a revoked key is forgotten, its record stays in the store for
+ * its owner.
+ */
+
+import { createReader, createWriter, type Reader, type Writer } from '../../storage/codec.ts';
+import type { PageSection } from '../../storage/projection.ts';
+import {
+  type Account,
+  isBlank,
+  newAccount,
+  readAccountRow,
+  readFacts,
+  writeAccountRow,
+} from '../account-row.ts';
+import {
+  budgetAt,
+  type Confirmed,
+  charge,
+  confirm,
+  countNewAddress,
+  earnAccepted,
+  giveBack,
+  hasEarned,
+  hasWithdrawn,
+  newAddressesOn,
+  penalise,
+  rememberWithdrawn,
+  type Standing,
+  unconfirm,
+} from '../quota/points.ts';
+import {
+  newAddressQuota,
+  type Rank,
+  readQuota,
+  reportWeight,
+  trustFromPoints,
+  writeQuota,
+} from '../quota/trust.ts';
+import type { AccountState } from './accounts-table.ts';
+import { type AccessEvent, keepQuota } from './events.ts';
+
+/** The shared tables, as far as the fold writes them. */
+export interface AccessTables {
+  /** @returns false when the table is full */
+  addKey(hash: Uint8Array, slot: number, scopes?: number): boolean;
+  revokeKey(hash: Uint8Array): void;
+  setAccount(slot: number, state: AccountState): void;
+  /** Marks the slot as free. */
+  clearAccount(slot: number): void;
+}
+
+export interface AccessReducer {
+  /** `at`: the event's own time, ms. */
+  apply(event: AccessEvent, at: number): void;
+  /** Returns the account; undefined if the journal doesn't know it. */
+  account(id: string): Account | undefined;
+  /** Slots in use are below this. */
+  count(): number;
+  /** Slots in use. */
+  used(): number;
+  /** Keys that live. */
+  keys(): number;
+  /** Counts the takings of slots; no two holders of a slot have the same. -1 for a free slot. */
+  generationOf(slot: number): number;
+  /** Returns whether the slot may be released: it is in use, without key and without contribution. */
+  isIdle(slot: number): boolean;
+  /** Changes with each key that comes or goes: an idle slot with another number was not idle. */
+  keyChanges(slot: number): number;
+  /** Its slot and its trust, 0 to 100; undefined if the journal doesn't know it. */
+  standingOf(id: string): { slot: number; trust: number } | undefined;
+  /** Returns the quotas in force and whether an operator set them; undefined for an unknown account. */
+  quotasOf(id: string): AccountQuotas | undefined;
+  /** Id of the account's living key with this hash. */
+  keyIdOf(slot: number, hash: Uint8Array): string | undefined;
+  /** Id of the account in a slot; undefined for a slot not in use. */
+  idOf(slot: number): string | undefined;
+  /** Returns the account's limit of new addresses on the UTC day of `at`, and its use. */
+  newAddresses(slot: number, at: number): { limit: number; used: number };
+  /** The accounts as the fold of reports sees them. */
+  readonly reporters: ReportersView;
+  /** Events without effect because a table was full, ever. */
+  refused(): number;
+  readonly section: PageSection;
+  /** Encodes the counters, which belong to no page. */
+  encodeHeader(out: Writer): void;
+  loadHeader(input: Reader): void;
+  /** Frees slots that accounts without a key took under an older header. Called after the pages are loaded. */
+  releaseBlank(): void;
+}
+
+export interface ReportersView {
+  slotOf(account: string): number;
+  /** Returns the rank of a report made at `at`. A disabled account counts as a newcomer. */
+  rank(slot: number, at: number): Rank;
+  weight(slot: number, rank: Rank): number;
+  earnAccepted(slot: number, at: number): void;
+  confirm(slot: number, rank: number, at: number): boolean | undefined;
+  unconfirm(slot: number, confirmed: Confirmed, at: number): void;
+  charge(slot: number, cost: number, base: number, at: number): boolean;
+  giveBack(slot: number, cost: number, at: number): void;
+  budget(slot: number, base: number, at: number): { open: number; limit: number };
+  countNewAddress(slot: number, at: number): void;
+  penalise(slot: number): void;
+  rememberWithdrawn(slot: number, mark: number, at: number): void;
+  hasWithdrawn(slot: number, mark: () => number, at: number): boolean;
+}
+
+const accountsPerPage = 64;
+
+export interface AccountQuotas {
+  readonly reads: QuotaInForce;
+  readonly writes: QuotaInForce;
+}
+
+export interface QuotaInForce {
+  readonly perMinute: number;
+  /** True if an operator set them, not trust. */
+  readonly isSet: boolean;
+}
+
+export function quotasInForce({ standing, readPerMinute, writePerMinute }: Account): AccountQuotas {
+  const trust = trustFromPoints(standing.points);
+  const inForce = (own: number, byTrust: number) => ({
+    perMinute: own || byTrust,
+    isSet: own !== 0,
+  });
+  return {
+    reads: inForce(readPerMinute, readQuota(trust)),
+    writes: inForce(writePerMinute, writeQuota(trust)),
+  };
+}
+
+export function createAccessReducer(options: {
+  tables: AccessTables;
+  /** Slots of the tables. */
+  accountsMax: number;
+  firstPage: number;
+  touchPage: (page: number) => void;
+  touchHeader: () => void;
+  /** Returns the number of contributions of the account in a slot. */
+  heldBy: (slot: number) => number;
+}): AccessReducer {
+  const { tables, accountsMax, firstPage, touchPage, touchHeader, heldBy } = options;
+  const bySlot: (Account | undefined)[] = [];
+  const byId = new Map<string, Account>();
+  let refused = 0;
+  /** The generation that the next holder of a slot gets. */
+  let nextGeneration = 0;
+  /** The number of keys added or revoked since the start, by slot. */
+  const keyChanges: number[] = [];
+  /** No slot below is free. */
+  let lowestFree = 0;
+
+  const pageOf = (slot: number) => firstPage + Math.floor(slot / accountsPerPage);
+
+  function publish(account: Account): void {
+    const { reads, writes } = quotasInForce(account);
+    tables.setAccount(account.slot, {
+      readPerMinute: reads.perMinute,
+      writePerMinute: writes.perMinute,
+      trust: trustFromPoints(account.standing.points),
+      disabled: account.disabled,
+    });
+  }
+
+  function put(account: Account): void {
+    bySlot[account.slot] = account;
+    byId.set(account.id, account);
+    publish(account);
+    for (const [id, hash] of account.keys) {
+      if (!tables.addKey(hash, account.slot, account.scopes.get(id))) refused++;
+    }
+  }
+
+  function countKeyChange(slot: number): void {
+    keyChanges[slot] = (keyChanges[slot] ?? 0) + 1;
+  }
+
+  function refuse(): undefined {
+    touchHeader();
+    refused++;
+    return undefined;
+  }
+
+  /** Gives the lowest free slot to an account that holds none. Undefined: there is none. */
+  function take(id: string, brought: Account): Account | undefined {
+    while (bySlot[lowestFree] !== undefined) lowestFree++;
+    const slot = lowestFree;
+    if (slot >= accountsMax) return refuse();
+    touchPage(pageOf(slot));
+    touchHeader();
+    const own = { keys: new Map(), scopes: new Map() };
+    const account = { ...brought, ...own, id, slot, generation: nextGeneration++ };
+    put(account);
+    return account;
+  }
+
+  function isIdle(slot: number): boolean {
+    return bySlot[slot]?.keys.size === 0 && heldBy(slot) === 0;
+  }
+
+  /** Frees the slot, unless it is in use again: the request for it may be older than the last events. */
+  function release({ id, slot }: Account): void {
+    if (!isIdle(slot)) return;
+    touchPage(pageOf(slot));
+    bySlot[slot] = undefined;
+    byId.delete(id);
+    tables.clearAccount(slot);
+    lowestFree = Math.min(lowestFree, slot);
+    while (bySlot.length > 0 && bySlot.at(-1) === undefined) bySlot.pop();
+  }
+
+  function createKey(event: Extract<AccessEvent, { kind: 'key.created' }>, at: number): void {
+    // Version 1 brings no facts: the account is then as old as its key.
+    const brought = () => readFacts(event.facts ?? new Uint8Array()) ?? newAccount('', at, true);
+    const account = byId.get(event.account) ?? take(event.account, brought());
+    if (account === undefined || account.keys.has(event.key)) return;
+    touchPage(pageOf(account.slot));
+    countKeyChange(account.slot);
+    account.keys.set(event.key, Uint8Array.from(event.hash));
+    if (event.scopes !== undefined) account.scopes.set(event.key, event.scopes);
+    if (!tables.addKey(event.hash, account.slot, event.scopes)) refuse();
+  }
+
+  function apply(event: AccessEvent, at: number): void {
+    if (event.kind === 'account.created') {
+      if (event.slot === 'now' && !byId.has(event.account)) {
+        take(event.account, newAccount('', at, event.verified));
+      }
+      return;
+    }
+    if (event.kind === 'key.created') {
+      createKey(event, at);
+      return;
+    }
+    const account = byId.get(event.account);
+    if (account === undefined) return;
+    touchPage(pageOf(account.slot));
+    switch (event.kind) {
+      case 'account.disabled':
+        account.disabled = event.disabled;
+        publish(account);
+        return;
+      case 'account.vouched':
+        account.standing.vouched = event.vouched;
+        return;
+      case 'account.quotas':
+        if (event.readPerMinute !== keepQuota) account.readPerMinute = event.readPerMinute;
+        if (event.writePerMinute !== keepQuota) account.writePerMinute = event.writePerMinute;
+        publish(account);
+        return;
+      case 'key.revoked': {
+        const hash = account.keys.get(event.key);
+        if (hash !== undefined) tables.revokeKey(hash);
+        account.keys.delete(event.key);
+        account.scopes.delete(event.key);
+        countKeyChange(account.slot);
+        return;
+      }
+      case 'account.released':
+        release(account);
+        return;
+      default:
+        event satisfies never;
+    }
+  }
+
+  /** Changes an account's standing, and with it its trust and quotas. */
+  function change(slot: number, by: (standing: Standing) => boolean): boolean {
+    const account = bySlot[slot]!;
+    touchPage(pageOf(slot));
+    if (!by(account.standing)) return false;
+    publish(account);
+    return true;
+  }
+
+  const reporters: ReportersView = {
+    slotOf: (id) => byId.get(id)?.slot ?? -1,
+    rank(slot, at) {
+      const { standing, verified, disabled, createdAt } = bySlot[slot]!;
+      if (disabled) return 'newcomer';
+      if (standing.vouched !== 'none') return standing.vouched;
+      return verified && hasEarned(standing, at - createdAt) ? 'earned' : 'newcomer';
+    },
+    weight: (slot, rank) => reportWeight(rank, trustFromPoints(bySlot[slot]!.standing.points)),
+    earnAccepted: (slot, at) => void change(slot, (s) => earnAccepted(s, at)),
+    confirm(slot, rank, at) {
+      let isPaid: boolean | undefined;
+      change(slot, (standing) => {
+        isPaid = confirm(standing, rank, at);
+        return isPaid !== undefined;
+      });
+      return isPaid;
+    },
+    unconfirm: (slot, confirmed, at) => void change(slot, (s) => unconfirm(s, confirmed, at)),
+    charge(slot, cost, base, at) {
+      touchPage(pageOf(slot));
+      return charge(bySlot[slot]!.standing, cost, base, at);
+    },
+    giveBack(slot, cost, at) {
+      touchPage(pageOf(slot));
+      giveBack(bySlot[slot]!.standing, cost, at);
+    },
+    budget: (slot, base, at) => budgetAt(bySlot[slot]!.standing, base, at),
+    countNewAddress(slot, at) {
+      touchPage(pageOf(slot));
+      countNewAddress(bySlot[slot]!.standing, at);
+    },
+    penalise: (slot) => void change(slot, penalise),
+    rememberWithdrawn: (slot, mark, at) => void change(slot, (s) => rememberWithdrawn(s, mark, at)),
+    hasWithdrawn(slot, mark, at) {
+      const { standing } = bySlot[slot]!;
+      return standing.withdrawn.length > 0 && hasWithdrawn(standing, mark(), at);
+    },
+  };
+
+  function encode(page: number): Uint8Array {
+    const first = (page - firstPage) * accountsPerPage;
+    const out = createWriter();
+    for (const account of bySlot.slice(first, first + accountsPerPage)) {
+      if (account !== undefined) writeAccountRow(out, account);
+    }
+    return out.finish();
+  }
+
+  function load(page: number, bytes: Uint8Array): boolean {
+    const input = createReader(bytes);
+    while (input.remaining() > 0) {
+      const account = readAccountRow(input);
+      if (input.failed() || account.slot >= accountsMax || pageOf(account.slot) !== page) {
+        return false;
+      }
+      nextGeneration = Math.max(nextGeneration, account.generation + 1);
+      put(account);
+    }
+    return !input.failed();
+  }
+
+  function loadHeader(input: Reader): void {
+    nextGeneration = input.varint();
+    refused = input.varint();
+  }
+
+  /** Formerly each account took a slot: frees the slots of accounts that have nothing to keep. */
+  function releaseBlank(): void {
+    for (const account of [...byId.values()]) if (isBlank(account)) release(account);
+  }
+
+  return {
+    apply,
+    account: (id) => byId.get(id),
+    count: () => bySlot.length,
+    used: () => byId.size,
+    keys: () => bySlot.reduce((sum, account) => sum + (account?.keys.size ?? 0), 0),
+    generationOf: (slot) => bySlot[slot]?.generation ?? -1,
+    isIdle,
+    keyChanges: (slot) => keyChanges[slot] ?? 0,
+    standingOf(id) {
+      const account = byId.get(id);
+      if (account === undefined) return undefined;
+      return { slot: account.slot, trust: trustFromPoints(account.standing.points) };
+    },
+    quotasOf(id) {
+      const account = byId.get(id);
+      return account && quotasInForce(account);
+    },
+    keyIdOf(slot, hash) {
+      const keys = bySlot[slot]?.keys ?? [];
+      for (const [id, own] of keys) if (Buffer.compare(own, hash) === 0) return id;
+      return undefined;
+    },
+    idOf: (slot) => bySlot[slot]?.id,
+    newAddresses(slot, at) {
+      const account = bySlot[slot]!;
+      const { perMinute } = quotasInForce(account).writes;
+      return { limit: newAddressQuota(perMinute), used: newAddressesOn(account.standing, at) };
+    },
+    reporters,
+    refused: () => refused,
+    section: {
+      firstPage,
+      pages: Math.ceil(accountsMax / accountsPerPage),
+      encode,
+      load,
+    },
+    encodeHeader: (out) => void out.varint(nextGeneration).varint(refused),
+    loadHeader,
+    releaseBlank,
+  };
+}

@@ -1,0 +1,214 @@
+/**
+ * What this server did, counted by name and time: challenges, sign-ins, consents, refusals, requests. The
+ * journal knows nothing of it, so each node has its own; it is kept in a row of the store, written every
+ * minute and at the end. After kill -9 the last minute is missing.
+ *
+ * Beside the periods of the counts of reports (report-counts.ts) a day of minutes has the checks and how
+ * long they took. Fixed in size: rings of buckets, each with so many names at most.
+ */
+
+import { type CountPeriod, countPeriods } from '../../reputation/counts/report-counts.ts';
+import {
+  type Counted,
+  createTopTable,
+  sumOf,
+  type TopTable,
+} from '../../reputation/counts/top-table.ts';
+import { createWriter, decode, type Reader, type Writer } from '../../storage/codec.ts';
+
+/** More than there are: all counts are exact. */
+const namesMax = 128;
+const minuteMs = 60_000;
+export const minutesKept = 1_440;
+const layout = 1;
+
+export interface MinuteFigures {
+  /** Its beginning, ms since 1970. */
+  readonly startMs: number;
+  readonly checks: number;
+  /** Seconds, of one check in 64; undefined: none was timed. */
+  readonly p50: number | undefined;
+  readonly p99: number | undefined;
+}
+
+export interface CounterBucket {
+  readonly startMs: number;
+  of(name: string): number;
+}
+
+interface Bucket {
+  number: number;
+  readonly table: TopTable;
+}
+
+const periods = Object.keys(countPeriods) as readonly CountPeriod[];
+
+function createRings(): Record<CountPeriod, Bucket[]> {
+  const ring = (period: CountPeriod) =>
+    Array.from({ length: countPeriods[period].buckets }, () => ({
+      number: 0,
+      table: createTopTable(namesMax),
+    }));
+  return { quarter: ring('quarter'), hour: ring('hour'), day: ring('day') };
+}
+
+function createMinutes() {
+  const numbers = new Uint32Array(minutesKept);
+  const checks = new Float64Array(minutesKept);
+  const p50 = new Float32Array(minutesKept);
+  const p99 = new Float32Array(minutesKept);
+  return { numbers, checks, p50, p99 };
+}
+
+export function createActivityCounters(nowMs: number) {
+  let startMs = nowMs;
+  let changes = 0;
+  let all = createTopTable(namesMax);
+  let rings = createRings();
+  let day = createMinutes();
+
+  function bucketAt(period: CountPeriod, number: number): Bucket {
+    return rings[period][number % countPeriods[period].buckets]!;
+  }
+
+  function write(out: Writer): void {
+    out.u8(layout).f64(startMs);
+    all.encode(out);
+    for (const period of periods) {
+      const used = rings[period].filter(({ number }) => number > 0);
+      out.varint(used.length);
+      for (const { number, table } of used) table.encode(out.varint(number));
+    }
+    const { numbers, checks, p50, p99 } = day;
+    const used = [...numbers.keys()].filter((place) => numbers[place]! > 0);
+    out.varint(used.length);
+    for (const place of used) {
+      out.varint(numbers[place]!).varint(checks[place]!).f32(p50[place]!).f32(p99[place]!);
+    }
+  }
+
+  function read(input: Reader): true {
+    if (input.u8() !== layout) input.reject();
+    startMs = input.f64();
+    all.load(input);
+    for (const period of periods) {
+      for (let left = input.varint(); left > 0 && !input.failed(); left--) {
+        const number = input.varint();
+        const bucket = bucketAt(period, number);
+        bucket.number = number;
+        bucket.table.load(input);
+      }
+    }
+    for (let left = input.varint(); left > 0 && !input.failed(); left--) {
+      const number = input.varint();
+      const place = number % minutesKept;
+      day.numbers[place] = number;
+      day.checks[place] = input.varint();
+      day.p50[place] = input.f32();
+      day.p99[place] = input.f32();
+    }
+    return true;
+  }
+
+  return {
+    add(name: string, by: number, at: number): void {
+      if (by <= 0) return;
+      changes++;
+      all.add(name, by);
+      for (const period of periods) {
+        const number = Math.floor(at / countPeriods[period].ms);
+        const bucket = bucketAt(period, number);
+        if (bucket.number !== number) {
+          bucket.number = number;
+          bucket.table.clear();
+        }
+        bucket.table.add(name, by);
+      }
+    },
+    addMinute({ startMs: at, checks, p50, p99 }: MinuteFigures): void {
+      const number = Math.floor(at / minuteMs);
+      const place = number % minutesKept;
+      if (checks > 0) changes++;
+      // A timer that is early or late may end two samples in one minute.
+      const isSame = day.numbers[place] === number;
+      day.numbers[place] = number;
+      day.checks[place] = checks + (isSame ? day.checks[place]! : 0);
+      if (isSame && p50 === undefined) return;
+      day.p50[place] = p50 ?? Number.NaN;
+      day.p99[place] = p99 ?? Number.NaN;
+    },
+    /** Returns the counts since the counting began, at `startMs`. */
+    inAll: (): CounterBucket & { readonly all: readonly Counted[] } => ({
+      ...shown(startMs, all),
+      all: sumOf([all]),
+    }),
+    /** All buckets of a period up to that of `nowMs`, the oldest first. */
+    series(period: CountPeriod, now: number): readonly CounterBucket[] {
+      const { ms, buckets } = countPeriods[period];
+      const last = Math.floor(now / ms);
+      return Array.from({ length: buckets }, (_, i) => {
+        const number = last - buckets + 1 + i;
+        const bucket = bucketAt(period, number);
+        return shown(number * ms, bucket.number === number ? bucket.table : undefined);
+      });
+    },
+    /** Returns the sums over the buckets of `series`, by name. */
+    sum(period: CountPeriod, now: number): readonly Counted[] {
+      const { ms, buckets } = countPeriods[period];
+      const last = Math.floor(now / ms);
+      const isIn = ({ number }: Bucket) => number <= last && number > last - buckets;
+      return sumOf(rings[period].filter(isIn).map(({ table }) => table));
+    },
+    /** The day up to the minute before that of `nowMs`, the oldest first; those without a sample too. */
+    minutes(now: number): readonly MinuteFigures[] {
+      const last = Math.floor(now / minuteMs) - 1;
+      return Array.from({ length: minutesKept }, (_, i) => {
+        const number = last - minutesKept + 1 + i;
+        const place = number % minutesKept;
+        const isThere = day.numbers[place] === number;
+        const timed = (values: Float32Array) =>
+          isThere && !Number.isNaN(values[place]!) ? values[place] : undefined;
+        const checks = isThere ? day.checks[place]! : 0;
+        return { startMs: number * minuteMs, checks, p50: timed(day.p50), p99: timed(day.p99) };
+      });
+    },
+    /** Counts what changed: a writer compares it. */
+    changes: (): number => changes,
+    encode(): Uint8Array {
+      const out = createWriter();
+      write(out);
+      return out.finish();
+    },
+    /** Fills empty tallies. False: the bytes are not an encoding of tallies, and nothing was changed. */
+    load(bytes: Uint8Array): boolean {
+      const isRead = decode(bytes, read) === true;
+      if (isRead) return true;
+      startMs = nowMs;
+      all = createTopTable(namesMax);
+      rings = createRings();
+      day = createMinutes();
+      return false;
+    },
+  };
+}
+
+export type ActivityCounters = ReturnType<typeof createActivityCounters>;
+
+function shown(startMs: number, table: TopTable | undefined): CounterBucket {
+  return {
+    startMs,
+    of(name) {
+      for (const row of table?.rows() ?? []) if (row.name === name) return row.count;
+      return 0;
+    },
+  };
+}
+
+/** Returns counts of acts by name, of the last day and of all times, without checks and requests. */
+export function activitiesOf(tallies: Pick<ActivityCounters, 'inAll' | 'sum'>, nowMs: number) {
+  const day = new Map(tallies.sum('quarter', nowMs).map(({ name, count }) => [name, count]));
+  return tallies
+    .inAll()
+    .all.filter(({ name }) => name !== 'checks' && !name.startsWith('requests:'))
+    .map(({ name, count }) => ({ name, day: day.get(name) ?? 0, ever: count }));
+}

@@ -1,0 +1,148 @@
+/** The figures of a server put together: what was counted before, who tells what, and the minute's sample. */
+
+import { stat } from 'node:fs/promises';
+import type { Challenges } from '../../captcha/challenge/challenge.ts';
+import type { BoundedTables } from '../../core/bounded-tables.ts';
+import type { ErrorCode } from '../../core/errors.ts';
+import type { BandSurvey } from '../../reputation/counts/entry-bands.ts';
+import type { RefusedReports } from '../../reputation/reports/report-admission.ts';
+import type { SignOnEvent } from '../../signon/sessions/sign-in-log.ts';
+import type { Authorization } from '../../signon/sites/authorization.ts';
+import { storePath } from '../../storage/presence.ts';
+import type { Store } from '../../storage/store.ts';
+import type { Endpoint } from '../../web/guard/endpoint.ts';
+import type { Opening } from '../parts/dependencies.ts';
+import type { Listening } from '../parts/listening.ts';
+import type { State } from '../state.ts';
+import { createActivityCounters } from './activity-counters.ts';
+import { createFigures } from './figures.ts';
+import { createHourOfErrors } from './hour-of-errors.ts';
+import { loadActivityCounters, type Sampling, startSampling } from './sampling.ts';
+
+/** Names of what a server counts. The console has words for each (console/service/activity-labels.page.ts). */
+export type CounterName =
+  | `challenges:${'given' | 'solved' | 'failed'}`
+  | `consents:${'allowed' | 'refused'}`
+  | `sign_on:${SignOnEvent}`
+  | `reports_refused:${ErrorCode}`;
+
+const measureMs = 60_000;
+
+export async function openFigures(
+  { clock, closers, config, log, timings }: Opening,
+  {
+    state,
+    store,
+    survey,
+    tables,
+  }: { state: State; store: Store; survey: BandSurvey; tables: BoundedTables },
+) {
+  const tallies = createActivityCounters(clock.now());
+  if (!(await loadActivityCounters(store, tallies))) log.debug('figures: they begin now');
+  const codes = createHourOfErrors();
+  const statuses = createHourOfErrors();
+  let listening: Listening | undefined;
+  let sampling: Sampling | undefined;
+  const isEmbedded = config.databaseUrl === undefined;
+  const storeBytes = isEmbedded ? measured(`${storePath(config.dataDir)}/data.mdb`) : undefined;
+  closers.add(() => storeBytes?.stop());
+  const figures = createFigures({
+    state,
+    store,
+    survey,
+    tallies,
+    codes,
+    statuses,
+    tables,
+    clock,
+    storeBytes: () => storeBytes?.latest(),
+    listening: () => listening,
+    collect: () => sampling?.collect(),
+  });
+  const count = (name: CounterName) => tallies.add(name, 1, clock.now());
+  return {
+    figures,
+    tallies,
+    survey,
+    onSignOn: (event: SignOnEvent): void => count(`sign_on:${event}`),
+    onFailure: (code: ErrorCode, { shape }: Endpoint): void =>
+      codes.add(`${code} ${shape}`, 1, clock.now()),
+    countedChallenges: (challenges: Challenges): Challenges => countedChallenges(challenges, count),
+    countedConsents: (authorization: Authorization): Authorization =>
+      countedConsents(authorization, count),
+    /** From now on what the threads count is sampled. */
+    follow(now: Listening, refused: Pick<RefusedReports, 'read'>): void {
+      listening = now;
+      const { counters } = now;
+      const others = function* (): Iterable<[CounterName, number]> {
+        for (const [code, total] of refused.read()) yield [`reports_refused:${code}`, total];
+      };
+      sampling = startSampling({
+        tallies,
+        statuses,
+        store,
+        counters,
+        timings,
+        others,
+        clock,
+        log,
+      });
+      closers.add(sampling.stop);
+    },
+  };
+}
+
+export type OpenFigures = Awaited<ReturnType<typeof openFigures>>;
+
+function countedChallenges(challenges: Challenges, count: (name: CounterName) => void): Challenges {
+  return {
+    ...challenges,
+    issue(request) {
+      count('challenges:given');
+      return challenges.issue(request);
+    },
+    verify(...asked) {
+      const note = (isRight: boolean) => {
+        count(isRight ? 'challenges:solved' : 'challenges:failed');
+        return isRight;
+      };
+      const judged = challenges.verify(...asked);
+      return typeof judged === 'boolean' ? note(judged) : judged.then(note);
+    },
+  };
+}
+
+function countedConsents(
+  authorization: Authorization,
+  count: (name: CounterName) => void,
+): Authorization {
+  return {
+    ...authorization,
+    async allow(...asked) {
+      const done = await authorization.allow(...asked);
+      if (done.ok) count('consents:allowed');
+      return done;
+    },
+    async deny(...asked) {
+      const done = await authorization.deny(...asked);
+      if (done.ok) count('consents:refused');
+      return done;
+    },
+  };
+}
+
+/** Bytes of a file, measured now and then. */
+function measured(path: string): { latest(): number | undefined; stop(): void } {
+  let bytes: number | undefined;
+  const measure = () =>
+    stat(path).then(
+      ({ size }) => {
+        bytes = size;
+      },
+      () => undefined,
+    );
+  void measure();
+  const timer = setInterval(measure, measureMs);
+  timer.unref();
+  return { latest: () => bytes, stop: () => clearInterval(timer) };
+}

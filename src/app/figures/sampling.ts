@@ -1,0 +1,150 @@
+/**
+ * Once a minute, and when somebody looks: what the threads counted in shared memory since the last time
+ * goes into the tallies, and each minute what changed of them into the store. On the main thread, and
+ * nothing of it is on the way of a request.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log/log.ts';
+import { type Histogram, type Timings, timingBounds } from '../../core/work/timings.ts';
+import { talliesKey } from '../../storage/keys.ts';
+import type { Store } from '../../storage/store.ts';
+import type { ThreadCounters } from '../threads/thread-counters.ts';
+import type { ActivityCounters } from './activity-counters.ts';
+import type { HourOfErrors } from './hour-of-errors.ts';
+
+const minuteMs = 60_000;
+/** Verdicts over HTTP: of the API, of the gate and of bouncers. */
+const checkRoutes: ReadonlySet<string> = new Set([
+  ...['/api/v2/check', '/api/v2/check-bulk', '/api/v2/check-block'],
+  ...['/gate/check', '/gate/envoy/*', '/v1/decisions'],
+]);
+
+export interface SamplingOptions {
+  readonly tallies: ActivityCounters;
+  readonly statuses: HourOfErrors;
+  readonly store: Pick<Store, 'commit' | 'writeState'>;
+  readonly counters: Pick<ThreadCounters, 'read'>;
+  readonly timings: Pick<Timings, 'read'>;
+  /** Totals since the start that somebody else counts, by name. */
+  readonly others: () => Iterable<readonly [string, number]>;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'warn'>;
+}
+
+/** Loads the tallies as they were last written. False: none are stored, or they can't be read. */
+export async function loadActivityCounters(
+  store: Pick<Store, 'get'>,
+  tallies: ActivityCounters,
+): Promise<boolean> {
+  const row = await store.get(talliesKey());
+  return row !== undefined && tallies.load(row.value);
+}
+
+export function startSampling(options: SamplingOptions) {
+  const { tallies, statuses, store, counters, timings, clock, log } = options;
+  const last = new Map<string, number>();
+  let lastChecks: Histogram = timings.read('check');
+  let checksInMinute = 0;
+  let written = tallies.changes();
+  let writing = Promise.resolve();
+
+  /** Since the last look. */
+  function grown(name: string, total: number): number {
+    const by = total - (last.get(name) ?? 0);
+    last.set(name, total);
+    return Math.max(0, by);
+  }
+
+  function collect(): void {
+    const now = clock.now();
+    let checks = 0;
+    for (const [{ thread, route, status }, total] of counters.read()) {
+      const by = grown(`${thread} ${status} ${route}`, total);
+      if (by === 0) continue;
+      tallies.add(`requests:${status}`, by, now);
+      if (status === '2xx' && checkRoutes.has(route)) checks += by;
+      if (status !== '2xx' && status !== '3xx') statuses.add(`${status} ${route}`, by, now);
+    }
+    checksInMinute += checks;
+    tallies.add('checks', checks, now);
+    for (const [name, total] of options.others()) tallies.add(name, grown(name, total), now);
+  }
+
+  function sample(): void {
+    collect();
+    const histogram = timings.read('check');
+    const timed = sinceThen(histogram, lastChecks);
+    lastChecks = histogram;
+    // It is of the minute that ends.
+    const startMs = clock.now() - minuteMs / 2;
+    const checks = checksInMinute;
+    checksInMinute = 0;
+    tallies.addMinute({
+      startMs,
+      checks,
+      p50: quantileOf(timed, 0.5),
+      p99: quantileOf(timed, 0.99),
+    });
+  }
+
+  async function save(): Promise<void> {
+    const changes = tallies.changes();
+    if (changes === written || !store.writeState().available) return;
+    const done = await store.commit({ set: [{ key: talliesKey(), value: tallies.encode() }] });
+    if (!done.ok) throw new Error(done.error);
+    written = changes;
+  }
+
+  function write(): Promise<void> {
+    writing = writing.then(save).catch((error) => {
+      log.warn({ err: error }, 'figures: not written, tried again later');
+    });
+    return writing;
+  }
+
+  const timer = setInterval(() => {
+    sample();
+    void write();
+  }, minuteMs);
+  timer.unref();
+
+  return {
+    /** Adds what happened since the last call to the tallies. */
+    collect,
+    /** Collects, and ends a minute of the series. */
+    sample,
+    /** Takes a last sample and writes it. */
+    async stop(): Promise<void> {
+      clearInterval(timer);
+      sample();
+      await write();
+    },
+  };
+}
+
+export type Sampling = ReturnType<typeof startSampling>;
+
+/** Returns the difference of two readings of one histogram. */
+export function sinceThen(now: Histogram, then: Histogram): Histogram {
+  const cumulative = now.cumulative.map((count, i) => count - then.cumulative[i]!);
+  return { cumulative, sum: now.sum - then.sum };
+}
+
+/**
+ * Seconds, on a line between the two bounds around it; the last bound for what is above all of them.
+ * @param share 0 to 1
+ * @returns undefined when nothing was counted
+ */
+export function quantileOf({ cumulative }: Histogram, share: number): number | undefined {
+  const count = cumulative.at(-1)!;
+  if (count <= 0) return undefined;
+  const wanted = share * count;
+  const bucket = cumulative.findIndex((below) => below >= wanted);
+  if (bucket >= timingBounds.length) return timingBounds.at(-1)!;
+  const before = bucket === 0 ? 0 : cumulative[bucket - 1]!;
+  const from = bucket === 0 ? 0 : timingBounds[bucket - 1]!;
+  return (
+    from + ((wanted - before) / (cumulative[bucket]! - before)) * (timingBounds[bucket]! - from)
+  );
+}

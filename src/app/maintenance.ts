@@ -1,0 +1,159 @@
+/** Periodic work of the server: expiry, pruning, sampling. */
+
+import { networkInterfaces } from 'node:os';
+import { noteKeyUse } from '../access/keys/key-use.ts';
+import { type Usage, usageSampleMs } from '../access/quota/usage.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Log } from '../core/log/log.ts';
+import type { BusyAddress } from '../reputation/counts/busy-addresses.ts';
+import type { BandSurvey } from '../reputation/counts/entry-bands.ts';
+import { createDetailsKeeper } from '../reputation/reports/store/details-bound.ts';
+import type { ReportStore } from '../reputation/reports/store/report-store.ts';
+import { asMaintenance, LeaseLostError, type Maintenance } from '../storage/maintenance.ts';
+import type { Membership } from '../storage/nodes/nodes.ts';
+import type { Store } from '../storage/store.ts';
+import { addressRules } from '../web/address-rules.ts';
+import type { State } from './state.ts';
+
+/** Events kept behind the checkpoint, so that another process's follower finds its place. */
+const journalKeepEvents = 10_000n;
+const pruneMs = 60_000;
+const expiryMs = 30_000;
+/** The last use of a key is known this exactly to commands. */
+const keyUseMs = 10 * 60_000;
+/** And this exactly to its owner, who looks at it. */
+const recentUseMs = 2_000;
+
+/** Reports older than a year go. A long run is not begun a second time. */
+export function startExpiry(
+  reports: Pick<ReportStore, 'expire'>,
+  maintenance: Maintenance,
+  log: Log,
+): () => Promise<void> {
+  const stop = new AbortController();
+  let running = Promise.resolve();
+  const timer = setInterval(() => {
+    if (!maintenance.store.writeState().available) return;
+    running = asMaintenance(maintenance, () => reports.expire(stop.signal)).catch((error) =>
+      log.warn({ err: error }, 'reports: not expired, tried again later'),
+    );
+  }, expiryMs);
+  timer.unref();
+  return () => {
+    clearInterval(timer);
+    stop.abort();
+    return running;
+  };
+}
+
+/** Deletes the details of older reports on addresses with very many, whenever a survey has found some. */
+export function startDetailsBound(
+  survey: Pick<BandSurvey, 'onEnd'>,
+  maintenance: Maintenance,
+  log: Log,
+): () => Promise<void> {
+  const stop = new AbortController();
+  const keeper = createDetailsKeeper(maintenance.store);
+  let running: Promise<void> | undefined;
+  async function bound(crowded: readonly BusyAddress[]): Promise<void> {
+    const folded = await keeper.run(crowded, stop.signal);
+    if (folded > 0) log.info({ reports: folded }, 'reports: details of the oldest are folded');
+  }
+  survey.onEnd((crowded) => {
+    if (!maintenance.store.writeState().available) return;
+    running ??= asMaintenance(maintenance, () => bound(crowded))
+      .catch((error) => log.warn({ err: error }, 'reports: details not folded, tried again later'))
+      .finally(() => {
+        running = undefined;
+      });
+  });
+  return async () => {
+    stop.abort();
+    await running;
+  };
+}
+
+/** Adds up what accounts use, now and then; nothing waits for it. */
+export function startSampling(usage: Usage): () => void {
+  const timer = setInterval(usage.sample, usageSampleMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+/** Notes which keys were used; the last time when the server ends. */
+export function startKeyUses(store: Store, state: State, clock: Clock, log: Log) {
+  let writing = Promise.resolve();
+  let notedAtMs = Number.NEGATIVE_INFINITY;
+  function note(): Promise<void> {
+    if (!store.writeState().available) return writing;
+    const lastUsedAt = clock.now();
+    notedAtMs = clock.monotonicMs();
+    const ids = state.takeUsedKeys().flatMap(({ accountSlot, hash }) => {
+      return state.access.keyIdOf(accountSlot, hash) ?? [];
+    });
+    writing = noteKeyUse(store, new Map(ids.map((id) => [id, { lastUsedAt }]))).then(
+      () => undefined,
+      (error) => log.warn({ err: error }, 'keys: their last use is not noted'),
+    );
+    return writing;
+  }
+  const timer = setInterval(note, keyUseMs);
+  timer.unref();
+  return {
+    recent: () => (clock.monotonicMs() - notedAtMs < recentUseMs ? writing : note()),
+    async stop() {
+      clearInterval(timer);
+      await writing;
+      await note();
+    },
+  };
+}
+
+/** Addresses of this machine's interfaces: a report of one is a sender's mistake. */
+export function ownAddresses(): string[] {
+  const rules = addressRules([]);
+  return Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .map(({ address }) => rules.normalise(address))
+    .filter((address) => address !== undefined);
+}
+
+/**
+ * The journal behind a checkpoint is needed by nobody but a follower that lags.
+ * @param member with others on the store: what they need stays too
+ */
+export function startPruning(
+  store: Store,
+  state: State,
+  log: Log,
+  member: Pick<Membership, 'prune'> | undefined,
+): () => Promise<void> {
+  const stop = new AbortController();
+  async function prune(): Promise<void> {
+    if (member !== undefined) {
+      const { withoutCheckpoint } = state;
+      await member.prune({ withoutCheckpoint, signal: stop.signal });
+      return;
+    }
+    const through = state.projection.checkpointSeq() - journalKeepEvents;
+    if (through > 0n) await store.pruneEvents(through);
+  }
+  let pruning: Promise<void> | undefined;
+  const timer = setInterval(() => {
+    if (!store.writeState().available) return;
+    pruning ??= prune()
+      .catch((error) => {
+        if (error instanceof LeaseLostError) return;
+        log.warn({ err: error }, 'journal: not pruned, tried again later');
+      })
+      .finally(() => {
+        pruning = undefined;
+      });
+  }, pruneMs);
+  timer.unref();
+  return async () => {
+    clearInterval(timer);
+    stop.abort();
+    await pruning;
+  };
+}

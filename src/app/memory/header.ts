@@ -1,0 +1,39 @@
+/** The part of the checkpoint that belongs to no page. */
+
+import type { AccessReducer } from '../../access/accounts/reducer.ts';
+import type { Sources } from '../../reputation/lists/sources.ts';
+import type { Refusals } from '../../reputation/reports/refusals.ts';
+import type { PolicyKeeper } from '../../reputation/votes/policy-keeper.ts';
+import type { ProjectionHeader } from '../../storage/projection.ts';
+
+interface HeaderParts {
+  readonly sources: Sources;
+  readonly access: AccessReducer;
+  readonly refusals: Refusals;
+  readonly policy: PolicyKeeper;
+}
+
+/** Returns the header of the checkpoint record; records of older programs end after the lists. */
+export function headerOf({ sources, access, refusals, policy }: HeaderParts): ProjectionHeader {
+  let isOld = false;
+  return {
+    encode(out) {
+      sources.encode(out);
+      access.encodeHeader(out);
+      refusals.encode(out);
+      policy.encode(out);
+    },
+    load(input) {
+      if (!sources.load(input)) return false;
+      isOld = input.remaining() === 0;
+      if (isOld) return true;
+      access.loadHeader(input);
+      refusals.load(input);
+      policy.load(input);
+      return !input.failed();
+    },
+    loaded() {
+      if (isOld) access.releaseBlank();
+    },
+  };
+}

@@ -1,0 +1,360 @@
+/** Registers the metrics that /metrics shows. */
+
+import type { Captcha } from '../captcha/challenge/open-captcha.ts';
+import { capacities, captchaBounds } from '../config.ts';
+import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Metrics } from '../core/metrics.ts';
+import { type TimedWork, type Timings, timingBounds } from '../core/work/timings.ts';
+import type { DescriptorWatch } from '../http/descriptor-watch.ts';
+import type { FeedPublisher } from '../reputation/blocklists/publish.ts';
+import { refusalKinds } from '../reputation/reports/refusals.ts';
+import type { RefusedReports } from '../reputation/reports/report-admission.ts';
+import { mailsWaitingMax } from '../signon/mail/mailer.ts';
+import type { Pacing } from '../signon/people/pacing.ts';
+import type { RowCounterStats } from '../signon/people/row-counter.ts';
+import { signInLogWaitingMax } from '../signon/sessions/sign-in-log.ts';
+import type { Store } from '../storage/store.ts';
+import type { MainRoutes } from './main-routes.ts';
+import type { Opening } from './parts/dependencies.ts';
+import type { Listening } from './parts/listening.ts';
+import type { ReputationParts } from './parts/reputation.ts';
+import type { SignonParts } from './parts/signon.ts';
+import type { State } from './state.ts';
+import type { ThreadCounters } from './threads/thread-counters.ts';
+import type { ThreadGauges } from './threads/thread-gauges.ts';
+import type { Threads } from './threads/threads.ts';
+import { budgetsNearLimit } from './vote-budgets.ts';
+
+/** Metrics and bounded tables of all parts; the tables are looked at until the server stops. */
+export function observe(
+  { clock, closers, config, timings }: Opening,
+  parts: {
+    metrics: Metrics;
+    tables: BoundedTables;
+    data: { store: Store; state: State };
+    reputation: ReputationParts;
+    signon: SignonParts;
+    captcha: Captcha;
+    own: MainRoutes;
+    listening: Listening;
+  },
+): void {
+  const { metrics, tables, captcha, listening } = parts;
+  const { feeds, refusedReports } = parts.reputation;
+  const { signon, signInLog, rowsOfStrangers } = parts.signon;
+  registerMetrics({ ...parts.data, ...listening, metrics, clock, captcha, refusedReports });
+  registerTimings(metrics, timings, config.httpThreads);
+  registerSignonMetrics(metrics, rowsOfStrangers, signon.pacing);
+  registerFeedMetrics(metrics, feeds);
+  addTables(tables, {
+    state: parts.data.state,
+    feeds,
+    captcha,
+    tables: [
+      ...listening.gauges.tables,
+      parts.reputation.counted,
+      parts.reputation.systems.table,
+      parts.reputation.sightings.table,
+      ...parts.own.tables,
+      ...signon.tables,
+      ...parts.data.store.tables,
+    ],
+    mails: () => signon.mailer.waiting,
+    signIns: () => signInLog.waiting,
+    signonRows: rowsOfStrangers,
+  });
+  tables.register(metrics);
+  closers.add(tables.watch());
+}
+
+function registerMetrics(options: {
+  metrics: Metrics;
+  state: State;
+  store: Store;
+  counters: ThreadCounters;
+  gauges: ThreadGauges;
+  threads: Threads;
+  descriptors: DescriptorWatch;
+  captcha: Pick<Captcha, 'stats'>;
+  refusedReports: RefusedReports;
+  clock: Clock;
+}): void {
+  const { metrics, state, store, counters, gauges, threads } = options;
+  registerCaptchaMetrics(metrics, options.captcha);
+  const { index } = state;
+  metrics.counterBy(
+    'portcullis_http_requests_total',
+    'Requests answered, by front-end thread, route and status class.',
+    ['thread', 'route', 'status'],
+    () => counters.read(),
+  );
+  metrics.gauge('portcullis_http_threads', 'Front-end threads that listen.', threads.alive);
+  metrics.counterBy(
+    'portcullis_http_threads_replaced_total',
+    'Front-end threads started in place of one that died.',
+    [],
+    () => [[{}, threads.replaced()]],
+  );
+  const { descriptors } = options;
+  metrics.gauge(
+    'portcullis_accept_paused',
+    '1 while no connection is taken because nearly all open files are in use.',
+    () => (descriptors.isPaused() ? 1 : 0),
+  );
+  metrics.counterBy(
+    'portcullis_accept_pauses_total',
+    'How often no connection was taken because nearly all open files were in use.',
+    [],
+    () => [[{}, descriptors.pauses()]],
+  );
+  metrics.gaugeBy(
+    'portcullis_event_loop_pause_seconds',
+    'Longest pause of the event loop in the last 15 to 30 s, by front-end thread and of the main one.',
+    'thread',
+    gauges.pauses,
+  );
+  metrics.gauge('portcullis_index_entries', 'Addresses and prefixes in the index.', () =>
+    index.size(),
+  );
+  metrics.gaugeBy('portcullis_index_bytes', 'Memory of the index, by part.', 'part', () => {
+    const stats = index.stats();
+    return [
+      ['live', stats.liveBytes],
+      ['touched', stats.touchedBytes],
+      ['records', stats.recordBytes],
+    ];
+  });
+  metrics.counterBy(
+    'portcullis_refused_total',
+    'What was let in and had no effect because a table was full, ever, by kind.',
+    ['kind'],
+    function* () {
+      for (const kind of refusalKinds) yield [{ kind }, state.refusals.of(kind)];
+      yield [{ kind: 'keys' }, state.access.refused()];
+    },
+  );
+  metrics.counterBy(
+    'portcullis_reports_refused_total',
+    'Reports that were not taken, rows of bulk reports among them, by reason.',
+    ['reason'],
+    function* () {
+      for (const [reason, count] of options.refusedReports.read()) yield [{ reason }, count];
+    },
+  );
+  metrics.counterBy(
+    'portcullis_voices_refused_total',
+    "Reports whose voice did not count because their account's budget was used up, since the start.",
+    [],
+    function* () {
+      yield [{}, state.reducer.refusedVotes()];
+    },
+  );
+  metrics.gauge(
+    'portcullis_voice_budgets_near_limit',
+    'Accounts that have used four fifths of their budget of open voices.',
+    () => budgetsNearLimit(state, options.clock.now()),
+  );
+  metrics.gauge('portcullis_journal_applied_seq', 'Last journal event in memory.', () =>
+    Number(state.follower.appliedSeq()),
+  );
+  metrics.gauge('portcullis_checkpoint_seq', 'Last journal event in a checkpoint.', () =>
+    Number(state.projection.checkpointSeq()),
+  );
+  metrics.gauge('portcullis_store_writable', '1 while the store can write.', () =>
+    store.writeState().available ? 1 : 0,
+  );
+}
+
+const timedWork: readonly [kind: TimedWork, help: string][] = [
+  ['check', 'One check in 64, from its request to the handing over of its answer.'],
+  ['forward', 'Requests that a front end sends to the main thread, until the answer is back.'],
+  ['commit', 'Commits of the store, from the call until they are on disk.'],
+  ['render', 'Batches of images and clips of the CAPTCHA, the wait for a thread included.'],
+];
+
+/** @param main row of the main thread */
+function registerTimings(metrics: Metrics, timings: Timings, main: number): void {
+  for (const [kind, help] of timedWork) {
+    metrics.histogram(`portcullis_${kind}_duration_seconds`, help, timingBounds, () =>
+      timings.read(kind),
+    );
+  }
+  function* byThread(what: 'seconds' | 'runs'): Iterable<[{ thread: string }, number]> {
+    for (let row = 0; row <= main; row++) {
+      yield [{ thread: row === main ? 'main' : String(row) }, timings.garbage(row)[what]];
+    }
+  }
+  metrics.counterBy(
+    'portcullis_gc_seconds_total',
+    'Time of the garbage collection, by thread.',
+    ['thread'],
+    () => byThread('seconds'),
+  );
+  metrics.counterBy(
+    'portcullis_gc_runs_total',
+    'Runs of the garbage collection, by thread.',
+    ['thread'],
+    () => byThread('runs'),
+  );
+}
+
+/** All tables that have a bound, as far as the process can see them. */
+function addTables(
+  tables: BoundedTables,
+  parts: {
+    state: State;
+    feeds: FeedPublisher;
+    captcha: Pick<Captcha, 'stats'>;
+    /** Bounded tables of the parts. */
+    tables: readonly BoundedTable[];
+    mails: () => number;
+    signIns: () => number;
+    signonRows: () => readonly RowCounterStats[];
+  },
+): void {
+  const { state, feeds, captcha } = parts;
+  const { entries } = capacities;
+  tables.add(
+    { name: 'accounts', used: state.access.used, limit: capacities.accounts },
+    { name: 'keys', used: state.access.keys, limit: capacities.keys },
+    { name: 'entries', used: state.index.size, limit: entries },
+    {
+      name: 'contributions',
+      used: state.entries.contributions.count,
+      limit: entries * capacities.contributionsPerEntry,
+    },
+    { name: 'lists', used: () => state.sources.list().length, limit: capacities.sources },
+    { name: 'allow_rules', used: state.entries.contributions.rules, limit: capacities.allowRules },
+    {
+      name: 'own_entries',
+      used: () => state.entries.contributions.own.size,
+      limit: capacities.ownEntries,
+    },
+    {
+      name: 'feed_entries',
+      used: () => feeds.current()?.stats.entries ?? 0,
+      limit: capacities.feedEntries,
+    },
+    { name: 'captcha_open', used: () => captcha.stats().open, limit: captchaBounds.openMax },
+    {
+      name: 'captcha_bytes',
+      used: () => captcha.stats().heldBytes,
+      limit: captchaBounds.heldBytesMax,
+    },
+    {
+      name: 'captcha_places',
+      used: () => captcha.stats().places,
+      limit: captchaBounds.placesMax,
+    },
+    {
+      name: 'captcha_waiting',
+      used: () => captcha.stats().waiting,
+      limit: captchaBounds.waitingMax,
+    },
+    { name: 'mails', used: parts.mails, limit: mailsWaitingMax },
+    { name: 'sign_in_log', used: parts.signIns, limit: signInLogWaitingMax },
+    ...parts.tables,
+    ...parts.signonRows().map(({ kind, max }) => ({
+      name: kind,
+      used: () => parts.signonRows().find((one) => one.kind === kind)?.rows ?? 0,
+      limit: max,
+    })),
+  );
+}
+
+/** @param read the kinds of rows that anybody can cause */
+function registerSignonMetrics(
+  metrics: Metrics,
+  read: () => readonly RowCounterStats[],
+  pacing: Pick<Pacing, 'stats'>,
+): void {
+  metrics.gaugeBy(
+    'portcullis_signon_rows',
+    'Rows that somebody without a session can cause, by kind.',
+    'kind',
+    () => read().map(({ kind, rows }): [string, number] => [kind, rows]),
+  );
+  metrics.gaugeBy('portcullis_signon_rows_max', 'Bound of these rows, by kind.', 'kind', () =>
+    read().map(({ kind, max }): [string, number] => [kind, max]),
+  );
+  metrics.counterBy(
+    'portcullis_signon_rows_refused_total',
+    'Rows that were not written because of a bound or a share of it, by kind.',
+    ['kind'],
+    () => read().map(({ kind, refused }): [{ kind: string }, number] => [{ kind }, refused]),
+  );
+  metrics.counterBy(
+    'portcullis_registrations_paced_total',
+    'Registrations of networks that register much, since the start: link later, password by mail.',
+    ['asked'],
+    () => {
+      const { delayed, byMailOnly } = pacing.stats();
+      return [
+        [{ asked: 'later' }, delayed],
+        [{ asked: 'by_mail' }, byMailOnly],
+      ];
+    },
+  );
+  metrics.gauge(
+    'portcullis_registration_networks',
+    'Networks whose registrations of the day are counted; the one quiet longest gives way.',
+    () => pacing.stats().networks,
+  );
+}
+
+function registerFeedMetrics(metrics: Metrics, feeds: FeedPublisher): void {
+  metrics.gauge('portcullis_feed_entries', 'Entries of the blocklist feed.', () => {
+    return feeds.current()?.stats.entries ?? 0;
+  });
+  metrics.gauge(
+    'portcullis_feed_entries_dropped',
+    'Malicious entries for which the feeds have no room.',
+    () => feeds.current()?.stats.dropped ?? 0,
+  );
+  metrics.gauge('portcullis_feed_variants', 'Feeds ready to be served, variants counted.', () => {
+    return feeds.current()?.files.size ?? 0;
+  });
+  metrics.gaugeBy('portcullis_feed_bytes', 'Memory of the feeds, by encoding.', 'encoding', () => {
+    const now = feeds.current();
+    if (now === undefined) return [];
+    const { stats, changes } = now;
+    return [
+      ['identity', stats.textBytes],
+      ['gzip', stats.gzipBytes],
+      ['br', stats.brotliBytes],
+      ['changes', changes.added.length + changes.removed.length],
+    ];
+  });
+  metrics.gauge('portcullis_feed_version', 'Version of the blocklist, ms since 1970.', () => {
+    return feeds.current()?.changes.version ?? 0;
+  });
+  metrics.counterBy('portcullis_feed_builds_total', 'Builds of the feeds.', [], () => [
+    [{}, feeds.lastBuild.count],
+  ]);
+  metrics.gauge('portcullis_feed_build_seconds', 'Duration of the last build.', () => {
+    return feeds.lastBuild.ms / 1_000;
+  });
+}
+
+function registerCaptchaMetrics(metrics: Metrics, captcha: Pick<Captcha, 'stats'>): void {
+  type Stats = ReturnType<Captcha['stats']>;
+  const gauge = (name: string, help: string, read: (stats: Stats) => number) =>
+    metrics.gauge(`portcullis_captcha_${name}`, help, () => read(captcha.stats()));
+  const counter = (name: string, help: string, read: (stats: Stats) => number) =>
+    metrics.counterBy(`portcullis_captcha_${name}_total`, help, [], () => [
+      [{}, read(captcha.stats())],
+    ]);
+  gauge('stock', 'Images rendered ahead.', ({ stock }) => stock);
+  gauge('stock_bytes', 'Bytes of the images rendered ahead.', ({ stockBytes }) => stockBytes);
+  gauge('waiting', 'Images and clips being waited for.', ({ waiting }) => waiting);
+  gauge('open', 'Challenges that can still be answered.', ({ open }) => open);
+  gauge('places', 'Tokens remembered, the used ones included.', ({ places }) => places);
+  gauge('held_bytes', 'Images and clips of open challenges.', ({ heldBytes }) => heldBytes);
+  counter('served', 'Images and clips given to a challenge.', ({ served }) => served);
+  counter('refused', 'Images and clips refused because too many waited.', (s) => s.refused);
+  counter('evicted', 'Challenges taken out before their time by a cap.', (s) => s.evicted);
+  counter('over_share', "Requests refused because their network's share was full.", (s) => {
+    return s.overShare;
+  });
+}

@@ -1,0 +1,385 @@
+/**
+ * What the operators' console shows and changes, by the same functions as the commands. The facts of the
+ * service come from the figures, which count along the way.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { accountEmail, createDirectory } from '../../access/accounts/directory.ts';
+import { quotasInForce } from '../../access/accounts/reducer.ts';
+import { createAuditLog } from '../../access/audit-log.ts';
+import { createKeyRecords } from '../../access/keys/key-records.ts';
+import { plainScopes, scopeNames } from '../../access/keys/key-scopes.ts';
+import { type KeyUse, readKeyUse } from '../../access/keys/key-use.ts';
+import type { MasterKey } from '../../access/keys/master-key.ts';
+import { waitingFacts } from '../../access/slots.ts';
+import { packageVersion } from '../../config/version.ts';
+import type { ConsoleOf } from '../../console/console.route.ts';
+import type { ConsolePeople } from '../../console/people/people.route.ts';
+import type { ConsoleSites } from '../../console/people/sites.route.ts';
+import type { FetchedList, LoadedList } from '../../console/reputation/lists.page.ts';
+import type { ConsoleReports } from '../../console/reputation/reports.route.ts';
+import type { ConsoleChecklist } from '../../console/service/checklist.route.ts';
+import type { ServiceFacts } from '../../console/service/overview.page.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Random } from '../../core/random.ts';
+import { fail, ok } from '../../core/result.ts';
+import { createTurns } from '../../core/work/turns.ts';
+import { formatIp, parseIp } from '../../ip/address.ts';
+import { lookBehind } from '../../ip/behind.ts';
+import { typedAddress } from '../../ip/typed.ts';
+import { createAllowlist } from '../../reputation/lists/allowlist.ts';
+import { urlLabel } from '../../reputation/lists/import/download.ts';
+import { createOwnEntries } from '../../reputation/lists/own-entries.ts';
+import { orderSource, sourceState } from '../../reputation/lists/subscriptions/orders.ts';
+import {
+  listSubscriptions,
+  type Subscription,
+} from '../../reputation/lists/subscriptions/subscriptions.ts';
+import { categoriesOf } from '../../reputation/reports/categories.ts';
+import type { OwnReports } from '../../reputation/reports/store/own-reports.ts';
+import type { StoredReport } from '../../reputation/reports/store/report-rows.ts';
+import { createReportStore } from '../../reputation/reports/store/report-store.ts';
+import { acceptRemoval } from '../../reputation/requests/accept-removal.ts';
+import { createAnonymousReports } from '../../reputation/requests/anonymous-reports.ts';
+import { createRemovals } from '../../reputation/requests/removals.ts';
+import { retractReport, retractReports } from '../../reputation/votes/retract.ts';
+import { catalogueFor } from '../../reputation/words.ts';
+import { createOperator } from '../../signon/people/operator.ts';
+import { plans } from '../../signon/people/profile/profile.ts';
+import type { BlockedSites } from '../../signon/sites/clients/blocked-sites.ts';
+import { createSiteList } from '../../signon/sites/clients/site-list.ts';
+import { catalogueFor as signOnWords } from '../../signon/words/words.ts';
+import type { Store } from '../../storage/store.ts';
+import { activitiesOf } from '../figures/activity-counters.ts';
+import type { ConsoleFigures } from '../figures/figures.ts';
+import type { SignInCounts } from '../memory/sign-in-counts.ts';
+import type { State } from '../state.ts';
+import type { Opening } from './dependencies.ts';
+import type { SignonParts } from './signon.ts';
+
+const loopback = /^(127\.[0-9.]+|\[::1\]|(.+\.)?localhost)$/;
+const hourMs = 3_600_000;
+/** Categories and countries on the overview. */
+const topShown = 12;
+/** For a mail server's answer; the queue tries longer. */
+const mailWaitMs = 3_000;
+const mailNotTaken =
+  'The mail server has not taken it yet. It is tried again for six minutes; the log has the reason.';
+const mailsFull = 'The queue of mails is full: the log says since when.';
+const mailsEnough =
+  'It was not sent: the mail server refused it each time, or the address had all its mails of this hour.';
+
+export interface ConsoleSources {
+  readonly store: Store;
+  readonly state: State;
+  readonly signon: SignonParts;
+  readonly figures: ConsoleFigures;
+  readonly ownReports: ConsolePeopleParts['ownReports'];
+  /** Milliseconds since 1970; 0: there is none. */
+  readonly newestBackupAt: () => number;
+}
+
+export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleOf {
+  const { clock, random, masterKey } = opening;
+  const { store, state, figures } = sources;
+  const parts = { store, clock, random };
+  const ofPeople = {
+    ...parts,
+    masterKey,
+    state,
+    signon: sources.signon,
+    ownReports: sources.ownReports,
+  };
+  const removals = createRemovals(parts);
+  const anonymousReports = createAnonymousReports(parts);
+  const startedAt = clock.now();
+
+  async function service(): Promise<ServiceFacts> {
+    const now = clock.now();
+    const { listening, pauses } = figures.threads();
+    const { resident, heap, index } = figures.memory();
+    const day = figures.reports.sum('quarter', now);
+    const most = (trait: 'category' | 'country') => day.by(trait).slice(0, topShown);
+    return {
+      version: packageVersion(),
+      startedAt,
+      entries: state.index.size(),
+      reports: figures.reports
+        .series('quarter', now)
+        .map(({ startMs, reports }) => ({ startMs, count: reports })),
+      categories: most('category'),
+      countries: most('country'),
+      minutes: figures.minutes(),
+      did: activitiesOf(figures.tallies, now),
+      removalsWaiting: (await removals.list()).length,
+      anonymousReportsWaiting: (await anonymousReports.list()).length,
+      threads: listening,
+      pauses,
+      tables: figures.tables(),
+      store: figures.store(),
+      memory: { residentBytes: resident, heapBytes: heap, indexBytes: index },
+      errors: { forMs: Math.min(hourMs, now - startedAt), ...errorsOf(figures) },
+    };
+  }
+
+  return {
+    audit: createAuditLog(parts),
+    service,
+    checklist: checklistOf(opening, sources),
+    anonymousReports: {
+      list: async () =>
+        (await anonymousReports.list()).map((report) => ({
+          ...report,
+          categories: categoriesOf(report.categories),
+        })),
+      remove: anonymousReports.remove,
+    },
+    removals: {
+      list: removals.list,
+      accept: (address, allow) => acceptRemoval(parts, address, allow),
+      refuse: removals.remove,
+    },
+    lists: {
+      list: async () => (await listSubscriptions(store)).map(shownList),
+      loaded: () => loadedLists(sources),
+      async order(name, order) {
+        const done = await orderSource(store, name, order, clock.now());
+        return done.ok ? { ok: true, value: shownList(done.value) } : done;
+      },
+    },
+    reports: consoleReports(ofPeople),
+    people: consolePeople(ofPeople),
+    sites: consoleSites({
+      ...parts,
+      signIns: state.counting.signIns,
+      blocked: sources.signon.authorization.blocked,
+    }),
+    entries: createOwnEntries(parts),
+    allowlist: createAllowlist(parts),
+    names: { emailOf: (id) => accountEmail(store, id) },
+    eventNames: (language) => signOnWords(language).account.security.events,
+    categoryNames: (language) => catalogueFor(language).categories,
+  };
+}
+
+function checklistOf({ config, clock }: Opening, sources: ConsoleSources): ConsoleChecklist {
+  const { store, state, newestBackupAt } = sources;
+  const { passkeys, mailer } = sources.signon.signon;
+  return {
+    async stepsOf(accountId) {
+      const { protocol, hostname } = new URL(config.baseUrl);
+      const keys = await passkeys.list(accountId);
+      const isFresh = clock.now() - newestBackupAt() <= 2 * config.backupEveryMs;
+      return {
+        publicUrl: !loopback.test(hostname),
+        tls: protocol === 'https:',
+        mail: config.smtpUrl !== undefined,
+        list: state.sources.list().some(({ list }) => list !== 'good'),
+        // A node refuses the setting: its database is backed up by other means.
+        ...(config.databaseUrl === undefined && {
+          backup: config.backupFolder !== undefined && isFresh,
+        }),
+        passkey: keys.length > 0,
+      };
+    },
+    newestBackupAt: () => (config.backupFolder === undefined ? undefined : newestBackupAt()),
+    addressOf: (accountId) => accountEmail(store, accountId),
+    async testMail(to, language) {
+      const ended = mailer.deliver(to, language, 'test', { link: `${config.baseUrl}/` });
+      const late = new AbortController();
+      const { signal } = late;
+      const wait = sleep(mailWaitMs, 'late' as const, { signal, ref: false }).catch(
+        () => undefined,
+      );
+      const how = await Promise.race([ended, wait]).finally(() => late.abort());
+      if (how === 'sent') return ok(config.smtpUrl === undefined ? 'outbox' : 'sent');
+      if (how === 'late') return fail('conflict', mailNotTaken);
+      return fail('conflict', how === 'not_now' ? mailsFull : mailsEnough);
+    },
+  };
+}
+
+function errorsOf(figures: ConsoleFigures): Omit<ServiceFacts['errors'], 'forMs'> {
+  const { codes, routes } = figures.errors();
+  return {
+    codes: codes.map(({ name, count }) => ({ name, count })),
+    routes: routes
+      .filter(({ name }) => name.startsWith('5xx '))
+      .map(({ name, count }) => ({ route: name.slice(4), count })),
+  };
+}
+
+/** Returns lists that operators loaded by hand; fetched ones are shown with their subscription. */
+async function loadedLists({ store, state }: ConsoleSources): Promise<LoadedList[]> {
+  const fetched = new Set(
+    (await listSubscriptions(store)).map(({ list, name }) => `${list}/${name}`),
+  );
+  return state.sources
+    .list()
+    .filter(({ list, source }) => !fetched.has(`${list}/${source}`))
+    .map(({ source, list, complete, refreshedAtMs, holdUntilMs }) => {
+      const times = { loadedAt: refreshedAtMs, endsAt: holdUntilMs };
+      return { name: source, kind: list, complete, ...times };
+    })
+    .sort((a, b) => b.loadedAt - a.loadedAt);
+}
+
+/** Never the query of its address, which may hold a key. */
+function shownList(row: Subscription): FetchedList {
+  const { name, rows, added, removed, freshAt, failures, failure, heldRows } = row;
+  const facts = { name, rows, added, removed, freshAt, failures, failure, heldRows };
+  return { ...facts, from: urlLabel(new URL(row.url)), state: sourceState(row) };
+}
+
+interface ConsolePeopleParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly masterKey: MasterKey;
+  readonly state: Pick<State, 'access'>;
+  /** By the account's index. */
+  readonly ownReports: { readonly ofAccount: OwnReports['page'] };
+  readonly signon: Pick<
+    SignonParts,
+    'accounts' | 'profiles' | 'ownKeys' | 'namedKeys' | 'siteKeys' | 'signon'
+  >;
+}
+
+/** In whole points, 0 to 100; undefined before the first key. */
+function roundedTrust({ access }: Pick<State, 'access'>, id: string): number | undefined {
+  const trust = access.standingOf(id)?.trust;
+  return trust === undefined ? undefined : Math.round(trust);
+}
+
+function usedAt(use: KeyUse | undefined): { lastUsedAt: number | undefined } {
+  return { lastUsedAt: use?.lastUsedAt || undefined };
+}
+
+function consolePeople(parts: ConsolePeopleParts): ConsolePeople {
+  const { store, state, signon } = parts;
+  const { accounts, profiles, ownKeys, namedKeys: named, siteKeys } = signon;
+  const { sessions, recovery } = signon.signon;
+  const directory = createDirectory({ store, accounts });
+  const records = createKeyRecords(parts);
+  const operator = createOperator({ ...parts, accounts, profiles });
+
+  /** Before the first key: what an operator set already, if anything. */
+  async function quotasOf(id: string) {
+    const known = state.access.quotasOf(id);
+    if (known !== undefined) return known;
+    const waiting = await waitingFacts(store, id);
+    return waiting && quotasInForce(waiting);
+  }
+
+  async function keysOf(id: string) {
+    const own = await ownKeys.list(id);
+    const plain = own.map(async ({ id: keyId, createdAt }) => {
+      const use = await readKeyUse(store, keyId);
+      return { id: keyId, name: '', createdAt, scopes: scopeNames(plainScopes), ...usedAt(use) };
+    });
+    const others = (await named.list(id)).map(({ id: keyId, name, createdAt, scopes, use }) => {
+      return { id: keyId, name, createdAt, scopes: scopeNames(scopes), ...usedAt(use) };
+    });
+    return [...(await Promise.all(plain)), ...others];
+  }
+
+  return {
+    find: (part, after, limit) => directory.list({ part, after, limit }),
+    async person(id) {
+      const found = await directory.find(id);
+      if (found === undefined) return undefined;
+      const [profile, open, keys, siteKeysOfIt, quotas] = await Promise.all([
+        profiles.load(id),
+        sessions.list(id),
+        keysOf(id),
+        siteKeys.ofAccount(id),
+        quotasOf(id),
+      ]);
+      const facts = { trust: roundedTrust(state, id), plan: profile?.plan ?? 'free', quotas };
+      return { ...found, ...facts, plans, sessions: open.length, keys, siteKeys: siteKeysOfIt };
+    },
+    async setDisabled(id, disabled) {
+      const found = await directory.find(id);
+      if (disabled && found?.role === 'operator') {
+        return fail('conflict', `${found.email} is an operator: take the role away first`);
+      }
+      return accounts.setDisabled(id, disabled);
+    },
+    setRole: (id, role) => directory.setRole(id, role, { keepsOne: true }),
+    async setPlan(id, wanted) {
+      const plan = plans.find((one) => one === wanted);
+      return plan === undefined ? fail('invalid_parameter') : operator.setPlan(id, plan);
+    },
+    setQuotas: (id, quotas) => accounts.setQuotas(id, quotas),
+    endSessions: (id) => sessions.endAll(id),
+    sendReset: (id) => recovery.sendByOperator(id),
+    async revokeKey(id, keyId) {
+      const key = await records.find(keyId);
+      return key?.record.account === id ? accounts.revokeKey(keyId) : fail('unknown_key');
+    },
+    async revokeSiteKey(id, keyId) {
+      const key = await siteKeys.find(keyId);
+      return key?.account === id ? siteKeys.revoke(keyId) : fail('unknown_key');
+    },
+  };
+}
+
+function consoleReports(parts: ConsolePeopleParts): ConsoleReports {
+  const { store, state, signon } = parts;
+  const reports = createReportStore(parts);
+  const directory = createDirectory({ store, accounts: signon.accounts });
+
+  const shown = (address: string, report: StoredReport) => {
+    const { id, account, reportedAt, comment } = report;
+    return {
+      id,
+      address,
+      account,
+      reportedAt,
+      comment,
+      categories: categoriesOf(report.categories),
+    };
+  };
+
+  return {
+    async ofAddress(text, limit) {
+      const words = new Uint32Array(4);
+      const family = lookBehind(parseIp(typedAddress(text), words), words);
+      if (family === 0) return undefined;
+      const found = await reports.list(family, words, 0, limit);
+      return found.map((report) => shown(formatIp(family, words), report));
+    },
+    async ofReporter(name, after) {
+      const named = await signon.accounts.find(name);
+      const found = named.ok ? await directory.find(named.value.id) : undefined;
+      if (found === undefined) return fail('unknown_account');
+      const { id, email, standing } = found;
+      const page = await parts.ownReports.ofAccount(found, after);
+      if (!page.ok) return page;
+      const trust = roundedTrust(state, id);
+      return ok({
+        reporter: { id, email, trust, standing },
+        reports: page.value.reports.map((one) => shown(formatIp(one.family, one.words), one)),
+        next: page.value.next,
+      });
+    },
+    retract: (id) => retractReport(reports, id),
+    retractAll: (account) =>
+      retractReports({ store, reports, account, since: 0, penalty: true, pace: createTurns() }),
+  };
+}
+
+function consoleSites(parts: {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly blocked: BlockedSites;
+  readonly signIns: Pick<SignInCounts, 'sums'>;
+}): ConsoleSites {
+  const { block, unblock } = parts.blocked;
+  const list = createSiteList({
+    ...parts,
+    pace: () => createTurns(),
+    signIns: async (nowMs) => parts.signIns.sums(nowMs),
+  });
+  return { page: list.page, block, unblock };
+}

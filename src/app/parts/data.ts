@@ -1,0 +1,172 @@
+/** The store, in a directory that this process has claimed, and the state in memory that its journal makes. */
+
+import { channel } from 'node:diagnostics_channel';
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { packageVersion } from '../../config/version.ts';
+import type { Clock } from '../../core/clock.ts';
+import { openGeo } from '../../geo/open-geo.ts';
+import { countryOf, openGeoReader, providerOf } from '../../geo/reader.ts';
+import { decodeBanned } from '../../integrations/agents/ban-events.ts';
+import { type BanTable, createBanTable } from '../../integrations/agents/ban-table.ts';
+import { type Bans, banBounds, createBans } from '../../integrations/agents/bans.ts';
+import type { PlaceOf } from '../../reputation/counts/report-facts.ts';
+import { journalPollMs, queryPaceMs } from '../../storage/follower.ts';
+import { localMaintenance, type Maintenance } from '../../storage/maintenance.ts';
+import type { Membership } from '../../storage/nodes/nodes.ts';
+import { openStoreOf } from '../../storage/open.ts';
+import type { ReplicaState } from '../../storage/postgres/replica.ts';
+import { snapshotFile, storePath, watchPresence } from '../../storage/presence.ts';
+import type { Store } from '../../storage/store.ts';
+import { startSweeper } from '../../storage/sweeper.ts';
+import { startKeyUses, startPruning } from '../maintenance.ts';
+import { openState, type State } from '../state.ts';
+import type { Opening } from './dependencies.ts';
+
+/** A stop waits no longer for what only makes the next start fast. */
+const stateMsMax = 2_000;
+
+export interface Data {
+  readonly store: Store;
+  /** The store's: what is written means its times. */
+  readonly clock: Clock;
+  readonly state: State;
+  readonly maintenance: Maintenance;
+  /** Resolves when the last uses of keys are stored as they are, or were a few seconds ago. */
+  readonly noteKeyUses: () => Promise<void>;
+  /** Bans of agents, built from the journal. */
+  readonly bans: Bans;
+  readonly banTable: BanTable;
+  /** The compiled tables of countries and networks. */
+  readonly geo: SharedArrayBuffer;
+  /** This node's membership in a cluster; undefined without one. */
+  readonly member: Membership | undefined;
+  /** The replica of DATABASE_REPLICA_URL, as far as the journal is read from one. */
+  readonly replica: ReplicaState | undefined;
+}
+
+export async function openData(opening: Opening): Promise<Data> {
+  const { config, random, log, onFatal, closers } = opening;
+  const opened = await openStoreOf(config, opening);
+  const { clock, ownDir: dataDir } = opened;
+  const store = timed(opened.store, opening);
+  closers.add(() => store.close());
+  const presence = watchPresence(storePath(dataDir), (reason) =>
+    onFatal(new Error(`the store is lost: ${reason}; what was written since is lost with it`)),
+  );
+  closers.add(presence.stop);
+  store.onWriteState((state) => {
+    log[state.available ? 'info' : 'error'](
+      { detail: state.detail },
+      state.available ? 'store: writes work again' : 'store: writes unavailable, checks go on',
+    );
+    if (state.fatal) onFatal(new Error(`the store can't write any more: ${state.detail}`));
+  });
+  await opening.prepare?.(store);
+  announceStore({ store, dataDir: config.dataDir });
+  const member = await opened.cluster?.join({
+    identity: { name: hostname(), version: packageVersion() },
+    onReplaced: onFatal,
+  });
+  closers.add(() => member?.leave());
+  const maintenance = member?.maintenance ?? localMaintenance(store);
+
+  const geo = openGeoTables(opening);
+  const banTable = createBanTable(banBounds.totalMax);
+  const bans = createBans({ clock, shared: banTable });
+  const state = await openState({
+    store,
+    maintenance,
+    clock,
+    random,
+    log,
+    onFailure: onFatal,
+    tooNew: member?.tooNew,
+    paceMs: member && queryPaceMs,
+    // An embedded store tells of each commit; another node's are looked for.
+    pollMs: member && journalPollMs,
+    onBanned: (event) => bans.apply(decodeBanned(event)),
+    placeOf: placesIn(geo),
+    snapshotPath: `${dataDir}/${snapshotFile}`,
+    isStoreLost: presence.isLost,
+  });
+  state.start();
+  member?.follow(() => ({
+    appliedSeq: state.follower.appliedSeq(),
+    checkpointSeq: state.projection.checkpointSeq(),
+    ...(state.digest && { digests: state.digest.latest() }),
+  }));
+  closers.add(async () => {
+    const done = state.stop();
+    const late = sleep(stateMsMax, 'late', { ref: false });
+    if ((await Promise.race([done, late])) !== 'late') return;
+    log.warn('stop: too much state to be written in time; the next start takes longer');
+    // Goes on until the store is closed.
+    done.catch(() => undefined);
+  });
+  await state.follower.catchUpTo(await store.lastSeq());
+  await state.setPolicy({
+    isPrivate: config.reputation === 'private',
+    isAnchored: config.reputationAnchored,
+  });
+  await state.reconcile();
+  const keyUses = startKeyUses(store, state, clock, log);
+  closers.add(keyUses.stop);
+  closers.add(startPruning(store, state, log, member));
+  const sweeper = startSweeper({ store: maintenance.store, log });
+  closers.add(() => sweeper.stop());
+  const { recent: noteKeyUses } = keyUses;
+  return {
+    store,
+    clock,
+    state,
+    maintenance,
+    noteKeyUses,
+    bans,
+    banTable,
+    geo,
+    member,
+    replica: opened.cluster?.replica,
+  };
+}
+
+export function openGeoTables({ config, log }: Pick<Opening, 'config' | 'log'>): SharedArrayBuffer {
+  const { dataDir, geoCountryMmdb: countryMmdbPath, geoAsnMmdb: asnMmdbPath } = config;
+  const geo = openGeo({ dataDir, countryMmdbPath, asnMmdbPath, log });
+  for (const { kind, origin, path, note } of geo.sources)
+    log.info({ kind, origin, file: path, note }, 'geo');
+  return geo.shared;
+}
+
+export function placesIn(shared: SharedArrayBuffer): PlaceOf {
+  const geo = openGeoReader(shared);
+  return (family, words) => {
+    const ids = geo.find(family, words);
+    return { country: geo.country(countryOf(ids)), network: geo.provider(providerOf(ids)) };
+  };
+}
+
+/** Each commit from its call to its answer, what it waits for others included. */
+function timed(store: Store, { config, timings }: Opening): Store {
+  const note = timings.recorder(config.httpThreads);
+  return {
+    ...store,
+    async commit(commit) {
+      const startMs = performance.now();
+      const done = await store.commit(commit);
+      note('commit', performance.now() - startMs);
+      return done;
+    },
+  };
+}
+
+export const openedChannel = 'portcullis:store:opened';
+
+export interface OpenedServerStore {
+  readonly store: Store;
+  readonly dataDir: string;
+}
+
+function announceStore(opened: OpenedServerStore): void {
+  channel(openedChannel).publish(opened);
+}

@@ -1,0 +1,207 @@
+/** Opens geo tables, the check, reports, feeds and the use of accounts. */
+
+import { openAccountsTable } from '../../access/accounts/accounts-table.ts';
+import type { DistributedLimits } from '../../access/distributed-limits/distributed-limits.ts';
+import { quotaParty } from '../../access/distributed-limits/quota-party.ts';
+import { deriveKey } from '../../access/keys/master-key.ts';
+import { markKeyPurpose } from '../../access/marks/marks.ts';
+import { createSightingBoard } from '../../access/marks/sighting-board.ts';
+import { type Sightings, startSightings } from '../../access/marks/sightings.ts';
+import { createClientLimits } from '../../access/quota/client-limits.ts';
+import { openLimitRecords } from '../../access/quota/limit-records.ts';
+import { secondsLeftOfDay } from '../../access/quota/points.ts';
+import { openQuotas } from '../../access/quota/quota.ts';
+import { createUsage, type Usage } from '../../access/quota/usage.ts';
+import { clientLimits } from '../../config/limits.ts';
+import { capacities } from '../../config.ts';
+import type { BoundedTable } from '../../core/bounded-tables.ts';
+import { openGarbageCollection } from '../../core/garbage.ts';
+import { createHeartbeat } from '../../core/work/heartbeat.ts';
+import { shareTime } from '../../core/work/shared-time.ts';
+import { openSystems, type Systems } from '../../geo/systems/systems.ts';
+import { passKeyPurpose } from '../../integrations/gate/pass.ts';
+import {
+  createIntegrationCounters,
+  type IntegrationCounters,
+} from '../../integrations/integration-counters.ts';
+import {
+  createFeedPublisher,
+  type FeedPublisher,
+  type Published,
+} from '../../reputation/blocklists/publish.ts';
+import { type BandSurvey, startBandSurvey } from '../../reputation/counts/entry-bands.ts';
+import {
+  createRefusedReports,
+  createReportAdmission,
+  type RefusedReports,
+} from '../../reputation/reports/report-admission.ts';
+import {
+  createReportStore,
+  type ReportStore,
+} from '../../reputation/reports/store/report-store.ts';
+import type { Maintenance } from '../../storage/maintenance.ts';
+import type { Store } from '../../storage/store.ts';
+import { startDetailsBound, startExpiry, startSampling } from '../maintenance.ts';
+import type { State } from '../state.ts';
+import { openFeedThread } from '../threads/feed-thread.ts';
+import { createFrontEnd, type FrontEnd, type FrontEndMemory } from '../threads/front-end.ts';
+import type { Data } from './data.ts';
+import type { Opening } from './dependencies.ts';
+
+export interface ReputationParts {
+  /** Shared memory that each front-end thread reads. */
+  readonly memory: FrontEndMemory;
+  readonly frontEnd: FrontEnd;
+  readonly reports: ReportStore;
+  readonly refusedReports: RefusedReports;
+  readonly feeds: FeedPublisher;
+  readonly usage: Usage;
+  /** Clients that front ends count. */
+  readonly counted: BoundedTable;
+  readonly integrationCounters: IntegrationCounters;
+  readonly systems: Systems;
+  readonly survey: BandSurvey;
+  readonly sightings: Sightings;
+}
+
+/** Clients and networks that front ends remember, over all limits. */
+const countedClientsMax = 65_536;
+/** Replaced feeds that are worth a garbage collection. */
+const releasedBytesMin = 32 * 1024 * 1024;
+
+/** @param frontEnds told of what they can serve, and of what they can give back */
+export function openReputation(
+  opening: Opening,
+  {
+    store,
+    state,
+    maintenance,
+    geo,
+    banTable,
+    shares,
+  }: Pick<Data, 'store' | 'state' | 'maintenance' | 'geo' | 'banTable'> & {
+    shares: DistributedLimits;
+  },
+  frontEnds: { readonly publish: (feeds: Published) => void; readonly release: () => void },
+): ReputationParts {
+  const { config, clock, random, log, closers } = opening;
+  const { geoAsnMmdb: asnMmdbPath } = config;
+  const { index, entries, access, follower } = state;
+  const { newAddresses, generationOf } = access;
+  const heartbeat = createHeartbeat(clock);
+  closers.add(heartbeat.start());
+  const time = maintenance.isShared ? shareTime(clock) : undefined;
+  if (time !== undefined) closers.add(time.start());
+  const integrationCounters = createIntegrationCounters(config.httpThreads);
+  const memory: FrontEndMemory = {
+    ...state.shared,
+    geo,
+    bans: banTable.buffer,
+    heartbeat: heartbeat.buffer,
+    time: time?.buffer,
+    limits: shares.memory('front ends', countedClientsMax),
+    gate: {
+      counters: integrationCounters.buffer,
+      threads: config.httpThreads,
+      passKey: deriveKey(opening.masterKey, passKeyPurpose),
+      hasProxies: config.trustedProxies.length > 0,
+    },
+    marks: {
+      key: deriveKey(opening.masterKey, markKeyPurpose),
+      board: createSightingBoard().buffer,
+    },
+  };
+  const records = openLimitRecords(memory.limits);
+  const frontEnd = createFrontEnd({
+    memory,
+    index,
+    clock,
+    log,
+    ...(config.clientLimitsOn ? { limits: createClientLimits(clientLimits, records) } : {}),
+  });
+  const { quotas, accounts } = state.shared;
+  shares.add(
+    quotaParty({
+      handle: quotas,
+      accountCount: access.count,
+      clock,
+      quotas: openQuotas({ handle: quotas, accounts: openAccountsTable(accounts), clock }),
+    }),
+  );
+  const { catchUpTo } = follower;
+  const counted = { newAddresses, secondsLeftOfDay, catchUpTo };
+  const admission = createReportAdmission({ entries, clock, ...counted });
+  const reports = createReportStore({ store, clock, random, admission, generationOf });
+  const old = createReportStore({ store: maintenance.store, clock, random });
+  closers.add(startExpiry(old, maintenance, log));
+  const survey = startBandSurvey({ index, clock });
+  closers.add(startDetailsBound(survey, maintenance, log));
+  closers.add(survey.stop);
+  const collectGarbage = openGarbageCollection();
+  const feeds = openFeeds(
+    opening,
+    state,
+    { store, maintenance },
+    memory.geo,
+    frontEnds.publish,
+    (bytes) => {
+      if (bytes < releasedBytesMin) return;
+      setImmediate(collectGarbage);
+      frontEnds.release();
+    },
+  );
+  closers.add(() => feeds.stop());
+  const usage = createUsage({ handle: quotas, accountCount: access.count, generationOf, clock });
+  closers.add(startSampling(usage));
+  const systems = openSystems({
+    clock,
+    asnMmdbPath,
+    onFailure: (err) => log.warn({ err }, 'geo: a network was not looked up'),
+  });
+  closers.add(() => systems.close());
+  const sightings = startSightings({ memory: memory.marks, store, clock, log });
+  closers.add(sightings.close);
+  const table = { name: 'paced_networks', used: () => records.size, limit: records.capacity };
+  const refusedReports = createRefusedReports();
+  return {
+    memory,
+    frontEnd,
+    reports,
+    refusedReports,
+    feeds,
+    usage,
+    integrationCounters,
+    systems,
+    survey,
+    sightings,
+    counted: table,
+  };
+}
+
+function openFeeds(
+  { config, clock, log }: Opening,
+  state: State,
+  stores: { store: Store; maintenance: Maintenance },
+  geo: SharedArrayBuffer,
+  onPublished: (feeds: Published) => void,
+  onReplaced: (bytes: number) => void,
+): FeedPublisher {
+  const openThread = openFeedThread({
+    index: state.index,
+    geo,
+    imprint: { homeUrl: `${config.secureUrl}/feeds`, licence: config.feedLicence },
+    rowsMax: capacities.entries,
+    entriesMax: capacities.feedEntries,
+  });
+  return createFeedPublisher({
+    ...stores,
+    clock,
+    log,
+    openThread,
+    position: () => state.follower.appliedSeq(),
+    urgent: () => state.reducer.allowChanges(),
+    intervalMs: config.feedIntervalSeconds * 1_000,
+    onPublished,
+    onReplaced,
+  });
+}

@@ -1,0 +1,16 @@
+/** The queues of what visitors ask and say of addresses, as the server's pages fill them. */
+
+import { deriveKey, type MasterKey } from '../../access/keys/master-key.ts';
+import type { Clock } from '../../core/clock.ts';
+import { createAnonymousReports } from '../../reputation/requests/anonymous-reports.ts';
+import { networkMarks } from '../../reputation/requests/queue.ts';
+import { createRemovals } from '../../reputation/requests/removals.ts';
+import type { Store } from '../../storage/store.ts';
+
+export function openRequests(parts: { store: Store; clock: Clock; masterKey: MasterKey }) {
+  return {
+    removals: createRemovals(parts),
+    anonymousReports: createAnonymousReports(parts),
+    networkMark: networkMarks(deriveKey(parts.masterKey, 'networks of requests')),
+  };
+}

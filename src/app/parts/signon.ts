@@ -1,0 +1,196 @@
+/**
+ * Sign-on put together: accounts, sessions and mails (signon/open-signon.ts), profiles, and the sign-on
+ * of other sites, each knowing of the others what it needs. Deletions that were cut short go on in
+ * the background.
+ */
+
+import { type Accounts, createAccounts } from '../../access/accounts/accounts.ts';
+import { decodeAccount } from '../../access/accounts/records.ts';
+import type { DistributedLimits } from '../../access/distributed-limits/distributed-limits.ts';
+import { createKeyRecords } from '../../access/keys/key-records.ts';
+import { erasedSealOf, type MasterKey } from '../../access/keys/master-key.ts';
+import { createNamedKeys, type NamedKeys } from '../../access/keys/named-keys.ts';
+import { createOwnKeys, type OwnKeys } from '../../access/keys/own-keys.ts';
+import { createSiteKeys, type SiteKeys } from '../../access/keys/site-keys.ts';
+import { type Config, capacities } from '../../config.ts';
+import type { BoundedTables } from '../../core/bounded-tables.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log/log.ts';
+import type { Random } from '../../core/random.ts';
+import { type Closers, createClosers } from '../../core/work/closers.ts';
+import { type Params, parseQuery } from '../../http/query.ts';
+import { storedWebhooks } from '../../reputation/webhooks/hooks.ts';
+import type { Mail } from '../../signon/mail/letter.ts';
+import { openSignon, type Signon } from '../../signon/open-signon.ts';
+import { createAvatarImages } from '../../signon/people/profile/avatar-image.ts';
+import { type Avatars, createAvatars } from '../../signon/people/profile/avatars.ts';
+import { profilePersonalData } from '../../signon/people/profile/profile-data.ts';
+import {
+  createProfileExtraRows,
+  profileExtraRows,
+} from '../../signon/people/profile/profile-extra-rows.ts';
+import { createProfiles, type Profiles } from '../../signon/people/profile/profile-store.ts';
+import { createReview, type Review } from '../../signon/people/review.ts';
+import type { RowCounterStats } from '../../signon/people/row-counter.ts';
+import type { SignOnEvent } from '../../signon/sessions/sign-in-log.ts';
+import {
+  createSignInLog,
+  type SignInLog,
+  signInLogData,
+} from '../../signon/sessions/sign-in-log.ts';
+import { type Authorization, createAuthorization } from '../../signon/sites/authorization.ts';
+import { type Consents, createConsents } from '../../signon/sites/consents.ts';
+import { requestQueryCharsMax } from '../../signon/sites/request-seal.ts';
+import { type ErasedList, openErasedList } from '../../storage/erased.ts';
+import { accountKey } from '../../storage/keys.ts';
+import type { Maintenance } from '../../storage/maintenance.ts';
+import type { Store } from '../../storage/store.ts';
+import { reportPersonalData } from './own/report-personal-data.ts';
+import { webhookPersonalData } from './own/webhook-personal-data.ts';
+
+export interface SignonParts {
+  readonly signon: Signon;
+  /** For operators. */
+  readonly signInLog: SignInLog;
+  readonly authorization: Authorization;
+  readonly profiles: Profiles;
+  /** Accounts and API keys. */
+  readonly accounts: Accounts;
+  readonly siteKeys: SiteKeys;
+  readonly ownKeys: OwnKeys;
+  readonly namedKeys: NamedKeys;
+  readonly avatars: Avatars;
+  readonly consents: Consents;
+  /** Counts of rows that unauthenticated requests caused, with their bounds. */
+  readonly rowsOfStrangers: () => readonly RowCounterStats[];
+  readonly review: Review;
+  readonly erased: ErasedList;
+}
+
+interface SignonOptions {
+  store: Store;
+  maintenance: Maintenance;
+  shares?: Pick<DistributedLimits, 'room' | 'replicatedOperations'>;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  masterKey: MasterKey;
+  config: Config;
+  demo: boolean;
+  tables: Pick<BoundedTables, 'add'>;
+  onMail?: ((mail: Mail) => void) | undefined;
+  onSignOn?: (event: SignOnEvent) => void;
+}
+
+/** Opens sign-on. If a step fails, what was opened before it is closed. */
+export async function startSignon(options: SignonOptions): Promise<SignonParts> {
+  const closers = createClosers(options.log);
+  try {
+    return await start(options, closers);
+  } catch (error) {
+    await closers.closeAll();
+    throw error;
+  }
+}
+
+async function start(options: SignonOptions, closers: Closers): Promise<SignonParts> {
+  const { store, config } = options;
+  const profiles = createProfiles(options);
+  const siteKeys = createSiteKeys(options);
+  const consents = createConsents(options);
+  const signInLog = createSignInLog(options);
+  closers.add(() => signInLog.close());
+  const erased = openErasedList({ ...options, seal: erasedSealOf(options.masterKey) });
+  const signon = openSignon({
+    ...options,
+    baseUrl: config.baseUrl,
+    dataDir: config.dataDir,
+    smtpUrl: config.smtpUrl,
+    mailFrom: config.mailFrom,
+    siteName: config.siteName,
+    siteContact: config.siteContact,
+    siteLogo: config.siteLogo,
+    smsWebhookUrl: config.smsWebhookUrl,
+    pwnedRangeUrl: config.pwnedRangeUrl,
+    factorDemand: config.requireSecondFactor,
+    signInLog,
+    erased,
+    isPaced: config.clientLimitsOn,
+    texts: { countries: config.smsCountries, perDay: config.smsPerDay },
+    extraRows: createProfileExtraRows({ store, profiles }),
+    personalData: (over) => [
+      ...profilePersonalData({
+        store: over,
+        profiles: createProfiles({ ...options, store: over }),
+        siteKeys: createSiteKeys({ ...options, store: over }),
+        consents: createConsents({ ...options, store: over }),
+      }),
+      reportPersonalData(over),
+      webhookPersonalData(over),
+      signInLogData(over),
+    ],
+  });
+  closers.add(() => signon.close());
+  const authorization = createAuthorization({
+    ...options,
+    clientSuffixes: config.clientSuffixes,
+    profiles,
+    standing: {
+      sessionAlive: signon.sessions.alive,
+      accountEnabled: (id) => isActiveAccount(store, id),
+    },
+    avatarUrl: (avatar) => `${config.baseUrl}/avatars/${avatar}`,
+    parseQuery: parseRequestQuery,
+  });
+  await authorization.transactions.restore();
+  await erased.sync();
+  signon.erasures.resume();
+  signon.notices.resume();
+  await signon.restore();
+  const accounts = createAccounts({ ...options, beside: profileExtraRows(profiles) });
+  const records = createKeyRecords(options);
+  const ownKeys = createOwnKeys({ ...options, accounts, records });
+  const namedKeys = createNamedKeys({ ...options, accounts, slotsMax: capacities.accounts });
+  const images = createAvatarImages();
+  options.tables.add(images.table);
+  const avatars = createAvatars({ ...options, profiles, images });
+  const { changes, passkeys } = signon;
+  const review = createReview({
+    changes,
+    passkeys,
+    ownKeys,
+    namedKeys,
+    siteKeys,
+    consents,
+    webhooks: storedWebhooks(store),
+  });
+  return {
+    signon,
+    signInLog,
+    authorization,
+    profiles,
+    accounts,
+    siteKeys,
+    ownKeys,
+    namedKeys,
+    avatars,
+    consents,
+    review,
+    erased,
+    rowsOfStrangers: () => [authorization.transactions.waiting(), ...signon.rowsOfStrangers()],
+  };
+}
+
+/** A request is read again by the rules of its route. */
+export function parseRequestQuery(query: string): Params | undefined {
+  const parsed = parseQuery(query, { charsMax: requestQueryCharsMax });
+  return parsed.ok ? parsed.value : undefined;
+}
+
+/** Neither disabled nor waiting for its mail address to be verified, for the first time or anew. */
+async function isActiveAccount(store: Store, accountId: string): Promise<boolean> {
+  const entry = await store.get(accountKey(accountId));
+  const account = entry && decodeAccount(entry.value);
+  if (account === undefined || account.disabled || account.pendingUntil !== 0) return false;
+  return account.formerEmail === '';
+}

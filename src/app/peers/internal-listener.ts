@@ -1,0 +1,144 @@
+/**
+ * Where other nodes ask about challenges that this one made. It listens apart from the public port, by
+ * default on loopback; whoever has not the master key gets an empty 403, and no line in the log. Small
+ * heads and bodies, bounded connections (unauthenticated-connections.ts), short times, also for whoever does not read what
+ * was asked for: everything that comes is bounded.
+ */
+
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Challenges } from '../../captcha/challenge/challenge.ts';
+import type { Clock } from '../../core/clock.ts';
+import { OperatorError } from '../../core/errors.ts';
+import type { Log } from '../../core/log/log.ts';
+import { answerBytes, type PeerQuestion, readAsked } from './asked.ts';
+import { createReplays, isMac, macHeader, macOf } from './signed.ts';
+import {
+  createUnauthenticatedConnections,
+  type UnauthenticatedConnections,
+} from './unauthenticated-connections.ts';
+
+const bodyBytesMax = 4_096;
+/** A sealed head has some 300 bytes. */
+const headBytesMax = 8_192;
+/** The bound on all connections, authenticated or not. */
+const connectionsMax = 2_048;
+const requestMsMaxDefault = 10_000;
+/** Node looks every half minute by itself: so long silent connections would shut out nodes. */
+const pollMs = 1_000;
+
+/** @throws OperatorError when it can't listen there */
+export async function openInternalListener(options: {
+  readonly host: string;
+  readonly port: number;
+  readonly node: number;
+  readonly key: Uint8Array;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly challenges: Pick<Challenges, 'image' | 'clip' | 'verify'>;
+  /** From a connection to the end of its request, and from an answer to its end. */
+  readonly requestMsMax?: number;
+}) {
+  const { host, port, node, key, clock, log, challenges } = options;
+  const { requestMsMax = requestMsMaxDefault } = options;
+  const replays = createReplays(node, clock.now);
+  const unauthenticated = createUnauthenticatedConnections({ clock });
+
+  async function answer(asked: PeerQuestion): Promise<Uint8Array> {
+    const { what, token, network, longWord } = asked;
+    if (what === 'verify') {
+      const right = await challenges.verify(token, asked.answer, network);
+      return answerBytes({ right });
+    }
+    const found = await challenges[what](token, { network, longWord });
+    return answerBytes(found);
+  }
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await readBody(request, bodyBytesMax);
+    const isSealed = body && isMac(request.headers[macHeader], macOf(key, 'ask', body));
+    const asked = isSealed === true ? readAsked(body!) : undefined;
+    if (asked === undefined || !replays.isPresent(asked)) return refuse(response, unauthenticated);
+    unauthenticated.markAuthenticated(request.socket);
+    if (!replays.admit(asked)) return refuse(response, unauthenticated);
+    seal(response, key, asked.nonce, await answer(asked));
+    await sent(response, requestMsMax);
+  }
+
+  const timeouts = { requestTimeout: requestMsMax, headersTimeout: requestMsMax };
+  const watched = {
+    ...timeouts,
+    connectionsCheckingInterval: pollMs,
+    maxHeaderSize: headBytesMax,
+  };
+  const server = createServer(watched, (request, response) => {
+    const { socket } = request;
+    if (!unauthenticated.begin(socket)) return;
+    response.once('close', () => unauthenticated.over(socket));
+    serve(request, response).catch((error) => {
+      log.warn({ err: error }, 'internal: a question of another node has no answer');
+      response.destroy();
+    });
+  });
+  server.on('connection', unauthenticated.arrive);
+  server.maxConnections = connectionsMax;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', ({ message }) => reject(new OperatorError(`INTERNAL_LISTEN: ${message}`)));
+    server.listen(port, host, resolve);
+  });
+  server.on('error', (error) => log.warn({ err: error }, 'internal: the listener failed'));
+  const taken = (server.address() as AddressInfo).port;
+  const shownHost = host.includes(':') ? `[${host}]` : host;
+  return {
+    /** The address under which other nodes reach it. */
+    url: `http://${shownHost}:${taken}`,
+    tables: [unauthenticated.table],
+    async close(): Promise<void> {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+export type InternalListener = Awaited<ReturnType<typeof openInternalListener>>;
+
+/** Undefined when it is too long, or breaks off. What says that it is too long is not read. */
+async function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer | undefined> {
+  if (Number(request.headers['content-length'] ?? 0) > bytesMax) return undefined;
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const piece of request as AsyncIterable<Buffer>) {
+      bytes += piece.length;
+      if (bytes > bytesMax) return undefined;
+      pieces.push(piece);
+    }
+  } catch {
+    return undefined;
+  }
+  return Buffer.concat(pieces);
+}
+
+/** To whom it may be: it says nothing of what was wrong. */
+function refuse(
+  response: ServerResponse,
+  unauthenticated: Pick<UnauthenticatedConnections, 'refuse'>,
+): void {
+  unauthenticated.refuse(response.req.socket);
+  response.writeHead(403, { Connection: 'close' }).end();
+}
+
+function seal(response: ServerResponse, key: Uint8Array, nonce: string, bytes: Uint8Array): void {
+  const mac = macOf(key, `answer ${nonce}`, bytes);
+  response.writeHead(200, { [macHeader]: mac, 'Content-Length': bytes.length }).end(bytes);
+}
+
+/** Resolves when the other end has the answer or is gone; one that does not read it is sent away. */
+async function sent(response: ServerResponse, msMax: number): Promise<void> {
+  if (response.closed) return;
+  const timer = setTimeout(() => response.destroy(), msMax);
+  timer.unref();
+  await new Promise<void>((resolve) => response.once('close', resolve));
+  clearTimeout(timer);
+}

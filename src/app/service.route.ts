@@ -1,0 +1,185 @@
+/**
+ * What operators, crawlers and browsers ask of the service itself: readiness, metrics, robots,
+ * security.txt, the page to change a password, the web app manifest.
+ */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../core/clock.ts';
+import type { Metrics } from '../core/metrics.ts';
+import { fail } from '../core/result.ts';
+import { forwardingHeaders } from '../http/client-ip.ts';
+import { firstHeader, type Header, type Reply, type Request } from '../http/message.ts';
+import type { PlainRoute } from '../http/router.ts';
+import type { MemoryVerdict } from '../storage/nodes/digests.ts';
+import type { Assets } from '../web/assets.ts';
+import { type Endpoint, openFile } from '../web/guard/endpoint.ts';
+import type { Guard } from '../web/guard/guard.ts';
+import { catalogueFor } from '../web/language.ts';
+import { webManifestPath } from '../web/layout/layout.ts';
+import { failureBody, jsonType, noStore, textType } from '../web/shape.ts';
+import { readinessDocs } from './service.openapi.ts';
+
+/**
+ * What /readyz tells; ready means loaded, writable and not about to stop. A node with a shared database
+ * is ready without it for a while: else all nodes would be taken out at once, while their checks go on.
+ */
+export interface Readiness {
+  readonly indexLoaded: boolean;
+  readonly writable: boolean;
+  /** The server was told to stop. */
+  readonly draining: boolean;
+  readonly entries: number;
+  /** Journal events not yet in memory. */
+  readonly behind: number;
+  /** Age of the newest list, seconds; null when no list is loaded. */
+  readonly newestListAgeSeconds: number | null;
+  /** Seconds for which the shared database has been out of reach; only on a node of a cluster. */
+  readonly staleSeconds?: number;
+  /** This node's memory compared with the others'. A node that is outvoted is not ready. */
+  readonly memory?: MemoryVerdict;
+  /** True if this node's program is too old for what the others write: it is not ready, for good. */
+  readonly outdated?: boolean;
+}
+
+const dayMs = 86_400_000;
+/** Beyond it a node's memory is too old to be asked. */
+const staleSecondsMax = 15 * 60;
+
+export const readinessEndpoint = openFile('/readyz', {
+  isProbe: true,
+  shape: 'api',
+  errors: ['store_unavailable'],
+  docs: readinessDocs,
+});
+export const metricsEndpoint = openFile('/metrics', {
+  isProbe: true,
+  who: 'operator',
+  headers: ['authorization', ...forwardingHeaders],
+  robots: 'disallow',
+  docs: 'text',
+});
+export const robotsEndpoint = openFile('/robots.txt', { docs: 'text' });
+export const securityTxtEndpoint = openFile('/.well-known/security.txt', { docs: 'text' });
+/** Password managers ask here (W3C, A Well-Known URL for Changing Passwords). */
+export const changePasswordEndpoint = openFile('/.well-known/change-password', { docs: 'text' });
+export const webManifestEndpoint = openFile(webManifestPath, { docs: 'text' });
+
+export function serviceRoutes(options: {
+  guard: Guard;
+  assets: Pick<Assets, 'url'>;
+  /** All of the service, for robots.txt. */
+  endpoints: readonly Endpoint[];
+  clock: Clock;
+  metrics: Metrics;
+  metricsToken: string | undefined;
+  /** Requests come through proxies: this machine's address says nothing about who asks. */
+  isProxied: boolean;
+  baseUrl: string;
+  siteName?: string | undefined;
+  readiness: () => Promise<Readiness>;
+}): PlainRoute[] {
+  const { guard, clock, metrics, metricsToken, baseUrl } = options;
+
+  async function ready(): Promise<Reply> {
+    const state = await options.readiness();
+    const { staleSeconds, writable } = state;
+    const ok =
+      state.indexLoaded &&
+      !state.draining &&
+      state.memory !== 'outvoted' &&
+      state.outdated !== true &&
+      (staleSeconds === undefined ? writable : staleSeconds <= staleSecondsMax);
+    const retry: Header[] = ok ? [] : [['Retry-After', '5']];
+    return {
+      status: ok ? 200 : 503,
+      headers: [jsonType, noStore, ...retry],
+      body: JSON.stringify({ ready: ok, ...state }),
+    };
+  }
+
+  async function showMetrics(request: Request): Promise<Reply> {
+    if (!mayReadMetrics(request, metricsToken, options.isProxied)) {
+      const failure = fail(
+        'unauthenticated',
+        'Send the token of METRICS_TOKEN as Authorization: Bearer.',
+      );
+      return failureBody('api', failure, [['WWW-Authenticate', 'Bearer realm="metrics"']]);
+    }
+    const body = await metrics.render();
+    return { status: 200, headers: [['Content-Type', metrics.contentType], noStore], body };
+  }
+
+  function securityTxt(): Reply {
+    // RFC 9116 wants a date less than a year ahead.
+    const expires = new Date(clock.now() + 180 * dayMs).toISOString().replace(/\.\d+Z$/, 'Z');
+    const body = `Contact: ${baseUrl}/\nExpires: ${expires}\nPreferred-Languages: en, fr\nCanonical: ${baseUrl}/.well-known/security.txt\n`;
+    return { status: 200, headers: [textType], body };
+  }
+
+  function webManifest(): Reply {
+    const sizes = [192, 512].map((side) => ({
+      src: options.assets.url(`icon-${side}.png`),
+      sizes: `${side}x${side}`,
+      type: 'image/png',
+      purpose: 'any maskable',
+    }));
+    const name = options.siteName ?? catalogueFor('en').site.name;
+    const colours = { theme_color: '#16324f', background_color: '#16324f' };
+    const about = { name, short_name: name, start_url: '/', display: 'browser', ...colours };
+    return {
+      status: 200,
+      headers: [
+        ['Content-Type', 'application/manifest+json'],
+        ['Cache-Control', 'public, max-age=3600'],
+      ],
+      body: JSON.stringify({ ...about, icons: sizes }),
+    };
+  }
+
+  return [
+    guard.open(readinessEndpoint, ready),
+    guard.open(metricsEndpoint, showMetrics),
+    guard.open(robotsEndpoint, () => ({
+      status: 200,
+      headers: [textType, ['Cache-Control', 'public, max-age=3600']],
+      body: robotsText(options.endpoints),
+    })),
+    guard.open(securityTxtEndpoint, securityTxt),
+    guard.open(changePasswordEndpoint, () => ({
+      status: 302,
+      headers: [['Location', '/account/security'], noStore],
+    })),
+    guard.open(webManifestEndpoint, webManifest),
+  ];
+}
+
+/** Writes robots.txt from what the endpoints declare (RFC 9309). */
+export function robotsText(endpoints: readonly Endpoint[]): string {
+  const closed = endpoints.filter(({ robots }) => robots === 'disallow');
+  // The API as a whole: what is added to it is closed, too.
+  const startOf = (path: string) => /^\/api\//.exec(path)?.[0] ?? path.replace(/[:*].*$/, '');
+  const starts = [...new Set(closed.map(({ path }) => startOf(path)))].sort();
+  // A rule is for all that begins with its path.
+  const paths = starts.filter((path) => !starts.some((s) => path.startsWith(`${s}/`)));
+  const isApi = (path: string) => path.startsWith('/api/');
+  paths.sort((a, b) => Number(isApi(b)) - Number(isApi(a)));
+  return `User-agent: *\n${paths.map((path) => `Disallow: ${path}\n`).join('')}`;
+}
+
+/**
+ * Without a token the page is for this machine: a loopback address, and nothing between. As soon
+ * as anything forwards, a loopback address may be a stranger's whom the proxy doesn't name.
+ */
+export function mayReadMetrics(
+  request: Request,
+  token: string | undefined,
+  isProxied: boolean,
+): boolean {
+  if (token === undefined) {
+    const isForwarded = forwardingHeaders.some((name) => request.headers[name] !== undefined);
+    return !isProxied && !isForwarded && /^(127\.|::1$)/.test(request.clientIp);
+  }
+  const sent = firstHeader(request, 'authorization') ?? '';
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(sent), digest(`Bearer ${token}`));
+}

@@ -1,0 +1,513 @@
+/**
+ * The state in memory and its one way in: the journal.
+ *
+ * Opened from the last checkpoint, then brought up to date by following the journal, whoever
+ * wrote it: this process, the command line beside it, another node. Shared tables are written
+ * by this thread only; `shared` can be posted to front-end threads, which read.
+ *
+ * A state in which an event was applied in part is never written to the store.
+ */
+
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { type AccountsHandle, createAccountsTable } from '../access/accounts/accounts-table.ts';
+import { decodeAccessEvent, isAccessEvent } from '../access/accounts/events.ts';
+import {
+  type AccessReducer,
+  type AccessTables,
+  createAccessReducer,
+} from '../access/accounts/reducer.ts';
+import { type DigestedTables, digestTables } from '../access/accounts/tables-digest.ts';
+import { createKeyRecords } from '../access/keys/key-records.ts';
+import { createKeyTable, type KeyTable, type KeyTableHandle } from '../access/keys/key-table.ts';
+import { namedHashesMax } from '../access/keys/named-keys.ts';
+import { createQuotaMemory, type QuotaHandle } from '../access/quota/quota.ts';
+import { createSlotKeeper } from '../access/slots.ts';
+import { capacities } from '../config.ts';
+import type { ArrayImage } from '../core/array-image.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Log } from '../core/log/log.ts';
+import type { Random } from '../core/random.ts';
+import { createIpIndex, type IpIndex } from '../index/ip-index.ts';
+import { loadSnapshot, saveSnapshot } from '../index/snapshot.ts';
+import { isBanEvent } from '../integrations/agents/ban-events.ts';
+import type { PlaceOf } from '../reputation/counts/report-facts.ts';
+import { createListKeeper } from '../reputation/lists/list-keeper.ts';
+import { createSources, type Sources } from '../reputation/lists/sources.ts';
+import { createRefusals, type Refusals } from '../reputation/reports/refusals.ts';
+import { createEntries, type Entries } from '../reputation/state/entries.ts';
+import { decodeEvent, encodeEvent } from '../reputation/state/events.ts';
+import { entryPages } from '../reputation/state/page-lists.ts';
+import { createReducer, type Reducer } from '../reputation/state/reducer.ts';
+import { createReportReducer } from '../reputation/state/report-reducer.ts';
+import { forgetTranslatedNetwork } from '../reputation/state/translated-network.ts';
+import { createPolicyKeeper, type PolicyKeeper } from '../reputation/votes/policy-keeper.ts';
+import type { Policy } from '../reputation/votes/quorum.ts';
+import { createEventId } from '../storage/event-id.ts';
+import { createFollower, type Follower, type FollowerOptions } from '../storage/follower.ts';
+import { markedPosition, markRows } from '../storage/journal-mark.ts';
+import { asMaintenance, localMaintenance, type Maintenance } from '../storage/maintenance.ts';
+import { createProjection, type Projection, readCheckpointSeq } from '../storage/projection.ts';
+import type { Store, StoreEvent } from '../storage/store.ts';
+import { type Counting, createCounting } from './memory/counting.ts';
+import { createStateDigest, type StateDigest } from './memory/digest.ts';
+import { headerOf } from './memory/header.ts';
+
+/** Keys of an account that work at one time. */
+const keysPerAccount = 2;
+/**
+ * Slots beyond the bound that is promised: what an older version gave away, or a release that came
+ * too late for a report, must not make a key that is let in fail.
+ */
+const slotReserve = 1_024;
+const checkpointMsDefault = 5_000;
+/** Due times (ended lists, replaced keys) are looked at this often. */
+const housekeepingMs = 30_000;
+
+/** Shared memory that a front-end thread answers checks from. */
+export interface SharedState {
+  readonly keys: KeyTableHandle;
+  readonly accounts: AccountsHandle;
+  readonly quotas: QuotaHandle;
+}
+
+export interface State {
+  readonly index: IpIndex;
+  readonly entries: Entries;
+  readonly sources: Sources;
+  readonly reducer: Reducer;
+  readonly access: AccessReducer;
+  /** Counts of events without effect because a table was full. */
+  readonly refusals: Refusals;
+  /** Reports by time, category, country, network, list and band; sign-ins by site and day. */
+  readonly counting: Pick<Counting, 'counts' | 'signIns'>;
+  readonly follower: Follower;
+  readonly projection: Projection;
+  /** The pages were written by a rule of before, and the loaded state was mended. */
+  readonly isMended: boolean;
+  readonly shared: SharedState;
+  readonly takeUsedKeys: KeyTable['takeUsed'];
+  /** A digest of the state that nodes of a cluster compare; undefined without one. */
+  readonly digest: StateDigest | undefined;
+  /** Writes what changed since the last checkpoint. */
+  checkpoint(): Promise<void>;
+  /** Runs the work while no checkpoint is written: the rows of the last one stay as they are. */
+  withoutCheckpoint(work: () => Promise<void>): Promise<void>;
+  /** Compares what the store counts with the tables and mends it; `start` comes before. */
+  reconcile(): Promise<void>;
+  /** Begins to follow the journal and to write checkpoints. */
+  start(): void;
+  /** Ends what is due now: lists that were not refreshed in time, keys replaced long enough ago. */
+  housekeep(): Promise<void>;
+  /** Once the journal is applied: the settings of this server. */
+  setPolicy(policy: Policy): Promise<void>;
+  readonly policy: () => Policy;
+  /** Stops following and writes a last checkpoint and the snapshot. */
+  stop(): Promise<void>;
+}
+
+export interface StateOptions {
+  readonly store: Store;
+  /** Work that one server does for all; absent: this one. */
+  readonly maintenance?: Maintenance;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** The journal could not be applied: the process must not go on serving. */
+  readonly onFailure: (error: unknown) => void;
+  readonly entriesMax?: number;
+  readonly checkpointMs?: number;
+  /** By it reports are counted per country and network; absent: all unknown. */
+  readonly placeOf?: PlaceOf;
+  /** Milliseconds that a slot stays empty before it is given back; for tests. */
+  readonly slotRestMs?: number;
+  readonly tooNew?: FollowerOptions['tooNew'];
+  readonly paceMs?: FollowerOptions['paceMs'];
+  readonly pollMs?: FollowerOptions['pollMs'];
+  /** Called for each event about bans of agents, which are in memory outside the state. */
+  readonly onBanned?: (event: StoreEvent) => void;
+  /** File that makes the next start fast; without it none is written. */
+  readonly snapshotPath?: string;
+  /** Then nothing more is written: the place may be another server's already. */
+  readonly isStoreLost?: () => boolean;
+}
+
+interface Parts {
+  readonly index: IpIndex;
+  readonly entries: Entries;
+  readonly sources: Sources;
+  readonly policy: PolicyKeeper;
+  readonly access: AccessReducer;
+  readonly refusals: Refusals;
+  readonly counting: Counting;
+  readonly projection: Projection;
+  readonly shared: SharedState;
+  readonly takeUsedKeys: KeyTable['takeUsed'];
+  /** With a shared journal. */
+  readonly digested?: DigestedTables;
+}
+
+/** The parts of the state with what the store knows of them, from a snapshot when there is one. */
+async function loadParts(options: StateOptions): Promise<Parts> {
+  const { store, log, snapshotPath: path } = options;
+  const entriesMax = options.entriesMax ?? capacities.entries;
+  const sequence = await readCheckpointSeq(store);
+  const snapshot =
+    path === undefined ? undefined : takeSnapshot({ path, entriesMax, sequence, log });
+  const parts = restored(options, entriesMax, snapshot?.parts) ?? createParts(options, entriesMax);
+  await parts.projection.load();
+  await snapshot?.gone;
+  return parts;
+}
+
+/** Undefined without a snapshot, and when it does not fit. */
+function restored(
+  options: StateOptions,
+  entriesMax: number,
+  snapshot: SnapshotParts | undefined,
+): Parts | undefined {
+  if (snapshot === undefined) return undefined;
+  const parts = createParts(options, entriesMax, snapshot.index);
+  const { entries, projection } = parts;
+  if (entries.restore(snapshot.image) && projection.restore(snapshot.image, entryPages)) {
+    return parts;
+  }
+  options.log.warn('snapshot: ignored, it does not fit');
+  return undefined;
+}
+
+function createParts(
+  { store, maintenance, placeOf }: StateOptions,
+  entriesMax: number,
+  index = createIpIndex({ entriesMax }),
+): Parts {
+  const slots = capacities.accounts + slotReserve;
+  const isShared = maintenance?.isShared === true;
+  const keyTable = createKeyTable(slots * keysPerAccount + namedHashesMax);
+  const accountsTable = createAccountsTable(slots);
+  const quotas = createQuotaMemory(slots);
+  // The sections need `touch`, the projection needs the sections.
+  let projection!: Projection;
+  const touchPage = (page: number) => projection.touch(page);
+  const touchHeader = () => projection.touchHeader();
+  const sources = createSources(capacities.sources, touchHeader, index.listTimes);
+  const policy = createPolicyKeeper(touchHeader);
+  const refusals = createRefusals(touchHeader);
+  const entries = createEntries({
+    index,
+    entriesMax,
+    contributionsMax: entriesMax * capacities.contributionsPerEntry,
+    touchPage,
+    policy: policy.get,
+    isDigested: isShared,
+  });
+  const own: AccessTables = {
+    addKey: (hash, slot, scopes) => keyTable.add(hash, slot, scopes).ok,
+    revokeKey: (hash) => keyTable.revoke(hash),
+    setAccount: (slot, state) => accountsTable.set(slot, state),
+    clearAccount: accountsTable.clear,
+  };
+  const digested = isShared ? digestTables(own, slots) : undefined;
+  const access = createAccessReducer({
+    tables: digested?.tables ?? own,
+    accountsMax: slots,
+    firstPage: entryPages,
+    touchPage,
+    touchHeader: () => projection.touchHeader(),
+    heldBy: entries.contributions.heldBy,
+  });
+  const counting = createCounting({ index, entries, sources, touchPage, placeOf });
+  projection = createProjection({
+    store,
+    sections: [entries, access, counting.counts, counting.signIns].map(({ section }) => section),
+    header: headerOf({ sources, access, refusals, policy }),
+  });
+  const shared = { keys: keyTable.handle, accounts: accountsTable.handle, quotas };
+  const { takeUsed: takeUsedKeys } = keyTable;
+  const memory = { index, entries, sources, policy, access, refusals, counting, projection };
+  return { ...memory, shared, takeUsedKeys, ...(digested && { digested }) };
+}
+
+/** Reads the last checkpoint. The journal's rest is applied from `start` on. */
+export async function openState(options: StateOptions): Promise<State> {
+  const { store, clock, random, log, maintenance = localMaintenance(options.store) } = options;
+  const parts = await loadParts(options);
+  const { index, entries, sources, policy, access, refusals, counting, projection } = parts;
+  const isMended = forgetTranslatedNetwork(entries, index);
+  const { reporters } = access;
+  const reports = createReportReducer({ entries, index, reporters, policy: policy.get, refusals });
+  const { onReport } = counting;
+  const reducer = createReducer({ entries, sources, reports, policy, refusals, onReport });
+  const keyRecords = createKeyRecords({ store: maintenance.store, clock, random });
+
+  /** The event up to which the state is, exact between events. */
+  let last = await markedPosition(store, projection.checkpointSeq());
+  let applying: Promise<void> | undefined;
+  /** While an event is being applied, and for good when that failed. */
+  let isPartial = false;
+
+  const digest =
+    parts.digested &&
+    createStateDigest({
+      entries: entries.digest!,
+      accounts: parts.digested,
+      settledAt: () => (isPartial ? undefined : last.seq),
+    });
+
+  function applied({ seq, at }: StoreEvent): void {
+    last = { seq, at };
+    isPartial = false;
+    digest?.applied(seq);
+  }
+
+  function apply(event: StoreEvent): void | Promise<void> {
+    isPartial = true;
+    const done = applyEvent(event);
+    if (done === undefined) return applied(event);
+    applying = done
+      .then(() => applied(event))
+      .finally(() => {
+        applying = undefined;
+      });
+    return applying;
+  }
+
+  function applyEvent(event: StoreEvent): void | Promise<void> {
+    if (isAccessEvent(event.kind)) {
+      const body = decodeAccessEvent(event.kind, event.version, event.body);
+      if (body === undefined) throw new Error(`event ${event.seq} (${event.kind}) can't be read`);
+      return access.apply(body, event.at);
+    }
+    if (isBanEvent(event.kind)) return options.onBanned?.(event);
+    if (counting.signIns.takes(event)) return;
+    const body = decodeEvent(event.kind, event.version, event.body);
+    if (body === undefined) throw new Error(`event ${event.seq} (${event.kind}) can't be read`);
+    return reducer.apply(body, event.at);
+  }
+
+  const follower = createFollower({
+    store,
+    apply,
+    from: last.seq,
+    fromAt: last.at,
+    log,
+    clock,
+    onFailure: options.onFailure,
+    tooNew: options.tooNew,
+    paceMs: options.paceMs,
+    pollMs: options.pollMs,
+  });
+
+  const slots = createSlotKeeper({
+    store: maintenance.store,
+    clock,
+    random,
+    log,
+    access,
+    catchUpTo: follower.catchUpTo,
+    ...(options.slotRestMs === undefined ? {} : { restMs: options.slotRestMs }),
+  });
+
+  const beside = () => (maintenance.isShared ? markRows(last) : []);
+  /** True when an event failed half-way, not while one is under way. */
+  const isBroken = () => isPartial && applying === undefined;
+
+  let writing: Promise<void> | undefined;
+  async function checkpoint(): Promise<void> {
+    while (applying !== undefined) await applying;
+    if (isPartial) throw new Error('an event was applied in part: the state is not written');
+    writing ??= projection.checkpoint(last.seq, beside()).finally(() => {
+      writing = undefined;
+    });
+    await writing;
+  }
+
+  async function withoutCheckpoint(work: () => Promise<void>): Promise<void> {
+    while (writing !== undefined) await writing.catch(() => undefined);
+    writing = work().finally(() => {
+      writing = undefined;
+    });
+    await writing;
+  }
+
+  async function tick(): Promise<void> {
+    if (projection.changed() === 0 || isBroken() || !store.writeState().available) return;
+    try {
+      await checkpoint();
+    } catch (error) {
+      log.warn({ err: error }, 'checkpoint: not written, tried again later');
+    }
+  }
+
+  const lists = createListKeeper({
+    store: maintenance.store,
+    clock,
+    random,
+    log,
+    sources,
+    entries,
+    index,
+    fill: () => ({
+      entries: index.size(),
+      contributions: entries.contributions.count(),
+      seq: last.seq,
+    }),
+    catchUpTo: follower.catchUpTo,
+  });
+
+  function reconcile(): Promise<void> {
+    return asMaintenance(maintenance, async () => {
+      await slots.reconcile();
+      await lists.reconcile();
+    });
+  }
+
+  /** Scoring depends on these settings, so a change of them is an event of the journal. */
+  async function setPolicy(next: Policy): Promise<void> {
+    const { isPrivate, isAnchored } = policy.get();
+    if (isPrivate === next.isPrivate && isAnchored === next.isAnchored) return;
+    const changed = { kind: 'policy.changed', policy: next } as const;
+    const event = encodeEvent(createEventId(clock, random), changed);
+    const done = await store.commit({ events: [event] });
+    if (!done.ok) throw new Error(`the settings could not be told to the journal: ${done.error}`);
+    await follower.catchUpTo(done.seq);
+    const facts = { private: next.isPrivate, anchored: next.isAnchored };
+    log.info(facts, 'reputation: settings changed');
+  }
+
+  function housekeep(): Promise<void> {
+    return asMaintenance(maintenance, async () => {
+      await lists.expire();
+      const retired = await keyRecords.retire();
+      if (retired > 0) log.info({ keys: retired }, 'replaced keys ended');
+      await reconcile();
+      const released = await slots.release();
+      if (released > 0) log.info({ slots: released }, 'slots: free for other accounts again');
+    });
+  }
+
+  const timers: NodeJS.Timeout[] = [];
+  return {
+    index,
+    entries,
+    sources,
+    reducer,
+    access,
+    refusals,
+    follower,
+    projection,
+    isMended,
+    shared: parts.shared,
+    takeUsedKeys: parts.takeUsedKeys,
+    digest,
+    counting,
+    checkpoint,
+    withoutCheckpoint,
+    housekeep,
+    setPolicy,
+    policy: policy.get,
+    reconcile,
+    start() {
+      digest?.start();
+      follower.start();
+      timers.push(setInterval(tick, options.checkpointMs ?? checkpointMsDefault));
+      timers.push(
+        setInterval(() => {
+          housekeep().catch((error) => log.warn({ err: error }, 'lists, keys: not looked at'));
+        }, housekeepingMs),
+      );
+      for (const timer of timers) timer.unref();
+    },
+    async stop() {
+      for (const timer of timers) clearInterval(timer);
+      digest?.stop();
+      await follower.stop();
+      while (writing !== undefined) await writing.catch(() => undefined);
+      if (isBroken() || options.isStoreLost?.() === true) return;
+      await asMaintenance(maintenance, lists.saveUsage);
+      await checkpoint();
+      const { snapshotPath: path } = options;
+      if (path === undefined || projection.checkpointSeq() === 0n) return;
+      // Nothing changes any more: what is in memory is what the checkpoint says.
+      const image = new Map([...entries.image(), ...projection.image()]);
+      await writeSnapshot({ path, index, image, sequence: projection.checkpointSeq(), log });
+    },
+  };
+}
+
+interface SnapshotParts {
+  readonly index: IpIndex;
+  /** The tables that are saved with the index. */
+  readonly image: ArrayImage;
+}
+
+interface TakenSnapshot {
+  /** Undefined: rebuild. */
+  readonly parts: SnapshotParts | undefined;
+  /** Resolves when the file is gone, which must be before anything new is written. */
+  readonly gone: Promise<void>;
+}
+
+interface SnapshotPlace {
+  readonly path: string;
+  readonly entriesMax: number;
+  /** The sequence number of the last checkpoint: a snapshot of another one is ignored. */
+  readonly sequence: bigint;
+  readonly log: Log;
+}
+
+/**
+ * Reads and removes the snapshot that makes a start fast: the index and the tables next to it in one file, as
+ * of one checkpoint. It is an optimisation, never the truth: it counts only if it carries the checkpoint's
+ * sequence number and every byte is what was written, else the state is rebuilt from the store. It is written
+ * at a stop and removed by the next start, so that after a crash the store's pages are always read, and what
+ * an unfinished checkpoint left is cleared away.
+ */
+export function takeSnapshot(place: SnapshotPlace): TakenSnapshot {
+  if (!existsSync(place.path)) return { parts: undefined, gone: Promise.resolve() };
+  // Removing a large file takes its time, which other threads have.
+  return { parts: readSnapshot(place), gone: dropSnapshot(place) };
+}
+
+function readSnapshot({
+  path,
+  entriesMax,
+  sequence,
+  log,
+}: SnapshotPlace): SnapshotParts | undefined {
+  const loaded = loadSnapshot(path, { entriesMax });
+  if (!loaded.ok) {
+    log.warn({ detail: loaded.detail }, 'snapshot: ignored, it is damaged');
+    return undefined;
+  }
+  if (loaded.value.sequence !== sequence) {
+    log.warn(
+      { snapshot: String(loaded.value.sequence), checkpoint: String(sequence) },
+      'snapshot: ignored, it is of another moment',
+    );
+    return undefined;
+  }
+  return { index: loaded.value.index, image: loaded.value.extra };
+}
+
+/** Resolves also when it could not be written: the next start takes longer, no more. */
+async function writeSnapshot(options: {
+  path: string;
+  index: IpIndex;
+  image: ArrayImage;
+  sequence: bigint;
+  log: Log;
+}): Promise<void> {
+  const { path, index, image, sequence, log } = options;
+  const bytes = [...image.values()].reduce((sum, part) => sum + part.byteLength, 0);
+  const saved = await saveSnapshot(index, path, () => ({ sequence, extra: image }), bytes);
+  if (!saved.ok) log.warn({ detail: saved.detail }, 'snapshot: not written');
+}
+
+async function dropSnapshot({ path, log }: SnapshotPlace): Promise<void> {
+  try {
+    await rm(path, { force: true });
+  } catch (error) {
+    log.warn({ err: error }, 'snapshot: not removed');
+  }
+}

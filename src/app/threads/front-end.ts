@@ -1,0 +1,150 @@
+/**
+ * What every front-end thread holds: readers of the shared memory and the routes answered from
+ * it alone. The main thread builds the same from the same handles for its own look-ups.
+ */
+
+import { openAccountsTable } from '../../access/accounts/accounts-table.ts';
+import { createKeyCache } from '../../access/keys/key-cache.ts';
+import { openKeyTableReader } from '../../access/keys/key-table.ts';
+import { createMarkSpotter, type MarkMemory } from '../../access/marks/sighting-board.ts';
+import type { ClientLimits } from '../../access/quota/client-limits.ts';
+import type { LimitMemory } from '../../access/quota/limit-records.ts';
+import { openQuotas } from '../../access/quota/quota.ts';
+import { createQuotaGuard } from '../../access/quota/quota-guard.ts';
+import type { ClientLimitName } from '../../config/limits.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log/log.ts';
+import { systemRandom } from '../../core/random.ts';
+import { createHeartbeat } from '../../core/work/heartbeat.ts';
+import { createGeoFragments } from '../../geo/fragments.ts';
+import { openGeoReader } from '../../geo/reader.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import type { IndexView } from '../../index/reader.ts';
+import { metaOf } from '../../index/records.ts';
+import { openBanReader } from '../../integrations/agents/ban-table.ts';
+import { upRoute } from '../../integrations/bouncers/health.route.ts';
+import { liveRoute } from '../../integrations/bouncers/live.route.ts';
+import { createLoginFairShare } from '../../integrations/dovecot/login-fair-share.ts';
+import { createPolicyIntegration, policyAhead } from '../../integrations/dovecot/policy.route.ts';
+import { gateRoutes } from '../../integrations/gate/check.route.ts';
+import { createPasses } from '../../integrations/gate/pass.ts';
+import { createIntegrationCounters } from '../../integrations/integration-counters.ts';
+import { checkRoute } from '../../reputation/check/check.route.ts';
+import { openCheck } from '../../reputation/check/check.ts';
+import { checkBulkRoute } from '../../reputation/check/check-bulk.route.ts';
+import { entryFlags } from '../../reputation/state/entry-flags.ts';
+import { createCallers } from '../../web/guard/callers.ts';
+import { createGuard } from '../../web/guard/guard.ts';
+import { healthRoute } from '../health.route.ts';
+import type { SharedState } from '../state.ts';
+
+export interface FrontEndMemory extends SharedState {
+  readonly geo: SharedArrayBuffer;
+  /** Bans of agents: see integrations/agents/ban-table.ts. */
+  readonly bans: SharedArrayBuffer;
+  /** Heartbeat of the main thread: see core/work/heartbeat.ts. */
+  readonly heartbeat: SharedArrayBuffer;
+  /** The database's time, which nodes of a cluster use: see core/work/shared-time.ts. */
+  readonly time: SharedArrayBuffer | undefined;
+  /** Limits per client, counted by all front ends together. */
+  readonly limits: LimitMemory;
+  readonly gate: GateMemory;
+  readonly marks: MarkMemory;
+}
+
+export interface GateMemory {
+  /** Memory of `createDoorCounters`: a row for each front end. */
+  readonly counters: SharedArrayBuffer;
+  readonly threads: number;
+  /** 32 bytes that passes are signed with. Secret. */
+  readonly passKey: Uint8Array;
+  /** True if TRUSTED_PROXIES names any address. */
+  readonly hasProxies: boolean;
+}
+
+export function createFrontEnd(options: {
+  memory: FrontEndMemory;
+  index: Parameters<typeof openCheck>[0]['index'] & Pick<IndexView, 'readPrefix' | 'walk'>;
+  clock: Clock;
+  log: Log;
+  /** Left out: nobody is limited. */
+  limits?: ClientLimits<ClientLimitName>;
+  /** Which front end it is; the main thread, which answers nothing of it, stands in for the first. */
+  thread?: number;
+  /** Around each look at the index that comes later than its request. */
+  within?: <T>(work: () => T) => T;
+}) {
+  const { memory, index, clock, log } = options;
+  const accounts = openAccountsTable(memory.accounts);
+  const gate = createQuotaGuard({
+    keys: createKeyCache(openKeyTableReader(memory.keys)),
+    accounts,
+    quotas: openQuotas({ handle: memory.quotas, accounts, clock }),
+    clock,
+  });
+  const geo = openGeoReader(memory.geo);
+  const check = openCheck({ index, geo: createGeoFragments(geo) });
+  const callers = createCallers({ limits: options.limits, check, clock });
+  const { counters, threads, passKey, hasProxies } = memory.gate;
+  const counted = createIntegrationCounters(threads, counters);
+  const thread = options.thread ?? 0;
+  const random = systemRandom();
+  const passes = createPasses({ key: passKey, clock, random });
+  const isSpent = (keyId: string) => callers.takeFor('decisions', keyId) > 0;
+  // Nothing of what they answer is a page.
+  const guard = createGuard({
+    gate,
+    callers,
+    log,
+    renderPage: () => ({ html: '', headers: [] }),
+    ...(options.within === undefined ? {} : { within: options.within }),
+  });
+  const count = counted.recorder('dovecot', thread);
+  const spotMark = createMarkSpotter(memory.marks, clock);
+  const shares = createLoginFairShare(clock, Buffer.from(random.bytes(4)).readUInt32BE(0));
+  const integration = createPolicyIntegration({ gate, check, clock, isSpent, shares, count });
+  return {
+    /**
+     * A route of the main thread as a front end answers it, which asks the given one for the rest alone.
+     * @param within around each look at the index
+     */
+    localHandlerFor: (asking: PlainRoute, within: <T>(work: () => T) => T): PlainRoute =>
+      policyAhead(asking, { integration, guard }, within),
+    gate,
+    check,
+    geo,
+    guard,
+    spotMark,
+    /** Answered by front ends; all other routes belong to the main thread. */
+    routes: [
+      checkRoute({ gate, check, clock }),
+      checkBulkRoute({ guard, check, clock }),
+      liveRoute({
+        gate,
+        check,
+        index,
+        clock,
+        log,
+        bans: openBanReader(memory.bans),
+        spares: (entry) =>
+          ((metaOf(index.records, entry) >>> 8) &
+            (entryFlags.allowlisted | entryFlags.knownGood)) !==
+          0,
+        isSpent,
+        count: counted.recorder('decisions', thread),
+      }),
+      ...gateRoutes({
+        check,
+        passes,
+        clock,
+        hasProxies,
+        spotMark,
+        count: counted.recorder('gate', thread),
+      }),
+      upRoute(),
+      healthRoute(createHeartbeat(clock, memory.heartbeat).silentMs),
+    ],
+  };
+}
+
+export type FrontEnd = ReturnType<typeof createFrontEnd>;

@@ -1,0 +1,212 @@
+/**
+ * A front end: listens on the port that all of them share, answers checks from shared memory, sends
+ * everything else to the main thread.
+ *
+ * The web server ends the whole process when its thread dies with the server open. So whatever
+ * goes wrong here closes the server first, and only then lets the thread end.
+ */
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { createClientLimits } from '../../access/quota/client-limits.ts';
+import { openLimitRecords } from '../../access/quota/limit-records.ts';
+import { clientLimits } from '../../config/limits.ts';
+import { OperatorError } from '../../core/errors.ts';
+import { openGarbageCollection } from '../../core/garbage.ts';
+import { createLog, type LogLevel } from '../../core/log/log.ts';
+import type { Result } from '../../core/result.ts';
+import { openSharedTime } from '../../core/work/shared-time.ts';
+import { createTimings } from '../../core/work/timings.ts';
+import { openAccessLog } from '../../http/access-log.ts';
+import { createForwarder, type Forwarder } from '../../http/forward.ts';
+import { defaultLimits } from '../../http/limits.ts';
+import type { RenderProblem, Reply, Request } from '../../http/message.ts';
+import { createPace } from '../../http/pace.ts';
+import type { HotRoute, PlainRoute, Route } from '../../http/router.ts';
+import { createServer, type HttpServer } from '../../http/server.ts';
+import { openIpIndexReader } from '../../index/reader.ts';
+import { checkEndpoint } from '../../reputation/check/check.route.ts';
+import { addressRules } from '../../web/address-rules.ts';
+import { openErrorPages } from '../../web/page-tools.ts';
+import { createRenderProblem, renderFailure } from '../../web/shape.ts';
+import { areas, shownInAccessLog } from '../areas.ts';
+import { duringTurn } from './during-turn.ts';
+import type { ForwardedRoute } from './forwarded.ts';
+import { createFrontEnd } from './front-end.ts';
+import { openServed, type Served } from './served.ts';
+import { createThreadCounters } from './thread-counters.ts';
+import { createThreadGauges, inFlightMaxOf } from './thread-gauges.ts';
+import type { FromThread, ThreadSetup, ToThread } from './threads.ts';
+
+/** Behind the route's own deadline, which ends the exchange and says so here. */
+const forwardGraceMs = 1_000;
+const acceptAgainMs = 200;
+
+function inRequest(route: Route, within: <T>(work: () => T) => T): Route {
+  if (route.kind === 'hot') {
+    const hot: HotRoute = { ...route, handle: (request) => within(() => route.handle(request)) };
+    return hot;
+  }
+  if (route.kind === 'stream')
+    throw new Error('a streamed route awaits: it belongs to the main thread');
+  const plain: PlainRoute = {
+    ...route,
+    handle: (request, caller) => within(() => route.handle(request, caller)),
+  };
+  return plain;
+}
+
+function forwardRoute(
+  described: ForwardedRoute,
+  forwarder: Forwarder,
+  renderProblem: RenderProblem,
+  note: (ms: number) => void,
+): Route {
+  const deadlineMs = described.timeoutMs ?? defaultLimits.handlerTimeoutMs;
+  const timeoutMs = deadlineMs + forwardGraceMs;
+  const told = (request: Request, result: Result<Reply>): Reply =>
+    result.ok ? result.value : renderFailure(renderProblem, result, request);
+  if (described.isStream) {
+    return {
+      ...described,
+      kind: 'stream',
+      timeoutMs: deadlineMs,
+      handle: async (request, body) =>
+        told(request, await forwarder.stream(request, body, timeoutMs)),
+    };
+  }
+  return {
+    ...described,
+    kind: 'plain',
+    async handle(request, caller) {
+      const startMs = performance.now();
+      const result = await forwarder.forward(request, caller, timeoutMs);
+      note(performance.now() - startMs);
+      return told(request, result);
+    },
+  };
+}
+
+function send(message: FromThread): void {
+  parentPort?.postMessage(message);
+}
+
+async function run(setup: ThreadSetup): Promise<void> {
+  const clock = openSharedTime(setup.memory.time);
+  const log = createLog(setup.logLevel as LogLevel);
+  const reader = openIpIndexReader(setup.reader);
+  const forwarder = createForwarder({
+    port: setup.forwardPort,
+    outstandingMax: inFlightMaxOf(setup.threads) + defaultLimits.probesMax,
+  });
+  const { memory } = setup;
+  const bounds = setup.clientLimitsOn ? clientLimits : undefined;
+  const records = openLimitRecords(memory.limits);
+  const limits = bounds && createClientLimits(bounds, records);
+  const within = duringTurn(reader);
+  const frontEnd = createFrontEnd({
+    memory,
+    index: reader,
+    clock,
+    log,
+    thread: setup.thread,
+    within,
+    ...(limits === undefined ? {} : { limits }),
+  });
+  let held: Served = {};
+  const serve = openServed(() => held, frontEnd);
+  const counters = createThreadCounters(setup.threads, setup.paths, setup.counters);
+  const count = counters.recorder(setup.thread);
+  const timings = createTimings(setup.threads + 1, setup.timings);
+  timings.watchGarbage(setup.thread);
+  const note = timings.recorder(setup.thread);
+  const forwarded = (ms: number) => note('forward', ms);
+  const renderProblem = createRenderProblem({
+    routes: [...frontEnd.routes, ...setup.forwarded],
+    areas,
+    renderPage: openErrorPages(setup.https),
+  });
+  const accessLog =
+    setup.accessLog === undefined
+      ? undefined
+      : openAccessLog(setup.accessLog, shownInAccessLog, clock);
+  const server = createServer({
+    routes: [
+      ...frontEnd.routes.map((route) => inRequest(route, within)),
+      ...setup.forwarded.map((described) => {
+        const route = forwardRoute(described, forwarder, renderProblem, forwarded);
+        return route.kind === 'plain' ? serve(frontEnd.localHandlerFor(route, within)) : route;
+      }),
+    ],
+    renderProblem,
+    addresses: addressRules(setup.trustedProxies),
+    https: setup.https,
+    limits: { inFlightMax: inFlightMaxOf(setup.threads) },
+    clock,
+    log,
+    pace: createPace(bounds, clock, records),
+    ...(accessLog === undefined ? {} : { accessLog: accessLog.note }),
+    onFinished(path, status, elapsedMs) {
+      count(path, status);
+      if (elapsedMs !== undefined && path === checkEndpoint.path) note('check', elapsedMs);
+    },
+  });
+  createThreadGauges(setup.threads, setup.gauges).write(setup.thread, server.taken);
+  dieCleanly(server, setup);
+  const collectGarbage = openGarbageCollection();
+  const follow = openAccepting(server);
+  parentPort?.on('message', (message: ToThread) => {
+    if ('release' in message) return collectGarbage();
+    if ('drain' in message) return server.drain();
+    if ('reopen' in message) {
+      accessLog?.reopen().catch((error: unknown) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        log.warn({ thread: setup.thread, reason }, 'access log: the file goes on as it is');
+      });
+      return;
+    }
+    if ('accept' in message) return follow(message.accept);
+    if ('serve' in message) {
+      held = { ...held, ...message.serve };
+      return;
+    }
+    void server.close(message.graceMs).finally(() => end(setup));
+  });
+  await server.listen(setup.host, setup.port);
+  send({ listening: true });
+}
+
+/** Listening that the system refuses is tried again until somebody says otherwise. */
+function openAccepting(server: HttpServer): (isOn: boolean) => void {
+  let wanted = true;
+  async function attempt(): Promise<void> {
+    try {
+      await server.accept(wanted);
+    } catch {
+      setTimeout(attempt, acceptAgainMs).unref();
+    }
+  }
+  return (isOn) => {
+    wanted = isOn;
+    void attempt();
+  };
+}
+
+/** Nothing holds the thread after this: it ends by itself. */
+function end(setup: ThreadSetup): void {
+  setup.forwardPort.close();
+  parentPort?.close();
+}
+
+function dieCleanly(server: HttpServer, setup: ThreadSetup): void {
+  function die(error: unknown): void {
+    server.closeNow();
+    const isForOperator = error instanceof OperatorError;
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    send({ failed: isForOperator ? error.message : text, isForOperator });
+    end(setup);
+  }
+  process.on('uncaughtException', die);
+  process.on('unhandledRejection', die);
+}
+
+await run(workerData as ThreadSetup);

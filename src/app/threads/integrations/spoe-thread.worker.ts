@@ -1,0 +1,83 @@
+/** The thread that HAProxy asks: reads the socket, answers from shared memory, asks nobody. */
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { createMarkSpotter } from '../../../access/marks/sighting-board.ts';
+import { createLog, type LogLevel } from '../../../core/log/log.ts';
+import { systemRandom } from '../../../core/random.ts';
+import { openSharedTime } from '../../../core/work/shared-time.ts';
+import { createGeoFragments } from '../../../geo/fragments.ts';
+import { openGeoReader } from '../../../geo/reader.ts';
+import { parseQuery } from '../../../http/query.ts';
+import { openIpIndexReader } from '../../../index/reader.ts';
+import { readEndpoint } from '../../../integrations/endpoint.ts';
+import { createDecider } from '../../../integrations/gate/decide.ts';
+import { createPasses } from '../../../integrations/gate/pass.ts';
+import { createAgent } from '../../../integrations/spoe/agent.ts';
+import { createSpoeEnds, createSpoeOutcomes } from '../../../integrations/spoe/counters.ts';
+import { listenSpoe } from '../../../integrations/spoe/listener.ts';
+import { openCheck } from '../../../reputation/check/check.ts';
+import { duringTurn } from '../during-turn.ts';
+import type { FromIntegrationThread, ToIntegrationThread } from './integration-thread.ts';
+import type { SpoeThreadSetup } from './spoe-thread.ts';
+
+/** A mistake in HAProxy's configuration is the same with each request. */
+const warnEveryMs = 60_000;
+const countOpenEveryMs = 1_000;
+
+function send(message: FromIntegrationThread): void {
+  parentPort?.postMessage(message);
+}
+
+async function run(setup: SpoeThreadSetup): Promise<void> {
+  const { memory } = setup;
+  const clock = openSharedTime(memory.time);
+  const log = createLog(setup.logLevel as LogLevel);
+  const reader = openIpIndexReader(setup.reader);
+  const check = openCheck({
+    index: reader,
+    geo: createGeoFragments(openGeoReader(memory.geo)),
+  });
+  const passes = createPasses({ key: memory.gate.passKey, clock, random: systemRandom() });
+  const spotMark = createMarkSpotter(memory.marks, clock);
+  let warnedMs = Number.NEGATIVE_INFINITY;
+  let isDraining = false;
+  const agent = createAgent({
+    decider: createDecider({ check, passes, clock, spotMark, readParams: parseQuery }),
+    count: createSpoeOutcomes(setup.outcomes).count,
+    isDraining: () => isDraining,
+    warn(reason) {
+      if (clock.monotonicMs() - warnedMs < warnEveryMs) return;
+      warnedMs = clock.monotonicMs();
+      log.warn({ reason }, 'spoe: a question without an answer; HAProxy lets in as configured');
+    },
+  });
+  const [text] = setup.listen;
+  const endpoint = readEndpoint(text ?? '');
+  if (endpoint === undefined) throw new Error(`'${text}' is no address to listen on`);
+  const listener = await listenSpoe({
+    endpoint,
+    agent,
+    within: duringTurn(reader),
+    nowMs: clock.monotonicMs,
+    count: createSpoeEnds(setup.ends).count,
+  });
+  const open = new Int32Array(setup.open);
+  const counting = setInterval(() => Atomics.store(open, 0, listener.open()), countOpenEveryMs);
+  parentPort?.on('message', (message: ToIntegrationThread) => {
+    isDraining = true;
+    if ('drain' in message) return;
+    clearInterval(counting);
+    // Nothing holds the thread after this: it ends by itself.
+    void listener.close().finally(() => parentPort?.close());
+  });
+  send({ listening: { ...endpoint, port: listener.port } });
+  send({ ready: true });
+}
+
+// Nothing here holds what others need: the thread may be ended at any moment.
+try {
+  await run(workerData as SpoeThreadSetup);
+} catch (error) {
+  send({ failed: error instanceof Error ? error.message : String(error) });
+  process.exit(1);
+}

@@ -1,0 +1,199 @@
+/**
+ * The front-end threads: started, watched, replaced when one dies, and stopped.
+ *
+ * Each has its own event loop and its own listening socket on the shared port. It reads the
+ * shared memory itself and sends everything else here.
+ */
+
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import { OperatorError } from '../../core/errors.ts';
+import type { Log } from '../../core/log/log.ts';
+import { problemHeader } from '../../http/arrival.ts';
+import { createRouter, type Route } from '../../http/router.ts';
+import { type ServeForwardedOptions, serveForwarded } from '../../http/serve-forwarded.ts';
+import type { IpIndex } from '../../index/ip-index.ts';
+import type { ReaderHandle } from '../../index/reader.ts';
+import type { ForwardedRoute } from './forwarded.ts';
+import type { FrontEndMemory } from './front-end.ts';
+import type { Served } from './served.ts';
+
+export interface ThreadSetup {
+  readonly thread: number;
+  readonly host: string;
+  readonly port: number;
+  readonly memory: FrontEndMemory;
+  readonly reader: ReaderHandle;
+  readonly counters: SharedArrayBuffer;
+  /** See thread-gauges.ts. */
+  readonly gauges: SharedArrayBuffer;
+  /** See core/work/timings.ts. */
+  readonly timings: SharedArrayBuffer;
+  readonly threads: number;
+  /** Patterns in the order of the counters' rows. */
+  readonly paths: readonly string[];
+  readonly forwarded: readonly ForwardedRoute[];
+  readonly trustedProxies: readonly string[];
+  readonly https: boolean;
+  readonly clientLimitsOn: boolean;
+  readonly logLevel: string;
+  readonly accessLog: string | undefined;
+  /** Requests for the main thread. */
+  readonly forwardPort: MessagePort;
+}
+
+/** `release`: shared buffers that the thread has sent are of no more use. */
+export type ToThread =
+  | { readonly stop: true; readonly graceMs: number }
+  | { readonly drain: true }
+  | { readonly accept: boolean }
+  | { readonly release: true }
+  | { readonly reopen: true }
+  | { readonly serve: Served };
+/** `isTold`: the text is for the operator, who can mend it. */
+export type FromThread =
+  | { readonly listening: true }
+  | { readonly failed: string; readonly isForOperator: boolean };
+
+export interface ThreadsOptions
+  extends Pick<
+    ThreadSetup,
+    | 'host'
+    | 'port'
+    | 'memory'
+    | 'counters'
+    | 'gauges'
+    | 'timings'
+    | 'paths'
+    | 'forwarded'
+    | 'trustedProxies'
+    | 'https'
+    | 'clientLimitsOn'
+    | 'logLevel'
+    | 'accessLog'
+  > {
+  readonly threads: number;
+  readonly index: IpIndex;
+  /** Routes of the main thread, for what the workers send here. */
+  readonly routes: readonly Route[];
+  readonly log: Log;
+}
+
+/** A thread that dies at once again and again must not keep the machine busy with starting it. */
+const restartDelayMs = 200;
+
+export async function startThreads(options: ThreadsOptions) {
+  const { index, log } = options;
+  const workers = new Map<number, Worker>();
+  const handle = forwardedHandler(options.routes);
+  let listening = 0;
+  let replaced = 0;
+  let stopping = false;
+  let serving: Served = {};
+
+  async function start(thread: number): Promise<void> {
+    const reader = index.openReader();
+    if (reader === undefined) throw new Error('no reader is left in the index');
+    const { port1, port2 } = new MessageChannel();
+    serveForwarded({ port: port1, log, handle });
+    const { routes: _routes, index: _index, log: _log, ...plain } = options;
+    const setup: ThreadSetup = { ...plain, thread, reader, forwardPort: port2 };
+    const worker = new Worker(new URL('./front-end.worker.js', import.meta.url), {
+      workerData: setup,
+      transferList: [port2],
+      name: `front-end-${thread}`,
+    });
+    workers.set(thread, worker);
+    worker.postMessage({ serve: serving } satisfies ToThread);
+    return new Promise((resolve, reject) => {
+      let isListening = false;
+      let why: Error = new Error(`front-end thread ${thread} did not start`);
+      worker.on('message', (message: FromThread) => {
+        if ('listening' in message) {
+          isListening = true;
+          listening++;
+          resolve();
+        } else if (message.isForOperator) why = new OperatorError(message.failed);
+        else log.error({ thread, reason: message.failed }, 'front end: a thread failed');
+      });
+      worker.on('error', (error) =>
+        log.error({ thread, err: error }, 'front end: a thread failed'),
+      );
+      worker.on('exit', () => {
+        workers.delete(thread);
+        index.closeReader(reader);
+        port1.close();
+        if (!isListening) return reject(why);
+        listening--;
+        if (!stopping) replace(thread);
+      });
+    });
+  }
+
+  function sendAll(message: ToThread): void {
+    for (const worker of workers.values()) worker.postMessage(message);
+  }
+
+  function replace(thread: number): void {
+    setTimeout(() => {
+      if (stopping) return;
+      replaced++;
+      log.warn({ thread }, 'front end: thread replaced');
+      start(thread).catch(() => replace(thread));
+    }, restartDelayMs).unref();
+  }
+
+  async function stop(graceMs: number): Promise<void> {
+    stopping = true;
+    const ended = [...workers.values()].map(
+      (worker) => new Promise<void>((resolve) => worker.once('exit', () => resolve())),
+    );
+    sendAll({ stop: true, graceMs });
+    await Promise.all(ended);
+  }
+
+  const starts = Array.from({ length: options.threads }, (_, thread) => start(thread));
+  try {
+    await Promise.all(starts);
+  } catch (error) {
+    // Workers that still start read the stop from their queue when they listen, and end.
+    await stop(0);
+    throw error;
+  }
+  return {
+    /** Resolves when all have stopped listening and ended. */
+    stop,
+    /** As of `HttpServer`, in all threads. */
+    drain: (): void => sendAll({ drain: true }),
+    accept: (isOn: boolean): void => sendAll({ accept: isOn }),
+    /** Lets all give back shared memory that they have sent and nobody needs any more. */
+    release: (): void => sendAll({ release: true }),
+    /** As of `OpenAccessLog`, in all threads. */
+    reopen: (): void => sendAll({ reopen: true }),
+    /** From now on all of them serve this, in place of the former. */
+    serve(served: Served): void {
+      serving = { ...serving, ...served };
+      sendAll({ serve: served });
+    },
+    /** Threads that listen at present. */
+    alive: (): number => listening,
+    /** Threads started in place of one that died. */
+    replaced: (): number => replaced,
+  };
+}
+
+export type Threads = Awaited<ReturnType<typeof startThreads>>;
+
+/** A worker has matched the route already; here the same table finds the same handler. */
+function forwardedHandler(routes: readonly Route[]): ServeForwardedOptions['handle'] {
+  const router = createRouter(routes);
+  return (request, caller, body) => {
+    // A refusal of the transport is answered by the handler of unknown paths.
+    const isRefused = problemHeader in request.headers;
+    const known = isRefused ? undefined : router.match(request.path);
+    const match = known ?? router.unknown?.match;
+    const route = match?.resource.byMethod.get(isRefused ? 'GET' : request.method);
+    if (route?.kind === 'plain') return route.handle(request, caller);
+    if (route?.kind === 'stream' && body !== undefined) return route.handle(request, body);
+    throw new Error(`${request.path} is not forwarded`);
+  };
+}

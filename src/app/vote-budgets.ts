@@ -1,0 +1,171 @@
+/**
+ * Whose budget of open votes runs out, for the metrics and for a mail to the account's address: once
+ * at 80 %, and again only after it was below 60 %. Here the wings meet: reputation knows the budget,
+ * sign-on the address.
+ *
+ * Looked at every minute, beside reports: none waits for it. Who was told is one row, 8 bytes of a hash
+ * each, so a restart tells nobody twice; it is written before a mail goes out. Bounded: 100 mails a
+ * pass, 4,096 accounts remembered; beyond that the next ones wait until others have fallen below 60 %.
+ */
+
+import type { AccessReducer } from '../access/accounts/reducer.ts';
+import type { Clock } from '../core/clock.ts';
+import { sha256 } from '../core/digest.ts';
+import type { Log } from '../core/log/log.ts';
+import { budgetBaseOf } from '../reputation/votes/votes.ts';
+import type { Mailer } from '../signon/mail/mailer.ts';
+import { isActive, type People } from '../signon/people.ts';
+import { budgetsToldKey } from '../storage/keys.ts';
+import type { Maintenance } from '../storage/maintenance.ts';
+import type { State } from './state.ts';
+
+/** From here on an account will soon have no vote. */
+const nearShare = 0.8;
+/** Below it the account may be told once more. */
+const againShare = 0.6;
+export const budgetMailsMax = 100;
+const budgetsToldMax = 4_096;
+const passMs = 60_000;
+const nameBytes = 8;
+/** Accounts looked at between two turns of the event loop. */
+const turnSlots = 4_096;
+
+export interface BudgetUse {
+  readonly account: string;
+  readonly open: number;
+  readonly limit: number;
+}
+
+/** The part of the state that is looked at. */
+export interface Budgets {
+  readonly access: Pick<AccessReducer, 'count' | 'idOf'> & {
+    readonly reporters: Pick<AccessReducer['reporters'], 'rank' | 'budget'>;
+  };
+  readonly policy: State['policy'];
+}
+
+function budgetOf({ access, policy }: Budgets, slot: number, at: number): BudgetUse | undefined {
+  const account = access.idOf(slot);
+  if (account === undefined) return undefined;
+  const { reporters } = access;
+  const base = budgetBaseOf(reporters.rank(slot, at), policy());
+  const { open, limit } = reporters.budget(slot, base, at);
+  return { account, open, limit };
+}
+
+function isAbove({ open, limit }: BudgetUse, share: number): boolean {
+  return limit > 0 && open >= share * limit;
+}
+
+/** @param at ms since 1970: what is open halves in 14 days */
+export function budgetsNearLimit(state: Budgets, at: number): number {
+  let near = 0;
+  for (let slot = 0; slot < state.access.count(); slot++) {
+    const use = budgetOf(state, slot, at);
+    if (use !== undefined && isAbove(use, nearShare)) near++;
+  }
+  return near;
+}
+
+export function startBudgetMails(options: {
+  state: Budgets;
+  maintenance: Maintenance;
+  people: Pick<People, 'byId'>;
+  mailer: Pick<Mailer, 'post'>;
+  clock: Clock;
+  log: Log;
+  passMs?: number;
+}) {
+  const { state, maintenance, people, mailer, clock, log } = options;
+  const { store } = maintenance;
+  let remembered = 0;
+
+  /** Accounts above the two shares. */
+  async function poll() {
+    const near: BudgetUse[] = [];
+    const above = new Set<string>();
+    for (let slot = 0; slot < state.access.count(); slot++) {
+      if (slot % turnSlots === turnSlots - 1) await new Promise(setImmediate);
+      const use = budgetOf(state, slot, clock.now());
+      if (use === undefined || !isAbove(use, againShare)) continue;
+      above.add(nameOf(use.account));
+      if (isAbove(use, nearShare)) near.push(use);
+    }
+    return { near, above };
+  }
+
+  function write(told: ReadonlySet<string>, version: number | null) {
+    const key = budgetsToldKey();
+    const value = Buffer.from([...told].join(''), 'hex');
+    return store.commit({ check: [{ key, version }], set: [{ key, value }] });
+  }
+
+  async function pass(): Promise<number> {
+    if (!store.writeState().available || !maintenance.isMine()) return 0;
+    const { near, above } = await poll();
+    const row = await store.get(budgetsToldKey());
+    const before = row === undefined ? [] : namesIn(row.value);
+    const told = new Set(before.filter((name) => above.has(name)));
+    const chosen = near
+      .filter(({ account }) => !told.has(nameOf(account)))
+      .slice(0, Math.min(budgetMailsMax, budgetsToldMax - told.size));
+    for (const { account } of chosen) told.add(nameOf(account));
+    remembered = told.size;
+    if (chosen.length === 0 && told.size === before.length) return 0;
+    const done = await write(told, row?.version ?? null);
+    // Another process was first, or nothing can be written: the next pass looks again.
+    if (!done.ok) return 0;
+    let sent = 0;
+    const dropped: string[] = [];
+    for (const { account, limit } of chosen) {
+      const person = await people.byId(account);
+      // Accounts without an active person are in the metric alone.
+      if (person === undefined || !isActive(person)) continue;
+      const { language } = person.credentials;
+      const values = { limit: Math.floor(limit) };
+      if (mailer.post(person.account.email, language, 'budgetNear', values, account)) sent++;
+      else dropped.push(nameOf(account));
+    }
+    // The queue is full, or the address had its mails of this hour: told by a later pass.
+    for (const name of dropped) told.delete(name);
+    if (dropped.length > 0) await write(told, done.versions[0]!);
+    return sent;
+  }
+
+  let running: Promise<unknown> = Promise.resolve();
+  let isRunning = false;
+  const timer = setInterval(() => {
+    if (isRunning) return;
+    isRunning = true;
+    running = pass()
+      .catch((error) => log.warn({ err: error }, 'budgets: not looked at, tried again later'))
+      .finally(() => {
+        isRunning = false;
+      });
+  }, options.passMs ?? passMs);
+  timer.unref();
+  return {
+    /** Looks at all accounts once. @returns mails handed over */
+    pass,
+    /** Accounts that are remembered as told, after the last pass. */
+    table: { name: 'budgets_told', used: () => remembered, limit: budgetsToldMax },
+    async stop(): Promise<void> {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}
+
+export type BudgetMails = ReturnType<typeof startBudgetMails>;
+
+function nameOf(account: string): string {
+  return Buffer.from(sha256(account).subarray(0, nameBytes)).toString('hex');
+}
+
+function namesIn(value: Uint8Array): string[] {
+  const names: string[] = [];
+  for (let at = 0; at + nameBytes <= value.length; at += nameBytes) {
+    names.push(Buffer.from(value.subarray(at, at + nameBytes)).toString('hex'));
+  }
+  return names;
+}

@@ -1,0 +1,318 @@
+/**
+ * The decisions of agents in memory, bans above all, by account: for its own bouncers alone, in no feed and no
+ * check. What the journal and the rows of the store say comes here; front ends look into the shared table.
+ *
+ * Each change has a position, so that a client can be told what changed since the last one. Bounds: an
+ * account has `perAccountMax` bans and remembers as many that ended, for a day; all together have
+ * `totalMax`, and remember as many that ended. At the first bound the oldest of the account ends, at the second
+ * one of the account with most; an end that is forgotten is not told, and the client's element lapses by itself.
+ * The store keeps no more than that: what ends or is forgotten at a bound is named, and its row goes (ban-store.ts).
+ */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { BoundedTable } from '../../core/bounded-tables.ts';
+import type { Clock } from '../../core/clock.ts';
+import { type Prefix, parsePrefix } from '../../ip/prefix.ts';
+import type { Banned } from './ban-events.ts';
+import type { BanTable } from './ban-table.ts';
+import { type Decision, outweighs } from './decision.ts';
+import { createMaxByCountSet } from './max-by-count-set.ts';
+import { OldestFirst } from './oldest-first.ts';
+
+/** So long an end is told to clients that come back. */
+export const endedMs = 24 * 3_600_000;
+export const banBounds = { perAccountMax: 10_000, totalMax: 65_536 } as const;
+const pollMs = 1_000;
+/** Bans that end in one turn of the event loop: those of one alert are over together. */
+const endsPerTurn = 250;
+
+interface Active extends Omit<Decision, 'value'> {
+  readonly position: number;
+}
+
+interface Ended extends Omit<Decision, 'value'> {
+  readonly endedMs: number;
+  readonly position: number;
+}
+
+/** Of one account, by value. The oldest comes first in each. */
+export interface OwnBans {
+  /** Of the last change of these. */
+  readonly lastPosition: number;
+  readonly active: ReadonlyMap<string, Active>;
+  /** Of a value that is active, too: a ban that is over, and a captcha since then. */
+  readonly ended: ReadonlyMap<string, Ended>;
+}
+
+/** A row of the store that is not needed any more. */
+export interface IdleRow {
+  readonly account: string;
+  readonly value: string;
+  /** One that says something else is of another ban. */
+  readonly untilMs: number;
+}
+
+interface Account {
+  readonly id: string;
+  readonly active: OldestFirst<Active>;
+  readonly ended: OldestFirst<Ended>;
+  lastPosition: number;
+  /** Where its bans are in the shared table; −1: not there. */
+  slot: number;
+  /** When its values were compared with the allowlist. */
+  allowedAt: number;
+  /** No active one ends before it. */
+  nextEndMs: number;
+}
+
+/** Known once the journal was read. */
+export interface BanSurroundings {
+  readonly slotOf: (account: string) => number | undefined;
+  /** Never blocked, whatever is said of it. */
+  readonly isSpared: (prefix: Prefix) => boolean;
+  /** Grows with each change of the allowlist. */
+  readonly allowChanges: () => number;
+}
+
+export interface Bans {
+  apply(banned: Banned): void;
+  /** At most so many, until they are settled. */
+  idleRows(limit: number): IdleRow[];
+  settle(rows: readonly IdleRow[]): void;
+  /** Of the last change. */
+  position(): number;
+  /** As of now. Undefined: the account has none, and had none for a day. */
+  of(account: string): OwnBans | undefined;
+  /** Front ends see the bans from now on. @returns its end */
+  start(surroundings: BanSurroundings): () => void;
+  readonly table: BoundedTable;
+}
+
+export function createBans(options: {
+  clock: Pick<Clock, 'now'>;
+  shared: BanTable;
+  perAccountMax?: number;
+  totalMax?: number;
+}): Bans {
+  const { clock, shared, perAccountMax, totalMax } = { ...banBounds, ...options };
+  const accounts = new Map<string, Account>();
+  const idle = new OldestFirst<IdleRow>();
+  let around: BanSurroundings | undefined;
+  const most = { active: createMaxByCountSet<Account>(), ended: createMaxByCountSet<Account>() };
+  let position = 0;
+
+  /** False: it is not there. */
+  function take(account: Account, which: 'active' | 'ended', value: string): boolean {
+    const before = account[which].size;
+    if (!account[which].delete(value)) return false;
+    most[which].less(account, before);
+    return true;
+  }
+
+  function publish(account: Account, value: string, slot = account.slot): void {
+    const ban = account.slot === slot ? account.active.get(value) : undefined;
+    const prefix = parsePrefix(value);
+    if (!prefix.ok || slot < 0) return;
+    const { family, words, length } = prefix.value;
+    if (ban === undefined) shared.remove(slot, family, words, length);
+    else shared.set(slot, family, words, ban.untilMs, ban, length);
+  }
+
+  /** No more is known of its end. */
+  function forget(account: Account, value: string): void {
+    take(account, 'ended', value);
+  }
+
+  /** A node that bans nobody settles none: those that do see to these, too. */
+  function addIdle({ id }: Account, value: string, untilMs: number): void {
+    idle.set(`${id} ${value}`, { account: id, value, untilMs });
+    if (idle.size > banBounds.totalMax) idle.delete(idle.oldest()!);
+  }
+
+  function forgetOldest(account: Account): void {
+    const value = account.ended.oldest()!;
+    addIdle(account, value, account.ended.get(value)!.untilMs);
+    forget(account, value);
+  }
+
+  function endOldest(account: Account, nowMs: number): void {
+    const value = account.active.oldest()!;
+    addIdle(account, value, account.active.get(value)!.untilMs);
+    end(account, value, nowMs);
+  }
+
+  /** @param untilMs when another end was written than the one that it had */
+  function end(account: Account, value: string, nowMs: number, untilMs?: number): void {
+    const ban = account.active.get(value);
+    if (ban === undefined) return;
+    take(account, 'active', value);
+    account.lastPosition = ++position;
+    forget(account, value);
+    most.ended.more(account, account.ended.size);
+    account.ended.set(value, {
+      type: ban.type,
+      atMs: ban.atMs,
+      untilMs: untilMs ?? ban.untilMs,
+      origin: ban.origin,
+      scenario: ban.scenario,
+      endedMs: nowMs,
+      position,
+    });
+    publish(account, value);
+    if (account.ended.size > perAccountMax) forgetOldest(account);
+    if (most.ended.total() > totalMax) forgetOldest(most.ended.find(account));
+  }
+
+  function makeRoom(account: Account, nowMs: number): void {
+    if (account.active.size > perAccountMax) endOldest(account, nowMs);
+    if (most.active.total() > totalMax) endOldest(most.active.find(account), nowMs);
+  }
+
+  /** Its slot may be another's by now, or its first. */
+  function place(id: string, account: Account): void {
+    const slot = around?.slotOf(id) ?? -1;
+    if (slot === account.slot) return;
+    const values = [...account.active.keys()];
+    const { slot: before } = account;
+    account.slot = slot;
+    for (const value of values) {
+      publish(account, value, before);
+      publish(account, value);
+    }
+  }
+
+  function endAllowed(account: Account, nowMs: number): void {
+    const allowedAt = around?.allowChanges() ?? account.allowedAt;
+    if (around === undefined || allowedAt === account.allowedAt) return;
+    account.allowedAt = allowedAt;
+    for (const value of [...account.active.keys()]) {
+      const prefix = parsePrefix(value);
+      if (prefix.ok && around.isSpared(prefix.value)) end(account, value, nowMs);
+    }
+  }
+
+  /** @param room so many may end or be forgotten. @returns what is left of it; 0: there may be more */
+  function poll(id: string, account: Account, room = Number.POSITIVE_INFINITY): number {
+    let left = room;
+    const nowMs = clock.now();
+    place(id, account);
+    endAllowed(account, nowMs);
+    if (account.nextEndMs <= nowMs) {
+      let nextEndMs = Number.POSITIVE_INFINITY;
+      for (const [value, { untilMs }] of account.active) {
+        if (untilMs > nowMs) {
+          nextEndMs = Math.min(nextEndMs, untilMs);
+          continue;
+        }
+        if (left-- === 0) return 0;
+        end(account, value, untilMs);
+      }
+      account.nextEndMs = nextEndMs;
+    }
+    for (const [value, one] of account.ended) {
+      if (one.endedMs > nowMs - endedMs) break;
+      if (left-- === 0) return 0;
+      forget(account, value);
+    }
+    if (account.active.size + account.ended.size === 0) accounts.delete(id);
+    return left;
+  }
+
+  return {
+    apply({ account: id, atMs, decisions, isTakenBack }) {
+      const nowMs = clock.now();
+      const known = accounts.get(id);
+      if (isTakenBack) {
+        if (known === undefined) return;
+        for (const { value } of decisions) end(known, value, Math.min(atMs, nowMs), atMs);
+        return;
+      }
+      if (decisions.every(({ untilMs }) => untilMs + endedMs <= nowMs)) return;
+      const account = known ?? {
+        id,
+        active: new OldestFirst(),
+        ended: new OldestFirst(),
+        lastPosition: 0,
+        slot: -1,
+        allowedAt: -1,
+        nextEndMs: Number.POSITIVE_INFINITY,
+      };
+      accounts.set(id, account);
+      for (const decision of decisions) {
+        const { value, untilMs } = decision;
+        if (untilMs + endedMs <= nowMs) continue;
+        if (!outweighs(decision, account.active.get(value))) continue;
+        take(account, 'active', value);
+        // A client that has the ban must lose it before it is told of the captcha.
+        const isMilder = decision.type === 'captcha' && account.ended.get(value)?.type === 'ban';
+        if (!isMilder) forget(account, value);
+        idle.delete(`${id} ${value}`);
+        account.lastPosition = ++position;
+        most.active.more(account, account.active.size);
+        account.active.set(value, {
+          type: decision.type,
+          atMs: decision.atMs,
+          untilMs,
+          origin: decision.origin,
+          scenario: decision.scenario,
+          position,
+        });
+        account.nextEndMs = Math.min(account.nextEndMs, untilMs);
+        if (untilMs <= nowMs) end(account, value, untilMs);
+        else {
+          makeRoom(account, nowMs);
+          publish(account, value);
+        }
+      }
+      account.allowedAt = -1;
+      place(id, account);
+    },
+    idleRows(limit) {
+      const rows: IdleRow[] = [];
+      for (const row of idle.values()) if (rows.push(row) >= limit) break;
+      return rows;
+    },
+    settle(rows) {
+      for (const row of rows) {
+        const name = `${row.account} ${row.value}`;
+        // Another ban of it may have become idle meanwhile, and its row is there.
+        if (idle.get(name) === row) idle.delete(name);
+      }
+    },
+    position: () => position,
+    of(id) {
+      const account = accounts.get(id);
+      if (account !== undefined) poll(id, account);
+      return accounts.get(id);
+    },
+    start(surroundings) {
+      around = surroundings;
+      for (const [id, account] of accounts) poll(id, account);
+      let isStopped = false;
+      let isLooking = false;
+      async function lookAtAll(): Promise<void> {
+        isLooking = true;
+        let room = endsPerTurn;
+        for (const [id, account] of accounts) {
+          // Gone meanwhile, its name may be on a new one.
+          while (!isStopped && accounts.get(id) === account) {
+            room = poll(id, account, room);
+            if (room > 0) break;
+            await nextTurn();
+            room = endsPerTurn;
+          }
+        }
+        isLooking = false;
+      }
+      const timer = setInterval(() => {
+        if (!isLooking) void lookAtAll();
+      }, pollMs);
+      timer.unref();
+      return () => {
+        isStopped = true;
+        clearInterval(timer);
+      };
+    },
+    table: { name: 'agent_bans', used: most.active.total, limit: totalMax },
+  };
+}

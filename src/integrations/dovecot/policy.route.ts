@@ -1,0 +1,218 @@
+/**
+ * POST /policy/dovecot: what Dovecot asks before and after each login, and what it says became of it. A front
+ * end answers from shared memory; failed logins alone go on to the main thread, which counts them. Only a bad
+ * name refuses: an error, a limit or a full table says status 0, which lets in.
+ */
+
+import { otherScope } from '../../access/keys/key-cache.ts';
+import { bitsFor } from '../../access/keys/key-scopes.ts';
+import { type QuotaGuard, quotaKind } from '../../access/quota/quota-guard.ts';
+import type { Clock } from '../../core/clock.ts';
+import { type Failure, fail } from '../../core/result.ts';
+import { firstHeader, type Reply, type Request } from '../../http/message.ts';
+import { parseQuery } from '../../http/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { formatIp, parseIp } from '../../ip/address.ts';
+import { lookBehind } from '../../ip/behind.ts';
+import { wrongScopeDetail } from '../../web/errors.ts';
+import { endpoint } from '../../web/guard/endpoint.ts';
+import type { Guard } from '../../web/guard/guard.ts';
+import { jsonType, noStore, policyBody } from '../../web/shape.ts';
+import { forbiddenDetail } from '../bouncers/bouncers.openapi.ts';
+import { keyIdOf } from '../bouncers/live.route.ts';
+import type { Judged } from '../gate/decide.ts';
+import { policyDefaults } from '../gate/policy.ts';
+import type { IntegrationOutcome } from '../integration-counters.ts';
+import { isListable } from '../listable.ts';
+import { readAttempt } from './attempt.ts';
+import { policyDocs } from './dovecot.openapi.ts';
+import type { LoginFailures } from './failures.ts';
+import type { LoginFairShare } from './login-fair-share.ts';
+
+/** A name of a kilobyte may be six times as long once it is escaped. */
+const bodyBytesMax = 64 * 1_024;
+/** For a suspect: a guess at passwords takes as long as ten others. */
+const delaySeconds = 3;
+
+export const policyEndpoint = endpoint({
+  method: 'POST',
+  path: '/policy/dovecot',
+  who: 'bouncer',
+  shape: 'policy',
+  thread: 'any',
+  headers: ['x-api-key', 'authorization'],
+  handlerLimits: ['decisions'],
+  body: { types: ['json'], bytesMax: bodyBytesMax },
+  errors: [],
+  docs: policyDocs,
+});
+
+export interface PolicyIntegrationOptions {
+  readonly gate: QuotaGuard;
+  readonly check: {
+    judge(
+      family: 4 | 6,
+      words: Uint32Array,
+      nowMs: number,
+    ): Judged & { readonly malicious: boolean };
+  };
+  readonly clock: Pick<Clock, 'now'>;
+  /** Counts one question for this name; true: it is beyond the budget of a key. */
+  readonly isSpent: (name: string) => boolean;
+  /** Whether a client has had its share of that. */
+  readonly shares: LoginFairShare;
+  readonly count: (outcome: IntegrationOutcome<'dovecot'>) => void;
+}
+
+/** A login that failed at a mail server. */
+interface FailedLogin {
+  /** Of the account whose mail server it is. */
+  readonly slot: number;
+  /** Canonical. */
+  readonly ip: string;
+}
+
+export interface PolicyIntegration {
+  ask(request: Request): Reply | Failure | FailedLogin;
+}
+
+const said = (status: number, msg = ''): Reply => ({
+  status: 200,
+  headers: [jsonType, noStore],
+  body: policyBody(status, msg),
+});
+const letIn = said(0);
+const delayed = said(delaySeconds);
+const refused = said(-1, 'Access refused: this address has a bad name.');
+const overLimit = said(0, 'this key asks too often: everybody is let in');
+const forbidden = fail('forbidden', forbiddenDetail);
+const noReporter = fail('forbidden', wrongScopeDetail('mail'));
+const badCommand = fail('bad_request', 'the command must be allow or report');
+
+export function createPolicyIntegration(options: PolicyIntegrationOptions): PolicyIntegration {
+  const { gate, check, clock, isSpent, shares, count } = options;
+  const words = new Uint32Array(4);
+
+  function judge(family: 0 | 4 | 6): Reply {
+    const verdict =
+      family !== 0 && isListable(family, words) && check.judge(family, words, clock.now());
+    if (verdict === false || verdict.score < policyDefaults.challenge) {
+      count('allow');
+      return letIn;
+    }
+    count(verdict.malicious ? 'refuse' : 'delay');
+    return verdict.malicious ? refused : delayed;
+  }
+
+  return {
+    ask(request) {
+      const keyText = firstHeader(request, 'x-api-key') ?? passwordOf(request);
+      const query = parseQuery(request.query);
+      const command = query.ok ? query.value.get('command') : undefined;
+      const isReport = command === 'report';
+      const slot = gate.authenticate(keyText, bitsFor(isReport ? 'mailReport' : 'mailAllow'));
+      if (keyText === undefined || slot < 0) {
+        count('forbidden');
+        return isReport && slot === otherScope ? noReporter : forbidden;
+      }
+      const attempt =
+        command === 'allow' || command === 'report' ? readAttempt(request.body) : badCommand;
+      if (!attempt.ok) {
+        count('bad_request');
+        return attempt;
+      }
+      const keyId = keyIdOf(keyText);
+      const family = lookBehind(parseIp(attempt.value.remote, words), words);
+      // Who guesses passwords is judged by name for ever, and uses up nothing that others need.
+      const isOverShare = family !== 0 && shares.isBeyond(keyId, family, words);
+      const isQuestion = command === 'allow';
+      if (!isOverShare && isSpent(isQuestion ? keyId : `${keyId} told`)) {
+        count('over_limit');
+        return overLimit;
+      }
+      if (isQuestion) return judge(family);
+      count('told');
+      // Of what nobody may report nothing is counted: it would cost a write.
+      const isCounted = family !== 0 && !isOverShare && isListable(family, words);
+      return isCounted && attempt.value.isFailure ? { slot, ip: formatIp(family, words) } : letIn;
+    },
+  };
+}
+
+/** Of HTTP basic authentication: a key may stand there, behind any name. */
+function passwordOf(request: Request): string | undefined {
+  const [, text] =
+    /^basic +([A-Za-z0-9+/=]{1,400})$/i.exec(firstHeader(request, 'authorization') ?? '') ?? [];
+  if (text === undefined) return undefined;
+  const pair = Buffer.from(text, 'base64').toString('latin1');
+  return pair.slice(pair.indexOf(':') + 1);
+}
+
+/**
+ * The route of a front end: it asks the given one for failed logins alone.
+ * @param within of a front end, around each look at the index
+ */
+export function policyAhead(
+  asking: PlainRoute,
+  { integration, guard }: { integration: PolicyIntegration; guard: Guard },
+  within: <T>(work: () => T) => T,
+): PlainRoute {
+  if (asking.path !== policyEndpoint.path) return asking;
+  return guard.open(policyEndpoint, async (request, caller) => {
+    const answer = within(() => integration.ask(request));
+    if (!('slot' in answer)) return answer;
+    const reply = await asking.handle(request, caller);
+    return reply.status === 200 ? reply : letIn;
+  });
+}
+
+export interface PolicyRouteOptions
+  extends Omit<PolicyIntegrationOptions, 'isSpent' | 'shares' | 'count'> {
+  readonly guard: Guard;
+  readonly failures: LoginFailures;
+  /** Account id by slot. */
+  readonly accountOf: (slot: number) => string | undefined;
+  /** Each row as a report, durable when it is answered. */
+  readonly report: (
+    rows: readonly Reported[],
+    sender: { readonly account: string; readonly slot: number; readonly clientIp: string },
+  ) => Promise<unknown>;
+}
+
+/** As `ReportInput` of the reports. */
+interface Reported {
+  readonly ip: string;
+  readonly categories: string;
+  readonly comment: string;
+  readonly timestamp: undefined;
+}
+
+const bruteForce = {
+  categories: '18',
+  comment: 'Failed logins at a mail server',
+  timestamp: undefined,
+} as const;
+
+/** The route of the main thread. Front ends have counted the question. */
+export function policyRoute(options: PolicyRouteOptions): PlainRoute {
+  const { guard, gate, failures, accountOf, report } = options;
+  const shares = { isBeyond: () => false };
+  const integration = createPolicyIntegration({
+    ...options,
+    isSpent: () => false,
+    shares,
+    count() {},
+  });
+  return guard.open(policyEndpoint, async (request) => {
+    const answer = integration.ask(request);
+    if (!('slot' in answer)) return answer;
+    const { slot, ip } = answer;
+    if (!failures.note(slot, ip)) return letIn;
+    const account = accountOf(slot);
+    // One that can't be made is none: the mail server has nobody to tell.
+    if (account !== undefined && gate.spend(slot, quotaKind.write, 1)) {
+      await report([{ ip, ...bruteForce }], { account, slot, clientIp: request.clientIp });
+    }
+    return letIn;
+  });
+}

@@ -1,0 +1,278 @@
+/**
+ * The reducer of reputation: the one place that decides what a journal event does to addresses.
+ *
+ * The result depends on the event and on earlier events alone: no wall clock, no request. The
+ * same journal gives the same state on every node and after every restart.
+ *
+ * Lists: a loader announces a run (`list.begun`), sends rows, and ends it (`list.ended`), which
+ * takes back the rows that the run did not bring again. Rows of a run that another run of the
+ * same source has overtaken are ignored, so two loaders at once leave exactly one list.
+ */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { IndexPrefix } from '../../index/prefix.ts';
+import type { Source, Sources } from '../lists/sources.ts';
+import type { Refusals } from '../reports/refusals.ts';
+import type { PolicyKeeper } from '../votes/policy-keeper.ts';
+import type { Policy } from '../votes/quorum.ts';
+import { contributionKinds, kindOf, tagOf } from './contributions.ts';
+import type { Entries } from './entries.ts';
+import type { AddedReport, ListRef, OwnEntryFacts, ReputationEvent, RowBatch } from './events.ts';
+import type { ReportReducer } from './report-reducer.ts';
+
+export interface Reducer {
+  /**
+   * Applies one event. A promise means that the work goes on in slices; the next event must
+   * wait for it. `at`: the event's own time, ms.
+   */
+  apply(event: ReputationEvent, at: number): void | Promise<void>;
+  /**
+   * Counts votes that did not count because their account's budget was used up, since the start.
+   */
+  refusedVotes(): number;
+  /** Grows with each rule added or removed: a list made before may hold an allowed address. */
+  allowChanges(): number;
+}
+
+/** Rows and sweeps yield to other work after this long; the clock is read every so many. */
+const sliceMs = 3;
+const rowsPerSlice = 16;
+const nodesPerSlice = 256;
+
+const ownTag = tagOf(contributionKinds.own, 0);
+
+export function createReducer(options: {
+  entries: Entries;
+  sources: Sources;
+  reports: ReportReducer;
+  policy: PolicyKeeper;
+  refusals: Refusals;
+  /** Called with each report that stands, after it was applied. */
+  onReport?: (event: AddedReport, at: number) => void;
+}): Reducer {
+  const { entries, sources, reports, policy, refusals, onReport } = options;
+  const { contributions } = entries;
+  const words = new Uint32Array(4);
+  let allowChanges = 0;
+
+  /** Returns undefined when all rows fitted into one slice. */
+  function addRows(ref: ListRef, rows: RowBatch, at: number): Promise<void> | undefined {
+    const source = sources.current(ref);
+    if (source === undefined) return undefined;
+    const next = addSlice(ref, source, rows, 0, at);
+    return next === rows.count ? undefined : addRest(ref, source, rows, next, at);
+  }
+
+  async function addRest(
+    ref: ListRef,
+    source: Source,
+    rows: RowBatch,
+    from: number,
+    at: number,
+  ): Promise<void> {
+    while (from < rows.count) {
+      await nextTurn();
+      from = addSlice(ref, source, rows, from, at);
+    }
+  }
+
+  /** Adds rows until the slice is over. @returns the first row that is left */
+  function addSlice(
+    ref: ListRef,
+    source: Source,
+    rows: RowBatch,
+    from: number,
+    at: number,
+  ): number {
+    const sliceEnd = performance.now() + sliceMs;
+    const kind = contributionKinds[ref.list];
+    const tag = tagOf(kind, source.number);
+    for (let i = from; i < rows.count; i++) {
+      // A row may cost the encoding of a whole page, while a checkpoint is under way.
+      if (i % rowsPerSlice === 0 && i > from && performance.now() > sliceEnd) return i;
+      for (let word = 0; word < 4; word++) words[word] = rows.words[4 * i + word]!;
+      const entry = entries.claim(rows.families[i] === 4 ? 4 : 6, words, rows.lengths[i]!);
+      if (entry === 0) {
+        refusals.count('rows');
+        continue;
+      }
+      const score = kind === contributionKinds.seed ? rows.scores[i]! : 0;
+      const count = Math.max(1, rows.reports?.[i] ?? 1);
+      if (!putRow(entry, tag, source.generation, { score, count, at })) refusals.count('rows');
+      entries.settle(entry);
+    }
+    return rows.count;
+  }
+
+  /** Adds a row; one that stands twice in a run keeps its higher score. */
+  function putRow(
+    entry: number,
+    tag: number,
+    generation: number,
+    { score, count, at }: { score: number; count: number; at: number },
+  ): boolean {
+    const node = contributions.find(entry, tag);
+    if (node === 0) {
+      const added = contributions.add(entry, tag);
+      if (added === 0) return false;
+      contributions.listed[added] = (generation << 8) | score;
+      contributions.newest[added] = Math.floor(at / 1_000);
+      setReports(added, count);
+      if (kindOf(tag) === contributionKinds.seed) reports.confirmedByList(entry, at);
+      return true;
+    }
+    const before = contributions.listed[node]!;
+    const isTwice = before >>> 8 === generation;
+    const kept = isTwice ? Math.max(score, before & 0xff) : score;
+    contributions.listed[node] = (generation << 8) | kept;
+    if (kept !== (before & 0xff) || contributions.newest[node] === 0) {
+      contributions.newest[node] = Math.floor(at / 1_000);
+    }
+    if (!isTwice || count - 1 > contributions.detail[node]!) setReports(node, count);
+    return true;
+  }
+
+  /** Writes only a change: a field that stays 0 costs no memory. */
+  function setReports(node: number, count: number): void {
+    if (contributions.detail[node] !== count - 1) contributions.detail[node] = count - 1;
+  }
+
+  /** Takes back a source's rows: those of earlier generations, or all of them. */
+  async function sweep(
+    list: ListRef['list'],
+    sourceNumber: number,
+    keep: number | undefined,
+  ): Promise<void> {
+    const tag = tagOf(contributionKinds[list], sourceNumber);
+    const { owner, tag: tags, listed } = contributions;
+    // A slice's duration has no influence on the result: no other event comes in between.
+    let sliceEnd = performance.now() + sliceMs;
+    for (let node = 1; node <= contributions.highest(); node++) {
+      if (node % nodesPerSlice === 0 && performance.now() > sliceEnd) {
+        await nextTurn();
+        sliceEnd = performance.now() + sliceMs;
+      }
+      const entry = owner[node]!;
+      if (entry === 0 || tags[node] !== tag || listed[node]! >>> 8 === keep) continue;
+      entries.touch(entry);
+      contributions.remove(node);
+      entries.settle(entry);
+    }
+  }
+
+  function allow(event: Extract<ReputationEvent, { kind: 'allow.added' | 'allow.removed' }>): void {
+    const { family, words, length } = event;
+    const tag = tagOf(contributionKinds.allow, 0);
+    allowChanges++;
+    if (event.kind === 'allow.added') {
+      const entry = entries.claim(family, words, length);
+      if (entry === 0) {
+        refusals.count('rules');
+        return;
+      }
+      if (contributions.find(entry, tag) === 0 && contributions.add(entry, tag) === 0) {
+        refusals.count('rules');
+      }
+      entries.settle(entry);
+      return;
+    }
+    forget(event, tag);
+  }
+
+  /** Removes the contribution `tag` of exactly this prefix. */
+  function forget({ family, words, length }: IndexPrefix, tag: number): void {
+    const entry = entries.get(family, words, length);
+    const node = entry === 0 ? 0 : contributions.find(entry, tag);
+    if (node === 0) return;
+    entries.touch(entry);
+    contributions.remove(node);
+    entries.settle(entry);
+  }
+
+  function setOwn(event: OwnEntryFacts, at: number): void {
+    const { family, words, length, score, category, setSecond, endSecond } = event;
+    const entry = entries.claim(family, words, length);
+    const before = entry === 0 ? 0 : contributions.find(entry, ownTag);
+    const node = entry === 0 ? 0 : before || contributions.add(entry, ownTag);
+    if (node === 0) refusals.count('rules');
+    else {
+      contributions.listed[node] = (category << 8) | score;
+      contributions.newest[node] = setSecond;
+      contributions.detail[node] = endSecond;
+      // A manual entry confirms reports as a list does.
+      if (before === 0) reports.confirmedByList(entry, at);
+    }
+    if (entry !== 0) entries.settle(entry);
+  }
+
+  /** Sets the policy and works out the ceiling of every reported entry anew. */
+  async function changePolicy(next: Policy): Promise<void> {
+    policy.set(next);
+    const { owner, tag: tags } = contributions;
+    let sliceEnd = performance.now() + sliceMs;
+    for (let node = 1; node <= contributions.highest(); node++) {
+      if (node % nodesPerSlice === 0 && performance.now() > sliceEnd) {
+        await nextTurn();
+        sliceEnd = performance.now() + sliceMs;
+      }
+      const entry = owner[node]!;
+      if (entry === 0 || kindOf(tags[node]!) !== contributionKinds.reports) continue;
+      entries.touch(entry);
+      entries.settle(entry);
+    }
+  }
+
+  function apply(event: ReputationEvent, at: number): void | Promise<void> {
+    switch (event.kind) {
+      case 'list.begun':
+        sources.begin(event.ref, at, event.holdDays);
+        return;
+      case 'list.rows':
+        return addRows(event.ref, event.rows, at);
+      case 'list.ended': {
+        const source = sources.end(event.ref, at);
+        return source === undefined
+          ? undefined
+          : sweep(event.ref.list, source.number, source.generation);
+      }
+      case 'list.expired': {
+        // A load that ended after this was decided has prolonged it.
+        const source = sources.overdue(event.ref, at);
+        if (source === undefined) return;
+        return sweep(event.ref.list, source.number, undefined).then(() =>
+          sources.forget(event.ref),
+        );
+      }
+      case 'allow.added':
+      case 'allow.removed':
+        allow(event);
+        return;
+      case 'entry.set':
+        setOwn(event, at);
+        return;
+      case 'entry.removed':
+        forget(event, ownTag);
+        entries.noteOwnTime();
+        return;
+      case 'report.added':
+        if (reports.add(event, at)) onReport?.(event, at);
+        return;
+      case 'reports.withdrawn':
+        reports.withdraw(event, at);
+        return;
+      case 'reports.expired':
+        reports.expire(event);
+        return;
+      case 'policy.changed':
+        return changePolicy(event.policy);
+      default:
+        event satisfies never;
+    }
+  }
+
+  return {
+    apply,
+    refusedVotes: reports.refusedVotes,
+    allowChanges: () => allowChanges,
+  };
+}

@@ -1,0 +1,140 @@
+/**
+ * How far votes count: their units, the quorum of an entry, and the ceiling that follows.
+ * Pure. Evidence says how much was reported (score.ts); many accounts that anybody can make are
+ * much evidence and no quorum, so they never block an address.
+ *
+ * A vote is a report of an account with standing: staff 12 units, a member 6, one that has earned
+ * it 4; newcomers have none. Votes of earned accounts count once per network. A list gives up to
+ * 12 by its score. The quorum Q is the sum over votes of the 30 days up to the entry's last
+ * report: it depends on the contributions alone, so taking one away leaves what the others make.
+ */
+
+import type { Rank } from '../../access/quota/trust.ts';
+
+/** The operator's policy of votes, written to the journal as `policy.changed`. */
+export interface Policy {
+  /** Private: reports come from the operator's own machines; earned votes count nothing. */
+  readonly isPrivate: boolean;
+  /** Earned votes give no more than 8 of the 12 units: a list or somebody vouched must agree. */
+  readonly isAnchored: boolean;
+}
+
+export const defaultPolicy: Policy = { isPrivate: false, isAnchored: false };
+
+export const unitsOf: Readonly<Record<Rank, number>> = {
+  newcomer: 0,
+  earned: 4,
+  member: 6,
+  staff: 12,
+};
+
+/** Units from which reports alone can make an address malicious. */
+const quorumFull = 12;
+const anchoredEarnedMax = 8;
+/** A vote counts so many days, the day of the entry's last report included. */
+export const voteDays = 30;
+
+/** Highest scores that reports can give. */
+export const ceilings = {
+  /** The ceiling without a vote and without a list. */
+  none: 49,
+  /** Some units, no quorum. */
+  some: 74,
+  /** A quorum of accounts that have earned their standing. */
+  earned: 84,
+  /** A quorum with staff, a member, or a list that rates it `listAnchorScore` or more. */
+  full: 100,
+} as const;
+
+/** A list with this score has as many units as a member. */
+const listAnchorScore = 38;
+const listFullScore = 75;
+
+/** @param seedScore 0..100 */
+function listUnits(seedScore: number): number {
+  return Math.min(quorumFull, Math.floor((quorumFull * seedScore) / listFullScore));
+}
+
+/** Votes of an entry, added up. */
+export interface VoteCount {
+  /** Units of staff and members. */
+  anchors: number;
+  /** Networks with an earned vote. */
+  networks: number;
+}
+
+/** Returns the units of reports and list, and the ceiling that they give. */
+export function ceilingFor(
+  { anchors, networks }: VoteCount,
+  seedScore: number,
+  { isPrivate, isAnchored }: Policy,
+): { quorum: number; ceiling: number } {
+  const all = isPrivate ? 0 : unitsOf.earned * networks;
+  const earned = isAnchored ? Math.min(all, anchoredEarnedMax) : all;
+  const quorum = anchors + earned + listUnits(seedScore);
+  if (quorum === 0) return { quorum, ceiling: ceilings.none };
+  if (quorum < quorumFull) return { quorum, ceiling: ceilings.some };
+  const isBacked = anchors > 0 || seedScore >= listAnchorScore;
+  return { quorum, ceiling: isBacked ? ceilings.full : ceilings.earned };
+}
+
+/** Adds votes up. One object, used again for each entry. */
+export interface Count {
+  clear(): void;
+  add(units: number, network: number): void;
+  /** The same object each time. */
+  readonly count: VoteCount;
+}
+
+export function createCount(): Count {
+  const count: VoteCount = { anchors: 0, networks: 0 };
+  /** As many networks as can matter: more don't change a ceiling. */
+  const networks = new Int32Array(quorumFull / unitsOf.earned);
+  return {
+    count,
+    clear() {
+      count.anchors = 0;
+      count.networks = 0;
+    },
+    add(units, network) {
+      if (units !== unitsOf.earned) {
+        count.anchors += units;
+        return;
+      }
+      const known = count.networks;
+      if (known === networks.length) return;
+      for (let i = 0; i < known; i++) if (networks[i] === network) return;
+      networks[known] = network;
+      count.networks = known + 1;
+    },
+  };
+}
+
+/** Packs the day and network of a vote into one word; 0 stands for no vote. */
+export function packVote(day: number, network: number): number {
+  return ((day << 16) | (network & 0xffff)) >>> 0;
+}
+
+/** Returns the UTC day, days since 1970; up to the year 2149. */
+export function voteDayOf(vote: number): number {
+  return vote >>> 16;
+}
+
+export function voteNetworkOf(vote: number): number {
+  return vote & 0xffff;
+}
+
+export function dayOf(second: number): number {
+  return Math.min(0xffff, Math.floor(second / 86_400));
+}
+
+/** Reports whose source address can be forged: a packet proves nothing about who sent it. */
+const spoofable = (1 << 4) | (1 << 6) | (1 << 14);
+
+/**
+ * Returns true for DDoS, Ping of Death, Port Scan and nothing else. @param categories bit n for
+ * category n
+ */
+export function isSpoofable(categories: number): boolean {
+  return (categories & ~spoofable) === 0;
+}

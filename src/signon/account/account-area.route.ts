@@ -1,0 +1,216 @@
+/**
+ * The account pages' common part: their dependencies, the visitor's profile, and the replies that lead back to a
+ * page. Every route here is for verified accounts; the desk sends others away.
+ */
+
+import type { NamedKeys } from '../../access/keys/named-keys.ts';
+import type { OwnKeys } from '../../access/keys/own-keys.ts';
+import type { SiteKeys } from '../../access/keys/site-keys.ts';
+import type { QuotaGuard } from '../../access/quota/quota-guard.ts';
+import type { Usage } from '../../access/quota/usage.ts';
+import type { Clock } from '../../core/clock.ts';
+import { type Failure, fail, ok, type Result } from '../../core/result.ts';
+import type { Reply } from '../../http/message.ts';
+import type { Params } from '../../http/query.ts';
+import type { Also } from '../../storage/change.ts';
+import type { RowCheck, SetRow } from '../../storage/store.ts';
+import { doneIn, doneMark } from '../../web/done-mark.ts';
+import type { Callers } from '../../web/guard/callers.ts';
+import type { Language } from '../../web/language.ts';
+import type { Signon } from '../open-signon.ts';
+import type { Avatars } from '../people/profile/avatars.ts';
+import type { Profiles } from '../people/profile/profile-store.ts';
+import type { Review } from '../people/review.ts';
+import { isActive, unchanged } from '../people.ts';
+import type { PageBuilder, RequestContext } from '../request-context.route.ts';
+import { failureText } from '../sessions/failure.page.ts';
+import type { Onwards } from '../sessions/onward.route.ts';
+import type { ChangeEvent } from '../sessions/security-log.ts';
+import type { Renewed } from '../sessions/session-records.ts';
+import type { Session } from '../sessions/sessions.ts';
+import type { Consents } from '../sites/consents.ts';
+import { frameText } from '../words/words.ts';
+import {
+  type AccountSection,
+  type AccountView,
+  type DoneName,
+  isDoneName,
+  sectionPaths,
+} from './pages/parts.page.ts';
+import type { OwnReportLine } from './pages/reports.page.ts';
+import type { WebhookLine } from './pages/webhooks.page.ts';
+
+/** The account's reports, which reputation keeps, as /account/reports shows and retracts them. */
+export interface AccountAreaReports {
+  /** Returns the names by category number less one. */
+  categoryNames(language: Language): readonly string[];
+  /** Returns a page, newest first. @param after `next` of the page before */
+  page(
+    account: { readonly id: string; readonly createdAt: number },
+    after?: string,
+  ): Promise<
+    Result<{ readonly reports: readonly OwnReportLine[]; readonly next: string | undefined }>
+  >;
+  /** Returns the address of the account's report; `undefined` also for a report of another account. */
+  addressOf(account: string, id: string): Promise<string | undefined>;
+  /**
+   * Retracts all that the account reported of the report's address; it costs one write and no trust. Once it
+   * resolves, the score of a check is without it. `not_found`, `quota_exceeded`.
+   */
+  retract(account: string, id: string): Promise<Result<void>>;
+}
+
+/** The account's webhooks, which reputation keeps, as /account/webhooks shows and changes them. */
+export interface AccountAreaWebhooks {
+  list(account: string): Promise<readonly WebhookLine[]>;
+  /**
+   * Creates a webhook and returns its secret, the only time. `invalid_parameter` names the field: url,
+   * threshold or watches.
+   */
+  create(
+    account: string,
+    wanted: {
+      readonly url: string;
+      readonly threshold: number;
+      readonly watches: readonly string[];
+    },
+    also: Also,
+  ): Promise<Result<{ readonly id: string; readonly secret: string }>>;
+  remove(account: string, id: string, also: readonly SetRow[]): Promise<Result<void>>;
+  /** Sends one event that says no more than that it is a test. */
+  test(account: string, id: string): Promise<Result<void>>;
+  readonly perAccountMax: number;
+}
+
+/** An account's slot and trust, from the journal. */
+export interface AccountStanding {
+  readonly slot: number;
+  /** 0 to 100. */
+  readonly trust: number;
+}
+
+export interface AccountAreaOptions {
+  readonly pageBuilder: PageBuilder;
+  readonly clock: Clock;
+  readonly signon: Signon;
+  readonly profiles: Profiles;
+  readonly avatars: Avatars;
+  readonly consents: Consents;
+  readonly ownKeys: OwnKeys;
+  readonly namedKeys: NamedKeys;
+  /** Resolves when the last uses of keys are known as they are, or were a few seconds ago. */
+  readonly noteKeyUses: () => Promise<void>;
+  readonly ownReports: AccountAreaReports;
+  readonly webhooks: AccountAreaWebhooks;
+  readonly siteKeys: SiteKeys;
+  readonly review: Review;
+  readonly onwards: Onwards;
+  readonly callers: Pick<Callers, 'takeFor'>;
+  readonly usage: Usage;
+  readonly gate: QuotaGuard;
+  /** Returns undefined until the journal's event of the account is applied. */
+  readonly standingOf: (accountId: string) => AccountStanding | undefined;
+  /** Resolves when what was committed before is in memory: a revoked key is refused from then on. */
+  readonly catchUp: () => Promise<void>;
+}
+
+export type AccountRequest = RequestContext & { readonly session: Session };
+
+export interface ViewChange {
+  readonly query?: Params;
+  readonly failure?: Failure;
+  /** A sentence that replaces the failure's own. */
+  readonly failed?: string;
+}
+
+/** Returns the path of the page that asks for a fresh proof of identity and then leads back to the section. */
+export function confirmPath(section: AccountSection): string {
+  return `/account/confirm?return=${encodeURIComponent(sectionPaths[section])}`;
+}
+
+export function createAccountArea(options: AccountAreaOptions) {
+  const { pageBuilder, clock, profiles, signon } = options;
+
+  /** Returns the profile; an account from before there were profiles gets one now. */
+  async function profileOf({ accountId, email, confirmed }: Session) {
+    const profile = await profiles.load(accountId);
+    if (profile !== undefined) return profile;
+    const made = await profiles.ensure(accountId, email, confirmed);
+    return made.ok ? made.value : undefined;
+  }
+
+  async function viewOf(context: AccountRequest, change: ViewChange = {}): Promise<AccountView> {
+    const text = frameText(context.frame).account;
+    const now = clock.now();
+    const done = doneIn(context.csrf, now, change.query?.get('done'));
+    const { failure } = change;
+    return {
+      csrf: context.csrf,
+      now,
+      done: isDoneName(text, done) ? done : undefined,
+      failed: change.failed ?? (failure && failureText(context.language, failure)),
+    };
+  }
+
+  /** Answers a failure that concerns no field; a missing fresh proof leads to the page that asks for it. */
+  function refuse(context: AccountRequest, section: AccountSection, failure: Failure): Reply {
+    if (failure.error === 'reauthentication_required')
+      return pageBuilder.go(context, confirmPath(section));
+    return pageBuilder.problem(context, failure);
+  }
+
+  /**
+   * Leads back to the page after a change; the page names the change.
+   * @param renewed the session's new cookie, if the change brought one
+   */
+  async function back(
+    context: AccountRequest,
+    section: AccountSection,
+    done: DoneName,
+    renewed?: Renewed,
+  ): Promise<Reply> {
+    if (renewed === undefined) return pageBuilder.go(context, donePath(context, section, done));
+    const { token, browser } = renewed;
+    const known = browser === undefined ? [] : [pageBuilder.browserCookie(browser)];
+    const after = await pageBuilder.renewed(context, token);
+    return pageBuilder.go(after, donePath(after, section, done), known);
+  }
+
+  /** @param context the visit after the change: the tag is valid in its session alone */
+  function donePath(context: AccountRequest, section: AccountSection, done: DoneName): string {
+    return `${sectionPaths[section]}?done=${doneMark(context.csrf, done, clock.now())}`;
+  }
+
+  /**
+   * Returns the rows of the mails about a change that is made elsewhere than by `changes.make`: they go into the
+   * commit of the change, and `done` is called after it.
+   */
+  async function change({ session, visitor }: AccountRequest, what: ChangeEvent) {
+    // The account is read again for its addresses as they are now.
+    const person = (await signon.people.byId(session.accountId)) ?? session.person;
+    const { set, send } = signon.notices.about(person, what, visitor);
+    return {
+      set,
+      send,
+      async done() {
+        send();
+        await signon.securityLog.add(session.accountId, what, visitor);
+      },
+    };
+  }
+
+  /**
+   * Returns the checks for the commit of such a change: the account is active, and nothing that the session rests on
+   * was changed since the request came. Other changes of the account do not hinder it.
+   */
+  async function stands({ session }: AccountRequest): Promise<Result<readonly RowCheck[]>> {
+    const person = await signon.people.byId(session.accountId);
+    const { epoch, factors } = session.person.credentials;
+    const isSame = person?.credentials.epoch === epoch && person.credentials.factors === factors;
+    return isSame && isActive(person) ? ok(unchanged(person)) : fail('form_expired');
+  }
+
+  return { ...options, profileOf, viewOf, refuse, back, donePath, change, stands };
+}
+
+export type AccountArea = ReturnType<typeof createAccountArea>;

@@ -1,0 +1,218 @@
+/** /connect: what can be connected, and a screen for each with its steps filled in. */
+
+import { button, linkButton } from '../../web/components/button.ts';
+import { card } from '../../web/components/card.ts';
+import { codeBlock } from '../../web/components/code-block.ts';
+import { selectField } from '../../web/components/form.ts';
+import { icon } from '../../web/components/icon.ts';
+import { notice } from '../../web/components/notice.ts';
+import { type Html, html, safeHref } from '../../web/html.ts';
+import { type PageFrame, renderDocument } from '../../web/layout/layout.ts';
+import type { Catalogue } from '../words.ts';
+import { frameText } from '../words.ts';
+import {
+  type ChoiceName,
+  type ConnectStep,
+  type ConnectTarget,
+  type Filling,
+  families,
+  groupNames,
+  scores,
+} from './targets.ts';
+
+export const connectPath = '/connect';
+
+/** What the page says of the reader's key. */
+export type KeyStanding = 'shown' | 'hidden' | 'none' | 'unknown-reader';
+
+/** By what the page knows its first request. */
+export interface ConnectWatch {
+  readonly by: 'key' | 'bouncerKey' | 'mark';
+  /** Answers with `{"requests":n}`. */
+  readonly path: string;
+  /** How many there were when the page was made: one more has arrived. */
+  readonly requests: number;
+  readonly hasArrived: boolean;
+  /** One came that does not say who visits. */
+  readonly isRefused: boolean;
+}
+
+export interface ConnectData {
+  readonly target: ConnectTarget;
+  readonly filling: Filling;
+  readonly key: KeyStanding;
+  /** Of what is waited for; undefined: nothing can be seen. */
+  readonly watch: ConnectWatch | undefined;
+  /** False: the operator has not turned the door on. */
+  readonly isOpen: boolean;
+  /** Page of the documentation about its door. */
+  readonly docs: string;
+}
+
+function targetPath(name: string): string {
+  return `${connectPath}/${name}`;
+}
+
+/** The screen again, with what was chosen. */
+function samePath({ target, filling }: ConnectData): string {
+  const { family, score } = filling;
+  const chosen: Record<ChoiceName, string | undefined> = { family, score: String(score) };
+  const query = new URLSearchParams();
+  for (const name of target.choices) {
+    if (chosen[name] !== undefined) query.set(name, chosen[name]);
+  }
+  return query.size === 0 ? targetPath(target.name) : `${targetPath(target.name)}?${query}`;
+}
+
+export function connectIndexPage(frame: PageFrame, targets: readonly ConnectTarget[]): string {
+  const { connect: text } = frameText(frame);
+  return renderDocument(
+    { ...frame, current: 'connect' },
+    {
+      title: text.title,
+      description: text.description,
+      className: 'page-connect',
+      headerLookup: true,
+      body: html`<div class="wrap stack">
+        <div class="section-intro page-intro"><h1>${text.title}</h1><p class="lede">${text.lede}</p></div>
+        ${groupNames.map(
+          (group) => html`<section>
+            <h2>${text.groups[group]}</h2>
+            <ul class="targets">${targets
+              .filter((target) => target.group === group)
+              .map(
+                (target) => html`<li><a class="target" href=${safeHref(targetPath(target.name))}>
+                  <strong>${target.title}</strong><span>${text.integrations[target.integration].short}</span>
+                </a></li>`,
+              )}</ul>
+          </section>`,
+        )}
+      </div>`,
+    },
+  );
+}
+
+function choices({ target, filling }: ConnectData, { connect: text }: Catalogue): Html | false {
+  const field: Readonly<Record<ChoiceName, () => Html>> = {
+    family: () =>
+      selectField({
+        id: 'family',
+        name: 'family',
+        label: text.family,
+        value: filling.family ?? '',
+        options: [
+          { value: '', label: text.bothFamilies },
+          ...families.map((value) => ({ value, label: `IPv${value}` })),
+        ],
+      }),
+    score: () =>
+      selectField({
+        id: 'score',
+        name: 'score',
+        label: text.score,
+        value: String(filling.score),
+        options: scores.map((n) => ({ value: String(n), label: text.fromScore(n) })),
+      }),
+  };
+  return (
+    target.choices.length > 0 &&
+    html`<form class="connect-choices" method="get" action=${safeHref(targetPath(target.name))}>
+      ${target.choices.map((name) => field[name]())}
+      ${button({ label: text.choose, kind: 'secondary' })}
+    </form>`
+  );
+}
+
+/** Where a key that may fetch decisions alone is made; who is not signed in comes there, too. */
+const bouncerKeyPath = '/account/keys?scope=bouncer#key-name';
+
+/** Of an account. */
+function needsKey({ integration }: ConnectTarget): boolean {
+  return integration === 'api' || integration === 'plugin';
+}
+
+function aboutKey({ target, key }: ConnectData, { connect: text }: Catalogue): Html | false {
+  if (target.integration === 'bouncer') {
+    const link = html`<a href=${bouncerKeyPath}>${text.bouncerKey.link}</a>`;
+    return notice({ tone: 'info', body: html`${text.bouncerKey.text} ${link}` });
+  }
+  if (!needsKey(target)) return false;
+  const to = {
+    shown: undefined,
+    hidden: `/account/confirm?return=${encodeURIComponent(targetPath(target.name))}`,
+    none: '/account/keys',
+    'unknown-reader': `/signin?return=${encodeURIComponent(targetPath(target.name))}`,
+  }[key];
+  return notice({
+    tone: key === 'shown' ? 'success' : 'info',
+    body: html`${text.keys[key].text}${to !== undefined && html` <a href=${safeHref(to)}>${text.keys[key].link}</a>`}`,
+  });
+}
+
+/** Its script (connect.js) asks again until one has arrived. */
+function seenBox(data: ConnectData, { connect: text }: Catalogue): Html | false {
+  const { watch, target } = data;
+  if (watch === undefined) return false;
+  const { by, path, requests, hasArrived, isRefused } = watch;
+  const isWaiting = !hasArrived && !isRefused;
+  const isEarlier = by === 'key' && requests > 0;
+  const again = html`<a href=${safeHref(samePath(data))}>${text.lookAgain}</a>`;
+  return html`<div class="connect-seen" id="seen" data-look=${path} data-seen=${String(requests)} aria-live="polite">
+    <p class="connect-waiting" hidden=${!isWaiting}>${icon('clock')}<span>${isEarlier ? text.seenBefore(requests) : text.waiting[by]}</span></p>
+    <p class="connect-refused" hidden=${hasArrived || !isRefused}>${icon('alert')}<span>${text.refused}</span></p>
+    <p class="connect-arrived" hidden=${!hasArrived}>${icon('check')}<span>${text.arrived}</span></p>
+    <p class="connect-late" hidden><span>${text.waitedLong} ${again}</span></p>
+    ${!hasArrived && html`<noscript><p>${again}</p></noscript>`}
+  </div>
+  ${by === 'mark' && html`<p class="field-hint">${text.aboutMark[target.integration === 'dns' ? 'dns' : 'query']}</p>`}`;
+}
+
+function placeTitle({ place }: ConnectStep, { connect: text }: Catalogue): string {
+  return typeof place === 'string' ? text.places[place] : place.file;
+}
+
+function stepList(data: ConnectData, text: Catalogue): Html {
+  const steps = data.target.steps(data.filling);
+  return html`<ol class="connect-steps">${steps.map((step, i) => {
+    const title = placeTitle(step, text);
+    const label = `${text.connect.step(i + 1)}: ${title}`;
+    return html`<li>${codeBlock({ id: step.id, title, label, code: step.code, text })}</li>`;
+  })}</ol>`;
+}
+
+export function connectPage(frame: PageFrame, data: ConnectData): string {
+  const text = frameText(frame);
+  const { connect } = text;
+  const { target, isOpen } = data;
+  const integration = connect.integrations[target.integration];
+  const oldHttp = Object.entries(connect.oldHttp).find(([name]) => name === target.name)?.[1];
+  return renderDocument(
+    { ...frame, current: 'connect' },
+    {
+      title: connect.pageTitle(target.title),
+      description: integration.text,
+      className: 'page-connect',
+      headerLookup: true,
+      script: 'connect.js',
+      body: html`<div class="wrap stack">
+        <div class="section-intro page-intro">
+          <p><a href=${connectPath}>${connect.title}</a></p>
+          <h1>${target.title}</h1>
+          <p class="lede">${integration.text}</p>
+        </div>
+        ${!isOpen && notice({ tone: 'warning', body: connect.closed[target.integration === 'dns' ? 'dns' : 'spoe'] })}
+        ${aboutKey(data, text)}
+        ${choices(data, text)}
+        ${stepList(data, text)}
+        ${seenBox(data, text)}
+        ${card({
+          title: connect.moreTitle,
+          icon: 'info',
+          body: html`<p>${integration.note}</p>
+            ${oldHttp !== undefined && html`<p>${oldHttp}</p>`}
+            <p>${linkButton({ label: connect.more, href: data.docs, kind: 'secondary' })}</p>`,
+        })}
+      </div>`,
+    },
+  );
+}

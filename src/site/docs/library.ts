@@ -1,0 +1,141 @@
+/**
+ * The published documentation: files of docs/ as they were at the start. Each is the page of a path, as
+ * HTML and as Markdown. What only operators and authors need stands in the same files between
+ * `<!-- unpublished -->` and `<!-- published -->`, or the end, and is left out.
+ */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { once } from '../../core/work/preparation.ts';
+import { type AfterSample, type Article, parseArticle } from './markdown.ts';
+import { tries } from './tries.ts';
+import { tryBox } from './try-box.ts';
+
+/** In the order of the navigation. The first is /docs itself. */
+const files = [
+  { slug: 'index', file: 'site/index.md', group: 'start' },
+  { slug: 'sign-in-button', file: 'site/sign-in-button.md', group: 'signOn' },
+  { slug: 'oauth-libraries', file: 'site/oauth-libraries.md', group: 'signOn' },
+  { slug: 'sign-on', file: 'SIGNON.md', group: 'signOn' },
+  { slug: 'ask-about-an-address', file: 'site/ask-about-an-address.md', group: 'reputation' },
+  { slug: 'ip-api', file: 'API.md', group: 'reputation' },
+  { slug: 'scoring', file: 'SCORING.md', group: 'reputation' },
+  { slug: 'feeds', file: 'FEEDS.md', group: 'reputation' },
+  { slug: 'bouncers', file: 'BOUNCERS.md', group: 'reputation' },
+  { slug: 'gate', file: 'GATE.md', group: 'reputation' },
+  { slug: 'dns-block-list', file: 'DNSBL.md', group: 'reputation' },
+  { slug: 'dovecot', file: 'DOVECOT.md', group: 'reputation' },
+  { slug: 'webhooks', file: 'WEBHOOKS.md', group: 'reputation' },
+  { slug: 'captcha', file: 'CAPTCHA.md', group: 'reputation' },
+  { slug: 'limits', file: 'site/limits.md', group: 'start' },
+  { slug: 'machines', file: 'site/machines.md', group: 'start' },
+] as const;
+
+export const docSlugs = files.map(({ slug }) => slug);
+export type DocSlug = (typeof files)[number]['slug'];
+export type DocGroup = (typeof files)[number]['group'];
+
+export interface DocPage {
+  readonly slug: DocSlug;
+  readonly group: DocGroup;
+  readonly article: Article;
+  /** The same as Markdown, its links absolute. */
+  readonly markdown: string;
+}
+
+/** `{base_url}` and the like, by name without the braces. */
+export type Substitutions = Readonly<Record<string, string>>;
+
+/** Found from the compiled file: dist/src/site/docs/. */
+export const docsFolder = fileURLToPath(new URL('../../../../docs', import.meta.url));
+
+export const docsPath = '/docs';
+
+/** Path of a page. */
+export function docPath(slug: DocSlug): string {
+  return slug === 'index' ? docsPath : `${docsPath}/${slug}`;
+}
+
+/** Path of its Markdown. */
+export function markdownPath(slug: DocSlug): string {
+  return `${docsPath}/${slug}.md`;
+}
+
+/**
+ * @param folder docs/
+ * @param origin what the links of the Markdown twins begin with
+ * Each page is made at the first look at it, which throws on a broken link, an unknown substitution
+ * and raw HTML: the server looks at all of them once it listens.
+ */
+export function loadDocs(folder: string, origin: string, values: Substitutions): DocPage[] {
+  return files.map(({ slug, file, group }) => {
+    const text = readFileSync(join(folder, file), 'utf8');
+    const source = once(() => substitute(file, publishedPart(text), values));
+    const article = once(() =>
+      parseArticle(
+        file,
+        source(),
+        (href) => resolveLink(file, href, docPath),
+        triesOf(slug, values.secure_url ?? ''),
+      ),
+    );
+    const markdown = once(() => withAbsoluteLinks(file, source(), origin));
+    return {
+      slug,
+      group,
+      get article() {
+        return article();
+      },
+      get markdown() {
+        return markdown();
+      },
+    };
+  });
+}
+
+function triesOf(slug: DocSlug, origin: string): AfterSample {
+  const page = docPath(slug);
+  return Object.fromEntries(
+    Object.entries(tries[slug] ?? {}).map(([id, request]) => [
+      id,
+      (heading, text) => tryBox(request, { id, heading, page, origin }, text),
+    ]),
+  );
+}
+
+export function publishedPart(source: string): string {
+  const kept = source.replace(/<!-- unpublished -->[\s\S]*?(?:<!-- published -->\n?|$)/g, '');
+  return `${kept.trimEnd()}\n`;
+}
+
+function substitute(file: string, source: string, values: Substitutions): string {
+  return source.replace(/\{([a-z]+(?:_[a-z]+)+)\}/g, (_, name: string) => {
+    const value = values[name];
+    if (value === undefined) throw new Error(`${file}: nothing is known of {${name}}`);
+    return value;
+  });
+}
+
+/** Links between files of docs/ become links between pages; undefined when there is no such page. */
+function resolveLink(
+  from: string,
+  href: string,
+  pathOf: (slug: DocSlug) => string,
+): string | undefined {
+  if (/^(https?:\/\/|#|\/)/.test(href)) return href;
+  const [target = '', fragment] = href.split('#');
+  const base = from.startsWith('site/') ? 'site/' : '';
+  const name = join(base, target);
+  const page = files.find(({ file }) => file === name);
+  if (page === undefined) return undefined;
+  return pathOf(page.slug) + (fragment === undefined ? '' : `#${fragment}`);
+}
+
+/** Readers of the Markdown follow a link without a page around it. */
+function withAbsoluteLinks(file: string, source: string, origin: string): string {
+  return source.replace(/\]\(([^)\s]+)\)/g, (whole, href: string) => {
+    const target = resolveLink(file, href, markdownPath);
+    return target?.startsWith('/') ? `](${origin}${target})` : whole;
+  });
+}

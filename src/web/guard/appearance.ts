@@ -1,0 +1,60 @@
+/**
+ * The language and the theme that a reader chose in the footer, kept in a cookie of the browser. Pages
+ * know nothing of it: the language takes the place of `Accept-Language`, and the theme is put into the
+ * finished page, which then is for one browser.
+ */
+
+import type { Reply, Request } from '../../http/message.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { type Language, languages } from '../language.ts';
+import { noStore } from '../shape.ts';
+import type { Cookies } from './cookies.ts';
+import { isHtml, replacedHeaders, textOf, unconditional } from './own-copy.ts';
+
+export const themes = ['light', 'dark'] as const;
+export type Theme = (typeof themes)[number];
+
+/** Undefined: as the browser says. */
+export interface Appearance {
+  readonly language?: Language | undefined;
+  readonly theme?: Theme | undefined;
+}
+
+const unset = '-';
+
+export function looksOf(cookies: Cookies, request: Request): Appearance {
+  const [first, second] = cookies.read(request, 'looks')?.split('.') ?? [];
+  return {
+    language: languages.find((one) => one === first),
+    theme: themes.find((one) => one === second),
+  };
+}
+
+/** Returns the cookie's value; undefined when there is nothing to keep. */
+export function looksText({ language, theme }: Appearance): string | undefined {
+  if (language === undefined && theme === undefined) return undefined;
+  return `${language ?? unset}.${theme ?? unset}`;
+}
+
+/** A route of a page, in the looks of its reader. */
+export function createWithAppearance(cookies: Cookies): (route: PlainRoute) => PlainRoute {
+  return (route) => ({
+    ...route,
+    headers: [...new Set([...(route.headers ?? []), 'cookie', 'accept-language'])],
+    async handle(request, caller) {
+      const { language, theme } = looksOf(cookies, request);
+      const headers = language && { ...request.headers, 'accept-language': [language] };
+      const asked = headers === undefined ? request : { ...request, headers };
+      if (theme === undefined) return route.handle(asked, caller);
+      return themed(await route.handle(unconditional(asked), caller), theme);
+    },
+  });
+}
+
+function themed(reply: Reply, theme: Theme): Reply {
+  const markup = isHtml(reply) ? textOf(reply) : undefined;
+  if (markup === undefined) return reply;
+  const kept = reply.headers.filter(([name]) => !replacedHeaders.includes(name.toLowerCase()));
+  const body = markup.replace('<html ', `<html data-theme="${theme}" `);
+  return { ...reply, headers: [...kept, noStore], body };
+}

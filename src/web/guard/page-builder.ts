@@ -1,0 +1,485 @@
+/**
+ * The builder of all pages of sign-on. A declaration (session-endpoint.ts) says who may use it, how
+ * often, and how it can fail; the route says what it answers. The desk reads the session, checks
+ * forms, counts limits, sends away who may not enter, and puts headers and cookies on the answer. So
+ * no page can forget a check.
+ *
+ * - `desk.page(declared, handle)`: GET
+ * - `desk.form(declared, handle)`: POST of an urlencoded form
+ * - `desk.upload(declared, handle)`: POST of a multipart form
+ * - `desk.call(declared, handle)`: POST of JSON by a script of our own, answered with JSON
+ * - answers: `desk.show` (a page), `desk.go` (303), `desk.problem` (an expected failure as a
+ *   page), `desk.signedIn` and `desk.signedOut` (303 with cookies)
+ *
+ * A form that can't be taken because its session ended, or because its page is of a session before, is no dead
+ * end: the answer leads to its page again, with what was typed (intake/unsaved.ts).
+ *
+ * Forms carry `visit.csrf` in a hidden field `csrf` (web/components/form.ts does it). What needs no
+ * session is read by `intake/`, which any thread could do; the desk is on the main thread.
+ */
+
+import { equalBytes } from '../../core/digest.ts';
+import type { Failure } from '../../core/result.ts';
+import { fail, type Result } from '../../core/result.ts';
+import type { Header, Reply, Request } from '../../http/message.ts';
+import { type Params, parseQuery } from '../../http/query.ts';
+import type { Caller, PlainRoute } from '../../http/router.ts';
+import { statusOf } from '../errors.ts';
+import type { Language } from '../language.ts';
+import type { PageFrame } from '../layout/layout.ts';
+import type { PageTools } from '../page-tools.ts';
+import type { SecurityNeeds } from '../security-headers.ts';
+import { apiErrorBody, jsonType, noStore } from '../shape.ts';
+import type { Callers } from './callers.ts';
+import type { Cookies } from './cookies.ts';
+import {
+  type Access,
+  type FailureNotes,
+  isForOperators,
+  noteFailure,
+  routeFacts,
+  wantsFreshProof,
+} from './endpoint.ts';
+import {
+  type CallBody,
+  readCall,
+  readForm,
+  readUpload,
+  type Sent,
+  type Upload,
+} from './intake/form.ts';
+import { localPath } from './intake/local-path.ts';
+import { createPageAddresses } from './intake/page-address.ts';
+import {
+  readUnsaved,
+  refilled,
+  type UnsavedSeals,
+  unsavedName,
+  withUnsaved,
+} from './intake/unsaved.ts';
+import {
+  type AnyRequestContext,
+  type ProofStrength,
+  type SessionLike,
+  withSession,
+} from './request-context.ts';
+import type { SessionEndpoint } from './session-endpoint.ts';
+
+type RequestContextOf<S extends SessionLike, A extends Access> = A extends 'anyone'
+  ? AnyRequestContext<S>
+  : AnyRequestContext<S> & { readonly session: S };
+
+export interface ShowOptions {
+  /** 200 unless told; with a failure 422, or 429 where it passes. */
+  readonly status?: number;
+  /** The failure that the page shows. A temporary one also sets `Retry-After`. */
+  readonly failure?: Failure | undefined;
+  /** Additions to the content security policy; `formAction: 'unrestricted'` is for sign-in and consent only. */
+  readonly needs?: Omit<SecurityNeeds, 'https' | 'nonce'>;
+  readonly headers?: readonly Header[];
+}
+
+type Answer = Reply | Promise<Reply>;
+
+export interface AnyPageBuilder<S extends SessionLike = SessionLike> {
+  /** @param badQuery in place of the page of a malformed request: for a repeated name or a broken escape */
+  page<A extends Access>(
+    declared: SessionEndpoint<A>,
+    handle: (context: RequestContextOf<S, A>, query: Params, caller: Caller) => Answer,
+    badQuery?: (context: AnyRequestContext<S>, failure: Failure) => Reply,
+  ): PlainRoute;
+  /**
+   * @param repeatable names that may come more than once
+   * @param again in place of the page of a failure: for a form of a page of before, or one that came without
+   *   a cookie. Nothing in it is vouched for.
+   */
+  form<A extends Access>(
+    declared: SessionEndpoint<A>,
+    handle: (context: RequestContextOf<S, A>, form: Params) => Answer,
+    repeatable?: readonly string[],
+    again?: (context: RequestContextOf<S, A>, form: Params, failure: Failure) => Answer,
+  ): PlainRoute;
+  upload<A extends Access>(
+    declared: SessionEndpoint<A>,
+    handle: (context: RequestContextOf<S, A>, upload: Upload) => Answer,
+  ): PlainRoute;
+  /** The value is sent as JSON; a failure as `{"errors":[{"detail","status"}]}` in the language. */
+  call<A extends Access>(
+    declared: SessionEndpoint<A>,
+    handle: (context: RequestContextOf<S, A>, body: CallBody) => Promise<Called | Failure>,
+  ): PlainRoute;
+  show(
+    context: AnyRequestContext,
+    render: (frame: PageFrame) => string,
+    options?: ShowOptions,
+  ): Reply;
+  /** 303 to a path of our own, or (consent) an address that was checked. */
+  go(context: AnyRequestContext, target: string, headers?: readonly Header[]): Reply;
+  /** Status, `Retry-After` and words by the failure. */
+  problem(context: AnyRequestContext, failure: Failure): Reply;
+  /**
+   * Returns the refusal or redirect of a visitor without that access; undefined when they may enter. For
+   * pages whose settings say who may use them.
+   */
+  refusalOf(context: AnyRequestContext<S>, access: Access): Promise<Reply | undefined>;
+  /** `Set-Cookie` by which an account knows this browser again. */
+  browserCookie(browser: string): Header;
+  /** `Set-Cookie` by which a mailed link to sign in works in this browser. */
+  askedCookie(asked: string): Header;
+  /** `Set-Cookie` by which the second step of a sign-in can be loaded again; empty: it is over. */
+  ticketCookie(ticket: string): Header;
+  /** `Set-Cookie` of a session that began or was renewed. */
+  sessionCookies(signedIn: OwnCookies): Header[];
+  /** 303 with them. */
+  signedIn(context: AnyRequestContext, signedIn: OwnCookies, target: string): Reply;
+  signedOut(context: AnyRequestContext, target: string): Reply;
+  /** The visit with the session's new cookie, for a page that is shown in answer to a change. */
+  renewed<V extends AnyRequestContext<S> & { readonly session: S }>(
+    context: V,
+    token: string,
+  ): Promise<V>;
+}
+
+/** The cookies of a session that began or was renewed. */
+export interface OwnCookies {
+  readonly token: string;
+  readonly browser?: string | undefined;
+}
+
+export interface Called {
+  readonly ok: true;
+  readonly value: object;
+  readonly headers?: readonly Header[];
+}
+
+/** The texts for an expected failure, in the reader's language. */
+export interface FailureWords {
+  sentence(language: Language, failure: Failure): string;
+  page(frame: PageFrame, failure: Failure): string;
+}
+
+export interface PageBuilderOptions<S extends SessionLike> {
+  readonly failures: FailureWords;
+  readonly tools: PageTools;
+  readonly cookies: Cookies;
+  readonly unsaved: UnsavedSeals;
+  /** Shown above a page whose form was not saved; `isKept`: with what was typed. */
+  readonly unsavedNotice: (language: Language, isKept: boolean) => string;
+  readonly contextOf: (
+    request: Request,
+    declared: SessionEndpoint,
+  ) => Promise<AnyRequestContext<S>>;
+  readonly callers: Pick<Callers, 'take'>;
+  /** The session of a cookie. */
+  readonly sessions: { find(token: string): Promise<S | undefined> };
+  /** Asked for the pages of operators. */
+  readonly strengthOf: (session: S) => Promise<ProofStrength>;
+  readonly baseUrl: string;
+  readonly log: FailureNotes;
+}
+
+/** The cookie lives as long as a session can. */
+const sessionCookieSeconds = 90 * 86_400;
+/** The cookie lives as long as the mailed link. */
+const askedCookieSeconds = 2 * 3_600;
+/** The cookie lives as long as the second step may take. */
+const ticketCookieSeconds = 600;
+/** The longest that browsers keep one. */
+const browserCookieSeconds = 400 * 86_400;
+const signInPath = '/signin';
+const verifyPath = '/verify';
+const confirmPath = '/account/confirm';
+export const reviewPath = '/account/review';
+/** The page where a required second factor is set up. */
+export const enrolPath = '/account/security';
+
+export function createPageBuilder<S extends SessionLike>(
+  options: PageBuilderOptions<S>,
+): AnyPageBuilder<S> {
+  const { tools, cookies, contextOf, callers, sessions, baseUrl, failures, log, strengthOf } =
+    options;
+  const { unsaved: seals, unsavedNotice } = options;
+  const addresses = createPageAddresses();
+
+  /** Returns the page of the visit with what was sent. */
+  function pageWith(context: AnyRequestContext, form: Params | undefined): string {
+    const { path: action } = context.request;
+    const page = addresses.of(context.request, context.endpoint.backTo);
+    return withUnsaved(page, { action, form }, (text) => seals.seal(text, context.browserId));
+  }
+
+  function finished(context: AnyRequestContext, markup: string): string {
+    if (context.unsaved === undefined) return markup;
+    const filled = refilled(markup, context.unsaved);
+    const notice = unsavedNotice(context.language, filled !== markup);
+    return filled.replace(/<main [^>]*>/, (main) => main + notice);
+  }
+
+  function show(
+    context: AnyRequestContext,
+    render: (frame: PageFrame) => string,
+    more: ShowOptions = {},
+  ): Reply {
+    const keepsOpener = context.endpoint.keepsOpener || leadsToSite(context.request.query);
+    const needs = { ...more.needs, nonce: context.nonce, keepsOpener };
+    const { failure } = more;
+    if (failure !== undefined) noteFailure(log, context.endpoint, failure);
+    const passes = failure?.retryAfterSeconds !== undefined;
+    return {
+      status: more.status ?? (passes ? 429 : failure === undefined ? 200 : 422),
+      headers: [
+        ...tools.headers(context.language, needs),
+        noStore,
+        ...context.cookies,
+        ...(failure === undefined ? [] : retryAfter(failure)),
+        ...(more.headers ?? []),
+      ],
+      body: finished(context, render(context.frame)),
+    };
+  }
+
+  function go(context: AnyRequestContext, target: string, headers: readonly Header[] = []): Reply {
+    return {
+      status: 303,
+      headers: [
+        ['Location', target],
+        noStore,
+        ['Referrer-Policy', 'no-referrer'],
+        ...context.cookies,
+        ...headers,
+      ],
+    };
+  }
+
+  function problem(context: AnyRequestContext, failure: Failure): Reply {
+    const status = statusOf(failure.error);
+    return show(context, (frame) => failures.page(frame, failure), { status, failure });
+  }
+
+  /**
+   * Returns the answer to a visitor without the session that the access needs; undefined when they have it.
+   * @param form what was sent; undefined where it can't be kept
+   */
+  function turnedAway(
+    context: AnyRequestContext,
+    access: Access,
+    form: () => Params | undefined = () => undefined,
+  ): Reply | undefined {
+    const { request, session } = context;
+    if (access === 'anyone') return undefined;
+    const isForm = request.method === 'POST';
+    const asked = request.query === '' ? request.path : `${request.path}?${request.query}`;
+    const backTo = () => {
+      // With nothing but a button, there is nothing to lose.
+      const keeps = isForm && access !== 'signed-in';
+      const above = isForm ? addresses.of(request) : asked;
+      const back = localPath(keeps ? pageWith(context, form()) : above);
+      if (isForm && back === '/') return '';
+      return back === undefined ? '' : `?return=${encodeURIComponent(back)}`;
+    };
+    if (session === undefined) {
+      // The page that it is on is of before the session's new cookie. Nothing happened.
+      if (context.isRenewed && isForm) {
+        const here = pageWith(context, form());
+        return problem({ ...context, frame: { ...context.frame, here } }, fail('form_expired'));
+      }
+      return go(context, `${signInPath}${backTo()}`);
+    }
+    if (access === 'signed-in') return undefined;
+    if (!session.verified) return go(context, verifyPath);
+    if (access === 'reviewing') return undefined;
+    if (session.reviewing) return go(context, `${reviewPath}${backTo()}`);
+    if (session.factorDue === 'weak') return go(context, `${confirmPath}${backTo()}`);
+    if (session.factorDue === undefined || access === 'enrolling') return undefined;
+    return go(context, `${enrolPath}${backTo()}`);
+  }
+
+  /** An operator's page is none to others; without a second factor it says so. Undefined: let in. */
+  async function barred(context: AnyRequestContext<S>, access: Access): Promise<Reply | undefined> {
+    const { session, endpoint, request } = context;
+    if (session === undefined || !isForOperators(access)) return undefined;
+    if (!session.operator) return problem(context, fail('not_found'));
+    const strength = await strengthOf(session);
+    if (strength === 'strong') return undefined;
+    if (strength === 'missing') return problem(context, fail('factor_required'));
+    const { backTo = request.path } = endpoint;
+    return go(context, `${confirmPath}?return=${encodeURIComponent(backTo)}`);
+  }
+
+  /** Returns the refusal or redirect for a visitor who may not enter; undefined when they may. */
+  async function refusalOf(
+    context: AnyRequestContext<S>,
+    access: Access = context.endpoint.who,
+    form?: () => Params | undefined,
+  ): Promise<Reply | undefined> {
+    return turnedAway(context, access, form) ?? (await barred(context, access));
+  }
+
+  /** Counts the limits and returns the failure of the first that is used up; undefined when none is. */
+  function limited({ request, endpoint }: AnyRequestContext): Failure | undefined {
+    for (const limit of endpoint.limits ?? []) {
+      const retryAfterSeconds = callers.take(limit, request);
+      if (retryAfterSeconds > 0) return { ...fail('too_many_attempts'), retryAfterSeconds };
+    }
+    return undefined;
+  }
+
+  /**
+   * Checks a form after it was read, and returns the failure: the token must be this visitor's own, and
+   * the limits must allow it. They are counted for forms of ours alone: another site can't use up a visitor's share.
+   */
+  function refused(context: AnyRequestContext, sent: Result<Sent<unknown>>): Failure | undefined {
+    if (!sent.ok) return sent;
+    const isOwn = equalBytes(Buffer.from(context.csrf), Buffer.from(sent.value.csrf));
+    if (isOwn) return limited(context);
+    return fail(context.isCookieless ? 'cookies_required' : 'form_expired');
+  }
+
+  /** Returns the redirect to the proof of identity where the page wants a fresh one; undefined when there is one. */
+  function toConfirm(context: AnyRequestContext): Reply | undefined {
+    const { who, path, backTo = path } = context.endpoint;
+    if (!wantsFreshProof(who) || context.session?.fresh) return undefined;
+    return go(context, `${confirmPath}?return=${encodeURIComponent(backTo)}`);
+  }
+
+  /** The steps before the handler, the same for all that answer with pages. */
+  function guarded<A extends Access>(
+    declared: SessionEndpoint<A>,
+    handle: (context: RequestContextOf<S, A>, caller: Caller) => Answer,
+    formOf: (request: Request) => Params | undefined = () => undefined,
+  ): PlainRoute {
+    return {
+      kind: 'plain',
+      ...routeFacts(declared),
+      async handle(request, caller) {
+        const found = await contextOf(request, declared);
+        const here = addresses.of(request, declared.backTo);
+        const back = request.method === 'POST' ? here : undefined;
+        const context = { ...found, frame: { ...found.frame, here, back } };
+        const refusal = await refusalOf(context, declared.who, () => formOf(request));
+        return refusal ?? handle(context as RequestContextOf<S, A>, caller);
+      },
+    };
+  }
+
+  function callReply(context: AnyRequestContext, called: Called | Failure): Reply {
+    if (called.ok) {
+      return {
+        status: 200,
+        headers: [jsonType, noStore, ...context.cookies, ...(called.headers ?? [])],
+        body: JSON.stringify(called.value),
+      };
+    }
+    noteFailure(log, context.endpoint, called, context.request);
+    const status = statusOf(called.error);
+    return {
+      status,
+      headers: [jsonType, noStore, ...context.cookies, ...retryAfter(called)],
+      body: apiErrorBody(status, failures.sentence(context.language, called), called.parameter),
+    };
+  }
+
+  return {
+    page(declared, handle, badQuery) {
+      addresses.add(declared.path);
+      return guarded(declared, (context, caller) => {
+        const failure = limited(context);
+        if (failure !== undefined) return problem(context, failure);
+        const { queryCharsMax: charsMax = 4_096 } = declared;
+        const query = parseQuery(context.request.query, { charsMax });
+        if (!query.ok) return badQuery?.(context, query) ?? problem(context, fail('bad_request'));
+        const unsaved = readUnsaved(query.value.get(unsavedName), (text) =>
+          seals.open(text, context.browserId),
+        );
+        const shown = unsaved === undefined ? context : { ...context, unsaved };
+        return toConfirm(context) ?? handle(shown, query.value, caller);
+      });
+    },
+    form(declared, handle, repeatable = [], again) {
+      const read = (request: Request) => readForm(request, { baseUrl, repeatable });
+      const formOf = (request: Request) => {
+        const sent = read(request);
+        return sent.ok ? sent.value.fields : undefined;
+      };
+      return guarded(
+        declared,
+        (context) => {
+          const sent = read(context.request);
+          const failure = refused(context, sent);
+          if (failure === undefined && sent.ok) {
+            return toConfirm(context) ?? handle(context, sent.value.fields);
+          }
+          const isStale = ['form_expired', 'cookies_required'].includes(failure!.error);
+          if (!isStale || !sent.ok) return problem(context, failure!);
+          if (again !== undefined) return again(context, sent.value.fields, failure!);
+          if (declared.who === 'anyone') return problem(context, failure!);
+          const here = pageWith(context, sent.value.fields);
+          return problem({ ...context, frame: { ...context.frame, here } }, failure!);
+        },
+        formOf,
+      );
+    },
+    upload: (declared, handle) =>
+      guarded(declared, async (context) => {
+        const sent = await readUpload(context.request, { baseUrl });
+        const failure = refused(context, sent);
+        if (failure !== undefined || !sent.ok) return problem(context, failure!);
+        return toConfirm(context) ?? handle(context, sent.value.fields);
+      }),
+    call: (declared, handle) => ({
+      kind: 'plain',
+      ...routeFacts(declared),
+      async handle(request) {
+        const context = await contextOf(request, declared);
+        if ((await refusalOf(context)) !== undefined) {
+          return callReply(context, fail(context.isRenewed ? 'form_expired' : 'forbidden'));
+        }
+        const sent = readCall(request, { baseUrl });
+        const failure = refused(context, sent);
+        if (failure !== undefined || !sent.ok) return callReply(context, failure!);
+        if (toConfirm(context) !== undefined) {
+          return callReply(context, fail('reauthentication_required'));
+        }
+        type Own = RequestContextOf<S, typeof declared.who>;
+        return callReply(context, await handle(context as Own, sent.value.fields));
+      },
+    }),
+    show,
+    go,
+    problem,
+    refusalOf,
+    browserCookie,
+    askedCookie: (asked) => cookies.set('asked', asked, askedCookieSeconds),
+    ticketCookie: (ticket) =>
+      ticket === '' ? cookies.clear('ticket') : cookies.set('ticket', ticket, ticketCookieSeconds),
+    sessionCookies,
+    signedIn: (context, signedIn, target) => go(context, target, sessionCookies(signedIn)),
+    // Never "cookies": that would forget the known browser, and those of sibling hosts.
+    signedOut: (context, target) =>
+      go(context, target, [cookies.clear('session'), ['Clear-Site-Data', '"cache", "storage"']]),
+    async renewed(context, token) {
+      const session = (await sessions.find(token)) ?? context.session;
+      return withSession(context, session, sessionCookies({ token }));
+    },
+  };
+
+  function browserCookie(browser: string): Header {
+    return cookies.set('browser', browser, browserCookieSeconds);
+  }
+
+  function sessionCookies(signedIn: OwnCookies): Header[] {
+    const session = cookies.set('session', signedIn.token, sessionCookieSeconds);
+    if (signedIn.browser === undefined) return [session];
+    return [session, browserCookie(signedIn.browser)];
+  }
+}
+
+/** The page comes before a site's request goes on: a proof of identity, a second factor that is demanded. */
+function leadsToSite(query: string): boolean {
+  return /(?:^|&)return=[^&]*(?:\/|2F)authorize\.php/i.test(query);
+}
+
+/** Whole seconds, of a failure that passes. */
+function retryAfter({ retryAfterSeconds }: Failure): Header[] {
+  return retryAfterSeconds === undefined ? [] : [['Retry-After', String(retryAfterSeconds)]];
+}

@@ -1,0 +1,182 @@
+/**
+ * One request of a person to the pages of sign-on: whose session it is, in which language it is
+ * answered, and with which token its forms are made. Read anew at each request; nothing is kept.
+ */
+
+import { sha256 } from '../../core/digest.ts';
+import { type Random, randomToken } from '../../core/random.ts';
+import type { GeoReader } from '../../geo/reader.ts';
+import { clientCountry } from '../../geo/reader.ts';
+import { firstHeader, type Header, type Request } from '../../http/message.ts';
+import type { Language } from '../language.ts';
+import type { PageFrame } from '../layout/layout.ts';
+import { languageOf, type PageTools } from '../page-tools.ts';
+import type { Callers } from './callers.ts';
+import type { Cookies } from './cookies.ts';
+import type { Unsaved } from './intake/unsaved.ts';
+import type { SessionEndpoint } from './session-endpoint.ts';
+
+/** The part of a session that the guard needs; the sign-on's own has more. */
+export interface SessionLike {
+  readonly email: string;
+  /** False: nothing but verification and sign-out is allowed. */
+  readonly verified: boolean;
+  /** A review of the account is due. */
+  readonly reviewing: boolean;
+  /**
+   * A second factor is demanded of the account: `missing`, it has none; `weak`, this session was not proven
+   * with it. Nothing but that is allowed.
+   */
+  readonly factorDue: Exclude<ProofStrength, 'strong'> | undefined;
+  /** The proof of identity is recent. */
+  readonly fresh: boolean;
+  /** The account has the operator's role at this moment. */
+  readonly operator: boolean;
+  /** For the hidden field of forms. */
+  readonly csrf: string;
+}
+
+/**
+ * The strength of the session's last proof of identity. `missing`: the account has neither a
+ * passkey nor an authenticator; `weak`: it has one, and this session has not shown it.
+ */
+export type ProofStrength = 'missing' | 'weak' | 'strong';
+
+/** Coarse facts of the client, as the request tells them. */
+export interface ClientFacts {
+  /** The client's network, see `clientOf` in access/quota/client-limits.ts. */
+  readonly network: string;
+  /** The country of the client's address, `ZZ` when unknown. */
+  readonly country: string;
+  /** The header as it came. */
+  readonly userAgent: string;
+  /** The browser cookie, if it came. */
+  readonly browser?: string | undefined;
+  /** Names a browser that has not signed in, too; follows from a cookie that it alone has. */
+  readonly browserId?: string | undefined;
+  /** The cookie of a browser that asked for a mailed link to sign in, if it came. */
+  readonly asked?: string | undefined;
+  readonly language: Language;
+}
+
+export interface AnyRequestContext<Session extends SessionLike = SessionLike> {
+  /** Undefined without a live session. It may be unverified: routes say who may use them. */
+  readonly session: Session | undefined;
+  /** There is none, but one that is alive had this cookie until lately: another request renewed it. */
+  readonly isRenewed: boolean;
+  /** The request brought no cookie of ours that a form needs. */
+  readonly isCookieless: boolean;
+  /** The input of a form of the page that was not saved, shown again. */
+  readonly unsaved?: Unsaved | undefined;
+  readonly language: Language;
+  readonly visitor: ClientFacts;
+  readonly request: Request;
+  /** The declaration of the page, which names the failures that it may be answered with. */
+  readonly endpoint: SessionEndpoint;
+  /**
+   * Names this browser whether it is signed in or not, and stays the same over a sign-in: the
+   * holder of an authorization until there is a session (`transactions.begin`, `rebind`).
+   */
+  readonly browserId: string;
+  /** For the hidden field `csrf` of every form on the page. */
+  readonly csrf: string;
+  /** For the page: has the signed-in person in its header, and the nonce. */
+  readonly frame: PageFrame;
+  /** Random, of this answer: allows its own inline script or style element. */
+  readonly nonce: string;
+  /** The cookie of a sign-in whose second step this browser has yet to take. */
+  readonly ticket?: string | undefined;
+  /** `Set-Cookie` headers that every answer to this visit must carry. */
+  readonly cookies: readonly Header[];
+}
+
+const secretBytes = 32;
+const nonceBytes = 16;
+
+export interface RequestContextOptions<Session extends SessionLike> {
+  readonly sessions: {
+    /** The session of a cookie; undefined for one that is over, unknown or malformed. */
+    find(token: string): Promise<Session | undefined>;
+    /** Returns why the cookie has no session: `renewed`, `ended` or `unknown`. */
+    statusOf(token: string): Promise<string | undefined>;
+  };
+  readonly prefersGlass: (session: Session) => Promise<boolean>;
+  readonly cookies: Cookies;
+  readonly callers: Pick<Callers, 'networkOf'>;
+  readonly geo: GeoReader;
+  readonly random: Random;
+  readonly tools: PageTools;
+}
+
+export function createRequestContexts<Session extends SessionLike>(
+  options: RequestContextOptions<Session>,
+): (request: Request, endpoint: SessionEndpoint) => Promise<AnyRequestContext<Session>> {
+  const { sessions, prefersGlass, cookies, callers, geo, random, tools } = options;
+
+  return async (request, endpoint) => {
+    const token = cookies.read(request, 'session');
+    const session = token === undefined ? undefined : await sessions.find(token);
+    const isDead = token !== undefined && session === undefined;
+    const fate = isDead ? await sessions.statusOf(token) : undefined;
+    const known = cookies.read(request, 'form');
+    const form = known ?? randomToken(random, secretBytes);
+    const language = languageOf(request);
+    const csrf = session?.csrf ?? derived('form token', form);
+    const nonce = randomToken(random, nonceBytes);
+    const browserId = derived('browser', form);
+    const network = callers.networkOf(request);
+    const person = session && {
+      email: session.email,
+      csrf,
+      operator: session.operator,
+      prefersGlass: await prefersGlass(session),
+    };
+    return {
+      request,
+      endpoint,
+      session,
+      isRenewed: fate === 'renewed',
+      isCookieless: token === undefined && known === undefined,
+      language,
+      visitor: {
+        network: network.narrow,
+        neighbourhood: network.wide,
+        country: clientCountry(geo, request.clientIp),
+        userAgent: firstHeader(request, 'user-agent') ?? '',
+        browser: cookies.read(request, 'browser'),
+        browserId,
+        asked: cookies.read(request, 'asked'),
+        language,
+      },
+      browserId,
+      csrf,
+      frame: { ...tools.frame(language), person, nonce },
+      nonce,
+      ticket: cookies.read(request, 'ticket'),
+      cookies: [
+        ...(known === undefined ? [cookies.set('form', form)] : []),
+        // One that is over would only be sent again and again. But this answer may come after the
+        // one that brings the browser its session's next cookie, and would take that one away.
+        ...(fate === 'ended' ? [cookies.clear('session')] : []),
+      ],
+    };
+  };
+}
+
+/** The visit as it goes on under the session's new cookie, which its answer brings. */
+export function withSession<Session extends SessionLike, V extends AnyRequestContext<Session>>(
+  context: V,
+  session: Session,
+  cookie: readonly Header[],
+): V & { readonly session: Session } {
+  const { prefersGlass = false } = context.frame.person ?? {};
+  const { email, csrf, operator } = session;
+  const person = { email, csrf, operator, prefersGlass };
+  const cookies = [...context.cookies, ...cookie];
+  return { ...context, session, csrf: session.csrf, frame: { ...context.frame, person }, cookies };
+}
+
+/** Known to whoever has the cookie and to nobody else; tells nothing of it. */
+function derived(purpose: string, secret: string): string {
+  return Buffer.from(sha256(`${purpose} ${secret}`)).toString('base64url');
+}

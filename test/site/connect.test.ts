@@ -1,0 +1,159 @@
+/** The screens of /connect: each target with each choice, from the samples that the docs have. */
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { connectPage } from '../../src/site/connect/connect.page.ts';
+import { filledIn, openSamples } from '../../src/site/connect/samples.ts';
+import {
+  type Filling,
+  families,
+  keyPlaceholder,
+  openTargets,
+  scores,
+} from '../../src/site/connect/targets.ts';
+import { docsFolder } from '../../src/site/docs/library.ts';
+import { createPageTools, openAssets, siteLinks } from '../../src/web/page-tools.ts';
+
+const facts = {
+  baseUrl: 'https://rep.example',
+  secureUrl: 'https://api.rep.example',
+  proxied: '127.0.0.1:9090',
+  dnsZone: 'dns.rep.example',
+  spoe: '127.0.0.1:9911',
+  dnsListen: ['127.0.0.1:5399'],
+  sample: openSamples(docsFolder),
+};
+const targets = openTargets(facts);
+const usual: Filling = { mark: undefined, score: 75, key: undefined };
+
+function codeOf(name: string, filling: Partial<Filling> = {}): string {
+  const target = targets.find((one) => one.name === name);
+  assert.ok(target, name);
+  return target
+    .steps({ ...usual, ...filling })
+    .map(({ code }) => code)
+    .join('');
+}
+
+it('no step names a host, a zone or a blank of the docs', () => {
+  for (const target of targets) {
+    for (const family of [undefined, ...families]) {
+      for (const score of scores) {
+        const steps = target.steps({
+          ...{ family, score, mark: 'a'.repeat(40), key: 'pcl_own' },
+        });
+        assert.ok(steps.length > 0, target.name);
+        assert.equal(new Set(steps.map(({ id }) => id)).size, steps.length, target.name);
+        for (const { code } of steps) {
+          assert.doesNotMatch(
+            code,
+            /127\.0\.0\.1:(8080|9002)|127\.0\.0\.1[@:\]]+5300|bl\.example\.org|\{(base|secure)_url\}|pcl_own.*…/,
+            target.name,
+          );
+        }
+      }
+    }
+  }
+  const names = targets.map(({ name }) => name);
+  assert.equal(new Set(names).size, names.length);
+});
+
+it('what is chosen changes the texts, and nothing else does', () => {
+  for (const target of targets) {
+    const plain = codeOf(target.name);
+    const changed = {
+      family: codeOf(target.name, { family: '4' }) !== plain,
+      score: codeOf(target.name, { score: 95 }) !== plain,
+    };
+    const choices = { family: false, score: false };
+    for (const choice of target.choices) choices[choice] = true;
+    assert.deepEqual(changed, choices, target.name);
+  }
+  assert.doesNotMatch(codeOf('nftables', { family: '4' }), /@blocklist6/);
+  assert.doesNotMatch(codeOf('nftables', { family: '6' }), /@blocklist4/);
+  assert.match(codeOf('ipset', { family: '6' }), /for v in 6; do/);
+  assert.doesNotMatch(codeOf('mikrotik', { family: '4' }), /\/ipv6 firewall/);
+  assert.match(
+    codeOf('opnsense', { family: '4', score: 95 }),
+    /blocklist\.txt\?aggregate=1&ipVersion=4&minimumScore=95\n/,
+  );
+  for (const name of ['crowdsec-firewall', 'crowdsec-custom']) {
+    const own = codeOf(name, { family: '6' });
+    assert.match(own, /^scenarios_containing: \[portcullis-ipv6\]$/m);
+  }
+  assert.match(codeOf('postfix', { score: 85 }), /dns\.rep\.example=127\.0\.0\.\[3\.\.4\]/);
+  assert.match(codeOf('nginx', { score: 95 }), /challenge=50&block=95/);
+  assert.match(codeOf('php', { score: 95 }), /\['abuseConfidenceScore'\] \?\? 0\) >= 95\) \{/);
+});
+
+it('the mark stands in the commands of each screen that uses no key, and nowhere else', () => {
+  const mark = '0123456789'.repeat(4);
+  for (const { name, integration: door } of targets) {
+    const count = codeOf(name, { mark }).split(mark).length - 1;
+    assert.equal(count, ['api', 'plugin', 'bouncer'].includes(door) ? 0 : 1, name);
+    assert.doesNotMatch(codeOf(name), /mark=/, name);
+  }
+});
+
+it('the key of the reader stands in the commands', () => {
+  assert.match(codeOf('fail2ban'), new RegExp(`abuseipdb_apikey="${keyPlaceholder}"`));
+  for (const name of ['fail2ban', 'wordpress', 'php', 'node', 'python']) {
+    assert.match(codeOf(name, { key: 'pcl_own' }), /pcl_own/, name);
+  }
+});
+
+it('a sample that is gone is an error', () => {
+  assert.throws(() => facts.sample('GATE.md', 'nginx', 9), /GATE\.md: no sample 9 in nginx/);
+  assert.throws(() => filledIn('a b', [['c', 'd']]), /no c/);
+});
+
+it('the screens of what may ask by HTTP/1.0 say what to set, in both languages', () => {
+  const tools = createPageTools({ assets: openAssets(), links: siteLinks, https: false });
+  for (const language of ['en', 'fr'] as const) {
+    const saying = targets.filter((target) => {
+      const page = connectPage(tools.frame(language), {
+        ...{ target, filling: usual, key: 'none', watch: undefined, isOpen: true, docs: '/docs' },
+      });
+      return /proxy_http_version 1\.1[”  ]|ADMIN_LISTEN/.test(page);
+    });
+    assert.deepEqual(
+      saying.map(({ name }) => name),
+      ['nginx', 'haproxy'],
+      language,
+    );
+  }
+});
+
+/** Texts of this folder and of those in it. */
+function textsUnder(folder: string): [string, string][] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => /\.(md|conf|cfg|ya?ml|txt)$/.test(path))
+    .map((path) => [path, readFileSync(join(folder, path), 'utf8')]);
+}
+
+it('each sample of nginx and HAProxy that asks this server does so by HTTP/1.1', () => {
+  const root = join(docsFolder, '..');
+  const readme = ['README.md', readFileSync(join(root, 'README.md'), 'utf8')] as const;
+  const texts = [readme, ...textsUnder(docsFolder), ...textsUnder(join(root, 'data'))];
+  let samples = 0;
+  for (const [path, text] of texts) {
+    for (const [block, to] of text.matchAll(/\{[^{}]*?\bproxy_pass\s+([^;{}]+);[^{}]*\}/g)) {
+      // The site that is protected is not this server.
+      if (to === 'http://127.0.0.1:3000') continue;
+      samples++;
+      assert.match(block, /^\s*proxy_http_version 1\.1;/m, `${path}: ${to}`);
+    }
+    for (const [block] of text.matchAll(/^```.*?^```$/gms)) {
+      if (!/^\s*option httpchk/m.test(block)) continue;
+      samples++;
+      assert.match(
+        block,
+        /check port \d+|^\s*http-check send .*ver HTTP\/1\.1/m,
+        `${path}: ${block}`,
+      );
+    }
+  }
+  assert.ok(samples >= 3, `${samples} samples`);
+});

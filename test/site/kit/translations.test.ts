@@ -1,0 +1,76 @@
+/** The plugin's French: every text has one, and the file that WordPress reads follows from it. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { unzipSync } from 'fflate';
+import { moOf } from '../../../src/site/kit/mo.ts';
+import { openKit } from '../../../src/site/kit/open-kit.ts';
+import { pluginTexts, readMo } from '../../support/docs/plugin-texts.ts';
+
+const folder = 'portcullis-sign-in/';
+const kit = unzipSync(openKit().bytes);
+const plugin = unzipSync(kit['wordpress/portcullis-sign-in.zip']!);
+const text = (name: string) => Buffer.from(plugin[folder + name]!).toString('utf8');
+const originals = (po: string) =>
+  [...po.matchAll(/^msgid "(.+)"$/gm)].map(([, quoted]) => JSON.parse(`"${quoted}"`) as string);
+
+test('every text of the plugin has a French one, and no French one is left over', () => {
+  const wanted = pluginTexts(
+    (name) => text(name),
+    Object.keys(plugin).map((name) => name.slice(folder.length)),
+  );
+  assert.ok(wanted.length > 50, `${wanted.length} texts`);
+  assert.deepEqual(originals(text('languages/portcullis-sign-in.pot')).sort(), wanted);
+  assert.deepEqual(originals(text('languages/portcullis-sign-in-fr_FR.po')).sort(), wanted);
+  const french = readMo(plugin[`${folder}languages/portcullis-sign-in-fr_FR.mo`]!);
+  assert.deepEqual([...french.keys()].filter((key) => key !== '').sort(), wanted);
+  assert.match(french.get('')!, /^Content-Type: text\/plain; charset=UTF-8$/m);
+  const same = wanted.filter((one) => french.get(one) === one);
+  assert.deepEqual(same, ['CAPTCHA', 'Portcullis']);
+  // After a plain space a colon could begin a line.
+  assert.deepEqual(
+    [...french].filter(([key, value]) => key !== '' && / [:;?!]/.test(value)),
+    [],
+  );
+});
+
+test('the file follows from its source, byte for byte, in both places of the kit', () => {
+  const name = 'languages/portcullis-sign-in-fr_FR.mo';
+  const made = Buffer.from(moOf(text('languages/portcullis-sign-in-fr_FR.po')));
+  assert.deepEqual(Buffer.from(plugin[folder + name]!), made);
+  assert.deepEqual(Buffer.from(kit[`wordpress/${folder}${name}`]!), made);
+});
+
+const header = 'msgid ""\nmsgstr "Language: fr\\n"\n';
+
+test('the order of the source does not matter; escapes and joined lines are read', () => {
+  const a = 'msgid "a \\"b\\" \\\\ c"\nmsgstr "x"\n';
+  const b = '#: file\nmsgid ""\n"long "\n"text\\n"\nmsgstr "y\\t"\n"é"\n';
+  const mo = moOf(`${header}\n${a}\n${b}`);
+  assert.deepEqual(Buffer.from(moOf(`${b}${header}${a}`)), Buffer.from(mo));
+  assert.deepEqual(
+    [...readMo(mo)],
+    [
+      ['', 'Language: fr\n'],
+      ['a "b" \\ c', 'x'],
+      ['long text\n', 'y\té'],
+    ],
+  );
+});
+
+test('what is unfinished or not understood is an error', () => {
+  for (const [po, error] of [
+    ['msgid "a"\nmsgstr ""\n', /not translated: 'a'/],
+    ['msgid "a"\nmsgstr "x"\nmsgid "a"\nmsgstr "y"\n', /translated twice: 'a'/],
+    ['#, fuzzy\nmsgid "a"\nmsgstr "x"\n', /line 1 /],
+    ['msgid "a"\nmsgid_plural "b"\nmsgstr[0] "x"\n', /line 2 /],
+    ['msgctxt "c"\nmsgid "a"\nmsgstr "x"\n', /line 1 /],
+    ['msgid "a\nmsgstr "x"\n', /line 1 /],
+    ['msgid "a\\q"\nmsgstr "x"\n', /line 1 /],
+    ['msgid "a"\nmsgid "b"\nmsgstr "x"\n', /out of step at 'a'/],
+    ['msgid "a"\n', /out of step at 'a'/],
+    ['"a"\n', /begins within/],
+  ] as const) {
+    assert.throws(() => moOf(po), error, po);
+  }
+});

@@ -1,0 +1,92 @@
+/** Markdown to pages: escaping, anchors, and what is an error. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { publishedPart } from '../../src/site/docs/library.ts';
+import { anchorOf, parseArticle } from '../../src/site/docs/markdown.ts';
+import { catalogueFor } from '../../src/site/words.ts';
+import { renderHtml } from '../../src/web/html.ts';
+
+const nowhere = () => undefined;
+const anywhere = (href: string) => href;
+const render = (source: string) =>
+  renderHtml(parseArticle('x.md', source, anywhere).render(catalogueFor('en')));
+
+test('every text of the source is escaped, in code, cells, headings and links', () => {
+  const html = render(
+    '# A `<b>`\n\nText `<script>` & [<`i`](/x "t")\n\n| `<u>` |\n| --- |\n| `<s>` |\n\n```html\n<p onclick="x">\n```\n',
+  );
+  assert.doesNotMatch(html, /<(b|script|u|s|p onclick)>/);
+  assert.match(html, /&lt;script>|&lt;script&gt;/);
+  assert.match(html, /&lt;p onclick=/);
+});
+
+test('raw HTML, pictures, entities, odd links and untitled columns stop the start', () => {
+  for (const bad of ['<b>x</b>', '<!-- x -->', '![x](y)', 'a &amp; b', '| a | |\n|-|-|\n|1|2|']) {
+    assert.throws(() => parseArticle('x.md', `# T\n\n${bad}\n`, anywhere), /x\.md/, bad);
+  }
+  assert.throws(() => parseArticle('x.md', '# T\n\n[a](b.md)\n', nowhere), /leads nowhere/);
+  assert.throws(() => parseArticle('x.md', '## T\n', anywhere), /one heading/);
+  assert.throws(() => parseArticle('x.md', '# T\n\n# U\n', anywhere), /one heading/);
+});
+
+test('a link to a script becomes no link', () => {
+  assert.match(render('# T\n\n[a](javascript:alert(1))\n'), /href="#"/);
+});
+
+test('anchors are stable, unique, and the sections carry their text', () => {
+  assert.equal(anchorOf('GET or POST /api.php'), 'get-or-post-api-php');
+  const { headings, sections } = parseArticle(
+    'x.md',
+    '# T\n\na\n\n## U\n\nb `c`\n\n## U\n',
+    anywhere,
+  );
+  assert.deepEqual(
+    headings.map(({ id }) => id),
+    ['u', 'u-2'],
+  );
+  assert.deepEqual(
+    sections.map(({ body }) => body),
+    ['a', 'b c', ''],
+  );
+});
+
+test('no two frames of a page have one name', () => {
+  const html = render('# T\n\n```sh\na\n```\n\n```sh\nb\n```\n');
+  const labels = [...html.matchAll(/aria-label="(Shell[^"]*)"/g)].map((match) => match[1]);
+  assert.equal(labels.length, 2);
+  assert.notEqual(labels[0], labels[1]);
+});
+
+test('what is unpublished is left out, to its end or to the end', () => {
+  const open = '<!-- unpublished -->';
+  const close = '<!-- published -->';
+  assert.equal(publishedPart(`a\n${open}\nb\n${close}\nc\n`), 'a\nc\n');
+  assert.equal(publishedPart(`a\n\n${open}\nb\n`), 'a\n');
+});
+
+test('fences that follow one another, each in another language, are one sample', () => {
+  const groups = (source: string) => render(`# T\n\n${source}`).match(/data-title="\w+"/g) ?? [];
+  const fence = (language: string) => `\`\`\`${language}\na\n\`\`\`\n\n`;
+  assert.deepEqual(groups(fence('sh') + fence('php')), ['data-title="curl"', 'data-title="PHP"']);
+  for (const apart of [
+    fence('sh'),
+    fence('sh') + fence('sh'),
+    fence('sh') + fence('json') + fence('php'),
+    `${fence('sh')}And\n\n${fence('php')}`,
+  ]) {
+    assert.deepEqual(groups(apart), [], apart);
+  }
+});
+
+test('what stands behind the first sample under a heading comes once, and only where there is one', () => {
+  const source = '# T\n\n## U\n\n```sh\na\n```\n\n```sh\nb\n```\n\n## V\n\nc\n';
+  const after = (id: string) => ({ [id]: (heading: string) => `[after ${heading}]` });
+  const article = parseArticle('x.md', source, anywhere, after('u'));
+  const html = renderHtml(article.render(catalogueFor('en')));
+  assert.equal(html.split('[after U]').length, 2);
+  assert.ok(html.indexOf('[after U]') < html.indexOf('>b<'));
+  for (const id of ['t', 'v', 'w']) {
+    assert.throws(() => parseArticle('x.md', source, anywhere, after(id)), /no sample under #/, id);
+  }
+});

@@ -1,0 +1,106 @@
+/** Each changed bit of a row is noticed: a row alone is refused, a list goes on without it. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { systemClock } from '../../src/core/clock.ts';
+import { journalRowKey, scratchKey, text } from '../../src/storage/keys.ts';
+import { openLmdbStore } from '../../src/storage/lmdb.ts';
+import { openTables } from '../../src/storage/lmdb-environment.ts';
+import type { Table } from '../../src/storage/lmdb-tables.ts';
+import { DamagedRowError } from '../../src/storage/rows.ts';
+import type { Store } from '../../src/storage/store.ts';
+import { memoryLog } from '../support/server/memory-log.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
+
+const own = scratchKey(text('b'));
+const names = ['a', 'b', 'c'];
+const value = Buffer.from('a comment that somebody wrote');
+
+/** Runs with the row of `table` as `change` leaves it. */
+async function withRow(
+  name: 'entries' | 'journal',
+  key: Uint8Array,
+  run: (
+    change: (edit: (row: Buffer) => Buffer) => Promise<void>,
+    store: Store,
+    lines: readonly unknown[],
+  ) => Promise<void>,
+): Promise<void> {
+  const directory = makeTempDir('rows');
+  const path = `${directory.path}/store`;
+  const { log, lines } = memoryLog();
+  const store = openLmdbStore({ path, clock: systemClock(), log });
+  const tables = openTables(path);
+  try {
+    const expiresAt = Date.now() + 3_600_000;
+    const set = names.map((part) => ({ key: scratchKey(text(part)), value, expiresAt }));
+    const event = { id: 'one', kind: 'test.happened', version: 1, body: value };
+    assert.ok((await store.commit({ set, events: [event] })).ok);
+    const table: Table = tables[name];
+    const whole = Buffer.from(table.get(key)!);
+    const change = async (edit: (row: Buffer) => Buffer) => {
+      await table.put(key, edit(Buffer.from(whole)));
+    };
+    await run(change, store, lines);
+  } finally {
+    await store.close();
+    await tables.root.close();
+    directory.remove();
+  }
+}
+
+function flipped(row: Buffer, bit: number): Buffer {
+  row[bit >> 3]! ^= 1 << (bit & 7);
+  return row;
+}
+
+it('an entry with any one bit changed, cut or under another key is refused', async () => {
+  await withRow('entries', own, async (change, store, lines) => {
+    const bits = 8 * (12 + value.length + 4);
+    for (let bit = 0; bit < bits; bit++) {
+      await change((row) => flipped(row, bit));
+      await assert.rejects(store.get(own), DamagedRowError, `bit ${bit}`);
+    }
+    const page = await store.scan(scratchKey(), { limit: 10 });
+    assert.deepEqual(
+      page.map(({ key }) => Buffer.from(key).toString('hex')),
+      ['a', 'c'].map((part) => Buffer.from(scratchKey(text(part))).toString('hex')),
+    );
+    await store.scan(scratchKey(), { limit: 10 });
+    assert.equal(lines.length, 1, 'once for each row');
+    assert.match(JSON.stringify(lines), /a damaged row is left out/);
+    for (const length of [0, 3, 11, 12, 15, 20]) {
+      await change((row) => row.subarray(0, length));
+      await assert.rejects(store.get(own), DamagedRowError, `${length} bytes`);
+    }
+    // Whole, but of another row.
+    await change((row) => row);
+    assert.deepEqual(Buffer.from((await store.get(own))!.value), value);
+    const other = Buffer.from((await store.get(scratchKey(text('a'))))!.value);
+    assert.deepEqual(other, value);
+  });
+});
+
+it('an event with any one bit changed is refused', async () => {
+  await withRow('journal', journalRowKey(1), async (change, store) => {
+    const bits = 8 * (10 + 3 + 13 + value.length + 4);
+    for (let bit = 0; bit < bits; bit++) {
+      await change((row) => flipped(row, bit));
+      await assert.rejects(store.read(0n, 10), DamagedRowError, `bit ${bit}`);
+    }
+    await change((row) => row);
+    const [event] = await store.read(0n, 10);
+    assert.deepEqual(Buffer.from(event!.body), value);
+  });
+});
+
+it('a row of a program that wrote no checksum is read as it stands', async () => {
+  await withRow('entries', own, async (change, store) => {
+    await change((row) => {
+      const former = Buffer.from(row.subarray(0, row.length - 4));
+      former[6]! &= 0x0f;
+      return former;
+    });
+    assert.deepEqual(Buffer.from((await store.get(own))!.value), value);
+  });
+});

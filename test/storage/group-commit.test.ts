@@ -1,0 +1,198 @@
+/** Group commit over a database made of promises: grouping, failing, recovering, bounds. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { systemClock } from '../../src/core/clock.ts';
+import { createGroupCommit, type Job } from '../../src/storage/group-commit.ts';
+import type { WriteState } from '../../src/storage/store.ts';
+import { memoryLog } from '../support/server/memory-log.ts';
+
+interface Context {
+  writes: number;
+}
+
+/**
+ * Each transaction waits until it is let go; `broken` makes it and the probe fail, `faults` the
+ * next transactions, one each.
+ */
+function fakeDatabase() {
+  const groups: number[] = [];
+  const database = {
+    groups,
+    broken: false,
+    faults: [] as Error[],
+    hang: false,
+    /** Why no transaction begins. */
+    closed: undefined as Error | undefined,
+    release: (): void => {},
+    probes: 0,
+  };
+  const transactor = {
+    async transact(body: (context: Context) => void) {
+      await new Promise(setImmediate);
+      if (database.closed !== undefined) throw database.closed;
+      const context = { writes: 0 };
+      body(context);
+      groups.push(context.writes);
+      if (database.hang) await new Promise<void>((resolve) => (database.release = resolve));
+      await new Promise(setImmediate);
+      if (database.broken) throw new Error('no space');
+      const fault = database.faults.shift();
+      if (fault !== undefined) throw fault;
+    },
+    writes: (context: Context) => context.writes,
+    async probe() {
+      database.probes += 1;
+      if (database.broken) throw new Error('no space');
+    },
+    isFatal: () => false,
+  };
+  return { database, transactor };
+}
+
+function setUp(stallMs = 10_000) {
+  const { database, transactor } = fakeDatabase();
+  const { log, lines } = memoryLog();
+  const queue = createGroupCommit<Context>(transactor, {
+    clock: systemClock(),
+    log,
+    probeMs: 2,
+    stallMs,
+  });
+  const states: WriteState[] = [];
+  queue.onWriteState((state) => states.push(state));
+  /** The outcome of a job as a word. */
+  function add(options: Partial<Job<Context>> = {}): Promise<string> {
+    return new Promise((resolve) => {
+      queue.add({
+        run(context) {
+          context.writes += 1;
+        },
+        done: () => resolve('done'),
+        unavailable: (detail) => resolve(`unavailable: ${detail}`),
+        threw: (error) => resolve(`threw: ${(error as Error).message}`),
+        bytes: 10,
+        maintenance: false,
+        ...options,
+      });
+    });
+  }
+  /** The probe's timer alone does not keep the process alive. */
+  async function available(): Promise<void> {
+    const alive = setInterval(() => {}, 1_000);
+    await new Promise<void>((resolve) => queue.onWriteState((s) => s.available && resolve()));
+    clearInterval(alive);
+  }
+  return { queue, database, states, lines, add, available };
+}
+
+it('jobs that arrive during a transaction share the next one, in order', async () => {
+  const { database, add, queue } = setUp();
+  const used = () => queue.tables.map((table) => table.used());
+  const order: number[] = [];
+  const first = add();
+  await new Promise(setImmediate);
+  const rest = Array.from({ length: 50 }, (_, n) =>
+    add({
+      run(context) {
+        context.writes += 1;
+        order.push(n);
+      },
+    }),
+  );
+  assert.deepEqual(used(), [50, 500]);
+  assert.equal(await first, 'done');
+  assert.ok((await Promise.all(rest)).every((outcome) => outcome === 'done'));
+  assert.deepEqual(used(), [0, 0]);
+  assert.ok(database.groups.length <= 3, `${database.groups}`);
+  assert.deepEqual(
+    order,
+    order.toSorted((a, b) => a - b),
+  );
+});
+
+it('a job that throws before writing fails alone', async () => {
+  const { add, queue } = setUp();
+  const bad = add({
+    run() {
+      throw new Error('bug');
+    },
+  });
+  const good = add();
+  assert.deepEqual(await Promise.all([bad, good]), ['threw: bug', 'done']);
+  assert.ok(queue.writeState().available);
+});
+
+it('a job that throws after writing dooms its transaction', async () => {
+  const { add, queue } = setUp();
+  const before = add();
+  const torn = add({
+    run(context) {
+      context.writes += 1;
+      throw new Error('half');
+    },
+  });
+  const outcomes = await Promise.all([before, torn]);
+  assert.deepEqual(outcomes, ['unavailable: half', 'unavailable: half']);
+  assert.equal(queue.writeState().available, false);
+  await queue.close();
+});
+
+it('after a failure commits are refused at once, maintenance is tried, a probe brings back writes', async () => {
+  const { add, database, states, available } = setUp();
+  database.broken = true;
+  assert.equal(await add(), 'unavailable: no space');
+  const groups = database.groups.length;
+  assert.equal(await add(), 'unavailable: no space');
+  assert.equal(database.groups.length, groups, 'not even tried');
+  assert.equal(await add({ maintenance: true }), 'unavailable: no space');
+  assert.equal(database.groups.length, groups + 1);
+  const back = available();
+  database.broken = false;
+  await back;
+  assert.equal(await add(), 'done');
+  assert.deepEqual(
+    states.map((state) => state.available),
+    [false, true],
+  );
+  assert.ok(database.probes > 0);
+});
+
+it('maintenance answers also where no transaction begins', async () => {
+  const { add, database } = setUp();
+  database.closed = new Error('gone');
+  const both = [add({ maintenance: true }), add()];
+  assert.deepEqual(await Promise.all(both), ['unavailable: gone', 'unavailable: gone']);
+  assert.equal(await add({ maintenance: true }), 'unavailable: gone');
+});
+
+/** A failure of the database itself, before anything was written. */
+it('a transaction that hangs makes the store unavailable, and its end makes it available', async () => {
+  // Long enough for a busy machine to end an ordinary transaction in.
+  const { add, database, available } = setUp(1_000);
+  database.hang = true;
+  assert.match(await add(), /unavailable: a transaction takes longer/);
+  assert.match(await add(), /unavailable/);
+  const back = available();
+  database.hang = false;
+  database.release();
+  await back;
+  assert.equal(await add(), 'done');
+});
+
+it('refuses more than it can hold', async () => {
+  const { add, queue } = setUp();
+  const many = Array.from({ length: 20_050 }, () => add());
+  const outcomes = await Promise.all(many);
+  assert.equal(outcomes.filter((o) => o === 'unavailable: too many writes are waiting').length, 50);
+  assert.equal(outcomes.filter((o) => o === 'done').length, 20_000);
+  assert.ok(queue.writeState().available);
+});
+
+it('closing waits for the jobs added before and refuses those after', async () => {
+  const { add, queue } = setUp();
+  const outcome = add();
+  await queue.close();
+  assert.equal(await outcome, 'done');
+  assert.throws(() => void queue.add({} as Job<Context>), /closed/);
+});

@@ -1,0 +1,18 @@
+/** Bans of agents as an alert without decisions of its own makes them. */
+
+import type { Banned } from '../../../src/integrations/agents/ban-events.ts';
+import { banMs, usualBan, type Wanted } from '../../../src/integrations/agents/decision.ts';
+
+/** What the table says of such a ban. */
+export const usualSaid = { type: 'ban', origin: 'crowdsec', scenario: '' } as const;
+
+export function wantedBans(addresses: readonly string[]): Wanted[] {
+  return addresses.map((address) => usualBan(address, ''));
+}
+
+/** @param atMs from when on they last */
+export function usualBans(account: string, atMs: number, addresses: readonly string[]): Banned {
+  const untilMs = atMs + banMs;
+  const decisions = addresses.map((value) => ({ ...usualSaid, value, atMs, untilMs }));
+  return { account, atMs, decisions, isTakenBack: false };
+}
