@@ -8,6 +8,8 @@ export interface Source {
   readonly text: string;
   /** Resolved paths of relative imports, worker entries named by `new URL('../x.js', import.meta.url)` included. */
   readonly imports: readonly string[];
+  /** Imports without worker entries; those of types alone are among them. */
+  readonly moduleImports: readonly string[];
   /** Those that are still there at run time: no `import type`, no worker entry. */
   readonly valueImports: readonly string[];
 }
@@ -20,16 +22,18 @@ const workerPattern = /new URL\(\s*'(\.[^']+\.js)',\s*import\.meta\.url/g;
 export function readSources(folder: string): Source[] {
   return readdirSync(folder, { recursive: true })
     .map((name) => join(folder, String(name)).replaceAll('\\', '/'))
-    .filter((path) => path.endsWith('.ts') && !path.includes('/node_modules/'))
+    .filter((path) => /\.tsx?$/.test(path) && !path.includes('/node_modules/'))
     .sort()
     .map((path) => {
       const text = readFileSync(path, 'utf8');
+      const modules = [...text.matchAll(fromPattern)].map((m) => m[1]!);
       const found = [
-        ...[...text.matchAll(fromPattern)].map((m) => m[1]!),
+        ...modules,
         ...[...text.matchAll(workerPattern)].map((m) => m[1]!.replace(/\.js$/, '.ts')),
       ];
       const resolved = (name: string) => normalize(join(dirname(path), name));
       const valueImports = [...text.matchAll(valuePattern)].map((m) => resolved(m[1]!));
-      return { path, text, imports: found.map(resolved), valueImports };
+      const moduleImports = modules.map(resolved);
+      return { path, text, imports: found.map(resolved), moduleImports, valueImports };
     });
 }
