@@ -16,9 +16,9 @@ const kills: Knock = {
     'What was acknowledged before kill -9 is there: commits, reports, lists, deletions, mails.',
   run: async () =>
     runTests([
-      'store/crash',
-      'server/state/crash',
-      'server/flows/crash',
+      'storage/crash',
+      'app/state/crash',
+      'app/flows/crash',
       'reputation/flows/report-crash',
       'signon/flows/deletion-crash',
       'signon/flows/notices-crash',
@@ -30,9 +30,9 @@ const fullDisk: Knock = {
   promise: 'A full disk refuses writes with 503, loses nothing, and checks go on.',
   run: async () =>
     runTests([
-      'store/full-disk',
-      'server/flows/full-disk',
-      'server/flows/full-disk-log',
+      'storage/full-disk',
+      'app/flows/full-disk',
+      'app/flows/full-disk-log',
       'reputation/flows/report-full-disk',
     ]),
 };
@@ -146,10 +146,10 @@ const damagedFiles: Knock = {
     'A damaged or lost file is refused in words, or the damage has no effect; no stack trace.',
   async run({ seed }) {
     const known = runTests([
-      'store/damaged-rows',
-      'store/backup/damage',
-      'store/lmdb-file',
-      'server/flows/lost-store',
+      'storage/damaged-rows',
+      'storage/backup/damage',
+      'storage/lmdb-file',
+      'app/flows/lost-store',
       'reputation/flows/report-damaged',
     ]);
     const { next } = seededRandom(seed);

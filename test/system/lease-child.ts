@@ -15,7 +15,7 @@ import { open as openLocal } from '../storage/lmdb-opener.ts';
 const [url, directory, alive] = process.argv.slice(2);
 const [clock, log] = [systemClock(), createLog('fatal')];
 const store = await openPostgresStore({ url: url!, clock, log });
-const { maintenance: upkeep } = await joinNodes({
+const { maintenance } = await joinNodes({
   ...{ store, clock, log, local: await openLocal(directory!, clock) },
   agreement: await openAgreement(store, log),
   identity: { name: 'child', version: '1' },
@@ -28,7 +28,7 @@ const set = [{ key: scratchKey(text('work')), value: Buffer.from('child') }];
 let hasWorked = false;
 for (;;) {
   try {
-    const done = await upkeep.store.commit({ set });
+    const done = await maintenance.store.commit({ set });
     if (done.ok && !hasWorked) process.stdout.write('working\n');
     hasWorked ||= done.ok;
   } catch (error) {

@@ -25,12 +25,12 @@ const wantsAll = process.env.NODE_VERSIONS === 'all';
 const someFlows = [
   'access/flows/quota',
   'captcha/flows/captcha',
-  'published/flows/openapi',
+  'site/flows/openapi',
   'reputation/flows/check',
   'reputation/flows/report-hostile',
-  'server/flows/hostile',
-  'server/flows/service',
-  'server/flows/threads',
+  'app/flows/hostile',
+  'app/flows/service',
+  'app/flows/threads',
   'signon/flows/sign-in',
 ].map((name) => join(dist, `${name}.test.js`));
 

@@ -73,9 +73,9 @@ it('a node stopped past its lease writes nothing when it goes on', () =>
     try {
       await child.line((line) => line === 'working');
       child.process.kill('SIGSTOP');
-      await withNode(store, 'heir', async ({ maintenance: upkeep }) => {
-        await within(() => upkeep.isMine());
-        const done = await upkeep.store.commit({ set: [{ key: work, value }] });
+      await withNode(store, 'heir', async ({ maintenance }) => {
+        await within(() => maintenance.isMine());
+        const done = await maintenance.store.commit({ set: [{ key: work, value }] });
         assert.ok(done.ok);
         child.process.kill('SIGCONT');
         await within(() => child.lines.includes('lost'), 'the loss');

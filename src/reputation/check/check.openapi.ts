@@ -153,7 +153,7 @@ export const checkBulkDocs: Described = {
   schemas: {
     SummaryFields,
     BulkCheckResult: {
-      anyOf: [ref('SevenFields'), object({ ipAddress: string, error: string })],
+      anyOf: [ref('SummaryFields'), object({ ipAddress: string, error: string })],
     },
   },
 };

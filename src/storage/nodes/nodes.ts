@@ -92,7 +92,7 @@ export interface NodeRow extends NodeIdentity, NodePositions, NodeEvents {
   /** Beside the nodes that are up. */
   readonly memory: MemoryVerdict;
   /** It does the work that one node does for all. */
-  readonly hasMaintenance: boolean;
+  readonly hasUpkeep: boolean;
 }
 
 export interface JoinOptions {
@@ -264,7 +264,7 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
     throw new OperatorError(outdated);
   }
   await lease.poll(joinedMs);
-  log.info({ node: id, maintenance: lease.fence() !== undefined }, 'node: joined');
+  log.info({ node: id, upkeep: lease.fence() !== undefined }, 'node: joined');
   let beating: Promise<void> | undefined;
   const timer = setInterval(() => {
     beating ??= beat()
@@ -386,7 +386,7 @@ export async function readNodes(
       memory: own === undefined ? 'unknown' : judge(own, others),
       appliedSeq: BigInt(row.applied_seq),
       checkpointSeq: BigInt(row.checkpoint_seq),
-      hasMaintenance: row.boot === holder,
+      hasUpkeep: row.boot === holder,
     };
   });
 }

@@ -355,8 +355,8 @@ it('a node that lost its lease erases nothing and sends no farewell, and the nex
     scan: (prefix, options) => bench.store.scan(prefix, options),
     commit: (commit) => (hasLease ? bench.store.commit(commit) : refused()),
   } as Store;
-  const upkeep: Maintenance = { isMine: () => true, isShared: true, store: fenced };
-  const bench: Bench = openBench('erasures-lease', { maintenance: upkeep });
+  const maintenance: Maintenance = { isMine: () => true, isShared: true, store: fenced };
+  const bench: Bench = openBench('erasures-lease', { maintenance });
   const { signon, store } = bench;
   async function rows(): Promise<string[]> {
     const prefixes = Object.values(namespaces).map((byte) => storedKey(Uint8Array.of(byte)));
