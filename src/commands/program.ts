@@ -191,6 +191,15 @@ export function program(): Command {
       const { settings } = root.opts<{ settings?: string }>();
       await doctor(createOutput(flags.json === true), settings);
     });
+  root
+    .command('routes')
+    .description('every path that the server answers: who may call it, its limits and its cost')
+    .option('--json', 'print the paths as JSON')
+    .addOption(new Option('--markdown', 'print the page docs/ROUTES.md').conflicts('json'))
+    .action(async (flags: { json?: boolean; markdown?: boolean }) => {
+      const { routes } = await import('./routes.ts');
+      await routes(createOutput(flags.json === true), flags.markdown === true);
+    });
   root.addCommand(clusterCommands());
   root.addCommand(migrateCommands());
   root.addCommand(compactCommand());
