@@ -1,4 +1,4 @@
-/** What became of questions to a door, in shared memory: its thread counts, the main thread reads. */
+/** Counters of questions by outcome, in shared memory: one thread counts, the main thread reads. */
 
 export interface Counters<Outcome extends string> {
   readonly buffer: SharedArrayBuffer;

@@ -1,4 +1,4 @@
-/** Where a door listens: one address and one port. */
+/** The address and the port at which an integration listens, as settings name them. */
 
 import { formatIp, parseIp } from '../ip/address.ts';
 
@@ -20,7 +20,7 @@ export function readEndpoint(text: string): IntegrationEndpoint | undefined {
   const words = new Uint32Array(4);
   const family = parseIp(bracketed ?? quad ?? '', words);
   const port = Number(digits);
-  // What is in brackets and turns out to be IPv4 has two spellings; one is enough.
+  // An IPv4 address in brackets would be a second spelling; one is enough.
   if (family === 0 || port > 65_535 || (family === 4) !== (quad !== undefined)) return undefined;
   if (words.every((word) => word === 0)) return undefined;
   return { family, address: formatIp(family, words), port };

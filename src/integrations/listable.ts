@@ -4,7 +4,7 @@ import { addressBehind, embeddedBits } from '../ip/behind.ts';
 import { type Prefix, widthOf } from '../ip/prefix.ts';
 import { meetsSpecialUse, specialUse } from '../ip/special.ts';
 
-/** What covers more than that is no network that anybody means. */
+/** The shortest prefix of a network that is listed: nobody means a wider one. */
 const lengthMin = { 4: 8, 6: 16 } as const;
 
 /**

@@ -70,9 +70,12 @@ export interface AgentReadOptions {
   readonly guard: Guard;
   readonly clock: Pick<Clock, 'now'>;
   readonly agents: Pick<AgentCallers, 'admit'>;
-  /** What agents found, of the account in this slot. */
+  /** Returns the decisions of an account's agents by its slot; undefined: it had none for a day. */
   readonly ownOf: (slot: number) => OwnDecisions | undefined;
-  /** Whether nobody blocks all of it, whatever is said; undefined: the text is no address and no network. */
+  /**
+   * Returns whether an address or a whole network is allowlisted or known to be good; undefined if
+   * the text is neither.
+   */
   readonly isAllowed: (text: string) => boolean | undefined;
 }
 

@@ -1,4 +1,7 @@
-/** What OpenAPI says of the endpoints for agents. */
+/**
+ * The OpenAPI documentation of the endpoints for agents: login, alerts, decisions that are taken
+ * back, allowlists.
+ */
 
 import {
   answer,

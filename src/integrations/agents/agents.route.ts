@@ -141,14 +141,17 @@ export interface AgentRouteOptions {
   readonly retract: (account: string, isMeant: IsMeant) => Promise<Result<number>>;
 }
 
-/** Of a report: nobody is banned whom nobody may report. */
+/**
+ * Errors of a report that rule out a ban, too: the address may not be reported, or the account is
+ * being deleted.
+ */
 const neverBanned = new Set<string>(['invalid_parameter', 'unauthenticated']);
 
 const wrongPassword = fail('unauthenticated', 'incorrect Username or Password');
 const wrongToken = fail('unauthenticated', 'the token is missing, over or revoked');
 const noReport = '0';
 
-/** Who calls as an agent: the key behind its token. Its use is noted, and its calls are counted. */
+/** Admits agents by the key behind their token, counts each call and notes the use of the key. */
 export interface AgentCallers {
   /** Text of the key behind a token that is good. */
   keyOf(request: Request): string | undefined;
@@ -236,12 +239,17 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     return { ip, categories, comment, timestamp: isPast ? stoppedAt : undefined };
   }
 
-  /** What is over for longer than it is to last, as in logs of before, is decided no more. */
+  /**
+   * Returns whether a decision so long would be over by now: an alert from an old log gets none.
+   */
   function isOver({ stoppedAt }: Alert, durationMs: number): boolean {
     return stoppedAt !== undefined && Date.parse(stoppedAt) + durationMs <= clock.now();
   }
 
-  /** What is decided by the alerts: of each its own decisions, else a ban of the usual length. */
+  /**
+   * Collects each alert's own decisions, else a ban of the usual length for its address. A decision
+   * that covers this server or the sender is left out.
+   */
   function decidedBy(
     alerts: readonly Alert[],
     results: readonly (Result<unknown> | undefined)[],

@@ -31,7 +31,7 @@ export interface Alert {
   readonly comment: string;
   /** Plain text of at most 64 characters. */
   readonly scenario: string;
-  /** When it was over, as the agent writes it. */
+  /** The end of the incident, as the agent writes it (`stop_at`); undefined: it names none. */
   readonly stoppedAt: string | undefined;
   /** The scenario says that nobody is to be blocked by it. */
   readonly isRemark: boolean;
@@ -43,7 +43,10 @@ export interface Alert {
 
 /** Members that are read, as they are spelled. */
 const wanted = new Set(['scenario', 'source', 'simulated', 'remediation', 'message', 'stop_at']);
-/** Of these of one alert; more is nothing that an agent writes. */
+/**
+ * The most bytes that these members of one alert may have. Agents write fewer; an alert with more
+ * has no effect.
+ */
 const memberBytesMax = 8_192;
 const decisionBytesMax = 2_048;
 /** Longer ones end here. */
@@ -126,7 +129,7 @@ function isDecisionType(type: string): type is DecisionType {
   return (decisionTypes as readonly string[]).includes(type);
 }
 
-/** What an alert carries: decisions of use, and whose they are. */
+/** The usable decisions of one alert, and whether an operator made one of its decisions. */
 interface Carried {
   readonly decisions: Wanted[];
   isByHand: boolean;
@@ -167,16 +170,18 @@ const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d
 export async function readAlerts(body: Uint8Array, pace: Pace): Promise<Alert[] | undefined> {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const alerts: Alert[] = [];
-  /** What encloses the place: one character for each level. */
+  /**
+   * The brackets that are open at this place, the outermost first: one character for each level.
+   */
   let inside = '';
   let members: string[] = [];
   let memberBytes = 0;
-  /** Of the alert; undefined while it carries none. */
+  /** The decisions of the current alert so far; undefined until its first one ends. */
   let carried: Carried | undefined;
-  /** Whether the member holds them, and where the present one began; −1: between two. */
+  /** True while the member is `decisions`; its element begins at `decisionAt`, −1 between two. */
   let isDecisions = false;
   let decisionAt = -1;
-  /** Where the member began, and the value of it; −1: none yet. */
+  /** The offsets at which the current member and its value begin; −1: not yet. */
   let memberAt = -1;
   let valueAt = -1;
   /** An element of the array is over: a comma or its end comes next. */
@@ -276,7 +281,10 @@ export async function readAlerts(body: Uint8Array, pace: Pace): Promise<Alert[] 
 
 const byteOrderMark = Buffer.from('\ufeff');
 
-/** Whether it may stand between two alerts. */
+/**
+ * Returns whether the byte ends the array, or is the comma or the brace that is due before an
+ * alert.
+ */
 function isBetween(byte: number, isElementOver: boolean): boolean {
   return byte === closeArray || byte === (isElementOver ? comma : openObject);
 }

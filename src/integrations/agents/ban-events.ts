@@ -27,7 +27,10 @@ export function isBanEvent(name: string): boolean {
   return name === kinds.banned || name === kinds.unbanned;
 }
 
-/** Whether older programs can read it. */
+/**
+ * Returns whether the decision has the only form that older programs read: CrowdSec's ban of an
+ * address for `banMs`.
+ */
 export function isUsual({ value, type, atMs, untilMs, origin }: Decision): boolean {
   const isForUsualTime = untilMs === atMs + banMs && origin === usualOrigin;
   return type === 'ban' && isForUsualTime && !value.includes('/');

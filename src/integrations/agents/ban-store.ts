@@ -34,7 +34,7 @@ import {
 
 type Row = Omit<Decision, 'value'>;
 
-/** What older programs read, too. */
+/** Rows of usual bans stay at version 2, which older programs read, too. */
 const usualRows = record<Pick<Row, 'untilMs' | 'scenario'>>(
   2,
   { untilMs: f64, scenario: since(2, text, '') },
@@ -74,7 +74,7 @@ export interface BanStore {
     account: string,
     isMeant: (value: string, decision: Row) => boolean,
   ): Promise<Result<number>>;
-  /** What is stored, at a start. */
+  /** Brings the stored decisions into memory at a start, and removes rows that are idle. */
   load(): Promise<void>;
 }
 

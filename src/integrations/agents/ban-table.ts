@@ -39,7 +39,7 @@ export interface BanReader {
    * @param length of a network; an address when left out
    */
   endOf(slot: number, family: 4 | 6, words: Uint32Array, length?: number): number;
-  /** Of the decision that `endOf` found last. */
+  /** These three fields describe the decision that `endOf` found last. */
   readonly type: DecisionType;
   readonly origin: string;
   /** Empty: not known. */
@@ -170,7 +170,7 @@ export function createBanTable(capacity: number): BanTable {
   const buffer = new SharedArrayBuffer((headerWords + cells * cellWords) * 4);
   const { shared, mask, at, homeOf, find } = viewOf(buffer);
   const bytes = new Uint8Array(buffer);
-  /** How many networks there are of each length. */
+  /** Counts the networks of each length; at 0 the bit of the length in the header is cleared. */
   const networks = { 4: new Uint32Array(33), 6: new Uint32Array(129) };
 
   function change(work: () => void): void {
@@ -189,7 +189,7 @@ export function createBanTable(capacity: number): BanTable {
     else shared[word]! &= ~bit;
   }
 
-  /** Those behind a freed cell move up, so that no run has a gap. */
+  /** Moves the cells behind a freed one up, since a look-up ends at the first free cell. */
   function close(freed: number): void {
     for (let cell = (freed + 1) & mask; shared[at(cell)] !== 0; cell = (cell + 1) & mask) {
       const base = at(cell);

@@ -35,12 +35,14 @@ interface Ended extends Omit<Decision, 'value'> {
   readonly position: number;
 }
 
-/** Of one account, by value. The oldest comes first in each. */
+/** The decisions of one account by value. In each map the oldest comes first. */
 export interface OwnBans {
-  /** Of the last change of these. */
+  /** The position of the account's last change; positions count the changes of all accounts. */
   readonly lastPosition: number;
   readonly active: ReadonlyMap<string, Active>;
-  /** Of a value that is active, too: a ban that is over, and a captcha since then. */
+  /**
+   * Decisions that ended. A value may be active, too: a captcha was decided after its ban was over.
+   */
   readonly ended: ReadonlyMap<string, Ended>;
 }
 
@@ -57,9 +59,9 @@ interface Account {
   readonly active: OldestFirst<Active>;
   readonly ended: OldestFirst<Ended>;
   lastPosition: number;
-  /** Where its bans are in the shared table; −1: not there. */
+  /** The slot under which its bans are in the shared table; −1: they are not there. */
   slot: number;
-  /** When its values were compared with the allowlist. */
+  /** The `allowChanges` at which its values were last compared with the allowlist; −1: not yet. */
   allowedAt: number;
   /** No active one ends before it. */
   nextEndMs: number;
@@ -79,7 +81,7 @@ export interface Bans {
   /** At most so many, until they are settled. */
   idleRows(limit: number): IdleRow[];
   settle(rows: readonly IdleRow[]): void;
-  /** Of the last change. */
+  /** Returns the position of the last change of any account. */
   position(): number;
   /** As of now. Undefined: the account has none, and had none for a day. */
   of(account: string): OwnBans | undefined;

@@ -1,6 +1,6 @@
-/** What a decision of an agent says, wherever it is kept: about whom, what to do with him, and for how long. */
+/** An agent's decision says whom it is about, what to do with him and until when. */
 
-/** What else CrowdSec may be told to do is nothing that bouncers have in common. */
+/** CrowdSec knows more types, but bouncers have only these in common. */
 export const decisionTypes = ['ban', 'captcha'] as const;
 export type DecisionType = (typeof decisionTypes)[number];
 
@@ -26,7 +26,7 @@ export interface Decision {
 /** One that is still to be made. */
 export type Wanted = Omit<Decision, 'atMs' | 'untilMs'> & { readonly durationMs: number };
 
-/** What the profile makes of an alert about an address. */
+/** Makes the ban of CrowdSec's default profile for an alert about an address: `banMs` long. */
 export function usualBan(value: string, scenario: string): Wanted {
   return { value, type: 'ban', durationMs: banMs, origin: usualOrigin, scenario };
 }
@@ -38,7 +38,10 @@ export function shownText(name: string, charsMax: number): string {
 
 type Weight = Pick<Decision, 'type' | 'untilMs'>;
 
-/** Of one value only one decision stands: a ban rather than a captcha, and then the one that lasts longer. */
+/**
+ * Returns whether `one` takes the place of `other` on the same value: a ban outweighs a captcha,
+ * then the later end wins.
+ */
 export function outweighs(one: Weight, other: Weight | undefined): boolean {
   if (other === undefined) return true;
   if (one.type !== other.type) return one.type === 'ban';

@@ -10,7 +10,7 @@ export interface MaxByCountSet<T> {
   less(one: T, before: number): void;
   /** One that has most, `known` if it does. Somebody has one at least. */
   find(known: T): T;
-  /** Of all together. */
+  /** Returns the sum of all counts. */
   total(): number;
 }
 
@@ -42,7 +42,7 @@ export function createMaxByCountSet<T>(): MaxByCountSet<T> {
     less(one, before) {
       leave(one, before);
       join(one, before - 1);
-      // Who left as the last of the highest has the most still.
+      // The last one to leave the highest group still has the most.
       if (!groups.has(highest)) highest = before - 1;
       total--;
     },

@@ -1,4 +1,4 @@
-/** What OpenAPI says of the endpoints for bouncers. */
+/** The OpenAPI documentation for bouncers: look-ups, the stream, usage metrics, health. */
 
 import { answer, type Described, list, media, object, query, string } from '../../web/openapi.ts';
 

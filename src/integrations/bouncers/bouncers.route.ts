@@ -64,7 +64,7 @@ export interface BouncerRouteOptions {
   readonly agents: Pick<AgentCallers, 'admit'>;
   readonly stream: DecisionStream;
   readonly uses: Pick<BouncerUses, 'note'>;
-  /** What agents found, for the bouncers of the account in this slot. */
+  /** Returns the decisions of an account's agents by its slot; undefined: it had none for a day. */
   readonly ownOf: (slot: number) => OwnDecisions | undefined;
   /** Entries of a whole list for this key. */
   readonly entriesMaxOf: (keyId: string) => Promise<number>;

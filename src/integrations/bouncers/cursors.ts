@@ -50,7 +50,7 @@ export interface Cursors {
     nowMs: number,
     bans?: number,
   ): void;
-  /** Whether anybody follows at present. */
+  /** Returns whether a client asked within the last minute: the list is then built immediately. */
   isFollowed(nowMs: number): boolean;
   readonly table: BoundedTable;
 }
@@ -64,7 +64,7 @@ function keyOf(client: string): string {
 export function createCursors(max: number = cursorsMax, maxOfKey: number = perKeyMax): Cursors {
   /** The one that was quiet longest comes first. */
   const cursors = new Map<string, Cursor>();
-  /** How many each key has. */
+  /** Counts the cursors of each key, for the bound `maxOfKey`. */
   const ofKey = new CountsByKey();
   let lastMs = Number.NEGATIVE_INFINITY;
 
@@ -96,7 +96,7 @@ export function createCursors(max: number = cursorsMax, maxOfKey: number = perKe
       const key = keyOf(client);
       if (ofKey.of(key) >= maxOfKey) forgetQuietest((one) => keyOf(one) === key);
       if (cursors.size >= max) forgetQuietest(() => true);
-      // Who asks for the start says so again if the answer is lost; others don't know that it was whole.
+      // A client that starts asks so again if the answer is lost; others don't know it was whole.
       const older = how === 'started' ? version : before?.newer;
       const olderBans = how === 'started' ? bans : (before?.newerBans ?? 0);
       const wholeAtMs = how === 'changes' ? (before?.wholeAtMs ?? nowMs) : nowMs;

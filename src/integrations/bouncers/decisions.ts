@@ -19,26 +19,26 @@ const over = '-1s';
  */
 const earlyMs = 5_000;
 
-/** What a decision is, and whose word. */
+/** The type of a decision and its source, as a bouncer reads them. */
 export interface Said {
   readonly type: DecisionType;
   readonly origin: string;
   readonly scenario: string;
 }
 export const saidByList: Said = { type: 'ban', origin, scenario };
-/** What an agent decided, as bouncers are told of it. */
+/** Describes an agent's decision for bouncers; the list's scenario replaces an unknown one. */
 export function saidByAgent(by: Pick<Decision, 'type' | 'origin' | 'scenario'>): Said {
   return { type: by.type, origin: by.origin, scenario: by.scenario || scenario };
 }
 
 /** Which decisions are wanted; the same for the stream and for a look-up. */
 export interface Filter {
-  /** Of the list. */
+  /** The entries of the list that are wanted: single addresses, and networks. */
   readonly hosts: boolean;
   readonly networks: boolean;
   /** Undefined: both. */
   readonly family?: 4 | 6 | undefined;
-  /** Of the account's agents; undefined: all. */
+  /** The decisions of the account's agents that are wanted; undefined: all. */
   readonly ofAgents?: AgentFilter | undefined;
 }
 
@@ -65,13 +65,16 @@ export function filterName(filter: Filter): string {
   return `${listFilterName(filter)}${ofAgents === undefined ? '' : JSON.stringify(ofAgents)}`;
 }
 
-/** Whether what the list says of a value is wanted. */
+/** Returns whether the list's decision on a value passes: a slash marks a network, a colon IPv6. */
 export function isListWanted({ hosts, networks, family }: Filter, value: string): boolean {
   if (!(value.includes('/') ? networks : hosts)) return false;
   return family === undefined || value.includes(':') === (family === 6);
 }
 
-/** Whether the decision of an agent is wanted. */
+/**
+ * Returns whether an agent's decision passes. It is compared as bouncers read it, origin and
+ * scenario without case.
+ */
 export function isBanWanted(
   { ofAgents }: Filter,
   value: string,
@@ -88,17 +91,20 @@ export function isBanWanted(
   return isNamed && !excluded.some((part) => name.includes(part));
 }
 
-/** Whether no decision passes, such as one about a country. */
+/** Returns whether no decision can pass, as when the filter asks for countries only. */
 export function letsNothingThrough({ hosts, networks, ofAgents }: Filter): boolean {
   return !hosts && !networks && ofAgents?.isNone === true;
 }
 
-/** Whether nothing of the list passes. */
+/** Returns whether the whole list is filtered out; decisions of agents may still pass. */
 export function letsNoListThrough({ hosts, networks }: Filter): boolean {
   return !hosts && !networks;
 }
 
-/** What a client is told of a decision that has so long left. */
+/**
+ * Writes the time left of a decision as clients read it, such as `3h59m55s`: less `earlyMs`, and 1
+ * second to 576 hours.
+ */
 export function durationText(leftMs: number): string {
   const left = Math.floor((leftMs - earlyMs) / 1_000);
   const seconds = Math.min(Math.max(1, left), lifetimeSeconds);
@@ -115,7 +121,10 @@ export function decisionText(
   return `{"id":${idOf(value)},"origin":"${said.origin}","type":"${said.type}","scope":"${scope}","value":"${value}","duration":"${duration}","scenario":"${said.scenario}"}`;
 }
 
-/** Of one value always the same, below 2^53. */
+/**
+ * Hashes a value to an id below 2^53, which a JSON number holds exactly; clients see the same one
+ * each time.
+ */
 export function idOf(value: string): number {
   let high = 0x9e3779b9;
   let low = 0x85ebca6b;

@@ -34,7 +34,7 @@ import {
   saidByAgent,
 } from './decisions.ts';
 
-/** What is known of an address: see `Verdict` of the check. */
+/** Judges an address by the index. The answer is a part of `Verdict` of the check. */
 interface Judge {
   judge(
     family: 4 | 6,
@@ -53,9 +53,11 @@ export interface LiveOptions {
   readonly gate: QuotaGuard;
   readonly check: Judge;
   readonly index: Pick<IndexView, 'readPrefix' | 'walk'>;
-  /** Whether an entry of the index is never blocked, whatever is said of it. */
+  /**
+   * Returns whether an entry of the index is allowlisted or known to be good: it is never blocked.
+   */
   readonly spares: (entry: number) => boolean;
-  /** What agents of an account found, for its bouncers alone. */
+  /** Reads the decisions of agents; each account's bouncers get those of its own agents alone. */
   readonly bans: BanReader;
   readonly clock: Clock;
   readonly log: Pick<Log, 'error'>;
@@ -107,7 +109,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
     if (!verdict.malicious) return unknown;
     network.fill(0);
     const covers = index.readPrefix(verdict.decidedBy, network);
-    // What says something of a part says nothing of the whole.
+    // An entry for a part of the network says nothing of the whole.
     if (covers < 0 || covers > length) return unknown;
     const whole = { family, words: network, length: covers };
     const told = (value: string) =>
@@ -183,7 +185,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
     if (range !== undefined) return ofNetwork(range, slot, filter);
     if (scope?.toLowerCase() === 'ip') return ofAddress(value, slot, filter);
     if (scope?.toLowerCase() === 'range') return ofNetwork(value, slot, filter);
-    // Of what there is never anything, all is nothing.
+    // No decision has another scope or passes such a filter, so the list of all of them is empty.
     if (scope !== undefined || letsNothingThrough(filter)) return unknown;
     return letsNoListThrough(filter) ? allOfAgents : undefined;
   }

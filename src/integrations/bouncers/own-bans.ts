@@ -24,9 +24,11 @@ interface OwnDecision extends Omit<Decision, 'value'> {
 /** The decisions of an account's agents: see `OwnBans` of the agents. */
 export interface OwnDecisions {
   readonly active: ReadonlyMap<string, OwnDecision>;
-  /** Of a value that is active, too: a ban that is over, and a captcha since then. */
+  /**
+   * Decisions that ended. A value may be active, too: a captcha was decided after its ban was over.
+   */
   readonly ended: ReadonlyMap<string, OwnDecision>;
-  /** Of the last change of these. */
+  /** The position of the account's last change; positions count the changes of all accounts. */
   readonly lastPosition: number;
 }
 
@@ -51,7 +53,7 @@ export function copyOf({ active, ended, lastPosition }: OwnDecisions): OwnDecisi
   return { active: new Map(active), ended: new Map(ended), lastPosition };
 }
 
-/** What is told beside what the list says. No value of them stands anywhere else in the answer. */
+/** The values that an answer has in addition to the list's own. Each stands nowhere else in it. */
 interface OwnValues {
   readonly banned: readonly string[];
   /** On the list, which their bans hid from some clients. */
@@ -97,7 +99,7 @@ export interface OwnAsked {
   /** The place of the client among the bans. */
   readonly since: number;
   readonly isWhole: boolean;
-  /** Whether an address is on the list, by itself. */
+  /** Returns whether the list has the value itself, not only a network around it. */
   readonly isListed: (value: string) => boolean;
   readonly nowMs: number;
 }
@@ -179,7 +181,7 @@ async function whatIsReleased(
   return { removed: values, released };
 }
 
-/** Those that the filter lets through. */
+/** Filters active and ended decisions; `lastPosition` stays that of all of them. */
 function wantedBans(own: OwnDecisions, filter: Filter): OwnDecisions {
   const { active, ended, lastPosition } = own;
   const wanted = (bans: ReadonlyMap<string, OwnDecision>) =>

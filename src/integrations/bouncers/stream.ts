@@ -46,9 +46,9 @@ export interface StreamAsked {
   readonly gzip: boolean;
   /** Bans of the account that asks, as of now; asked once, when all that is waited for is there. */
   readonly own?: () => OwnDecisions | undefined;
-  /** Of a whole list; asked when one is due. */
+  /** Returns the most entries that a whole list may have; called only when one is due. */
   readonly entriesMax: () => Promise<number>;
-  /** Whether nobody waits any more. */
+  /** Returns whether the client hung up: its cursor then stays where it is. */
   readonly isGone: () => boolean;
 }
 
@@ -58,7 +58,7 @@ export interface StreamAnswer {
 }
 
 export interface DecisionStream {
-  /** Whether the next answer to the client is the whole list. */
+  /** Returns whether the client asks for the whole list, or its cursor makes one due. */
   isWhole(asked: Pick<StreamAsked, 'client' | 'isStart' | 'filter'>): boolean;
   /** Undefined: the list is not built yet. */
   answer(asked: StreamAsked): Promise<StreamAnswer | undefined>;
@@ -84,7 +84,7 @@ export function createDecisionStream(options: {
   cursors?: Cursors;
   /** Position of the last change among the bans of accounts. */
   banPosition?: () => number;
-  /** Whether an address is on the list, by itself. */
+  /** Returns whether the list has the value itself, not only a network around it. */
   isListed?: (value: string) => boolean;
 }): DecisionStream {
   const { list, clock, cursors = createCursors() } = options;
@@ -120,7 +120,7 @@ export function createDecisionStream(options: {
     const isWhole = isStart || place.whole || at < 0;
     const how = isStart ? 'started' : isWhole ? 'whole' : 'changes';
     const max = isWhole ? await asked.entriesMax() : 0;
-    // Of one moment: what changes from here on is behind the position, and is told next time.
+    // Bans and their position are of one moment: the next answer has what changes later.
     const current = asked.own?.();
     const bans = banPosition();
     const move = (upTo = bans) => cursors.move(client, version, how, clock.monotonicMs(), upTo);
@@ -133,7 +133,7 @@ export function createDecisionStream(options: {
     const since = isWhole ? 0 : at;
     const name = `${listFilterName(filter)} ${since} ${isWhole ? max : 'changes'}`;
     const said = isWhole ? wholeSaid(now, since, max) : changesSaid(now, since);
-    // What the list removed may be banned, whether or not the bans have changed.
+    // Bans count even if they have not changed: one may be on a value that the list removed.
     const own = current && copyOf(current);
     const mixed =
       own &&

@@ -25,7 +25,7 @@ const component = v.looseObject({
 const components = v.optional(v.nullable(v.pipe(v.array(component), v.maxLength(64))));
 const schema = v.looseObject({ remediation_components: components, log_processors: components });
 
-/** What each has to say of itself. */
+/** The members that a component of each kind must have. */
 const needed = {
   remediation_components: ['version', 'utc_startup_timestamp'],
   log_processors: ['version', 'utc_startup_timestamp', 'hub_items', 'datasources'],

@@ -13,13 +13,13 @@ import {
 } from './wire.ts';
 
 export interface AnswerWriter {
-  /** What comes next answers `message`. */
+  /** Sets the query that the next answer is for, and the buffer that the answer is written to. */
   begin(message: Uint8Array, out: Uint8Array, overTcp: boolean): void;
   /** An answer without the question: the message has none that could be read. */
   header(code: ResponseCode): number;
   /** The question that the following calls repeat. */
   question(question: Question): void;
-  /** Where the zone's name begins in the message. */
+  /** Sets the offset in the message of the zone's name, which owns the SOA and NS records. */
   zoneAt(offset: number): void;
   /** The question and a code. */
   bare(code: ResponseCode): number;
@@ -43,7 +43,7 @@ const compressed = 0xc000;
 export function createAnswerWriter(options: {
   zone: string;
   nameServers: readonly string[];
-  /** Of the SOA record. */
+  /** The serial number in the SOA record. */
   serial: number;
 }): AnswerWriter {
   const { zone, serial } = options;

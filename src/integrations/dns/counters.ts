@@ -1,4 +1,4 @@
-/** What can become of a query to the DNS block list. */
+/** Counters of queries to the DNS block list, by outcome. */
 
 import { type Counters, createCounters } from '../counters.ts';
 

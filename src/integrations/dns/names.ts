@@ -8,7 +8,9 @@ import { markLength } from '../../access/marks/marks.ts';
 import type { Question } from './question.ts';
 import { lowerCase } from './wire.ts';
 
-/** What is listed under it: the malicious, whatever has a score, anonymous exits. */
+/**
+ * The list that a name belongs to: malicious addresses, all that have a score, or anonymous exits.
+ */
 export type Zone = 'malicious' | 'score' | 'anonymous';
 
 /**
@@ -26,7 +28,7 @@ export interface Meaning {
   keyLabel: number;
   /** Which label is a mark of /connect, -1 for none: it changes no answer. */
   markLabel: number;
-  /** Of the address that is named. */
+  /** The family and the words of the named address; they count only if `kind` is `address`. */
   family: 4 | 6;
   readonly words: Uint32Array;
   /**
@@ -34,7 +36,7 @@ export interface Meaning {
    * may stand. -1: nothing can stand below this name.
    */
   below: number;
-  /** Where the zone's name begins in the message. */
+  /** The offset in the message at which the zone's name begins. */
   zoneAt: number;
 }
 

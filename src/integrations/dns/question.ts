@@ -18,12 +18,14 @@ export interface Question {
   labels: number;
   type: number;
   class: number;
-  /** Where the question ends: what comes before is echoed. */
+  /** The offset at which the question ends: answers repeat the bytes before it. */
   end: number;
   /** An OPT record is there (EDNS). */
   edns: boolean;
   ednsVersion: number;
-  /** What the client takes over UDP; 0 without EDNS. */
+  /**
+   * The bytes that a client accepts over UDP, from the OPT record last read; 0 before the first.
+   */
   udpBytes: number;
   dnssecOk: boolean;
 }

@@ -13,7 +13,7 @@ import { createQuestion, readQuestion } from './question.ts';
 import type { ResponseRate } from './response-rate.ts';
 import { classInternet, headerBytes, recordType, responseCode } from './wire.ts';
 
-/** What is known of an address: see `Verdict` of the check. */
+/** The verdict on an address, a part of `Verdict` of the check. */
 export interface Listing {
   /** 0..100; 0 of an allowlisted one. */
   readonly score: number;
@@ -27,7 +27,7 @@ export interface ResponderOptions {
   readonly zone: string;
   /** Its name servers; the first is the SOA's. None: the zone's own name stands there. */
   readonly nameServers: readonly string[];
-  /** What TXT records begin their address of a page with. */
+  /** The URL of the service: TXT records link to the page of the address below it. */
   readonly baseUrl: string;
   judge(family: 4 | 6, words: Uint32Array, nowMs: number): Listing;
   /** False of special-use addresses, such as private ones: they are never listed. */
@@ -47,7 +47,7 @@ export interface ResponderOptions {
   readonly clock: { now(): number; monotonicMs(): number };
 }
 
-/** Who asks. */
+/** The sender of a query; over UDP it may be forged. */
 export interface Peer {
   readonly family: 4 | 6;
   readonly words: Uint32Array;

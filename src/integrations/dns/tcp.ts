@@ -26,7 +26,7 @@ export interface TcpOptions {
   readonly responder: Responder;
   readonly parse: (text: string, words: Uint32Array) => 0 | 4 | 6;
   readonly within: <T>(work: () => T) => T;
-  /** Of all addresses together. */
+  /** The connections of all listening addresses together, which share the limits. */
   readonly connections: Connections;
   readonly limits?: TcpLimits;
 }
@@ -84,7 +84,7 @@ function serve(socket: Socket, peer: Peer, options: TcpOptions, idleMs: number):
   const { responder, within } = options;
   const out = new Uint8Array(udpBytesMax);
   let held: Buffer = Buffer.alloc(0);
-  // Of whole messages: who sends a byte now and then holds a place like anybody who is silent.
+  // Only whole messages put the end off: a byte now and then holds a place no longer than silence.
   const idle = setTimeout(() => socket.destroy(), idleMs);
   socket.on('close', () => clearTimeout(idle));
 

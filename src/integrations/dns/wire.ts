@@ -4,9 +4,9 @@ export const headerBytes = 12;
 /** RFC 1035, section 3.1. */
 export const nameBytesMax = 255;
 export const labelBytesMax = 63;
-/** What a client without EDNS takes (RFC 1035, section 2.3.4). */
+/** The most bytes that a client without EDNS takes over UDP (RFC 1035, section 2.3.4). */
 export const plainBytesMax = 512;
-/** What we offer and send at most over UDP: no fragments on any usual path. */
+/** The largest message that this server offers and sends over UDP: no usual path fragments it. */
 export const udpBytesMax = 1_232;
 
 export const recordType = {

@@ -1,4 +1,4 @@
-/** What OpenAPI says of Dovecot's auth policy. */
+/** The OpenAPI documentation of Dovecot's auth policy. */
 
 import { answer, type Described, media, object, query, string } from '../../web/openapi.ts';
 

@@ -59,14 +59,14 @@ export interface PolicyIntegrationOptions {
   readonly clock: Pick<Clock, 'now'>;
   /** Counts one question for this name; true: it is beyond the budget of a key. */
   readonly isSpent: (name: string) => boolean;
-  /** Whether a client has had its share of that. */
+  /** Counts the questions of each client of a mail server: one must not use up the key's budget. */
   readonly shares: LoginFairShare;
   readonly count: (outcome: IntegrationOutcome<'dovecot'>) => void;
 }
 
 /** A login that failed at a mail server. */
 interface FailedLogin {
-  /** Of the account whose mail server it is. */
+  /** The slot of the account whose key the mail server uses. */
   readonly slot: number;
   /** Canonical. */
   readonly ip: string;
@@ -123,7 +123,7 @@ export function createPolicyIntegration(options: PolicyIntegrationOptions): Poli
       }
       const keyId = keyIdOf(keyText);
       const family = lookBehind(parseIp(attempt.value.remote, words), words);
-      // Who guesses passwords is judged by name for ever, and uses up nothing that others need.
+      // A client beyond its share is still judged by name, but uses no more of the key's budget.
       const isOverShare = family !== 0 && shares.isBeyond(keyId, family, words);
       const isQuestion = command === 'allow';
       if (!isOverShare && isSpent(isQuestion ? keyId : `${keyId} told`)) {
@@ -132,14 +132,16 @@ export function createPolicyIntegration(options: PolicyIntegrationOptions): Poli
       }
       if (isQuestion) return judge(family);
       count('told');
-      // Of what nobody may report nothing is counted: it would cost a write.
+      // An address that nobody may report is not counted: a report in vain would cost a write.
       const isCounted = family !== 0 && !isOverShare && isListable(family, words);
       return isCounted && attempt.value.isFailure ? { slot, ip: formatIp(family, words) } : letIn;
     },
   };
 }
 
-/** Of HTTP basic authentication: a key may stand there, behind any name. */
+/**
+ * Returns the password of HTTP basic authentication: a key may stand there, behind any user name.
+ */
 function passwordOf(request: Request): string | undefined {
   const [, text] =
     /^basic +([A-Za-z0-9+/=]{1,400})$/i.exec(firstHeader(request, 'authorization') ?? '') ?? [];

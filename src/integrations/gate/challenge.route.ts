@@ -31,7 +31,7 @@ import { challengePath, guestPath, wayBack } from './way-back.ts';
 export interface GateChallengeOptions {
   readonly guard: Guard;
   readonly challenges: Pick<FormChallenges, 'issue' | 'answerIn'>;
-  /** Of the CAPTCHA, which counts their limits. */
+  /** Handlers of the CAPTCHA, which count the limits of pictures and sounds themselves. */
   readonly media: Readonly<Record<'picture' | 'sound', (request: Request) => Promise<Answer>>>;
   readonly assets: Pick<Assets, 'url'>;
   /** Answers a path of /static/. */
@@ -93,7 +93,7 @@ const ownPathOf = (path: string) => path.slice(guestPath.length - 1);
 export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[] {
   const { guard, challenges, media, passes } = options;
   const assets = { url: (name: string) => `${guestPath}${options.assets.url(name).slice(1)}` };
-  // Whether the site is on https is the site's matter.
+  // The site decides whether browsers must stay on https, so these pages don't say it.
   const made = createPageTools({ assets, links: {}, https: false });
   const frame: PageTools['frame'] = (language) => ({ ...made.frame(language), isGuest: true });
   const tools: PageTools = { ...made, frame };

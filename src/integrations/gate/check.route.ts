@@ -21,7 +21,7 @@ import type { GatePolicy, GateVerdict } from './policy.ts';
 import { challengeHref } from './way-back.ts';
 
 export interface GateOptions extends Omit<DeciderOptions, 'readParams'> {
-  /** Whether TRUSTED_PROXIES names anybody. */
+  /** True if TRUSTED_PROXIES names anybody; the advice in an error depends on it. */
   readonly hasProxies: boolean;
   readonly count: (outcome: IntegrationOutcome<'gate'>) => void;
 }
@@ -112,7 +112,7 @@ function unnamed({ ip, standing }: ResolvedClient, hasProxies: boolean): string 
   }
 }
 
-/** What a visitor asks of the site, as the proxy tells it. */
+/** The visitor's request of the site, as the proxy describes it. */
 interface Asked {
   /** As the query of /gate/check has it. */
   readonly policy: string;

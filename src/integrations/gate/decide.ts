@@ -29,7 +29,7 @@ export interface DeciderOptions {
   };
   readonly passes: Pick<Passes, 'look'>;
   readonly clock: Pick<Clock, 'now'>;
-  /** Of a query. */
+  /** Parses the query that holds a policy. */
   readonly readParams: (text: string) => Result<GateParams>;
   readonly spotMark: SpotMark;
 }

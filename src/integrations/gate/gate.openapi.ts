@@ -1,4 +1,4 @@
-/** What OpenAPI says of the gate's question. */
+/** The OpenAPI documentation of the gate: the check of a visitor, and another challenge. */
 
 import {
   answer,

@@ -87,7 +87,7 @@ export function createPasses(options: {
   let secondFromMs = Number.NEGATIVE_INFINITY;
   let forgedOfSecond = 0;
 
-  /** Whether one more text may be forged in this question. */
+  /** Returns whether one more text of this question, which may be forged, is worth an HMAC. */
   function hasPatience(): boolean {
     if (forged < forgedOfQuestionMax) return true;
     const nowMs = clock.monotonicMs();
@@ -175,7 +175,9 @@ export function createPasses(options: {
   };
 }
 
-/** Of the cookie whose name stands here, unless it is the end of a longer one. */
+/**
+ * Returns the value of the cookie whose name begins at `at`; undefined if its name is a longer one.
+ */
 function valueAt(cookies: string, at: number): string | undefined {
   const before = at === 0 ? ';' : cookies[at - 1]!;
   const start = at + passCookie.length + 1;

@@ -14,13 +14,13 @@ export interface GatePolicy {
   readonly challengeFrom: number;
   /** From this score on the address is blocked, whatever pass it has; infinite: never. */
   readonly blockFrom: number;
-  /** What exits of anonymising networks get at least. */
+  /** The mildest verdict that exits of anonymising networks get. */
   readonly anonymous: GateVerdict;
-  /** How old a pass may be. */
+  /** The age in ms at which a pass no longer counts. */
   readonly passMs: number;
   /** nginx takes 401 with a `Location` for what others take 302. */
   readonly mode: 'redirect' | 'nginx';
-  /** Of the screen of /connect that it was copied from; changes no verdict. */
+  /** The mark of the screen of /connect that the policy was copied from; it changes no verdict. */
   readonly mark: string | undefined;
 }
 
@@ -37,7 +37,7 @@ export const passSeconds = { min: 60, max: 86_400 } as const;
 
 const verdicts: readonly GateVerdict[] = ['allow', 'challenge', 'block'];
 
-/** Of a query. */
+/** The parameters of the query that holds a policy. */
 export interface GateParams {
   readonly names: Iterable<string>;
   get(name: string): string | undefined;

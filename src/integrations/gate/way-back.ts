@@ -28,7 +28,10 @@ export function wayBack(text: string | undefined): string {
   return path.length > lengthMax || url.pathname.startsWith(guestPath) ? home : path;
 }
 
-/** Of a proxy's redirection: fits the query of the challenge, and the packets of small proxies. */
+/**
+ * Writes the target of a proxy's redirection; a way back too long for small proxies becomes the
+ * root.
+ */
 export function challengeHref(uri: string | undefined): string {
   const encoded = encodeURIComponent(wayBack(uri));
   return `${challengePath}?rd=${encoded.length > lengthMax ? encodeURIComponent(home) : encoded}`;

@@ -1,4 +1,6 @@
-/** What HAProxy asks, answered by the gate's own decision; what it must not ask is refused. */
+/**
+ * Answers HAProxy's questions by the gate's own decision, and refuses those that can't be answered.
+ */
 
 import type { Decider } from '../gate/decide.ts';
 import { hostOf, passCookie } from '../gate/pass.ts';

@@ -1,4 +1,4 @@
-/** What can become of a question, and of a connection. */
+/** Counters of HAProxy's questions by outcome, and of its connections by how they ended. */
 
 import { type Counters, createCounters } from '../counters.ts';
 

@@ -42,7 +42,7 @@ export interface SpoeListener {
 interface Connection {
   readonly socket: Socket;
   readonly session: SpoeSession;
-  /** When it last got further. */
+  /** The time at which it last got further, in ms of `nowMs`. */
   sinceMs: number;
   /** It has been told goodbye: nothing that it says is read. */
   isOver: boolean;

@@ -23,7 +23,7 @@ import {
   type WireWriter,
 } from './wire.ts';
 
-/** What HAProxy asks in the message `check-ip`. */
+/** The arguments of HAProxy's message `check-ip`. */
 export interface SpoeQuestion {
   /** 0: `ip` is missing or no address. */
   family: 0 | 4 | 6;
@@ -44,7 +44,7 @@ export interface SpoeAnswer {
 export interface Agent {
   /** The question is good until it returns. */
   answer(question: SpoeQuestion): SpoeAnswer;
-  /** Whether checks of health are told to look elsewhere. */
+  /** Returns whether the service is about to stop: health checks then end with a disconnect. */
   isDraining(): boolean;
 }
 
@@ -62,7 +62,7 @@ export interface SpoeSession {
   /** Undefined: it goes on. All that is to be sent is in `out`, its last frame too. */
   take(chunk: Buffer, out: WireWriter): Ending | undefined;
   readonly isGreeted: boolean;
-  /** Whether a frame has begun that isn't whole. */
+  /** True while only a part of a frame has come. */
   readonly isWaiting: boolean;
   /** Whole frames so far. */
   readonly frames: number;
@@ -71,7 +71,7 @@ export interface SpoeSession {
 /** Length, type, flags, two ids of 10 bytes, two actions. */
 export const ackBytesMax = 80;
 
-/** What HAProxy's configuration names. */
+/** The names of the message and its variables, which HAProxy's configuration must use. */
 export const spoeNames = { message: 'check-ip', variables: ['verdict', 'score'] } as const;
 const version = '2.0';
 const pipelining = 'pipelining';
@@ -199,7 +199,7 @@ export function createSession(agent: Agent): SpoeSession {
     } else question.family = 0;
   }
 
-  /** Of several questions in one frame the first counts: they would set the same variables. */
+  /** Answers the first question of a frame; others would set the same variables. */
   function readNotify(bytes: Buffer, ids: number, out: WireWriter): Ending | undefined {
     const payload = reader.at;
     let answer: SpoeAnswer | undefined;

@@ -80,9 +80,9 @@ export class WireReader {
   isBroken = false;
   /** A `valueType`. */
   type = 0;
-  /** Of a boolean or a number. */
+  /** The value if it was a number, or 0 or 1 if it was a boolean. */
   number = 0;
-  /** Of an address, a string or bytes. */
+  /** The place of the value's bytes if it was an address, a string or binary. */
   start = 0;
   length = 0;
   #bytes: Buffer = Buffer.alloc(0);
@@ -131,12 +131,12 @@ export class WireReader {
     return this.valueText();
   }
 
-  /** Of the value read last. */
+  /** Returns the bytes of the string read last, each as one character. */
   valueText(): string {
     return this.#bytes.toString('latin1', this.start, this.start + this.length);
   }
 
-  /** Of the address read last. */
+  /** Returns one of the 32-bit words of the address read last, the first at 0. */
   word(i: number): number {
     return this.#bytes.readUInt32BE(this.start + 4 * i);
   }
@@ -184,12 +184,14 @@ export class WireReader {
   }
 }
 
-/** What answers are collected in: all of one read go out in one write. */
+/** Collects answers: all that answer one read go out in one write. */
 export class WireWriter {
   #bytes = Buffer.allocUnsafe(65_536);
   #length = 0;
 
-  /** Of the flags alone, and ids as they came: `ids` from `from` to `to`. */
+  /**
+   * Appends a frame with the FIN flag alone; its ids are the bytes of `ids` from `from` to `to`.
+   */
   frame(
     type: number,
     ids: Buffer,
@@ -220,7 +222,7 @@ export class WireWriter {
     return this.#length;
   }
 
-  /** What was written since the last call: a copy. */
+  /** Returns a copy of the bytes written since the last call. */
   take(): Buffer {
     const taken = Buffer.from(this.#bytes.subarray(0, this.#length));
     this.#length = 0;
@@ -235,7 +237,7 @@ export class WireWriter {
   }
 }
 
-/** Of a frame that belongs to no stream. */
+/** The ids of a frame that belongs to no stream: both are 0. */
 export const noIds = Buffer.of(0, 0);
 
 function varintBytes(value: number): number[] {
