@@ -28,7 +28,7 @@ function throwing(command: Command): Command {
   return command;
 }
 
-/** What nobody expected comes with its stack, damage of the store does not: it is no bug. */
+/** Damage of the store comes without a stack: it is no bug. An unexpected error has its stack. */
 function lineOf(error: unknown): string {
   if (error instanceof OperatorError) return error.message;
   if (isDamage(error)) return `the store is damaged (${error.message}): restore a backup`;

@@ -31,7 +31,7 @@ import { type LogLevel, logLevels } from './core/log/log.ts';
 export const capacities = {
   /** Addresses and prefixes in the index. */
   entries: 8_000_000,
-  /** What lists, rules and accounts say of an entry, on average at most. */
+  /** An entry has at most so many on average: one of each list, rule and account that names it. */
   contributionsPerEntry: 3,
   accounts: 65_536,
   keys: 131_072,
@@ -59,11 +59,11 @@ export const captchaBounds = {
   placesMax: 131_072,
   /** Challenges whose picture or sound was fetched and that have no answer yet. */
   openMax: 20_000,
-  /** Of one IPv4 address or IPv6 /64. */
+  /** One IPv4 address or IPv6 /64 may have so many open challenges. */
   openPerNarrowMax: 1_200,
   /** From so many open ones of one address or /64 on, its words are long. */
   longWordFrom: 100,
-  /** Of one IPv4 /24 or IPv6 /48. */
+  /** One IPv4 /24 or IPv6 /48 may have so many open challenges. */
   openPerWideMax: 4_800,
   /** Images and clips of open challenges; what is dropped can be made again. */
   heldBytesMax: 64 * 1_048_576,
@@ -80,14 +80,14 @@ export interface Config {
   readonly dataDir: string;
   /** Undefined: the embedded store. Holds a password: never logged. */
   readonly databaseUrl: string | undefined;
-  /** Of a standby, from which the journal is read; undefined: from the primary. */
+  /** The journal is read from this standby; undefined: from the primary. */
   readonly databaseReplicaUrl: string | undefined;
-  /** Where other nodes of the same database ask this one. */
+  /** Other nodes of the same database ask this one at this address and port. */
   readonly internalListen: string;
   /** Threads that listen; the main thread does not. */
   readonly httpThreads: number;
   readonly captchaThreads: number;
-  /** How long the server serves on, not ready, when it was told to stop. */
+  /** The server serves on for so long, not ready, after the signal to stop. */
   readonly drainMs: number;
   /** Least time between two builds of the feeds. */
   readonly feedIntervalSeconds: number;
@@ -122,7 +122,7 @@ export interface Config {
   readonly clientLimitsOn: boolean;
   /** False: accounts are made on the command line alone. */
   readonly registrationOpen: boolean;
-  /** Of whom a second factor or a passkey is demanded. */
+  /** These accounts must have a second factor or a passkey. */
   readonly requireSecondFactor: FactorDemand;
   /** Private: reports come from the operator's own machines. */
   readonly reputation: 'private' | 'public';
@@ -143,21 +143,20 @@ export interface Config {
   readonly backupPassphraseFile: string | undefined;
   /** Zone of the DNS block list; undefined: there is none. */
   readonly dnsZone: string | undefined;
-  /** Where it is asked: addresses with ports. */
+  /** The zone is asked at these addresses with ports. */
   readonly dnsListen: readonly string[];
-  /** Who may ask without a key: addresses and prefixes. */
+  /** These addresses and prefixes may ask without a key. */
   readonly dnsAllow: readonly string[];
   /** Name servers that the zone is delegated to. */
   readonly dnsNameServers: readonly string[];
-  /** Where HAProxy asks; undefined: nowhere. */
+  /** HAProxy asks at this loopback address and port; undefined: it can't. */
   readonly spoeListen: string | undefined;
   /** Health and metrics on a port of their own; undefined: on the public one alone. */
   readonly adminListen: { readonly host: string; readonly port: number } | undefined;
-  /** Who may see the radar; undefined: operators, and everybody in the demo. */
+  /** Undefined: operators may see the radar, and in the demo everybody may. */
   readonly radar: RadarMode | undefined;
 }
 
-/** Who may see the radar. */
 export type RadarMode = 'operators' | 'public' | 'off';
 
 /** The European Economic Area, the United Kingdom, Switzerland, the United States, Canada. */
@@ -216,7 +215,7 @@ const schema = v.object({
     'off',
   ),
   METRICS_TOKEN: v.optional(
-    // What an Authorization header can carry (RFC 6750's b64token, and a little more).
+    // An Authorization header can carry these (RFC 6750's b64token, and a little more).
     v.pipe(v.string(), v.regex(/^[\x21-\x7e]{16,256}$/, 'must be 16 to 256 characters, no spaces')),
   ),
   CLIENT_LIMITS: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'on'),
@@ -249,11 +248,11 @@ const schema = v.object({
   RADAR: v.optional(v.picklist(['operators', 'public', 'off'], 'must be operators, public or off')),
 });
 
-/** What the settings mean is known further up. */
+/** The caller passes these in, because the meaning of the settings is known further up. */
 export interface Judges {
   /** Tells an address or prefix from other text; TRUSTED_PROXIES must hold nothing else. */
   readonly isPrefix: (text: string) => boolean;
-  /** What is wrong with a suffix of CLIENT_SUFFIXES, in words that follow it; undefined: nothing. */
+  /** Returns the fault of a suffix of CLIENT_SUFFIXES, in words that follow it; undefined: none. */
   readonly suffixFault: (suffix: string) => string | undefined;
   /** Tells an address with its port that one can listen on from other text. */
   readonly isEndpoint: (text: string) => boolean;

@@ -40,7 +40,7 @@ interface DemoTools {
   readonly config: Config;
 }
 
-/** What belongs to the demo account. */
+/** The welcome prints these keys of the demo account, and its password. */
 export interface DemoKeys {
   readonly apiKey: string;
   readonly siteKey: string;
@@ -117,7 +117,7 @@ async function loadDemoList(
   );
 }
 
-/** What a newcomer reads: four commands that work when pasted. */
+/** Returns the first text that a newcomer reads: its four commands work when they are pasted. */
 export function welcome(options: {
   config: Config;
   port: number;

@@ -23,7 +23,7 @@ import { grouped, type Output } from './shell/output.ts';
 
 export interface ListCommand {
   readonly operation: 'seed' | 'anon' | 'known-good';
-  /** Of `seed`: the list names services of which reports have no effect. */
+  /** The list names services of which reports have no effect; `seed` alone takes it. */
   readonly knownGood?: boolean;
   readonly from: string;
   readonly format: ListFormatName;
@@ -32,7 +32,7 @@ export interface ListCommand {
   readonly source: string | undefined;
   readonly holdDays: number;
   readonly allowDocumentation: boolean;
-  /** Of a known-good list. */
+  /** The kind of service that has the ranges of a known-good list; undefined: not stated. */
   readonly service?: ServiceName | undefined;
 }
 

@@ -33,7 +33,7 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
   // more, that is no reason to stop.
   process.stderr.on('error', () => {});
   const config = settings();
-  loadNative(); // Where it does not load, the start ends before anything is written.
+  loadNative(); // The start ends here, before anything is written, if it does not load.
   const faults = checkExposure(config, options.insecure);
   makeDataDir(config);
   const clock = systemClock();

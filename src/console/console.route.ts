@@ -56,7 +56,7 @@ export const consoleEndpoints = [
   ...Object.values(auditScreenEndpoints),
 ];
 
-/** What the screens show and change; put together in app/parts/console.ts. */
+/** The screens read and change the service through these, which app/parts/console.ts makes. */
 export interface ConsoleOf {
   readonly audit: AuditLog;
   readonly service: () => Promise<ServiceFacts>;

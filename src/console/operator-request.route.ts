@@ -34,7 +34,7 @@ export interface ConsoleParts {
   readonly clock: Clock;
   /** Resolves when what was committed before is in memory. */
   readonly catchUp: () => Promise<void>;
-  /** Of reports: that of number 1 comes first. */
+  /** Returns the names of the categories of reports; category 1 has the first one. */
   readonly categoryNames: (language: Language) => readonly string[];
 }
 
@@ -76,10 +76,10 @@ export function viewOf(parts: ConsoleParts, context: OperatorRequest, query: Par
 
 export interface AskedChange {
   readonly section: ConsoleSection;
-  /** Of our own making: as a command would say it, without what names a person. */
+  /** The audit log keeps this line: worded like a command, without what names a person. */
   readonly command: string;
   readonly before?: string;
-  /** Where the operator goes on; the section's page unless told. */
+  /** The operator goes on at this path; without it, at the section's page. */
   readonly back?: string;
 }
 
@@ -128,7 +128,7 @@ export function networkForLog(text: string): string {
   return network.ok ? formatPrefix(network.value) : '(not a network)';
 }
 
-/** Of a form that no page of ours sends. */
+/** Answers a form that no page of ours sends. */
 export function noSuchChange({ pageBuilder }: ConsoleParts, context: OperatorRequest): Reply {
   return pageBuilder.problem(context, { ok: false, error: 'invalid_parameter' });
 }

@@ -1,4 +1,4 @@
-/** What the pages of the console share: the frame with its navigation, and forms that find. */
+/** The pages of the console share these: the frame with its navigation, and forms that find. */
 
 import type { Failure } from '../core/result.ts';
 import { button, linkButton } from '../web/components/button.ts';
@@ -33,7 +33,7 @@ export interface ConsoleView {
   readonly now: number;
   /** A change was just made. */
   readonly done: boolean;
-  /** Of reports: that of number 1 comes first. */
+  /** The names of the categories of reports; category 1 has the first one. */
   readonly categoryNames: readonly string[];
 }
 
@@ -94,7 +94,7 @@ export function refusedPage(
 }
 
 export interface ListingOptions {
-  /** Of the empty state, with `none`. */
+  /** The empty state shows it with `none`. */
   readonly icon: Parameters<typeof emptyState>[0];
   readonly none: string;
   readonly caption: string;
@@ -102,7 +102,7 @@ export interface ListingOptions {
   readonly rows: TableOptions['rows'];
 }
 
-/** What there is as a table; in a word that there is nothing. */
+/** Returns a table, or the empty state with `none` if there are no rows. */
 export function listing({ icon, none, caption, columns, rows }: ListingOptions): Html {
   if (rows.length === 0) return emptyState(icon, none);
   const titled = columns.map((one) => (typeof one === 'string' ? { title: one } : one));

@@ -13,7 +13,7 @@ export interface PublishedLimit extends ClientLimit {
   readonly endpoints: readonly string[] | undefined;
 }
 
-/** Of the transport (http/pace.ts): no endpoint declares them, since they hold where none is, too. */
+/** The transport (http/pace.ts) applies these, even where no endpoint is, so none declares them. */
 const everywhere: readonly ClientLimitName[] = ['answers', 'answersNear'] satisfies PaceLimit[];
 const ofProbes: ClientLimitName = 'probes' satisfies PaceLimit;
 

@@ -37,7 +37,7 @@ interface Meta {
   readonly pageSize: number;
   readonly lastPage: number;
   readonly txn: bigint;
-  /** Of the tree of free pages; undefined: the tree is empty. */
+  /** The root page of the tree of free pages; undefined: the tree is empty. */
   readonly freeRoot: number | undefined;
 }
 

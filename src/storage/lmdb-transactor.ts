@@ -63,7 +63,7 @@ function codeOf(error: unknown): unknown {
   return (error as { code?: unknown } | null)?.code;
 }
 
-/** What was acknowledged is not in the store any more: whatever is written now would be built on less. */
+/** Acknowledged writes are gone from the store: whatever is written now would be built on less. */
 export class LostCommitsError extends Error {
   override readonly name = 'LostCommitsError';
 }

@@ -36,7 +36,7 @@ import { type Store, StoreUnavailableError } from './store.ts';
 export interface StoreSettings {
   readonly dataDir: string;
   readonly databaseUrl: string | undefined;
-  /** Of a standby of that database, from which a node reads the journal. */
+  /** A node reads the journal from this standby of that database; undefined: from the primary. */
   readonly databaseReplicaUrl?: string | undefined;
 }
 

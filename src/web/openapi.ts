@@ -81,7 +81,7 @@ export function answer(
   return { description, content, ...(headers === undefined ? {} : { headers }) };
 }
 
-/** What If-Match or If-Unmodified-Since gets when it is another by now. */
+/** Describes the answer to If-Match or If-Unmodified-Since when the content is another by now. */
 export function conditionFailed(headers: JsonMembers): DescribedAnswer {
   const content = { 'text/plain; charset=utf-8': {} };
   return answer('Not what the condition of the request asks for.', content, headers);

@@ -110,7 +110,7 @@ export async function openAgents(
 
 const spared = entryFlags.allowlisted | entryFlags.knownGood;
 
-/** Whether an entry of the index in a network, or around it, is never blocked. */
+/** Returns whether an allowlisted or known-good entry lies in a network or around it. */
 function sparesAnyIn(prefix: Prefix, index: State['index']): boolean {
   let isAny = false;
   const poll = (entry: number) => {

@@ -5,7 +5,7 @@ import { request as requestHttps } from 'node:https';
 
 export interface BriefAnswer {
   readonly status: number;
-  /** When the other side says that it is. */
+  /** The `Date` header, by which the clock of the other side is compared with this one. */
   readonly date: string | undefined;
   /** Its beginning, where it is longer than was asked for. */
   readonly body: string;

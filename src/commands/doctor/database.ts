@@ -182,7 +182,7 @@ function lookAtFollowers(name: string, { wanted }: Facts, followers: readonly Fo
       isLate ? advice(about, found, 'look at its disk and network') : fine(about, found),
     );
   }
-  // Who may not see the states can't tell.
+  // A role that may not see the states can't tell whether a standby is synchronous.
   const isSeen = followers.every(({ sync_state: state }) => state !== 'unknown');
   if (wanted !== '' && synchronous.length === 0 && isSeen) {
     const waits = `${name} waits for ${wanted} at each commit, and no such standby follows`;

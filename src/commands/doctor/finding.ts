@@ -1,11 +1,11 @@
-/** What `portcullis doctor` says of one thing. */
+/** A finding is a line of `portcullis doctor`: the state of one thing, and the way to mend it. */
 
 export interface Finding {
   readonly about: string;
   /** `advice` may stay as it is; `mend` must not. */
   readonly state: 'ok' | 'advice' | 'mend';
   readonly found: string;
-  /** What to do; empty when all is well. */
+  /** The next step for the operator; empty when all is well. */
   readonly mend: string;
 }
 
@@ -17,7 +17,7 @@ export const advice = (about: string, found: string, mend: string): Finding => {
   return { about, state: 'advice', found, mend };
 };
 
-/** What can't be looked at is a finding too: the list goes on. */
+/** A check that throws becomes a finding too, so that the list goes on. */
 export async function lookedAt(
   about: string,
   look: () => Finding | Finding[] | Promise<Finding | Finding[]>,

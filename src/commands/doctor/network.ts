@@ -1,4 +1,4 @@
-/** What others reach: the address in links, TLS in front, mail. Connects, and sends nothing. */
+/** Checks what others reach: the address in links, TLS in front, mail. No mail is sent. */
 
 import { connect, type PeerCertificate } from 'node:tls';
 import type { Config } from '../../config.ts';

@@ -39,7 +39,7 @@ export function lookAtOpenFiles(): Finding {
   );
 }
 
-/** Where README.md puts the settings of a service. */
+/** README.md puts the settings of a service there. */
 const settingsOfService = '/etc/portcullis/portcullis.env';
 
 export function lookAtPermissions(config: Config, settingsFile?: string): Finding[] {

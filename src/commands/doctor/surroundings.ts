@@ -1,4 +1,4 @@
-/** What the service knows from elsewhere, and who answers in its name. */
+/** Checks where the data lies, how old the geo files are, and who answers in the service's name. */
 
 import { existsSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -11,7 +11,7 @@ import { advice, type Finding, fault, fine } from './finding.ts';
 const waitMs = 5_000;
 const dayMs = 86_400_000;
 const geoDaysMax = 60;
-/** What `statfs` says of file systems that end with the machine, or with the container. */
+/** `statfs` gives these types for file systems whose files are gone when the machine stops. */
 const inMemory = new Map([
   [0x0102_1994, 'tmpfs'],
   [0x8584_58f6, 'ramfs'],
@@ -37,7 +37,7 @@ export function lookAtFileSystem(what: string, path: string, config: Config): Fi
   return [advice('disk', found, `mount a volume for ${what}`)];
 }
 
-/** Whether who answers at BASE_URL is this service: another program there gets all its visitors. */
+/** Checks that this service answers at BASE_URL: another program there gets all its visitors. */
 export async function lookAtAnswer({ baseUrl }: Config): Promise<Finding> {
   const about = 'address';
   let body: string;

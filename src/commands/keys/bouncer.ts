@@ -14,7 +14,7 @@ interface AddFlags {
 }
 
 const limitMax = 1_000_000;
-/** Of a full answer without `--limit`: a firewall takes a second for half as many. */
+/** A full answer without `--limit` has so many entries: a firewall takes a second for 10,000. */
 const limitDefault = 20_000;
 
 export function bouncerCommands(

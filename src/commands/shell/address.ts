@@ -1,4 +1,4 @@
 /** An account as an argument of a command. */
 
-/** What `--help` says of an account's argument; access/account-names.ts reads it. */
+/** `--help` describes an account's argument so; access/account-names.ts reads the value. */
 export const accountArgument = 'mail address of the account, or its id';

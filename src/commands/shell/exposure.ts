@@ -9,13 +9,13 @@ import { rangeName } from '../../ip/written.ts';
 
 export type Exposed = Pick<Config, 'host' | 'baseUrl' | 'secureUrl' | 'smtpUrl'>;
 
-/** Whether programs on this machine alone can connect. A name that isn't known counts as public. */
+/** Returns whether only programs on this machine can connect; an unknown name counts as public. */
 export function isLoopbackHost(host: string): boolean {
   const name = host.toLowerCase().replace(/\.$/, '');
   return name === 'localhost' || name.endsWith('.localhost') || rangeName(name) === 'loopback';
 }
 
-/** What is wrong with these settings on any address but loopback; empty if nothing is. */
+/** Returns the faults of these settings on any address but loopback, in words; empty if none. */
 export function exposureFaults({ baseUrl, secureUrl, smtpUrl }: Exposed): string[] {
   const plain = [
     ['BASE_URL', baseUrl],

@@ -1,4 +1,4 @@
-/** What a command prints: lines for people, or one JSON object with `--json`. */
+/** A command prints lines for people, or one JSON object with `--json`. */
 
 export interface Output {
   readonly json: boolean;

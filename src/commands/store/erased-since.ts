@@ -43,7 +43,7 @@ export interface ErasedFlags {
 export async function erasedSince(options: {
   /** The backup, - for standard input. */
   file: string;
-  /** Where a list may have been put for the restore; undefined: nowhere. */
+  /** The folder that may hold a list put there for the restore; undefined: there is none. */
   dataDir: string | undefined;
   source: BackupSource;
   about: About;
@@ -83,7 +83,7 @@ export async function erasedSince(options: {
     if (!isPassed || list.state === 'changed') refuseStrange(path, list, about);
     for (const [id, at] of list.ids) ids.set(id, at);
     sealed &&= list.state === 'sealed';
-    // Who vouches for a list that tells no time vouches for its age.
+    // An operator who passes a list without a time vouches for its age, too.
     knownTo = Math.max(knownTo, list.writtenAt ?? Number.POSITIVE_INFINITY);
     lines.push(`${path}, ${described(list)}`);
   }

@@ -47,7 +47,7 @@ export interface RestoreFlags extends ErasedFlags {
   readonly json?: boolean;
 }
 
-/** What encryption tells of a backup, besides that nobody else can read it. */
+/** Encryption also shows who can have made a backup: `restore` and `verify` print one of these. */
 export const sealedLine =
   'the backup is encrypted: nobody without its passphrase can have made or changed it';
 export const openLine =
@@ -67,7 +67,7 @@ export async function restore(file: string, flags: RestoreFlags): Promise<void> 
   refuseStrangers(dataDir);
   const { release } = claimDataDir(dataDir, 'restore');
   try {
-    // What lay there before the claim may be another now: a restore may have ended in between.
+    // The folder is checked again: another restore may have ended between the check and the claim.
     refuseStrangers(dataDir);
     await restoreInto(file, flags, { config, opening });
   } catch (error) {
@@ -199,7 +199,10 @@ function keyFor(
   );
 }
 
-/** Of an encrypted backup. @throws OperatorError when it is not the one of the store */
+/**
+ * Returns the master key in an encrypted backup; undefined if the backup holds none.
+ * @throws OperatorError when it is not the one that the store is sealed with
+ */
 export function keyInside({ masterKey, masterKeyId }: About): MasterKey | undefined {
   if (masterKey === undefined) return undefined;
   const key = masterKeyFromBytes(Buffer.from(masterKey, 'hex'));

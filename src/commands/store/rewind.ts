@@ -127,7 +127,7 @@ export async function forget(store: Store, dropped: readonly Rewound[]): Promise
   for (const [table, under] of changed) await countAnew(store, table, under);
 }
 
-/** Of a table of the operator's rows, which are the count. */
+/** Counts the rows of an operator's table anew, because the changes before went uncounted. */
 async function countAnew(store: Store, table: LedgerTable, under: Key): Promise<void> {
   let rows = 0;
   for await (const page of pagesUnder(store, under)) rows += page.length;

@@ -55,7 +55,7 @@ export function statsCommand(): Command {
     });
 }
 
-/** How many of each the lines show; the JSON has all. */
+/** The lines show so many of each at most; the JSON has all. */
 const topShown = 5;
 
 type Stats = OutputOf<'stats'>;

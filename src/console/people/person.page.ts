@@ -22,7 +22,7 @@ export interface PersonFacts extends Omit<ListedAccount, 'keys'> {
   readonly quotas:
     | Readonly<Record<'reads' | 'writes', { readonly perMinute: number; readonly isSet: boolean }>>
     | undefined;
-  /** Those that work. */
+  /** The keys that work: revoked and ended ones are left out. */
   readonly keys: readonly {
     readonly id: string;
     readonly name: string;

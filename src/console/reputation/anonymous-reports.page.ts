@@ -1,4 +1,4 @@
-/** What visitors without a key say of addresses: each can be reported with the operator's word, or forgotten. */
+/** Shows reports by visitors without a key; the operator reports the address too, or drops them. */
 
 import { linkButton } from '../../web/components/button.ts';
 import { actionButton } from '../../web/components/form.ts';

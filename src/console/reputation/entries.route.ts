@@ -31,7 +31,7 @@ export interface ConsoleEntries {
   remove(prefix: string): Promise<Result<ShownEntry>>;
 }
 
-/** What is not such a number or date is refused with the rest, as NaN. */
+/** A field that is no such number or date becomes NaN, which is refused with the rest. */
 function termsIn(form: Params): Terms {
   const text = (name: string) => (form.get(name) ?? '').trim();
   const number = (name: string) => (/^\d{1,3}$/.test(text(name)) ? Number(text(name)) : Number.NaN);

@@ -25,7 +25,7 @@ export interface FetchedList {
   readonly freshAt: number;
   /** In a row. */
   readonly failures: number;
-  /** Of the last try; empty when it was good. */
+  /** The reason why the last try failed; empty when it was good. */
   readonly failure: string;
   readonly heldRows: number;
 }

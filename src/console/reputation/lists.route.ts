@@ -26,7 +26,7 @@ export const listScreenEndpoints = {
 /** As `portcullis source` does it. */
 export interface ConsoleLists {
   list(): Promise<readonly FetchedList[]>;
-  /** Those that no source has, the last loaded first. */
+  /** Returns the lists that no source fetches, the last loaded first. */
   loaded(): Promise<readonly LoadedList[]>;
   order(name: string, order: ListOrder): Promise<Result<FetchedList>>;
 }

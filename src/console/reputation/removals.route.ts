@@ -21,7 +21,7 @@ export const removalScreenEndpoints = {
 /** As `portcullis removals` does it. */
 export interface ConsoleRemovals {
   list(): Promise<readonly WaitingRemoval[]>;
-  /** How many reports went; `not_found`. */
+  /** Returns how many reports were taken back; `not_found` without a request for the address. */
   accept(address: string, allow: boolean): Promise<Result<number>>;
   refuse(address: string): Promise<Result<unknown>>;
 }

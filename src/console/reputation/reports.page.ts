@@ -36,7 +36,7 @@ export interface ReportsView extends ConsoleView {
   readonly by?: ReporterFacts;
   /** More of an address are not shown. */
   readonly limit?: number;
-  /** Of an account: where the next page begins. */
+  /** The next page of an account's reports begins at this cursor; undefined: there is none. */
   readonly next?: string | undefined;
 }
 

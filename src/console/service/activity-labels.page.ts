@@ -1,4 +1,4 @@
-/** What a server did, in plain words: the names of its tallies. */
+/** Puts the names under which a server counts what it did into plain words. */
 
 import type { ErrorCode } from '../../core/errors.ts';
 import { errors, sentenceFor } from '../../web/errors.ts';

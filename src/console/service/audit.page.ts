@@ -11,7 +11,7 @@ import { frameText } from '../words.ts';
 
 export interface AuditView extends ConsoleView {
   readonly entries: readonly AuditEntry[];
-  /** Those before this time come next. */
+  /** The next page has the entries before this time, in ms since 1970; undefined: there is none. */
   readonly next: number | undefined;
   /** Mail addresses of those who made changes here, by `user`. */
   readonly accounts: ReadonlyMap<string, string>;

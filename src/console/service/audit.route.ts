@@ -22,7 +22,7 @@ export const auditScreenEndpoints = {
 };
 
 const entriesPerPage = 50;
-/** Of an export: the newest. The command line gives all. */
+/** An export has the newest entries, so many at most; the command line gives all. */
 const exportedMax = 50_000;
 
 export interface ConsoleNames {

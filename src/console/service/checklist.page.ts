@@ -1,4 +1,4 @@
-/** What a new service still needs, each with the setting or the command that brings it. */
+/** Shows what a new service still needs, each step with its setting, command or page. */
 
 import { badge } from '../../web/components/badge.ts';
 import { card } from '../../web/components/card.ts';
@@ -29,7 +29,7 @@ export interface ChecklistView extends ConsoleView {
   readonly steps: StepsDone;
   /** Milliseconds since 1970; 0: there is none; undefined: the server makes none. */
   readonly newestBackupAt: number | undefined;
-  /** Of the operator who looks. */
+  /** The mail address of the operator who asks: the test mail goes there. */
   readonly address: string;
 }
 

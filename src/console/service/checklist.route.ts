@@ -25,7 +25,7 @@ export interface ConsoleChecklist {
   newestBackupAt(): number | undefined;
   /** Undefined when the account is gone. */
   addressOf(accountId: string): Promise<string | undefined>;
-  /** Where it went; `conflict` when nobody took it in some seconds. */
+  /** Returns `outbox` if no mail server is set; `conflict` if the mail is not taken in time. */
   testMail(to: string, language: Language): Promise<Result<'sent' | 'outbox'>>;
 }
 

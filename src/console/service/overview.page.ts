@@ -1,4 +1,4 @@
-/** What the service does at this moment: reports, threads, queues, store, memory and errors. */
+/** Shows the service at this moment: reports, threads, queues, store, memory and errors. */
 
 import { card } from '../../web/components/card.ts';
 import { barChart, lineChart } from '../../web/components/chart.ts';
@@ -18,7 +18,7 @@ export interface ServiceFacts {
   readonly entries: number;
   /** Reports by quarter of an hour, for 24 hours, the oldest first. */
   readonly reports: readonly { readonly startMs: number; readonly count: number }[];
-  /** Of 24 hours, the most frequent first: categories by number, countries by code. */
+  /** The most frequent of 24 hours come first: categories by number, countries by code. */
   readonly categories: readonly ReportsOf[];
   readonly countries: readonly ReportsOf[];
   /** By minute, for 24 hours, the oldest first; seconds of a check, undefined where none was timed. */
@@ -59,7 +59,7 @@ export interface OverviewView extends ConsoleView {
 
 type OverviewText = ConsoleCatalogue['overview'];
 
-/** Of an address that no table has. */
+/** An address that no table has gets this code. */
 const unknownCountry = 'ZZ';
 /** The fullest ones. */
 const tablesShown = 12;

@@ -35,7 +35,7 @@ export const signonEn = {
     noScript: 'Passkeys need a browser that runs scripts and knows WebAuthn.',
     startAgain: 'Start again',
   },
-  /** Of a passkey that is asked for. */
+  /** A passkey was asked for, and this went wrong. */
   passkeyProofErrors: {
     denied:
       'Your device showed no passkey: the question was closed or timed out, or it has none for this service. Try again, or take the device or key that has yours.',

@@ -22,7 +22,7 @@ import {
 
 export const connectPath = '/connect';
 
-/** What the page says of the reader's key. */
+/** The page shows the reader's key, or says why not; `hidden`: the reader has to confirm first. */
 export type KeyStanding = 'shown' | 'hidden' | 'none' | 'unknown-reader';
 
 /** By what the page knows its first request. */
@@ -30,7 +30,7 @@ export interface ConnectWatch {
   readonly by: 'key' | 'bouncerKey' | 'mark';
   /** Answers with `{"requests":n}`. */
   readonly path: string;
-  /** How many there were when the page was made: one more has arrived. */
+  /** The count when the page was made; a higher one means that a request has arrived. */
   readonly requests: number;
   readonly hasArrived: boolean;
   /** One came that does not say who visits. */
@@ -41,7 +41,7 @@ export interface ConnectData {
   readonly target: ConnectTarget;
   readonly filling: Filling;
   readonly key: KeyStanding;
-  /** Of what is waited for; undefined: nothing can be seen. */
+  /** Undefined: the reader is not fully signed in, so no request can be known as theirs. */
   readonly watch: ConnectWatch | undefined;
   /** False: the operator has not turned the door on. */
   readonly isOpen: boolean;
@@ -123,10 +123,10 @@ function choices({ target, filling }: ConnectData, { connect: text }: Catalogue)
   );
 }
 
-/** Where a key that may fetch decisions alone is made; who is not signed in comes there, too. */
+/** A key that may fetch decisions alone is made there; signing in, if needed, leads there too. */
 const bouncerKeyPath = '/account/keys?scope=bouncer#key-name';
 
-/** Of an account. */
+/** Returns whether the steps hold a key of an account. */
 function needsKey({ integration }: ConnectTarget): boolean {
   return integration === 'api' || integration === 'plugin';
 }

@@ -38,7 +38,7 @@ const indexEndpoint = sessionPage(connectPath, 'anyone');
 const seenEndpoint = sessionPage(`${connectPath}/seen`, 'verified', {
   errors: ['store_unavailable'],
 });
-/** Of a screen that uses no key, or one of a bouncer. */
+/** A screen that waits for a mark or for a bouncer's key asks here whether a request arrived. */
 const screenEndpoint = {
   ...sessionPage(`${connectPath}/seen/:target`, 'anyone', { errors: ['store_unavailable'] }),
   robots: 'disallow',
@@ -57,7 +57,7 @@ export const connectEndpoints: readonly Endpoint[] = [
   targetEndpoint,
 ];
 
-/** Of those that use no key of an account. */
+/** Returns whether a mark identifies the requests, because they carry no key of an account. */
 function hasMark(integration: Integration): boolean {
   return (
     integration === 'feed' ||
@@ -89,7 +89,7 @@ export interface ConnectOptions extends TargetFacts {
   };
   /** Requests with the keys of an account in the last 24 hours. */
   readonly seenOf: (accountId: string) => number;
-  /** Whether the newest key of the account that may fetch decisions has done so. */
+  /** Returns whether the account's newest key that may fetch decisions has done so. */
   readonly isBouncerSeen: (accountId: string) => Promise<boolean>;
   /** Requests with a mark of a screen. */
   readonly sightings: Pick<Sightings, 'markOf' | 'isSeen' | 'isRefused'>;

@@ -18,14 +18,14 @@ export type Integration = 'feed' | 'gate' | 'spoe' | 'bouncer' | 'dns' | 'api' |
 export const groupNames = ['firewalls', 'proxies', 'logs', 'mail', 'sites'] as const;
 export type GroupName = (typeof groupNames)[number];
 
-/** What a reader may choose. */
+/** A reader may choose these on a screen; the choices fill in the steps. */
 export type ChoiceName = 'family' | 'score';
 export const families: readonly FamilyChoice[] = ['4', '6'];
 export const scores = [75, 85, 95] as const;
 export type Score = (typeof scores)[number];
 
 export interface Filling {
-  /** What tells the screen of the first request; undefined: none is put in. */
+  /** The screen knows the first request by it; undefined: the steps carry none. */
   readonly mark: string | undefined;
   /** Both unless told. */
   readonly family?: FamilyChoice | undefined;
@@ -34,7 +34,7 @@ export interface Filling {
   readonly key: string | undefined;
 }
 
-/** Where the code of a step goes. */
+/** The code of a step goes there; the place is also the title of the step. */
 export type StepPlace = SnippetPlace | 'terminal' | 'wordpressAddress' | 'wordpressKey';
 
 export interface ConnectStep {
@@ -75,7 +75,7 @@ const sampleZone = 'bl.example.org';
 const sampleDns = '127.0.0.1:5300';
 const feedFolder = '/var/lib/portcullis';
 const feedScript = '/usr/local/sbin/portcullis-feed';
-/** Of the samples in docs/: what a check calls malicious. */
+/** The samples in docs/ use this score, from which on a check calls an address malicious. */
 const usualScore: Score = 75;
 
 function file(id: string, path: string, code: string): ConnectStep {
@@ -212,7 +212,7 @@ function haproxy({ proxied, spoe = sampleSpoe, sample }: TargetFacts): Part {
   };
 }
 
-/** What the zone answers from a score on, as each program writes it. */
+/** Each program writes the zone's answers from a score on in its own way. */
 const dnsRanges: Readonly<Record<Score, { postfix: string; pattern: string; codes: string }>> = {
   75: { postfix: '[2..4]', pattern: '[2-4]', codes: '"127.0.0.2", "127.0.0.3", "127.0.0.4"' },
   85: { postfix: '[3..4]', pattern: '[3-4]', codes: '"127.0.0.3", "127.0.0.4"' },
@@ -285,7 +285,7 @@ function dnsTargets({ dnsZone = sampleZone, dnsListen, sample }: TargetFacts): P
   ];
 }
 
-/** Of the ranges for documentation. */
+/** The address is in a range for documentation, so it belongs to nobody. */
 const asked = '192.0.2.1';
 
 function codeTargets({ secureUrl, sample }: TargetFacts): Part[] {

@@ -15,7 +15,7 @@ import { type DocGroup, type DocPage, docPath, markdownPath } from './library.ts
 export interface DocsPageData {
   readonly pages: readonly DocPage[];
   readonly page: DocPage;
-  /** Where the script finds the sections of all pages. */
+  /** The script loads the sections of all pages from this path. */
   readonly searchPath: string;
 }
 

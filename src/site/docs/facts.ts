@@ -16,7 +16,7 @@ import type { Endpoint } from '../../web/guard/endpoint.ts';
 import { publishedLimits } from '../limits.ts';
 import type { Substitutions } from './library.ts';
 
-/** What is limited, in words. */
+/** The table of limits names each one in these words. */
 const limitWords: Readonly<Record<ClientLimitName, string>> = {
   answers: 'answers in all, those to a good API key aside',
   answersNear: 'the same of an IPv4 /24 or IPv6 /48',

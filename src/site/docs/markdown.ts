@@ -26,7 +26,7 @@ export interface DocsSection extends Heading {
 export interface Article {
   /** Text of the first heading, which must be the only one of its depth. */
   readonly title: string;
-  /** Of depth 2 and 3, in order. */
+  /** The headings of depth 2 and 3, in the order of the page. */
   readonly headings: readonly Heading[];
   readonly sections: readonly DocsSection[];
   /** The first paragraph, as plain text. */
@@ -35,13 +35,13 @@ export interface Article {
   render(text: Catalogue): Html;
 }
 
-/** What else stands under a heading, behind its first sample. */
+/** Each function makes what stands behind the first sample under the heading with its id. */
 export type AfterSample = Readonly<Record<string, (heading: string, text: Catalogue) => Html>>;
 
-/** Where a link of the source leads in the page; undefined: nowhere, which is an error. */
+/** Returns the link's target as the page writes it; undefined: none, which is an error. */
 export type ResolveLink = (href: string) => string | undefined;
 
-/** How a language is called over its code. */
+/** Each title stands over code of its language; one that is not here keeps its short name. */
 const languageTitles: Readonly<Record<string, string>> = {
   '': 'Text',
   go: 'Go',
@@ -167,7 +167,7 @@ function sectionsOf(tokens: readonly Token[]): DocsSection[] {
 interface Rendering {
   readonly text: Catalogue;
   readonly resolve: ResolveLink;
-  /** Of the headings still to come. */
+  /** The ids of the headings still to come: each heading takes the first. */
   readonly ids: string[];
   /** Blocks of code so far: their ids. */
   codes: number;
@@ -231,7 +231,7 @@ function afterSample(rendering: Rendering): Html {
   return shown;
 }
 
-/** Whether a sample stands between the heading of this id and the next one. */
+/** Returns whether a sample stands between the heading of this id and the next one. */
 function hasSample(
   tokens: readonly Token[],
   sections: readonly DocsSection[],
@@ -267,7 +267,7 @@ function block(token: Token, rendering: Rendering): Html {
     case 'paragraph':
       return html`<p>${inlines(token.tokens ?? [], rendering)}</p>`;
     case 'text':
-      // Of a list without blank lines.
+      // A list without blank lines has its text here, without a paragraph.
       return inlines(token.tokens ?? [token], rendering);
     case 'blockquote':
       return html`<blockquote>${blocks(token.tokens ?? [], rendering)}</blockquote>`;

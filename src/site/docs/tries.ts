@@ -1,7 +1,7 @@
 /** Requests that a reader of the documentation can send from its page to this very server, by where they are told of. */
 
 export interface TryField {
-  /** Of the parameter. */
+  /** The parameter's name, which is the label of its field too. */
   readonly name: string;
   readonly value: string;
 }

@@ -14,7 +14,7 @@ import { commandOf, type TryRequest } from './tries.ts';
 export interface TryPlace {
   /** Unique on the page: of the heading above. */
   readonly id: string;
-  /** What that heading says. */
+  /** The text of that heading, which tells the labels of several boxes apart. */
   readonly heading: string;
   /** Path of the page. */
   readonly page: string;
@@ -22,7 +22,7 @@ export interface TryPlace {
   readonly origin: string;
 }
 
-/** What the script found of the reader's key; one of these is shown then. */
+/** The script shows the one of these notes that fits what it found of the reader's key. */
 function keyNotes(page: string, { docs }: Catalogue): Html {
   const { keys } = docs.tryIt;
   const back = encodeURIComponent(page);

@@ -18,7 +18,7 @@ export interface HomePageData {
   readonly exampleAddresses?: readonly string[];
   /** Drawn before the gate of the picture, with the scores that they have now. */
   readonly arrivals?: readonly { readonly address: string; readonly score: number }[];
-  /** Where everybody may see the radar: its numbers. */
+  /** The numbers of the radar; undefined unless everybody may see it. */
   readonly radar?: readonly { readonly value: string; readonly label: string }[] | undefined;
   /** A check as this server answers it now. */
   readonly sample?: { readonly address: string; readonly answer: string };

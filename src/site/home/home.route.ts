@@ -17,11 +17,11 @@ import {
 import { type HomePageData, homePage } from './home.page.ts';
 import { staticEndpoint } from './static.endpoint.ts';
 
-/** Of the documentation: without demo data nobody knows it, and the answer says so. */
+/** The address is from a range for documentation: a check knows it with demo data alone. */
 const sampleElsewhere = '198.51.100.23';
 const dayCache: Header = ['Cache-Control', 'public, max-age=300'];
 
-/** Of the numbers of the radar. */
+/** The numbers of the radar are added up anew when they are older. */
 const numbersKeptMs = 10_000;
 type RadarNumbers = NonNullable<HomePageData['radar']>;
 
@@ -43,7 +43,7 @@ export function pageRoutes(options: {
   assets: Assets;
   secureUrl: string;
   exampleAddresses: readonly string[];
-  /** What a check of an address gives, as JSON. */
+  /** Returns the answer of a check as JSON; undefined if the text is no address. */
   check: { toJson(text: string, nowMs: number): string | undefined };
   /** The numbers of the radar in words; undefined where not everybody may see it. */
   radar: ((frame: PageFrame) => RadarNumbers) | undefined;
@@ -56,10 +56,10 @@ export function pageRoutes(options: {
     return JSON.parse(check.toJson(address, clock.now())!);
   }
 
-  /** What was made last, of each language: the page takes long, and rarely changes. */
+  /** The last reply by language is kept: the page takes long to make, and rarely changes. */
   const made = new Map<string, { readonly of: string; readonly reply: Reply }>();
 
-  /** Of each language; adding them up takes longer than the rest of the page's facts. */
+  /** The numbers by language are kept: adding them up takes longer than the page's other facts. */
   const counted = new Map<string, { readonly at: number; readonly numbers: RadarNumbers }>();
 
   function radarNumbers(frame: PageFrame): RadarNumbers | undefined {

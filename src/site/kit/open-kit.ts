@@ -17,11 +17,11 @@ import { type KitFile, zipKit } from './zip.ts';
 export interface Kit {
   /** Unless the build has made them the first look does: a tenth of a second. */
   readonly bytes: Uint8Array;
-  /** Of its file in dist/built. */
+  /** The name of its file in dist/built; it holds a hash of the sources. */
   readonly builtName: string;
-  /** Of `bytes`, lower-case hex. */
+  /** The hash of `bytes`, in lower-case hex. */
   readonly sha256: string;
-  /** Of the SDK, the plugin and the whole, e.g. `1.0.0`. */
+  /** The SDK, the plugin and the whole have the same version, e.g. `1.0.0`. */
   readonly version: string;
   /** Makes `bytes` in another thread. */
   prepare(): Promise<void>;
@@ -61,7 +61,7 @@ export function openKit(folder: string = kitFolder): Kit {
   };
 }
 
-/** Of all that the kit is made of. */
+/** Hashes all that the kit is made of, so that a kit built from other files is not taken. */
 function hashOf(files: readonly KitFile[]): string {
   const hash = createHash('sha256');
   for (const { name, bytes } of files) hash.update(`${name}\0${bytes.length}\0`).update(bytes);

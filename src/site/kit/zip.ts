@@ -20,7 +20,7 @@ const modifiedAt = () => new Date(2020, 0, 1, 12);
 const attributes = 0o100644 << 16;
 const unix = 3;
 const deflateLevel = 9;
-/** What is a zip already gains nothing. */
+/** A file that is a zip already gains nothing. */
 const levelOf = (name: string) => (name.endsWith('.zip') ? 0 : deflateLevel);
 
 export function zipKit(files: readonly KitFile[]): Uint8Array {

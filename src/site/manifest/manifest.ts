@@ -57,13 +57,13 @@ export interface ManifestOptions {
   readonly secureUrl: string;
   readonly endpoints: readonly Endpoint[];
   readonly kit: PublishedKit | undefined;
-  /** Of the DNS block list, when it is served. */
+  /** The zone of the DNS block list; undefined: none is served. */
   readonly dnsZone?: string | undefined;
-  /** Where HAProxy asks the gate, when it may. */
+  /** HAProxy asks the gate at this address and port; undefined: it can't. */
   readonly spoeListen?: string | undefined;
 }
 
-/** What people look for who take this for OpenID Connect. */
+/** People who take this for OpenID Connect look for these. */
 const notAvailable = [
   'id_token',
   '/token',

@@ -1,4 +1,4 @@
-/** What OpenAPI says of the documents about the service. */
+/** Describes the documents about the service for OpenAPI. */
 
 import {
   answer,

@@ -35,9 +35,9 @@ export interface PublishedOptions {
   readonly secureUrl: string;
   /** The archive for sites, when one is served. */
   readonly kit?: PublishedKit | undefined;
-  /** Of the DNS block list, when it is served. */
+  /** The zone of the DNS block list; undefined: none is served. */
   readonly dnsZone?: string | undefined;
-  /** Where HAProxy asks the gate, when it may. */
+  /** HAProxy asks the gate at this address and port; undefined: it can't. */
   readonly spoeListen?: string | undefined;
 }
 

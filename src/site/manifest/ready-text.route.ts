@@ -13,7 +13,7 @@ import type { PlainRoute } from '../../http/router.ts';
 import { type Endpoint, openFile } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 
-/** What changes with an update of the service alone; the ETag makes asking again cheap. */
+/** The texts change with an update of the service alone; the ETag makes asking again cheap. */
 const cacheControl = 'public, max-age=300';
 /** Half of what level 11 would save more takes fifty times as long, on the thread that answers. */
 const brotliQuality = 5;

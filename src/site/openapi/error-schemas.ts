@@ -1,4 +1,4 @@
-/** How refusals look, by the shapes of `web/shape.ts`. */
+/** Describes refusals for OpenAPI, by the shapes of `web/shape.ts`. */
 
 import { siteverifyErrors } from '../../captcha/challenge/captcha.openapi.ts';
 import { list, object, type Schema, string } from '../../web/openapi.ts';

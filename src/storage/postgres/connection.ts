@@ -48,7 +48,7 @@ export interface ConnectionOptions {
   /** Listens on this channel. */
   readonly channel?: string;
   readonly onNotification?: (payload: string) => void;
-  /** Whether a standby is wanted; else it is a primary. */
+  /** True: only a standby will do; otherwise only a primary. */
   readonly isReplica?: boolean;
   /** A statement without an answer for so long breaks the connection. */
   readonly answerMs?: number;

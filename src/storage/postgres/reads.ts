@@ -26,7 +26,7 @@ export interface JournalHead {
   /** Names the journal; another one after a restore that was told so. */
   readonly epoch: string;
   readonly lastSeq: bigint;
-  /** When the last event came, milliseconds since 1970; 0 in a journal without events. */
+  /** The time of the last event, in ms since 1970; 0 in a journal without events. */
   readonly lastAt: number;
   readonly prunedThrough: bigint;
 }
@@ -35,7 +35,7 @@ export interface JournalPage {
   readonly events: readonly StoreEvent[];
   /** The head as it was behind the events: none of them lies beyond it. */
   readonly head: JournalHead;
-  /** Whether the server that answered follows another one. */
+  /** True: the server that answered follows another one; a promoted replica no longer does. */
   readonly isStandby: boolean;
 }
 

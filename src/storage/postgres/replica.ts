@@ -28,11 +28,11 @@ const answerMsMax = 2_000;
 const pollMs = 150;
 /** A replica that was left is tried again so often. */
 const retryMsDefault = 5_000;
-/** What the primary told within so many milliseconds is one mark, as old as its first. */
+/** Events that the primary shows within so many ms share one mark, as old as its first. */
 const markMs = 10;
 const marksMax = 1_000;
 
-/** What /metrics shows of a replica. */
+/** A process that serves shows these two in /metrics. */
 export type ReplicaState = Pick<ReturnType<typeof createReplicaReads>, 'lagEvents' | 'isRead'>;
 
 interface ShownMark extends JournalMark {
@@ -54,7 +54,7 @@ export function createReplicaReads(options: {
   let isRead = false;
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
-  /** What the primary told, the newest last, as far as it is not read yet. */
+  /** The marks of the primary that are not read yet, the newest last. */
   let marks: ShownMark[] = [];
   let newest: JournalMark = { seq: -1n, at: 0 };
   /** The last event that the replica showed. */
@@ -62,7 +62,7 @@ export function createReplicaReads(options: {
   let epoch: string | undefined;
   let lookedMs = Number.NEGATIVE_INFINITY;
   let expectedSeq = 0n;
-  /** Whether the log says already that the replica is not read. */
+  /** True: the log says already that the replica is not read, so it is not said again. */
   let isReported = false;
 
   /** Notes an event that the primary has. */

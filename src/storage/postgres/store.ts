@@ -42,7 +42,7 @@ import { migrate, versionBlock } from './schema.ts';
 
 export interface PostgresStoreOptions {
   readonly url: string;
-  /** Of a standby of it, from which the journal is read. */
+  /** The journal is read from this standby of the database; undefined: from the primary. */
   readonly replicaUrl?: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
@@ -55,7 +55,7 @@ export interface PostgresStoreOptions {
 
 /** Reads are small. What waits longer would wait in vain: who asked is answered, and a new connection is tried. */
 const silentMs = 8_000;
-/** Of a replica: the primary answers in its place. */
+/** A replica that is silent for so long is left: the primary answers in its place. */
 const silentReplicaMs = 2_000;
 
 export interface PostgresStore extends Store {
