@@ -275,6 +275,8 @@ it('what is too long for a datagram is asked for over TCP', () => {
   const short = long.query('bl.example.org', 'NS');
   assert.deepEqual([short.flag_tc, short.answers.length], [true, 0]);
   assert.equal(long.query('bl.example.org', 'NS', { edns: {} }).answers.length, 4);
+  const again = long.query('bl.example.org', 'NS');
+  assert.deepEqual([again.flag_tc, again.answers.length], [true, 0], 'whoever asked before it');
   const query = encode({ name: 'bl.example.org', type: 'NS' });
   assert.equal(decode(long.ask(query, true)).answers.length, 4);
 });

@@ -23,9 +23,7 @@ export interface Question {
   /** An OPT record is there (EDNS). */
   edns: boolean;
   ednsVersion: number;
-  /**
-   * The bytes that a client accepts over UDP, from the OPT record last read; 0 before the first.
-   */
+  /** The bytes that the client takes over UDP, as its OPT record says; 0 without one. */
   udpBytes: number;
   dnssecOk: boolean;
 }
@@ -51,6 +49,9 @@ export function createQuestion(): Question {
  */
 export function readQuestion(message: Uint8Array, question: Question): boolean {
   question.edns = false;
+  question.udpBytes = 0;
+  question.ednsVersion = 0;
+  question.dnssecOk = false;
   question.labels = 0;
   if (short(message, 4) !== 1) return false;
   const name = readName(message, question);

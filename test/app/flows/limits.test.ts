@@ -366,6 +366,15 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
     assert.equal(answers[0]!.body, '{"status":0,"msg":""}');
     assert.match(answers[1]!.body, /^\{"status":0,"msg":"this key asks too often/);
   },
+  'GET /v1/decisions decisionsStream': async () => {
+    const ask = await bouncer('/v1/decisions?type=captcha');
+    const answers = [await ask(), await ask()];
+    const said = answers.map(({ status, headers }) => [status, headers['x-portcullis-limited']]);
+    assert.deepEqual(said, [
+      [200, undefined],
+      [200, '1'],
+    ]);
+  },
   'GET /v1/decisions/stream decisionsWhole': async () =>
     ends(1, await bouncer('/v1/decisions/stream?startup=true')),
   'GET /v1/decisions/stream decisionsStream': async () => {
