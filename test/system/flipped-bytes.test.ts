@@ -5,7 +5,10 @@ import { connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { createConnection } from '../../src/storage/postgres/connection.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
+import { sharedSettings } from '../support/server/nodes.ts';
 import { startPostgres } from '../support/server/postgres.ts';
+import { startTestServer } from '../support/server/server.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const answerMs = 700;
 /** Connections at once. */
@@ -15,6 +18,7 @@ const atOnce = 16;
 async function startProxy(path: string) {
   const sockets = new Set<Socket>();
   let plan: { way: 'back' | 'there'; at: number; bit: number } | undefined;
+  let onFlipped = () => {};
   const server = createServer((near) => {
     const far = connect(path);
     for (const [from, to, way] of [
@@ -29,6 +33,7 @@ async function startProxy(path: string) {
           if (plan.at < bytes.length) {
             bytes[plan.at]! ^= 1 << plan.bit;
             plan = undefined;
+            onFlipped();
           } else plan.at -= bytes.length;
         }
         to.write(bytes);
@@ -38,7 +43,13 @@ async function startProxy(path: string) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     port: (server.address() as { port: number }).port,
-    flip: (next: typeof plan) => (plan = next),
+    /** Resolves when the byte was flipped. */
+    flip(next: typeof plan): Promise<void> {
+      plan = next;
+      return new Promise((resolve) => {
+        onFlipped = resolve;
+      });
+    },
     close() {
       for (const socket of sockets) socket.destroy();
       server.close();
@@ -64,7 +75,7 @@ test('each byte of an answer or a question may change: nothing throws past it, a
     const through = `postgres://postgres@127.0.0.1:${proxy.port}/${name}`;
     const connection = createConnection({ url: through, log, answerMs });
     const session = await connection.session();
-    proxy.flip({ way, at, bit: at % 8 });
+    void proxy.flip({ way, at, bit: at % 8 });
     const asked = { text: 'select id, body from t where id <= $1 order by id', values: [3] };
     await session.pipeline([asked, { text: 'select 1' }]).catch((error: Error) => {
       assert.ok(error.message.length > 0);
@@ -92,4 +103,38 @@ test('each byte of an answer or a question may change: nothing throws past it, a
   }
   assert.deepEqual(uncaught, [], 'nobody else is told of it');
   assert.equal(settled, all.length);
+});
+
+test('a node whose bytes were changed stops when it is asked to, and whatever ended it is one line', {
+  timeout: 600_000,
+}, async () => {
+  const postgres = await startPostgres();
+  try {
+    for (const [round, at] of [0, 1, 5, 90].entries()) {
+      const url = await postgres.createDatabase();
+      const name = /@\/([^?]+)/.exec(url)![1];
+      const proxy = await startProxy(`${postgres.directory}/.s.PGSQL.5432`);
+      const directory = makeTempDir('flipped-node');
+      const env = {
+        ...sharedSettings(directory.path),
+        DATABASE_URL: `postgres://postgres@127.0.0.1:${proxy.port}/${name}`,
+      };
+      const node = await startTestServer({ threads: 1, demo: false, env });
+      // It asks the database all the time.
+      await proxy.flip({ way: 'back', at, bit: round });
+      const late = new Promise<never>((_, reject) => {
+        setTimeout(() => reject(new Error(`byte ${at}: the node does not end`)), 30_000).unref();
+      });
+      const { code, signal } = await Promise.race([node.stop(), late]);
+      assert.equal(signal, null, node.stderr());
+      const last = node.stderr().trimEnd().split('\n').at(-1)!;
+      if (code !== 0) assert.match(last, /^portcullis: |"level":60/, `byte ${at}`);
+      assert.doesNotMatch(node.stderr(), /^\s+at .*\.js:\d+/m, `byte ${at}`);
+      await node[Symbol.asyncDispose]();
+      proxy.close();
+      directory.remove();
+    }
+  } finally {
+    await postgres.stop();
+  }
 });
