@@ -12,7 +12,7 @@ import { isDamage } from './storage/rows.ts';
 
 /**
  * Every subcommand throws instead of exiting, so that one place decides the exit status, and
- * tells what is wrong with its arguments in one line.
+ * reports what is wrong with its arguments in one line.
  */
 function throwing(command: Command): Command {
   command.exitOverride().configureOutput({

@@ -126,7 +126,7 @@ export interface Config {
   readonly requireSecondFactor: FactorDemand;
   /** Private: reports come from the operator's own machines. */
   readonly reputation: 'private' | 'public';
-  /** Earned voices alone are no quorum. */
+  /** Earned votes alone are no quorum. */
   readonly reputationAnchored: boolean;
   /** Addresses and prefixes of which reports have no effect, besides the bundled ones. */
   readonly knownGood: readonly string[];

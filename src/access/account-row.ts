@@ -1,9 +1,9 @@
 /**
- * An account as the fold of the journal holds it, and its row in the projection.
+ * An account as the journal's reducer holds it, and its row in the projection.
  *
- * The same row without slot, id and keys is what an account that gave its slot back takes along: it
- * lies under the account's own key in the store, and its next first key brings it in again. So a
- * field that is added here is carried, too.
+ * The same row without slot, id and keys belongs to an account that has released its slot: it is
+ * stored under the account's own key, and the account's next first key loads it again. So a field
+ * that is added here is carried over, too.
  */
 
 import { createWriter, decode, type Reader, type Writer } from '../storage/codec.ts';

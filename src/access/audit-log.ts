@@ -63,7 +63,7 @@ export const auditKeptMs = 730 * 86_400_000;
 const layouts = { ofCommands: 1, withFacts: 2 } as const;
 const kinds = { begun: 1, done: 2, failed: 3 } as const;
 const factCharsMax = 400;
-/** A page looks into the past in steps, each longer than all before it. */
+/** A page searches the past in steps, each longer than all before it. */
 const firstStepMs = 6 * 3_600_000;
 /** A change that takes longer than this shows as unfinished on a page of before. */
 const changeMsMax = 24 * 3_600_000;

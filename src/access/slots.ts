@@ -4,8 +4,8 @@
  *
  * A first key takes a place in the ledger in its own commit, so there is never a key for which
  * there was none. A slot comes back in two steps: the server sees that nothing of the account is
- * left in it, for as long as requests and quotas may still look at it, and commits the release
- * under checks that a new key would break.
+ * left in it, for as long as requests and quotas may still read it, and commits the release under
+ * checks that a new key would break.
  *
  *   row of an account   state u8 (1 holds a slot, 2 holds none) facts:bytes
  *
@@ -72,8 +72,8 @@ const nothing = new Uint8Array();
 
 /**
  * A slot for an account that is about to get a key: one it holds, or a free one.
- * `capacity_exceeded` when `slotsMax` accounts have keys or something that outlives them; operators, and
- * whom they make a key for, have a share of these places to themselves.
+ * `capacity_exceeded` when `slotsMax` accounts have keys or something that outlives them;
+ * operators, and whom they make a key for, have a part of these slots to themselves.
  */
 export async function claimSlot(
   store: Store,

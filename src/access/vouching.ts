@@ -1,6 +1,6 @@
 /**
- * The operator's word for an account, at rest. It is told to the journal when it is given, and
- * again with each key: an account without a key holds no slot, and the fold knows nothing of it.
+ * The operator's word for an account, at rest. It is written to the journal when it is given, and
+ * again with each key: an account without a key holds no slot, and the reducer knows nothing of it.
  */
 
 import { decode } from '../storage/codec.ts';

@@ -4,7 +4,7 @@
  * absolute targets, `OPTIONS *`, any header name, a line end before the request. Nothing else is there. The
  * main thread answers, by the same routes; who may read /metrics is asked as on the public port.
  *
- * Small heads, no bodies, short times. Of more than 256 connections the oldest gives way.
+ * Small heads, no bodies, short times. Beyond 256 connections the oldest is closed.
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -48,7 +48,8 @@ export async function openAdminListener(options: {
 
   async function answer(request: IncomingMessage): Promise<Reply> {
     const { path: asked, query } = targetOf(request.url ?? '');
-    // HAProxy's check asks `OPTIONS /` unless told otherwise: it means to know whether the server is ready.
+    // HAProxy's check asks `OPTIONS /` unless configured otherwise: it means to know whether the
+    // server is ready.
     const path = asked === '/' ? readinessEndpoint.path : asked;
     const method = asked === '/' && request.method === 'OPTIONS' ? 'GET' : request.method;
     if (method === 'OPTIONS' && (path === '*' || routes.has(path))) {

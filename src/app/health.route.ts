@@ -1,6 +1,6 @@
 /**
- * Whether the process is alive, for whoever restarts it. A front end answers: it lives, and it sees
- * when the main thread last moved.
+ * Reports whether the process is alive, for whoever restarts it. A front end answers: it lives, and
+ * it sees when the main thread last moved.
  */
 
 import type { Reply } from '../http/message.ts';

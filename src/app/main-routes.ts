@@ -189,7 +189,7 @@ export function mainRoutes(options: {
   onRefused: (reason: ErrorCode) => void;
   /** Resolves when the journal event is in memory. */
   catchUpTo: (seq: bigint) => Promise<void>;
-  /** See `Fold.allowChanges`. */
+  /** See `Reducer.allowChanges`. */
   allowChanges: () => number;
   /** Documentation ranges may be reported. */
   demo: boolean;

@@ -21,7 +21,7 @@ const pruneMs = 60_000;
 const expiryMs = 30_000;
 /** The last use of a key is known this exactly to commands. */
 const keyUseMs = 10 * 60_000;
-/** And this exactly to its owner, who looks at it. */
+/** And this exactly to its owner, whose page shows it. */
 const recentUseMs = 2_000;
 
 /** Reports older than a year go. A long run is not begun a second time. */

@@ -1,6 +1,6 @@
 /**
- * What operators, crawlers and browsers ask of the service itself: readiness, metrics, robots,
- * security.txt, the page to change a password, the web app manifest.
+ * Answers what operators, crawlers and browsers ask of the service itself: readiness, metrics,
+ * robots, security.txt, the page to change a password, the web app manifest.
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -20,13 +20,14 @@ import { failureBody, jsonType, noStore, textType } from '../web/shape.ts';
 import { readinessDocs } from './service.openapi.ts';
 
 /**
- * What /readyz tells; ready means loaded, writable and not about to stop. A node with a shared database
- * is ready without it for a while: else all nodes would be taken out at once, while their checks go on.
+ * The facts that /readyz reports. Ready means loaded, writable and not about to stop. A node with a
+ * shared database is ready without it for a while: else all nodes would be taken out at once, while
+ * their checks go on.
  */
 export interface Readiness {
   readonly indexLoaded: boolean;
   readonly writable: boolean;
-  /** The server was told to stop. */
+  /** The server was asked to stop. */
   readonly draining: boolean;
   readonly entries: number;
   /** Journal events not yet in memory. */
@@ -167,8 +168,8 @@ export function robotsText(endpoints: readonly Endpoint[]): string {
 }
 
 /**
- * Without a token the page is for this machine: a loopback address, and nothing between. As soon
- * as anything forwards, a loopback address may be a stranger's whom the proxy doesn't name.
+ * Without a token the page is for this machine: a loopback address, and nothing between. As soon as
+ * anything forwards, a loopback address may stand for any client whom the proxy doesn't name.
  */
 export function mayReadMetrics(
   request: Request,

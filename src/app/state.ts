@@ -1,9 +1,9 @@
 /**
  * The state in memory and its one way in: the journal.
  *
- * Opened from the last checkpoint, then brought up to date by following the journal, whoever
- * wrote it: this process, the command line beside it, another node. Shared tables are written
- * by this thread only; `shared` can be posted to front-end threads, which read.
+ * Opened from the last checkpoint, then brought up to date by following the journal, whoever wrote
+ * it: this process, a command alongside it, another node. Shared tables are written by this thread
+ * only; `shared` can be posted to front-end threads, which read.
  *
  * A state in which an event was applied in part is never written to the store.
  */

@@ -129,7 +129,7 @@ async function verifyFeeds(check: {
   if (list === undefined) return findings.add('feeds', 'the stored list of the feeds is damaged');
   // The version is the moment of the build.
   const lastSeq = await store.lastSeq();
-  // An event that is missing or damaged has been told of.
+  // An event that is missing or damaged has been reported already.
   const [last] = lastSeq === 0n ? [] : await store.read(lastSeq - 1n, 1).catch(() => []);
   const isBehind = last !== undefined && last.at > head.version;
   const now = await listNow(index, isBehind ? last.at : head.version);
@@ -292,7 +292,7 @@ function reportIn({ kind, version, body }: StoreEvent): AddedReport | undefined 
   return event?.kind === 'report.added' ? event : undefined;
 }
 
-/** An event of version 1 falls beside the second of its row by up to one. */
+/** The second of an event of version 1 differs from that of its row by up to one. */
 function tiesOf(report: AddedReport, atMs: number): number[] {
   const address = addressBytes(report.family, report.words);
   if ('reportedSecond' in report) return [tieOf(report.account, address, report.reportedSecond)];
@@ -437,7 +437,7 @@ async function verifyReportIndex({ view, findings }: OriginCheck): Promise<void>
   }
 }
 
-/** Rows that can be read; the others have been told of. */
+/** Yields the rows that can be read; the others have been reported. */
 async function* readableRows(view: View, space: number) {
   for (const batch of batchesOf(view, 'entries', batchBytes, Uint8Array.of(space))) {
     for (const { key, value: row } of batch) {

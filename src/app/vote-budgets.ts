@@ -1,11 +1,12 @@
 /**
- * Whose budget of open votes runs out, for the metrics and for a mail to the account's address: once
- * at 80 %, and again only after it was below 60 %. Here the wings meet: reputation knows the budget,
- * sign-on the address.
+ * Finds the accounts whose budget of open votes runs out, for the metrics and for a mail to the
+ * account's address: once at 80 %, and again only after it was below 60 %. Here the wings meet:
+ * reputation knows the budget, sign-on the address.
  *
- * Looked at every minute, beside reports: none waits for it. Who was told is one row, 8 bytes of a hash
- * each, so a restart tells nobody twice; it is written before a mail goes out. Bounded: 100 mails a
- * pass, 4,096 accounts remembered; beyond that the next ones wait until others have fallen below 60 %.
+ * It runs every minute, apart from reports: none waits for it. The accounts that were notified are
+ * one row, 8 bytes of a hash each, so a restart notifies nobody twice; it is written before a mail
+ * goes out. Bounded: 100 mails a pass, 4,096 accounts remembered; beyond that the next ones wait
+ * until others have fallen below 60 %.
  */
 
 import type { AccessReducer } from '../access/accounts/reducer.ts';
@@ -21,7 +22,7 @@ import type { State } from './state.ts';
 
 /** From here on an account will soon have no vote. */
 const nearShare = 0.8;
-/** Below it the account may be told once more. */
+/** Below it the account may be notified once more. */
 const againShare = 0.6;
 export const budgetMailsMax = 100;
 const budgetsToldMax = 4_096;
@@ -113,7 +114,7 @@ export function startBudgetMails(options: {
     remembered = told.size;
     if (chosen.length === 0 && told.size === before.length) return 0;
     const done = await write(told, row?.version ?? null);
-    // Another process was first, or nothing can be written: the next pass looks again.
+    // Another process was first, or nothing can be written: the next pass tries again.
     if (!done.ok) return 0;
     let sent = 0;
     const dropped: string[] = [];
@@ -126,7 +127,7 @@ export function startBudgetMails(options: {
       if (mailer.post(person.account.email, language, 'budgetNear', values, account)) sent++;
       else dropped.push(nameOf(account));
     }
-    // The queue is full, or the address had its mails of this hour: told by a later pass.
+    // The queue is full, or the address had its mails of this hour: a later pass notifies it.
     for (const name of dropped) told.delete(name);
     if (dropped.length > 0) await write(told, done.versions[0]!);
     return sent;
@@ -145,9 +146,9 @@ export function startBudgetMails(options: {
   }, options.passMs ?? passMs);
   timer.unref();
   return {
-    /** Looks at all accounts once. @returns mails handed over */
+    /** Checks all accounts once. @returns mails handed over */
     pass,
-    /** Accounts that are remembered as told, after the last pass. */
+    /** Accounts that are remembered as notified, after the last pass. */
     table: { name: 'budgets_told', used: () => remembered, limit: budgetsToldMax },
     async stop(): Promise<void> {
       clearInterval(timer);

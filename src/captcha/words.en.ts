@@ -1,4 +1,4 @@
-/** The English sentences of the CAPTCHA’s own page. Their type is the catalogue of this wing. */
+/** The English sentences of the CAPTCHA’s own page. Their type is the catalogue of this module. */
 
 export const en = {
   captcha: {

@@ -210,7 +210,10 @@ export function program(): Command {
   return told(root);
 }
 
-/** The same for each command: `--settings` is told everywhere, and no line is longer than the screen. */
+/**
+ * Sets up the help of each command: `--settings` is listed everywhere, and no line is longer than
+ * the screen.
+ */
 function told(command: Command): Command {
   command.configureHelp({ showGlobalOptions: true, minWidthToWrap: 20 });
   for (const child of command.commands) told(child);

@@ -1,6 +1,6 @@
 /**
- * `portcullis serve`: the server until it is told to stop. With `--demo` it first loads the demo
- * lists and sees to a demo account, and at the end of the start prints commands to paste.
+ * `portcullis serve`: the server until it is asked to stop. With `--demo` it first loads the demo
+ * lists and makes sure of a demo account, and at the end of the start prints commands to paste.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -58,7 +58,7 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
     });
   }
   const reopening = openReopening(config, log, wake);
-  // Whoever reads in the background looks after that; one that was forgotten is no reason to end.
+  // Background work handles its own failures; one that nobody handled is no reason to end.
   process.on('unhandledRejection', (error) => {
     if (!(error instanceof StoreUnavailableError)) throw error;
     log.warn({ err: error }, 'something in the background found no store');

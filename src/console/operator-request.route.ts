@@ -1,6 +1,7 @@
 /**
- * What every screen of the console is made with: the desk for operators, and the one way in which a
- * change is made, in the audit log before it begins and when it has ended.
+ * Provides what every screen of the console is made with: the page builder for operators, and the
+ * one way in which a change is made, recorded in the audit log before it begins and when it has
+ * ended.
  */
 
 import type { AuditLog } from '../access/audit-log.ts';
@@ -84,7 +85,7 @@ export interface AskedChange {
 }
 
 /**
- * Makes a change that the audit log knows of first: one that it can't be told of is not made.
+ * Makes a change that is recorded in the audit log first: one that can't be recorded is not made.
  * @param run what it is afterwards, in short
  */
 export async function perform(

@@ -22,7 +22,7 @@ export interface BoundedTables {
   /** Returns the present use of all tables. */
   read(): { name: string; used: number; limit: number }[];
   register(metrics: Metrics): void;
-  /** Looks now and then, until the result is called. */
+  /** Polls at intervals, until the result is called. */
   watch(): () => void;
 }
 

@@ -41,7 +41,7 @@ export function systemClock(): Clock {
   };
 }
 
-/** A clock that stands still until it is told to move. For tests. */
+/** A clock that stands still until it is advanced. For tests. */
 export function manualClock(startMs: number): Clock & { advance(ms: number): void } {
   let elapsedMs = 0;
   return {

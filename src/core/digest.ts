@@ -1,6 +1,6 @@
 /**
- * SHA-256 of text, and comparison in constant time: what every secret here is kept and checked by. Beside them a
- * quick hash for places in tables, which keeps no secret.
+ * SHA-256 of text, and comparison in constant time: every secret here is kept and checked by them.
+ * Also a quick hash for places in tables, which keeps no secret.
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto';

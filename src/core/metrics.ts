@@ -30,7 +30,7 @@ const prefix = 'portcullis_';
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix });
-  // Gauges under a counter's name; the same values stand beside them by kind.
+  // These are gauges under a counter's name; the same values are also given by kind.
   for (const what of ['handles', 'requests', 'resources']) {
     registry.removeSingleMetric(`${prefix}nodejs_active_${what}_total`);
   }

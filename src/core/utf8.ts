@@ -1,6 +1,6 @@
 /**
- * Bytes to text, strictly: what is not UTF-8 is refused. Free text alone may be repaired, where a
- * refusal would lose what it stands beside.
+ * Decodes bytes to text, strictly: bytes that are not UTF-8 are refused. Free text alone may be
+ * repaired, where a refusal would lose the values that came with it.
  */
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });

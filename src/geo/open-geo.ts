@@ -66,7 +66,7 @@ export interface OpenedGeo {
 }
 
 export const snapshotName = 'geo.snapshot';
-/** Beside the compiled files; the sources have none. */
+/** Lies next to the compiled files; the sources have none. */
 const builtSnapshot = fileURLToPath(new URL(`../../${snapshotName}`, import.meta.url));
 
 const defaultNote =
@@ -101,7 +101,7 @@ export function openGeo(options: OpenGeoOptions): OpenedGeo {
   const accepts = (meta: unknown) => {
     const parsed = safeParse(metaSchema, meta);
     const isSame = parsed.success && parsed.output.fingerprint === fingerprint;
-    // One of before, when an unusable file gave way to the package, must not hide the fault.
+    // A snapshot from when an unusable file was replaced by the package's must not hide the fault.
     return isSame && parsed.output.sources.every(isAsConfigured) ? parsed.output : undefined;
   };
   const built = readSnapshot(options.built ?? builtSnapshot, accepts);

@@ -61,8 +61,9 @@ export interface ForwardingLines {
 }
 
 /**
- * The source of the address: `named` by a trusted proxy; else it is the peer's own, for the peer is no trusted
- * proxy (`stranger`), says nothing (`silent`), names no address (`unreadable`) or two (`contradictory`).
+ * The source of the address: `named` by a trusted proxy; else it is the peer's own, because the
+ * peer is no trusted proxy (`stranger`), sends no header (`silent`), names no readable address
+ * (`unreadable`) or two different ones (`contradictory`).
  */
 export type ClientStanding = 'named' | 'stranger' | 'silent' | 'unreadable' | 'contradictory';
 

@@ -19,7 +19,7 @@ export function codingOf(given: string | undefined): 'identity' | 'gzip' | undef
   return codings.length === 1 && (name === 'gzip' || name === 'x-gzip') ? 'gzip' : undefined;
 }
 
-/** Why a body in that coding is not taken; undefined: it is. */
+/** Returns why a body in that coding is refused; undefined when it is taken. */
 export function codingRefusal(given: string | undefined, takesGzip: boolean): Problem | undefined {
   const coding = codingOf(given);
   if (coding === 'identity' || (coding === 'gzip' && takesGzip)) return undefined;

@@ -1,8 +1,8 @@
 /**
- * Places for requests that a handler works on. A client may hold a sixteenth of what is left, a
- * network an eighth: the fewer places are left, the less for each, so that a few networks can't
+ * Slots for requests that a handler works on. A client may hold a sixteenth of what is left, a
+ * network an eighth: the fewer slots are left, the fewer for each, so that a few networks can't
  * take all and shut the others out (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions
- * on Networking 6(2), 1998). Whoever holds none gets one as long as there is one.
+ * on Networking 6(2), 1998). A client that holds none gets one as long as there is one.
  */
 
 import type { Networks } from '../ip/networks.ts';
@@ -35,7 +35,7 @@ export class ConcurrencyLimit {
     return this.#tally.total;
   }
 
-  /** Why one more request of this client gets no place, or undefined. */
+  /** Returns why one more request of this client gets no slot, or undefined. */
   refusalOf(networks: () => Networks): Problem | undefined {
     if (this.#tally.total <= this.#quietBelow) return undefined;
     const left = this.#max - this.#tally.total;
@@ -47,7 +47,7 @@ export class ConcurrencyLimit {
     return isOverLimit ? clientHoldsMany : undefined;
   }
 
-  /** @returns what gives the place back, to be called once */
+  /** @returns a function that releases the slot, to be called once */
   take(networks: Networks): () => void {
     this.#tally.add(networks, 1);
     return () => this.#tally.remove(networks, 1);

@@ -77,7 +77,7 @@ async function countDescriptors(): Promise<number | undefined> {
   try {
     return statSync(folder).size || (await readdir(folder)).length;
   } catch (error) {
-    // None is left to look with.
+    // No descriptor is left to count with.
     if ((error as NodeJS.ErrnoException).code === 'EMFILE') return Number.MAX_SAFE_INTEGER;
     return undefined;
   }

@@ -1,8 +1,8 @@
 /**
- * Places for what only waits for its client: bodies that arrive, answers that are not read. A
- * newcomer always gets one. When none is left, the network that holds most gives up its oldest; so
- * does a client or a network at its own bound. Slow clients displace themselves, and somebody whose
- * body comes at once is never waiting long enough to be displaced.
+ * Slots for requests that only wait for their client: bodies that arrive, answers that are not
+ * read. A newcomer always gets one. When none is left, the oldest request of the network that holds
+ * most is evicted; so is that of a client or a network at its own bound. Slow clients evict
+ * themselves, and a client whose body comes at once never waits long enough to be evicted.
  */
 
 import type { Networks } from '../ip/networks.ts';
@@ -75,8 +75,8 @@ export class EvictableSlots {
   }
 
   /**
-   * @param evict called at most once, when the place is wanted by another
-   * @returns what gives the place back; does nothing when it is lost already
+   * @param evict called at most once, when another request needs the slot
+   * @returns a function that releases the slot; it does nothing after an eviction
    */
   take(networks: Networks, evict: () => void): () => void {
     const network = this.#networkOf(networks.network);

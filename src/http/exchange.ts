@@ -55,7 +55,7 @@ export class Exchange implements Caller {
   #ended: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   #discarded = 0;
-  /** A refusal that is sent only when lingering ends. */
+  /** A refusal that is sent only when draining the body ends. */
   #unsaid: Reply | undefined;
 
   constructor(options: ExchangeOptions) {
@@ -96,8 +96,8 @@ export class Exchange implements Caller {
   }
 
   /**
-   * Refuses while the body still arrives: another needs its place. The client is told after a
-   * while, so that one who begins anew as soon as he is refused does so less often.
+   * Refuses while the body still arrives: another request needs its slot. The refusal is sent after
+   * a while, so that a client that retries at once does so less often.
    */
   rejectEarly(reply: Reply): void {
     if (this.#state !== 'open') return;

@@ -1,9 +1,9 @@
 /**
- * Requests from a front-end thread to the thread that owns the store, over a MessagePort. All that a
- * turn of the event loop has to say crosses as one message, in both directions. Both ends are bounded:
- * beyond `outstandingMax` a request is refused at once rather than queued, a streamed body stops while
- * `unreadBytesMax` of it wait on the other side, and every request ends in a reply, a deadline or the
- * caller's leaving.
+ * Requests from a front-end thread to the thread that owns the store, over a MessagePort. All
+ * messages of one turn of the event loop cross as one, in both directions. Both ends are bounded:
+ * beyond `outstandingMax` a request is refused at once rather than queued, a streamed body stops
+ * while `unreadBytesMax` of it wait on the other side, and every request ends in a reply, a
+ * deadline or the caller's disconnect.
  */
 
 import type { MessagePort } from 'node:worker_threads';
@@ -28,7 +28,10 @@ export type ToFront =
 /** All fail with `overloaded`, `deadline_exceeded`, `store_unavailable` or `internal`, and never reject. */
 export interface Forwarder {
   forward(request: Request, caller: Caller, timeoutMs: number): Promise<Result<Reply>>;
-  /** Forwards a request whose body still arrives. A body that ends early means that the caller left. */
+  /**
+   * Forwards a request whose body still arrives. A body that ends early means that the caller has
+   * disconnected.
+   */
   stream(
     request: Request,
     body: AsyncIterable<Uint8Array>,
@@ -79,7 +82,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
     entry.wake?.();
     entry.resolve(result);
   }
-  /** The owner is told, so that it doesn't work for nobody. */
+  /** Cancels a request at the owner too, so that it doesn't work for nobody. */
   function giveUp(id: number, why: Failure): void {
     if (!waiting.has(id)) return;
     send({ id, gone: true });

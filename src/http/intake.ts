@@ -127,7 +127,7 @@ export function streamBody(
     signal();
   }
   function abort(): void {
-    // A refusal lingers over the rest of the body, so it must be able to arrive.
+    // After a refusal the rest of the body is drained, so it must be able to arrive.
     if (isPaused && !exchange.isOver) wire.resume();
     isPaused = false;
     finish('aborted');

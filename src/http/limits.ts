@@ -22,21 +22,25 @@ export interface HttpLimits {
   /** After an early refusal the rest of the body is read up to here, so the client sees the answer. */
   readonly drainBytesMax: number;
   readonly drainTimeoutMs: number;
-  /** Requests that handlers work on: shares of it are in `concurrency-limit.ts`; 429 and 503 beyond. */
+  /**
+   * Requests that handlers work on: `concurrency-limit.ts` has each client's part; 429 and 503
+   * beyond.
+   */
   readonly inFlightMax: number;
   /** The same for routes that are `isProbe`, which take no place of the others. */
   readonly probesMax: number;
   /**
    * Bodies that arrive, and as many answers that wait for their readers: of a client (IPv4 /32,
-   * IPv6 /64), of a network (/24, /48), and in all. Beyond it the oldest of those who hold most
-   * give way, see `evictable-slots.ts`.
+   * IPv6 /64), of a network (/24, /48), and in all. Beyond it the oldest of those who hold most are
+   * evicted, see `evictable-slots.ts`.
    */
   readonly waitingPerClientMax: number;
   readonly waitingPerNetworkMax: number;
   readonly waitingMax: number;
   /**
-   * Connections whose body is refused and that end in `lingerTimeoutMs`: who begins anew at each end
-   * comes back later. Beyond it they end at once, of those who have most first.
+   * Connections whose body is refused and that end in `drainTimeoutMs`: a client that reconnects at
+   * each end comes back later. Beyond it they end at once, first those of the clients that have
+   * most.
    */
   readonly refusedMax: number;
   /**

@@ -1,7 +1,7 @@
 /**
- * Which build of the web server runs. Two are installed: the newer for Node 20, 22, 24 and 25 on
- * glibc 2.38 or later, the older for Node 20 on an older glibc. The first that loads is taken;
- * where none does, the start is refused with a line that says what to do. The imitation in
+ * Loads the build of the web server that runs. Two are installed: the newer for Node 20, 22, 24 and
+ * 25 on glibc 2.38 or later, the older for Node 20 on an older glibc. The first that loads is
+ * taken; where none does, the start is refused with a line that says what to do. The imitation in
  * JavaScript that the older package falls back to is never used.
  */
 

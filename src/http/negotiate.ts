@@ -40,7 +40,7 @@ export const conditionHeaders = [
   'if-modified-since',
 ] as const;
 
-/** All headers that `negotiate` looks at. */
+/** All headers that `negotiate` reads. */
 export const negotiatedHeaders = [
   'accept-encoding',
   ...conditionHeaders,

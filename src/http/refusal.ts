@@ -1,6 +1,6 @@
 /**
- * Why the transport itself refuses a request, in the fixed order 411, 404, 405, 413, 415 (coding), 429,
- * 503, 400. Pure: whether there is a place is passed in.
+ * The reasons why the transport itself refuses a request, in the fixed order 411, 404, 405, 413,
+ * 415 (coding), 429, 503, 400. Pure: whether there is a slot is passed in.
  */
 
 import type { ErrorCode } from '../core/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * The name of a request: in its answer, in the body of its error, in the log, the same in every thread.
- * A trusted proxy may bring it; strangers can't choose what stands in the log.
+ * The name of a request: in its answer, in the body of its error, in the log, the same in every
+ * thread. A trusted proxy may set it; other clients can't choose what is logged.
  */
 
 import type { Random } from '../core/random.ts';

@@ -1,6 +1,6 @@
 /**
- * The places of requests by their state: the body arrives, a handler works, or the answer waits to be
- * read. A request holds one place at a time, of the kind of what it waits for, so slow clients take
+ * The slots of requests by their state: the body arrives, a handler works, or the answer waits to
+ * be read. A request holds one slot at a time, of the kind that it waits for, so slow clients take
  * nothing from those for whom the service works.
  */
 
@@ -42,7 +42,7 @@ export class RequestSlots {
   }
 }
 
-/** The places of one request. */
+/** The slot of one request. */
 export class RequestSlot {
   readonly #seats: RequestSlots;
   readonly #clientIp: string;
@@ -60,17 +60,17 @@ export class RequestSlot {
     return this.#networks;
   };
 
-  /** Why no handler may begin, or undefined. */
+  /** Returns why no handler may begin, or undefined. */
   refusalOf(isProbe: boolean): Problem | undefined {
     return this.#workplaces(isProbe).refusalOf(this.networks);
   }
 
-  /** Takes a place for a handler that goes on after this turn. */
+  /** Takes a slot for a handler that goes on after this turn. */
   work(isProbe: boolean): void {
     this.#move(this.#workplaces(isProbe).take(this.networks()));
   }
 
-  /** @param evict ends the exchange: another needs the place */
+  /** @param evict ends the exchange: another request needs the slot */
   arrive(evict: () => void): void {
     this.#move(this.#seats.arriving.take(this.networks(), evict));
   }
@@ -86,7 +86,7 @@ export class RequestSlot {
     });
   }
 
-  /** Takes a place for a connection whose body is refused and that ends soon. */
+  /** Takes a slot for a connection whose body is refused and that ends soon. */
   drainBody(evict: () => void): void {
     this.#move(this.#seats.refused.take(this.networks(), evict));
   }

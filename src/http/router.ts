@@ -50,7 +50,7 @@ export interface PlainRoute extends RouteBase {
   readonly bodyBytesMax?: number;
   /** Instead of the server's own limit: for parameters that are long once percent-encoded. */
   readonly queryCharsMax?: number;
-  /** Asked by supervisors: it has places of its own, so that it is answered when all others are taken. */
+  /** A health check: it has slots of its own, so that it is answered when all others are taken. */
   readonly isProbe?: boolean;
   /** Instead of the server's own deadline. */
   readonly timeoutMs?: number;

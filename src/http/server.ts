@@ -63,7 +63,10 @@ export interface HttpServer {
   closeNow(): void;
   /** Requests let in and not yet answered; hot routes are never among them. */
   inFlight(): number;
-  /** Places of each kind that are taken (request-slots.ts), and bytes of bodies being collected. */
+  /**
+   * Returns the slots of each kind that are taken (request-slots.ts), and bytes of bodies in
+   * memory.
+   */
   taken(): Taken;
 }
 
@@ -175,7 +178,7 @@ export function createServer(options: ServerOptions): HttpServer {
       });
     });
   }
-  /** Somebody who looks for a free port may hold the one that was claimed for a moment. */
+  /** Another process that looks for a free port may hold the claimed one for a moment. */
   async function listenPatiently(host: string, port: number): Promise<number> {
     for (let tries = 1; ; tries++) {
       try {
@@ -190,7 +193,7 @@ export function createServer(options: ServerOptions): HttpServer {
     const found = await listenPatiently(host, port);
     // A port that the library picked itself can't be shared.
     for (let i = port === 0 ? queues : 1; i < queues; i++) await listenOnce(host, port);
-    // It was told to close meanwhile: an open socket would end the process with the thread.
+    // The server was closed meanwhile: an open socket would end the process with the thread.
     if (isStopped) stopListening();
     return found;
   }

@@ -78,7 +78,7 @@ export class PackedBodyError extends Error {
 
 /**
  * Unpacks a body that arrives in pieces: it is unpacked as fast as it is read.
- * @param bytesMax asked at each piece: less may be unpacked for a stranger
+ * @param bytesMax asked at each piece: less may be unpacked for an unauthenticated client
  */
 export async function* unpackedPieces(
   request: Request,

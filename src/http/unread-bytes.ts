@@ -41,8 +41,8 @@ export class UnreadBytes {
   }
 
   /**
-   * @param evict called at most once, when the memory is wanted by another
-   * @returns what gives it back; does nothing when it is lost already
+   * @param evict called at most once, when another answer needs the memory
+   * @returns a function that gives it back; it does nothing after an eviction
    */
   take(clientKey: string, parts: readonly Uint8Array[], evict: () => void): () => void {
     const client = this.#clients.get(clientKey) ?? {
@@ -89,8 +89,9 @@ export class UnreadBytes {
   }
 
   /**
-   * Returns the client that holds most, without the bytes of `wants`: a newcomer that is a little larger
-   * than all others would else evict nobody. Clients with unread answers are few: no more than there are places.
+   * Returns the client that holds most, without the bytes of `wants`: a newcomer that is a little
+   * larger than all others would else evict nobody. Clients with unread answers are few: no more
+   * than there are slots.
    */
   #largest(wants: Holder): Client | undefined {
     let largest: Client | undefined;

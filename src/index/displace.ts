@@ -1,7 +1,7 @@
 /**
- * Takes entries out of the trie. Writer only. As in place.ts, new nodes are built beside the
- * old ones and one `Atomics.store` publishes the change. A node left with one item is dissolved
- * into the slot above it, so an insertion leaves no trace once it is taken back.
+ * Takes entries out of the trie. Writer only. As in insert.ts, new nodes are built next to the old
+ * ones and one `Atomics.store` publishes the change. A node left with one item is dissolved into
+ * the slot above it, so an insertion leaves no trace once it is taken back.
  */
 
 import { removeCover } from './covers.ts';

@@ -50,8 +50,8 @@ export function readerEpoch(control: Int32Array, reader: number): ReaderEpoch {
   return {
     enter() {
       const epoch = Atomics.load(control, EPOCH);
-      // Announced already: the epoch was loaded after all earlier look-ups, and no later one
-      // can meet what was unlinked before it. Nothing to tell.
+      // Announced already: the epoch was loaded after all earlier look-ups, and no later one can
+      // meet what was unlinked before it. Nothing to announce.
       if (epoch === announced) return;
       announced = epoch;
       Atomics.store(control, word, epoch);

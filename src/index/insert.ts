@@ -1,10 +1,10 @@
 /**
  * Puts entries into the trie. Writer only.
  *
- * A change builds the new node beside the old one and publishes it with one `Atomics.store` of
- * the slot that leads to it; nodes above stay where they are. What is replaced goes to the retired list
- * after that store. A change makes at most a handful of nodes (`CHANGE_WORDS_MAX`), so the
- * caller can make sure of the room before anything is touched.
+ * A change builds the new node next to the old one and publishes it with one `Atomics.store` of the
+ * slot that leads to it; nodes above stay where they are. What is replaced goes to the retired list
+ * after that store. A change makes at most a handful of nodes (`CHANGE_WORDS_MAX`), so the caller
+ * can make sure of the room before anything is touched.
  */
 
 import { addCover, type Positions } from './covers.ts';

@@ -2,9 +2,9 @@
  * The IP index: prefixes of both families to entry numbers, longest match first, in memory that
  * all threads share. This is the owner's side: the only one that changes anything.
  *
- * An entry number is 1 or more and stays with its prefix until `remove`; 0 means none. The
- * owner's own look-ups need no `enter`: they never run beside its changes. A number the owner
- * keeps across a `remove` of its prefix is stale, as it is for everyone.
+ * An entry number is 1 or more and stays with its prefix until `remove`; 0 means none. The owner's
+ * own look-ups need no `enter`: they never run during its changes. A number the owner keeps across
+ * a `remove` of its prefix is stale, as it is for everyone.
  */
 
 import { type Arena, type ArenaState, createArena } from './arena.ts';

@@ -41,9 +41,9 @@
  * Nodes begin on a cache line (64 bytes): bitmap, ranks, path and the first two slots are one
  * line, so a node of two hosts is one miss, and a larger one two.
  *
- * Covers are not pushed down into child nodes: an insertion above a million hosts touches one
- * node, or at most 65,536 root cells. A look-up goes down by the slots alone, and only if it
- * ends without a leaf looks at the covers on its way, deepest first.
+ * Covers are not pushed down into child nodes: an insertion above a million hosts touches one node,
+ * or at most 65,536 root cells. A look-up goes down by the slots alone, and only if it ends without
+ * a leaf checks the covers on its way, deepest first.
  *
  * KEY BLOCK, one per IPv6 entry, six words: address (4), entry, length.
  * ROW, one per entry, eight words = half a cache line: see records.ts.

@@ -2,7 +2,7 @@
  * Longest-prefix match for readers: plain loads of typed arrays, numbers in, numbers out, no
  * allocation. Every loop ends: a node lies deeper than its parent, a parent entry is shorter.
  *
- * A look-up may run beside the writer. It sees each update wholly or not at all (of two that
+ * A look-up may run while the writer works. It sees each update wholly or not at all (of two that
  * fall within it, perhaps only the later one); what it found stays valid until the end of the
  * request (epochs.ts).
  */

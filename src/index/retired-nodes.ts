@@ -1,6 +1,6 @@
 /**
- * Limbo: what is unlinked but may still be read. First in, first out, each item stamped with
- * the epoch of its unlinking. Writer only.
+ * Retired nodes: unlinked, but perhaps still being read. First in, first out, each item stamped
+ * with the epoch of its unlinking. Writer only.
  *
  * It is drained every `BATCH` items; a reader that stays in one request holds it back, and it
  * then grows with the updates made meanwhile, at most to what the arena and the entries hold.

@@ -36,7 +36,7 @@ const EXTRA_MAX = SECTIONS_MAX - ownNames.size;
 export interface SnapshotInput {
   /** The journal position up to which the index is complete. Unsigned 64 bits. */
   readonly sequence: bigint;
-  /** Blobs to keep beside the index. Names: 1 to 32 of a-z 0-9 . - ; not "index.…". */
+  /** Blobs to keep along with the index. Names: 1 to 32 of a-z 0-9 . - ; not "index.…". */
   readonly extra?: ReadonlyMap<string, Uint8Array>;
 }
 
@@ -182,8 +182,9 @@ const NAME_BYTES = 32;
 const SLICE_BYTES = 1 << 20;
 
 /**
- * The container of a snapshot is a file of named sections that is complete or refused: every byte is under a checksum. It is
- * written beside its place and renamed into it, so a crash leaves the earlier file.
+ * The container of a snapshot is a file of named sections that is complete or refused: every byte
+ * is under a checksum. It is written next to its place and renamed into it, so a crash leaves the
+ * earlier file.
  *
  *     +0   magic "PCLINDEX"
  *     +8   version u32 | byte order mark 0x01020304 u32   (in the machine's order)

@@ -1,6 +1,6 @@
 /**
- * What became of questions that front ends answer for a door, in shared memory: each front end has a row,
- * the main thread reads.
+ * Counts the outcomes of the questions that front ends answer for an integration, in shared memory:
+ * each front end has a row, the main thread reads.
  */
 
 export const integrationOutcomes = {

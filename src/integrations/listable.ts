@@ -1,4 +1,4 @@
-/** Which addresses and networks a door may list at all. */
+/** Decides which addresses and networks an integration may list at all. */
 
 import { addressBehind, embeddedBits } from '../ip/behind.ts';
 import { type Prefix, widthOf } from '../ip/prefix.ts';

@@ -1,5 +1,5 @@
 /**
- * Which IPv4 address stands behind an IPv6 one. Translators and tunnels write the IPv4 address of the
+ * Finds the IPv4 address behind an IPv6 one. Translators and tunnels write the IPv4 address of the
  * host that they speak for into the IPv6 address that a server sees:
  *
  *   ::ffff:0:0/96     mapped (RFC 4291); the parser has made it IPv4 already

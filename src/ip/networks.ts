@@ -1,10 +1,10 @@
 /**
  * The networks that a client belongs to, as names to count by: the smallest that one subscriber has
- * (IPv4 /32, IPv6 /64) and the one that a provider gives out whole (IPv4 /24, IPv6 /48). Whoever has
- * one address of a network can have all, so a bound that counts addresses bounds nobody. Behind a
- * translator or tunnel (behind.ts) a client is its IPv4 address: one /64 of NAT64 has all of IPv4, and who
- * has one IPv4 address has a whole /48 of 6to4. The one place where addresses are grouped so, for limits
- * per client and for places of the transport.
+ * (IPv4 /32, IPv6 /64) and the one that a provider gives out whole (IPv4 /24, IPv6 /48). Whoever
+ * has one address of a network can have all, so a bound that counts addresses bounds nobody. Behind
+ * a translator or tunnel (behind.ts) a client is its IPv4 address: one /64 of NAT64 has all of
+ * IPv4, and who has one IPv4 address has a whole /48 of 6to4. The one place where addresses are
+ * grouped so, for limits per client and for request slots of the transport.
  */
 
 import { parseIp } from './address.ts';

@@ -1,4 +1,4 @@
-/** Which operations look at memory or at what a node keeps on its own disk. */
+/** Lists the operations that read memory or what a node keeps on its own disk. */
 
 const ofOwnPart: ReadonlySet<string> = new Set(['check', 'stats']);
 

@@ -10,7 +10,7 @@ export type NodeSettings = Pick<
 >;
 
 /**
- * What would be this machine's alone, and so another one on each node, stops the start.
+ * Stops the start if a setting would be this machine's alone, and so another one on each node.
  * @throws OperatorError
  */
 export function checkNode(config: NodeSettings): void {

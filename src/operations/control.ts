@@ -138,7 +138,7 @@ function listen(server: Server, path: string): Promise<void> {
   }
 }
 
-/** There is no place for it, which it hears. */
+/** Refuses a command when too many are under way, with a message that says so. */
 function turnAway(socket: Socket): void {
   const message = `${connectionsMax} commands are under way in the server: try again`;
   const failure: Failed = { message, kind: 'operator' };
@@ -302,7 +302,7 @@ function failureOf(error: unknown): Failed {
   return { message: (error as Error).stack ?? String(error), kind: 'bug' };
 }
 
-/** The last state is told in the end, however soon it comes. */
+/** Sends few of the states that come; the last one is sent in the end, however soon it comes. */
 function throttled(tell: (at: OperationProgress) => void) {
   let sentAtMs = Number.NEGATIVE_INFINITY;
   let last: OperationProgress | undefined;

@@ -53,7 +53,7 @@ export async function withDeletion<T>(
   }
 }
 
-/** @param deletionNotice undefined: nobody is told */
+/** @param deletionNotice undefined: nobody is notified */
 export function openDeletion(
   workspace: StoreTools,
   deletionNotice: DeletionNotice | undefined,

@@ -18,7 +18,7 @@ export interface Order {
 }
 
 export interface Execution {
-  /** Undefined for one that looks at the store as it lies there, in a command without a server. */
+  /** Undefined for one that reads the store as it lies there, in a command without a server. */
   readonly workspace: Workspace | undefined;
   readonly reading: Reading;
   /** Opens the audit log for a moment. */

@@ -18,7 +18,9 @@ import type { StoreTools, Workspace } from './workspace.ts';
 /** Pauses between tries of a mail that a command sends, milliseconds. */
 export const retryDelaysMs = [2_000];
 
-/** Runs with what tells an owner of a change. @returns also whether all mails were sent */
+/**
+ * Runs with the notices that inform an owner of a change. @returns also whether all mails were sent
+ */
 export async function withNotices<T>(
   workspace: StoreTools,
   run: (notices: Notices) => Promise<T>,

@@ -1,7 +1,7 @@
 /**
- * What an operator does, described once: its name, what its input must look like, what the audit log
- * says of it, and how it is done. The command line runs operations in the server, or by itself where none
- * runs; the audit log and `--json` follow from the description.
+ * Describes an act of an operator once: its name, what its input must look like, what the audit log
+ * says of it, and how it is done. The command line runs operations in the server, or by itself
+ * where none runs; the audit log and `--json` follow from the description.
  *
  * Invariants: input comes from outside and is parsed before anything else; output is made of JSON's
  * values alone, for it travels.
@@ -59,7 +59,7 @@ export interface ChangingOperation<Name extends string, Schema extends v.Generic
   run(workspace: Workspace, input: v.InferOutput<Schema>, call: OperationCall): Promise<Output>;
 }
 
-/** An operation that looks at the store as it lies there, and needs no key for it. */
+/** An operation that reads the store as it lies there, and needs no key for it. */
 export interface ReadingOperation<Name extends string, Schema extends v.GenericSchema, Output>
   extends Described<Name, Schema> {
   readonly readsOnly: true;

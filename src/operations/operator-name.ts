@@ -7,8 +7,8 @@ import { processEnvironment } from '../config/place.ts';
 const nameCharsMax = 120;
 
 /**
- * `name (real uid)`, and who used sudo for it. Anybody can set SUDO_USER, so the uid that the kernel keeps since the
- * login stands beside it.
+ * `name (real uid)`, and who used sudo for it. Anybody can set SUDO_USER, so the uid that the
+ * kernel keeps since the login stands next to it.
  */
 export function operatorName(): string {
   const sudo = processEnvironment()

@@ -1,5 +1,5 @@
 /**
- * What a command and the server say to each other on the socket in DATA_DIR.
+ * The protocol of commands and the server on the socket in DATA_DIR.
  *
  * A frame is: length of what follows u32, kind u8, number of the request u32, content. All numbers are
  * big-endian. The content is JSON in UTF-8, or bytes (`input`, `output`, `result`). The server greets first;

@@ -1,4 +1,4 @@
-/** The thread of a task (tasks.ts): runs it once, and ends with it. Its work is nobody's hurry. */
+/** The thread of a task (tasks.ts): runs it once, and ends with it. Its work is not urgent. */
 
 import { constants, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -55,7 +55,7 @@ function refuseCancelled(): void {
   if (isCancelled) throw new OperatorError('it was cancelled');
 }
 
-/** The last state is told whatever the time is. */
+/** Sends few of the states that come; the last one is sent whatever the time is. */
 function progress(at: OperationProgress): void {
   refuseCancelled();
   const nowMs = performance.now();

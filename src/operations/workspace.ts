@@ -1,6 +1,7 @@
 /**
- * What operations work on: the store, what is made of it, and the memory that its journal adds up to. In
- * the server these are the server's own; a command without one opens them itself, from the same settings.
+ * Opens what operations work on: the store, what is made of it, and the memory that its journal
+ * adds up to. In the server these are the server's own; a command without one opens them itself,
+ * from the same settings.
  */
 
 import { mkdirSync } from 'node:fs';
@@ -103,7 +104,7 @@ export function openingOf() {
 }
 
 /**
- * For what looks at a store as it lies there: makes none and changes none.
+ * Opens a store for reading as it lies there: makes none and changes none.
  * @throws OperatorError when there is none, unless it may be missing
  */
 export function existingStore({ mayBeMissing = false } = {}) {

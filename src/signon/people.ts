@@ -101,12 +101,14 @@ export function isVerified(person: Person): boolean {
   return person.account.pendingUntil === 0;
 }
 
-/** Tells whether sites may get the address: it is verified, and need not be confirmed anew. */
+/** Returns whether sites may get the address: it is verified, and need not be confirmed anew. */
 export function isConfirmed(person: Person): boolean {
   return isVerified(person) && person.account.formerEmail === '';
 }
 
-/** Tells whether mail to the account's address reaches the person who proved to hold the mailbox. */
+/**
+ * Returns whether mail to the account's address reaches the person who proved to hold the mailbox.
+ */
 export function isReachable({ account }: Person): boolean {
   const { email, formerEmail } = account;
   return formerEmail === '' || readKnownAddress(formerEmail) === email;
@@ -117,7 +119,7 @@ export function nameOf({ account }: Person): string {
   return account.formerEmail === '' ? account.email : account.formerEmail;
 }
 
-/** Tells whether the mail address is verified and the account not disabled. */
+/** Returns whether the mail address is verified and the account not disabled. */
 export function isActive(person: Person): boolean {
   return isVerified(person) && !person.account.disabled;
 }

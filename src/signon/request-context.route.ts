@@ -1,4 +1,4 @@
-/** The guard's desk and visit, with the session of sign-on in them. */
+/** The types of the page builder and the request context, with the session of sign-on in them. */
 
 import type { AnyPageBuilder } from '../web/guard/page-builder.ts';
 import type { AnyRequestContext } from '../web/guard/request-context.ts';

@@ -1,6 +1,6 @@
 /**
- * Texts that a page, a form or an authenticator carries for us, sealed (AES-256-GCM), so that nothing has
- * to be stored for somebody who is not signed in.
+ * Texts that a page, a form or an authenticator carries for us, sealed (AES-256-GCM), so that
+ * nothing has to be stored for somebody who is not signed in.
  *
  *   ┌─────────┬──────────┬──────────┬────────────┬────────┐
  *   │ version │ id       │ nonce    │ ciphertext │ tag    │
@@ -8,7 +8,7 @@
  *   └─────────┴──────────┴──────────┴────────────┴────────┘
  *
  * Each seal has a key of its own: HMAC-SHA-256 of a key for the purpose (which follows from the
- * master key, so it survives a restart) over who may open it and the id. So strangers may have any
+ * master key, so it survives a restart) over who may open it and the id. So anybody may have any
  * number made without a nonce meeting its key twice. The id is random and names the seal: whoever
  * lets it count once keeps the id, after it was used.
  */

@@ -1,4 +1,4 @@
-/** All pages of sign-on in one table, made at one desk (page-builder.ts). */
+/** All pages of sign-on in one table, made by one page builder (page-builder.ts). */
 
 import type { Accounts } from '../access/accounts/accounts.ts';
 import type { MasterKey } from '../access/keys/master-key.ts';
@@ -46,7 +46,7 @@ export interface SignonPageOptions {
   readonly callers: Callers;
   readonly geo: GeoReader;
   readonly signon: Signon;
-  /** Tells whether the person of a session prefers translucent surfaces. */
+  /** Returns whether the person of a session prefers translucent surfaces. */
   readonly prefersGlass: (session: { readonly accountId: string }) => Promise<boolean>;
 }
 
@@ -85,7 +85,7 @@ function unsavedNotice(language: Language, isKept: boolean): string {
   );
 }
 
-/** Returns the desk, at which all pages with a session are made. */
+/** Returns the page builder, which makes all pages with a session. */
 export function openPageBuilder(options: SignonPageOptions): PageBuilder {
   const { config, signon } = options;
   const { baseUrl } = config;

@@ -1,5 +1,5 @@
 /**
- * What one commit does inside a transaction, whatever the database: the one algorithm of both stores.
+ * Applies one commit inside a transaction, whatever the database: the one algorithm of both stores.
  * All reads come first, then the writes, so a commit that is refused has written nothing.
  */
 

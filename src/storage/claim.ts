@@ -5,9 +5,9 @@
  * the writer's lock (LMDB's ITS#9496): a commit that another process makes meanwhile is undone. So no file
  * of a store is mapped before its directory is claimed.
  *
- * Invariants: the claim is a kernel lock on a file beside the store, held by an open descriptor for as
- * long as the process lives, so it is free after any kill and a process that is frozen keeps it. Within a
- * process the environment is shared: threads inherit the claim of their process.
+ * Invariants: the claim is a kernel lock on a file next to the store, held by an open descriptor
+ * for as long as the process lives, so it is free after any kill and a process that is frozen keeps
+ * it. Within a process the environment is shared: threads inherit the claim of their process.
  */
 
 import {
@@ -159,13 +159,13 @@ function refusal(directory: string, { code = '', message }: NodeJS.ErrnoExceptio
   return new OperatorError(`${directory} can't be claimed: ${message}`);
 }
 
-/** The lock is what counts: on a full disk nobody is told who holds it. */
+/** The lock is what counts: on a full disk nobody learns who holds it. */
 function writeHolder(descriptor: number, use: string): void {
   try {
     ftruncateSync(descriptor, 0);
     writeSync(descriptor, `${JSON.stringify({ pid: process.pid, use })}\n`, 0);
   } catch {
-    // The one who is refused hears of "another process".
+    // The one who is refused reads of "another process".
   }
 }
 
@@ -196,7 +196,7 @@ interface Locks {
 
 let loaded: Locks | undefined;
 
-/** Loaded at the first claim: a command beside a server makes none. */
+/** Loaded at the first claim: a command that runs while a server does makes none. */
 function locks(): Locks {
   loaded ??= createRequire(import.meta.url)('fs-native-extensions') as Locks;
   return loaded;

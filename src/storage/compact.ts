@@ -66,7 +66,7 @@ async function writeAnew(path: string): Promise<Compaction> {
   syncPath(`${freshPath}/data.mdb`);
   // One step: at any moment the name leads to the whole old file or to the whole new one.
   renameSync(`${freshPath}/data.mdb`, `${path}/data.mdb`);
-  // LMDB's lock file tells of the old file's transactions; the next one to open makes it anew.
+  // LMDB's lock file refers to the old file's transactions; the next one to open makes it anew.
   rmSync(`${path}/lock.mdb`, { force: true });
   syncPath(path);
   rmSync(freshPath, { recursive: true, force: true });

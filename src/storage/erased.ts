@@ -1,7 +1,7 @@
 /**
  * The list of deleted accounts: a row in the store for each, written in the commit in which its
- * deletion begins, and a line in a file beside it (backup/erased-file.ts). A backup knows nothing of what was
- * deleted since; the file does, so a restore can delete it anew.
+ * deletion begins, and a line in a file next to it (backup/erased-file.ts). A backup knows nothing
+ * of what was deleted since; the file does, so a restore can delete it anew.
  *
  * Invariant: every row has a line in each file once the server has started. Nothing of a person is in
  * either: an account's random id, which leads to nobody, and when. A file is written anew as a whole; at most one
@@ -110,9 +110,9 @@ const strange: ErasedFile = {
 const besideMsMax = 5_000;
 
 /**
- * In the data directory, and beside the backups of the server.
- * @param inChild for a command, whose end would wait for a folder that hangs: a process of its own writes
- *   the one beside the backups, and is left behind
+ * Opens the lists in the data directory and next to the backups of the server.
+ * @param inChild for a command, whose end would wait for a folder that hangs: a process of its own
+ *   writes the one next to the backups, and is left behind
  */
 export function openErasedList(options: {
   store: Pick<Store, 'scan'>;

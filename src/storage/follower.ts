@@ -257,7 +257,10 @@ export function createFollower({
     for (const waiter of rejected) waiter.reject(endOf(message));
   }
 
-  /** Callers that wait for an event of a newer program are told to ask another node. */
+  /**
+   * Callers that wait for an event of a newer program get `store_unavailable`: another node may
+   * have it.
+   */
   function endOf(message: string): Error {
     return phase === 'held' ? new StoreUnavailableError(message) : new Error(message);
   }

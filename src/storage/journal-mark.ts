@@ -1,5 +1,6 @@
 /**
- * Which journal a saved memory is made of: the number of its last event, and the time that the journal gave it.
+ * Names the journal that a saved memory is made of: by the number of its last event, and the time
+ * that the journal gave it.
  *
  * A database that was taken back has the name of the journal that it had, and with new events its length too; but
  * its event of that number came later.
@@ -15,7 +16,7 @@ export interface JournalMark {
   readonly at: number;
 }
 
-/** Beside the checkpoint that it belongs to. */
+/** Stored along with the checkpoint that it belongs to. */
 export const journalMarkKey = checkpointKey('journal');
 
 /** The journal position of a memory; `at` is undefined if no mark was saved for that event. */

@@ -139,7 +139,10 @@ export function readProjectionPageKey(key: Uint8Array) {
   return { page: view.getUint32(1), seq: view.getBigUint64(5), part: view.getUint8(13) };
 }
 
-/** 04 table-name 00: how many places of a bounded table are taken (ledger.ts), or feeds a restore left behind. */
+/**
+ * 04 table-name 00: how many entries a bounded table has (ledger.ts), or feeds a restore left
+ * behind.
+ */
 export const ledgerKey = (table: string): Key => encodeKey(namespaces.ledger, text(table));
 export const feedsBehindKey = (): Key => ledgerKey('feeds_behind');
 
@@ -194,7 +197,7 @@ export const accountStandingKey = (id: string) => encodeKey(namespaces.accountSt
 export const accountRoleKey = (id: string): Key => encodeKey(namespaces.accountRole, text(id));
 export const accountRolePrefix = (): Key => encodeKey(namespaces.accountRole);
 
-/** 17: one row, who was told that a budget of voices runs out (app/vote-budgets.ts). */
+/** 17: one row, who was notified that a budget of votes runs out (app/vote-budgets.ts). */
 export const budgetsToldKey = (): Key => encodeKey(namespaces.budgetsTold);
 
 /** 1a account-id 00 address 00: a ban for the bouncers of an account (integrations/agents/ban-store.ts). */

@@ -1,8 +1,7 @@
 /**
- * How many places of a bounded table are taken, where every process can read it: a row that each
- * commit which takes or gives back a place changes along with what it is about, under a check. So
- * what a command is told before it writes holds when it has written, beside a running server or
- * without one.
+ * Counts the entries of a bounded table where every process can read it: in a row that each commit
+ * which adds or removes one changes along with what it is about, under a check. So what a command
+ * reads before it writes holds when it has written, with a running server or without one.
  *
  * The tables themselves lie in the server's memory and follow the journal. Of accounts and lists the server
  * compares both at its start and now and then, and mends the row; an older version's store has none until then.

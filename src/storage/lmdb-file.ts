@@ -1,5 +1,5 @@
 /**
- * Looks at a store's file before LMDB maps it: LMDB trusts what it finds, and ends the whole process
+ * Checks a store's file before LMDB maps it: LMDB trusts what it finds, and ends the whole process
  * (SIGSEGV, SIGBUS) or writes on when pages that its meta page promises are not there.
  *
  * Invariant: reads the file with plain reads only, so a damaged file can't end the process. Nobody writes to

@@ -69,9 +69,9 @@ export class LostCommitsError extends Error {
 }
 
 /**
- * Watches that nothing goes back that was acknowledged: neither the journal, nor the rows' versions, nor the
- * number of the last transaction in the file, and that the file is still the one at its path. LMDB itself
- * keeps the number beside the file, and looks at it there alone.
+ * Watches that nothing goes back that was acknowledged: neither the journal, nor the rows'
+ * versions, nor the number of the last transaction in the file, and that the file is still the one
+ * at its path. LMDB itself keeps the number in its lock file, and reads it there alone.
  */
 function createLossWatch({ file }: Tables) {
   let lastSeq = 0;

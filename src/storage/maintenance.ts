@@ -1,8 +1,8 @@
 /**
- * Work that one server does for all: what is over is ended, removed, swept and told. Alone on a store it
- * is always this one's. Of several nodes the one that holds the lease does it (nodes/lease.ts), and
- * one that was overtaken while it slept can't go on: each of its commits names the lease under which
- * it is made, and has no effect under another one.
+ * Maintenance, the work that one server does for all: what has expired is ended, removed, swept and
+ * reported. Alone on a store it is always this one's. Of several nodes the one that holds the lease
+ * does it (nodes/lease.ts), and one that was overtaken while it slept can't go on: each of its
+ * commits names the lease under which it is made, and has no effect under another one.
  */
 
 import type { Store } from './store.ts';

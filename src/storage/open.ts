@@ -1,6 +1,6 @@
 /**
- * The store that the settings name: the embedded one in DATA_DIR, or with DATABASE_URL the shared one in
- * PostgreSQL, with a small embedded one beside it for what is about this machine alone.
+ * The store that the settings name: the embedded one in DATA_DIR, or with DATABASE_URL the shared
+ * one in PostgreSQL, with a small embedded one alongside it for what is about this machine alone.
  *
  * Invariant: a directory belongs to one of the two for good. What a node keeps is all made of the
  * journal: when the database's is another one, it is thrown away and made anew.
@@ -71,8 +71,8 @@ export interface ClusterStatus extends JournalHead {
 
 type Opening = Omit<OpenStoreOptions, 'path' | 'dataDir'> & {
   /**
-   * Whether the process works with this machine's part too. False: a command, which works with the database
-   * alone, while the node on this machine has its part open.
+   * True: the process works with this machine's part too. False: a command, which works with the
+   * database alone, while the node on this machine has its part open.
    */
   readonly hasOwnPart?: boolean;
 };

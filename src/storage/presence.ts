@@ -1,7 +1,7 @@
 /**
- * Tells a store that was lost from one that is new. LMDB makes an empty store wherever there is
- * none, so without this a server whose file was removed starts, serves nobody's data and says that
- * it is ready.
+ * Distinguishes a store that was lost from one that is new. LMDB makes an empty store wherever
+ * there is none, so without this a server whose file was removed starts, serves nobody's data and
+ * says that it is ready.
  *
  * Invariants: `DATA_DIR/store.id` names the store that lives there and is written only when that
  * store is on disk; the same name stands inside the store. While a process has the store open, its
@@ -24,7 +24,7 @@ export function storePath(dataDir: string): string {
   return `${dataDir}/store`;
 }
 
-/** Written beside the store by a server: each shows that there was one. */
+/** Written next to the store by a server: each shows that there was one. */
 const companions = [idFile, snapshotFile] as const;
 const idPattern = /^[0-9a-f]{32}\n$/;
 
@@ -70,8 +70,8 @@ export function refuseLostStore(dataDir: string, path: string): void {
 }
 
 /**
- * Gives a store its name and keeps the name beside it.
- * @throws OperatorError when the name beside it is another store's
+ * Gives a store its name and keeps the name in a file next to it.
+ * @throws OperatorError when the name next to it is another store's
  */
 export function claimPresence(meta: Table, dataDir: string, random: Random): void {
   const id = meta.get(metaRowKey('identity')) ?? nameStore(meta, random);
@@ -88,7 +88,7 @@ export function claimPresence(meta: Table, dataDir: string, random: Random): voi
 }
 
 export interface MasterKeyClaim {
-  /** Names the key and tells nothing about it: 4 bytes. */
+  /** Names the key and reveals nothing about it: 4 bytes. */
   readonly id: Uint8Array;
   /** Go on with another key: what the former one sealed stays unreadable. */
   readonly replaces?: boolean;
@@ -114,9 +114,9 @@ export function claimMasterKey(meta: Table, { id, replaces = false }: MasterKeyC
 }
 
 /**
- * Looks each second whether the path still leads to the file that is open, and whether it became
+ * Checks each second whether the path still leads to the file that is open, and whether it became
  * shorter. What is written to a file without a name is acknowledged and lost.
- * @param onLost once, with the reason; nothing may be written beside the store any more
+ * @param onLost once, with the reason; nothing may be written next to the store any more
  */
 export function watchPresence(
   path: string,

@@ -1,5 +1,5 @@
 /**
- * What the journal adds up to, kept in the store so that a start need not read the whole journal.
+ * Keeps what the journal adds up to in the store, so that a start need not read the whole journal.
  *
  * State is cut into numbered pages. A checkpoint writes each page changed since the last one
  * under `page number + sequence number`, and then, in one commit, the checkpoint record with that

@@ -1,6 +1,6 @@
 /**
- * One Store out of two: rows that are about this machine alone lie on its own disk, all others in the
- * database that the nodes share. Which is which is told by the key's namespace.
+ * One Store out of two: rows that are about this machine alone lie on its own disk, all others in
+ * the database that the nodes share. The key's namespace decides which is which.
  *
  * Invariants: a commit lies wholly on one side; events are shared, always.
  */

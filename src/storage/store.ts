@@ -125,12 +125,12 @@ export interface Store {
   read(afterSeq: bigint, limit: number, afterAt?: number): Promise<StoreEvent[]>;
   lastSeq(): Promise<bigint>;
   /**
-   * Calls back when the journal has grown; returns its undo. The embedded store calls at each commit, in
-   * order, with the events. A shared one calls without them, and may miss commits of other nodes: whoever
-   * follows its journal looks from time to time.
+   * Calls back when the journal has grown; returns its undo. The embedded store calls at each
+   * commit, in order, with the events. A shared one calls without them, and may miss commits of
+   * other nodes: whoever follows its journal polls from time to time.
    */
   onHint(callback: (events?: readonly StoreEvent[]) => void): () => void;
-  /** Told at each change, never twice the same. Returns its undo. */
+  /** Calls back at each change, never twice with the same state; returns its undo. */
   onWriteState(callback: (state: WriteState) => void): () => void;
   writeState(): WriteState;
   /** Queued writes, with their bounds. */

@@ -33,7 +33,7 @@ export function startSweeper({ store, log, intervalMs = 1_000, rowsMax = 500 }: 
       // A full slice: more is due, but commits that arrived meanwhile go first.
       if ((await store.sweep(rowsMax)) === rowsMax) waitMs = 0;
     } catch (error) {
-      // One that can't be reached is told of by the follower, once.
+      // A store that can't be reached is reported by the follower, once.
       const level = error instanceof StoreUnavailableError ? 'debug' : 'warn';
       log[level]({ err: error }, 'sweeper: could not remove expired rows');
     }

@@ -1,5 +1,5 @@
 /**
- * What a store holds at one moment, while others go on writing: one read transaction of LMDB.
+ * Shows what a store holds at one moment, while others go on writing: one read transaction of LMDB.
  *
  * Invariants: everything that is read through a view belongs to the same commit; a view writes
  * nothing. While it is open LMDB takes no page that was freed since, so the file grows by what is

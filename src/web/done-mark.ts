@@ -1,6 +1,7 @@
 /**
- * The mark in a page's address by which the page tells what was just done: `<name>.<ms>.<mac>`, with
- * HMAC-SHA-256 by a secret of who did it. A link of somebody else can't make a page say it.
+ * The signed tag in a page's address by which the page confirms what was just done:
+ * `<name>.<ms>.<mac>`, with HMAC-SHA-256 by a secret of the session or browser. A link of somebody
+ * else can't make a page show it.
  */
 
 import { createHmac } from 'node:crypto';
@@ -18,7 +19,7 @@ export function doneMark(secret: string, name: string, atMs: number): string {
   return `${name}.${atMs}.${mac}`;
 }
 
-/** Returns the name in a mark; undefined when it is missing, old, or made with another secret. */
+/** Returns the name in a tag; undefined when it is missing, old, or made with another secret. */
 export function doneIn(secret: string, now: number, mark = ''): string | undefined {
   const [, name = '', time = ''] = /^([a-z_]+)\.(\d+)\./.exec(mark) ?? [];
   const atMs = Number.parseInt(time, 10);

@@ -1,5 +1,5 @@
 /**
- * Which language a page speaks. `Accept-Language` is attacker-controlled text: it is read up to a
+ * Chooses the language of a page. `Accept-Language` is attacker-controlled text: it is read up to a
  * fixed length and number of ranges, and a malformed range counts as absent.
  */
 
@@ -14,7 +14,9 @@ export type Language = (typeof languages)[number];
 
 const catalogues: Record<Language, Catalogue> = { en, fr };
 
-/** The sentences of every page and those of a wing, by language or by the page that they stand on. */
+/**
+ * The sentences of every page and those of a module, by language or by the page that they stand on.
+ */
 export function wordsOf<Own extends object>(own: Readonly<Record<Language, Own>>) {
   const joined: Readonly<Record<Language, Catalogue & Own>> = {
     en: { ...en, ...own.en },

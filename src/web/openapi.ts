@@ -36,7 +36,7 @@ export function ref(name: string): Schema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** All of them required, and no others, unless told. */
+/** Returns the schema of an object: by default all members are required, and no others allowed. */
 export function object(
   properties: Readonly<Record<string, Schema>>,
   { optional = [] }: { optional?: readonly string[] } = {},
@@ -120,7 +120,7 @@ export interface Described extends Pick<Operation, 'summary' | 'description' | '
   readonly answers: Readonly<Record<number, DescribedAnswer>>;
   /** Answers to HEAD alone, by status. */
   readonly headAnswers?: Readonly<Record<number, DescribedAnswer>>;
-  /** In place of the shape's own, where refusals look in more than one way. */
+  /** Replaces the shape's own, where refusals have more than one form. */
   readonly refusals?: JsonMembers;
   /** Named schemas that `ref` names here. */
   readonly schemas?: Readonly<Record<string, Schema>>;

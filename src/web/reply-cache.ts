@@ -1,9 +1,9 @@
 /**
- * Replies kept in memory for a moment, so that a flood of requests for one page costs one look at
+ * Replies kept in memory for a moment, so that a flood of requests for one page costs one read of
  * the store and one rendering in that time; requests that come while it is made share it.
  *
- * Bounded in number and in bytes: at a bound the oldest goes. A reply whose making failed is not
- * kept. Replies must be the same for everybody who may ask with the same key.
+ * Bounded in number and in bytes: at a bound the oldest is evicted. A reply whose making failed is
+ * not kept. Replies must be the same for everybody who may ask with the same key.
  */
 
 import type { BoundedTable } from '../core/bounded-tables.ts';

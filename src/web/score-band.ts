@@ -1,3 +1,3 @@
-/** The bands of a score, where pages look for them. */
+/** Exports the bands of a score for the pages. */
 
 export * from '../core/names/score-band.ts';

@@ -12,9 +12,10 @@ import { detailOf, statusOf } from './errors.ts';
 /**
  * - `api`: `{"errors":[{"detail","status","source":{"parameter"}}]}`
  * - `exchange`: `{"error","error_description"}` with the names of RFC 6749, 5.2
- * - `captcha`: `{"ok":false}`, whatever the reason: the status tells the rest
+ * - `captcha`: `{"ok":false}`, whatever the reason: the status says the rest
  * - `siteverify`: `{"success":false,"error-codes":[…]}`, as libraries for other services read it
- * - `bouncer`: `{"message":"…"}`, as clients of the CrowdSec local API read it, with `code` beside it when 401
+ * - `bouncer`: `{"message":"…"}`, as clients of the CrowdSec local API read it, with `code` as well
+ *   when 401
  * - `policy`: `{"status":0,"msg":"…"}`, as Dovecot reads it: an error lets everybody in
  * - `text`: the sentence, for scripts
  * - `page`: a page for people

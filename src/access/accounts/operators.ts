@@ -1,4 +1,4 @@
-/** Which operators can come in, and that one of them stays when another goes. */
+/** Finds the operators who can sign in, so that one of them stays when another leaves. */
 
 import { accountKey, accountRoleKey } from '../../storage/keys.ts';
 import type { RowCheck, Store } from '../../storage/store.ts';
@@ -7,7 +7,7 @@ import { decodeAccount } from './records.ts';
 
 type Reads = Pick<Store, 'get' | 'scan'>;
 
-/** Verified and not disabled, so that they can come in. */
+/** Returns the ids of the operators who can sign in: verified and not disabled. */
 export async function activeOperators(store: Reads): Promise<string[]> {
   const ids = await operatorIds(store);
   const rows = await Promise.all(ids.map((id) => store.get(accountKey(id))));

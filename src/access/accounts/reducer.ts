@@ -46,7 +46,7 @@ import {
 import type { AccountState } from './accounts-table.ts';
 import { type AccessEvent, keepQuota } from './events.ts';
 
-/** The shared tables, as far as the fold writes them. */
+/** The part of the shared tables that the reducer writes. */
 export interface AccessTables {
   /** @returns false when the table is full */
   addKey(hash: Uint8Array, slot: number, scopes?: number): boolean;
@@ -83,7 +83,7 @@ export interface AccessReducer {
   idOf(slot: number): string | undefined;
   /** Returns the account's limit of new addresses on the UTC day of `at`, and its use. */
   newAddresses(slot: number, at: number): { limit: number; used: number };
-  /** The accounts as the fold of reports sees them. */
+  /** The accounts as the reducer of reports reads them. */
   readonly reporters: ReportersView;
   /** Events without effect because a table was full, ever. */
   refused(): number;

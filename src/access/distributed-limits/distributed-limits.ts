@@ -81,9 +81,9 @@ export interface ReplicatedOperations<Operation> {
 }
 
 /**
- * Makes the replication of operations on counts that follow rules of their own, such as lock-out: each
- * node repeats them on its own counts, in order and once.
- * @param Deed anything that JSON keeps as it is
+ * Makes the replication of operations on counts that follow rules of their own, such as lock-out:
+ * each node repeats them on its own counts, in order and once.
+ * @param Operation anything that JSON keeps as it is
  */
 function replicatedOperationsParty<Operation>(
   name: string,

@@ -1,17 +1,19 @@
 /**
- * Counts of all nodes on one database, brought together each second. A node tells what it counted since
- * the last time, then hears what the others told; each adds what it hears to its own counts.
+ * Counts of all nodes on one database, brought together each second. A node sends what it counted
+ * since the last time, then receives what the others sent; each adds what it receives to its own
+ * counts.
  *
- * Invariants: what is told is durable among the nodes before anything is heard, so of two nodes that
- * exchange at once one hears the other. What is told has a number and goes out again under the same one
- * until it is known to be told. Counts are untold until both are done, and a party reckons that each other
- * node has as much unheard as it has untold itself.
+ * Invariants: what is sent is durable among the nodes before anything is received, so of two nodes
+ * that exchange at the same time one receives the other's counts. A message has a number and is
+ * sent again under the same number until it is known to be stored. Counts are pending until both
+ * are done, and a party assumes that each other node has as many pending counts as it has itself.
  *
- * From this follows, with n nodes and a limit L: in no window do all together admit 2 L or more. Take the
- * last exchange after which somebody still admitted, and h ≤ L the count heard by it. What nobody had
- * heard of by then are the counts since the last exchange of each node: each at most (L − h')/n, where
- * h' is what that node had heard. In all at most h + (L − h)/n + (n − 1) L/n < 2 L, whatever was lost or late.
- * While nothing can be exchanged everything stays untold, and a node admits L/n.
+ * From this follows, with n nodes and a limit L: in no window do all together admit 2 L or more.
+ * Take the last exchange after which any node still admitted, and let h ≤ L be the count received
+ * by then. The counts that no node had received by then are those since the last exchange of each
+ * node: each at most (L − h')/n, where h' is what that node had received. In all at most
+ * h + (L − h)/n + (n − 1) L/n < 2 L, whatever was lost or late. While nothing can be exchanged all
+ * counts stay pending, and a node admits L/n.
  */
 
 import { createWriter, decode } from '../../storage/codec.ts';
@@ -24,9 +26,9 @@ const processesMax = 4_096;
 export interface Party {
   /** A name that is the same on all nodes. */
   readonly name: string;
-  /** Returns the counts since the last `told`, of bounded size; undefined when there are none. */
+  /** Returns the counts since the last `onSent`, of bounded size; undefined when there are none. */
   collect(): Uint8Array | undefined;
-  /** The others have, or will hear, what was collected last. */
+  /** Called when the other nodes have received, or will receive, what was collected last. */
   onSent(): void;
   /** Adds the counts of another node. */
   receive(bytes: Uint8Array): void;
@@ -103,7 +105,7 @@ export function createExchange(options: {
           onUnread(error);
         }
       }
-      // Others first: until then what is untold stands for what they did.
+      // The others' counts are added first: until then the pending counts stand for them.
       for (const party of pending?.of ?? []) party.onSent();
       pending = undefined;
     },

@@ -1,4 +1,7 @@
-/** Quotas of accounts as counts of all nodes: what keys spent here is told, what they spent elsewhere is charged. */
+/**
+ * Distributes the quotas of accounts: sends what keys spent on this node and charges what they
+ * spent on others.
+ */
 
 import type { Clock } from '../../core/clock.ts';
 import {
@@ -24,7 +27,7 @@ export function quotaParty(options: {
 }): Party {
   const { handle, quotas, accountCount, clock } = options;
   const memory = openQuotaSent(handle);
-  /** By slot and kind, mod 2^32: what others spent, and what was told of this node's. */
+  /** Both by slot and kind, mod 2^32: what other nodes spent, and what this node has sent. */
   let charged = new Uint32Array(0);
   let sentOf = new Uint32Array(0);
   let collected: (readonly [at: number, count: number])[] = [];
@@ -41,7 +44,7 @@ export function quotaParty(options: {
     sentOf = grown(sentOf);
   }
 
-  /** From then on only what comes after counts as untold. */
+  /** Counts only what comes after this call as pending. */
   function note(at: number): void {
     memory.set(at >>> 1, (at & 1) as QuotaKind, (charged[at]! + sentOf[at]!) | 0);
   }
@@ -88,7 +91,8 @@ export function quotaParty(options: {
         makeRoom(slot + 1);
         const at = slot * 2 + kind;
         charged[at]! += count;
-        // Before the count itself: in between, less is untold than is, never more.
+        // This comes before the count itself: in between, fewer are pending than should be, never
+        // more.
         note(at);
         quotas.charge(slot, kind, count, nowMs);
       }

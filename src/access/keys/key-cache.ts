@@ -3,13 +3,13 @@
  * A hit counts only while the key's generation in the shared table is the remembered one, so a
  * revoked key is refused from the next request on.
  *
- * Four places per set, sets chosen by the last six characters (the checksum). Only keys that
- * exist are ever remembered: a stranger's guesses take no memory and push nothing out, they cost
- * him the checksum and us one SHA-256. At the bound the oldest of a set makes room.
+ * Four places per set, sets chosen by the last six characters (the checksum). Only keys that exist
+ * are ever remembered: guesses take no memory and evict nothing; each costs the client a checksum
+ * and the server one SHA-256. At the bound the oldest of a set is evicted.
  *
  * The text is compared with `===`, which stops at the first difference, but only after the whole
- * checksum has matched without an early exit: to time the comparison a stranger must first
- * guess 32 bits that depend on the secret, online.
+ * checksum has matched without an early exit: to time the comparison an attacker must first guess
+ * 32 bits that depend on the secret, online.
  */
 
 import { hashKey, keyChecksumLength, keyTextLength, parseKey } from './key-format.ts';
@@ -56,7 +56,7 @@ export function createKeyCache(reader: KeyTableReader, capacity = 8_192): KeyCac
   function remember(set: number, fingerprint: number, text: string): void {
     let place = set * ways;
     const end = place + ways;
-    // A revoked key's place first: its text may not stand beside its successor's.
+    // A revoked key's place comes first: its text must not stay there along with its successor's.
     while (place < end && !isStale(place * placeWords)) place++;
     if (place === end) {
       const victim = nextVictims[set]!;

@@ -4,9 +4,9 @@
  *   pcl_  9f3KzQ1x  _  27 characters, 160 bits  6 characters, CRC-32 of all before it
  *         public       secret
  *
- * The checksum lets a typing mistake be told from a revoked key, and lets secret scanners
- * find leaked keys without asking anybody. It protects against nothing else: anyone can
- * compute it. What guards an account is the 160 random bits, stored as SHA-256 only.
+ * The checksum distinguishes a typing mistake from a revoked key, and lets secret scanners find
+ * leaked keys without asking anybody. It protects against nothing else: anyone can compute it. What
+ * guards an account is the 160 random bits, stored as SHA-256 only.
  */
 
 import { createHash } from 'node:crypto';

@@ -14,7 +14,7 @@
  * half once removals and keys fill half the cells, and flips. A key that isn't found is believed
  * missing only if no flip came in between.
  *
- * Probes start at the hash's first word. A stranger can choose what he sends but not where our
+ * Probes start at the hash's first word. An attacker can choose what is sent but not where the
  * random keys stand, and at least half the cells are unused, so runs stay short.
  */
 
@@ -88,7 +88,7 @@ export function openKeyTableReader(handle: KeyTableHandle): KeyTableReader {
   const hash = hashBuffer();
   const mask = cellCount - 1;
 
-  /** Looks in one half. Loads are atomic: a miss has cost 2 µs of hashing already. */
+  /** Searches one half. Loads are atomic: a miss has cost 2 µs of hashing already. */
   function probe(cellsAt: number): boolean {
     const wanted = hash.words;
     for (let i = 0, cell = wanted[0]! & mask; i < cellCount; i++, cell = (cell + 1) & mask) {

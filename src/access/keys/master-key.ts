@@ -12,7 +12,9 @@ import type { ErasedSeal } from '../../storage/backup/erased-file.ts';
 import { makeFileOnce } from '../../storage/files.ts';
 
 export interface MasterKey {
-  /** First 4 bytes of SHA-256 over a label and the key: names the key, tells nothing about it. */
+  /**
+   * First 4 bytes of SHA-256 over a label and the key: names the key and reveals nothing about it.
+   */
   readonly id: Uint8Array;
   /** 32 bytes. Secret. */
   readonly secret: Uint8Array;

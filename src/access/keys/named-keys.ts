@@ -1,9 +1,10 @@
 /**
- * Keys with a name, beside the account's own one: for bouncers and other programs that keep their key
- * for years. Each says what it may be used for, and none is touched when the account's key is replaced.
+ * Keys with a name, in addition to the account's own key: for bouncers and other programs that keep
+ * their key for years. Each says what it may be used for, and none is touched when the account's
+ * key is replaced.
  *
- * Bounds: `perAccountMax` of an account and `totalMax` in all, of which operators have a share to themselves.
- * Both hold whoever races. At the bound none is made.
+ * Bounds: `perAccountMax` of an account and `totalMax` in all, of which operators have a share to
+ * themselves. Both hold whoever races. At the bound none is made.
  */
 
 import type { Clock } from '../../core/clock.ts';
@@ -202,7 +203,8 @@ export function createNamedKeys(options: {
         set: [
           ...newKeyRows(id, record),
           { key: apiKeyByAccountKey(account, id), value: new Uint8Array() },
-          // Unchanged: of two that add at the same time the second one looks at the names again.
+          // The row is unchanged: of two commits that add at the same time the second reads the
+          // names again.
           accountRow(account, owner),
           ...slot.value.set,
           ...held.set,

@@ -1,12 +1,13 @@
 /**
- * Marks: what a screen of /connect puts into its commands, so that their first request tells which screen
- * it came from. Nothing is stored for one: it follows from the reader's browser, the screen and the hour,
- * and is signed, so that every thread and every node knows its own:
+ * Marks: what a screen of /connect puts into its commands, so that their first request shows which
+ * screen it came from. Nothing is stored for one: it follows from the reader's browser, the screen
+ * and the hour, and is signed, so that every thread and every node knows its own:
  *
  *   hour u32 · HMAC(reader, screen, hour) 8 · HMAC(the twelve bytes before) 8      as 40 hex digits
  *
- * Hex, for a mark also stands in DNS names, which lose case. Whoever doesn't have the reader's cookie can
- * neither guess a mark nor make one. It counts in its hour and the next one; after that it says nothing.
+ * Hex, for a mark also stands in DNS names, which lose case. Whoever doesn't have the reader's
+ * cookie can neither guess a mark nor make one. It counts in its hour and the next one; after that
+ * it says nothing.
  */
 
 import { createHmac } from 'node:crypto';
@@ -16,7 +17,7 @@ import { equalBytes } from '../../core/digest.ts';
 /** Whoever composes the service derives the signing key for this purpose. */
 export const markKeyPurpose = 'connect mark 1';
 export const markLength = 40;
-/** Hour and name of a mark: what is told of it, and stored. */
+/** Length of the hour and the name of a mark: the part that is passed on and stored. */
 export const sightingBytes = 12;
 const macBytes = 8;
 const shape = /^[0-9a-f]{40}$/;

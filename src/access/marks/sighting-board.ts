@@ -39,7 +39,7 @@ export interface MarkSender {
 }
 
 /**
- * Tells of a mark that came with a request; what is none that counts is passed over.
+ * Reports a mark that came with a request; a text that is no valid mark is ignored.
  * @param isRefused the request was understood but got no answer, for a reason that its screen shows
  */
 export type SpotMark = (text: string | undefined, sender: MarkSender, isRefused?: boolean) => void;

@@ -1,10 +1,11 @@
 /**
- * Marks that came with a request, as rows of the store: so a page that another node answers knows of them,
- * too. A row ends when its mark does. What can't be written now is written when the mark comes again.
+ * Marks that came with a request, as rows of the store: so a page that another node answers knows
+ * of them, too. A row ends when its mark does. What can't be written now is written when the mark
+ * comes again.
  *
- * Bounds, on each node: `networkMax` marks of a network (IPv4 /24, IPv6 /48), whose oldest gives way, and
- * `knownMax` in all, where the oldest of the network with most gives way. The row of what gives way is
- * deleted. When its mark comes again it is noted again.
+ * Bounds, on each node: `networkMax` marks of a network (IPv4 /24, IPv6 /48), whose oldest is
+ * evicted, and `knownMax` in all, where the oldest of the network with most is evicted. The row of
+ * an evicted mark is deleted. When the mark comes again it is noted again.
  */
 
 import type { BoundedTable } from '../../core/bounded-tables.ts';
@@ -29,7 +30,7 @@ export interface Sightings {
 const knownMax = 4_096;
 const networkMax = 64;
 const takeMs = 500;
-/** A row may have been deleted by another node, where its mark gave way. */
+/** A row may have been deleted by another node that evicted the mark: it is looked up again. */
 const lookAgainMs = 10_000;
 
 /** A mark that is noted. */
@@ -67,7 +68,9 @@ export function startSightings(options: {
     for (const [text, { sighting }] of known) if (sightingEndsAt(sighting) <= now) forget(text);
   }
 
-  /** The text of the mark that gives way to one of this network; undefined: there is room. */
+  /**
+   * Returns the text of the mark to evict for one of this network; undefined when there is room.
+   */
   function givingWay(network: string): string | undefined {
     const own = ofNetwork.get(network);
     if (own !== undefined && own.size >= networkMax) return own.values().next().value;

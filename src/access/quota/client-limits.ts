@@ -1,7 +1,8 @@
 /**
- * Limits per client (address, mailbox, phone number) for routes that need no key. A window is cut into 12 slices and the last 13 count, so in no `windowMs` are more than
- * `max` requests admitted, and each is forgotten a twelfth of the window late at most. Refused
- * requests don't count: a client that keeps knocking gets in as soon as one that waits.
+ * Limits per client (address, mailbox, phone number) for routes that need no key. A window is cut
+ * into 12 slices and the last 13 count, so in no `windowMs` are more than `max` requests admitted,
+ * and each is forgotten a twelfth of the window late at most. Refused requests don't count: a
+ * client that keeps trying is admitted as soon as one that waits.
  *
  * Memory is fixed: so many clients over all limits. At the bound the client that has been
  * quiet longest is forgotten. Whoever commands that many addresses isn't held by a limit per
@@ -91,7 +92,7 @@ export function createClientLimits<Name extends string>(
 
   const sliceOf = (name: Name, nowMs: number) => sliceAt(nowMs, limits[name].windowMs);
 
-  /** Looks at the client's record, its ring turned to `slice`. */
+  /** Runs `look` on the client's record, with its ring advanced to `slice`. */
   function onRing(name: Name, client: string, slice: number, look: (record: number) => number) {
     if (client.length > keyLengthMax) throw new RangeError('client name too long');
     return records.with(`${name} ${client}`, slice, (record) => {
@@ -118,7 +119,7 @@ export function createClientLimits<Name extends string>(
     const first = Math.max(0, slice - sliceCount);
     let used = 0;
     for (let j = first; j <= slice; j++) used += counts[at + (j % ringLength)]!;
-    // After the next exchange it may have its turn.
+    // It may be admitted after the next exchange.
     if (used < max) return used + pendingUse(record, used) < max ? 0 : 1;
     // The slice with whose end there is room again: charges can hold more than one full.
     let last = first;

@@ -1,10 +1,12 @@
 /**
- * The rules by which an account earns trust and standing. Points for accepted reports, under caps by UTC day and
- * in all; credit for reports that a list or somebody vouched confirms. Confirmation alone makes
- * standing, so accounts that praise each other gain nothing. Pure; the time is passed in.
+ * The rules by which an account earns trust and standing. Points for accepted reports, under caps
+ * by UTC day and in all; credit for reports that a list or somebody vouched confirms. Confirmation
+ * alone makes standing, so accounts that praise each other gain nothing. Pure; the time is passed
+ * in.
  *
- * A voice on an address that no list rates as malicious is charged to the account's budget and
- * given back when it is confirmed: who is often right may say much, a thief of a key little.
+ * A vote on an address that no list rates as malicious is charged to the account's budget and
+ * refunded when it is confirmed: an account that is often right may vote much, the thief of a key
+ * little.
  */
 
 const dayMs = 86_400_000;
@@ -18,9 +20,9 @@ export const pointRules = {
   retracted: 20,
   /** Standing by record. */
   earned: { ageMs: 21 * dayMs, credit: 60, days: 10 },
-  /** Each confirmed report allows so many more open voices. */
+  /** Each confirmed report allows this many more open votes. */
   voicesPerConfirmation: 3,
-  /** Open voices and confirmations halve in this time. */
+  /** The numbers of open votes and of confirmations halve in this time. */
   budgetHalfLifeMs: 14 * dayMs,
   /** Withdrawn confirmations that are remembered; with so many, none earns anything more. */
   withdrawnMax: 64,
@@ -28,7 +30,7 @@ export const pointRules = {
 
 /** A report that was confirmed and then taken back: its address earns nothing again for a year. */
 export interface Withdrawn {
-  /** Which address, a number made of it; below 2^48. */
+  /** A number made of the address; below 2^48. */
   readonly mark: number;
   /** Seconds since 1970. */
   readonly at: number;
@@ -54,7 +56,7 @@ export interface Standing {
   credit: number;
   creditDays: number;
   lastCreditDay: number;
-  /** Voices that wait for confirmation, and confirmed reports, at `budgetAt` (ms); both halve. */
+  /** Votes that wait for confirmation, and confirmed reports, at `budgetAt` (ms); both halve. */
   open: number;
   confirmations: number;
   budgetAt: number;
@@ -199,7 +201,7 @@ export function budgetAt(
   return { open: standing.open * left, limit: base + confirmed * left };
 }
 
-/** Charges a voice, in part when it was charged before. False: the budget does not allow it. */
+/** Charges a vote, in part when it was charged before. False: the budget does not allow it. */
 export function charge(standing: Standing, cost: number, base: number, at: number): boolean {
   const { open, limit } = budgetAt(standing, base, at);
   if (open + cost > limit) return false;

@@ -1,6 +1,6 @@
 /**
- * The gate in front of every route that needs a key: which account is asking, and may it spend?
- * Works on shared memory alone, the same in every front-end thread.
+ * The guard of every route that needs a key: it finds the account that is asking and charges its
+ * quota. Works on shared memory alone, the same in every front-end thread.
  */
 
 import type { Clock } from '../../core/clock.ts';

@@ -12,43 +12,47 @@
  *   word 0   total    cost admitted ever, mod 2^32; only grows, only by compare-and-exchange
  *   word 1   rolled   newest bucket anybody has opened; only grows, only by compare-and-exchange
  *   word 2   oldest   hint: the oldest bucket that still counts, for the reset header
- *   word 3   told     total, less what was admitted here and other nodes were not told yet
+ *   word 3   sent     total, less what was admitted here and not yet sent to other nodes
  *   16..271  ring     for bucket j, at j mod 256: what `total` was before the first call of j
  *                     ┌────────────────────┬──────────────────┐
  *                     │ j / 256 mod 64 (6) │ total mod 2^26   │
  *                     └────────────────────┴──────────────────┘
  *
- * A bucket is a quarter of a second. A call in bucket s is admitted if total + cost − ring[s − 239] ≤ limit, by exchanging total for
- * total + cost. Before, it must see to it that rolled ≥ s. Whoever opens buckets (rolled, s]
- * loads total, then rolled, writes that total into their ring words, then exchanges rolled for s.
+ * A bucket is a quarter of a second. A call in bucket s is admitted if total + cost − ring[s − 239]
+ * ≤ limit, by exchanging total for total + cost. Before, it must see to it that rolled ≥ s. Whoever
+ * opens buckets (rolled, s] loads total, then rolled, writes that total into their ring words, then
+ * exchanges rolled for s.
  *
- * Proof that the bound holds. Let i be admitted in bucket s, k before it (in the order of
- * exchanges of total) in a bucket ≥ j = s − 239. The word that i read for j was written by some w
- * who loaded total while rolled < j; k's exchange came when rolled ≥ j; so w's total doesn't
- * include k, and i counted k. Take any 239 buckets' time of moments and their last admission by that
- * order: all the others are in buckets ≥ its own − 239, so all were counted against the limit. ∎
+ * Proof that the bound holds. Let i be admitted in bucket s, k before it (in the order of exchanges
+ * of total) in a bucket ≥ j = s − 239. The word that i read for j was written by some w who loaded
+ * total while rolled < j; k's exchange came when rolled ≥ j; so w's total doesn't include k, and i
+ * counted k. Take any 239 buckets' time of moments and their last admission by that order: all the
+ * others are in buckets ≥ its own − 239, so all were counted against the limit. ∎
  *
- * A thread may sleep anywhere. (a) Between its clock reading and here: it is moved up to
- * `rolled`, a bucket that has begun, so the moment is still inside the call. (b) Before the
- * exchange of total: if anyone was admitted meanwhile the exchange fails. If nobody was, the ring
- * word it read was right for its bucket, and its moment is in that bucket. (c) Before reading the
- * ring word, until that word serves bucket j + 256·n: the upper bits tell, and whoever wrote it
- * had read a clock ≥ that bucket, so the sleeper moves up to it. (d) While writing ring words: an
- * older total only makes others stricter. If it slept more than a whole ring the upper bits say
- * "older" and that word's one bucket is refused. The upper bits repeat after 68 minutes.
- * That nothing stands in the way for longer than 240 buckets, 60 s: the writer of j's word loaded total
- * after reading a clock ≥ j, so everything exchanged before j began is outside; and the call comes
- * less than 240 buckets after that.
+ * A thread may sleep anywhere. (a) Between its clock reading and here: it is moved up to `rolled`,
+ * a bucket that has begun, so the moment is still inside the call. (b) Before the exchange of
+ * total: if anyone was admitted meanwhile the exchange fails. If nobody was, the ring word it read
+ * was right for its bucket, and its moment is in that bucket. (c) Before reading the ring word,
+ * until that word serves bucket j + 256·n: the upper bits show it, and whoever wrote it had read a
+ * clock ≥ that bucket, so the sleeper moves up to it. (d) While writing ring words: an older total
+ * only makes others stricter. If it slept more than a whole ring the upper bits say "older" and
+ * that word's one bucket is refused. The upper bits repeat after 68 minutes.
  *
- * With others on one database (`shares/`): what they admitted is added to `total` when it is heard, and
- * stands in the window from then on. So that all together keep the limit between two exchanges, a call
- * reckons that each other node has admitted as much unheard as this one has untold. The first call
- * after an exchange is free of that, or one that costs more than a share would never get through. The
- * number of the others is the one word behind all quotas; alone it is 0, and nothing else is looked at.
+ * Nothing stands in the way for longer than 240 buckets, 60 s, because the writer of j's word
+ * loaded total after reading a clock ≥ j, so everything exchanged before j began is outside; and
+ * the call comes less than 240 buckets after that.
+ *
+ * With other nodes on one database (`distributed-limits/`): what they admitted is added to `total`
+ * when it is received, and counts in the window from then on. So that all nodes together keep the
+ * limit between two exchanges, a call assumes that each other node has admitted as much as is
+ * pending here. The first call after an exchange is exempt, since one that costs more than a node's
+ * part of the limit would never be admitted. The number of other nodes is the one word behind all
+ * quotas; without others it is 0, and nothing else is read.
  *
  * Cost: one atomic operation for an admitted call (35 ns in all), none for a refused one (20 ns);
- * the first call of an account in a bucket does two more, and writes a word for each bucket since its last. The others are plain loads: a stale
- * `total` fails its exchange, a stale `rolled` leads to `roll`, which loads in order.
+ * the first call of an account in a bucket does two more, and writes a word for each bucket since
+ * its last. The others are plain loads: a stale `total` fails its exchange, a stale `rolled` leads
+ * to `roll`, which loads in order.
  */
 
 import type { Clock } from '../../core/clock.ts';
@@ -57,7 +61,7 @@ import { type AccountsTable, perMinuteMax } from '../accounts/accounts-table.ts'
 export const quotaKind = { read: 0, write: 1 } as const;
 export type QuotaKind = (typeof quotaKind)[keyof typeof quotaKind];
 
-/** They count beside the one that the call is in: together at most 60 s. */
+/** They count in addition to the bucket that the call is in: together at most 60 s. */
 const bucketsBefore = 239;
 const ringBits = 8;
 const ringLength = 2 ** ringBits;
@@ -149,7 +153,7 @@ export function openQuotas(options: QuotaOptions): OpenQuotas {
   let wallOffsetMs = clock.now() - clock.monotonicMs();
   let wallOffsetBucket = 0;
 
-  /** A turn of the ring at a time: of an account that slept. */
+  /** Fills the ring one round at a time, for an account that was idle. */
   function fillRing(quotaAt: number, oldest: number, bucket: number, total: number): void {
     for (let j = oldest; j <= bucket; ) {
       const end = Math.min(bucket, j | ringMask);
@@ -228,7 +232,9 @@ export function openQuotas(options: QuotaOptions): OpenQuotas {
     return pending > 0 ? peers * (pending + cost) : 0;
   }
 
-  /** A cost that only waits to be told to others has its turn after the next exchange. */
+  /**
+   * A cost that only waits to be sent to the other nodes may be admitted after the next exchange.
+   */
   function refusedFor(quotaAt: number, base: number, bucket: number, used: number, cost: number) {
     if (cost > quotas.limit) return Math.ceil(((bucketsBefore + 1) * bucketMs) / 1_000);
     const excess = used + cost - quotas.limit;
@@ -311,7 +317,7 @@ export function openQuotas(options: QuotaOptions): OpenQuotas {
   return quotas;
 }
 
-/** Which turn of the ring a bucket belongs to, mod 64. */
+/** Returns the round of the ring that a bucket belongs to, mod 64. */
 function lapOf(bucket: number): number {
   return (bucket >>> ringBits) & 63;
 }

@@ -1,6 +1,6 @@
 /**
- * A client's counts under one limit: a ring of slices of its window. Whoever looks turns it first, so that
- * slices which begin are empty.
+ * A client's counts under one limit: a ring of slices of its window. It must be advanced before it
+ * is read, so that slices which begin are empty.
  */
 
 /** Slices of a window; one more counts. */
@@ -21,7 +21,7 @@ export interface LimitRecords {
   readonly capacity: number;
   /** Present when counts are exchanged with other nodes. */
   readonly sharing?: {
-    /** Counted here since they were told, by record. */
+    /** Counted here since the last exchange, by record. */
     readonly pending: Uint16Array;
     /** Window of the record's limit, in ms. */
     readonly windows: Uint32Array;
@@ -34,7 +34,7 @@ export function sliceAt(nowMs: number, windowMs: number): number {
   return Math.floor(nowMs / (windowMs / sliceCount));
 }
 
-/** Empties the slices that begin a new turn of the ring. */
+/** Empties the slices that begin a new round of the ring. */
 export function advanceRing(
   counts: Uint16Array,
   newestSlices: Float64Array,

@@ -43,7 +43,7 @@ export function createUsage(options: {
   handle: QuotaHandle;
   /** Slots in use are 0 to this. */
   accountCount: () => number;
-  /** Tells the holders of a slot apart: one sees nothing of what another before it used. */
+  /** Distinguishes the holders of a slot: none sees what an earlier one used. */
   generationOf: (slot: number) => number;
   clock: Clock;
 }): Usage {

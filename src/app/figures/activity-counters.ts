@@ -1,10 +1,11 @@
 /**
- * What this server did, counted by name and time: challenges, sign-ins, consents, refusals, requests. The
- * journal knows nothing of it, so each node has its own; it is kept in a row of the store, written every
- * minute and at the end. After kill -9 the last minute is missing.
+ * Counts what this server did, by name and time: challenges, sign-ins, consents, refusals,
+ * requests. The journal holds none of it, so each node has its own counters; they are kept in a row
+ * of the store, written every minute and at the end. After kill -9 the last minute is missing.
  *
- * Beside the periods of the counts of reports (report-counts.ts) a day of minutes has the checks and how
- * long they took. Fixed in size: rings of buckets, each with so many names at most.
+ * In addition to the periods of the counts of reports (report-counts.ts), a day of minutes has the
+ * number of checks and how long they took. Fixed in size: rings of buckets, each with so many names
+ * at most.
  */
 
 import { type CountPeriod, countPeriods } from '../../reputation/counts/report-counts.ts';
@@ -179,7 +180,10 @@ export function createActivityCounters(nowMs: number) {
       write(out);
       return out.finish();
     },
-    /** Fills empty tallies. False: the bytes are not an encoding of tallies, and nothing was changed. */
+    /**
+     * Fills empty counters. False: the bytes are not an encoding of counters, and nothing was
+     * changed.
+     */
     load(bytes: Uint8Array): boolean {
       const isRead = decode(bytes, read) === true;
       if (isRead) return true;

@@ -18,7 +18,7 @@ export interface ConsoleFigures {
   readonly reports: ReportCounts;
   /** Undefined in the first moments of a server. */
   entries(): EntryBands | undefined;
-  /** Counts of this server by name: `checks`, `requests:2xx`, and those of `TallyName`. */
+  /** Counts of this server by name: `checks`, `requests:2xx`, and those of `CounterName`. */
   readonly tallies: Pick<ActivityCounters, 'inAll' | 'series' | 'sum'>;
   /** Checks and how long they took, by minute, the last day. */
   minutes(): readonly MinuteFigures[];
@@ -57,7 +57,7 @@ export interface FigureParts {
   readonly codes: HourOfErrors;
   readonly statuses: HourOfErrors;
   readonly tables: Pick<BoundedTables, 'read'>;
-  /** Brings the tallies and the errors up to date. */
+  /** Brings the counters and the errors up to date. */
   readonly collect: () => void;
   readonly storeBytes: () => number | undefined;
   /** Undefined until the server listens. */

@@ -1,4 +1,7 @@
-/** The figures of a server put together: what was counted before, who tells what, and the minute's sample. */
+/**
+ * Puts the figures of a server together: stored counters, the source of each figure, a sample a
+ * minute.
+ */
 
 import { stat } from 'node:fs/promises';
 import type { Challenges } from '../../captcha/challenge/challenge.ts';

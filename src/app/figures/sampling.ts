@@ -1,7 +1,7 @@
 /**
- * Once a minute, and when somebody looks: what the threads counted in shared memory since the last time
- * goes into the tallies, and each minute what changed of them into the store. On the main thread, and
- * nothing of it is on the way of a request.
+ * Adds what the threads counted in shared memory since the last time to the counters, once a minute
+ * and whenever the figures are read, and writes the changed counters to the store each minute. It
+ * runs on the main thread, and no request waits for it.
  */
 
 import type { Clock } from '../../core/clock.ts';
@@ -32,7 +32,7 @@ export interface SamplingOptions {
   readonly log: Pick<Log, 'warn'>;
 }
 
-/** Loads the tallies as they were last written. False: none are stored, or they can't be read. */
+/** Loads the counters as they were last written. False: none are stored, or they can't be read. */
 export async function loadActivityCounters(
   store: Pick<Store, 'get'>,
   tallies: ActivityCounters,
@@ -110,7 +110,7 @@ export function startSampling(options: SamplingOptions) {
   timer.unref();
 
   return {
-    /** Adds what happened since the last call to the tallies. */
+    /** Adds what happened since the last call to the counters. */
     collect,
     /** Collects, and ends a minute of the series. */
     sample,

@@ -1,4 +1,4 @@
-/** The counts of reports and of sign-ins over the state in memory: what feeds them, and where they are kept. */
+/** Keeps the counts of reports and of sign-ins over the state in memory, and feeds them. */
 
 import { unknownCountry, unknownProvider } from '../../geo/reader.ts';
 import type { IpIndex } from '../../index/ip-index.ts';

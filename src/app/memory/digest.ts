@@ -1,6 +1,7 @@
 /**
- * The digest of the folded state at events of the journal, for nodes that share one. A digest that would
- * take too long at its event is left out; what is left of the work is done between events.
+ * Makes the digest of the state in memory at certain events of the journal, for nodes that share
+ * one. A digest that would take too long at its event is left out; what is left of the work is done
+ * between events.
  */
 
 import type { EntryDigest } from '../../reputation/state/entry-digest.ts';

@@ -1,6 +1,6 @@
 /**
- * What the operators' console shows and changes, by the same functions as the commands. The facts of the
- * service come from the figures, which count along the way.
+ * Supplies what the operators' console shows and changes, by the same functions as the commands.
+ * The facts of the service come from the figures, which count along the way.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';

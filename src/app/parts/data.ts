@@ -83,7 +83,7 @@ export async function openData(opening: Opening): Promise<Data> {
     onFailure: onFatal,
     tooNew: member?.tooNew,
     paceMs: member && queryPaceMs,
-    // An embedded store tells of each commit; another node's are looked for.
+    // An embedded store reports each commit; those of other nodes are polled for.
     pollMs: member && journalPollMs,
     onBanned: (event) => bans.apply(decodeBanned(event)),
     placeOf: placesIn(geo),

@@ -25,7 +25,7 @@ export interface ServerDependencies {
   readonly prepare?: (store: Store) => Promise<void>;
   /** Documentation ranges may be reported. */
   readonly demo?: boolean;
-  /** Told of each mail that is written to the outbox; the demo's. */
+  /** Called for each mail that is written to the outbox; the demo's. */
   readonly onMail?: (mail: Mail) => void;
   /** The last part of the address of the page that shows the outbox; the demo's. */
   readonly outboxName?: string;

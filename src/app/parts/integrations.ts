@@ -1,6 +1,6 @@
 /**
- * The doors beside the API: for bouncers on the public port, and listeners of their own, each in a thread
- * of its own, off until asked for.
+ * Opens the integrations: those for bouncers on the public port, and those with a listener and a
+ * thread of their own, which are off until configured.
  */
 
 import { createKeyRecords } from '../../access/keys/key-records.ts';

@@ -41,7 +41,7 @@ const graceMs = 2_000;
 /**
  * @param claim undefined: any port. One that nobody named is found when it is needed, for until then
  *   others could take it
- * @param closeWith what ends beside the connections, while they still may use it
+ * @param closeWith what ends along with the connections, while they still may use it
  */
 export async function listen(
   { config, log, closers, timings }: Opening,

@@ -1,4 +1,7 @@
-/** With others on one database: challenges of all nodes, the listener where they are asked for, and counts. */
+/**
+ * Opens what nodes on one database share: the challenges of all, the listener that is asked for
+ * them, and counts.
+ */
 
 import type { Party } from '../../access/distributed-limits/exchange.ts';
 import { deriveKey } from '../../access/keys/master-key.ts';

@@ -3,9 +3,9 @@
 import type { Config } from '../../config.ts';
 
 /**
- * Whether the settings say that something stands in front, told about or not: the server speaks
+ * Returns whether the settings imply a proxy in front, named in them or not: the server speaks
  * plain http itself, and on a loopback address nobody else reaches it. A proxy with the shortest
- * configuration names nobody in its headers.
+ * configuration names no client in its headers.
  */
 export function isProxied({ trustedProxies, host, baseUrl, secureUrl }: Config): boolean {
   const urls = [new URL(baseUrl), new URL(secureUrl)];

@@ -69,7 +69,7 @@ const countedClientsMax = 65_536;
 /** Replaced feeds that are worth a garbage collection. */
 const releasedBytesMin = 32 * 1024 * 1024;
 
-/** @param frontEnds told of what they can serve, and of what they can give back */
+/** @param frontEnds receive the feeds to serve, and release the memory of replaced ones */
 export function openReputation(
   opening: Opening,
   {

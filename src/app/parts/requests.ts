@@ -1,4 +1,4 @@
-/** The queues of what visitors ask and say of addresses, as the server's pages fill them. */
+/** Opens the queues of removal requests and anonymous reports, which the server's pages fill. */
 
 import { deriveKey, type MasterKey } from '../../access/keys/master-key.ts';
 import type { Clock } from '../../core/clock.ts';

@@ -1,4 +1,4 @@
-/** Lists that the server fetches by itself: looked at every two seconds, told of at /metrics. */
+/** Starts the fetching of subscribed lists: polled every two seconds, reported at /metrics. */
 
 import { capacities } from '../../config.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';

@@ -1,8 +1,8 @@
 /**
- * Where other nodes ask about challenges that this one made. It listens apart from the public port, by
- * default on loopback; whoever has not the master key gets an empty 403, and no line in the log. Small
- * heads and bodies, bounded connections (unauthenticated-connections.ts), short times, also for whoever does not read what
- * was asked for: everything that comes is bounded.
+ * Answers other nodes that ask about challenges that this one made. It listens apart from the
+ * public port, by default on loopback; whoever lacks the master key gets an empty 403, and no line
+ * in the log. Small heads and bodies, bounded connections (unauthenticated-connections.ts), short
+ * times, also for whoever does not read what was asked for: everything that comes is bounded.
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -24,7 +24,10 @@ const headBytesMax = 8_192;
 /** The bound on all connections, authenticated or not. */
 const connectionsMax = 2_048;
 const requestMsMaxDefault = 10_000;
-/** Node looks every half minute by itself: so long silent connections would shut out nodes. */
+/**
+ * Node.js checks its timeouts every half minute by default: for so long silent connections would
+ * shut out nodes.
+ */
 const pollMs = 1_000;
 
 /** @throws OperatorError when it can't listen there */

@@ -1,6 +1,7 @@
 /**
- * What nodes say to each other over HTTP, and how they know each other: an HMAC under a key derived from the
- * master key, over who asks whom, when, a number that comes once, and the question.
+ * Writes and reads what nodes say to each other over HTTP, and authenticates it: by an HMAC under a
+ * key derived from the master key, over who asks whom, when, a number that comes once, and the
+ * question.
  *
  *   request   POST /    body: JSON of a question about a challenge
  *   answer    200       X-Portcullis-Mac; body: a byte for the kind, then a picture, a sound or JSON

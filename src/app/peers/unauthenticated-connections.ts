@@ -1,12 +1,13 @@
 /**
- * Connections of the internal listener that have not brought a right seal: whoever reaches the port can make
- * them, and must not take the places of nodes, nor their time.
+ * Connections of the internal listener that have not brought a right seal: whoever reaches the port
+ * can make them, and must not use up the connections of nodes, nor their time.
  *
- * Bounds: `perClientMax` of a client (an IPv4 address, an IPv6 /64), `perNodeMax` of one where a right seal came
- * from in the last minute, and `totalMax` in all. The oldest makes room, of the client itself or of the one
- * with most, in whose place no node is known: a node shows its seal with its first request, and is in nobody's
- * way from then on. One request at a time on each, and one wrong seal ends it. A client that brought too many
- * is sent away before anything is read, unless a node is known there.
+ * Bounds: `perClientMax` of a client (an IPv4 address, an IPv6 /64), `perNodeMax` of one where a
+ * right seal came from in the last minute, and `totalMax` in all. The oldest is closed: of the
+ * client itself, or of the client with most at whose address no node is known. A node shows its
+ * seal with its first request, and is not counted from then on. One request at a time on each, and
+ * one wrong seal ends it. A client that brought too many is sent away before anything is read,
+ * unless a node is known there.
  */
 
 import type { Socket } from 'node:net';

@@ -25,8 +25,9 @@ export type ToFeedThread =
 export type FromFeedThread = { readonly built: Built | undefined } | { readonly failed: string };
 
 /**
- * A thread that is terminated while it makes a compressor takes the whole process with it (seen with
- * Node 20: "close before init"). So it is asked to end, and terminated only when it hears nothing.
+ * A thread that is terminated while it makes a compressor takes the whole process with it (seen
+ * with Node 20: "close before init"). So it is asked to end, and terminated only when it doesn't
+ * react.
  */
 const endMsMaxDefault = 6_000;
 

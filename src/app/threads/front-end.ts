@@ -1,6 +1,6 @@
 /**
- * What every front-end thread holds: readers of the shared memory and the routes answered from
- * it alone. The main thread builds the same from the same handles for its own look-ups.
+ * Builds what every front-end thread holds: readers of the shared memory and the routes answered
+ * from it alone. The main thread builds the same from the same handles for its own look-ups.
  */
 
 import { openAccountsTable } from '../../access/accounts/accounts-table.ts';
@@ -53,7 +53,7 @@ export interface FrontEndMemory extends SharedState {
 }
 
 export interface GateMemory {
-  /** Memory of `createDoorCounters`: a row for each front end. */
+  /** Memory of `createIntegrationCounters`: a row for each front end. */
   readonly counters: SharedArrayBuffer;
   readonly threads: number;
   /** 32 bytes that passes are signed with. Secret. */

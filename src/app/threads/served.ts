@@ -1,6 +1,6 @@
 /**
- * What front ends answer from memory that the main thread has filled and shares with them: feeds and
- * static files. Until it has, and for what is not among it, that thread is asked.
+ * Serves feeds and static files in front ends, from memory that the main thread has filled and
+ * shares with them. Until it has, and for all that is not there, the main thread is asked.
  */
 
 import { negotiate } from '../../http/negotiate.ts';

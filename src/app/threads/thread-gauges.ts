@@ -1,7 +1,7 @@
 /**
- * What each front-end thread holds at the moment, in shared memory: every thread writes its own row
- * now and then, the main thread reads all of them for /metrics and the log. A thread that was
- * replaced begins its row anew.
+ * Publishes what each front-end thread holds at the moment, in shared memory: every thread writes
+ * its own row now and then, the main thread reads all of them for /metrics and the log. A thread
+ * that was replaced begins its row anew.
  */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -9,8 +9,8 @@ import { defaultLimits } from '../../http/limits.ts';
 import type { Taken } from '../../http/server.ts';
 
 /**
- * Requests of a front end that the main thread works on; probes have places beside them. Of several,
- * each has half of what one alone has.
+ * Returns how many requests of a front end the main thread works on at once; health checks have
+ * request slots of their own. With several front ends, each has half of what a single one has.
  */
 export function inFlightMaxOf(threads: number): number {
   return threads === 1 ? defaultLimits.inFlightMax : defaultLimits.inFlightMax / 2;
@@ -32,7 +32,9 @@ const names = Object.keys(limits) as Name[];
 
 /** The interval between writes of a row, milliseconds. */
 const writeMs = 250;
-/** Least time over which the longest pause is told: a scrape each quarter of a minute sees all. */
+/**
+ * Least time over which the longest pause is reported: a scrape each quarter of a minute sees all.
+ */
 const pauseWindowMs = 15_000;
 const pauseResolutionMs = 10;
 /** A row: what is held, by name, and the longest pause in seconds. */

@@ -49,7 +49,7 @@ export type ToThread =
   | { readonly release: true }
   | { readonly reopen: true }
   | { readonly serve: Served };
-/** `isTold`: the text is for the operator, who can mend it. */
+/** `isForOperator`: the text is for the operator, who can mend it. */
 export type FromThread =
   | { readonly listening: true }
   | { readonly failed: string; readonly isForOperator: boolean };

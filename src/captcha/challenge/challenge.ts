@@ -120,7 +120,7 @@ export function createChallenges(options: ChallengesOptions): Challenges {
       table.removeExpired();
       const drawn = take(token, network);
       const given = hash(normalised(answer));
-      // Both are always compared: the time must not tell which was asked for.
+      // Both are always compared: the time must not reveal which one was asked for.
       const imageRight = timingSafeEqual(given, drawn?.image?.answerHash ?? noAnswer);
       const clipRight = timingSafeEqual(given, drawn?.clip?.answerHash ?? noAnswer);
       return imageRight || clipRight;
@@ -228,7 +228,9 @@ interface ChallengeTableOptions {
   readonly openPerWideMax: number;
   /** Pictures and sounds kept, so that one that is fetched again isn't made again. */
   readonly heldBytesMax: number;
-  /** False lifts the shares (CLIENT_LIMITS=off): then the oldest challenge of all is evicted. */
+  /**
+   * False lifts the limits per network (CLIENT_LIMITS=off): the oldest challenge of all is evicted.
+   */
   readonly sharesOn: boolean;
   /** On the clock of the tickets. */
   readonly nowMs: () => number;
@@ -328,7 +330,9 @@ function createChallengeTable(options: ChallengeTableOptions): ChallengeTable {
     return Math.max(1, Math.ceil(leftMs / 1_000));
   }
 
-  /** Room for one more open challenge, if need be at the cost of a greedier network. */
+  /**
+   * Makes room for one more open challenge, if need be at the cost of a network that holds more.
+   */
   function makeRoom(network: Network): Failure | undefined {
     const admission = shares.admission(network);
     if (admission.kind === 'free') return undefined;
@@ -488,7 +492,7 @@ const narrowFactor = 1.5;
 const wideFactor = 2;
 
 interface Waiting {
-  /** `greedy`: this network makes its share wait already. `full`: all places are taken. */
+  /** `greedy`: as many as this network may have wait already. `full`: all places are taken. */
   room(network: Network): 'free' | 'greedy' | 'full';
   /** Counts the network as waiting until the work is over. */
   during<T>(network: Network, work: () => Promise<T>): Promise<T>;

@@ -1,4 +1,4 @@
-/** The challenge for the forms of other wings. */
+/** The challenge for the forms of other modules. */
 
 import { ok, type Result } from '../../core/result.ts';
 import type { Request } from '../../http/message.ts';

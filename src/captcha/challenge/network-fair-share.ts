@@ -13,7 +13,9 @@ export interface FairShareOptions {
   readonly wideMax: number;
 }
 
-/** `evict`: first take this one out. `greedy`: the network's own share is full. `full`: all is. */
+/**
+ * `evict`: remove this item first. `greedy`: the network is at its own bound. `full`: all is full.
+ */
 export type FairShareAdmission<T> =
   | { readonly kind: 'free' }
   | { readonly kind: 'evict'; readonly item: T }
@@ -135,7 +137,7 @@ export function createNetworkFairShare<T>({
   };
 }
 
-/** A part holds hundreds at most: walking to the last is cheaper than a list beside the set. */
+/** A part holds hundreds at most: walking to the last is cheaper than keeping a list as well. */
 function newestOf<T>({ items }: Narrow<T>): T {
   let newest: T | undefined;
   for (const item of items) newest = item;

@@ -35,7 +35,7 @@ export interface OpenCaptchaOptions {
   };
   /** False when CLIENT_LIMITS=off. */
   readonly sharesOn: boolean;
-  /** Told of each batch of images and each clip: milliseconds from asking a thread to having it. */
+  /** Called for each batch of images and each clip: milliseconds from the request to the result. */
   readonly onRendered?: (ms: number) => void;
 }
 

@@ -4,10 +4,10 @@
  *
  *   node u16 · kind u8 · made at u48 (ms) · random 11 · mac 16
  *
- * mac = first 16 bytes of HMAC-SHA-256 over what stands before it, under a key drawn at the
- * start and never stored: a restart forgets which tickets were used, so it refuses them all. The
- * node comes first, in clear, so that another machine can tell whose ticket it is. There is
- * always one spelling of a ticket: 36 bytes leave no spare bits.
+ * mac = first 16 bytes of HMAC-SHA-256 over what stands before it, under a key drawn at the start
+ * and never stored: a restart forgets which tickets were used, so it refuses them all. The node
+ * comes first, in clear, so that another node can see which node made the ticket. There is always
+ * one spelling of a ticket: 36 bytes leave no spare bits.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';

@@ -1,13 +1,12 @@
 /**
- * Limits of the CAPTCHA for people behind one address. A browser with our cookie has a small
- * share of its own; what has no cookie, or has used its share up, counts against the network,
- * which has a higher bound. So an office isn't one visitor, and one greedy browser isn't the
- * office.
+ * Limits of the CAPTCHA for people behind one address. A browser with our cookie has a small limit
+ * of its own; a browser without it, or at its limit, counts against the network, which has a higher
+ * bound. So an office isn't one visitor, and one browser that asks for much isn't the office.
  *
- * The cookie names nobody: a random ticket (captcha/challenge/ticket.ts), new each hour and with each
- * start, kept nowhere but as a count for a minute, and never joined to an account or an address. It
- * is `SameSite=None; Partitioned` over https, since the widget stands in other sites' pages: each
- * site's visitors have another one. A browser that refuses it counts with its network.
+ * The cookie names nobody: a random ticket (captcha/challenge/ticket.ts), new each hour and with
+ * each start, kept nowhere but as a count for a minute, and never joined to an account or an
+ * address. It is `SameSite=None; Partitioned` over https, since the widget stands in other sites'
+ * pages: each site's visitors have another one. A browser that refuses it counts with its network.
  */
 
 import { type ClientLimits, createClientLimits } from '../../access/quota/client-limits.ts';

@@ -7,7 +7,7 @@ import gifenc from 'gifenc';
 import { createBitLzw, lzwBytesMax } from './lzw.ts';
 import type { PictureProfile } from './profiles.ts';
 
-/** Soft: the two clouds must be told apart by motion, not glare. */
+/** Soft colours: the two clouds must be distinguished by motion, not glare. */
 export const palette = [
   [0xee, 0xf1, 0xf4],
   [0x5d, 0x6b, 0x7e],

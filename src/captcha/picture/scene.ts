@@ -45,7 +45,7 @@ export function createSceneMaker(profile: PictureProfile, glyphs: GlyphSet): Sce
   const mask = new Int32Array(plane);
   const follows = new Int32Array(plane);
 
-  /** Which dots follow their cloud in this frame: each with the profile's coherence. */
+  /** Draws which dots follow their cloud in this frame: each with the profile's coherence. */
   function drawFollowers(): void {
     follows.fill(0);
     for (let d = 0; d < digits.length; d++) {

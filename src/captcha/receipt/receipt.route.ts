@@ -50,7 +50,7 @@ export const receiptEndpoint = endpoint({
   docs: receiptDocs,
 });
 
-/** Its key is the `secret`, and it tells every refusal of its own with status 200. */
+/** Its key is the `secret`, and each of its own refusals has status 200. */
 export const siteverifyEndpoint = endpoint({
   method: 'POST',
   path: '/captcha/siteverify',
@@ -86,7 +86,7 @@ export function captchaReceiptRoutes(options: CaptchaReceiptOptions): PlainRoute
   ];
 }
 
-/** The status tells why; a receipt that is no good gets 200, whatever is wrong with it. */
+/** The status gives the reason; a receipt that is not valid gets 200, whatever is wrong with it. */
 function receiptRoute({ guard, receipts, accountOf }: CaptchaReceiptOptions): PlainRoute {
   return guard.keyedFields(
     receiptEndpoint,
@@ -114,8 +114,8 @@ function receiptRoute({ guard, receipts, accountOf }: CaptchaReceiptOptions): Pl
 type SiteverifyError = (typeof siteverifyErrors)[number];
 
 /**
- * The status is always 200, as with those services: their libraries take any other one for a
- * broken connection and never look at the body.
+ * The status is always 200, as with those services: their libraries take any other one for a broken
+ * connection and never read the body.
  */
 function siteverifyHandler({ gate, receipts, callers, accountOf }: CaptchaReceiptOptions) {
   return async (request: Request): Promise<Reply> => {

@@ -61,7 +61,10 @@ export interface RedeemedReceipt {
  */
 export type ReceiptFault = 'invalid' | 'wrong_site' | 'spent';
 
-/** Why a page of a site gets no receipts: the account has no such site key, or it is not for that host. */
+/**
+ * The reason why a page of a site gets no receipts: the account has no such site key, or it is not
+ * for that host.
+ */
 export const siteFaults = ['unknown', 'other_host'] as const;
 export type SiteFault = (typeof siteFaults)[number];
 
@@ -96,7 +99,7 @@ export interface Receipts {
 export const receiptLifeMs = 5 * 60_000;
 /**
  * A used receipt is remembered for this long after its end. Far longer than a request takes or a
- * clock is set back: else one that ends between two looks could be redeemed twice.
+ * clock is set back: else one that ends between two reads could be redeemed twice.
  */
 const rememberMs = 60 * 60_000;
 /** Whoever composes the service derives the signing key for this purpose. */

@@ -21,7 +21,7 @@ yieldToRequests();
 
 /**
  * Results are copied on their way, on purpose: to hand a buffer over would detach it, and once a
- * thread has detached one, V8's code for typed arrays looks at each access whether that has
+ * thread has detached one, V8's code for typed arrays checks at each access whether that has
  * happened. Measured: 0.25 ms more for every picture, where the copy takes 0.01.
  */
 export default function work(job: RenderJob): readonly MotionImage[] | SpokenClip {

@@ -117,7 +117,7 @@ function existingParent(path: string): string {
   return existsSync(path) ? path : existingParent(dirname(path));
 }
 
-/** Store and clock together: the journal's last event tells what time it was. */
+/** Store and clock together: the journal's last event shows what time it was. */
 export async function lookAtStore(
   config: Config,
   clock: Clock,

@@ -1,4 +1,4 @@
-/** `portcullis sitekey …`: the public keys that web sites put beside the CAPTCHA in their pages. */
+/** `portcullis sitekey …`: the public keys that web sites put into their pages with the CAPTCHA. */
 
 import { Command, Option } from 'commander';
 import { runOperation } from '../../operations/client.ts';

@@ -1,6 +1,7 @@
 /**
- * `portcullis compact`: the store written anew, without what was removed. A running server has claimed the
- * directory, so beside one it is left as a wish, which the next start fulfils before it opens the store.
+ * `portcullis compact`: the store written anew, without what was removed. A running server has
+ * claimed the directory, so while one runs a wish is left there, which the next start fulfils
+ * before it opens the store.
  */
 
 import { existsSync, rmSync, writeFileSync } from 'node:fs';

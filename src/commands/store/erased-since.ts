@@ -1,5 +1,6 @@
 /**
- * Which accounts were deleted, as far as a restore can find out: from lists beside the backup and what it is given.
+ * Finds out which accounts were deleted since a backup, as far as a restore can: from lists next to
+ * the backup and from those that it is given.
  *
  * Invariant: what is not sealed under the master key of the backup is taken only from who vouches for it, and a list
  * that must be there, or must be newer, is not left out without a word.

@@ -224,7 +224,7 @@ function putKey(
 }
 
 /**
- * What was deleted since the backup is deleted again, before anybody can read it.
+ * Deletes again what was deleted since the backup, before anybody can read it.
  * @returns how many accounts were there again
  */
 async function finish(

@@ -3,9 +3,10 @@
  * keys and sign-ins stay, all of them: their rows are those of the backup, and a key that was revoked must
  * not work again.
  *
- * Rows that lie beside the journal follow: reports that were added since go, rules of the allowlist
- * and own entries are those of the position, a list that was loaded since is unknown until it is loaded anew, and what agents
- * found since is banned no more. What was removed since, such as the comment of a report that was taken back, is in no backup made after it.
+ * Rows outside the journal follow: reports that were added since go, rules of the allowlist and own
+ * entries are those of the position, a list that was loaded since is unknown until it is loaded
+ * anew, and what agents found since is banned no more. What was removed since, such as the comment
+ * of a report that was taken back, is in no backup made after it.
  */
 
 import { isAccessEvent } from '../../access/accounts/events.ts';
@@ -60,7 +61,7 @@ export function checkReach(about: About, to: number): void {
   );
 }
 
-/** @returns what was taken back and has rows beside the journal */
+/** @returns what was taken back and has rows outside the journal */
 export function retract(tables: Tables, to: number): Rewound[] {
   const dropped: Rewound[] = [];
   cutJournal(
@@ -85,7 +86,7 @@ export function retract(tables: Tables, to: number): Rewound[] {
 export async function forget(store: Store, dropped: readonly Rewound[]): Promise<void> {
   if (dropped.length > 0) await setFeedsBehind(store);
   const seen = new Set<string>();
-  /** The first event of a range tells what was before. */
+  /** The first event of a range says what was before. */
   const isFirst = (key: Key) => seen.size < seen.add(String(key)).size;
   const changed = new Map<LedgerTable, Key>();
   for (const event of dropped) {

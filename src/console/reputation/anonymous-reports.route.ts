@@ -1,4 +1,4 @@
-/** GET /admin/anonymous reports and its change: what visitors without a key say of addresses. */
+/** GET /admin/tips and its change: what visitors without a key report of addresses. */
 
 import { ok, type Result } from '../../core/result.ts';
 import type { PlainRoute } from '../../http/router.ts';

@@ -1,4 +1,4 @@
-/** Lists that the server fetches: their state, and what may be told them now. */
+/** Shows the lists that the server fetches: their state, and the actions that are possible now. */
 
 import { type BadgeTone, badge } from '../../web/components/badge.ts';
 import { actionButton } from '../../web/components/form.ts';

@@ -45,7 +45,7 @@ export function checklistScreens(parts: ConsoleParts, of: ConsoleChecklist): Pla
     }),
     pageBuilder.form(at.change, async (context, form) => {
       if (form.get('do') !== 'mail-test') return noSuchChange(parts, context);
-      // To the operator alone: a form that mails whom it is told is one for strangers' mailboxes.
+      // To the operator alone: a form that mails any address could be used to flood a mailbox.
       const to = await of.addressOf(context.session.accountId);
       if (to === undefined) return pageBuilder.problem(context, fail('unknown_account'));
       return perform(parts, context, { section: 'checklist', command: 'mail test' }, () =>

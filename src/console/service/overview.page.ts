@@ -42,7 +42,7 @@ export interface ServiceFacts {
     /** For so long they have been counted, an hour at most. */
     readonly forMs: number;
     readonly routes: readonly { readonly route: string; readonly count: number }[];
-    /** Codes of docs/ERRORS.md with the shape in which they were told. */
+    /** Codes of docs/ERRORS.md with the shape in which they were sent. */
     readonly codes: readonly { readonly name: string; readonly count: number }[];
   };
 }
@@ -106,7 +106,7 @@ function checksCharts(text: OverviewText, format: Format, { minutes }: ServiceFa
   })}`;
 }
 
-/** Names with a number beside them: as the log and the docs write them, or in words. */
+/** A table of names with their numbers: as the log and the docs write them, or in words. */
 function countsTable(
   caption: string,
   titles: readonly [string, ...string[]],

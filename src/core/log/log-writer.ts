@@ -82,7 +82,7 @@ export function createLogWriter(first: number): LogWriter {
     try {
       if (bytes.length > 0) writeSync(fd, bytes);
     } catch {
-      // As above: there is nobody to tell.
+      // As above: there is nobody to report it to.
     }
   }
 

@@ -54,7 +54,7 @@ function skeletonOf(host: string): string {
   return pairs.reduce((text, [pair, one]) => text.replace(pair, one), plain).replaceAll('-', '');
 }
 
-/** The first of the known names that this one only looks like. A name is not like itself. */
+/** Returns the first of the known names that this one resembles without being equal to it. */
 export function lookAlikeOf(host: string, known: readonly string[]): string | undefined {
   if (known.includes(host)) return undefined;
   const skeleton = skeletonOf(host);

@@ -1,7 +1,8 @@
 /**
- * Text that people paste into a field of one line whose words are ASCII: an address, a number, a code, a domain.
- * What nobody sees is dropped, for phones, mail programs and right-to-left texts put it around numbers; letters
- * and signs of full width, as East Asian keyboards type them, are what they look like. Pure.
+ * Text that people paste into a field of one line whose words are ASCII: an address, a number, a
+ * code, a domain. Invisible characters are dropped, since phones, mail programs and right-to-left
+ * texts put them around numbers; full-width letters and signs, as East Asian keyboards type them,
+ * become the plain ones. Pure.
  */
 
 /** Marks of direction, joiners, soft hyphens, byte order marks, variation selectors: none takes ink. */

@@ -1,12 +1,12 @@
 /**
- * Many small messages to another thread as one: what a turn of the event loop has to say crosses at
+ * Sends many small messages to another thread as one: all of one turn of the event loop cross at
  * its end. A message of its own costs both threads several times what its content does.
  */
 
 import type { MessagePort } from 'node:worker_threads';
 
 /**
- * @param onLost told of each item that can't cross; the others of its turn do
+ * @param onLost called for each item that can't be sent; the others of its turn are sent
  * @returns sends an item with all others of this turn, in their order
  */
 export function openBatch<Item>(

@@ -4,7 +4,9 @@ import type { Log } from '../log/log.ts';
 
 export interface Closers {
   add(close: () => unknown): void;
-  /** One after the other. A part that fails is told of, and the next one is closed all the same. */
+  /**
+   * Closes one part after the other. A failure is logged, and the next part is closed all the same.
+   */
   closeAll(): Promise<void>;
 }
 

@@ -9,7 +9,7 @@ const beatMs = 250;
 
 export interface Heartbeat {
   readonly buffer: SharedArrayBuffer;
-  /** Beats now and from now on, in the thread whose life it tells. @returns its end */
+  /** Beats now and from now on, in the thread that is watched. @returns a function that stops it */
   start(): () => void;
   /** Milliseconds since the last beat. */
   silentMs(): number;

@@ -1,7 +1,7 @@
 /**
  * Work that the start doesn't wait for: made when it is first asked for, and unless somebody asks
  * sooner, one piece in each turn of the event loop once the service listens. Requests are served
- * beside it: what takes more than a few milliseconds is made in another thread.
+ * meanwhile: work of more than a few milliseconds is done in another thread.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';

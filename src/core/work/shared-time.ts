@@ -11,7 +11,7 @@ const sendMs = 250;
 
 export interface SharedTime {
   readonly buffer: SharedArrayBuffer;
-  /** Tells it from now on. @returns its end */
+  /** Writes the time at intervals from now on. @returns a function that stops it */
   start(): () => void;
 }
 

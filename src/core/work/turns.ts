@@ -1,10 +1,11 @@
 /**
- * Long work in slices: whoever shares the event loop gets its turn after a few milliseconds. The
- * work asks now and then whether its turn is over, and if so awaits the next one.
+ * Cooperative scheduling of long work: it runs in slices, so that other work of the event loop gets
+ * its turn after a few milliseconds. The work asks now and then whether its turn is over, and if so
+ * awaits the next one.
  *
  * Jobs that share one `Turns` get one slice of all of them per turn of the loop. (Callbacks of
- * `setImmediate` that wait together run together: a hundred jobs that each gave way by
- * themselves would still hold the loop for a hundred slices.)
+ * `setImmediate` that wait together run together: a hundred jobs that each yielded by themselves
+ * would still hold the loop for a hundred slices.)
  */
 
 export interface Turns {

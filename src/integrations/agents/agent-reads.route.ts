@@ -1,7 +1,7 @@
 /**
- * What agents, their WAF and `cscli` ask of their local API: allowlists, and the alerts of the account's own
- * agents. The service's allowlist is not shown, for it is nobody's but the operator's; whether an address is
- * on it is told, as everybody may know.
+ * Answers what agents, their WAF and `cscli` ask of their local API: allowlists, and the alerts of
+ * the account's own agents. The service's allowlist is not shown, for it is nobody's but the
+ * operator's; whether an address is on it is answered, as everybody may know.
  */
 
 import type { Clock } from '../../core/clock.ts';

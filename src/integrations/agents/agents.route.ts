@@ -1,6 +1,7 @@
 /**
- * What agents of CrowdSec say to their local API: they log in, give a sign of life and send what they saw.
- * The password is a key that was made for an agent; the token for it stands in for the key for an hour.
+ * Serves the local API of CrowdSec's agents: they log in, give a sign of life and send what they
+ * saw. The password is a key that was made for an agent; the token for it stands in for the key for
+ * an hour.
  */
 
 import { bitsFor } from '../../access/keys/key-scopes.ts';
@@ -232,7 +233,9 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     return { status: 200, headers: [jsonType, noStore], body: JSON.stringify(answer) };
   }
 
-  /** Told in the time of the agent's clock, which may be ahead of ours: that is now. */
+  /**
+   * Makes the report of an alert. Its time is by the agent's clock; one ahead of ours means now.
+   */
   function reportOf({ ip, categories, comment, stoppedAt, isByHand }: Alert): Reported | undefined {
     if (ip === undefined || isByHand) return undefined;
     const isPast = stoppedAt !== undefined && Date.parse(stoppedAt) <= clock.now();

@@ -1,7 +1,8 @@
 /**
- * What an agent sends: an array of alerts, to what counts of each. Most of an alert is the log lines behind
- * it, so a scan by bytes cuts out the few members that are read, in slices, and only those become values:
- * whatever a megabyte holds, nothing holds the event loop and little of it is kept.
+ * Reads what an agent sends: an array of alerts, reduced to what counts of each. Most of an alert
+ * is the log lines behind it, so a scan by bytes cuts out the few members that are read, in slices,
+ * and only those become values: whatever a megabyte holds, nothing holds the event loop and little
+ * of it is kept.
  *
  * Undefined means that the bytes are no array of objects; an alert with members that make no sense is one
  * with which nothing can be done, and holds up none of its neighbours: agents send what failed again.

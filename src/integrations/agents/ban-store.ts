@@ -1,7 +1,7 @@
 /**
- * The decisions of agents at rest: a row for each, and the event that tells every node. The row outlives the
- * decision by a day, so that after a restart, too, clients are told of its end. Durable when `save` or
- * `retract` resolves.
+ * The decisions of agents at rest: a row for each, and the event that informs every node. The row
+ * outlives the decision by a day, so that after a restart, too, clients are sent its end. Durable
+ * when `save` or `retract` resolves.
  *
  * Bounds: what the memory holds at most, bans and ends (bans.ts). Rows that are idle go behind the commit
  * that made them so, or at the next ban or start.
@@ -94,7 +94,7 @@ export function createBanStore(options: {
     return prefix.ok && isListableNetwork(prefix.value) && !isSpared(prefix.value);
   }
 
-  /** @param decisions as they are from now on; `told` as the journal says it */
+  /** @param decisions as they are from now on; `told` the events of the journal that say so */
   async function write(
     account: string,
     atMs: number,

@@ -1,6 +1,6 @@
 /**
- * What agents decided about whom, for the bouncers of which account, in shared memory: the main thread writes,
- * every front end reads, nobody waits.
+ * Holds what agents decided about whom, for the bouncers of which account, in shared memory: the
+ * main thread writes, every front end reads, nobody waits.
  *
  *   word 0     changes so far; odd while one is under way
  *   word 1     how many there are
@@ -10,8 +10,8 @@
  *              characters of the scenario · length, type and characters of the origin, a byte each ·
  *              the scenario (16) · the origin (4)
  *
- * A reader believes what it found only if no change came in between; it looks a few times, and then says
- * that nothing is banned: no race ever lists an address.
+ * A reader believes what it found only if no change came in between; it tries a few times, and then
+ * says that nothing is banned: no race ever lists an address.
  */
 
 import { widthOf } from '../../ip/prefix.ts';

@@ -2,11 +2,12 @@
  * The decisions of agents in memory, bans above all, by account: for its own bouncers alone, in no feed and no
  * check. What the journal and the rows of the store say comes here; front ends look into the shared table.
  *
- * Each change has a position, so that a client can be told what changed since the last one. Bounds: an
- * account has `perAccountMax` bans and remembers as many that ended, for a day; all together have
- * `totalMax`, and remember as many that ended. At the first bound the oldest of the account ends, at the second
- * one of the account with most; an end that is forgotten is not told, and the client's element lapses by itself.
- * The store keeps no more than that: what ends or is forgotten at a bound is named, and its row goes (ban-store.ts).
+ * Each change has a position, so that a client can be sent what changed since the last one that it
+ * has. Bounds: an account has `perAccountMax` bans and remembers as many that ended, for a day; all
+ * together have `totalMax`, and remember as many that ended. At the first bound the oldest of the
+ * account ends, at the second one of the account with most; an end that is forgotten is not sent,
+ * and the client's element lapses by itself. The store keeps no more than that: what ends or is
+ * forgotten at a bound is named, and its row goes (ban-store.ts).
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -19,7 +20,7 @@ import { type Decision, outweighs } from './decision.ts';
 import { createMaxByCountSet } from './max-by-count-set.ts';
 import { OldestFirst } from './oldest-first.ts';
 
-/** So long an end is told to clients that come back. */
+/** So long an end is sent to clients that come back. */
 export const endedMs = 24 * 3_600_000;
 export const banBounds = { perAccountMax: 10_000, totalMax: 65_536 } as const;
 const pollMs = 1_000;
@@ -125,7 +126,7 @@ export function createBans(options: {
     take(account, 'ended', value);
   }
 
-  /** A node that bans nobody settles none: those that do see to these, too. */
+  /** A node that makes no bans removes no idle rows: the nodes that make some remove these, too. */
   function addIdle({ id }: Account, value: string, untilMs: number): void {
     idle.set(`${id} ${value}`, { account: id, value, untilMs });
     if (idle.size > banBounds.totalMax) idle.delete(idle.oldest()!);
@@ -245,7 +246,7 @@ export function createBans(options: {
         if (untilMs + endedMs <= nowMs) continue;
         if (!outweighs(decision, account.active.get(value))) continue;
         take(account, 'active', value);
-        // A client that has the ban must lose it before it is told of the captcha.
+        // A client that has the ban must lose it before it is sent the captcha.
         const isMilder = decision.type === 'captcha' && account.ended.get(value)?.type === 'ban';
         if (!isMilder) forget(account, value);
         idle.delete(`${id} ${value}`);

@@ -1,4 +1,4 @@
-/** Which decisions of an account's agents are to be taken back, as `cscli` names them. */
+/** Selects the decisions of an account's agents that are to be retracted, as `cscli` names them. */
 
 import { networkBehind } from '../../ip/behind.ts';
 import { contains, formatNetwork, type Prefix, parsePrefix } from '../../ip/prefix.ts';

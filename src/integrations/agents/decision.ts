@@ -31,7 +31,7 @@ export function usualBan(value: string, scenario: string): Wanted {
   return { value, type: 'ban', durationMs: banMs, origin: usualOrigin, scenario };
 }
 
-/** As bouncers are told of it: what would have to be escaped there becomes a sign that need not. */
+/** Returns a name as bouncers get it: characters that would need escaping there become `_`. */
 export function shownText(name: string, charsMax: number): string {
   return name.slice(0, charsMax).replace(/[^\w ./:'()+@,-]/g, '_');
 }

@@ -1,6 +1,6 @@
 /**
- * Who has most, found without looking at all: those who have equally many stand together, and each change is
- * one more or one less.
+ * Finds who has most without a search over all: those who have equally many stand together, and
+ * each change is one more or one less.
  */
 
 export interface MaxByCountSet<T> {

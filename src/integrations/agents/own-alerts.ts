@@ -1,6 +1,7 @@
 /**
- * The alerts that an account's agents sent, as they are read back: those whose decision lasts, the newest
- * first. What is told of each is what its decision holds: whom it is about, scenario, and when it came.
+ * The alerts that an account's agents sent, as they are read back: those whose decision lasts, the
+ * newest first. Each is shown as far as its decision holds it: whom it is about, scenario, and when
+ * it came.
  */
 
 import { formatIp } from '../../ip/address.ts';

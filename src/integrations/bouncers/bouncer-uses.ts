@@ -1,6 +1,6 @@
 /**
- * Who uses the keys of bouncers, for `portcullis bouncer list`: kept in memory and written once a minute,
- * and when the server ends. A kill loses the last minute of counts, nothing else.
+ * Records who uses the keys of bouncers, for `portcullis bouncer list`: kept in memory and written
+ * once a minute, and when the server ends. A kill loses the last minute of counts, nothing else.
  *
  * Bounded by the number of keys: only living ones come here.
  */

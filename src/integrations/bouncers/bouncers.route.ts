@@ -1,6 +1,7 @@
 /**
- * What bouncers ask beside their look-ups: the stream of decisions, and where they say what they stopped.
- * The main thread answers: cursors are there, and the bodies are ready in shared memory.
+ * Answers what bouncers ask in addition to look-ups: the stream of decisions, and their reports of
+ * what they stopped. The main thread answers: it has the cursors, and the bodies are ready in
+ * shared memory.
  */
 
 import { bitsFor } from '../../access/keys/key-scopes.ts';

@@ -1,5 +1,6 @@
 /**
- * Where each client of a decision stream is: by key, address, program and filter, for clients share keys.
+ * Remembers how far each client of a decision stream is: by key, address, program and filter, for
+ * clients share keys.
  *
  * Two versions are remembered, of the last answer and of the one before it. What is sent is the net change
  * since the older one, so an answer that got lost costs nothing. Cursors belong to one process: after a

@@ -156,7 +156,7 @@ export function readFilter(params: { get(name: string): string | undefined }): F
   const isBan = types.length === 0 || types.includes(saidByList.type);
   const containing = wanted('scenarios_containing');
   const excluded = wanted('scenarios_not_containing') ?? [];
-  // A filter may name one family, which the scenario that is told never does.
+  // A filter may name one family, which the scenario that is sent never does.
   const [four, six] = ([4, 6] as const).map((family) => {
     const name = `${scenario}-ipv${family}`;
     return (

@@ -59,7 +59,7 @@ interface OwnValues {
   /** On the list, which their bans hid from some clients. */
   readonly back: readonly string[];
   readonly gone: readonly string[];
-  /** Up to this position all is told; undefined: up to the last one. */
+  /** Up to this position all is sent; undefined: up to the last one. */
   readonly position: number | undefined;
 }
 
@@ -84,7 +84,8 @@ function ownValues(
   const news = [...own.active]
     .filter(isNews)
     .filter(([value]) => !(isMilder(value) && isListed(value)));
-  // A value stands in one array: that its ban is over is told first, and the captcha by a later answer.
+  // A value stands in one array: the end of its ban is sent first, and the captcha by a later
+  // answer.
   const held = news.filter(([value]) => goneNow.has(value));
   return {
     banned: news.map(nameOf).filter((value) => !goneNow.has(value)),
@@ -113,7 +114,7 @@ export interface ListSaid {
 
 /**
  * @returns rows that are added and rows that go, in pieces with commas between them, and up to which
- * position of the decisions they tell all; undefined: the last one
+ * position of the decisions they hold all; undefined: the last one
  */
 export async function withOwnBans(
   own: OwnDecisions,

@@ -1,7 +1,7 @@
 /**
- * What a bouncer says that it saw and stopped: sums over all its items, whatever their labels are.
- * Firewall bouncers say the same traffic in packets and in bytes; bytes are left out. An agent says what it
- * read: that is checked, and not kept.
+ * Reads what a bouncer says that it saw and stopped: sums over all its items, whatever their labels
+ * are. Firewall bouncers report the same traffic in packets and in bytes; bytes are left out. An
+ * agent says what it read: that is checked, and not kept.
  */
 
 import * as v from 'valibot';

@@ -1,7 +1,8 @@
 /**
- * Whether a name of four digits, unlisted as an IPv4 address, has something below it as the beginning of IPv6
- * addresses: something that is said of a part of that /16 or of a network around it, or an IPv4 address in the
- * form of a translator or tunnel. At most so many entries are looked at: beyond them there may be something.
+ * Finds out whether a name of four digits, unlisted as an IPv4 address, has something below it as
+ * the beginning of IPv6 addresses: something that is said of a part of that /16 or of a network
+ * around it, or an IPv4 address in the form of a translator or tunnel. At most so many entries are
+ * checked: beyond them there may be something.
  */
 
 import { COVERING_MAX } from '../../index/layout.ts';

@@ -1,7 +1,8 @@
 /**
- * What a queried name means: which zone, whose key, which address. Names are read from the right, as
- * RFC 5782 builds them: the zone, then `score` or `anon`, then a key's label, then a mark of /connect, then the
- * address as four reversed octets, 32 reversed nibbles, or 8 or 32 hex digits in one label under `hex`.
+ * Reads what a queried name means: which zone, whose key, which address. Names are read from the
+ * right, as RFC 5782 builds them: the zone, then `score` or `anon`, then a key's label, then a mark
+ * of /connect, then the address as four reversed octets, 32 reversed nibbles, or 8 or 32 hex digits
+ * in one label under `hex`.
  */
 
 import { markLength } from '../../access/marks/marks.ts';
@@ -125,7 +126,7 @@ export function createNameReader(zone: string): NameReader {
     return address(length === 8 ? 4 : 6);
   }
 
-  /** @param last the label beside the zone: the address's most significant part */
+  /** @param last the label next to the zone: the address's most significant part */
   function readReversed(message: Uint8Array, question: Question, last: number): NameKind {
     const count = last + 1;
     if (count > nibbles) return 'nothing';
@@ -145,7 +146,8 @@ export function createNameReader(zone: string): NameReader {
       words[i >> 3] = (words[i >> 3]! << 4) | (digit & 15);
     }
     if (areOctets && count === octets) {
-      // `1.0.0.2` may go on to 2001::/16: who asks step by step must not be told that nothing follows.
+      // `1.0.0.2` may go on to 2001::/16: who asks step by step must not get the answer that
+      // nothing follows.
       if (areNibbles && mayBegin(words[0]!, 16)) meaning.below = words[0]!;
       words[0] = quad;
       return address(4);

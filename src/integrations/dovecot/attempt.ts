@@ -1,6 +1,7 @@
 /**
- * What Dovecot says of a login, as its policy client writes it: a JSON object with `remote`, and in reports
- * with `success` and `policy_reject`. Who logs in and the hash of the password are not looked at.
+ * Reads what Dovecot says of a login, as its policy client writes it: a JSON object with `remote`,
+ * and in reports with `success` and `policy_reject`. Who logs in and the hash of the password are
+ * not read.
  */
 
 import { fail, ok, type Result } from '../../core/result.ts';

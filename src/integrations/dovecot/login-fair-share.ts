@@ -1,6 +1,7 @@
 /**
- * What one client of a mail server may use up of the budget of its key: somebody who guesses passwords asks
- * for two answers a guess, and must not leave all others without. A client is an IPv4 address or an IPv6 /64.
+ * Bounds what one client of a mail server may use up of the budget of its key: somebody who guesses
+ * passwords asks for two answers a guess, and must not leave all others without. A client is an
+ * IPv4 address or an IPv6 /64.
  *
  * One cell a client in a table of fixed size, and a table for each thread. Clients on one cell share it: then
  * their questions cost the key less, and fewer of their failures are counted. Nobody is refused by it.

@@ -211,7 +211,7 @@ export function policyRoute(options: PolicyRouteOptions): PlainRoute {
     const { slot, ip } = answer;
     if (!failures.note(slot, ip)) return letIn;
     const account = accountOf(slot);
-    // One that can't be made is none: the mail server has nobody to tell.
+    // One that can't be made is dropped: the mail server has nobody to report that to.
     if (account !== undefined && gate.spend(slot, quotaKind.write, 1)) {
       await report([{ ip, ...bruteForce }], { account, slot, clientIp: request.clientIp });
     }

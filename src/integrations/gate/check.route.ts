@@ -1,7 +1,8 @@
 /**
- * What a proxy asks for each request of its visitors, answered in the turn in which it comes, from shared
- * memory: GET /gate/check (nginx: auth_request; Caddy and Traefik: forward_auth), and /gate/envoy/<policy>/*
- * for Envoy, which asks by the visitor's own method and path. `decide.ts` says what becomes of him.
+ * Answers what a proxy asks for each request of its visitors, in the turn in which it comes, from
+ * shared memory: GET /gate/check (nginx: auth_request; Caddy and Traefik: forward_auth), and
+ * /gate/envoy/<policy>/* for Envoy, which asks by the visitor's own method and path. `decide.ts`
+ * says what becomes of him.
  */
 
 import type { ResolvedClient } from '../../http/client-ip.ts';
@@ -188,7 +189,10 @@ function block({ values, answer }: HotRequest, score: number): void {
   answer(withNumber(isPage ? blockPageHead : blockHead, scoreField, score), body);
 }
 
-/** Only a visitor who looks at pages can be shown one; whoever else is told where it is. */
+/**
+ * Sends the visitor to the challenge. Only a browser that opens a page can show it; others get its
+ * URL.
+ */
 function toChallenge(
   { values, answer }: HotRequest,
   { method, uri }: Asked,

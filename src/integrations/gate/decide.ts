@@ -1,7 +1,8 @@
 /**
- * What becomes of a visitor, for each door that a proxy asks at: his address against the proxy's policy,
- * and his pass. Answered from shared memory in the turn in which it is asked. Only the address and its
- * score ever block: a limit lets in or challenges, and an error is no verdict.
+ * Decides what becomes of a visitor, for each integration that a proxy asks: his address against
+ * the proxy's policy, and his pass. Answered from shared memory in the turn in which it is asked.
+ * Only the address and its score ever block: a limit lets in or challenges, and an error is no
+ * verdict.
  */
 
 import type { MarkSender, SpotMark } from '../../access/marks/sighting-board.ts';

@@ -1,7 +1,7 @@
 /**
- * What a proxy wants done with an address: its policy stands in the proxy's own configuration, as the query
- * of each question, so there is nothing to store. A parameter that is unknown or bad is an error, for
- * that shows when the proxy is set up.
+ * Reads what a proxy wants done with an address: its policy stands in the proxy's own
+ * configuration, as the query of each question, so there is nothing to store. A parameter that is
+ * unknown or bad is an error, for that shows when the proxy is set up.
  */
 
 import { isMark } from '../../access/marks/marks.ts';

@@ -1,6 +1,6 @@
 /**
- * Where a visitor goes after the challenge: a path of the site that sent him, and nothing else, so that
- * no link to the challenge leads on to another site.
+ * Determines where a visitor goes after the challenge: to a path of the site that sent him, and
+ * nothing else, so that no link to the challenge leads on to another site.
  */
 
 /** Proxied to this service under the site's own host. */

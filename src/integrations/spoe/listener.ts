@@ -1,7 +1,7 @@
 /**
- * The socket that HAProxy connects to. A connection has no more than one frame here and no more than a
- * few answers that it hasn't read; it ends when it is slow or idle for too long, and one too many is
- * told so at once. An end is never a verdict: HAProxy goes on without one.
+ * The socket that HAProxy connects to. A connection has no more than one frame here and no more
+ * than a few answers that it hasn't read; it ends when it is slow or idle for too long, and one too
+ * many is refused at once. An end is never a verdict: HAProxy goes on without one.
  */
 
 import { createServer, type Socket } from 'node:net';
@@ -35,7 +35,7 @@ const unreadBytesMax = 65_536;
 export interface SpoeListener {
   readonly port: number;
   open(): number;
-  /** Tells everybody goodbye, and resolves when all are gone. */
+  /** Sends every connection a disconnect, and resolves when all are gone. */
   close(): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ interface Connection {
   readonly session: SpoeSession;
   /** The time at which it last got further, in ms of `nowMs`. */
   sinceMs: number;
-  /** It has been told goodbye: nothing that it says is read. */
+  /** It has been sent a disconnect: nothing that it sends is read. */
   isOver: boolean;
 }
 
@@ -110,7 +110,7 @@ export async function listenSpoe(options: {
       isOver: false,
     };
     socket.on('error', () => socket.destroy());
-    // The kernel's queue is no bound: those who are told to go hold a place for `lingerMs` too.
+    // The kernel's queue is no bound: a refused connection stays open for `lingerMs` too.
     if (connections.size >= 2 * limits.connections) {
       count('full');
       return void socket.destroy();

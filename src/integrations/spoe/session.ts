@@ -1,8 +1,9 @@
 /**
- * One connection of HAProxy, as bytes in and bytes out: HELLO, then a question in each NOTIFY and an ACK
- * for it, in turn. What is no such frame ends the connection with the status that the protocol has for it.
- * A question that can't be answered is told so: HAProxy then lets nobody in by it. A frame without one gets
- * an ACK that sets nothing. At most one frame is held, an answer is never longer than `ackBytesMax`.
+ * One connection of HAProxy, as bytes in and bytes out: HELLO, then a question in each NOTIFY and
+ * an ACK for it, in turn. What is no such frame ends the connection with the status that the
+ * protocol has for it. A question that can't be answered gets an ACK that says so: HAProxy then
+ * lets nobody in by it. A frame without one gets an ACK that sets nothing. At most one frame is
+ * held, an answer is never longer than `ackBytesMax`.
  */
 
 import type { GateVerdict } from '../gate/policy.ts';

@@ -38,7 +38,7 @@ export const createKey = defineOperation({
   name: 'key create',
   input: v.strictObject({
     email: accountName,
-    /** Makes a key beside the others; without a name it replaces the account's own one. */
+    /** Makes a key in addition to the others; without a name it replaces the account's own one. */
     name: v.optional(shortText),
     scopes: v.optional(v.pipe(v.array(scope), v.maxLength(scopesMax))),
     readPerMinute: v.optional(perMinute),

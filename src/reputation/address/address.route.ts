@@ -56,7 +56,7 @@ import { systemRoute } from './system.route.ts';
 
 const dayMs = 86_400_000;
 const chartDays = 90;
-/** Bound on the reports that one page looks at. */
+/** Bound on the reports that one page reads. */
 const reportsShownMax = 2_000;
 const commentsShownMax = 25;
 const neighboursShownMax = 5;
@@ -84,10 +84,10 @@ export interface IpPageOptions {
 /** One path, several answers: a cache must not give one reader's to another. */
 const varies: Header = ['Vary', 'Accept, Accept-Language'];
 
-/** A flood on one page costs one look at the store a second. Some pages of the largest kind. */
+/** A flood on one page costs one read of the store a second. Some pages of the largest kind. */
 const cacheOptions = { keepMs: 1_000, entriesMax: 500, bytesMax: 8 << 20 } as const;
 
-/** A page for people, JSON for who asks for it; so it tells its failures itself. */
+/** A page for people, JSON for who asks for it; so it renders its failures itself. */
 export const addressEndpoint = endpoint({
   method: 'GET',
   path: '/ip/:address',

@@ -1,6 +1,6 @@
 /**
- * Names of scanners and crawlers by their networks, read once from data/seed/known-names.txt. A name
- * tells a reader whose address it is; it never changes a score.
+ * Names of scanners and crawlers by their networks, read once from data/seed/known-names.txt. A
+ * name shows a reader whose address it is; it never changes a score.
  */
 
 import { readFileSync } from 'node:fs';

@@ -107,7 +107,7 @@ function createBlacklistRows(capacity: number): BlacklistRows {
   };
 }
 
-/** Rows of a pass of the sort between two looks at the clock. */
+/** Rows of a pass of the sort between two reads of the clock. */
 const rowsPerSortLook = 8_192;
 const digits = 65_536;
 
@@ -167,7 +167,7 @@ async function sortByDigit(
 export const confidenceMin = 25;
 /** Entries of one call of the walk: about 0.2 ms. */
 const entriesPerSlice = 500;
-/** Pieces between two looks at the clock. */
+/** Pieces between two reads of the clock. */
 const piecesPerSlice = 64;
 
 interface BlacklistBounds {
@@ -303,7 +303,7 @@ function createVisit(
     const isRule = (flags & entryFlags.allowlisted) !== 0;
     const isAllowed = isRule || above?.isAllowed === true;
     if (isRule && above?.isAllowed !== true) markHole(prefix, 0);
-    // Its own row tells what lists say of it.
+    // Its own row says what lists say of it.
     else if (isKnownGood && !isAllowed && any > listed) markHole(prefix, listed);
     const isListed = !isAllowed && score >= confidenceMin;
     const listedAt = listTimes[listSourceOf(records, entry)]!;
@@ -452,7 +452,7 @@ function isFresh(kept: Kept, askedAtMs: number, allowChanges: number): boolean {
   return askedAtMs - kept.startedAtMs <= lifeMs;
 }
 
-/** Rows that are filtered between two looks at the clock. */
+/** Rows that are filtered between two reads of the clock. */
 const rowsPerSlice = 4_096;
 
 /** Returns the numbers of the rows that pass, in the order of the list. */

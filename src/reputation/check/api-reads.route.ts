@@ -36,7 +36,7 @@ export function apiReadRoutes(options: {
   tables: Pick<BoundedTables, 'add'>;
   reports: ReportStore;
   secureUrl: string;
-  /** See `Fold.allowChanges`. */
+  /** See `Reducer.allowChanges`. */
   allowChanges: () => number;
   turns: Turns;
   evidence: EvidenceReader;

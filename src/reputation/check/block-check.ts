@@ -45,7 +45,7 @@ export const hostsMax = 10_000;
 const entriesPerCharge = 1_000;
 /** Reports read for one answer, to count those within the time asked for. */
 const reportsCountedMax = 50_000;
-/** Entries walked between two looks at the clock. */
+/** Entries walked between two reads of the clock. */
 const entriesPerStep = 250;
 
 /** A host on the way into the answer. */

@@ -25,7 +25,7 @@ import { checkBlockDocs } from './check.openapi.ts';
 import { maxAgeDetail } from './check.route.ts';
 
 const maxAgeDaysDefault = 30;
-/** Rows of an answer that are written between two looks at the clock. */
+/** Rows of an answer that are written between two reads of the clock. */
 const rowsPerSlice = 250;
 const dayMs = 86_400_000;
 

@@ -1,8 +1,8 @@
 /**
- * GET /radar/events: the latest reports as server-sent events. An answer waits for news, tells them and
- * ends, and after fifteen seconds of silence it ends with a comment; the browser asks again a second later
- * with the mark of what it knows. So an answer is small and whole: a slow reader holds nothing up, any
- * front end passes it on, and a stop waits for none.
+ * GET /radar/events: the latest reports as server-sent events. An answer waits for news, sends them
+ * and ends, and after fifteen seconds of silence it ends with a comment; the browser asks again a
+ * second later with the mark of what it knows. So an answer is small and whole: a slow reader holds
+ * nothing up, any front end passes it on, and a stop waits for none.
  */
 
 import type { GeoReader } from '../../geo/reader.ts';

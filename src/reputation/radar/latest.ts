@@ -1,6 +1,7 @@
 /**
- * The latest reports, read at most twice a second however many watch, and those who wait for the next one.
- * Who waits is bounded, in all and of one network; who leaves makes room. Nothing is kept beyond the list itself.
+ * The latest reports, read at most twice a second however many watch, and those who wait for the
+ * next one. Who waits is bounded, in all and of one network; who leaves frees a place. Nothing is
+ * kept beyond the list itself.
  */
 
 import type { BoundedTable } from '../../core/bounded-tables.ts';
@@ -8,7 +9,7 @@ import { sha256 } from '../../core/digest.ts';
 import type { NewestReport } from '../reports/store/newest-reports.ts';
 
 export interface LatestReport extends NewestReport {
-  /** Names it to who watches; tells nothing of the report's own id. */
+  /** Names it to those who watch; reveals nothing of the report's own id. */
   readonly mark: string;
 }
 

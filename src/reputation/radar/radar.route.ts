@@ -50,7 +50,7 @@ const pageEndpoint = radarEndpoint('/radar', { limits });
 const mapEndpoint = { ...radarEndpoint(mapPath), docs: 'file' } as const;
 /** Silence, and room for what a busy machine takes. */
 const eventsTimeoutMs = 30_000;
-// Not by HEAD: it would wait for what it does not tell.
+// Not by HEAD: it would wait for what it does not send.
 const eventsBase = radarEndpoint(eventsPath, { noHead: true });
 const eventsEndpoint = {
   ...eventsBase,

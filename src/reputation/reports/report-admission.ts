@@ -1,7 +1,8 @@
 /**
- * Which reports are let in, before anything is written: the index must have room, and an account
- * that names ever new addresses would fill it alone, so it may add so many a day. New addresses in
- * reports that are under way count as well: a file has hundreds of them under way at a time.
+ * Decides which reports are accepted, before anything is written: the index must have room, and an
+ * account that names ever new addresses would fill it alone, so it may add so many a day. New
+ * addresses in reports that are under way count as well: a file has hundreds of them under way at a
+ * time.
  */
 
 import type { Clock } from '../../core/clock.ts';

@@ -1,7 +1,7 @@
 /**
  * GET /api/v2/reports: the reports of an address, newest first, a page at a time.
- * Order of refusals: 401, 429, 422, 503. Costs one read. A page number costs no more than
- * another: every page looks at the same `reportsWalkedMax` reports at most.
+ * Order of refusals: 401, 429, 422, 503. Costs one read. A page number costs no more than another:
+ * every page reads the same `reportsWalkedMax` reports at most.
  */
 
 import type { Clock } from '../../core/clock.ts';

@@ -1,6 +1,7 @@
 /**
- * Tips: what somebody without an account, or without a key, says of an address. A anonymous report counts for nothing
- * until an operator reports the address. Who sent it is not kept; queue.ts says what a row tells of it.
+ * Anonymous reports: what somebody without an account, or without a key, says of an address. One
+ * counts for nothing until an operator reports the address. Who sent it is not kept; queue.ts says
+ * what a row reveals of it.
  */
 
 import { tipKey, tipPrefix } from '../../storage/keys.ts';

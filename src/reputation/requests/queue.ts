@@ -8,7 +8,7 @@
  * most of these, the oldest first; a new one whose own network has most, or whose standing is lower than
  * all there are, is refused. The bounds hold under concurrent requests.
  *
- * Of the network only a mark is kept, under a key: it tells that two rows are of the same one, no more.
+ * Of the network only a keyed hash is kept: it shows that two rows are of the same one, no more.
  */
 
 import { createHmac } from 'node:crypto';
@@ -163,7 +163,7 @@ type Asked = Asker & { readonly address: string };
 type Other = Asked & Kept;
 
 /**
- * Which of the others give way to a new one: none or one.
+ * Returns which of the others are evicted for a new one: none or one.
  * @param others oldest first
  */
 function makeRoom(

@@ -1,4 +1,7 @@
-/** Requests to take back what is said of an address. Who asked is not kept; queue.ts says what a row tells of it. */
+/**
+ * Requests to take back what is said of an address. Who asked is not kept; queue.ts says what a row
+ * reveals of it.
+ */
 
 import { removalKey, removalPrefix } from '../../storage/keys.ts';
 import { bareRecord, flag, text, time } from '../../storage/record.ts';

@@ -99,7 +99,8 @@ export interface Reported {
 
 /**
  * A report of an address and when it happened: seconds since 1970, or, in events of version 1,
- * seconds before the event, which falls beside the second of the stored row by up to one.
+ * seconds before the event; the second computed from that differs from the stored row's by up to
+ * one.
  *
  * `network`: the account's network when it reported, a number (client-network.ts);
  * `categories`: bit n for category n. Events of versions 1 and 2 bring neither: such a report is

@@ -1,6 +1,6 @@
 /**
- * Which entries belong to which page of the projection. A page is what a checkpoint writes at
- * once: IPv4 entries by the first 16 bits of their network address, IPv6 entries by a hash of
+ * Keeps the lists of the entries of each page of the projection. A page is what a checkpoint writes
+ * at once: IPv4 entries by the first 16 bits of their network address, IPv6 entries by a hash of
  * the first 48 bits, so that both a dense and a scattered table make pages of a few dozen rows.
  *
  *   page 0 .. 65535        IPv4, network address >>> 16

@@ -33,7 +33,7 @@ export function leastCeiling(of: {
   return former > ceiling ? former : 0;
 }
 
-/** Returns the best tally that the remaining votes of an entry ever made within 30 days. */
+/** Returns the best count that the remaining votes of an entry ever made within 30 days. */
 export function bestCount(contributions: Contributions, entry: number): VoteCount {
   const { vote, detail, next } = contributions;
   const votes: { day: number; units: number; network: number }[] = [];

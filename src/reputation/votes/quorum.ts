@@ -1,5 +1,5 @@
 /**
- * How far votes count: their units, the quorum of an entry, and the ceiling that follows.
+ * Computes how far votes count: their units, the quorum of an entry, and the ceiling that follows.
  * Pure. Evidence says how much was reported (score.ts); many accounts that anybody can make are
  * much evidence and no quorum, so they never block an address.
  *

@@ -49,7 +49,7 @@ export interface Wish {
 
 export interface Vote {
   readonly units: number;
-  /** As `packVoice` makes it. */
+  /** As `packVote` makes it. */
   readonly vote: number;
   readonly isCharged: boolean;
 }

@@ -1,6 +1,7 @@
 /**
- * The account pages' common part: their dependencies, the visitor's profile, and the replies that lead back to a
- * page. Every route here is for verified accounts; the desk sends others away.
+ * The account pages' common part: their dependencies, the visitor's profile, and the replies that
+ * lead back to a page. Every route here is for verified accounts; the page builder redirects
+ * others.
  */
 
 import type { NamedKeys } from '../../access/keys/named-keys.ts';
@@ -176,7 +177,7 @@ export function createAccountArea(options: AccountAreaOptions) {
     return pageBuilder.go(after, donePath(after, section, done), known);
   }
 
-  /** @param context the visit after the change: the tag is valid in its session alone */
+  /** @param context the one after the change: the tag is valid in its session alone */
   function donePath(context: AccountRequest, section: AccountSection, done: DoneName): string {
     return `${sectionPaths[section]}?done=${doneMark(context.csrf, done, clock.now())}`;
   }

@@ -1,4 +1,4 @@
-/** All routes of a person's own space. */
+/** All routes of a person's account pages. */
 
 import type { PlainRoute } from '../../http/router.ts';
 import type { PageTools } from '../../web/page-tools.ts';

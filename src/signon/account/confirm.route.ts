@@ -75,7 +75,10 @@ export function confirmRoutes(area: AccountArea): PlainRoute[] {
     return wantsCode ? text.wrongOfTwo : text.wrong;
   }
 
-  /** Returns whole seconds to wait. The limit is the session's own: strangers behind the same address can't use it up. */
+  /**
+   * Returns whole seconds to wait. The limit is the session's own: other clients behind the same
+   * address can't use it up.
+   */
   function waitFor({ session }: AccountRequest): number {
     return callers.takeFor('signInOwner', `session ${session.id}`);
   }

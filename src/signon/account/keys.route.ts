@@ -48,7 +48,7 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
     const known = area.standingOf(accountId);
     if (known === undefined) return undefined;
     const { slot, trust } = known;
-    // A cost of nothing only looks.
+    // A cost of 0 only reads the quota.
     gate.spend(slot, quotaKind.read, 0);
     const { limit: readPerMinute, remaining: readsLeft } = gate.quotas;
     gate.spend(slot, quotaKind.write, 0);

@@ -81,7 +81,7 @@ export function securityRoutes(area: AccountArea): PlainRoute[] {
     return area.refuse(context, 'security', done);
   }
 
-  /** Refuses as `space.refuse` does; the proof of identity leads back here and then to `back`. */
+  /** Refuses as `area.refuse` does; the proof of identity leads back here and then to `back`. */
   function refuse(context: AccountRequest, failure: Failure, back: string | undefined): Reply {
     if (failure.error !== 'reauthentication_required' || back === undefined) {
       return area.refuse(context, 'security', failure);

@@ -122,7 +122,7 @@ function drawContact(contact: string): string {
 
 /**
  * Returns the mail as nodemailer takes it: addresses as objects, no line break in any header.
- * @param name the sender's, beside its address
+ * @param name the sender's name, next to its address
  */
 export function envelopeOf({ to, subject, text }: Mail, from: string, name = '') {
   for (const value of [to, from, subject, name]) {

@@ -1,10 +1,9 @@
 /**
- * The limits of mails that an address gets in an hour. Anybody who names the address can have five sent
- * in all, and at most three of one kind: so whoever asks for confirmations again and
- * again leaves the owner two links for a new password, and the other way round. Links to sign in
- * (three, sign-in.ts), notices and the farewell have a share each of their own.
- * A mail about a completed change is never refused: the changes are bounded instead
- * (account-changes.ts).
+ * The limits of mails that an address gets in an hour. Anybody who names the address can have five
+ * sent in all, and at most three of one kind: so whoever asks for confirmations again and again
+ * leaves the owner two links for a new password, and the other way round. Links to sign in (three,
+ * sign-in.ts), notices and deletion notices (`farewell`) have a limit each of their own. A mail
+ * about a completed change is never refused: the changes are bounded instead (account-changes.ts).
  */
 
 import type { DistributedLimits } from '../../access/distributed-limits/distributed-limits.ts';

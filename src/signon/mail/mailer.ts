@@ -1,10 +1,10 @@
 /**
  * The queue between sign-on and the mail server. `post` never waits and answers nothing about the
- * address, so a route takes the same time whether a mail goes out or not. Bounded; tried four
- * times over six minutes. Not kept over a restart: a mail that was lost can be asked for again, and
- * one that can't has a row until it is out (notices.ts, deletion.ts).
- * Mails about completed changes and deletions go first, and have a capacity of their own when the queue
- * is full: strangers who ask for others can't keep them out.
+ * address, so a route takes the same time whether a mail goes out or not. Bounded; tried four times
+ * over six minutes. Not kept over a restart: a mail that was lost can be asked for again, and one
+ * that can't has a row until it is out (notices.ts, deletion.ts). Mails about completed changes and
+ * deletions go first, and have a capacity of their own when the queue is full: requests for other
+ * mails can't keep them out.
  *
  * Nothing of a mail is logged here: neither address nor text.
  */
@@ -24,13 +24,14 @@ export interface MailTransport {
 export type MailValues<Name extends MailName> = Omit<Parameters<MailCatalogue[Name]>[0], 'service'>;
 
 /**
- * The kind whose limit for an address a mail counts against. `recovery` and `verification` (all that somebody who
- * names an address can cause in order to have it confirmed) are asked for by typing the address, so
- * neither may use up the other's. `signInLink`: asked for as well, by whoever answers a challenge at
- * a sign-in that is limited; it has a share of its own. `notice`: tells an owner what was done in the account; what
- * strangers ask for must not use up its share. `change`: of a completed change, which nothing may
- * hold back; account-changes.ts bounds the changes. `farewell`: of a deletion, which whoever took an
- * account over must not be able to hush up by causing notices first.
+ * The kind whose limit for an address a mail counts against. `recovery` and `verification` (all
+ * that somebody who names an address can cause in order to have it confirmed) are asked for by
+ * typing the address, so neither may use up the other's. `signInLink`: asked for as well, by
+ * whoever answers a challenge at a sign-in that is limited; it has a limit of its own. `notice`:
+ * informs an owner of what was done in the account; mails that others ask for must not use up its
+ * limit. `change`: of a completed change, which nothing may hold back; account-changes.ts bounds
+ * the changes. `farewell`: the notice of a deletion, which whoever took an account over must not be
+ * able to suppress by causing notices first.
  */
 export type MailKind =
   | 'verification'

@@ -1,12 +1,12 @@
 /**
- * Tells an owner what was changed in the account: at its address, and for a while at the addresses
- * that it had before. So whoever takes an account over and changes its address does not silence the
- * one who owned it, however often the address is changed: the oldest ones are kept.
+ * Sends an owner notices of what was changed in the account: to its address, and for a while to the
+ * addresses that it had before. So whoever takes an account over and changes its address does not
+ * cut off the owner, however often the address is changed: the oldest ones are kept.
  *
- * Each mail is a row of the commit that makes the change, one for each address, and the row goes when the
- * mail is out. What a stop, a full queue or a mail server that was away left behind is taken up by
- * the next start and by a pass of each hour, for a day. A mail may come twice after a crash, never
- * not at all.
+ * Each mail is a row of the commit that makes the change, one for each address, and the row goes
+ * when the mail is out. What a stop, a full queue or a mail server that was away left behind is
+ * taken up by the next start and by a pass of each hour, for a day. A mail may come twice after a
+ * crash, never not at all.
  */
 
 import type { Clock } from '../../core/clock.ts';

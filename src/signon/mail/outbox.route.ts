@@ -1,9 +1,10 @@
 /**
- * GET /outbox/:name: the mails of a demo, with links that sign in. Its name is random at each start, and the
- * terminal alone prints it: a proxy that adds no header looks like a browser of this machine. Besides, a
- * loopback peer, nothing in between that says so, and a loopback name in `Host` are asked for, so that a site
- * whose name was turned to this machine (DNS rebinding) reads nothing. Anything else, and a server that is no
- * demo or sends its mails, answers 404.
+ * GET /outbox/:name: the mails of a demo, with links that sign in. Its name is random at each
+ * start, and the terminal alone prints it: a proxy that adds no header can't be distinguished from
+ * a browser of this machine. Besides, a loopback peer, nothing in between that says so, and a
+ * loopback name in `Host` are asked for, so that a site whose name was turned to this machine (DNS
+ * rebinding) reads nothing. Anything else, and a server that is no demo or sends its mails, answers
+ * 404.
  */
 
 import { equalBytes } from '../../core/digest.ts';

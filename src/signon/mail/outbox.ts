@@ -1,11 +1,11 @@
 /**
  * Mail (and text messages) without a mail server: files in `DATA_DIR/outbox`, and their links in
- * the log. For development and first steps; a service with strangers' addresses sets SMTP_URL.
+ * the log. For development and first steps; a service with other people's addresses sets SMTP_URL.
  *
- * File names begin with a hash of the address or account, and those of mails have one of the account
- * that they are sent for, so that what was written to a person can be removed with the account, to
- * former addresses too. What was under way while the account was deleted is removed by whoever wrote
- * it: the deletion may have looked before. Bounded: the oldest files go first.
+ * File names begin with a hash of the address or account, and those of mails have one of the
+ * account that they are sent for, so that what was written to a person can be removed with the
+ * account, to former addresses too. What was under way while the account was deleted is removed by
+ * whoever wrote it: the deletion may have looked for it before. Bounded: the oldest files go first.
  */
 
 import { mkdir, readdir, rename, unlink, writeFile } from 'node:fs/promises';
@@ -29,7 +29,7 @@ export function openOutbox(options: {
   clock: Clock;
   random: Random;
   log: Log;
-  /** Tells whether a deletion of the account has begun, also in another process. */
+  /** Returns whether a deletion of the account has begun, also in another process. */
   isErased: (accountId: string) => Promise<boolean>;
   /** Called with each mail that was written: the demo shows them to its user. */
   onMail?: ((mail: Mail) => void) | undefined;

@@ -45,7 +45,7 @@ export interface MailCatalogue {
   }): MailText;
   confirmEmail(values: { link: string; service: string }): MailText;
   changed(values: ChangedValues): MailText;
-  /** `limit`: open voices that the account may have. */
+  /** `limit`: open votes that the account may have. */
   budgetNear(values: { service: string; limit: number }): MailText;
   accountDeleted(values: { service: string }): MailText;
   /** An operator sends it to see that mails arrive. */

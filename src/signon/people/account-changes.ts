@@ -89,7 +89,9 @@ export function createAccountChanges(options: {
   /** The monotonic times of each account's changes of this hour; accounts by last use, oldest first. */
   const made = new Map<string, readonly number[]>();
 
-  /** Tells whether only a passkey is a proof strong enough: there is one, and no second factor. */
+  /**
+   * Returns whether only a passkey is a proof strong enough: there is one, and no second factor.
+   */
   async function needsPasskey(accountId: string): Promise<boolean> {
     if (await isFactorOn(store, accountId)) return false;
     return (await passkeysOf(store, accountId, 1)).length > 0;
@@ -103,8 +105,8 @@ export function createAccountChanges(options: {
     proofStrength(store, accountId, proof);
 
   /**
-   * Tells whether the session's proof is enough to change how the account is opened: a recent passkey,
-   * or password and code; a password alone only where neither is set up.
+   * Returns whether the session's proof is enough to change how the account is opened: a recent
+   * passkey, or password and code; a password alone only where neither is set up.
    */
   async function allows(session: Session): Promise<boolean> {
     if (!session.fresh || !session.verified) return false;

@@ -48,7 +48,7 @@ export interface PacingStats {
 export interface Pacing {
   /** Counts one registration. */
   take(visitor: Visitor): PersonPace;
-  /** Tells whether the next registration would be by mail alone; counts nothing. */
+  /** Returns whether the next registration would be by mail alone; counts nothing. */
   isByMailOnly(visitor: Visitor): boolean;
   stats(): PacingStats;
 }

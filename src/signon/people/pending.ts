@@ -97,8 +97,8 @@ export function formerRows({ formerEmail }: AccountRecord): Key[] {
 }
 
 /**
- * Tells whether the account may be removed for its address. One that the operator disabled stays: nobody gets its
- * address.
+ * Returns whether the account may be removed for its address. One that the operator disabled stays:
+ * nobody gets its address.
  */
 export function givesWay(person: Person): boolean {
   return !isVerified(person) && !person.account.disabled;
@@ -119,7 +119,10 @@ async function givingWay(
   return { check: unchanged(person), del };
 }
 
-/** Returns the rows that a request under way, or a stranger who names the address, leaves at an account. */
+/**
+ * Returns the rows that a request under way, or anybody who names the address, leaves at an
+ * account.
+ */
 async function tracesOf(store: Store, id: string): Promise<Key[]> {
   const sessions = await sessionIdsOf(store, id);
   // The bound may be exceeded for a moment, so twice as many are read.

@@ -112,7 +112,10 @@ export function createRecovery(options: {
     });
   }
 
-  /** Strangers' guesses were at the old password, and must not hinder the owner with the new one. */
+  /**
+   * Forgives other people's guesses at the old password: they must not hinder the owner with the
+   * new.
+   */
   function trust(person: Person, { browserId }: Visitor): void {
     attempts.forgive(nameOf(person));
     if (browserId !== undefined) attempts.vouch(nameOf(person), browserId);
@@ -171,7 +174,7 @@ export function createRecovery(options: {
     sendByOperator: resetLinks.sendByOperator,
     reset,
     changePassword,
-    /** Tells whether the form is shown for a link. The link stays unused. */
+    /** Returns whether the form is shown for a link. The link stays unused. */
     isOpen: async (token: string): Promise<boolean> => (await open(token)) !== undefined,
     /** Returns the address that the link is for: whoever has the link has its mailbox. Empty when it is over. */
     accountOf: async (token: string): Promise<string> =>

@@ -1,20 +1,21 @@
 /**
  * Registration and verification of the mail address.
  *
- * An account that is not verified is rows that expire, and nothing in the journal: whoever registers
- * addresses of others takes nothing for good. The address is unique from the first
- * commit on (`check: null`). Verification makes the rows lasting and writes the event, in the one
- * commit that uses the link up.
+ * An account that is not verified is rows that expire, and nothing in the journal: whoever
+ * registers addresses of others takes nothing for good. The address is unique from the first commit
+ * on (`check: null`). Verification makes the rows lasting and writes the event, in the one commit
+ * that uses the link up.
  *
  * A link carries the password that was chosen with it, or the passkey that was made in its place:
- * that one opens nothing before the link is used. So somebody who registers another's address
- * and hopes that its owner verifies it has gained nothing once the owner registers and opens the
- * newer link: that link brings the owner's choice and ends all sessions of the stranger. And the
- * stranger's link, opened in another browser than the stranger's, asks for the stranger's password or
- * passkey (verification.ts). Verification ends all sessions but the one in which it is done.
+ * that one opens nothing before the link is used. So somebody who registers another's address and
+ * hopes that its owner verifies it has gained nothing once the owner registers and opens the newer
+ * link: that link brings the owner's choice and ends all sessions of the other person. And the
+ * other person's link, opened in any other browser than theirs, asks for the password or passkey
+ * that they chose (verification.ts). Verification ends all sessions but the one in which it is
+ * done.
  *
- * The answer and the work are the same whether the address has an account or not. The conditions for a
- * network that registers many accounts (pacing.ts) are decided before one is looked up.
+ * The answer and the work are the same whether the address has an account or not. The conditions
+ * for a network that registers many accounts (pacing.ts) are decided before one is looked up.
  */
 
 import { accountRow } from '../../access/accounts/accounts.ts';
@@ -59,7 +60,7 @@ export interface Registration extends Verification {
    * answer, `conflict` when the passkey is known already.
    */
   registerPasskey(request: PasskeyRegistrationRequest): Promise<Result<PersonPace>>;
-  /** Tells whether the form should take neither password nor passkey; see pacing.ts. */
+  /** Returns whether the form should take neither password nor passkey; see pacing.ts. */
   isByMailOnly(visitor: Visitor): boolean;
   /** Returns the address that this browser registered within the last hour, whether it had an account or not. */
   mailedTo(visitor: Visitor): string | undefined;

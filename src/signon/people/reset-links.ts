@@ -28,7 +28,8 @@ export function createResetLinks(options: {
   const { store, people, links, mailer, pages, securityLog } = options;
 
   /**
-   * Sends the link; the value tells whether a mail is on its way. The work is the same without a person.
+   * Sends the link; the value says whether a mail is on its way. The work is the same without a
+   * person.
    * @param onward comes back when the link is used in the visitor's browser
    */
   async function send(

@@ -1,12 +1,12 @@
 /**
  * The review after a reset: whoever took the account over may have left a passkey, an API key, a
- * webhook or a site that goes on opening it or telling of it. From the reset until the end of the review a
- * session may do nothing else, and passkeys sign nobody in: only who set the new password decides which of
- * them stay.
+ * webhook or a site that still gives access to the account or sends data of it. From the reset
+ * until the end of the review a session may do nothing else, and passkeys sign nobody in: only who
+ * set the new password decides which of them stay.
  *
  * Nothing is kept by silence: each thing wants its own decision, and one that came in between is
- * asked about. Keys, webhooks and sites that go, go first; the commit that removes the passkeys ends the
- * review. A stop between the two leaves the review due, with fewer things in it.
+ * asked about. Keys, webhooks and sites that go, go first; the commit that removes the passkeys
+ * ends the review. A stop between the two leaves the review due, with fewer things in it.
  */
 
 import type { NamedKey, NamedKeys } from '../../access/keys/named-keys.ts';
@@ -65,7 +65,7 @@ export const reviewName = {
 /** The sites that are asked about one by one. With all other things they fit into one form. */
 const sitesMax = 100;
 
-/** Tells whether the account has anything that a review would ask about. */
+/** Returns whether the account has anything that a review would ask about. */
 export async function hasReviewable(store: Store, { id, account }: Person): Promise<boolean> {
   if (account.keys.length > 0) return true;
   const prefixes = [

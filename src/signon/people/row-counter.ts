@@ -3,7 +3,7 @@
  * for each subject (a network, an account). At a bound nothing further is admitted until a row has
  * ended; what that means is said where rows are admitted, and /metrics shows how full it is.
  *
- * In memory of the one process that serves; whoever makes a tally reads the rows of before once.
+ * In memory of the one process that serves; whoever creates a counter reads the existing rows once.
  */
 
 import type { Clock } from '../../core/clock.ts';
@@ -78,8 +78,8 @@ export function createRowCounter(options: {
 
   return {
     /**
-     * Tells whether there may be a row under this key. One that is there already is replaced. A row that
-     * could not be written in the end stays counted until its time is over.
+     * Returns whether there may be a row under this key. One that is there already is replaced. A
+     * row that could not be written in the end stays counted until its time is over.
      * @param expiresAt milliseconds since 1970, as the row has it
      */
     admit(key: string, subject: string, expiresAt: number): boolean {

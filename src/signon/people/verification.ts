@@ -140,7 +140,7 @@ export function createVerification(options: VerificationOptions) {
   ): Promise<Result<void>> {
     const attempt = {
       stage: 'password',
-      // The name is not the sign-in's: what strangers do there must not hinder the holder of the link.
+      // The name is not the sign-in's: failed sign-ins must not hinder the holder of the link.
       account: `verification of ${person.id}`,
       network: visitor.network,
       neighbourhood: visitor.neighbourhood,
@@ -235,8 +235,8 @@ export function createVerification(options: VerificationOptions) {
   }
 
   /**
-   * Takes the new password. Nothing was chosen at registration that might be a stranger's, so the mailbox is enough, as
-   * with a link for a new password.
+   * Takes the new password. Nothing was chosen at registration that might be another person's, so
+   * the mailbox is enough, as with a link for a new password.
    */
   async function choose(token: string, person: Person, visitor: Visitor, given: VerificationProof) {
     const turn = turnOf('open', person.id, visitor);
@@ -354,7 +354,7 @@ export function createVerification(options: VerificationOptions) {
     });
   }
 
-  /** Tells whether there is such a link and it was not used up. */
+  /** Returns whether there is such a link and it was not used up. */
   const isOpen = async (token: string): Promise<boolean> => (await open(token)) !== undefined;
 
   /** Returns the address that the link is for: whoever has the link has its mailbox. Empty when it is over. */

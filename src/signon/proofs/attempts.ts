@@ -1,28 +1,28 @@
 /**
  * Lock-out. An attempt counts before it is judged, so a thousand at once are as slow as a thousand
  * in a row; a success takes it back. Nothing here is a lock: who is limited may answer a challenge,
- * and after that gets a link by mail (sign-in.ts). So a stranger slows strangers, and never
- * keeps the owner out.
+ * and after that gets a link by mail (sign-in.ts). So an attacker slows attackers, and never keeps
+ * the owner out.
  *
  *  - account and network together: 5 free, then 1 s, 2 s, 4 s … 15 min
  *  - account from anywhere: 10 free, 20 with a challenge answered; one more each three minutes
  *  - second factor of an account from anywhere: 5 free, then up to 15 min
  *  - network over all accounts: 30 free, then up to 15 min
  *  - IPv4 /24 or IPv6 /48 over all accounts: 100 free, 400 with a challenge; 100 more an hour
- *  - account and a browser that it knows: 5 free, up to 15 min, and none of the others: the
- *    owner's own browser is not slowed by what strangers do
+ *  - account and a browser that it knows: 5 free, up to 15 min, and none of the others: the owner's
+ *    own browser is not slowed by what others do
  *
  * Whoever proves to be the owner (the right password, a passkey, a new password by mail) is
- * forgiven what strangers did to the account, at most 20 of it an hour: else each sign-in of the
- * owner would hand strangers a fresh start. So strangers have at most 80 guesses at a password in
- * any hour, however many they are, and 40 an hour in the long run; without the owner's help 40 and
- * 20. The second factor's count is forgiven by its own success alone: who reads the owner's mails
- * must not gain tries at it by setting the password again and again.
+ * forgiven what others did to the account, at most 20 of it an hour: else each sign-in of the owner
+ * would give attackers a fresh start. So attackers have at most 80 guesses at a password in any
+ * hour, however many they are, and 40 an hour in the long run; without the owner's help 40 and 20.
+ * The second factor's count is forgiven by its own success alone: who reads the owner's mails must
+ * not gain tries at it by setting the password again and again.
  *
- * The account is named by the mail address as typed, known or not: both are alike. In memory of
- * the main thread, bounded. A restart forgets too, which no stranger can cause.
- * Each node sends the others what it counted and forgave, so tries on different nodes are
- * as slow as on one but for those of the same second.
+ * The account is named by the mail address as typed, known or not: both are alike. In memory of the
+ * main thread, bounded. A restart forgets too, which no attacker can cause. Each node sends the
+ * others what it counted and forgave, so tries on different nodes are as slow as on one but for
+ * those of the same second.
  */
 
 import {
@@ -92,8 +92,8 @@ export interface Attempt {
   /** A browser that the account knows, in any text form; else undefined. */
   readonly browser: string | undefined;
   /**
-   * A session of the account in which it is made, in a browser that the account doesn't know. What
-   * strangers did does not slow it, while it counts for them.
+   * A session of the account in which it is made, in a browser that the account doesn't know.
+   * Guesses of others do not slow it, though its own count for them.
    */
   readonly session?: string | undefined;
   /** A challenge was answered with it. */
@@ -281,13 +281,19 @@ export function createAttempts({
       everywhere('count', together);
       return 0;
     },
-    /** Records a right proof: forgives what was counted of the account here, strangers' guesses included. */
+    /**
+     * Records a right proof: forgives what was counted of the account here, guesses of others
+     * included.
+     */
     succeeded: (...together: readonly Attempt[]): void => everywhere('succeed', together),
     /** Takes back attempts that were never checked (overload). */
     withdrawn: (...together: readonly Attempt[]): void => everywhere('withdraw', together),
-    /** Forgives what strangers did to this password, once the owner proved to be it in another way. */
+    /**
+     * Forgives guesses of others at this password, once the owner proved their identity in another
+     * way.
+     */
     forgive: (account: string): void => everywhere('forgive', account),
-    /** Lets this browser try the password of the account for an hour, unhindered by strangers. */
+    /** Lets this browser try the password of the account for an hour, unhindered by others. */
     vouch: (account: string, browserId: string): void => everywhere('vouch', account, browserId),
     isVouched: (account: string, browserId: string): boolean =>
       (vouched.get(`${account} ${browserId}`) ?? 0) > clock.monotonicMs(),
@@ -304,7 +310,7 @@ function isDraining(rule: Growing | Draining): rule is Draining {
   return 'drainMs' in rule;
 }
 
-/** Drains a bucket up to now. Both that drain at once in an account do so at the same pace. */
+/** Drains a bucket up to now. Both that drain at once in an account do so at the same rate. */
 function drain(rule: Growing | Draining, subject: Subject & { forgiven?: number }, nowMs: number) {
   if (!isDraining(rule)) return;
   const drained = (nowMs - subject.lastMs) / rule.drainMs;

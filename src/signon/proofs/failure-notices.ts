@@ -1,8 +1,8 @@
 /**
- * Tells an owner by mail that somebody fails to sign in to the account again and again: a wrong password, or
- * a wrong code behind the right one. At most one mail a day; counted after the answer, so neither its text nor
- * its time shows whether there is such an account. In memory, shared by the nodes; at the bound the account that
- * was quiet longest is evicted.
+ * Sends an owner a mail when somebody fails to sign in to the account again and again: a wrong
+ * password, or a wrong code behind the right one. At most one mail a day; counted after the answer,
+ * so neither its text nor its time shows whether there is such an account. In memory, shared by the
+ * nodes; at the bound the account that was quiet longest is evicted.
  */
 
 import type { DistributedLimits } from '../../access/distributed-limits/distributed-limits.ts';

@@ -147,7 +147,7 @@ export function createPasskeyCeremonies(options: {
     return clock.now() >= endsAt ? undefined : { challenge, ceremony, id: opened.id, endsAt };
   }
 
-  /** Tells whether a right answer is the first to its challenge. */
+  /** Returns whether a right answer is the first to its challenge. */
   async function isFirst({ id, endsAt }: Open): Promise<boolean> {
     const key = passkeyChallengeKey(id);
     const used = { key, value: new Uint8Array(), expiresAt: Math.ceil(endsAt) };

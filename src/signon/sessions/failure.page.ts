@@ -47,7 +47,7 @@ function failurePage(frame: PageFrame, failure: Failure): string {
   });
 }
 
-/** Tells whether loading the page again can help. */
+/** Returns whether loading the page again can help. */
 function leadsBack({ error }: Failure): boolean {
   return !['not_found', 'invalid_link', 'registration_closed', 'forbidden'].includes(error);
 }

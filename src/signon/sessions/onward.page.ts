@@ -22,7 +22,7 @@ export interface CarriedAlong {
   readonly seal: string;
 }
 
-/** Tells whether the person comes from a site. */
+/** Returns whether the person comes from a site. */
 export function isForSite({ request, requestEnded, continueId }: Onward): boolean {
   return request !== undefined || requestEnded === true || continueId !== undefined;
 }

@@ -77,7 +77,7 @@ export interface SecurityLogEntry {
 }
 
 export const securityLogMax = 200;
-/** A stranger can cause as many of these as they like, so they have a bound of their own. */
+/** Anybody can cause as many of these as they like, so they have a bound of their own. */
 const strangersEvents: readonly SecurityEvent[] = [
   'registration_repeated',
   'sign_in_failed',

@@ -124,7 +124,7 @@ export function createSessions(options: {
 }) {
   const { store, clock, random, people, factorDemand = 'off' } = options;
 
-  /** Tells how the session falls short of a demanded second factor; undefined: it does not. */
+  /** Returns the strength of the session's proof if it falls short of a demanded second factor. */
   async function factorDueOf({ account, proof }: SessionRecord, isOperator: boolean) {
     const isDemanded = factorDemand === 'everybody' || (factorDemand === 'operators' && isOperator);
     if (!isDemanded) return undefined;

@@ -3,7 +3,7 @@
  * Kept for 30 days. An account stands there by its id; what somebody typed that is no account is
  * never kept. When a person goes, so do their rows.
  *
- * A handler runs inside `during`: whatever the account's own log hears meanwhile belongs to that
+ * A handler runs inside `during`: whatever the account's own log records meanwhile belongs to that
  * request and its address. Entries wait in memory for a second at most; they are the operator's
  * convenience, and no promise to a client rests on them.
  */

@@ -342,7 +342,7 @@ export function createAuthorization(options: {
         const form = await transactions.find(id, session.sessionId);
         if (form === undefined) return fail('unknown_transaction');
         const { parties, consent: before, version, today } = await stateOf(request, session);
-        // The form that is shown once more tells of the block.
+        // The form, which is shown once more, says that the site is blocked.
         const isBlocked = await blocked.isBlocked(parties.clientId);
         if (isBlocked || shown !== fingerprints.ofForm(id, today)) return fail('conflict');
         const { consent, row: consentRow } = consents.decided(

@@ -33,7 +33,7 @@ export const codeLifeMs = 300_000;
 const codeBytes = 32;
 const verifierPattern = /^[A-Za-z0-9\-._~]{43,128}$/;
 
-/** Tells whether the session and the account of a code are still there. */
+/** Returns whether the session and the account of a code are still there. */
 export interface GrantStanding {
   sessionAlive(sessionId: string): boolean | Promise<boolean>;
   accountEnabled(accountId: string): boolean | Promise<boolean>;

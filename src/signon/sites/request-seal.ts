@@ -54,7 +54,7 @@ export function createRequestSeals(options: {
     /**
      * Seals a request that is seen now.
      * @param query as `requestQuery` gives it
-     * @param browserId the visit's: no other browser can open it
+     * @param browserId the request's: no other browser can open it
      */
     seal(query: string, browserId: string): string {
       return texts.seal(plains.encode({ askedAt: clock.now(), query }), browserId);

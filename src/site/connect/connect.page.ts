@@ -33,7 +33,7 @@ export interface ConnectWatch {
   /** The count when the page was made; a higher one means that a request has arrived. */
   readonly requests: number;
   readonly hasArrived: boolean;
-  /** One came that does not say who visits. */
+  /** A request came that does not name the visitor. */
   readonly isRefused: boolean;
 }
 
@@ -43,9 +43,9 @@ export interface ConnectData {
   readonly key: KeyStanding;
   /** Undefined: the reader is not fully signed in, so no request can be known as theirs. */
   readonly watch: ConnectWatch | undefined;
-  /** False: the operator has not turned the door on. */
+  /** False: the operator has not turned the integration on. */
   readonly isOpen: boolean;
-  /** Page of the documentation about its door. */
+  /** Page of the documentation about its integration. */
   readonly docs: string;
 }
 

@@ -1,6 +1,7 @@
 /**
- * What can be connected, and by which steps: the recipes of the feeds and the samples of the
- * documentation, filled in with what this server and its reader have. Nothing here is written twice.
+ * Lists what can be connected, and by which steps: the recipes of the feeds and the samples of the
+ * documentation, filled in with what this server and its reader have. Nothing here is written
+ * twice.
  */
 
 import { readEndpoint } from '../../integrations/endpoint.ts';
@@ -27,7 +28,7 @@ export type Score = (typeof scores)[number];
 export interface Filling {
   /** The screen knows the first request by it; undefined: the steps carry none. */
   readonly mark: string | undefined;
-  /** Both unless told. */
+  /** Both if undefined. */
   readonly family?: FamilyChoice | undefined;
   readonly score: Score;
   /** The reader's own, where it may be shown. */
@@ -58,7 +59,7 @@ export interface ConnectTarget {
 export interface TargetFacts {
   readonly baseUrl: string;
   readonly secureUrl: string;
-  /** Host and port that a proxy beside the server asks. */
+  /** Host and port that a proxy on the server's machine asks. */
   readonly proxied: string;
   readonly dnsZone: string | undefined;
   /** Addresses and ports that answer DNS queries. */

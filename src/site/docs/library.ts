@@ -65,8 +65,8 @@ export function markdownPath(slug: DocSlug): string {
 /**
  * @param folder docs/
  * @param origin what the links of the Markdown twins begin with
- * Each page is made at the first look at it, which throws on a broken link, an unknown substitution
- * and raw HTML: the server looks at all of them once it listens.
+ * Each page is made when it is first read, which throws on a broken link, an unknown substitution
+ * and raw HTML: the server makes all of them once it listens.
  */
 export function loadDocs(folder: string, origin: string, values: Substitutions): DocPage[] {
   return files.map(({ slug, file, group }) => {

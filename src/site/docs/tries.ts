@@ -1,4 +1,7 @@
-/** Requests that a reader of the documentation can send from its page to this very server, by where they are told of. */
+/**
+ * Requests that a reader of the documentation can send from its page to this very server, by page
+ * and heading.
+ */
 
 export interface TryField {
   /** The parameter's name, which is the label of its field too. */

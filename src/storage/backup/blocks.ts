@@ -3,11 +3,11 @@
  *
  *     length u32   sealed bytes
  *
- * The seal covers the digest of the header, the block's place and whether it is the last: a block that
- * was changed, swapped, left out, repeated or taken from another file does not open, and a file that
- * was cut between two blocks has no last one. Encrypted, this is STREAM over AES-256-GCM: the nonce is
- * the place (u88) and the mark of the last block, the key is used for this file alone. Else
- * the seal is a SHA-256, which tells damage and not intent.
+ * The seal covers the digest of the header, the block's place and whether it is the last: a block
+ * that was changed, swapped, left out, repeated or taken from another file does not open, and a
+ * file that was cut between two blocks has no last one. Encrypted, this is STREAM over AES-256-GCM:
+ * the nonce is the place (u88) and the mark of the last block, the key is used for this file alone.
+ * Else the seal is a SHA-256, which detects damage and not intent.
  */
 
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';

@@ -1,5 +1,5 @@
 /**
- * What the blocks of a backup hold, unpacked. A kind u8, then:
+ * The content of a backup's blocks, unpacked. A kind u8, then:
  *
  *     1  about: JSON; the first block
  *     2  rows: number of the table u8, then of each row key length u16, value length u32, key, value
@@ -35,7 +35,7 @@ const aboutSchema = v.object({
   masterKeyId: hex,
   /** The key itself; in encrypted backups alone. */
   masterKey: v.optional(v.pipe(hex, v.length(64))),
-  /** A list of deleted accounts lies beside it, and is not older. Backups of before do not tell. */
+  /** A list of deleted accounts lies next to it, and is not older. Older backups do not say. */
   hasListBeside: v.optional(v.boolean(), false),
   /** Rows in it, about. */
   rowsAbout: whole,

@@ -1,14 +1,14 @@
 /**
- * The list of deleted accounts as a file: a first line that tells when it was written and under which master
- * key it is sealed, a line of each account, and the seal of all lines before it.
+ * The list of deleted accounts as a file: a first line that says when it was written and under
+ * which master key it is sealed, a line of each account, and the seal of all lines before it.
  *
  *     portcullis deleted accounts, written 2026-12-31T23:59:59.123Z, master key 0a1b2c3d
  *     2026-12-30T10:11:12.000Z AbCdEfGhIjKlMnOp
  *     seal <HMAC-SHA-256>
  *
- * Invariants: the file has its name only when all of it is on disk. Whoever lacks the key can neither add an account,
- * nor take one out, nor put the list of another server in its place. An older list of the same server opens, and its
- * first line tells how old it is.
+ * Invariants: the file has its name only when all of it is on disk. Whoever lacks the key can
+ * neither add an account, nor take one out, nor put the list of another server in its place. An
+ * older list of the same server opens, and its first line says how old it is.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';

@@ -1,8 +1,8 @@
 /**
  * The folder of backups: made once, marked, and known by the data directory from then on.
  *
- * Invariant: a folder that was marked and has no mark any more is not made anew. Its disk is most likely not mounted,
- * and backups would fill the disk of the store, where nobody looks for them.
+ * Invariant: a folder that was marked and has no mark any more is not made anew. Its disk is most
+ * likely not mounted, and backups would fill the disk of the store, where nobody expects them.
  */
 
 import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';

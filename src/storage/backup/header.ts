@@ -1,11 +1,11 @@
 /**
- * How a backup begins: what it is, and how its blocks are sealed.
+ * The header of a backup: what it is, and how its blocks are sealed.
  *
  *     "portcullis backup\n"   length u16   JSON   SHA-256 of all before
  *     block, block … last block                    (blocks.ts)
  *
- * The JSON tells nothing of what is inside. The digest goes into the seal of each block, so a block
- * belongs to one header and so to one file.
+ * The JSON reveals nothing of what is inside. The digest goes into the seal of each block, so a
+ * block belongs to one header and so to one file.
  *
  * Encrypted: scrypt makes 64 bytes of the passphrase and a salt of the file's own. Half is the key of the
  * blocks, half shows by an HMAC whether a passphrase is the right one before anything is decrypted.

@@ -61,10 +61,10 @@ export async function checkBackup(
   }
 }
 
-/** Findings that no server can live with. The others are told by `portcullis verify`. */
+/** Findings that no server can live with. The others are reported by `portcullis verify`. */
 const unusable = new Set(['meta', 'journal end', 'gap', 'key', 'checksum']);
 
-/** Looks at every row of a store that was made of a backup. @throws OperatorError */
+/** Checks every row of a store that was made of a backup. @throws OperatorError */
 export async function checkStore(path: string, onProgress?: OnProgress): Promise<void> {
   const tables = openTables(path);
   try {

@@ -1,8 +1,9 @@
 /**
- * Where a backup goes: a file that has its name only when all of it is on disk, or a stream.
+ * Writes a backup to where it goes: a file that has its name only when all of it is on disk, or a
+ * stream.
  *
- * Invariant: a name that exists is a whole backup, also after a kill or a power cut. What was cut short
- * lies beside it as `<name>.<random>.part`.
+ * Invariant: a name that exists is a whole backup, also after a kill or a power cut. What was cut
+ * short lies next to it as `<name>.<random>.part`.
  */
 
 import { once } from 'node:events';

@@ -2,8 +2,8 @@
  * Format 2: mail domains as A-labels. Accounts, their profiles and the rows by address follow.
  *
  * Nobody's account is merged with another one, and none is removed. Where two verified accounts
- * claim one address after the change, or the old text could be read as somebody else's mailbox,
- * the account keeps its old spelling beside the new one: it is found by that and by its id, has no
+ * claim one address after the change, or the old text could be read as somebody else's mailbox, the
+ * account keeps its old spelling along with the new one: it is found by that and by its id, has no
  * row by its address, and its profile counts as not verified until its owner confirms the address
  * anew. A registration that nobody verified never takes an address from a verified account.
  *
@@ -79,7 +79,7 @@ function applyClaim(store: MigrationReader, draft: Draft, email: string, id: str
   const ownerId = ownerOf(draft, email) ?? '';
   const ownerAccount = draft.get(accountKey(ownerId));
   const owner = ownerAccount && readAccount(ownerAccount.value);
-  // One that changed as well is no owner of before: the claims tell of it.
+  // One that changed as well is no owner of before: the claims list it.
   const isHeld = owner !== undefined && owner.pendingUntil === 0;
   const isPending = account.pendingUntil !== 0;
   const others = verifiedClaims(store, email, id);

@@ -101,7 +101,7 @@ export function embeddedSide(view: View): Side {
   };
 }
 
-/** The record, and pages that it tells of: a checkpoint that was cut short wrote later ones. */
+/** The record, and pages that it lists: a checkpoint that was cut short wrote later ones. */
 function isOfCheckpoint(key: Uint8Array, seq: number | undefined): boolean {
   if (seq === undefined) return false;
   if (key[0] === namespaces.checkpoint) return Buffer.compare(key, checkpointRowKey) === 0;

@@ -1,6 +1,7 @@
 /**
- * Which side a store lives on while it is moved, and afterwards: a file in the data directory, a row of
- * the database. What was begun and not ended, and what was left, is opened by nobody.
+ * Records which side a store lives on while it is moved, and afterwards: in a file in the data
+ * directory, and a row of the database. What was begun and not ended, and what was left, is opened
+ * by nobody.
  */
 
 import { existsSync, rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** The database as a side of a move, held by one connection that no node has beside it. */
+/** The database as a side of a move, held by one connection while no node uses it. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { OperatorError } from '../../core/errors.ts';

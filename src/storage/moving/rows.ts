@@ -1,8 +1,9 @@
 /**
- * What is carried from one kind of store to the other, in one shape for all of it, and how two sides
- * are compared: rows counted and hashed, of each namespace, in key order.
+ * Describes what is carried from one kind of store to the other, in one shape for all of it, and
+ * compares the two sides: rows counted and hashed, of each namespace, in key order.
  *
- * Invariant: a row's shape says all that the row means. Two sides with equal tallies hold the same.
+ * Invariant: a row's shape says all that the row means. Two sides with equal counts and hashes hold
+ * the same.
  */
 
 import { createHash, type Hash } from 'node:crypto';
@@ -43,7 +44,10 @@ export interface Facts {
 /** A side that is read. */
 export interface Side {
   facts(): Promise<Facts>;
-  /** In key order, behind `after`. @param onBad told of each row that can't be carried, by its name */
+  /**
+   * In key order, behind `after`. @param onBad called with the name of each row that can't be
+   * carried
+   */
   read(
     part: Part,
     after: Buffer | undefined,
@@ -53,7 +57,7 @@ export interface Side {
 }
 
 export interface RowPlace {
-  /** The tallies of what is carried: a move of something else is begun anew. */
+  /** The counts and hashes of what is carried: a move of something else is begun anew. */
   readonly fingerprint: string;
   readonly part: number;
   /** The last key that was written of the part, in hex; empty: none. */

@@ -1,11 +1,12 @@
 /**
- * What nodes of two programs agree on: the event version up to which all write, as a row of `meta`, and the
- * oldest schema of tables by which a program may go on. Both only ever rise: the one by `portcullis cluster
- * upgrade`, the other by a step of schema.ts that an older program can't work with.
+ * Keeps what nodes of two programs agree on: the event version up to which all write, as a row of
+ * `meta`, and the oldest schema of tables by which a program may go on. Both only ever rise: the
+ * one by `portcullis cluster upgrade`, the other by a step of schema.ts that an older program can't
+ * work with.
  *
- * Invariants: a node tells the version that it reads before it looks at the one that is agreed, and an upgrade
- * holds the table of the nodes meanwhile, so no node is overlooked. A program that is older than what was
- * agreed writes nothing, from when it knows until it ends.
+ * Invariants: a node publishes the version that it reads before it reads the one that is agreed,
+ * and an upgrade holds the table of the nodes meanwhile, so no node is overlooked. A program that
+ * is older than what was agreed writes nothing, from when it knows until it ends.
  */
 
 import { OperatorError } from '../../core/errors.ts';
@@ -68,7 +69,7 @@ export async function openAgreement(store: PostgresStore, log: Log) {
 
   await poll();
   return {
-    /** The event version up to which all nodes write, as far as this one has heard. */
+    /** The event version up to which all nodes write, as far as this one knows. */
     version: (): number => agreed,
     /** Why this program is too old to go on; for good. */
     outdated: (): string | undefined => outdated,

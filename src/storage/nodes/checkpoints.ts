@@ -2,9 +2,9 @@
  * Checkpoints in the database, so that the journal can be pruned: a node that starts anew, or was away for
  * longer than the journal reaches back, copies the newest one and goes on from there.
  *
- * Invariants: the two newest are kept, and all events behind the older one; no event goes that a node
- * heard of in the last hour still needs. A checkpoint counts from its row in `checkpoints` on, which is
- * written last; a copy counts from its record on, which is written last too.
+ * Invariants: the two newest are kept, and all events behind the older one; no event goes that a
+ * node seen in the last hour still needs. A checkpoint counts from its row in `checkpoints` on,
+ * which is written last; a copy counts from its record on, which is written last too.
  */
 
 import { randomUUID } from 'node:crypto';

@@ -1,8 +1,10 @@
 /**
- * Digests of the nodes' memories, and what they say of one another. Only digests at the same event of the
- * journal can be compared, so each node tells some: its newest, and those at round numbers of events.
+ * Digests of the nodes' memories, and what they say of one another. Only digests at the same event
+ * of the journal can be compared, so each node publishes some: its newest, and those at round
+ * numbers of events.
  *
- * Invariant: whether a number is round depends on the number alone, so all nodes tell the same ones.
+ * Invariant: whether a number is round depends on the number alone, so all nodes publish the same
+ * ones.
  */
 
 /** Event to digest, as hex. */
@@ -10,7 +12,7 @@ export type Digests = ReadonlyMap<bigint, string>;
 
 /**
  * `outvoted`: more than half of the nodes that were at the same event agree on another memory.
- * `unknown`: no other node told a digest at the same event.
+ * `unknown`: no other node published a digest at the same event.
  */
 export const memoryVerdicts = ['agrees', 'differs', 'outvoted', 'unknown'] as const;
 export type MemoryVerdict = (typeof memoryVerdicts)[number];

@@ -1,7 +1,7 @@
 /**
- * Which events a program can read, and from which event version of the cluster on each is written. Nodes
- * of two programs work beside each other during an update: the version of the cluster is the one that all
- * of them read, and nobody writes an event of a higher one.
+ * Defines which events a program can read, and from which event version of the cluster on each is
+ * written. Nodes of two programs work alongside each other during an update: the version of the
+ * cluster is the one that all of them read, and nobody writes an event of a higher one.
  *
  * Invariant: a number that was given stays. A new kind, or a new version of a kind, takes the next event
  * version; one event version may bring several.

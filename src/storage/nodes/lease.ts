@@ -1,10 +1,10 @@
 /**
- * Which node does the work that one does for all, as a row of the shared store that holds the name of
- * its process. The row's version is the fence: a commit of the work checks it in its own transaction,
- * so the database refuses a holder that was replaced, however long it slept.
+ * Decides which node does the work that one does for all: a row of the shared store holds the name
+ * of its process. The row's version is the fence: a commit of the work checks it in its own
+ * transaction, so the database refuses a holder that was replaced, however long it slept.
  *
- * Invariants: the row changes hands only when its holder was not heard of for `aliveMs`, is gone or gave
- * it back; renewing is the node's own heartbeat and does not touch the row.
+ * Invariants: the row changes hands only when its holder was not seen for `aliveMs`, is gone or
+ * gave it back; renewing is the node's own heartbeat and does not touch the row.
  */
 
 import type { Clock } from '../../core/clock.ts';

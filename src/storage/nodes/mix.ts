@@ -1,6 +1,7 @@
 /**
- * Sums of hashes: 64 bits that tell whether two collections hold the same, in whatever order they came. What
- * is added can be taken away again. For accidents alone: who chooses the words can make two sums agree.
+ * Sums of hashes: 64 bits that show whether two collections hold the same, in whatever order they
+ * came. What is added can be taken away again. For accidents alone: who chooses the words can make
+ * two sums agree.
  */
 
 /** Two lanes of MurmurHash3's rounds and its last step. */

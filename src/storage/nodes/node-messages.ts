@@ -1,10 +1,11 @@
 /**
- * What nodes tell each other each second, as rows that live for two minutes: a table that a crash of the
- * database empties, for nobody needs it then.
+ * Sends and receives what nodes report to each other each second, as rows that live for two
+ * minutes: in a table that a crash of the database empties, for nobody needs it then.
  *
- * Invariants: a process numbers what it tells from 1, without gaps, one after the other; the number of
- * nodes has each that may still answer somebody: it did not say that it stops, and others heard of it in
- * the last quarter of an hour, as long as a node answers while it can't reach the database.
+ * Invariants: a process numbers its messages from 1, without gaps, one after the other; the number
+ * of nodes includes each that may still answer somebody: it did not say that it stops, and others
+ * saw it in the last quarter of an hour, as long as a node answers while it can't reach the
+ * database.
  */
 
 import type { PostgresSession } from '../postgres/connection.ts';
@@ -47,7 +48,7 @@ const countNodes = {
 
 export function createNodeMessages(session: () => Promise<PostgresSession>, boot: string) {
   return {
-    /** Resolves when all nodes can hear it. The same number again is the same. */
+    /** Resolves when all nodes can receive it. The same number again is the same. */
     async send(seq: number, bytes: Uint8Array): Promise<void> {
       const values = [boot, seq, Buffer.from(bytes)];
       await (await session()).query({ ...send, values });
@@ -59,7 +60,8 @@ export function createNodeMessages(session: () => Promise<PostgresSession>, boot
       receivedUpTo: ReadonlyMap<string, number>,
     ): Promise<{ readonly messages: readonly NodeMessage[]; readonly nodes: number }> {
       const [boots, seqs] = [[...receivedUpTo.keys()], [...receivedUpTo.values()]];
-      // Not in one transaction with `tell`: two nodes that each tell and hear at once would both miss it.
+      // Not in one transaction with `send`: two nodes that each send and receive at once would both
+      // miss a message.
       const [messages, nodes] = await (await session()).pipeline([
         { ...receive, values: [boot, boots, seqs] },
         countNodes,

@@ -32,7 +32,7 @@ import { createNodeMessages, type NodeMessages } from './node-messages.ts';
 
 const beatMs = 2_000;
 export const aliveMs = 10_000;
-/** A number is free again when its node was not heard of for so long. */
+/** A number is free again when its node was not seen for so long. */
 const forgetMs = 7 * 24 * 3_600_000;
 /** Two characters of a CAPTCHA token, and more than anybody needs. */
 const nodesMax = 999;
@@ -85,11 +85,11 @@ export interface Membership {
 
 export interface NodeRow extends NodeIdentity, NodePositions, NodeEvents {
   readonly id: number;
-  /** `away`: not heard of, though it did not say that it stops. */
+  /** `away`: not seen, though it did not say that it stops. */
   readonly state: 'up' | 'away' | 'stopped';
   readonly startedAt: number;
   readonly seenMsAgo: number;
-  /** Beside the nodes that are up. */
+  /** Compared with the nodes that are up. */
   readonly memory: MemoryVerdict;
   /** It does the work that one node does for all. */
   readonly hasUpkeep: boolean;
@@ -97,7 +97,7 @@ export interface NodeRow extends NodeIdentity, NodePositions, NodeEvents {
 
 export interface JoinOptions {
   readonly store: PostgresStore;
-  /** Holds the node's own name, beside what it saved of its memory. */
+  /** Holds the node's own name, along with what it saved of its memory. */
   readonly local: Store;
   readonly clock: Clock;
   readonly log: Log;

@@ -18,7 +18,10 @@ export interface DatabaseClock extends Clock {
 
 const readings = 8;
 const againMs = 30_000;
-/** Told to the operator, who should look at this machine's clock; and no correction to be spread out. */
+/**
+ * A correction of so much is not spread out, and is reported to the operator, who should check this
+ * machine's clock.
+ */
 const warnMs = 2_000;
 /** A correction of so much in each millisecond. */
 const slew = 0.05;

@@ -55,7 +55,7 @@ export interface ConnectionOptions {
 }
 
 const connectMs = 3_000;
-/** For the answers under way, and for the goodbye. */
+/** For the answers under way, and for the end of the session. */
 const endMsMax = 2_000;
 /** Behind the library's own bound on an answer. */
 const lateMs = 500;
@@ -276,8 +276,8 @@ interface BufferReader {
 let isBound = false;
 
 /**
- * The library's reader gives empty texts behind the end of what came. Where the kind of a message was changed, it looks
- * for the end of its fields there, for ever, and the whole process with it.
+ * The library's reader gives empty texts behind the end of what came. Where the kind of a message
+ * was changed, it searches for the end of its fields there for ever, and blocks the whole process.
  */
 function boundReading(): void {
   if (isBound) return;
@@ -296,7 +296,9 @@ function boundReading(): void {
 
 const byteaOid = 17;
 
-/** The library's own looks for ever at a stray backslash, and leaves out what is no digit. */
+/**
+ * The library's own reader loops for ever at a stray backslash, and leaves out what is no digit.
+ */
 function readBytes(text: string): Buffer {
   const bytes = Buffer.from(text.slice(2), 'hex');
   if (text.startsWith('\\x') && 2 * bytes.length === text.length - 2) return bytes;

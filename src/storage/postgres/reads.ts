@@ -23,7 +23,7 @@ import {
 } from './journal.ts';
 
 export interface JournalHead {
-  /** Names the journal; another one after a restore that was told so. */
+  /** Names the journal; another one after a restore that was asked for that. */
   readonly epoch: string;
   readonly lastSeq: bigint;
   /** The time of the last event, in ms since 1970; 0 in a journal without events. */
@@ -89,8 +89,8 @@ async function queryRows(
 }
 
 /**
- * Of a journal that is far ahead: the bytes come as they are, where a query brings each as two characters. It
- * can't be prepared, which costs the database 0.1 ms.
+ * Reads a journal that is far ahead by COPY: the bytes come as they are, where a query brings each
+ * as two characters. COPY can't be prepared, which costs the database 0.1 ms.
  */
 async function copyRows(
   session: PostgresSession,

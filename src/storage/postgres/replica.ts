@@ -1,11 +1,13 @@
 /**
- * The journal read from a replica: a standby that follows the primary, near this node. The primary is asked for
- * what else there is, and tells which events it has: by the hints of commits, and when it is looked at.
+ * The journal read from a replica: a standby that follows the primary, near this node. The primary
+ * is asked for what else there is, and reports which events it has: in the hints of commits, and
+ * when it is polled.
  *
- * Invariants: a page ends with an event whose number and time the primary has told, so a replica that lags, is
- * promoted, follows another primary or is of another database brings nothing into memory that the primary has
- * not. An event that the replica does not show 200 ms after the primary told of it is read from the primary, and
- * so is all that follows until the replica has caught up. A replica that fails never makes a read fail.
+ * Invariants: a page ends with an event whose number and time the primary has reported, so a
+ * replica that lags, is promoted, follows another primary or is of another database brings nothing
+ * into memory that the primary has not. An event that the replica does not show 200 ms after the
+ * primary reported it is read from the primary, and so is all that follows until the replica has
+ * caught up. A replica that fails never makes a read fail.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -24,7 +26,7 @@ const firstMsMin = 50;
 const pauseMs = 5;
 /** An answer to a node that is far behind may be long. */
 const answerMsMax = 2_000;
-/** The follower polls every 200 ms, and each poll looks at the primary. */
+/** The follower polls every 200 ms, and each poll asks the primary. */
 const pollMs = 150;
 /** A replica that was left is tried again so often. */
 const retryMsDefault = 5_000;
@@ -36,7 +38,7 @@ const marksMax = 1_000;
 export type ReplicaState = Pick<ReturnType<typeof createReplicaReads>, 'lagEvents' | 'isRead'>;
 
 interface ShownMark extends JournalMark {
-  /** By the monotonic clock, when the primary told. */
+  /** By the monotonic clock, when the primary reported it. */
   readonly sinceMs: number;
 }
 
@@ -191,7 +193,7 @@ export function createReplicaReads(options: {
   }
 
   /**
-   * Cuts a page behind its newest event that the primary has told of.
+   * Cuts a page behind its newest event that the primary has reported.
    * @returns undefined when the primary has another event there
    */
   async function toldEvents(
@@ -205,13 +207,16 @@ export function createReplicaReads(options: {
       const cut = events.filter(({ seq }) => seq <= mark.seq);
       return isOf(mark, cut.at(-1)) ? cut : undefined;
     }
-    // All that it holds lies before what the primary told of last.
+    // All that it holds lies before what the primary reported last.
     return (await primary.timeOf(last.seq)) === last.at ? [...events] : undefined;
   }
 
   return {
     shown,
-    /** Makes the next read look at the primary: it has this event, or one that it did not tell of by number and time. */
+    /**
+     * Makes the next read ask the primary: it has this event, or one that it did not report by
+     * number and time.
+     */
     expect(seq?: bigint): void {
       if (seq === undefined) lookedMs = Number.NEGATIVE_INFINITY;
       else if (seq > expectedSeq) expectedSeq = seq;
@@ -256,7 +261,7 @@ const otherJournal = 'its journal is another one than that of the primary';
 const isOf = ({ seq, at }: JournalMark, event: StoreEvent | undefined) =>
   event !== undefined && event.seq === seq && event.at === at;
 
-/** @throws when there is no answer in time; whoever answers later is not heard */
+/** @throws when there is no answer in time; a later answer is ignored */
 async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
   const late = new AbortController();
   const timeout = delay(Math.max(0, ms), undefined, { signal: late.signal, ref: false }).then(

@@ -159,7 +159,7 @@ export async function migrate(
     }
   } catch (error) {
     if (error instanceof OperatorError || isLost(error)) throw error;
-    // No right to create, read-only, a table of somebody else: what the database says tells which.
+    // No right to create, read-only, a table of somebody else: the database's message says which.
     throw new OperatorError(`the database's tables can't be made: ${(error as Error).message}`);
   } finally {
     await session.script(`select pg_advisory_unlock(${migrationLock})`).catch(() => {});

@@ -49,7 +49,7 @@ export interface PostgresStoreOptions {
   readonly probeMs?: number;
   readonly stallMs?: number;
   readonly replicaRetryMs?: number;
-  /** For tests: connections that break when they are told to. */
+  /** For tests: connections that break on command. */
   readonly connect?: typeof createConnection;
 }
 
@@ -341,7 +341,7 @@ const settlePauseMs = 100;
 const headLock = 7706;
 const hintChannel = 'portcullis';
 
-/** Returns whose commit a hint tells of and, but for programs of before, the last event of it. */
+/** Returns whose commit a hint reports and, except from older programs, the last event of it. */
 export function readHint(payload: string): { node: string; mark: JournalMark | undefined } {
   const [node = '', seq, at] = payload.split(' ');
   const mark = seq === undefined ? undefined : { seq: BigInt(seq), at: Number(at) };

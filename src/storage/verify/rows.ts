@@ -1,6 +1,6 @@
 /**
- * Looks at every row of a store: checksums, the journal's numbers, and rows that name each other. Tables
- * without checksums (`event_ids`, `expiry`, `meta`) are compared with those that have one.
+ * Checks every row of a store: checksums, the journal's numbers, and rows that name each other.
+ * Tables without checksums (`event_ids`, `expiry`, `meta`) are compared with those that have one.
  */
 
 import { createReader, decode } from '../codec.ts';
@@ -22,7 +22,7 @@ export interface RowsSeen {
   readonly unsealed: number;
 }
 
-/** @param storeId the name beside the store, in hex; undefined: there is none */
+/** @param storeId the name in the file next to the store, in hex; undefined: there is none */
 export async function verifyRows(options: {
   view: View;
   findings: Findings;
@@ -173,7 +173,7 @@ function verifyEventId(view: View, findings: Findings, key: Uint8Array, row: Buf
     if (value !== undefined && decodeEvent(BigInt(seq), value).id === id) return;
   } catch (error) {
     if (!(error instanceof DamagedRowError)) throw error;
-    // It was told of with the journal's rows.
+    // It was reported with the journal's rows.
     return;
   }
   findings.add(

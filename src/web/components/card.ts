@@ -9,7 +9,7 @@ export interface CardOptions {
   readonly level?: 2 | 3;
   readonly icon?: IconName;
   readonly className?: string;
-  /** Beside the title, at the right. */
+  /** Next to the title, at the right. */
   readonly aside?: Html;
   readonly body: Html;
 }

@@ -24,7 +24,7 @@ export interface BarChartOptions {
   readonly bars: readonly Bar[];
   /** The alternative text of the picture. */
   readonly summary: string;
-  /** The highest value, formatted, beside the top line. */
+  /** The highest value, formatted, next to the top line. */
   readonly top: string;
   /** The value of a bar of full height. Default: the highest one. */
   readonly whole?: number;
@@ -37,7 +37,7 @@ export interface BarChartOptions {
 const barPitch = 8;
 const barWidth = 6;
 const chartHeight = 120;
-/** Lowest height of a bar that is not zero, so that one report beside a thousand still shows. */
+/** Lowest height of a bar that is not zero, so that one report next to a thousand still shows. */
 const barHeightMin = 3;
 const barsMax = 400;
 
@@ -169,7 +169,7 @@ export interface Line {
 }
 
 export interface LineChartOptions {
-  /** Up to two can be told apart. */
+  /** The lines; more than two can't be distinguished. */
   readonly lines: readonly Line[];
   /** From left to right, e.g. the time. */
   readonly labels: readonly string[];

@@ -23,7 +23,7 @@ export interface FieldOptions {
   /** HTML autofill name, e.g. `current-password`. */
   readonly autocomplete?: string;
   readonly inputMode?: 'text' | 'numeric' | 'email' | 'tel' | 'url';
-  /** Set in the fixed-width voice: addresses, codes, keys. */
+  /** Set in the fixed-width font: addresses, codes, keys. */
   readonly mono?: boolean;
 }
 

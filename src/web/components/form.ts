@@ -8,7 +8,7 @@ import { type ButtonKind, button } from './button.ts';
 
 export interface FormOptions {
   readonly action: string;
-  /** `visit.csrf`. */
+  /** `csrf` of the request context. */
   readonly csrf: string;
   readonly body: Html;
   /** For a form with a file in it. */
@@ -53,7 +53,7 @@ export interface SwitchOptions {
   /** Unique on the page. */
   readonly id: string;
   readonly name: string;
-  /** Sent when it is on; `on` unless told. */
+  /** The value that is sent when it is on; `on` by default. */
   readonly value?: string;
   readonly label: Html;
   readonly hint?: Html;
@@ -62,7 +62,7 @@ export interface SwitchOptions {
   readonly fixed?: boolean;
 }
 
-/** On or off: a checkbox that looks like a switch. */
+/** A checkbox that looks like a switch: on or off. */
 export function switchField(options: SwitchOptions): Html {
   const hintId = options.hint ? `${options.id}-hint` : undefined;
   return html`<div class="switch">

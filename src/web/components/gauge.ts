@@ -1,7 +1,7 @@
 /**
  * The score as a gate: the portcullis hangs in its arch and is the further down the higher the
- * score. The number and the word stand beside it, so neither colour nor picture carries the meaning
- * alone.
+ * score. The number and the word stand next to it, so neither colour nor picture carries the
+ * meaning alone.
  */
 
 import { classes, type Html, html } from '../html.ts';

@@ -16,15 +16,15 @@ export interface TableOptions {
   /** Limits the height and scrolls inside. */
   readonly scroll?: boolean;
   /**
-   * On a narrow screen each row is a block with its titles beside the values: for rows with buttons,
-   * which nobody finds beyond the edge.
+   * On a narrow screen each row is a block with its titles next to the values: for rows with
+   * buttons, which nobody finds beyond the edge.
    */
   readonly stack?: boolean;
 }
 
 export function table({ caption, columns, rows, scroll, stack }: TableOptions): Html {
   const cellClass = (index: number) => (columns[index]?.numeric ? 'is-numeric' : undefined);
-  // A table that is laid out as blocks is one no more to screen readers unless it is told.
+  // Screen readers no longer see a table that is laid out as blocks, so roles say that it is one.
   const role = (name: string) => (stack ? name : undefined);
   const label = (index: number) => (stack ? columns[index]?.title : undefined);
   return html`<div class=${classes('table-frame', scroll && 'is-tall', stack && 'is-stack')} role="region" tabindex="0" aria-label=${caption}>

@@ -36,7 +36,7 @@ export function looksText({ language, theme }: Appearance): string | undefined {
   return `${language ?? unset}.${theme ?? unset}`;
 }
 
-/** A route of a page, in the looks of its reader. */
+/** Returns a wrapper for routes of pages, which applies the reader's language and theme. */
 export function createWithAppearance(cookies: Cookies): (route: PlainRoute) => PlainRoute {
   return (route) => ({
     ...route,

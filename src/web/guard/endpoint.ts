@@ -66,7 +66,7 @@ export interface Endpoint {
   readonly handlerLimits?: readonly ClientLimitName[];
   /** Its cost in an API key's quota: one unit, or one unit as `more` says (`for each address`). */
   readonly cost?: { readonly quota: 'read' | 'write'; readonly more?: string };
-  /** Lower-case names of the request headers that the handler reads beside the guard's. */
+  /** Lower-case names of the request headers that the handler reads in addition to the guard's. */
   readonly headers?: readonly string[];
   readonly body?: {
     readonly types: readonly BodyType[];
@@ -85,7 +85,7 @@ export interface Endpoint {
     readonly allowHeaders: readonly string[];
     readonly exposeHeaders?: readonly string[];
   };
-  /** A health check: it is answered even when all places for requests in flight are taken. */
+  /** A health check: it is answered even when all slots for requests in flight are taken. */
   readonly isProbe?: boolean;
   /** A GET that changes something: HEAD gets 405. */
   readonly noHead?: boolean;
@@ -191,11 +191,11 @@ export function limitsOf({
 
 export interface FailureNotes {
   error(facts: object, text: string): void;
-  /** Told of each failure, declared or not. */
+  /** Called for each failure, declared or not. */
   failed?(code: ErrorCode, declared: Endpoint): void;
 }
 
-/** A failure that the declaration does not name is told all the same, and is a bug of ours. */
+/** Counts a failure. One that the declaration does not name is a bug of ours, and is logged. */
 export function noteFailure(
   log: FailureNotes,
   declared: Endpoint,

@@ -1,4 +1,7 @@
-/** Our own challenge inside a form, as the pages of other wings use it: made for a page, judged when the form comes. */
+/**
+ * Our own challenge inside a form, as the pages of other modules use it: made for a page, judged
+ * when the form is sent.
+ */
 
 import type { Result } from '../../core/result.ts';
 import type { Header, Request } from '../../http/message.ts';

@@ -1,10 +1,11 @@
 /**
- * The guard of everything that is not a page of sign-on (those go through the desk, page-builder.ts). It
- * reads an endpoint's declaration and does what stands in it: who calls, the limit of the client,
- * the quota of the key, the shape of an error, `Retry-After`. A handler gets a caller that may call
- * and gives a reply or an expected failure; the guard tells the failure.
+ * The guard of everything that is not a page of sign-on (those go through page-builder.ts). It
+ * reads an endpoint's declaration and enforces it: who may call, the limit of the client, the quota
+ * of the key, the shape of an error, `Retry-After`. A handler gets a caller that may call and
+ * returns a reply or an expected failure; the guard responds with the failure.
  *
- * Order of refusals with a key: 401 or 403, 429, 422. Who is wrong about a parameter has paid for the answer.
+ * Order of refusals with a key: 401 or 403, 429, 422. A call with a wrong parameter has paid for
+ * the answer.
  */
 
 import { otherScope } from '../../access/keys/key-cache.ts';
@@ -38,7 +39,7 @@ export interface KeyedCall {
   readonly slot: number;
   /** Rate-limit headers: for the reply. The guard puts them on failures itself. */
   readonly headers: readonly Header[];
-  /** Takes more units; the failure is `quota_exceeded`. `headers` tells what is left then. */
+  /** Takes more units; the failure is `quota_exceeded`. `headers` then has what is left. */
   spend(units: number, detail?: (said: string) => string): Failure | undefined;
 }
 
@@ -66,7 +67,7 @@ export interface Guard {
     options?: {
       /** Another name under which clients send the key. */
       readonly keyField?: string;
-      /** Told of each refusal before the handler is asked, and of its failures. */
+      /** Called for each refusal before the handler is called, and for its failures. */
       readonly onRefused?: (failure: Failure) => void;
     },
   ): PlainRoute;
@@ -173,7 +174,7 @@ export function createGuard(options: GuardOptions): Guard {
     let headers: Header[] = [];
     function spend(units: number, detail = (said: string) => said): Failure | undefined {
       const isAdmitted = gate.spend(slot, quotaKind[quota], units);
-      // Copied at once: the findings belong to the gate's last call, and handlers await.
+      // Copied at once: the findings belong to the last call of `gate`, and handlers await.
       headers = quotaHeaders(gate.quotas);
       return isAdmitted
         ? undefined
@@ -237,7 +238,7 @@ export function createGuard(options: GuardOptions): Guard {
           const answer = asked.ok ? await handle(asked.value, call, caller) : asked;
           return told(declared, answer, call.headers, request);
         }
-        // Nothing is unpacked for a stranger.
+        // Nothing is unpacked for an unauthenticated client.
         const isKnown =
           isPacked(request) && gate.authenticate(keyText, bitsFor(useOf(declared))) >= 0;
         return isKnown ? unpacked(declared, request, answerTo) : answerTo(ok(request));

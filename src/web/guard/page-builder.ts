@@ -1,21 +1,23 @@
 /**
  * The builder of all pages of sign-on. A declaration (session-endpoint.ts) says who may use it, how
- * often, and how it can fail; the route says what it answers. The desk reads the session, checks
- * forms, counts limits, sends away who may not enter, and puts headers and cookies on the answer. So
- * no page can forget a check.
+ * often, and how it can fail; the route says what it answers. The page builder reads the session,
+ * checks forms, counts limits, redirects or refuses visitors without access, and puts headers and
+ * cookies on the answer. So no page can forget a check.
  *
- * - `desk.page(declared, handle)`: GET
- * - `desk.form(declared, handle)`: POST of an urlencoded form
- * - `desk.upload(declared, handle)`: POST of a multipart form
- * - `desk.call(declared, handle)`: POST of JSON by a script of our own, answered with JSON
- * - answers: `desk.show` (a page), `desk.go` (303), `desk.problem` (an expected failure as a
- *   page), `desk.signedIn` and `desk.signedOut` (303 with cookies)
+ * - `page(declared, handle)`: GET
+ * - `form(declared, handle)`: POST of an urlencoded form
+ * - `upload(declared, handle)`: POST of a multipart form
+ * - `call(declared, handle)`: POST of JSON by a script of our own, answered with JSON
+ * - answers: `show` (a page), `go` (303), `problem` (an expected failure as a page), `signedIn` and
+ *   `signedOut` (303 with cookies)
  *
- * A form that can't be taken because its session ended, or because its page is of a session before, is no dead
- * end: the answer leads to its page again, with what was typed (intake/unsaved.ts).
+ * A form that can't be taken because its session ended, or because its page is of an earlier
+ * session, is no dead end: the answer leads to its page again, with what was typed
+ * (intake/unsaved.ts).
  *
- * Forms carry `visit.csrf` in a hidden field `csrf` (web/components/form.ts does it). What needs no
- * session is read by `intake/`, which any thread could do; the desk is on the main thread.
+ * Forms carry the context's `csrf` in a hidden field of that name (web/components/form.ts does it).
+ * What needs no session is read by `intake/`, which any thread could do; the page builder runs on
+ * the main thread.
  */
 
 import { equalBytes } from '../../core/digest.ts';
@@ -70,7 +72,7 @@ type RequestContextOf<S extends SessionLike, A extends Access> = A extends 'anyo
   : AnyRequestContext<S> & { readonly session: S };
 
 export interface ShowOptions {
-  /** 200 unless told; with a failure 422, or 429 where it passes. */
+  /** 200 by default; with a failure 422, or 429 where it passes. */
   readonly status?: number;
   /** The failure that the page shows. A temporary one also sets `Retry-After`. */
   readonly failure?: Failure | undefined;
@@ -133,7 +135,7 @@ export interface AnyPageBuilder<S extends SessionLike = SessionLike> {
   /** 303 with them. */
   signedIn(context: AnyRequestContext, signedIn: OwnCookies, target: string): Reply;
   signedOut(context: AnyRequestContext, target: string): Reply;
-  /** The visit with the session's new cookie, for a page that is shown in answer to a change. */
+  /** Returns the context with the session's new cookie, for a page shown in answer to a change. */
   renewed<V extends AnyRequestContext<S> & { readonly session: S }>(
     context: V,
     token: string,
@@ -201,7 +203,7 @@ export function createPageBuilder<S extends SessionLike>(
   const { unsaved: seals, unsavedNotice } = options;
   const addresses = createPageAddresses();
 
-  /** Returns the page of the visit with what was sent. */
+  /** Returns the page that the form belongs to, with what was sent. */
   function pageWith(context: AnyRequestContext, form: Params | undefined): string {
     const { path: action } = context.request;
     const page = addresses.of(context.request, context.endpoint.backTo);
@@ -325,8 +327,9 @@ export function createPageBuilder<S extends SessionLike>(
   }
 
   /**
-   * Checks a form after it was read, and returns the failure: the token must be this visitor's own, and
-   * the limits must allow it. They are counted for forms of ours alone: another site can't use up a visitor's share.
+   * Checks a form after it was read, and returns the failure: the token must be this visitor's own,
+   * and the limits must allow it. They are counted for forms of ours alone: another site can't use
+   * up a visitor's limits.
    */
   function refused(context: AnyRequestContext, sent: Result<Sent<unknown>>): Failure | undefined {
     if (!sent.ok) return sent;

@@ -82,7 +82,7 @@ export function quotaHeaders(q: Findings): Header[] {
 }
 
 export function quotaDetail(q: Findings, kind: 'read' | 'write'): string {
-  // Clients of AbuseIPDB look for these words, and for the number before "seconds".
+  // Clients of AbuseIPDB search for these words, and for the number before "seconds".
   return (
     `Per-minute ${kind} rate limit of ${q.limit} requests exceeded for this endpoint. ` +
     `Try again in ${q.retryAfterSeconds} seconds. See headers for additional details.`

@@ -42,9 +42,9 @@ export interface SessionLike {
  */
 export type ProofStrength = 'missing' | 'weak' | 'strong';
 
-/** Coarse facts of the client, as the request tells them. */
+/** Coarse facts about the client, as the request states them. */
 export interface ClientFacts {
-  /** The client's network, see `clientOf` in access/quota/client-limits.ts. */
+  /** The client's network, see `clientOf` in ip/networks.ts. */
   readonly network: string;
   /** The country of the client's address, `ZZ` when unknown. */
   readonly country: string;
@@ -86,7 +86,7 @@ export interface AnyRequestContext<Session extends SessionLike = SessionLike> {
   readonly nonce: string;
   /** The cookie of a sign-in whose second step this browser has yet to take. */
   readonly ticket?: string | undefined;
-  /** `Set-Cookie` headers that every answer to this visit must carry. */
+  /** `Set-Cookie` headers that every answer to this request must carry. */
   readonly cookies: readonly Header[];
 }
 
@@ -163,7 +163,7 @@ export function createRequestContexts<Session extends SessionLike>(
   };
 }
 
-/** The visit as it goes on under the session's new cookie, which its answer brings. */
+/** Returns the context under the session's new cookie, which the answer sets. */
 export function withSession<Session extends SessionLike, V extends AnyRequestContext<Session>>(
   context: V,
   session: Session,
@@ -176,7 +176,7 @@ export function withSession<Session extends SessionLike, V extends AnyRequestCon
   return { ...context, session, csrf: session.csrf, frame: { ...context.frame, person }, cookies };
 }
 
-/** Known to whoever has the cookie and to nobody else; tells nothing of it. */
+/** Returns a value known only to whoever has the cookie; it reveals nothing of the cookie. */
 function derived(purpose: string, secret: string): string {
   return Buffer.from(sha256(`${purpose} ${secret}`)).toString('base64url');
 }

@@ -1,4 +1,4 @@
-/** The page of a failure: says what happened and what to do, never how the inside looks. */
+/** The page of a failure: says what happened and what to do, and never reveals the internals. */
 
 import { requestIdMark } from '../../http/message.ts';
 import { linkButton } from '../components/button.ts';

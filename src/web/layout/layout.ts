@@ -22,13 +22,13 @@ export interface PageFrame {
   readonly links: SiteLinks;
   /** Scheme and host, for addresses that programs of other sites read. */
   readonly origin?: string | undefined;
-  /** The operator's own name for the site, in previews of links; that of the program unless told. */
+  /** The operator's own name for the site, in previews of links; that of the program by default. */
   readonly siteName?: string | undefined;
   /** The path to which the address box sends `?address=`. Default: `/ip`. */
   readonly lookupAction?: string;
   /** Put on the page's script and style elements; see security-headers.ts. */
   readonly nonce?: string | undefined;
-  /** A demo keeps its mails on a page of this machine, whose address the terminal alone tells. */
+  /** A demo keeps its mails on a page of this machine, whose address only the terminal shows. */
   readonly hasOutbox?: boolean;
   /** The address that shows this page once more, as it was asked for: for a link of the page itself. */
   readonly here?: string | undefined;
@@ -37,7 +37,7 @@ export interface PageFrame {
    * that of a form's answer). It is made of parsed values, so that nobody can put anything into it.
    */
   readonly back?: string | undefined;
-  /** Which link of the navigation this page is. */
+  /** The link of the navigation that leads to this page. */
   readonly current?: LinkName;
   /**
    * The signed-in person, shown in the header with a way to sign out. Only for pages that are made for one
@@ -217,7 +217,10 @@ function documentHeader(frame: PageFrame, options: DocumentOptions): Html {
 
 const languageNames: Readonly<Record<Language, string>> = { en: 'English', fr: 'Français' };
 
-/** Which theme was chosen is known when the page is finished (web/guard/appearance.ts): the style marks it. */
+/**
+ * The chosen theme is known when the page is finished (web/guard/appearance.ts): the style marks
+ * it.
+ */
 function looksForm(frame: PageFrame): Html {
   const { looks: text } = frameText(frame);
   return html`<form class="site-looks" method="post" action="/looks">

@@ -1,7 +1,7 @@
 /**
- * The English sentences that every page may need. Its type is the catalogue: a language that misses a
- * key, or has one too many, does not compile. A wing adds its own (`words.ts` there). Numbers arrive
- * formatted; plurals get the count as well.
+ * The English sentences that every page may need. Its type is the catalogue: a language that lacks
+ * a key, or has one too many, does not compile. A module adds its own (`words.ts` there). Numbers
+ * arrive formatted; plurals get the count as well.
  */
 
 export const en = {

@@ -1,4 +1,4 @@
-/** Tells /connect, which waits for a first request, whether a key of the account was used. */
+/** Reports to /connect, which waits for a first request, whether a key of the account was used. */
 
 import { keyScopes } from '../../../access/keys/key-scopes.ts';
 import type { NamedKeys } from '../../../access/keys/named-keys.ts';

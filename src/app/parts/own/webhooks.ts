@@ -1,4 +1,6 @@
-/** Webhooks of accounts: what their page works on, and the loop that looks and tells. */
+/**
+ * Opens the webhooks of accounts: the functions of their page, and the loop that polls and sends.
+ */
 
 import type { MasterKey } from '../../../access/keys/master-key.ts';
 import type { BoundedTables } from '../../../core/bounded-tables.ts';
@@ -20,9 +22,12 @@ import { isActive, type People } from '../../../signon/people.ts';
 import { LeaseLostError, type Maintenance } from '../../../storage/maintenance.ts';
 import type { Store } from '../../../storage/store.ts';
 
-/** Scores change by reports, lists and time; each look is a look-up a watch, or a walk of a network. */
+/**
+ * Scores change by reports, lists and time; each poll is a look-up for each watch, or a walk of a
+ * network.
+ */
 const pollMs = 2_000;
-/** After a look that took long the next one waits for so many times as long. */
+/** After a poll that took long the next one waits for so many times as long. */
 const restRatio = 9;
 
 export function openWebhooks(parts: {

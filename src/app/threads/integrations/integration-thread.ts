@@ -1,4 +1,6 @@
-/** The thread of a door with a listener of its own: started once, started anew after it failed. */
+/**
+ * Runs the thread of an integration with its own listener: starts it, and again after it failed.
+ */
 
 import { Worker } from 'node:worker_threads';
 import { OperatorError } from '../../../core/errors.ts';

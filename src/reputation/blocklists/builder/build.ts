@@ -63,7 +63,7 @@ export interface Built {
   readonly head: Omit<FeedHead, 'baseParts'>;
   readonly step: StoredStep | undefined;
   readonly dropped: readonly number[];
-  /** The list as of `head.baseVersion`, when it must be stored: see `inflateBase`. */
+  /** The list as of `head.baseVersion`, when it must be stored: its lines as text, compressed. */
   readonly base: Uint8Array | undefined;
   readonly stats: BuildStats;
 }

@@ -1,5 +1,5 @@
 /**
- * From the index to the rows of the feeds, in short reads that hold nothing up.
+ * Collects the rows of the feeds from the index, in short reads that hold nothing up.
  *
  * A row is an entry that a check calls malicious, with the score a check gives: the highest over
  * all entries that cover it. Entries on the exit list are rows too, whatever their score. What
@@ -35,7 +35,7 @@ export interface CollectOptions {
   /** Brackets around each read of the index, as a reader of another thread needs them. */
   readonly enter: () => void;
   readonly leave: () => void;
-  /** Between reads, so that the thread hears messages. */
+  /** Between reads, so that the thread receives messages. */
   readonly pause: () => Promise<void>;
   /** 0..100, from an entry's own evidence at the time of the build. */
   readonly score: (seedScore: number, ceiling: number, strength: number) => number;

@@ -220,7 +220,7 @@ function duration(seconds: number): string {
   return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`;
 }
 
-/** The end of a path tells more than its start. */
+/** Shortens a label: the end of a path says more than its start. */
 function shortened(label: string, charactersMax: number): string {
   return label.length <= charactersMax ? label : `…${label.slice(1 - charactersMax)}`;
 }

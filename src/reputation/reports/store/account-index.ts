@@ -52,7 +52,7 @@ export async function isIndexed(
   if ((await store.get(reportsIndexedKey(account))) !== undefined) return true;
   const row = await store.get(reportsIndexedKey(everybody));
   if (row === undefined) return false;
-  // Rows by id begin with the report's time. A report that is dated back looks older than it is.
+  // Rows by id begin with the report's time. A report that is dated back seems older than it is.
   const [oldest] = await store.scan(reportByIdPrefix(), { limit: 1 });
   return oldest === undefined || Buffer.from(oldest.key).readUIntBE(1, 6) >= timeIn(row.value);
 }

@@ -22,7 +22,7 @@ export const sectionPaths: Readonly<Record<AccountSection, string>> = {
   data: '/account/data',
 };
 
-/** The values that every page of the space shows. */
+/** The values that every account page shows. */
 export interface AccountView {
   /** The value of the hidden field of every form. */
   readonly csrf: string;

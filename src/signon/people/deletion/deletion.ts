@@ -4,7 +4,7 @@
  * `begin` is one commit: it disables the account and says so in the journal, so from then on no key
  * and no session works and nothing is added to the account (erasure-mark.ts). `erase` removes part
  * by part what is kept for the person, in slices, and with the last commit the account and its
- * address: whoever holds the mailbox may register it again. `tell` sends the mail that says so.
+ * address: whoever holds the mailbox may register it again. `sendNotice` sends the deletion notice.
  *
  * Until it is sent or given up that mail waits in the mark of the deletion, which stands from the
  * first commit on: whatever was cut short is taken up again (erasures.ts). A process that dies just
@@ -59,7 +59,7 @@ export interface PersonalData {
   erase(accountId: string, email: string, pace: Pace): Promise<void>;
 }
 
-/** Tells a person that the account is gone. */
+/** Sends a person the notice that the account is deleted. */
 export type DeletionNotice = (email: string, language: StoredLanguage) => Promise<Delivery>;
 
 /** The rows of revoked keys that are removed in one commit. */

@@ -1,8 +1,8 @@
 /**
  * The row that stands for a deletion from its first commit on, under the account's id, in four
- * states. `told` and `untold`: the account is there, closed, and its rows go; at the end a mail
- * tells the person or not. `farewell`: nothing else is left of the person than what this mail needs.
- * `over`: nothing is left at all.
+ * states. `told` and `untold`: the account is there, closed, and its rows are being deleted; at the
+ * end the person gets a deletion notice (`told`) or not. `farewell`: only what this notice needs is
+ * left of the person. `over`: nothing is left at all.
  *
  * Every commit that adds a row for an account checks that there is none (`notErased`): a request
  * that was under way when the deletion began can't leave anything behind it. That is why `over`
@@ -24,7 +24,7 @@ const deletionNoticeLifeMs = 24 * 3_600_000;
 /** The time is longer than any request takes. */
 const overLifeMs = 3_600_000;
 
-/** The order is on disk; `told` and `untold` are the byte alone. */
+/** The order is on disk; the rows of `told` and `untold` are the byte alone. */
 const states = ['untold', 'told', 'farewell', 'over'] as const;
 
 /** Returns the check for every commit that writes rows of an account without a check of the account's own row. */
@@ -32,7 +32,10 @@ export function notErased(accountId: string): RowCheck {
   return { key: erasureKey(accountId), version: null };
 }
 
-/** Tells whether a deletion has begun, or ended less than an hour ago; for what is no row of the store. */
+/**
+ * Returns whether a deletion has begun, or ended less than an hour ago; for what is no row of the
+ * store.
+ */
 export async function isErased(store: Pick<Store, 'get'>, accountId: string): Promise<boolean> {
   return (await store.get(erasureKey(accountId))) !== undefined;
 }

@@ -3,8 +3,8 @@
  * commit alone. The marks in the store are the queue, so what a stop or a crash cut short is taken
  * up by the next start, and nothing has to fit into memory.
  *
- * Accounts are erased one after the other, in slices that leave the event loop to others. The mail
- * about it goes out meanwhile: a slow mail server must not keep the next person's data. What
+ * Accounts are erased one after the other, in slices that leave the event loop to others. The
+ * deletion notice is sent meanwhile: a slow mail server must not keep the next person's data. What
  * fails is tried again after a while, for as long as the mark stands.
  */
 

@@ -62,12 +62,15 @@ export function readLinkData(link: FoundLink): LinkData {
   return { chosen, browser, tries: Number(tries ?? 0), worksFrom: Number(worksFrom ?? 0) };
 }
 
-/** Tells whether the link of a registration carries nothing: whoever opens it chooses the password. */
+/**
+ * Returns whether the link of a registration carries nothing: whoever opens it chooses the
+ * password.
+ */
 export function isChosenByLink({ passwordHash, passkey }: Chosen): boolean {
   return passwordHash === '' && passkey === undefined;
 }
 
-/** Tells whether the visitor uses the browser that asked for the link. */
+/** Returns whether the visitor uses the browser that asked for the link. */
 export function isOwnBrowser(link: FoundLink, visitor: Visitor): boolean {
   const { browser } = readLinkData(link);
   const given = markOf(link.account, visitor);

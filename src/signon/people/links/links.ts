@@ -115,7 +115,7 @@ export function createLinks({
      */
     changed: (purpose: LinkPurpose, link: FoundLink, data: string): SetRow =>
       rowOf(purpose, link.key, { ...link, data }),
-    /** Looks without using it up. */
+    /** Finds the link without using it up. */
     async find(purpose: LinkPurpose, token: string): Promise<FoundLink | undefined> {
       const hash = hashOfToken(token);
       const key = hash && signonLinkKey(hash);

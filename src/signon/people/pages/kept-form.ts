@@ -52,13 +52,13 @@ export function createKeptForms(options: { masterKey: MasterKey; clock: Clock; r
       names.set(name, true);
       return name;
     },
-    /** Tells whether the name may still be taken. */
+    /** Returns whether the name may still be taken. */
     isOpen: (solved: string): boolean => names.get(solved) === true,
     /** Uses the name up. False: it was never solved, was used before, or is over. */
     take: (solved: string): boolean => names.take(solved) === true,
     /** Gives back a name that was taken for a registration that failed. It lasts as long as a new one. */
     giveBack: (solved: string): void => names.set(solved, true),
-    /** @param browserId the visit's: no other browser can open it */
+    /** @param browserId the request's: no other browser can open it */
     seal({ password, solved }: KeptForm, browserId: string): string {
       return texts.seal(plains.encode({ keptAt: clock.now(), password, solved }), browserId);
     },

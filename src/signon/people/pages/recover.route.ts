@@ -46,8 +46,8 @@ export const recoverEndpoints = {
 };
 
 /**
- * Returns whole seconds to wait, 0 when the use is counted and may go on. A mailed link that works shares no limit
- * with strangers behind the same address.
+ * Returns whole seconds to wait, 0 when the use is counted and may go on. A mailed link that works
+ * shares no limit with other clients behind the same address.
  */
 export function linkWait(
   callers: Pick<RegisterOptions['callers'], 'take' | 'takeFor'>,
@@ -63,7 +63,7 @@ export function recoverRoutes(
 ): PlainRoute[] {
   const { pageBuilder, signon, onwards, callers } = options;
 
-  /** An owner's browser has a limit of its own; strangers share that of their address. */
+  /** An owner's browser has a limit of its own; all other browsers share that of their address. */
   async function waitFor({ request, visitor }: RequestContext, email: string): Promise<number> {
     const owner = await signon.signIn.ownersBrowser(email, visitor);
     return owner === undefined

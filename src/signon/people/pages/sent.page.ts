@@ -10,7 +10,7 @@ import { type Onward, onwardFields, onwardHref } from '../../sessions/onward.pag
 import { frameText } from '../../words/words.ts';
 import { type PersonPace, timeText } from '../pacing.ts';
 
-/** Tells where the mails of a demo can be read, which are not sent. */
+/** Returns a note on where to read the mails of a demo, which are not sent. */
 export function demoMails(frame: PageFrame): Html {
   if (frame.hasOutbox !== true) return null;
   return html`<p>${frameText(frame).signon.checkMail.demo}</p>`;

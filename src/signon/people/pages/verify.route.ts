@@ -122,7 +122,7 @@ export function verifyRoutes(
     }),
     pageBuilder.form(verifyEndpoints.resend, async (context, form) => {
       const { session, visitor } = context;
-      // The limit is the account's: strangers behind the same address can't use it up.
+      // The limit is the account's: other clients behind the same address can't use it up.
       const waitSeconds = callers.takeFor('ownMail', session.accountId);
       if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
       const onward = onwards.ofForm(context, form.get);

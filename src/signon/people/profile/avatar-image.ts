@@ -27,7 +27,7 @@ const pngStart = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] as const;
 
 export type AvatarFormat = 'png' | 'jpeg' | 'webp';
 
-/** Tells the format by the bytes at the start; what the browser said of the file doesn't matter. */
+/** Returns the format by the bytes at the start; what the browser stated doesn't matter. */
 export function avatarFormat(file: Uint8Array): AvatarFormat | undefined {
   const startsWith = (bytes: readonly number[], at = 0) =>
     bytes.every((b, i) => file[at + i] === b);

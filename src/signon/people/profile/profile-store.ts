@@ -31,9 +31,9 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
   }
 
   /**
-   * Applies a change that the service itself makes: verified facts, plan, avatar, mail address. `change` runs
-   * again when another commit was faster, so it must be pure. `beside` returns further rows of the same commit by the
-   * profile as it was before.
+   * Applies a change that the service itself makes: verified facts, plan, avatar, mail address.
+   * `change` runs again when another commit was faster, so it must be pure. `extra` returns further
+   * rows of the same commit by the profile as it was before.
    */
   function update(
     accountId: string,

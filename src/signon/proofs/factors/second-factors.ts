@@ -47,7 +47,7 @@ const secretBytes = 20;
 const backupCodeCount = 10;
 /** A code has 50 bits: with the delays of attempts.ts far out of reach, and in the store with its key. */
 const backupCodeLength = 10;
-/** Crockford's base 32: no letter that looks like a digit. */
+/** Crockford's base 32: no letter that can be mistaken for a digit. */
 const backupAlphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const codeLengthMax = 32;
 
@@ -223,7 +223,7 @@ export function createSecondFactors(options: {
     begin,
     begun,
     enable,
-    /** Tells whether `use` would accept the code now. Uses nothing up. */
+    /** Returns whether `use` would accept the code now. Uses nothing up. */
     async matches(accountId: string, code: string): Promise<boolean> {
       const { factor } = await load(accountId);
       return afterUse(accountId, factor, code) !== undefined;

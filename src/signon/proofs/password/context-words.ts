@@ -113,7 +113,7 @@ const longTimeAndYear = new RegExp(
 );
 
 /**
- * Tells whether the password holds one of these.
+ * Returns whether the password holds one of these.
  * @param service words that name the service: hosts, names
  * @param email the account's
  */

@@ -5,10 +5,10 @@
  *    mail. Three of them go before one of the other lane, which therefore never stands still.
  *  - `open`: everybody else.
  *
- * Each lane has a capacity of its own, so strangers can't fill the lane of the owners. In a lane an
- * account, a network (IPv4 address, IPv6 /64) and its neighbourhood (/24, /48) have a limit each; in a
- * full lane the newest call of the neighbourhood that holds the most is evicted for one that holds fewer.
- * A call that can't wait gets `overloaded`, at once.
+ * Each lane has a capacity of its own, so others can't fill the lane of the owners. In a lane an
+ * account, a network (IPv4 address, IPv6 /64) and its neighbourhood (/24, /48) have a limit each;
+ * in a full lane the newest call of the neighbourhood that holds the most is evicted for one that
+ * holds fewer. A call that can't wait gets `overloaded`, at once.
  */
 
 import type { BoundedTable } from '../../../core/bounded-tables.ts';
@@ -58,7 +58,7 @@ export function createPasswordQueue(options: {
     return isKnown ? known.shift() : open.shift();
   }
 
-  /** Tells whether the call may wait; may evict another one. */
+  /** Returns whether the call may wait; may evict another one. */
   function hasPlace(lane: Waiting[], turn: Turn): boolean {
     for (const name of shareNames) {
       if (turn[name] !== undefined && held(lane, name, turn[name]) >= queueShares[name]) {

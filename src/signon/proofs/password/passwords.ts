@@ -1,7 +1,7 @@
 /**
  * Password hashes: Argon2id (19 MiB, two passes, one lane), made on the library's own threads and
  * never more than two at a time, so that sign-ins can neither take the event loop nor the memory.
- * Those that wait are bounded, in two lanes (password-queue.ts): beyond it `overloaded`, at once.
+ * Calls that wait are bounded, in two lanes (password-queue.ts): beyond it `overloaded`, at once.
  *
  * A password is normalised (NFKC): keyboards and systems write the same letter in different
  * bytes. Length is counted after it, in characters.

@@ -1,10 +1,11 @@
 /**
  * /signin: password, second factor, passkey. Afterwards the visitor goes on to where they were
- * going (onward.route.ts), or to the account. Who is limited gets a challenge in the form, and after that
- * a link by mail (sign-in-link.route.ts).
+ * going (onward.route.ts), or to the account. Who is limited gets a challenge in the form, and
+ * after that a link by mail (sign-in-link.route.ts).
  *
- * Limits per address and neighbourhood are for strangers: the browser of an owner and passkeys have
- * their own, so that whoever tries passwords from the same network does not keep them out.
+ * Limits per address and neighbourhood are for unknown browsers: the browser of an owner and
+ * passkeys have their own, so that whoever tries passwords from the same network does not keep them
+ * out.
  */
 
 import type { Failure, Result } from '../../../core/result.ts';
@@ -134,7 +135,9 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     return pageBuilder.go(context, target, [...pageBuilder.sessionCookies(signedIn), ...over]);
   }
 
-  /** An owner's browser has a limit of its own; strangers share those of their networks. */
+  /**
+   * An owner's browser has a limit of its own; all other browsers share those of their networks.
+   */
   async function waitFor({ request, visitor }: RequestContext, email: string): Promise<number> {
     const owner = await signon.signIn.ownersBrowser(email, visitor);
     if (owner !== undefined) return callers.takeFor('signInOwner', owner);
@@ -296,7 +299,10 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
   ];
 }
 
-/** Tells whether a form led here because its session had ended: its values are kept (`unsaved`) or not (`undone`). */
+/**
+ * Returns whether a form led here because its session had ended: its values are kept (`unsaved`) or
+ * not (`undone`).
+ */
 function lostOf({ back = '' }: Onward): 'unsaved' | 'undone' | undefined {
   const lost = lostIn(back);
   return lost && (lost === 'kept' ? 'unsaved' : 'undone');

@@ -1,8 +1,8 @@
 /**
  * Sign-in by password, with a second factor where one is set up. An unknown address, a wrong
  * password, an account without one and a disabled account get the same answer after the same work.
- * Who is limited (attempts.ts) may try again with a challenge answered; who still is then gets a
- * link by mail (`createSignInLinks`), which stands in for the password.
+ * A limited client (attempts.ts) may try again with a challenge answered; one that is still limited
+ * gets a link by mail (`createSignInLinks`), which stands in for the password.
  */
 
 import {
@@ -290,18 +290,18 @@ export function createSignIn(options: SignInOptions) {
     withPassword,
     withSecondFactor,
     withLink,
-    /** Looks without using the link up. */
+    /** Returns the state of a link without using it up. */
     linkState: signInLinks.state,
     /**
-     * Returns a text that names the browser if an owner of this address is known to use it: what strangers do
-     * must not hinder it. Undefined: it is a stranger's.
+     * Returns a text that names the browser if an owner of this address is known to use it: what
+     * others do must not hinder it. Undefined: the browser is unknown.
      */
     async ownersBrowser(given: string, visitor: Visitor): Promise<string | undefined> {
       const { name, person } = await namedBy(given);
       const attempt = attemptOf('password', name, person, visitor);
       return attempt.browser && `${name} ${attempt.browser}`;
     },
-    /** Tells whether the second step of this ticket may still be taken. */
+    /** Returns whether the second step of this ticket may still be taken. */
     async isTicketOpen(text: string): Promise<boolean> {
       const ticket = text === '' ? undefined : await links.find('secondFactor', text);
       const person = ticket && (await people.byId(ticket.account));
@@ -338,7 +338,7 @@ const nobody = 'nobody';
 /** The name for which all that can't be an address is counted; without an `@` it is no address. */
 const malformed = 'malformed';
 
-/** Tells whether nothing that the proof rests on was changed since. */
+/** Returns whether nothing that the proof rests on was changed since. */
 function sameProof({ credentials: a }: Person, { credentials: b }: Person): boolean {
   return a.epoch === b.epoch && a.passwordHash === b.passwordHash;
 }
@@ -372,13 +372,13 @@ interface OpenedLink {
 /**
  * Links by mail for an owner whose sign-in is limited, sent once a challenge was answered.
  *
- *  - A link stands in for the password alone: the second factor is asked for as ever, and the session
- *    is not fresh, so what asks for a proof of identity asks for one.
- *  - It works in a browser that asked for it, proven by its cookie (`createAskSeals`), and nowhere else.
- *    One mail serves every browser that asked, and requests are not stored. So the link that a stranger
- *    had sent is of no use to the stranger, and of full use to the owner.
- *  - An address gets three an hour, and a link lives longer than that: who finds the limit used up
- *    by a stranger has a link that works in the mailbox.
+ *  - A link stands in for the password alone: the second factor is asked for as ever, and the
+ *    session is not fresh, so what asks for a proof of identity asks for one.
+ *  - It works in a browser that asked for it, proven by its cookie (`createAskSeals`), and nowhere
+ *    else. One mail serves every browser that asked, and requests are not stored. So the link that
+ *    an attacker had sent is of no use to the attacker, and of full use to the owner.
+ *  - An address gets three an hour, and a link lives longer than that: an owner who finds the limit
+ *    used up by somebody else has a link that works in the mailbox.
  *
  * A request takes the same work and gets the same answer whether the address has an account or not.
  */
@@ -446,7 +446,7 @@ function createSignInLinks(options: {
     ask,
     /** The addresses and networks that are counted. */
     table: limits.table('sign_in_link_limits'),
-    /** Looks without using the link up. */
+    /** Returns the state of a link without using it up. */
     async state(token: string, visitor: Visitor): Promise<LinkState> {
       const found = await find(token, visitor);
       if (found === undefined) return 'over';
@@ -476,9 +476,9 @@ const plains = bareRecord<{ readonly askedAt: number; readonly onward: string }>
 });
 
 /**
- * The cookie that proves that a browser asked for a mailed link to sign in: sealed (sealed-text.ts) for this browser and
- * this name alone, as long as the link lives. Nothing is stored and no list can be full, so no stranger's request costs
- * anybody theirs.
+ * The cookie that proves that a browser asked for a mailed link to sign in: sealed (sealed-text.ts)
+ * for this browser and this name alone, as long as the link lives. Nothing is stored and no list
+ * can be full, so no request of somebody else costs anybody theirs.
  */
 function createAskSeals(options: { masterKey: MasterKey; clock: Clock; random: Random }) {
   const { clock } = options;

@@ -27,7 +27,10 @@ const ownMachine: ReadonlySet<string> = new Set([
   'broadcasthost',
 ]);
 
-/** Tells whether a text is lower-case LDH labels, valid A-labels where one begins with `xn--`, and no address. */
+/**
+ * Returns whether a text is lower-case LDH labels, valid A-labels where one begins with `xn--`, and
+ * no address.
+ */
 export function isName(text: string): boolean {
   if (text.length > hostCharsMax || !hostPattern.test(text)) return false;
   // The same reading as a browser's: refuses bad punycode and numbers that are really addresses.

@@ -1,8 +1,8 @@
 /**
- * The sites that people sign in to, for the operator: how many each has, how many came lately, and what is
- * blocked. There is no index by site: all consents are counted, in slices, and the count is kept for a while
- * and shared by all who ask, so that looking costs a twentieth of the time at most. Of more than 20,000 sites
- * those are counted that were met first, and the list says so.
+ * The sites that people sign in to, for the operator: how many each has, how many came lately, and
+ * what is blocked. There is no index by site: all consents are counted, in slices, and the count is
+ * kept for a while and shared by all who ask, so that counting takes a twentieth of the time at
+ * most. Of more than 20,000 sites those are counted that were met first, and the list says so.
  */
 
 import type { Clock } from '../../../core/clock.ts';

@@ -219,7 +219,10 @@ export function authorizeRoutes(options: AuthorizeOptions): PlainRoute[] {
     return pageBuilder.show(context, (frame) => verifyFirstPage(frame, data));
   }
 
-  /** Returns the known name that the client looks like: the mail domain, or a site that the person signed in to. */
+  /**
+   * Returns the known name that the client's name resembles: the mail domain, or a site that the
+   * person signed in to.
+   */
   async function lookAlike({ registrable }: Client, session: Session) {
     const sites = await authorization.connectedSites(session.accountId);
     const known = [domainOf(session.email), ...sites.map(({ clientId }) => clientId)];

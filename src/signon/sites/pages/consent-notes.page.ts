@@ -86,7 +86,8 @@ export function verifyFirstPage(
 }
 
 /**
- * The page of a form that was answered already, is too old, or is somebody else's: all look the same.
+ * The page of a form that was answered already, is too old, or is somebody else's: all get the same
+ * page.
  * @param nextHref the address where the same request begins anew, if that is known
  */
 export function endedFormPage(frame: PageFrame, nextHref?: string): string {

@@ -25,7 +25,7 @@ export interface ConsentPageData {
   readonly redirectHost: string;
   /** The mail address of the account. */
   readonly email: string;
-  /** A name that the person knows and that the site's only looks like. */
+  /** A name that the person knows and that the site's name only resembles. */
   readonly lookAlike?: string | undefined;
   readonly scopes: readonly AskedScope[];
   /** A fingerprint of the values that are shown. */
@@ -36,7 +36,7 @@ export interface ConsentPageData {
   readonly action: string;
   /** The id of the request, which is kept on the server. */
   readonly id: string;
-  /** Proof that the form is ours: `visit.csrf`. */
+  /** Proof that the form is ours: the context's `csrf`. */
   readonly csrf: string;
 }
 
@@ -127,7 +127,9 @@ function inItsLetters(foreign: string | undefined, text: ConsentCatalogue): Html
   );
 }
 
-/** Tells whether a scope is marked as new: at the first consent none is, as all of them are new. */
+/**
+ * Returns whether a scope is marked as new: at the first consent none is, as all of them are new.
+ */
 function isNew(asked: AskedScope, scopes: readonly AskedScope[]): boolean {
   return asked.before === undefined && scopes.some(({ before }) => before !== undefined);
 }

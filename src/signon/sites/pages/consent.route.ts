@@ -1,7 +1,7 @@
 /**
- * POST of the consent page. The form is ours and of this very session (the desk checks its token),
- * names a request that is kept here, and says which switches are on; client, scopes and redirect
- * address are the kept request's, whatever else was sent. One form, one answer.
+ * POST of the consent page. The form is ours and of this very session (the page builder checks its
+ * token), names a request that is kept here, and says which switches are on; client, scopes and
+ * redirect address are the kept request's, whatever else was sent. One form, one answer.
  */
 
 import type { Config } from '../../../config.ts';

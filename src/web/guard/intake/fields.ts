@@ -125,7 +125,7 @@ async function readMultipart(
   body: Uint8Array,
   contentType: string,
 ): Promise<Result<Map<string, unknown>>> {
-  // Looked at here: the parser puts a mark where a text is none, and says nothing.
+  // Checked here: the parser puts a replacement character for bad bytes, and reports nothing.
   const isDamaged = decodeUtf8(body) === undefined;
   const parts = await readParts(body, contentType);
   if (!parts.ok) return parts;

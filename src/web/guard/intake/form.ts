@@ -1,7 +1,7 @@
 /**
- * Reads a POST that says it comes from a form (or script) of our own page in the same browser: the
- * browser's word on where it began, where it gives one, the encoding, and a token of the right shape.
- * Whether the token is the visitor's own needs the session: the desk compares it.
+ * Reads a POST that says it comes from a form (or script) of our own page in the same browser: it
+ * checks the origin as the browser states it, where it does, the encoding, and that a token has the
+ * right shape. The page builder, which has the session, compares the token.
  */
 
 import { plainAddress, plainDigits, plainPasted } from '../../../core/names/pasted-text.ts';
