@@ -1,6 +1,7 @@
 /**
- * Declarations of what is made at the desk (page-builder.ts): the pages of sign-on, their forms, uploads and the
- * calls of their scripts. What they have in common stands here; a route adds limits and errors.
+ * Declarations of the routes that the page builder (page-builder.ts) makes: the pages of sign-on,
+ * their forms, uploads and the calls of their scripts. What they have in common stands here; a
+ * route adds limits and errors.
  */
 
 import type { Access, Endpoint } from './endpoint.ts';
@@ -35,7 +36,7 @@ const callBytesMax = 131_072;
 const common = { isOfSession: true, shape: 'page', thread: 'main', headers: visitHeaders } as const;
 
 export function isSessionEndpoint(declared: Endpoint): declared is SessionEndpoint {
-  return 'isOfDesk' in declared;
+  return 'isOfSession' in declared;
 }
 
 /** GET of a page. Crawlers have no business where somebody must be signed in. */

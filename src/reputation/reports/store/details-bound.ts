@@ -103,7 +103,7 @@ export async function boundDetails(
     // Rows that can't be read stay where they are.
     if (details.length === 0) after = page.at(-1)?.key;
     else {
-      const done = await reducer(store, address, details);
+      const done = await foldAway(store, address, details);
       if (done.ok) {
         folded += details.length;
         failures = 0;
@@ -123,7 +123,10 @@ export function createDetailsKeeper(
   store: Store,
   { kept = detailsKept, slack = detailsSlack }: { kept?: number; slack?: number } = {},
 ): {
-  /** @param crowded addresses with the number of reports that count for them. @returns how many were folded */
+  /**
+   * @param crowded addresses with the number of reports that count for them. @returns how many
+   * became tails
+   */
   run(
     crowded: readonly (Address & { readonly reports: number })[],
     stop?: AbortSignal,
@@ -171,7 +174,7 @@ async function lastKept(store: Store, prefix: Key, kept: number): Promise<Key | 
   return undefined;
 }
 
-async function reducer(
+async function foldAway(
   store: Store,
   address: Uint8Array,
   details: readonly Detail[],
