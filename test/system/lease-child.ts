@@ -16,7 +16,10 @@ const [url, directory, alive] = process.argv.slice(2);
 const [clock, log] = [systemClock(), createLog('fatal')];
 const store = await openPostgresStore({ url: url!, clock, log });
 const { maintenance } = await joinNodes({
-  ...{ store, clock, log, local: await openLocal(directory!, clock) },
+  store,
+  clock,
+  log,
+  local: await openLocal(`${directory!}/store`, clock),
   agreement: await openAgreement(store, log),
   identity: { name: 'child', version: '1' },
   positions: { appliedSeq: 0n, checkpointSeq: 0n },

@@ -48,7 +48,7 @@ async function withNode(
   name: string,
   use: (node: Membership, replaced: Error[]) => Promise<void>,
 ): Promise<void> {
-  const local = await openLocal(`${directory.path}/${name}`, clock);
+  const local = await openLocal(`${directory.path}/${name}/store`, clock);
   const replaced: Error[] = [];
   const node = await joinNodes({
     ...{ store, local, clock, log, aliveMs, beatMs: 50 },

@@ -131,7 +131,7 @@ it('nodes of two programs take reports together, and their memories are not comp
 it('nobody writes what one node can not read, and the agreement is not raised before it is gone', async () => {
   assert.equal(await ban(newer, 3), 503);
   assert.equal(await ban(newer, 4), 503);
-  const said = () => newer.stderr().match(/agent\.banned needs event version 2/g)?.length;
+  const said = () => newer.stderr().match(/agent\.banned needs event version \d/g)?.length;
   await within(async () => said() !== undefined, 'the line in the log');
   assert.equal(said(), 1, 'once for a kind');
   const refused = await clusterCommand('upgrade');

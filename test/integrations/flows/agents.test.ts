@@ -115,7 +115,14 @@ async function follower(email: string, name: string) {
     return (JSON.parse(answer.body) as Row[] | null)?.map(({ value }) => value) ?? [];
   };
   async function poll(query = ''): Promise<{ new: Row[]; deleted: Row[] }> {
-    const answer = await server.fetch(`/v1/decisions/stream${query}`, { headers });
+    let answer = await server.fetch(`/v1/decisions/stream${query}`, { headers });
+    // A start builds the list first.
+    await within(async () => {
+      if (answer.status === 503) {
+        answer = await server.fetch(`/v1/decisions/stream${query}`, { headers });
+      }
+      return answer.status !== 503;
+    });
     assert.equal(answer.status, 200, answer.body);
     return JSON.parse(answer.body);
   }
