@@ -64,7 +64,7 @@ const isKept = ({ name, type, autocomplete }) =>
   autocomplete !== 'one-time-code' &&
   !name.startsWith('captcha_');
 const hasCheck = ({ type }) => type === 'checkbox' || type === 'radio';
-const fieldsOf = (form) => [...form.elements].filter(isKept);
+const unsentFieldsOf = (form) => [...form.elements].filter(isKept);
 
 /** By address and number: a page may have the same form for each of several things. */
 function formsByKey() {
@@ -85,7 +85,7 @@ function fill(field, value) {
 
 function keepTyped() {
   const valuesOf = (form) =>
-    fieldsOf(form).map((field) => [field.name, hasCheck(field) ? field.checked : field.value]);
+    unsentFieldsOf(form).map((field) => [field.name, hasCheck(field) ? field.checked : field.value]);
   const forms = formsByKey().map(([key, form]) => [key, valuesOf(form)]);
   sessionStorage.setItem(typedKey, JSON.stringify({ at: Date.now(), forms }));
 }
@@ -99,7 +99,7 @@ function fillTyped() {
   const kept = new Map(forms);
   for (const [key, form] of formsByKey()) {
     const values = kept.get(key) ?? [];
-    for (const field of fieldsOf(form)) {
+    for (const field of unsentFieldsOf(form)) {
       const found = values.findIndex(([name]) => name === field.name);
       if (found !== -1) fill(field, values.splice(found, 1)[0][1]);
     }

@@ -3,11 +3,11 @@
  * the last one is over. What was typed in the other fields stays. Whoever is away gets none: the next
  * one comes with the return. Words come from the page; without this script the button sends the form.
  */
-const part = document.querySelector('fieldset.challenge');
-if (part) {
-  const find = (selector) => part.querySelector(selector);
-  const words = part.dataset;
-  const form = part.closest('form');
+const challengeBox = document.querySelector('fieldset.challenge');
+if (challengeBox) {
+  const find = (selector) => challengeBox.querySelector(selector);
+  const words = challengeBox.dataset;
+  const form = challengeBox.closest('form');
   const token = find('[name=captcha_token]');
   const answer = find('[name=captcha_answer]');
   const source = find('source');
