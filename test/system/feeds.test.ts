@@ -19,7 +19,12 @@ import { spawn } from '../support/house/spawn.ts';
 import { hasNetworkNamespace, hasTool } from '../support/house/tools.ts';
 import { rangeOf, united } from '../support/reputation/address-ranges.ts';
 import { freePort } from '../support/server/free-port.ts';
-import { startTestServer, type TestServer, within } from '../support/server/server.ts';
+import {
+  fetchUnhurried,
+  startTestServer,
+  type TestServer,
+  within,
+} from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const directory = makeTempDir('feeds-system');
@@ -33,7 +38,7 @@ let four: string[] = [];
 let six: string[] = [];
 
 async function lines(path = 'blocklist.txt'): Promise<string[]> {
-  const { status, body } = await server.fetch(`/feeds/${path}`);
+  const { status, body } = await fetchUnhurried(server, `/feeds/${path}`);
   assert.equal(status, 200);
   return body.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 }

@@ -8,6 +8,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { recipesFor } from '../../../src/reputation/blocklists/recipes.ts';
 import {
   type Answer,
+  fetchUnhurried,
   metric,
   proveEachThread,
   startTestServer,
@@ -125,6 +126,7 @@ for (const threads of threadCounts) {
 
     it('refuse with the right status and a line of text', async () => {
       await using server = await startTestServer({ threads, env });
+      await fetchUnhurried(server, '/feeds/blocklist.txt');
       await refusal(server, 'nothing.txt', 404);
       for (const query of [
         'ipVersion=5',
