@@ -11,18 +11,17 @@ import { Agent } from 'node:http';
 import { it } from 'node:test';
 import { decodeAccessEvent, isAccessEvent } from '../../../src/access/accounts/events.ts';
 import { systemClock } from '../../../src/core/clock.ts';
-import { createLog } from '../../../src/core/log/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { missedDeadline } from '../../../src/http/refusal.ts';
 import { formatIp } from '../../../src/ip/address.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import { decodeEvent } from '../../../src/reputation/state/events.ts';
 import { reportByIdPrefix } from '../../../src/storage/keys.ts';
-import { openLmdbStore } from '../../../src/storage/lmdb.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { createReportModel, isScore } from '../../support/reputation/report-model.ts';
 import { makeReporters, type Reporter, sendReport } from '../../support/reputation/reporters.ts';
 import { startTestServer, type TestServer } from '../../support/server/server.ts';
+import { openStoreBeside } from '../../support/server/shared-store.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const seed = 20_261_121;
@@ -39,7 +38,6 @@ const addresses = 2_000;
 /** Every so many rounds the server also stops and starts in between: checkpoint, snapshot. */
 const gracefulEvery = 4;
 const clock = systemClock();
-const log = createLog('fatal');
 
 /** One account's word on one address: said once in this test, so it names the report. */
 interface Plan {
@@ -231,7 +229,7 @@ it('20 kills lose no acknowledged report, and scores are those of the journal', 
       });
     for (let round = 1; round <= rounds + 1; round++) {
       await using first = await start(round);
-      const store = openLmdbStore({ path: `${directory.path}/store`, clock, log });
+      const store = openStoreBeside(directory.path);
       try {
         await replay.goOn(store);
         for (const name of acknowledged) {

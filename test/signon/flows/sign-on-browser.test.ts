@@ -163,7 +163,7 @@ it('a person signs in to a site', { timeout: 600_000 }, async () => {
     await page.getByRole('button', { name: 'Allow' }).click();
     const first = await arrived(page, site);
     await look('signed-in');
-    assert.deepEqual([...first.keys()], ['code', 'state']);
+    assert.deepEqual([...first.keys()], ['code', 'iss', 'state']);
     const profile = site.profiles.at(-1)!;
     assert.match(String(profile.service_id), /^[\w-]{22}$/);
     assert.equal('email' in profile, false);
