@@ -121,7 +121,7 @@ describe('sign-on in a browser', () => {
       await page.goto(`${baseUrl}/signin?return=${encodeURIComponent(somewhere)}`);
       const passkeyButton = page.getByRole('button', { name: 'Sign in with a passkey' });
       await passkeyButton.click();
-      await page.getByText('That did not work.').waitFor();
+      await page.getByText('Your device showed no passkey').waitFor();
 
       const session = await freshSession();
       const asked = await beside.signon.passkeys.registrationOptions(session);
