@@ -112,6 +112,7 @@ export function besideCommands({ folder, list, n, email }: BesidePlace): BesideC
     of('backup', `${folder}/backup-${n}`),
     of('verify'),
     of('stats'),
+    of('routes'),
     refused('doctor'),
     refused('cluster status'),
     refused('cluster upgrade'),
