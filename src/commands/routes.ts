@@ -1,6 +1,6 @@
 /** `portcullis routes`: every path that the server answers, from the declarations; nothing is opened. */
 
-import { type Endpoint, limitsOf } from '../web/guard/endpoint.ts';
+import { costText, type Endpoint, limitsOf } from '../web/guard/endpoint.ts';
 import { columns, type Output } from './shell/output.ts';
 
 /** A path as it is shown: one row of the table, or one object of `--json`. */
@@ -40,7 +40,7 @@ export function routeFacts(endpoints: readonly Endpoint[]): RouteFacts[] {
       path: declared.path,
       who: declared.who,
       limits: limitsOf(declared),
-      cost: costOf(declared),
+      cost: costText(declared),
     }))
     .sort((a, b) => compare(a.path, b.path) || compare(a.method, b.method));
 }
@@ -57,11 +57,6 @@ export function routesDocument(facts: readonly RouteFacts[]): string {
 
 function cellsOf({ path, method, who, limits, cost }: RouteFacts): string[] {
   return [path, method, who, [...limits, ...(cost === undefined ? [] : [cost])].join(', ')];
-}
-
-function costOf({ cost }: Endpoint): string | undefined {
-  if (cost === undefined) return undefined;
-  return [`one ${cost.quota}`, cost.more].filter((words) => words !== undefined).join(' ');
 }
 
 function compare(a: string, b: string): number {

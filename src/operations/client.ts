@@ -77,7 +77,9 @@ async function runOrder(order: Order, asking: Asking): Promise<unknown> {
       return (await runHere(order, asking)).output;
     } catch (error) {
       const isLate = performance.now() - startMs > waitMsMax;
-      if (isLate || !(error instanceof UngreetedError || (await isClaimed(error)))) throw error;
+      const isPassing =
+        socket === undefined ? await isClaimed(error) : error instanceof UngreetedError;
+      if (isLate || !isPassing) throw error;
     }
     await sleep(lookAgainMs);
   }
@@ -85,7 +87,7 @@ async function runOrder(order: Order, asking: Asking): Promise<unknown> {
 
 /** A server that starts, or another command, has the directory. */
 async function isClaimed(error: unknown): Promise<boolean> {
-  // Loaded after a failure alone: a server answers most commands.
+  // Loaded after a failure here alone: a server answers most commands.
   const { ClaimedError } = await import('../storage/claim.ts');
   return error instanceof ClaimedError;
 }

@@ -12,7 +12,7 @@ import { categoryNames } from '../../reputation/reports/categories.ts';
 import { chosenInFormPerDay, delayMinutesMax, promptPerDay } from '../../signon/people/pacing.ts';
 import { stateCharsMax } from '../../signon/sites/authorize.ts';
 import { codeLifeMs } from '../../signon/sites/codes.ts';
-import type { Endpoint } from '../../web/guard/endpoint.ts';
+import { costText, type Endpoint } from '../../web/guard/endpoint.ts';
 import { publishedLimits } from '../limits.ts';
 import type { Substitutions } from './library.ts';
 
@@ -96,10 +96,9 @@ export function factsOf(options: {
     ),
     key_costs: tableOf(
       ['What', 'Costs'],
-      options.endpoints.flatMap(({ method, path, cost }) => {
-        if (cost === undefined) return [];
-        const units = [`one ${cost.quota}`, cost.more].filter((words) => words !== undefined);
-        return [[`\`${method} ${path}\``, units.join(' ')]];
+      options.endpoints.flatMap((declared) => {
+        const cost = costText(declared);
+        return cost === undefined ? [] : [[`\`${declared.method} ${declared.path}\``, cost]];
       }),
     ),
     client_limits: tableOf(

@@ -189,6 +189,11 @@ export function limitsOf({
   return [...limits, ...handlerLimits];
 }
 
+/** Returns what a request costs of an API key's quota, in words; undefined when it costs nothing. */
+export function costText({ cost }: Pick<Endpoint, 'cost'>): string | undefined {
+  return cost && [`one ${cost.quota}`, cost.more].filter((words) => words !== undefined).join(' ');
+}
+
 export interface FailureNotes {
   error(facts: object, text: string): void;
   /** Called for each failure, declared or not. */
