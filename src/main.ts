@@ -118,6 +118,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     onMail,
     tables,
     onSignOn: counted.onSignOn,
+    onConsent: counted.onConsent,
   });
   closers.add(() => signon.signInLog.close());
   closers.add(() => signon.signon.close());
@@ -127,8 +128,6 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   closers.add(() => budgetMails.stop());
 
   const { captcha, peers, receipts } = await openCaptchaParts(opening, measured, signon.siteKeys);
-  const challenges = counted.countedChallenges(peers);
-
   const metrics = createMetrics();
   registerFigures(metrics, counted);
   const bouncers = openBouncers(opening, measured);
@@ -165,11 +164,11 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     ...reputation.frontEnd,
     ...signon,
     ...captcha,
-    challenges,
+    challenges: peers,
+    onChallenge: counted.onChallenge,
     index: state.index,
     figures: counted.figures,
     onFailure: counted.onFailure,
-    authorization: counted.countedConsents(signon.authorization),
     sources: state.sources,
     radar,
     evidence,

@@ -34,26 +34,8 @@ import * as clearAddress from '../reputation/reports/clear-address.route.ts';
 import * as report from '../reputation/reports/report.route.ts';
 import * as reports from '../reputation/reports/reports.route.ts';
 import { requestEndpoints } from '../reputation/requests/requests.route.ts';
-import * as avatar from '../signon/account/avatar.route.ts';
-import * as confirm from '../signon/account/confirm.route.ts';
-import * as data from '../signon/account/data.route.ts';
-import * as keys from '../signon/account/keys.route.ts';
-import * as namedKeys from '../signon/account/named-keys.route.ts';
-import * as profile from '../signon/account/profile.route.ts';
-import * as ownReports from '../signon/account/reports.route.ts';
-import * as review from '../signon/account/review.route.ts';
-import * as security from '../signon/account/security.route.ts';
-import * as sites from '../signon/account/sites.route.ts';
-import * as webhooks from '../signon/account/webhooks.route.ts';
 import * as outbox from '../signon/mail/outbox.route.ts';
-import * as recover from '../signon/people/pages/recover.route.ts';
-import * as register from '../signon/people/pages/register.route.ts';
-import * as verify from '../signon/people/pages/verify.route.ts';
-import * as signIn from '../signon/sessions/sign-in/sign-in.route.ts';
-import * as signInLink from '../signon/sessions/sign-in/sign-in-link.route.ts';
-import * as signOut from '../signon/sessions/sign-out.route.ts';
-import * as authorize from '../signon/sites/pages/authorize.route.ts';
-import * as consent from '../signon/sites/pages/consent.route.ts';
+import { signonEndpoints } from '../signon/signon.route.ts';
 import * as exchange from '../signon/sites/pages/exchange.route.ts';
 import { connectEndpoints } from '../site/connect/connect.route.ts';
 import * as docs from '../site/docs/docs.route.ts';
@@ -99,7 +81,6 @@ const open: readonly Endpoint[] = [
   receipt.siteverifyByQueryEndpoint, // GET /captcha/siteverify
   exchange.exchangeEndpoint, // GET /api.php
   exchange.exchangeByFormEndpoint, // POST /api.php
-  avatar.avatarEndpoint, // GET /avatars/:name
   outbox.outboxEndpoint, // GET /outbox/:name
   gateEndpoint, // GET /gate/check
   envoyEndpoint, // GET /gate/envoy/*
@@ -157,104 +138,6 @@ const operators: readonly Endpoint[] = [
   service.metricsEndpoint, // GET /metrics
 ];
 
-/** Whoever comes to sign in, to register, or from another site. */
-const visitors: readonly Endpoint[] = [
-  register.registerEndpoints.ask, // GET /register
-  register.registerEndpoints.register, // POST /register
-  register.registerEndpoints.noPasskey, // GET /register/passkey
-  register.registerEndpoints.registerPasskey, // POST /register/passkey
-  register.registerEndpoints.sent, // GET /register/sent
-  register.registerEndpoints.again, // POST /register/again
-  verify.verifyEndpoints.ask, // GET /verify
-  verify.verifyEndpoints.verify, // POST /verify
-  verify.verifyEndpoints.passkeyOptions, // POST /verify/passkey/options
-  signIn.signInEndpoints.ask, // GET /signin
-  signIn.signInEndpoints.withPassword, // POST /signin
-  signInLink.signInLinkEndpoints.show, // GET /signin/link
-  signInLink.signInLinkEndpoints.use, // POST /signin/link
-  signInLink.signInLinkEndpoints.sent, // GET /signin/link/sent
-  signIn.signInEndpoints.secondFactor, // GET /signin/second-factor
-  signIn.signInEndpoints.withSecondFactor, // POST /signin/second-factor
-  signIn.signInEndpoints.passkeyOptions, // POST /signin/passkey/options
-  signIn.signInEndpoints.withPasskey, // POST /signin/passkey
-  recover.recoverEndpoints.ask, // GET /recover
-  recover.recoverEndpoints.request, // POST /recover
-  recover.recoverEndpoints.sent, // GET /recover/sent
-  recover.recoverEndpoints.askReset, // GET /reset
-  recover.recoverEndpoints.reset, // POST /reset
-  authorize.authorizeEndpoints.begin, // GET /authorize.php
-  authorize.authorizeEndpoints.goOn, // GET /authorize.php/continue
-  consent.consentAgainEndpoint, // GET /authorize.php/consent
-  consent.consentEndpoint, // POST /authorize.php/consent
-  data.dataEndpoints.gone, // GET /goodbye
-];
-
-/** Whoever has a session, verified or not. */
-const signedIn: readonly Endpoint[] = [
-  verify.verifyEndpoints.resend, // POST /verify/resend
-  signOut.signOutEndpoint, // POST /signout
-];
-
-/** The same with a verified mail address, while a review of the account is due too. */
-const reviewing: readonly Endpoint[] = [
-  confirm.confirmEndpoints.show, // GET /account/confirm
-  confirm.confirmEndpoints.byPassword, // POST /account/confirm
-  confirm.confirmEndpoints.passkeyOptions, // POST /account/confirm/passkey/options
-  confirm.confirmEndpoints.byPasskey, // POST /account/confirm/passkey
-  review.reviewEndpoints.ask, // GET /account/review
-  review.reviewEndpoints.decide, // POST /account/review
-];
-
-/** Whoever has a session, a verified mail address and no review due. */
-const verified: readonly Endpoint[] = [
-  profile.profileEndpoints.show, // GET /account
-  profile.profileEndpoints.save, // POST /account/profile
-  profile.profileEndpoints.changeEmail, // POST /account/email
-  recover.recoverEndpoints.askConfirm, // GET /account/email/confirm
-  recover.recoverEndpoints.confirm, // POST /account/email/confirm
-  avatar.ownAvatarEndpoints.put, // POST /account/avatar
-  avatar.ownAvatarEndpoints.remove, // POST /account/avatar/remove
-  keys.keyEndpoints.show, // GET /account/keys
-  ownReports.reportsEndpoints.show, // GET /account/reports
-  ownReports.reportsEndpoints.takeBack, // POST /account/reports/take-back
-  webhooks.webhookEndpoints.show, // GET /account/webhooks
-  webhooks.webhookEndpoints.test, // POST /account/webhooks/test
-  webhooks.webhookEndpoints.remove, // POST /account/webhooks/remove
-  keys.keyEndpoints.createSiteKey, // POST /account/site-keys/create
-  keys.keyEndpoints.revokeSiteKey, // POST /account/site-keys/revoke
-  security.securityEndpoints.show, // GET /account/security
-  security.securityEndpoints.changePassword, // POST /account/security/password
-  security.securityEndpoints.showTotp, // GET /account/security/totp
-  security.securityEndpoints.beginTotp, // POST /account/security/totp/begin
-  security.securityEndpoints.enableTotp, // POST /account/security/totp/enable
-  security.securityEndpoints.renewCodes, // POST /account/security/totp/renew
-  security.securityEndpoints.disableTotp, // POST /account/security/totp/disable
-  security.securityEndpoints.passkeyOptions, // POST /account/security/passkeys/options
-  security.securityEndpoints.addPasskey, // POST /account/security/passkeys
-  security.securityEndpoints.removePasskey, // POST /account/security/passkeys/remove
-  security.securityEndpoints.endSession, // POST /account/security/sessions/end
-  security.securityEndpoints.endOthers, // POST /account/security/sessions/end-others
-  sites.siteEndpoints.show, // GET /account/sites
-  sites.siteEndpoints.revoke, // POST /account/sites/revoke
-  data.dataEndpoints.show, // GET /account/data
-];
-
-/** The same with a fresh proof of identity. */
-const confirmed: readonly Endpoint[] = [
-  profile.profileEndpoints.sendCode, // POST /account/phone
-  profile.profileEndpoints.verifyCode, // POST /account/phone/verify
-  profile.profileEndpoints.removePhone, // POST /account/phone/remove
-  keys.keyEndpoints.create, // POST /account/keys/create
-  keys.keyEndpoints.reveal, // POST /account/keys/reveal
-  keys.keyEndpoints.revoke, // POST /account/keys/revoke
-  namedKeys.namedKeyEndpoints.create, // POST /account/keys/named/create
-  namedKeys.namedKeyEndpoints.rename, // POST /account/keys/named/rename
-  namedKeys.namedKeyEndpoints.remove, // POST /account/keys/named/remove
-  webhooks.webhookEndpoints.create, // POST /account/webhooks/create
-  data.dataEndpoints.download, // POST /account/export
-  data.dataEndpoints.remove, // POST /account/delete
-];
-
 /** Accounts with the operator's role. */
 const consoles: readonly Endpoint[] = [
   ...consoleEndpoints, // GET /admin, /admin/*, POST /admin/*
@@ -266,11 +149,7 @@ export const endpoints: readonly Endpoint[] = [
   ...bouncers,
   ...ofAgents,
   ...operators,
-  ...visitors,
-  ...signedIn,
-  ...reviewing,
-  ...verified,
-  ...confirmed,
+  ...signonEndpoints,
   ...consoles,
 ];
 

@@ -12,7 +12,11 @@ import type { Sightings } from '../access/marks/sightings.ts';
 import { createClientLimits } from '../access/quota/client-limits.ts';
 import { type QuotaGuard, quotaKind } from '../access/quota/quota-guard.ts';
 import type { Usage } from '../access/quota/usage.ts';
-import { captchaMedia, captchaRoutes } from '../captcha/challenge/challenge.route.ts';
+import {
+  type ChallengeRouteOptions,
+  captchaMedia,
+  captchaRoutes,
+} from '../captcha/challenge/challenge.route.ts';
 import type { Challenges } from '../captcha/challenge/challenge.ts';
 import { createFormChallenges } from '../captcha/challenge/form-challenges.route.ts';
 import type { Tickets } from '../captcha/challenge/ticket.ts';
@@ -34,8 +38,7 @@ import type { Preparation } from '../core/work/preparation.ts';
 import { createTurns } from '../core/work/turns.ts';
 import type { GeoReader } from '../geo/reader.ts';
 import type { Systems } from '../geo/systems/systems.ts';
-import { firstHeader, type Request } from '../http/message.ts';
-import type { PlainRoute, Route } from '../http/router.ts';
+import type { Route } from '../http/router.ts';
 import type { IpIndex } from '../index/ip-index.ts';
 import {
   type AgentReadOptions,
@@ -54,7 +57,6 @@ import { createLoginFailures } from '../integrations/dovecot/failures.ts';
 import { policyRoute } from '../integrations/dovecot/policy.route.ts';
 import { gateChallengeRoutes } from '../integrations/gate/challenge.route.ts';
 import type { Passes } from '../integrations/gate/pass.ts';
-import { guestPath } from '../integrations/gate/way-back.ts';
 import { ipPageRoutes } from '../reputation/address/address.route.ts';
 import type { EvidenceReader } from '../reputation/address/evidence/evidence.ts';
 import { feedRoutes } from '../reputation/blocklists/feeds.route.ts';
@@ -82,8 +84,7 @@ import type { Avatars } from '../signon/people/profile/avatars.ts';
 import type { Profiles } from '../signon/people/profile/profile-store.ts';
 import type { Review } from '../signon/people/review.ts';
 import type { SignInLog } from '../signon/sessions/sign-in-log.ts';
-import { watched } from '../signon/sessions/watched.route.ts';
-import { openPageBuilder, signonRoutes } from '../signon/signon.route.ts';
+import { openPageBuilder, signonEndpoints, signonRoutes } from '../signon/signon.route.ts';
 import type { Authorization } from '../signon/sites/authorization.ts';
 import type { Consents } from '../signon/sites/consents.ts';
 import { profileExchangeRoutes } from '../signon/sites/pages/exchange.route.ts';
@@ -96,22 +97,21 @@ import { kitPath, kitRoutes } from '../site/kit/kit.route.ts';
 import { openKit } from '../site/kit/open-kit.ts';
 import { publishedRoutes } from '../site/manifest/published.route.ts';
 import type { Assets } from '../web/assets.ts';
-import { createWithAppearance } from '../web/guard/appearance.ts';
 import { createCallers } from '../web/guard/callers.ts';
 import { createCookies } from '../web/guard/cookies.ts';
-import type { Endpoint, FailureNotes } from '../web/guard/endpoint.ts';
+import type { FailureNotes } from '../web/guard/endpoint.ts';
 import { createGuard, type Guard } from '../web/guard/guard.ts';
-import { createHeaderPerson } from '../web/guard/header-person.ts';
-import { isSessionEndpoint } from '../web/guard/session-endpoint.ts';
+import { failureHooks, type Hook, withHooks } from '../web/guard/hooks.ts';
 import {
   createPageTools,
   createRenderErrorPage,
   openAssets,
   siteLinks,
 } from '../web/page-tools.ts';
-import { noStore, type RenderErrorPage } from '../web/shape.ts';
+import type { RenderErrorPage } from '../web/shape.ts';
 import { endpoints } from './endpoints.ts';
 import type { ConsoleFigures } from './figures/figures.ts';
+import { mainHooks } from './hooks.ts';
 import { firstRequests } from './parts/own/first-requests.ts';
 import { isProxied, proxiedHost } from './parts/proxied.ts';
 import { mayReadMetrics, type Readiness, serviceRoutes } from './service.route.ts';
@@ -125,8 +125,8 @@ export interface MainRoutes {
   readonly routes: readonly Route[];
   readonly assets: Assets;
   readonly renderPage: RenderErrorPage;
-  /** Such a route with the reader's session in its page's header. */
-  readonly withPerson: (route: PlainRoute) => PlainRoute;
+  /** For what is no route of its own: the page of an unknown path. */
+  readonly hooks: readonly Hook[];
   /** Limits per client that are remembered. */
   readonly tables: readonly BoundedTable[];
 }
@@ -170,6 +170,7 @@ export function mainRoutes(options: {
   catchUp: () => Promise<void>;
   receipts: Receipts;
   challenges: Challenges;
+  onChallenge: ChallengeRouteOptions['onChallenge'];
   tickets: Tickets;
   evidence: EvidenceReader;
   removals: Removals;
@@ -230,6 +231,7 @@ export function mainRoutes(options: {
     }),
     receipts: options.receipts,
     lifetimeMs: captchaBounds.lifetimeMs,
+    onChallenge: options.onChallenge,
   };
   const turns = createTurns(clock.monotonicMs);
   const kit = openKit();
@@ -254,12 +256,20 @@ export function mainRoutes(options: {
   });
   const renderPage = createRenderErrorPage(tools);
   const { log, profiles } = options;
-  const notes = {
-    error: (facts: object, text: string) => log.error(facts, text),
-    failed: options.onFailure,
-  };
   const prefersGlass = async ({ accountId }: { accountId: string }) =>
     (await profiles.load(accountId))?.liquidGlass ?? false;
+  const hooks = mainHooks({
+    ...options,
+    cookies,
+    tools,
+    prefersGlass,
+    signonEndpoints,
+    sessions: options.signon.sessions,
+  });
+  const notes = {
+    error: (facts: object, text: string) => log.error(facts, text),
+    failed: failureHooks(hooks),
+  };
   const pageBuilder = openPageBuilder({ ...options, log: notes, tools, callers, prefersGlass });
   const guard = createGuard({ gate: options.gate, callers, renderPage, log: notes });
   const challenges = createFormChallenges(captcha);
@@ -312,10 +322,7 @@ export function mainRoutes(options: {
     statsRoute({ ...options, counts: options.figures.reports, entries: options.figures.entries }),
     ...apiReadRoutes({ ...options, guard, turns, secureUrl: config.secureUrl }),
     ...ipPageRoutes({ ...options, tools, callers, turns, secureUrl: config.secureUrl }),
-    ...watched(
-      signonRoutes({ ...options, tools, callers, pageBuilder, challenges }),
-      options.signInLog,
-    ),
+    ...signonRoutes({ ...options, tools, callers, pageBuilder, challenges }),
     ...requestRoutes({
       ...options,
       pageBuilder,
@@ -404,80 +411,16 @@ export function mainRoutes(options: {
       isProxied: isProxied(config),
     }),
   ];
-  // Pages of signed-in people load the person themselves.
-  const open = endpoints.filter((declared) => isPage(declared) && !isSessionEndpoint(declared));
-  const publicPaths = new Set(open.map(({ path }) => path));
-  const withPerson = createHeaderPerson({
-    tools,
-    prefersGlass,
-    sessions: options.signon.sessions,
-    cookies,
-  });
-  const withAppearance = createWithAppearance(cookies);
-  const pages = new Set(endpoints.filter(isPage).map(({ method, path }) => `${method} ${path}`));
-  const known = routes.map((route) => {
-    if (route.kind !== 'plain' || !pages.has(`${route.method} ${route.path}`)) return route;
-    const isPublic = route.method === 'GET' && publicPaths.has(route.path);
-    return withAppearance(isPublic ? withPerson(route) : route);
-  });
+  const declared = new Map(endpoints.map((one) => [`${one.method} ${one.path}`, one]));
   return {
     tables: [
       ...(limits === undefined ? [] : [limits.table('client_limits')]),
       ...captcha.visitors.tables,
     ],
     preparations: [...assets.preparations, kit.prepare, ...published.preparations],
-    routes: options.demo ? withOneOrigin(known, config, endpoints) : known,
+    routes: withHooks(routes, hooks, ({ method, path }) => declared.get(`${method} ${path}`)),
     assets,
     renderPage,
-    withPerson,
+    hooks,
   };
-}
-
-const loopbackAddress = /^(127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
-
-/**
- * Gives a demo one name. It listens on a loopback address, but links, cookies and passkeys belong to the
- * `localhost` of BASE_URL, so a page asked for by address redirects there. Calls of programs are answered
- * where they arrive.
- */
-function withOneOrigin(
-  routes: readonly Route[],
-  { baseUrl, port }: Pick<Config, 'baseUrl' | 'port'>,
-  endpoints: readonly Endpoint[],
-): readonly Route[] {
-  const base = new URL(baseUrl);
-  // A port that nobody named is in no link.
-  const isNamed = port !== 0 && Number(base.port || 80) === port;
-  if (base.hostname !== 'localhost' || !isNamed) return routes;
-  const paths = new Set(endpoints.filter(isPage).map(({ path }) => path));
-  return routes.map((route) =>
-    route.kind === 'plain' && route.method === 'GET' && paths.has(route.path)
-      ? redirecting(route, baseUrl)
-      : route,
-  );
-}
-
-/** Returns whether a browser shows it as a page of this service: no file or text, and nothing embedded in other sites. */
-function isPage({ path, shape, docs }: Endpoint): boolean {
-  const isOurs = !path.startsWith(guestPath);
-  return isOurs && shape === 'page' && docs !== 'file' && docs !== 'text';
-}
-
-function redirecting(route: PlainRoute, baseUrl: string): PlainRoute {
-  return {
-    ...route,
-    headers: [...new Set([...(route.headers ?? []), 'host', 'accept'])],
-    handle(request, caller) {
-      if (!isByAddress(request)) return route.handle(request, caller);
-      const query = request.query === '' ? '' : `?${request.query}`;
-      const location = `${baseUrl}${request.path}${query}`;
-      return { status: 307, headers: [['Location', location], noStore] };
-    },
-  };
-}
-
-function isByAddress(request: Request): boolean {
-  const accept = firstHeader(request, 'accept') ?? '';
-  const isProgram = accept.includes('application/json') && !accept.includes('text/html');
-  return !isProgram && loopbackAddress.test(firstHeader(request, 'host') ?? '');
 }

@@ -11,7 +11,7 @@ import type { PlainRoute } from '../http/router.ts';
 import { notice } from '../web/components/notice.ts';
 import type { Callers } from '../web/guard/callers.ts';
 import { createCookies } from '../web/guard/cookies.ts';
-import type { FailureNotes } from '../web/guard/endpoint.ts';
+import type { Endpoint, FailureNotes } from '../web/guard/endpoint.ts';
 import type { FormChallenges } from '../web/guard/form-challenges.ts';
 import { type UnsavedSeals, unsavedBytesMax, unsavedLifeMs } from '../web/guard/intake/unsaved.ts';
 import { createPageBuilder } from '../web/guard/page-builder.ts';
@@ -20,19 +20,38 @@ import { html, renderHtml } from '../web/html.ts';
 import type { Language } from '../web/language.ts';
 import type { PageTools } from '../web/page-tools.ts';
 import { type AccountRoutesOptions, accountRoutes } from './account/account.route.ts';
+import * as avatar from './account/avatar.route.ts';
+import * as confirm from './account/confirm.route.ts';
+import * as data from './account/data.route.ts';
+import * as keys from './account/keys.route.ts';
+import * as namedKeys from './account/named-keys.route.ts';
+import * as profile from './account/profile.route.ts';
+import * as ownReports from './account/reports.route.ts';
+import * as review from './account/review.route.ts';
+import * as security from './account/security.route.ts';
+import * as sites from './account/sites.route.ts';
+import * as webhooks from './account/webhooks.route.ts';
 import type { Signon } from './open-signon.ts';
+import * as recover from './people/pages/recover.route.ts';
 import { recoverRoutes } from './people/pages/recover.route.ts';
+import * as register from './people/pages/register.route.ts';
 import { registerRoutes } from './people/pages/register.route.ts';
+import * as verify from './people/pages/verify.route.ts';
 import { verifyRoutes } from './people/pages/verify.route.ts';
 import type { Profiles } from './people/profile/profile-store.ts';
 import type { PageBuilder } from './request-context.route.ts';
 import { createSealedTexts } from './sealed-text.ts';
 import { failures } from './sessions/failure.page.ts';
 import { createOnwards } from './sessions/onward.route.ts';
+import * as signIn from './sessions/sign-in/sign-in.route.ts';
 import { signInRoutes } from './sessions/sign-in/sign-in.route.ts';
+import * as signInLink from './sessions/sign-in/sign-in-link.route.ts';
+import * as signOut from './sessions/sign-out.route.ts';
 import { signOutRoutes } from './sessions/sign-out.route.ts';
 import type { Authorization } from './sites/authorization.ts';
+import * as authorize from './sites/pages/authorize.route.ts';
 import { authorizeRoutes } from './sites/pages/authorize.route.ts';
+import * as consent from './sites/pages/consent.route.ts';
 import { consentRoutes } from './sites/pages/consent.route.ts';
 import { catalogueFor } from './words/words.ts';
 
@@ -103,6 +122,94 @@ export function openPageBuilder(options: SignonPageOptions): PageBuilder {
     strengthOf: signon.changes.strengthOf,
   });
 }
+
+/** Declarations of the pages and forms of sign-on, grouped by who may call. */
+export const signonEndpoints: readonly Endpoint[] = [
+  // Whoever comes to sign in, to register, or from another site.
+  register.registerEndpoints.ask, // GET /register
+  register.registerEndpoints.register, // POST /register
+  register.registerEndpoints.noPasskey, // GET /register/passkey
+  register.registerEndpoints.registerPasskey, // POST /register/passkey
+  register.registerEndpoints.sent, // GET /register/sent
+  register.registerEndpoints.again, // POST /register/again
+  verify.verifyEndpoints.ask, // GET /verify
+  verify.verifyEndpoints.verify, // POST /verify
+  verify.verifyEndpoints.passkeyOptions, // POST /verify/passkey/options
+  signIn.signInEndpoints.ask, // GET /signin
+  signIn.signInEndpoints.withPassword, // POST /signin
+  signInLink.signInLinkEndpoints.show, // GET /signin/link
+  signInLink.signInLinkEndpoints.use, // POST /signin/link
+  signInLink.signInLinkEndpoints.sent, // GET /signin/link/sent
+  signIn.signInEndpoints.secondFactor, // GET /signin/second-factor
+  signIn.signInEndpoints.withSecondFactor, // POST /signin/second-factor
+  signIn.signInEndpoints.passkeyOptions, // POST /signin/passkey/options
+  signIn.signInEndpoints.withPasskey, // POST /signin/passkey
+  recover.recoverEndpoints.ask, // GET /recover
+  recover.recoverEndpoints.request, // POST /recover
+  recover.recoverEndpoints.sent, // GET /recover/sent
+  recover.recoverEndpoints.askReset, // GET /reset
+  recover.recoverEndpoints.reset, // POST /reset
+  authorize.authorizeEndpoints.begin, // GET /authorize.php
+  authorize.authorizeEndpoints.goOn, // GET /authorize.php/continue
+  consent.consentAgainEndpoint, // GET /authorize.php/consent
+  consent.consentEndpoint, // POST /authorize.php/consent
+  data.dataEndpoints.gone, // GET /goodbye
+  avatar.avatarEndpoint, // GET /avatars/:name
+  // Whoever has a session, verified or not.
+  verify.verifyEndpoints.resend, // POST /verify/resend
+  signOut.signOutEndpoint, // POST /signout
+  // The same with a verified mail address, while a review of the account is due too.
+  confirm.confirmEndpoints.show, // GET /account/confirm
+  confirm.confirmEndpoints.byPassword, // POST /account/confirm
+  confirm.confirmEndpoints.passkeyOptions, // POST /account/confirm/passkey/options
+  confirm.confirmEndpoints.byPasskey, // POST /account/confirm/passkey
+  review.reviewEndpoints.ask, // GET /account/review
+  review.reviewEndpoints.decide, // POST /account/review
+  // Whoever has a session, a verified mail address and no review due.
+  profile.profileEndpoints.show, // GET /account
+  profile.profileEndpoints.save, // POST /account/profile
+  profile.profileEndpoints.changeEmail, // POST /account/email
+  recover.recoverEndpoints.askConfirm, // GET /account/email/confirm
+  recover.recoverEndpoints.confirm, // POST /account/email/confirm
+  avatar.ownAvatarEndpoints.put, // POST /account/avatar
+  avatar.ownAvatarEndpoints.remove, // POST /account/avatar/remove
+  keys.keyEndpoints.show, // GET /account/keys
+  ownReports.reportsEndpoints.show, // GET /account/reports
+  ownReports.reportsEndpoints.takeBack, // POST /account/reports/take-back
+  webhooks.webhookEndpoints.show, // GET /account/webhooks
+  webhooks.webhookEndpoints.test, // POST /account/webhooks/test
+  webhooks.webhookEndpoints.remove, // POST /account/webhooks/remove
+  keys.keyEndpoints.createSiteKey, // POST /account/site-keys/create
+  keys.keyEndpoints.revokeSiteKey, // POST /account/site-keys/revoke
+  security.securityEndpoints.show, // GET /account/security
+  security.securityEndpoints.changePassword, // POST /account/security/password
+  security.securityEndpoints.showTotp, // GET /account/security/totp
+  security.securityEndpoints.beginTotp, // POST /account/security/totp/begin
+  security.securityEndpoints.enableTotp, // POST /account/security/totp/enable
+  security.securityEndpoints.renewCodes, // POST /account/security/totp/renew
+  security.securityEndpoints.disableTotp, // POST /account/security/totp/disable
+  security.securityEndpoints.passkeyOptions, // POST /account/security/passkeys/options
+  security.securityEndpoints.addPasskey, // POST /account/security/passkeys
+  security.securityEndpoints.removePasskey, // POST /account/security/passkeys/remove
+  security.securityEndpoints.endSession, // POST /account/security/sessions/end
+  security.securityEndpoints.endOthers, // POST /account/security/sessions/end-others
+  sites.siteEndpoints.show, // GET /account/sites
+  sites.siteEndpoints.revoke, // POST /account/sites/revoke
+  data.dataEndpoints.show, // GET /account/data
+  // The same with a fresh proof of identity.
+  profile.profileEndpoints.sendCode, // POST /account/phone
+  profile.profileEndpoints.verifyCode, // POST /account/phone/verify
+  profile.profileEndpoints.removePhone, // POST /account/phone/remove
+  keys.keyEndpoints.create, // POST /account/keys/create
+  keys.keyEndpoints.reveal, // POST /account/keys/reveal
+  keys.keyEndpoints.revoke, // POST /account/keys/revoke
+  namedKeys.namedKeyEndpoints.create, // POST /account/keys/named/create
+  namedKeys.namedKeyEndpoints.rename, // POST /account/keys/named/rename
+  namedKeys.namedKeyEndpoints.remove, // POST /account/keys/named/remove
+  webhooks.webhookEndpoints.create, // POST /account/webhooks/create
+  data.dataEndpoints.download, // POST /account/export
+  data.dataEndpoints.remove, // POST /account/delete
+];
 
 export interface SignonRoutesOptions extends Omit<AccountRoutesOptions, 'onwards'> {
   readonly config: Config;

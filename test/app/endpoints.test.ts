@@ -4,7 +4,6 @@
  */
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
 import { createClientLimits } from '../../src/access/quota/client-limits.ts';
 import { checkTable, endpoints } from '../../src/app/endpoints.ts';
@@ -24,6 +23,7 @@ import { createCallers } from '../../src/web/guard/callers.ts';
 import { type Endpoint, errorsOf, limitsOf } from '../../src/web/guard/endpoint.ts';
 import { isSessionEndpoint, type SessionEndpoint } from '../../src/web/guard/session-endpoint.ts';
 import { errorShapes } from '../../src/web/shape.ts';
+import { readSources } from '../support/house/sources.ts';
 import { guardOf } from '../support/server/guard.ts';
 import { askDesk, deskOf, formOf } from '../support/server/page-builder.ts';
 
@@ -48,8 +48,11 @@ it('a route that is not listed, or listed for others, stops the start', () => {
   assert.throws(() => checkTable(whole.slice(1)), /not served: /);
 });
 
-it('the list says beside each line which path it is', () => {
-  const source = readFileSync('src/app/endpoints.ts', 'utf8');
+it('the lists say beside each line which path it is', () => {
+  const source = readSources('src')
+    .filter(({ text }) => /^(export )?const \w*[eE]ndpoints: readonly Endpoint\[\] = /m.test(text))
+    .map(({ text }) => text)
+    .join('\n');
   const said = [...source.matchAll(/, \/\/ ([A-Z]+) (\S.*)$/gm)].flatMap(([, method, paths]) =>
     // Each as the first one is asked for, unless it says another method.
     paths!.split(', ').map((path) => (/^[A-Z]+ /.test(path) ? path : `${method} ${path}`)),

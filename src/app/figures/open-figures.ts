@@ -4,13 +4,13 @@
  */
 
 import { stat } from 'node:fs/promises';
-import type { Challenges } from '../../captcha/challenge/challenge.ts';
+import type { ChallengeEvent } from '../../captcha/challenge/challenge.route.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import type { BandSurvey } from '../../reputation/counts/entry-bands.ts';
 import type { RefusedReports } from '../../reputation/reports/report-admission.ts';
 import type { SignOnEvent } from '../../signon/sessions/sign-in-log.ts';
-import type { Authorization } from '../../signon/sites/authorization.ts';
+import type { ConsentOutcome } from '../../signon/sites/authorization.ts';
 import { storePath } from '../../storage/presence.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
@@ -24,8 +24,8 @@ import { loadActivityCounters, type Sampling, startSampling } from './sampling.t
 
 /** Names of what a server counts. The console has words for each (console/service/activity-labels.page.ts). */
 export type CounterName =
-  | `challenges:${'given' | 'solved' | 'failed'}`
-  | `consents:${'allowed' | 'refused'}`
+  | `challenges:${ChallengeEvent}`
+  | `consents:${ConsentOutcome}`
   | `sign_on:${SignOnEvent}`
   | `reports_refused:${ErrorCode}`;
 
@@ -70,9 +70,8 @@ export async function openFigures(
     onSignOn: (event: SignOnEvent): void => count(`sign_on:${event}`),
     onFailure: (code: ErrorCode, { shape }: Endpoint): void =>
       codes.add(`${code} ${shape}`, 1, clock.now()),
-    countedChallenges: (challenges: Challenges): Challenges => countedChallenges(challenges, count),
-    countedConsents: (authorization: Authorization): Authorization =>
-      countedConsents(authorization, count),
+    onChallenge: (event: ChallengeEvent): void => count(`challenges:${event}`),
+    onConsent: (outcome: ConsentOutcome): void => count(`consents:${outcome}`),
     /** From now on what the threads count is sampled. */
     follow(now: Listening, refused: Pick<RefusedReports, 'read'>): void {
       listening = now;
@@ -96,43 +95,6 @@ export async function openFigures(
 }
 
 export type OpenFigures = Awaited<ReturnType<typeof openFigures>>;
-
-function countedChallenges(challenges: Challenges, count: (name: CounterName) => void): Challenges {
-  return {
-    ...challenges,
-    issue(request) {
-      count('challenges:given');
-      return challenges.issue(request);
-    },
-    verify(...asked) {
-      const note = (isRight: boolean) => {
-        count(isRight ? 'challenges:solved' : 'challenges:failed');
-        return isRight;
-      };
-      const judged = challenges.verify(...asked);
-      return typeof judged === 'boolean' ? note(judged) : judged.then(note);
-    },
-  };
-}
-
-function countedConsents(
-  authorization: Authorization,
-  count: (name: CounterName) => void,
-): Authorization {
-  return {
-    ...authorization,
-    async allow(...asked) {
-      const done = await authorization.allow(...asked);
-      if (done.ok) count('consents:allowed');
-      return done;
-    },
-    async deny(...asked) {
-      const done = await authorization.deny(...asked);
-      if (done.ok) count('consents:refused');
-      return done;
-    },
-  };
-}
 
 /** Bytes of a file, measured now and then. */
 function measured(path: string): { latest(): number | undefined; stop(): void } {

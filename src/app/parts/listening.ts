@@ -12,6 +12,8 @@ import { loadNative } from '../../http/native.ts';
 import { claimPort, type PortClaim } from '../../http/port-claim.ts';
 import { nothingHere } from '../../http/refusal.ts';
 import { type PlainRoute, unknownPath } from '../../http/router.ts';
+import { openPage, routeFacts } from '../../web/guard/endpoint.ts';
+import { withHooks } from '../../web/guard/hooks.ts';
 import { pageRequestHeaders } from '../../web/page-tools.ts';
 import { createRenderProblem } from '../../web/shape.ts';
 import { areas } from '../areas.ts';
@@ -61,7 +63,8 @@ export async function listen(
     areas,
     renderPage: own.renderPage,
   });
-  const ownRoutes = [...own.routes, unknownRoute(own.withPerson, renderProblem)];
+  const unknown = withHooks([unknownRoute(renderProblem)], own.hooks, () => unknownPage);
+  const ownRoutes = [...own.routes, ...unknown];
   const table = [...frontEnd.routes, ...ownRoutes];
   log.debug({ routes: table.map(({ method, path }) => `${method} ${path}`) }, 'routes');
   checkTable(table);
@@ -107,17 +110,14 @@ export async function listen(
   return { port, threads, counters, gauges, descriptors, drain };
 }
 
+const unknownPage = openPage(unknownPath, { headers: pageRequestHeaders });
+
 /** A page that is not there, or a request that the transport refused, for somebody who may be signed in: the header says so. */
-function unknownRoute(
-  withPerson: MainRoutes['withPerson'],
-  renderProblem: RenderProblem,
-): PlainRoute {
-  return withPerson({
+function unknownRoute(renderProblem: RenderProblem): PlainRoute {
+  return {
     kind: 'plain',
-    method: 'GET',
-    path: unknownPath,
+    ...routeFacts(unknownPage),
     withCookie: 'session',
-    headers: pageRequestHeaders,
     handle(request) {
       const acceptLanguage = firstHeader(request, 'accept-language');
       // The transport refused a request, perhaps for a path that exists.
@@ -126,5 +126,5 @@ function unknownRoute(
       const reply = renderProblem(what, { ...request, acceptLanguage });
       return { ...reply, headers: [...reply.headers, ...what.headers] };
     },
-  });
+  };
 }

@@ -38,7 +38,11 @@ import {
   type SignInLog,
   signInLogData,
 } from '../../signon/sessions/sign-in-log.ts';
-import { type Authorization, createAuthorization } from '../../signon/sites/authorization.ts';
+import {
+  type Authorization,
+  type ConsentOutcome,
+  createAuthorization,
+} from '../../signon/sites/authorization.ts';
 import { type Consents, createConsents } from '../../signon/sites/consents.ts';
 import { requestQueryCharsMax } from '../../signon/sites/request-seal.ts';
 import { type ErasedList, openErasedList } from '../../storage/erased.ts';
@@ -80,6 +84,8 @@ interface SignonOptions {
   tables: Pick<BoundedTables, 'add'>;
   onMail?: ((mail: Mail) => void) | undefined;
   onSignOn?: (event: SignOnEvent) => void;
+  /** Called for each consent that was given or refused. */
+  onConsent?: (outcome: ConsentOutcome) => void;
 }
 
 /** Opens sign-on. If a step fails, what was opened before it is closed. */

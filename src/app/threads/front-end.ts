@@ -18,14 +18,13 @@ import { systemRandom } from '../../core/random.ts';
 import { createHeartbeat } from '../../core/work/heartbeat.ts';
 import { createGeoFragments } from '../../geo/fragments.ts';
 import { openGeoReader } from '../../geo/reader.ts';
-import type { PlainRoute } from '../../http/router.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { metaOf } from '../../index/records.ts';
 import { openBanReader } from '../../integrations/agents/ban-table.ts';
 import { upRoute } from '../../integrations/bouncers/health.route.ts';
 import { liveRoute } from '../../integrations/bouncers/live.route.ts';
 import { createLoginFairShare } from '../../integrations/dovecot/login-fair-share.ts';
-import { createPolicyIntegration, policyAhead } from '../../integrations/dovecot/policy.route.ts';
+import { createPolicyIntegration } from '../../integrations/dovecot/policy.route.ts';
 import { gateRoutes } from '../../integrations/gate/check.route.ts';
 import { createPasses } from '../../integrations/gate/pass.ts';
 import { createIntegrationCounters } from '../../integrations/integration-counters.ts';
@@ -102,14 +101,8 @@ export function createFrontEnd(options: {
   const count = counted.recorder('dovecot', thread);
   const spotMark = createMarkSpotter(memory.marks, clock);
   const shares = createLoginFairShare(clock, Buffer.from(random.bytes(4)).readUInt32BE(0));
-  const integration = createPolicyIntegration({ gate, check, clock, isSpent, shares, count });
   return {
-    /**
-     * A route of the main thread as a front end answers it, which asks the given one for the rest alone.
-     * @param within around each look at the index
-     */
-    localHandlerFor: (asking: PlainRoute, within: <T>(work: () => T) => T): PlainRoute =>
-      policyAhead(asking, { integration, guard }, within),
+    policy: createPolicyIntegration({ gate, check, clock, isSpent, shares, count }),
     gate,
     check,
     geo,

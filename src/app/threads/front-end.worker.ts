@@ -21,18 +21,20 @@ import { createForwarder, type Forwarder } from '../../http/forward.ts';
 import { defaultLimits } from '../../http/limits.ts';
 import type { RenderProblem, Reply, Request } from '../../http/message.ts';
 import { createPace } from '../../http/pace.ts';
-import type { HotRoute, PlainRoute, Route } from '../../http/router.ts';
+import type { Route } from '../../http/router.ts';
 import { createServer, type HttpServer } from '../../http/server.ts';
 import { openIpIndexReader } from '../../index/reader.ts';
 import { checkEndpoint } from '../../reputation/check/check.route.ts';
 import { addressRules } from '../../web/address-rules.ts';
+import { withHooks } from '../../web/guard/hooks.ts';
 import { openErrorPages } from '../../web/page-tools.ts';
 import { createRenderProblem, renderFailure } from '../../web/shape.ts';
 import { areas, shownInAccessLog } from '../areas.ts';
+import { frontEndHooks } from '../hooks.ts';
 import { duringTurn } from './during-turn.ts';
 import type { ForwardedRoute } from './forwarded.ts';
 import { createFrontEnd } from './front-end.ts';
-import { openServed, type Served } from './served.ts';
+import type { Served } from './served.ts';
 import { createThreadCounters } from './thread-counters.ts';
 import { createThreadGauges, inFlightMaxOf } from './thread-gauges.ts';
 import type { FromThread, ThreadSetup, ToThread } from './threads.ts';
@@ -40,20 +42,6 @@ import type { FromThread, ThreadSetup, ToThread } from './threads.ts';
 /** Behind the route's own deadline, which ends the exchange and says so here. */
 const forwardGraceMs = 1_000;
 const acceptAgainMs = 200;
-
-function inRequest(route: Route, within: <T>(work: () => T) => T): Route {
-  if (route.kind === 'hot') {
-    const hot: HotRoute = { ...route, handle: (request) => within(() => route.handle(request)) };
-    return hot;
-  }
-  if (route.kind === 'stream')
-    throw new Error('a streamed route awaits: it belongs to the main thread');
-  const plain: PlainRoute = {
-    ...route,
-    handle: (request, caller) => within(() => route.handle(request, caller)),
-  };
-  return plain;
-}
 
 function forwardRoute(
   described: ForwardedRoute,
@@ -113,7 +101,6 @@ async function run(setup: ThreadSetup): Promise<void> {
     ...(limits === undefined ? {} : { limits }),
   });
   let held: Served = {};
-  const serve = openServed(() => held, frontEnd);
   const counters = createThreadCounters(setup.threads, setup.paths, setup.counters);
   const count = counters.recorder(setup.thread);
   const timings = createTimings(setup.threads + 1, setup.timings);
@@ -130,13 +117,16 @@ async function run(setup: ThreadSetup): Promise<void> {
       ? undefined
       : openAccessLog(setup.accessLog, shownInAccessLog, clock);
   const server = createServer({
-    routes: [
-      ...frontEnd.routes.map((route) => inRequest(route, within)),
-      ...setup.forwarded.map((described) => {
-        const route = forwardRoute(described, forwarder, renderProblem, forwarded);
-        return route.kind === 'plain' ? serve(frontEnd.localHandlerFor(route, within)) : route;
-      }),
-    ],
+    routes: withHooks(
+      [
+        ...frontEnd.routes,
+        ...setup.forwarded.map((described) =>
+          forwardRoute(described, forwarder, renderProblem, forwarded),
+        ),
+      ],
+      frontEndHooks(frontEnd, () => held, within),
+      (route) => route,
+    ),
     renderProblem,
     addresses: addressRules(setup.trustedProxies),
     https: setup.https,

@@ -4,11 +4,12 @@
  */
 
 import { negotiate } from '../../http/negotiate.ts';
-import type { PlainRoute } from '../../http/router.ts';
+import type { Route } from '../../http/router.ts';
 import { feedRoutes } from '../../reputation/blocklists/feeds.route.ts';
 import type { Published } from '../../reputation/blocklists/publish.ts';
 import { staticEndpoint } from '../../site/home/static.endpoint.ts';
 import type { SharedAssets } from '../../web/assets.ts';
+import type { Hook } from '../../web/guard/hooks.ts';
 import type { FrontEnd } from './front-end.ts';
 
 /** Each part replaces the former. */
@@ -17,37 +18,28 @@ export interface Served {
   readonly assets?: SharedAssets;
 }
 
-/**
- * @param held what is served at the moment
- * @returns the same route, or one that asks the given one only for what is not held
- */
-export function openServed(
+export function servedFiles(held: () => Served): Hook<Route> {
+  return {
+    name: 'static files',
+    appliesTo: ({ path }) => path === staticEndpoint.path,
+    onRequest(request) {
+      const found = held().assets?.get(request.path);
+      return found && negotiate(request, found);
+    },
+  };
+}
+
+/** Returns a hook for each feed: its answer is made as in the main thread. */
+export function servedFeeds(
   held: () => Served,
   { guard, spotMark }: Pick<FrontEnd, 'guard' | 'spotMark'>,
-): (asking: PlainRoute) => PlainRoute {
+): Hook<Route>[] {
   const current = () => held().feeds;
-  const feeds = feedRoutes({
-    publisher: { current, first: async () => current() },
-    guard,
-    spotMark,
-  });
-  const feedOf = new Map(feeds.map((route) => [route.path, route]));
-  return (asking) => {
-    if (asking.path === staticEndpoint.path) {
-      return {
-        ...asking,
-        handle(request, caller) {
-          const found = held().assets?.get(request.path);
-          return found === undefined ? asking.handle(request, caller) : negotiate(request, found);
-        },
-      };
-    }
-    const feed = feedOf.get(asking.path);
-    if (feed === undefined) return asking;
-    return {
-      ...asking,
-      handle: (request, caller) =>
-        (current() === undefined ? asking : feed).handle(request, caller),
-    };
-  };
+  const publisher = { current, first: async () => current() };
+  return feedRoutes({ publisher, guard, spotMark }).map((feed) => ({
+    name: `feed ${feed.path}`,
+    appliesTo: ({ path }) => path === feed.path,
+    onRequest: (request, caller) =>
+      current() === undefined ? undefined : feed.handle(request, caller),
+  }));
 }

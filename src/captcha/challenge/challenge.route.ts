@@ -31,7 +31,11 @@ export interface ChallengeRouteOptions {
   readonly receipts: Pick<Receipts, 'issue' | 'pass'>;
   /** A challenge can be answered for this long after its issue. */
   readonly lifetimeMs: number;
+  /** Called for each challenge that is given or answered. */
+  readonly onChallenge: (event: ChallengeEvent) => void;
 }
+
+export type ChallengeEvent = 'given' | 'solved' | 'failed';
 
 export interface IssuedChallenge {
   readonly token: string;
@@ -65,6 +69,7 @@ export function issueChallenge(
     challenges.waitSeconds(callers.networkOf(request));
   if (waitSeconds > 0) return overLimit(waitSeconds);
   const longWord = callers.isMalicious(request);
+  options.onChallenge('given');
   return ok({ token: challenges.issue({ longWord }), longWord });
 }
 
@@ -82,12 +87,17 @@ export interface AnswerAttempt {
 
 /** Takes the challenge, whatever the answer; a wrong one counts for more. */
 export async function judge(
-  { challenges, callers }: Pick<ChallengeRouteOptions, 'challenges' | 'callers'>,
+  {
+    challenges,
+    callers,
+    onChallenge,
+  }: Pick<ChallengeRouteOptions, 'challenges' | 'callers' | 'onChallenge'>,
   request: Request,
   payment: Payment,
   { token, answer }: { readonly token: string; readonly answer: string },
 ): Promise<boolean> {
   const right = await challenges.verify(token, answer, callers.networkOf(request));
+  onChallenge(right ? 'solved' : 'failed');
   if (!right) payment.charge(wrongAnswerCost - 1);
   return right;
 }

@@ -11,12 +11,13 @@ import type { Clock } from '../../core/clock.ts';
 import { type Failure, fail } from '../../core/result.ts';
 import { firstHeader, type Reply, type Request } from '../../http/message.ts';
 import { parseQuery } from '../../http/query.ts';
-import type { PlainRoute } from '../../http/router.ts';
+import type { PlainRoute, Route } from '../../http/router.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
 import { wrongScopeDetail } from '../../web/errors.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
+import type { Hook } from '../../web/guard/hooks.ts';
 import { jsonType, noStore, policyBody } from '../../web/shape.ts';
 import { forbiddenDetail } from '../bouncers/bouncers.openapi.ts';
 import { keyIdOf } from '../bouncers/live.route.ts';
@@ -151,21 +152,24 @@ function passwordOf(request: Request): string | undefined {
 }
 
 /**
- * The route of a front end: it asks the given one for failed logins alone.
- * @param within of a front end, around each look at the index
+ * Answers in a front end: the main thread is asked for failed logins alone.
+ * @param within around each look at the index
  */
-export function policyAhead(
-  asking: PlainRoute,
-  { integration, guard }: { integration: PolicyIntegration; guard: Guard },
+export function policyHook(
+  { policy, guard }: { readonly policy: PolicyIntegration; readonly guard: Guard },
   within: <T>(work: () => T) => T,
-): PlainRoute {
-  if (asking.path !== policyEndpoint.path) return asking;
-  return guard.open(policyEndpoint, async (request, caller) => {
-    const answer = within(() => integration.ask(request));
-    if (!('slot' in answer)) return answer;
-    const reply = await asking.handle(request, caller);
-    return reply.status === 200 ? reply : letIn;
-  });
+): Hook<Route> {
+  return {
+    name: 'mail policy',
+    appliesTo: ({ path }) => path === policyEndpoint.path,
+    async around(run, request) {
+      const answer = within(() => policy.ask(request));
+      if ('ok' in answer) return guard.failureReply(policyEndpoint, answer);
+      if (!('slot' in answer)) return answer;
+      const reply = await run(request);
+      return reply.status === 200 ? reply : letIn;
+    },
+  };
 }
 
 export interface PolicyRouteOptions

@@ -50,11 +50,13 @@ const siteHeaders = [
 
 export const gateEndpoints = {
   show: openPage(challengePath, {
+    isGuest: true,
     handlerLimits: ['captchaNew'],
     headers: siteHeaders,
     robots: 'disallow',
   }),
   answer: openPage(challengePath, {
+    isGuest: true,
     method: 'POST',
     handlerLimits: ['captchaVerify'],
     headers: ['content-type', ...siteHeaders],

@@ -96,6 +96,8 @@ export interface AskedConsent {
   readonly shown: string;
 }
 
+export type ConsentOutcome = 'allowed' | 'refused';
+
 export const transactionLifeMs = 10 * 60_000;
 /** The slots of a session, a power of two: the slot is a part of the id. */
 export const slotsPerSession = 8;
@@ -155,6 +157,8 @@ export function createAuthorization(options: {
   avatarUrl: (avatar: string) => string;
   /** Reads a query as the route does: undefined for what the route refuses. */
   parseQuery: (query: string) => AuthorizeParameters | undefined;
+  /** Called for each consent that was given or refused. */
+  onConsent?: (outcome: ConsentOutcome) => void;
 }) {
   const { store, clock, profiles, avatarUrl } = options;
   const suffixes = createClientSuffixes(options.clientSuffixes ?? []);
@@ -335,7 +339,7 @@ export function createAuthorization(options: {
     if (first === undefined || !session.verified) return fail('unknown_transaction');
     const { request } = first;
     const granted = inOrder(['openid', ...names]);
-    return addressAfter(
+    const done = await addressAfter(
       request,
       session,
       async () => {
@@ -372,6 +376,8 @@ export function createAuthorization(options: {
       },
       `consents ${session.accountId}`,
     );
+    if (done.ok) options.onConsent?.('allowed');
+    return done;
   }
 
   /** Records that the person refused: consumes the form, returns the address with `access_denied`. */
@@ -381,6 +387,7 @@ export function createAuthorization(options: {
     const { check, del } = form.consume;
     const done = await store.commit({ check: [check], del: [del] });
     if (!done.ok && done.error === 'check_failed') return fail('unknown_transaction');
+    options.onConsent?.('refused');
     // Refusing needs nothing saved: the form ends by itself.
     return ok(errorAddress(form.request, session.issuer, 'access_denied', 'the person refused'));
   }

@@ -5,10 +5,11 @@
  */
 
 import type { Reply, Request } from '../../http/message.ts';
-import type { PlainRoute } from '../../http/router.ts';
 import { type Language, languages } from '../language.ts';
 import { noStore } from '../shape.ts';
 import type { Cookies } from './cookies.ts';
+import { isPage } from './endpoint.ts';
+import type { Hook } from './hooks.ts';
 import { isHtml, replacedHeaders, textOf, unconditional } from './own-copy.ts';
 
 export const themes = ['light', 'dark'] as const;
@@ -36,19 +37,23 @@ export function looksText({ language, theme }: Appearance): string | undefined {
   return `${language ?? unset}.${theme ?? unset}`;
 }
 
-/** Returns a wrapper for routes of pages, which applies the reader's language and theme. */
-export function createWithAppearance(cookies: Cookies): (route: PlainRoute) => PlainRoute {
-  return (route) => ({
-    ...route,
-    headers: [...new Set([...(route.headers ?? []), 'cookie', 'accept-language'])],
-    async handle(request, caller) {
+/** Applies the reader's language to the request and the theme to the page. */
+export function appearance(cookies: Cookies): Hook {
+  return {
+    name: 'appearance',
+    appliesTo: isPage,
+    headers: ['cookie', 'accept-language'],
+    onRequest(request) {
       const { language, theme } = looksOf(cookies, request);
       const headers = language && { ...request.headers, 'accept-language': [language] };
       const asked = headers === undefined ? request : { ...request, headers };
-      if (theme === undefined) return route.handle(asked, caller);
-      return themed(await route.handle(unconditional(asked), caller), theme);
+      return theme === undefined ? asked : unconditional(asked);
     },
-  });
+    onResponse(reply, request) {
+      const { theme } = looksOf(cookies, request);
+      return theme === undefined ? reply : themed(reply, theme);
+    },
+  };
 }
 
 function themed(reply: Reply, theme: Theme): Reply {

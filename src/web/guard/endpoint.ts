@@ -93,6 +93,8 @@ export interface Endpoint {
   readonly backTo?: string;
   /** A site's request may come by: a window that the site opened for it stays in touch with the site. */
   readonly keepsOpener?: boolean;
+  /** A page under another site's host: nothing of this one's sessions and choices is in it. */
+  readonly isGuest?: boolean;
   /** Errors of its own. `errorsOf` adds those of the guard and the transport. */
   readonly errors: readonly ErrorCode[];
   /** Crawlers are asked to stay away. */
@@ -106,6 +108,11 @@ export interface Endpoint {
 /** Returns whether the page is for accounts with the operator's role. */
 export function isForOperators(who: Who): boolean {
   return who === 'signed-in operator' || who === 'confirmed operator';
+}
+
+/** Returns whether a browser shows it as a page of this service: no file or text, and no guest of another site. */
+export function isPage({ shape, docs, isGuest = false }: Endpoint): boolean {
+  return shape === 'page' && docs !== 'file' && docs !== 'text' && !isGuest;
 }
 
 /** Returns whether a recent proof of identity is required. */

@@ -5,34 +5,34 @@
  */
 
 import type { Header, Reply } from '../../http/message.ts';
-import type { PlainRoute } from '../../http/router.ts';
 import { withPersonMenu } from '../layout/layout.ts';
 import { languageOf, type PageTools } from '../page-tools.ts';
 import { noStore } from '../shape.ts';
 import type { Cookies } from './cookies.ts';
+import { isPage } from './endpoint.ts';
+import type { Hook } from './hooks.ts';
 import { isHtml, replacedHeaders, textOf, unconditional } from './own-copy.ts';
 import type { SessionLike } from './request-context.ts';
+import { isSessionEndpoint } from './session-endpoint.ts';
 
-export interface HeaderPersonOptions<Session extends SessionLike> {
+export function headerPerson<Session extends SessionLike>(options: {
   readonly sessions: { find(token: string): Promise<Session | undefined> };
   readonly prefersGlass: (session: Session) => Promise<boolean>;
   readonly cookies: Cookies;
   readonly tools: PageTools;
-}
-
-/** A route that gives such a page, with the reader's session in its header. */
-export function createHeaderPerson<Session extends SessionLike>(
-  options: HeaderPersonOptions<Session>,
-): (route: PlainRoute) => PlainRoute {
+}): Hook {
   const { sessions, prefersGlass, cookies, tools } = options;
-  return (route) => ({
-    ...route,
-    headers: [...new Set([...(route.headers ?? []), 'cookie', 'accept-language'])],
-    async handle(request, caller) {
+  return {
+    name: 'person in the header',
+    // Pages of signed-in people load the person themselves.
+    appliesTo: (declared) =>
+      declared.method === 'GET' && isPage(declared) && !isSessionEndpoint(declared),
+    headers: ['cookie', 'accept-language'],
+    async around(run, request) {
       const token = cookies.read(request, 'session');
       const session = token === undefined ? undefined : await sessions.find(token);
-      if (session === undefined) return forAll(await route.handle(request, caller));
-      const reply = await route.handle(unconditional(request), caller);
+      if (session === undefined) return forAll(await run(request));
+      const reply = await run(unconditional(request));
       const markup = isHtml(reply) ? textOf(reply) : undefined;
       if (markup === undefined) return forAll(reply);
       const person = {
@@ -45,7 +45,7 @@ export function createHeaderPerson<Session extends SessionLike>(
       const kept = reply.headers.filter(([name]) => !replacedHeaders.includes(name.toLowerCase()));
       return forAll({ status: reply.status, headers: [...kept, noStore], body });
     },
-  });
+  };
 }
 
 /** A cache must not give one visitor's page to another. */

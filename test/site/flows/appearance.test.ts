@@ -56,6 +56,14 @@ describe('looks', () => {
     }
   });
 
+  it('so is the page of an unknown path, for whoever may be signed in', async () => {
+    const { status, body } = await server.fetch('/nowhere', {
+      headers: { Cookie: 'session=x; looks=fr.dark', 'Accept-Language': 'en' },
+    });
+    assert.equal(status, 404);
+    assert.match(body, /^<!doctype html><html data-theme="dark" lang="fr">/);
+  });
+
   it('no copy of one reader is given to another', async () => {
     const { etag } = (await server.fetch('/feeds')).headers;
     if (etag === undefined) return;

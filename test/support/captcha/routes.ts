@@ -102,6 +102,7 @@ export function setUp({
       visitors,
       receipts,
       lifetimeMs: 120_000,
+      onChallenge() {},
     }),
   );
 

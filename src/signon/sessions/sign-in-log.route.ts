@@ -4,7 +4,8 @@
  */
 
 import type { Request } from '../../http/message.ts';
-import type { PlainRoute } from '../../http/router.ts';
+import type { Endpoint } from '../../web/guard/endpoint.ts';
+import type { Hook } from '../../web/guard/hooks.ts';
 import type { SignInLog } from './sign-in-log.ts';
 
 /** A form with a mail address is shorter. */
@@ -16,21 +17,23 @@ function typedEmail({ method, body }: Request): string | undefined {
   return new URLSearchParams(Buffer.from(body).toString('utf8')).get('email') ?? undefined;
 }
 
-export function watched(
-  routes: readonly PlainRoute[],
+/** @param endpoints the declarations of sign-on */
+export function signInLogging(
   log: Pick<SignInLog, 'during'>,
-): PlainRoute[] {
-  return routes.map((route) => ({
-    ...route,
-    handle: (request, caller) =>
+  endpoints: readonly Endpoint[],
+): Hook {
+  return {
+    name: 'sign-in log',
+    appliesTo: (declared) => endpoints.includes(declared),
+    around: (run, request, { path }) =>
       log.during(
-        async () => route.handle(request, caller),
+        () => run(request),
         ({ status }) => ({
           address: request.clientIp,
-          path: route.path,
+          path,
           status,
           email: status >= 400 ? typedEmail(request) : undefined,
         }),
       ),
-  }));
+  };
 }

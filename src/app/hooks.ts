@@ -1,0 +1,60 @@
+/**
+ * All hooks in their order: the way of a request from a front end to its handler. The first of a list
+ * is the outermost. `web/guard/hooks.ts` runs them.
+ */
+
+import type { Route } from '../http/router.ts';
+import { policyHook } from '../integrations/dovecot/policy.route.ts';
+import { signInLogging } from '../signon/sessions/sign-in-log.route.ts';
+import type { SignInLog } from '../signon/sessions/sign-in-log.ts';
+import { appearance } from '../web/guard/appearance.ts';
+import type { Cookies } from '../web/guard/cookies.ts';
+import type { Endpoint, FailureNotes } from '../web/guard/endpoint.ts';
+import { headerPerson } from '../web/guard/header-person.ts';
+import type { Hook } from '../web/guard/hooks.ts';
+import { oneOrigin } from '../web/guard/one-origin.ts';
+import type { SessionLike } from '../web/guard/request-context.ts';
+import type { PageTools } from '../web/page-tools.ts';
+import type { FrontEnd } from './threads/front-end.ts';
+import { type Served, servedFeeds, servedFiles } from './threads/served.ts';
+
+/**
+ * In a front end: what it answers itself, before the main thread is asked.
+ * @param within around each look at the index
+ */
+export function frontEndHooks(
+  frontEnd: FrontEnd,
+  held: () => Served,
+  within: <T>(work: () => T) => T,
+): Hook<Route>[] {
+  const own = new Set<Route>(frontEnd.routes);
+  const nothing = () => undefined;
+  return [
+    { name: 'index reads', appliesTo: (route) => own.has(route), onArrival: () => within(nothing) },
+    servedFiles(held),
+    ...servedFeeds(held, frontEnd),
+    policyHook(frontEnd, within),
+  ];
+}
+
+/** In the main thread. */
+export function mainHooks<Session extends SessionLike>(needs: {
+  readonly demo: boolean;
+  readonly config: { readonly baseUrl: string; readonly port: number };
+  readonly cookies: Cookies;
+  readonly tools: PageTools;
+  readonly sessions: { find(token: string): Promise<Session | undefined> };
+  readonly prefersGlass: (session: Session) => Promise<boolean>;
+  readonly signInLog: Pick<SignInLog, 'during'>;
+  readonly signonEndpoints: readonly Endpoint[];
+  /** Called for each failure that is answered. */
+  readonly onFailure: NonNullable<FailureNotes['failed']>;
+}): Hook[] {
+  return [
+    ...(needs.demo ? [oneOrigin(needs.config)] : []),
+    appearance(needs.cookies),
+    headerPerson(needs),
+    signInLogging(needs.signInLog, needs.signonEndpoints),
+    { name: 'counts of errors', appliesTo: () => true, onFailure: needs.onFailure },
+  ];
+}

@@ -1,0 +1,106 @@
+/**
+ * Hooks: work that is done at many routes and belongs to none of them. Each says by the declaration
+ * where it acts. All of them run in the order of one list (`app/hooks.ts`) around the handler.
+ */
+
+import type { ErrorCode } from '../../core/errors.ts';
+import type { Reply, Request } from '../../http/message.ts';
+import type { Caller, HotRequest, PlainRoute, Route } from '../../http/router.ts';
+import type { Endpoint, FailureNotes } from './endpoint.ts';
+
+type Answer = Reply | Promise<Reply>;
+
+/** A route of another thread is known by no more than this. */
+type Place = Pick<Endpoint, 'method' | 'path'>;
+
+export interface Hook<Declared extends Place = Endpoint> {
+  readonly name: string;
+  /** Asked once for each route, when the server starts. */
+  appliesTo(declared: Declared): boolean;
+  /** Lower-case names of the request headers that it reads. */
+  readonly headers?: readonly string[];
+  /** Called first, in the turn in which the request came, for hot routes too: it costs next to nothing. */
+  onArrival?(): void;
+  /** Answers in place of the handler, returns the request as the handler gets it, or undefined. */
+  onRequest?(request: Request, caller: Caller): Answer | Request | undefined;
+  /** Runs the rest, with this request or another one, for what must surround it. */
+  around?(
+    run: (request: Request) => Promise<Reply>,
+    request: Request,
+    declared: Declared,
+  ): Promise<Reply>;
+  /** Sees the answer, and returns it or another one. */
+  onResponse?(reply: Reply, request: Request): Reply;
+  /** Called for each failure that the guard or the page builder answers, wherever the hook applies. */
+  onFailure?(code: ErrorCode, declared: Declared): void;
+}
+
+/** Returns a function that calls the hooks of a declaration about one of its failures. */
+export function failureHooks(hooks: readonly Hook[]): NonNullable<FailureNotes['failed']> {
+  const listening = hooks.filter(({ onFailure }) => onFailure !== undefined);
+  return (code, declared) => {
+    for (const hook of listening) if (hook.appliesTo(declared)) hook.onFailure?.(code, declared);
+  };
+}
+
+/**
+ * Returns the routes with the hooks that apply to each. Streamed routes have none.
+ * @param declaredOf returns the declaration of a route; undefined where no hook acts
+ */
+export function withHooks<Declared extends Place>(
+  routes: readonly Route[],
+  hooks: readonly Hook<Declared>[],
+  declaredOf: (route: Route) => Declared | undefined,
+): Route[] {
+  return routes.map((route) => {
+    const declared = declaredOf(route);
+    if (route.kind === 'stream' || declared === undefined) return route;
+    // The first of the list is the outermost.
+    return hooks
+      .filter((hook) => hook.appliesTo(declared))
+      .reduceRight<Route>((inner, hook) => hooked(inner, hook, declared), route);
+  });
+}
+
+function hooked<Declared extends Place>(
+  route: Route,
+  { headers = [], ...hook }: Hook<Declared>,
+  declared: Declared,
+): Route {
+  if (route.kind === 'stream') return route;
+  if (route.kind === 'hot') {
+    const { onArrival } = hook;
+    if (onArrival === undefined) return route;
+    return {
+      ...route,
+      handle(request: HotRequest) {
+        onArrival();
+        route.handle(request);
+      },
+    };
+  }
+  const handle = around(route.handle, hook, declared);
+  return { ...route, headers: [...new Set([...(route.headers ?? []), ...headers])], handle };
+}
+
+/** Returns the handler with the hook around it: `onArrival`, `onRequest`, `around`, `onResponse`. */
+function around<Declared extends Place>(
+  handle: PlainRoute['handle'],
+  { onArrival, onRequest, around, onResponse }: Omit<Hook<Declared>, 'headers'>,
+  declared: Declared,
+): PlainRoute['handle'] {
+  function rest(request: Request, caller: Caller): Answer {
+    if (around === undefined) return handle(request, caller);
+    return around(async (changed) => handle(changed, caller), request, declared);
+  }
+  async function responded(request: Request, caller: Caller): Promise<Reply> {
+    return onResponse!(await rest(request, caller), request);
+  }
+  const inner = onResponse === undefined ? rest : responded;
+  return (request, caller) => {
+    onArrival?.();
+    const first = onRequest?.(request, caller);
+    if (first === undefined) return inner(request, caller);
+    return 'clientIp' in first ? inner(first, caller) : first;
+  };
+}
