@@ -12,7 +12,7 @@ import { systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log/log.ts';
 import { systemRandom } from '../src/core/random.ts';
 import type { GeoReader } from '../src/geo/reader.ts';
-import type { Request } from '../src/http/message.ts';
+import type { Request } from '../src/http/request/message.ts';
 import type { PlainRoute } from '../src/http/router.ts';
 import { createProfiles } from '../src/signon/people/profile/profile-store.ts';
 import { openPeople } from '../src/signon/people.ts';

@@ -6,7 +6,7 @@
 
 import { Worker } from 'node:worker_threads';
 import { createForwarder, type Forwarder } from '../src/http/forward.ts';
-import type { Request } from '../src/http/message.ts';
+import type { Request } from '../src/http/request/message.ts';
 import type { Caller } from '../src/http/router.ts';
 import { median } from './median.ts';
 import type { BenchRow } from './row.ts';

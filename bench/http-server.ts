@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 import fastify from 'fastify';
 import { systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log/log.ts';
-import { numberField, renderHead, withNumber } from '../src/http/head.ts';
+import { numberField, renderHead, withNumber } from '../src/http/answer/head.ts';
 import { loadNative } from '../src/http/native.ts';
 import { createServer } from '../src/http/server.ts';
 import { addressRules } from '../src/web/address-rules.ts';

@@ -12,7 +12,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { OperatorError } from '../core/errors.ts';
 import type { Log } from '../core/log/log.ts';
 import { bytesOf } from '../http/exchange.ts';
-import type { Header, Reply, Request } from '../http/message.ts';
+import type { Header, Reply, Request } from '../http/request/message.ts';
 import type { PlainRoute, Route } from '../http/router.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
 import { noStore, textType } from '../web/shape.ts';

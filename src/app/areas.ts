@@ -1,6 +1,6 @@
 /** Apart from the endpoints, whose declarations load most of the code: front ends need these alone. */
 
-import type { Shown } from '../http/access-log.ts';
+import type { Shown } from '../http/answer/access-log.ts';
 import type { Areas } from '../web/shape.ts';
 
 /** Chooses the shape of an error by the beginning of its path, where no endpoint declares one. */

@@ -3,7 +3,7 @@
  * it sees when the main thread last moved.
  */
 
-import type { Reply } from '../http/message.ts';
+import type { Reply } from '../http/request/message.ts';
 import type { PlainRoute } from '../http/router.ts';
 import { openFile, routeFacts } from '../web/guard/endpoint.ts';
 import { noStore, textType } from '../web/shape.ts';

@@ -6,7 +6,7 @@ import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { type TimedWork, type Timings, timingBounds } from '../core/work/timings.ts';
-import type { DescriptorWatch } from '../http/descriptor-watch.ts';
+import type { DescriptorWatch } from '../http/limits/descriptor-watch.ts';
 import type { FeedPublisher } from '../reputation/blocklists/publish.ts';
 import { refusalKinds } from '../reputation/reports/refusals.ts';
 import type { RefusedReports } from '../reputation/reports/report-admission.ts';

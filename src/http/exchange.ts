@@ -4,12 +4,12 @@
  * every write is corked; exactly one answer leaves, and `onOver` runs exactly once.
  */
 
-import type { Head } from './head.ts';
-import type { HttpLimits } from './limits.ts';
-import type { Reply } from './message.ts';
-import type { RequestSlot } from './request-slots.ts';
+import type { Head } from './answer/head.ts';
+import { endAfter, endBodiless, sendAsTaken, type Wire } from './answer/wire.ts';
+import type { HttpLimits } from './limits/limits.ts';
+import type { RequestSlot } from './limits/request-slots.ts';
+import type { Reply } from './request/message.ts';
 import type { Caller } from './router.ts';
-import { endAfter, endBodiless, sendAsTaken, type Wire } from './wire.ts';
 
 export interface ExchangeOptions {
   readonly wire: Wire;

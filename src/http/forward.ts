@@ -9,8 +9,8 @@
 import type { MessagePort } from 'node:worker_threads';
 import { type Failure, fail, ok, type Result } from '../core/result.ts';
 import { openBatch } from '../core/work/batch.ts';
-import type { Reply, Request } from './message.ts';
-import { storeOutOfReach } from './refusal.ts';
+import { storeOutOfReach } from './answer/refusal.ts';
+import type { Reply, Request } from './request/message.ts';
 import type { Caller } from './router.ts';
 
 /** `inPieces`: the body follows. */

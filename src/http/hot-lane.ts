@@ -4,15 +4,15 @@
  * Nothing is awaited, so the state of one request is gone before the next one comes.
  */
 
-import type { ResolvedClient } from './client-ip.ts';
+import { type Head, renderHead, statusOf } from './answer/head.ts';
+import { endAfter, endBodiless, sendAsTaken, type Wire } from './answer/wire.ts';
 import { bytesOf } from './exchange.ts';
-import type { HeaderScan } from './framing.ts';
-import { type Head, renderHead, statusOf } from './head.ts';
 import type { LaneOptions } from './lane.ts';
-import { type Problem, problem } from './message.ts';
-import { openErrorBodies, withRequestId } from './request-id.ts';
+import type { ResolvedClient } from './request/client-ip.ts';
+import type { HeaderScan } from './request/framing.ts';
+import { type Problem, problem } from './request/message.ts';
+import { openErrorBodies, withRequestId } from './request/request-id.ts';
 import type { HotRequest, HotRoute } from './router.ts';
-import { endAfter, endBodiless, sendAsTaken, type Wire } from './wire.ts';
 
 export interface HotLaneOptions extends LaneOptions {
   readonly scan: HeaderScan;

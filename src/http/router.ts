@@ -4,10 +4,10 @@
  * static paths are found with stray slashes, too.
  */
 
-import type { ResolvedClient } from './client-ip.ts';
-import type { Head } from './head.ts';
-import type { Header, Method, Reply, Request } from './message.ts';
-import { decodeComponent } from './query.ts';
+import type { Head } from './answer/head.ts';
+import type { ResolvedClient } from './request/client-ip.ts';
+import type { Header, Method, Reply, Request } from './request/message.ts';
+import { decodeComponent } from './request/query.ts';
 
 /** Lets a handler learn that nobody waits for its reply any more. */
 export interface Caller {

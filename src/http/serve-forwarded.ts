@@ -5,8 +5,8 @@ import type { Log } from '../core/log/log.ts';
 import { openBatch } from '../core/work/batch.ts';
 import { StoreUnavailableError } from '../storage/store.ts';
 import type { ToFront, ToOwner } from './forward.ts';
-import { BodyAborted } from './intake.ts';
-import { logFieldsOf, type Reply, type Request } from './message.ts';
+import { BodyAborted } from './request/intake.ts';
+import { logFieldsOf, type Reply, type Request } from './request/message.ts';
 import type { Caller } from './router.ts';
 
 export interface ServeForwardedOptions {

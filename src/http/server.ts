@@ -10,21 +10,26 @@ import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import type { Log } from '../core/log/log.ts';
 import { type Random, systemRandom } from '../core/random.ts';
-import type { AccessLog } from './access-log.ts';
-import { Admission } from './admission.ts';
-import { hasCookie } from './arrival.ts';
-import { type AddressRules, peerText, type ResolvedClient, resolveClient } from './client-ip.ts';
+import type { AccessLog } from './answer/access-log.ts';
+import { fieldsOf } from './answer/head.ts';
+import type { Wire } from './answer/wire.ts';
 import { createEnd, createProbe } from './exchange.ts';
-import { HeaderScan } from './framing.ts';
-import { fieldsOf } from './head.ts';
 import { type AskedBelow, createHotLane, type HotLane } from './hot-lane.ts';
-import { defaultLimits, type HttpLimits } from './limits.ts';
-import type { Header, RenderProblem } from './message.ts';
+import { Admission } from './limits/admission.ts';
+import { defaultLimits, type HttpLimits } from './limits/limits.ts';
+import { type ClientPace, createPace } from './limits/pace.ts';
 import { loadNative } from './native.ts';
-import { type ClientPace, createPace } from './pace.ts';
-import { isSaneRequestId, newRequestId, traceOf } from './request-id.ts';
+import { hasCookie } from './request/arrival.ts';
+import {
+  type AddressRules,
+  peerText,
+  type ResolvedClient,
+  resolveClient,
+} from './request/client-ip.ts';
+import { HeaderScan } from './request/framing.ts';
+import type { Header, RenderProblem } from './request/message.ts';
+import { isSaneRequestId, newRequestId, traceOf } from './request/request-id.ts';
 import { createRouter, type HotRoute, type Route, type Router } from './router.ts';
-import type { Wire } from './wire.ts';
 
 export interface ServerOptions {
   readonly routes: readonly Route[];

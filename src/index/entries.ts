@@ -6,8 +6,6 @@
  * besides. Only the writer follows these lists: a number is released after its grace period.
  */
 
-import { KEY_ENTRY, KEY_LENGTH, KEY_WORDS } from './layout.ts';
-import type { IndexMemory } from './memory.ts';
 import type { IndexPrefix } from './prefix.ts';
 import {
   clearRecord,
@@ -22,6 +20,8 @@ import {
   ROW_SHIFT,
   ROW_WORDS,
 } from './records.ts';
+import { KEY_ENTRY, KEY_LENGTH, KEY_WORDS } from './trie/layout.ts';
+import type { IndexMemory } from './trie/memory.ts';
 
 /** Bits in the entry's prefix, in its own family. */
 export function lengthOf(rows: Int32Array, entry: number): number {

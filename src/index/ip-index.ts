@@ -7,25 +7,25 @@
  * a `remove` of its prefix is stale, as it is for everyone.
  */
 
-import { type Arena, type ArenaState, createArena } from './arena.ts';
-import { createDisplace } from './displace.ts';
 import { createEntries, type EntriesState, prefixOf, readPrefix } from './entries.ts';
-import { clearReader, READERS_MAX, SIZE, type WriterEpoch, writerEpoch } from './epochs.ts';
-import { exactEntry } from './exact.ts';
-import { CHANGE_WORDS_MAX, createInsert } from './insert.ts';
-import { KEY_WORDS, ROOT_WORDS } from './layout.ts';
-import { createLookup } from './lookup.ts';
-import { createMemory, type IndexMemory, nodeBytesFor } from './memory.ts';
-import { createNodes } from './nodes.ts';
 import { type IndexPrefix, isPrefix } from './prefix.ts';
 import type { IndexView, ReaderHandle } from './reader.ts';
 import { ROW_WORDS } from './records.ts';
+import { type Arena, type ArenaState, createArena } from './trie/arena.ts';
+import { clearReader, READERS_MAX, SIZE, type WriterEpoch, writerEpoch } from './trie/epochs.ts';
+import { exactEntry } from './trie/exact.ts';
+import { CHANGE_WORDS_MAX, createInsert } from './trie/insert.ts';
+import { KEY_WORDS, ROOT_WORDS } from './trie/layout.ts';
+import { createLookup } from './trie/lookup.ts';
+import { createMemory, type IndexMemory, nodeBytesFor } from './trie/memory.ts';
+import { createNodes } from './trie/nodes.ts';
+import { createDisplace } from './trie/remove.ts';
 import {
   createRetiredNodes,
   createUnsafeRetiredNodes,
   type RetiredNodes,
-} from './retired-nodes.ts';
-import { walk } from './walk.ts';
+} from './trie/retired-nodes.ts';
+import { walk } from './trie/walk.ts';
 
 export interface IpIndexOptions {
   /** Entries of both families at most. Reserved address space, not memory. Default 4,194,304. */

@@ -8,13 +8,13 @@
  */
 
 import { prefixOf, readPrefix } from './entries.ts';
-import { type ReaderEpoch, readerEpoch, SIZE } from './epochs.ts';
-import { exactEntry } from './exact.ts';
-import { createLookup, type Lookup } from './lookup.ts';
-import { type IndexBuffers, viewMemory } from './memory.ts';
 import type { IndexPrefix } from './prefix.ts';
 import type { Records } from './records.ts';
-import { type WalkOptions, type WalkPosition, walk } from './walk.ts';
+import { type ReaderEpoch, readerEpoch, SIZE } from './trie/epochs.ts';
+import { exactEntry } from './trie/exact.ts';
+import { createLookup, type Lookup } from './trie/lookup.ts';
+import { type IndexBuffers, viewMemory } from './trie/memory.ts';
+import { type WalkOptions, type WalkPosition, walk } from './trie/walk.ts';
 
 /** A handle for one thread, made by `IpIndex.openReader`, to be sent by `postMessage` or `workerData`. */
 export interface ReaderHandle {

@@ -12,7 +12,6 @@ import { dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { fail, ok, type Result } from '../core/result.ts';
-import { type ArenaState, BIN_COUNT, GRANULE_SHIFT, tagWordsOf } from './arena.ts';
 import type { EntriesState } from './entries.ts';
 import {
   type IndexState,
@@ -21,7 +20,8 @@ import {
   openIpIndex,
   reserveMemory,
 } from './ip-index.ts';
-import type { IndexMemory } from './memory.ts';
+import { type ArenaState, BIN_COUNT, GRANULE_SHIFT, tagWordsOf } from './trie/arena.ts';
+import type { IndexMemory } from './trie/memory.ts';
 
 const OWN: readonly string[] = ['index.root', 'index.nodes', 'index.keys', 'index.rows'];
 const STATE = ['index.state', 'index.bins', 'index.tags', 'index.limbo'] as const;

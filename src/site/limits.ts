@@ -4,7 +4,7 @@
  */
 
 import { type ClientLimit, type ClientLimitName, clientLimits } from '../config/limits.ts';
-import type { PaceLimit } from '../http/pace.ts';
+import type { PaceLimit } from '../http/limits/pace.ts';
 import { type Endpoint, limitsOf } from '../web/guard/endpoint.ts';
 
 export interface PublishedLimit extends ClientLimit {
@@ -13,7 +13,7 @@ export interface PublishedLimit extends ClientLimit {
   readonly endpoints: readonly string[] | undefined;
 }
 
-/** The transport (http/pace.ts) applies these, even where no endpoint is, so none declares them. */
+/** The transport (http/limits/pace.ts) applies these, even where no endpoint is, so none declares them. */
 const everywhere: readonly ClientLimitName[] = ['answers', 'answersNear'] satisfies PaceLimit[];
 const ofProbes: ClientLimitName = 'probes' satisfies PaceLimit;
 

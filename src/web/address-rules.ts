@@ -1,6 +1,6 @@
 /** The transport's rules for addresses: their canonical text, and which of them are trusted proxies. */
 
-import type { AddressRules } from '../http/client-ip.ts';
+import type { AddressRules } from '../http/request/client-ip.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
 import { contains } from '../ip/prefix.ts';
 import { readPrefix } from '../ip/written.ts';

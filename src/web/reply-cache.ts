@@ -8,7 +8,7 @@
 
 import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
-import type { Reply } from '../http/message.ts';
+import type { Reply } from '../http/request/message.ts';
 
 export interface ReplyCache {
   /** @param key all that the reply depends on */

@@ -5,7 +5,13 @@
 
 import type { ErrorCode } from '../core/errors.ts';
 import type { Failure } from '../core/result.ts';
-import type { Header, Problem, RenderProblem, Reply, RequestLine } from '../http/message.ts';
+import type {
+  Header,
+  Problem,
+  RenderProblem,
+  Reply,
+  RequestLine,
+} from '../http/request/message.ts';
 import { createRouter, unknownPath } from '../http/router.ts';
 import { detailOf, statusOf } from './errors.ts';
 

@@ -11,7 +11,7 @@ import { robotsText } from '../../src/app/service.route.ts';
 import { type ClientLimitName, clientLimits } from '../../src/config/limits.ts';
 import { manualClock } from '../../src/core/clock.ts';
 import { fail } from '../../src/core/result.ts';
-import type { PaceLimit } from '../../src/http/pace.ts';
+import type { PaceLimit } from '../../src/http/limits/pace.ts';
 import type { PlainRoute, Route } from '../../src/http/router.ts';
 import {
   alertsEndpoint,

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createBodyBudget } from '../../src/http/body-budget.ts';
-import { renderHead } from '../../src/http/head.ts';
+import { renderHead } from '../../src/http/answer/head.ts';
+import { createBodyBudget } from '../../src/http/request/body-budget.ts';
 import type { PlainRoute, StreamRoute } from '../../src/http/router.ts';
 import { networksOf } from '../../src/ip/networks.ts';
 import {

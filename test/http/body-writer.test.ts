@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createBodyWriter } from '../../src/http/body-writer.ts';
+import { createBodyWriter } from '../../src/http/answer/body-writer.ts';
 
 test('pieces of any size become their UTF-8, in order', async () => {
   const pieces = Array.from({ length: 3_000 }, (_, i) => `${i}:${'žluť😀'.repeat(i % 40)};`);

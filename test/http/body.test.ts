@@ -1,7 +1,7 @@
 /** Bodies: media types, forms, JSON within bounds; malformed ones are failures. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { mediaType, parseForm, parseJsonObject } from '../../src/http/body.ts';
+import { mediaType, parseForm, parseJsonObject } from '../../src/http/request/body.ts';
 
 const bytes = (text: string) => Buffer.from(text);
 const errorOf = (result: { ok: boolean; error?: string }) => (result.ok ? undefined : result.error);

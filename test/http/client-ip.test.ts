@@ -8,7 +8,7 @@ import {
   peerText,
   type ResolvedClient,
   resolveClient,
-} from '../../src/http/client-ip.ts';
+} from '../../src/http/request/client-ip.ts';
 
 const rules: AddressRules = {
   hasProxies: true,

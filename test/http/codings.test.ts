@@ -3,10 +3,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { codingOf, codingRefusal } from '../../src/http/codings.ts';
-import type { Request } from '../../src/http/message.ts';
+import { codingOf, codingRefusal } from '../../src/http/request/codings.ts';
+import type { Request } from '../../src/http/request/message.ts';
+import {
+  createUnpacking,
+  PackedBodyError,
+  unpackedPieces,
+} from '../../src/http/request/unpacking.ts';
 import type { PlainRoute } from '../../src/http/router.ts';
-import { createUnpacking, PackedBodyError, unpackedPieces } from '../../src/http/unpacking.ts';
 import { ask, startServer } from './raw.ts';
 
 const packed = (body: Uint8Array, coding = 'gzip', clientIp = '192.0.2.1'): Request => ({

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { renderHead } from '../../src/http/head.ts';
-import { requestIdMark } from '../../src/http/message.ts';
-import { openErrorBodies } from '../../src/http/request-id.ts';
+import { renderHead } from '../../src/http/answer/head.ts';
+import { requestIdMark } from '../../src/http/request/message.ts';
+import { openErrorBodies } from '../../src/http/request/request-id.ts';
 
 test("an error's body is made once for each head and is never that of another", () => {
   const bodies = openErrorBodies();

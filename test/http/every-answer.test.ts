@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { renderHead } from '../../src/http/head.ts';
+import { renderHead } from '../../src/http/answer/head.ts';
 import type { Route } from '../../src/http/router.ts';
 import { type Answer, answersIn, get, openConnection, requestText, startServer } from './raw.ts';
 

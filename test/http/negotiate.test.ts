@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { httpDate, parseHttpDate } from '../../src/core/http-date.ts';
-import type { Method, Reply, Request } from '../../src/http/message.ts';
-import { negotiate, type Representation } from '../../src/http/negotiate.ts';
-import { parseRange, sliceParts } from '../../src/http/ranges.ts';
+import { negotiate, type Representation } from '../../src/http/answer/negotiate.ts';
+import { parseRange, sliceParts } from '../../src/http/answer/ranges.ts';
+import type { Method, Reply, Request } from '../../src/http/request/message.ts';
 
 const changedAtMs = Date.UTC(2026, 10, 21, 9, 30, 12);
 const parts = ['abc', 'defg', 'hij'].map((text) => Buffer.from(text));

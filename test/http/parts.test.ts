@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HeaderScan } from '../../src/http/framing.ts';
-import { numberField, renderHead, statusOf } from '../../src/http/head.ts';
-import { openFilesWarning } from '../../src/http/limits.ts';
+import { numberField, renderHead, statusOf } from '../../src/http/answer/head.ts';
+import { openFilesWarning } from '../../src/http/limits/limits.ts';
+import { HeaderScan } from '../../src/http/request/framing.ts';
 
 test('a head is made of checked names and values only', () => {
   const head = renderHead(404, [

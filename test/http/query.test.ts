@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { decodeComponent, parseQuery } from '../../src/http/query.ts';
+import { decodeComponent, parseQuery } from '../../src/http/request/query.ts';
 
 function read(raw: string, repeatable: string[] = []) {
   const result = parseQuery(raw, { repeatable });

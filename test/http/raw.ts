@@ -6,9 +6,9 @@
 import { connect, type Socket } from 'node:net';
 import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
-import type { HttpLimits } from '../../src/http/limits.ts';
-import type { RenderProblem } from '../../src/http/message.ts';
+import type { HttpLimits } from '../../src/http/limits/limits.ts';
 import { loadNative } from '../../src/http/native.ts';
+import type { RenderProblem } from '../../src/http/request/message.ts';
 import type { Route } from '../../src/http/router.ts';
 import { createServer, type HttpServer, type ServerOptions } from '../../src/http/server.ts';
 

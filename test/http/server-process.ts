@@ -4,7 +4,7 @@
  * and those that buffers hold.
  */
 
-import { renderHead } from '../../src/http/head.ts';
+import { renderHead } from '../../src/http/answer/head.ts';
 import { startServer } from './raw.ts';
 
 const feed = new Uint8Array(8_000_000).fill(0x61);

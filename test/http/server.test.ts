@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { numberField, renderHead, withNumber } from '../../src/http/head.ts';
-import type { Reply } from '../../src/http/message.ts';
+import { numberField, renderHead, withNumber } from '../../src/http/answer/head.ts';
+import type { Reply } from '../../src/http/request/message.ts';
 import type { HotRoute, PlainRoute } from '../../src/http/router.ts';
 import { StoreUnavailableError } from '../../src/storage/store.ts';
 import {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { renderHead } from '../../src/http/head.ts';
+import { renderHead } from '../../src/http/answer/head.ts';
 import { type HttpVector, httpVectors } from '../vectors/http.ts';
 import {
   isNewerBuild,

@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { createIpIndex, type IpIndex } from '../../src/index/ip-index.ts';
-import { COVERING_MAX } from '../../src/index/layout.ts';
 import type { IndexPrefix } from '../../src/index/prefix.ts';
+import { COVERING_MAX } from '../../src/index/trie/layout.ts';
 import { createGolden, type Golden, masked, textOf } from './golden.ts';
 import { chain, createSample, type Sample } from './sample.ts';
 

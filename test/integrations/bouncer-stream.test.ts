@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { manualClock } from '../../src/core/clock.ts';
-import { parseQuery } from '../../src/http/query.ts';
+import { parseQuery } from '../../src/http/request/query.ts';
 import { createCursors } from '../../src/integrations/bouncers/cursors.ts';
 import {
   decisionText,

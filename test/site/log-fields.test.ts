@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { logFieldsOf } from '../../src/http/message.ts';
+import { logFieldsOf } from '../../src/http/request/message.ts';
 import { documentedLogFields, logLinesOf } from '../support/docs/log-fields.ts';
 import { readSources } from '../support/house/sources.ts';
 

@@ -7,7 +7,7 @@ import Ajv2020 from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { endpoints } from '../../src/app/endpoints.ts';
 import { type ClientLimitName, clientLimits } from '../../src/config/limits.ts';
-import type { Reply } from '../../src/http/message.ts';
+import type { Reply } from '../../src/http/request/message.ts';
 import type { PlainRoute } from '../../src/http/router.ts';
 import { feeds } from '../../src/reputation/blocklists/catalog.ts';
 import { codeLifeMs } from '../../src/signon/sites/codes.ts';

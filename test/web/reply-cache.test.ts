@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { manualClock } from '../../src/core/clock.ts';
-import type { Reply } from '../../src/http/message.ts';
+import type { Reply } from '../../src/http/request/message.ts';
 import { createReplyCache } from '../../src/web/reply-cache.ts';
 
 function openCache({ entriesMax = 10, bytesMax = 1_000 } = {}) {

@@ -4,13 +4,13 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { problemHeader } from '../../http/arrival.ts';
-import { type DescriptorWatch, watchDescriptors } from '../../http/descriptor-watch.ts';
-import { openFilesWarning } from '../../http/limits.ts';
-import { firstHeader, type Problem, type RenderProblem } from '../../http/message.ts';
+import { nothingHere } from '../../http/answer/refusal.ts';
+import { type DescriptorWatch, watchDescriptors } from '../../http/limits/descriptor-watch.ts';
+import { openFilesWarning } from '../../http/limits/limits.ts';
 import { loadNative } from '../../http/native.ts';
 import { claimPort, type PortClaim } from '../../http/port-claim.ts';
-import { nothingHere } from '../../http/refusal.ts';
+import { problemHeader } from '../../http/request/arrival.ts';
+import { firstHeader, type Problem, type RenderProblem } from '../../http/request/message.ts';
 import { type PlainRoute, unknownPath } from '../../http/router.ts';
 import { openPage, routeFacts } from '../../web/guard/endpoint.ts';
 import { withHooks } from '../../web/guard/hooks.ts';

@@ -18,7 +18,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
 import { type Closers, createClosers } from '../../core/work/closers.ts';
-import { type Params, parseQuery } from '../../http/query.ts';
+import { type Params, parseQuery } from '../../http/request/query.ts';
 import { storedWebhooks } from '../../reputation/webhooks/hooks.ts';
 import type { Mail } from '../../signon/mail/letter.ts';
 import { openSignon, type Signon } from '../../signon/open-signon.ts';

@@ -3,7 +3,7 @@
  * shares with them. Until it has, and for all that is not there, the main thread is asked.
  */
 
-import { negotiate } from '../../http/negotiate.ts';
+import { negotiate } from '../../http/answer/negotiate.ts';
 import type { Route } from '../../http/router.ts';
 import { feedRoutes } from '../../reputation/blocklists/feeds.route.ts';
 import type { Published } from '../../reputation/blocklists/publish.ts';

@@ -5,7 +5,7 @@
  */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { defaultLimits } from '../../http/limits.ts';
+import { defaultLimits } from '../../http/limits/limits.ts';
 import type { Taken } from '../../http/server.ts';
 
 /**

@@ -8,7 +8,7 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log/log.ts';
-import { problemHeader } from '../../http/arrival.ts';
+import { problemHeader } from '../../http/request/arrival.ts';
 import { createRouter, type Route } from '../../http/router.ts';
 import { type ServeForwardedOptions, serveForwarded } from '../../http/serve-forwarded.ts';
 import type { IpIndex } from '../../index/ip-index.ts';

@@ -5,9 +5,9 @@
 
 import type { CaptchaLimitName } from '../../config/limits.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
-import { firstHeader, type Header, type Reply, type Request } from '../../http/message.ts';
-import { parseQuery } from '../../http/query.ts';
-import { parseRange } from '../../http/ranges.ts';
+import { parseRange } from '../../http/answer/ranges.ts';
+import { firstHeader, type Header, type Reply, type Request } from '../../http/request/message.ts';
+import { parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';

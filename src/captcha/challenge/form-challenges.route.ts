@@ -1,7 +1,7 @@
 /** The challenge for the forms of other modules. */
 
 import { ok, type Result } from '../../core/result.ts';
-import type { Request } from '../../http/message.ts';
+import type { Request } from '../../http/request/message.ts';
 import type { ChallengeView } from '../../web/components/challenge.ts';
 import type { FormChallenges } from '../../web/guard/form-challenges.ts';
 import { shownSize } from '../picture/profiles.ts';

@@ -3,7 +3,7 @@
  * its script does the same without leaving the page. The POST is an attempt like any other.
  */
 
-import type { Header, Reply, Request } from '../../http/message.ts';
+import type { Header, Reply, Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { openPage, routeFacts } from '../../web/guard/endpoint.ts';
 import { movedTo } from '../../web/guard/guard.ts';

@@ -7,7 +7,7 @@
 
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota-guard.ts';
 import { fail } from '../../core/result.ts';
-import type { Header, Reply, Request } from '../../http/message.ts';
+import type { Header, Reply, Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';

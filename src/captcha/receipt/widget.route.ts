@@ -5,8 +5,8 @@
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Header } from '../../http/message.ts';
-import { conditionHeaders, negotiate } from '../../http/negotiate.ts';
+import { conditionHeaders, negotiate } from '../../http/answer/negotiate.ts';
+import type { Header } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { encodeAsset } from '../../web/assets.ts';
 import { type Endpoint, openFile } from '../../web/guard/endpoint.ts';

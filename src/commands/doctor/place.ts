@@ -6,7 +6,7 @@ import type { Config } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { dateText } from '../../core/names/date-text.ts';
 import type { Random } from '../../core/random.ts';
-import { openFilesWarning } from '../../http/limits.ts';
+import { openFilesWarning } from '../../http/limits/limits.ts';
 import { runOperation } from '../../operations/client.ts';
 import { readMasterKey } from '../../operations/workspace.ts';
 import { isVanished } from '../../storage/backup/folder.ts';

@@ -3,8 +3,8 @@
 import type { ListedAccount } from '../../access/accounts/directory.ts';
 import { plainAddress } from '../../core/names/pasted-text.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import type { Reply } from '../../http/message.ts';
-import type { Params } from '../../http/query.ts';
+import type { Reply } from '../../http/request/message.ts';
+import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import {
   type ConsoleParts,

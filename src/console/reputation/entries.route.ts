@@ -3,7 +3,7 @@
 import { dateIn } from '../../core/names/date-text.ts';
 import { plainPasted } from '../../core/names/pasted-text.ts';
 import { ok, type Result } from '../../core/result.ts';
-import type { Params } from '../../http/query.ts';
+import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import {
   type ConsoleParts,

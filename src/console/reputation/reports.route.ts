@@ -2,8 +2,8 @@
 
 import { plainAddress, plainPasted } from '../../core/names/pasted-text.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import type { Reply } from '../../http/message.ts';
-import type { Params } from '../../http/query.ts';
+import type { Reply } from '../../http/request/message.ts';
+import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import {
   type ConsoleParts,

@@ -2,9 +2,9 @@
 
 import { auditCsvHead, auditCsvLine, auditJsonLine } from '../../access/audit-log.ts';
 import { createTurns } from '../../core/work/turns.ts';
-import { createBodyWriter } from '../../http/body-writer.ts';
-import type { Header, Reply } from '../../http/message.ts';
-import type { Params } from '../../http/query.ts';
+import { createBodyWriter } from '../../http/answer/body-writer.ts';
+import type { Header, Reply } from '../../http/request/message.ts';
+import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { noStore } from '../../web/shape.ts';
 import {

@@ -6,9 +6,9 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { type Failure, fail } from '../../core/result.ts';
-import { parseJsonObject } from '../../http/body.ts';
-import type { Request } from '../../http/message.ts';
-import { parseQuery } from '../../http/query.ts';
+import { parseJsonObject } from '../../http/request/body.ts';
+import type { Request } from '../../http/request/message.ts';
+import { parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';

@@ -1,6 +1,6 @@
 /** GET /health, as bouncers and their installers ask for it. */
 
-import type { Reply } from '../../http/message.ts';
+import type { Reply } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import { jsonType, noStore } from '../../web/shape.ts';

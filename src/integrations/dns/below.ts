@@ -5,8 +5,8 @@
  * checked: beyond them there may be something.
  */
 
-import { COVERING_MAX } from '../../index/layout.ts';
 import type { IndexView } from '../../index/reader.ts';
+import { COVERING_MAX } from '../../index/trie/layout.ts';
 
 /** ::/16 (mapped, compatible, SIIT), 64::/16 (NAT64), 2001::/16 (Teredo), 2002::/16 (6to4). */
 const embedding = new Set([0x0000, 0x0064, 0x2001, 0x2002]);

@@ -4,10 +4,10 @@
  * is worth a pass (pass.ts).
  */
 
-import { parseForm } from '../../http/body.ts';
-import type { Header, Reply, Request } from '../../http/message.ts';
-import { conditionHeaders } from '../../http/negotiate.ts';
-import { type Params, parseQuery } from '../../http/query.ts';
+import { conditionHeaders } from '../../http/answer/negotiate.ts';
+import { parseForm } from '../../http/request/body.ts';
+import type { Header, Reply, Request } from '../../http/request/message.ts';
+import { type Params, parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { parseIp } from '../../ip/address.ts';
 import type { Assets } from '../../web/assets.ts';

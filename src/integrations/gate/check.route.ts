@@ -5,10 +5,10 @@
  * says what becomes of him.
  */
 
-import type { ResolvedClient } from '../../http/client-ip.ts';
-import { type Head, numberField, renderHead, withNumber } from '../../http/head.ts';
-import type { Header } from '../../http/message.ts';
-import { parseQuery } from '../../http/query.ts';
+import { type Head, numberField, renderHead, withNumber } from '../../http/answer/head.ts';
+import type { ResolvedClient } from '../../http/request/client-ip.ts';
+import type { Header } from '../../http/request/message.ts';
+import { parseQuery } from '../../http/request/query.ts';
 import type { HotRequest, HotRoute } from '../../http/router.ts';
 import { parseIp } from '../../ip/address.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';

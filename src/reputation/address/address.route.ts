@@ -10,7 +10,7 @@ import type { Turns } from '../../core/work/turns.ts';
 import { countryOf, type GeoReader, providerOf } from '../../geo/reader.ts';
 import { providerAttribution } from '../../geo/sources.ts';
 import type { Systems } from '../../geo/systems/systems.ts';
-import { firstHeader, type Header, type Reply, type Request } from '../../http/message.ts';
+import { firstHeader, type Header, type Reply, type Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import {

@@ -5,8 +5,8 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { countryOf, type GeoReader, providerOf } from '../../geo/reader.ts';
-import type { Reply, Request } from '../../http/message.ts';
-import { parseQuery } from '../../http/query.ts';
+import type { Reply, Request } from '../../http/request/message.ts';
+import { parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { addressesIn } from '../../ip/pasted.ts';
 import { formatNetwork, type Prefix } from '../../ip/prefix.ts';

@@ -6,7 +6,7 @@
 import { fail } from '../../core/result.ts';
 import type { Turns } from '../../core/work/turns.ts';
 import { countryOf, type GeoReader, providerOf } from '../../geo/reader.ts';
-import type { Reply, Request } from '../../http/message.ts';
+import type { Reply, Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { bitsOf, hostMask } from '../../index/prefix.ts';

@@ -6,7 +6,7 @@
 import { fail } from '../../core/result.ts';
 import { providerAttribution } from '../../geo/sources.ts';
 import type { Systems } from '../../geo/systems/systems.ts';
-import type { Header, Reply, Request } from '../../http/message.ts';
+import type { Header, Reply, Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { parseIp } from '../../ip/address.ts';
 import { type IpRange, type Prefix, rangeToPrefixes } from '../../ip/prefix.ts';

@@ -15,7 +15,6 @@ import type { Clock } from '../../core/clock.ts';
 import { createTurns, type Turns } from '../../core/work/turns.ts';
 import { countryOf, type GeoReader } from '../../geo/reader.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
-import { COVERING_MAX } from '../../index/layout.ts';
 import {
   ceilingOf,
   flagsOf,
@@ -25,6 +24,7 @@ import {
   seedScoreOf,
   strengthOf,
 } from '../../index/records.ts';
+import { COVERING_MAX } from '../../index/trie/layout.ts';
 import { formatIp, type IpFamily } from '../../ip/address.ts';
 import { contains, type Prefix } from '../../ip/prefix.ts';
 import { withoutHoles } from '../../ip/prefix-pieces.ts';

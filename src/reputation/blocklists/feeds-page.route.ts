@@ -6,8 +6,8 @@
 import { createHash } from 'node:crypto';
 import { clientLimits } from '../../config/limits.ts';
 import { providerAttribution } from '../../geo/sources.ts';
-import type { Request } from '../../http/message.ts';
-import { conditionHeaders, negotiate, type Representation } from '../../http/negotiate.ts';
+import { conditionHeaders, negotiate, type Representation } from '../../http/answer/negotiate.ts';
+import type { Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { openPage } from '../../web/guard/endpoint.ts';
 import { type Guard, movedTo } from '../../web/guard/guard.ts';

@@ -5,9 +5,9 @@
 
 import type { SpotMark } from '../../access/marks/sighting-board.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import type { Header, Request } from '../../http/message.ts';
-import { type Encoded, negotiate, negotiatedHeaders } from '../../http/negotiate.ts';
-import { parseQuery } from '../../http/query.ts';
+import { type Encoded, negotiate, negotiatedHeaders } from '../../http/answer/negotiate.ts';
+import type { Header, Request } from '../../http/request/message.ts';
+import { parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { parseIp } from '../../ip/address.ts';
 import { type Endpoint, endpoint } from '../../web/guard/endpoint.ts';

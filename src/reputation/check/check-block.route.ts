@@ -11,7 +11,7 @@ import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import type { Semaphore } from '../../core/work/semaphore.ts';
 import type { Turns } from '../../core/work/turns.ts';
 import { countryOf, type GeoReader } from '../../geo/reader.ts';
-import type { Params } from '../../http/query.ts';
+import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { formatIp } from '../../ip/address.ts';
 import { networkBehind } from '../../ip/behind.ts';

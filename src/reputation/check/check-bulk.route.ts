@@ -7,8 +7,8 @@
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { decodeUtf8 } from '../../core/utf8.ts';
-import { mediaType } from '../../http/body.ts';
-import { firstHeader, type Header, type Request } from '../../http/message.ts';
+import { mediaType } from '../../http/request/body.ts';
+import { firstHeader, type Header, type Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';

@@ -8,9 +8,9 @@
 import { otherScope } from '../../access/keys/key-cache.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota-guard.ts';
 import type { Clock } from '../../core/clock.ts';
-import { renderHead } from '../../http/head.ts';
-import type { Header } from '../../http/message.ts';
-import { parseQuery } from '../../http/query.ts';
+import { renderHead } from '../../http/answer/head.ts';
+import type { Header } from '../../http/request/message.ts';
+import { parseQuery } from '../../http/request/query.ts';
 import type { HotRequest, HotRoute } from '../../http/router.ts';
 import { ipTextLengthMax } from '../../ip/address.ts';
 import { unauthenticatedDetail, wrongScopeDetail } from '../../web/errors.ts';

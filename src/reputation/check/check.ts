@@ -9,9 +9,9 @@
  */
 
 import type { GeoFragments } from '../../geo/fragments.ts';
-import { COVERING_MAX } from '../../index/layout.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { META, REPORTS, REPORTS_MASK, ROW_SHIFT, STRENGTH } from '../../index/records.ts';
+import { COVERING_MAX } from '../../index/trie/layout.ts';
 import { parseIp } from '../../ip/address.ts';
 import { addressBehind } from '../../ip/behind.ts';
 import { entryFlags } from '../state/entry-flags.ts';

@@ -19,7 +19,7 @@ import {
   seedScoreOf,
   strengthOf,
 } from '../../index/records.ts';
-import type { WalkPosition } from '../../index/walk.ts';
+import type { WalkPosition } from '../../index/trie/walk.ts';
 import { widthOf } from '../../ip/prefix.ts';
 import { entryScore, halfLivesAt } from '../check/score.ts';
 import { detailsKept, detailsSlack } from '../reports/store/details-bound.ts';

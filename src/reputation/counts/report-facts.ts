@@ -5,8 +5,8 @@
  */
 
 import { scoreBand } from '../../core/names/score-band.ts';
-import { COVERING_MAX } from '../../index/layout.ts';
 import type { IndexView } from '../../index/reader.ts';
+import { COVERING_MAX } from '../../index/trie/layout.ts';
 import { openCheck } from '../check/check.ts';
 import type { Sources } from '../lists/sources.ts';
 import { categoriesOf } from '../reports/categories.ts';

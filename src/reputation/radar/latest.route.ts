@@ -7,8 +7,8 @@
 
 import type { GeoReader } from '../../geo/reader.ts';
 import { countryOf } from '../../geo/reader.ts';
-import { firstHeader, type Header, type Reply } from '../../http/message.ts';
-import type { Params } from '../../http/query.ts';
+import { firstHeader, type Header, type Reply } from '../../http/request/message.ts';
+import type { Params } from '../../http/request/query.ts';
 import type { Caller } from '../../http/router.ts';
 import { formatIp } from '../../ip/address.ts';
 import { noStore } from '../../web/shape.ts';

@@ -3,7 +3,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { type Failure, fail } from '../../core/result.ts';
 import type { GeoReader } from '../../geo/reader.ts';
-import type { Params } from '../../http/query.ts';
+import type { Params } from '../../http/request/query.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
 import { specialUse } from '../../ip/special.ts';

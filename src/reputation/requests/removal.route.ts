@@ -3,8 +3,8 @@
  * or with a challenge. Of an address about which nothing is said there is nothing to ask.
  */
 
-import type { Reply } from '../../http/message.ts';
-import type { Params } from '../../http/query.ts';
+import type { Reply } from '../../http/request/message.ts';
+import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { textBehind } from '../../ip/behind.ts';
 import { asksForAnother } from '../../web/guard/form-challenges.ts';

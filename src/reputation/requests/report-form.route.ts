@@ -5,8 +5,8 @@
 
 import { type Failure, fail } from '../../core/result.ts';
 import { clientCountry } from '../../geo/reader.ts';
-import type { Reply } from '../../http/message.ts';
-import type { Params } from '../../http/query.ts';
+import type { Reply } from '../../http/request/message.ts';
+import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { textBehind } from '../../ip/behind.ts';
 import { statusOf } from '../../web/errors.ts';

@@ -16,7 +16,6 @@
 
 import { createHash } from 'node:crypto';
 import type { IpIndex } from '../../index/ip-index.ts';
-import { COVERING_MAX } from '../../index/layout.ts';
 import {
   firstReportedAtOf,
   flagsOf,
@@ -27,6 +26,7 @@ import {
   setReportedAt,
   setReports,
 } from '../../index/records.ts';
+import { COVERING_MAX } from '../../index/trie/layout.ts';
 import { translated } from '../../ip/special.ts';
 import { communityEvidence, halfLivesAt, strengthOf } from '../check/score.ts';
 import type { Refusals } from '../reports/refusals.ts';

@@ -4,7 +4,7 @@
  */
 
 import type { ErrorCode } from '../../core/errors.ts';
-import type { Header, Reply, Request } from '../../http/message.ts';
+import type { Header, Reply, Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { statusOf } from '../../web/errors.ts';
 import { openFile, routeFacts } from '../../web/guard/endpoint.ts';

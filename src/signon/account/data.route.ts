@@ -1,7 +1,7 @@
 /** /account/data: the copy of everything, and the deletion, both after a fresh proof of identity. */
 
-import type { Reply } from '../../http/message.ts';
-import type { Params } from '../../http/query.ts';
+import type { Reply } from '../../http/request/message.ts';
+import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import { jsonType, noStore } from '../../web/shape.ts';

@@ -3,8 +3,8 @@
 import { hostsMax } from '../../access/keys/site-keys.ts';
 import { quotaKind } from '../../access/quota/quota.ts';
 import { fail } from '../../core/result.ts';
-import type { Reply } from '../../http/message.ts';
-import type { Params } from '../../http/query.ts';
+import type { Reply } from '../../http/request/message.ts';
+import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import { frameText } from '../words/words.ts';

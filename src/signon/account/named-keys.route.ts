@@ -2,8 +2,8 @@
 
 import { scopeNames } from '../../access/keys/key-scopes.ts';
 import { namedKeyBounds } from '../../access/keys/named-keys.ts';
-import type { Reply } from '../../http/message.ts';
-import type { Params } from '../../http/query.ts';
+import type { Reply } from '../../http/request/message.ts';
+import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { sessionForm } from '../../web/guard/session-endpoint.ts';
 import type { AccountArea, AccountRequest } from './account-area.route.ts';

@@ -1,8 +1,8 @@
 /** /account: an overview and the profile, with a form for each thing that is proven in its own way. */
 
 import { ok, type Result } from '../../core/result.ts';
-import type { Reply } from '../../http/message.ts';
-import type { Params } from '../../http/query.ts';
+import type { Reply } from '../../http/request/message.ts';
+import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { SetRow } from '../../storage/store.ts';
 import { statusOf } from '../../web/errors.ts';

@@ -1,8 +1,8 @@
 /** /account/reports: what the account reported, page by page, and taking it back. */
 
 import { fail } from '../../core/result.ts';
-import type { Reply } from '../../http/message.ts';
-import type { Params } from '../../http/query.ts';
+import type { Reply } from '../../http/request/message.ts';
+import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import type { AccountArea, AccountRequest } from './account-area.route.ts';

@@ -3,8 +3,8 @@
  * account leads here before (page-builder.ts), and so does a site's request.
  */
 
-import type { Reply } from '../../http/message.ts';
-import type { Params } from '../../http/query.ts';
+import type { Reply } from '../../http/request/message.ts';
+import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { reviewPath } from '../../web/guard/page-builder.ts';
 import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';

@@ -1,8 +1,8 @@
 /** /account/security: password, second factor, passkeys, sessions and the log of what happened. */
 
 import { type Failure, fail } from '../../core/result.ts';
-import type { Reply } from '../../http/message.ts';
-import type { Params } from '../../http/query.ts';
+import type { Reply } from '../../http/request/message.ts';
+import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { statusOf } from '../../web/errors.ts';
 import { localPath } from '../../web/guard/intake/local-path.ts';

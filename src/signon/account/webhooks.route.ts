@@ -1,7 +1,7 @@
 /** /account/webhooks: the addresses that get an event when a watched address or network is listed, and its delivery. */
 
-import type { Reply } from '../../http/message.ts';
-import type { Params } from '../../http/query.ts';
+import type { Reply } from '../../http/request/message.ts';
+import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import { frameText } from '../words/words.ts';

@@ -9,8 +9,8 @@
 
 import { equalBytes } from '../../core/digest.ts';
 import { fail } from '../../core/result.ts';
-import { forwardingHeaders } from '../../http/client-ip.ts';
-import type { Request } from '../../http/message.ts';
+import { forwardingHeaders } from '../../http/request/client-ip.ts';
+import type { Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { openPage } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';

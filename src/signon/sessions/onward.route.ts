@@ -7,7 +7,7 @@
  */
 
 import { readKnownAddress } from '../../core/names/mail-address.ts';
-import { type Params, parseQuery } from '../../http/query.ts';
+import { type Params, parseQuery } from '../../http/request/query.ts';
 import { localPath } from '../../web/guard/intake/local-path.ts';
 import type { RequestContext } from '../request-context.route.ts';
 import type { Authorization } from '../sites/authorization.ts';

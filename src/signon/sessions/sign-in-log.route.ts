@@ -3,7 +3,7 @@
  * each one that was turned away, becomes an entry with the client's address.
  */
 
-import type { Request } from '../../http/message.ts';
+import type { Request } from '../../http/request/message.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
 import type { Hook } from '../../web/guard/hooks.ts';
 import type { SignInLog } from './sign-in-log.ts';

@@ -7,8 +7,8 @@
 import type { Sightings } from '../../access/marks/sightings.ts';
 import { fail } from '../../core/result.ts';
 import { once } from '../../core/work/preparation.ts';
-import type { Reply } from '../../http/message.ts';
-import type { Params } from '../../http/query.ts';
+import type { Reply } from '../../http/request/message.ts';
+import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { FamilyChoice } from '../../reputation/blocklists/recipes.ts';
 import type { PageBuilder, RequestContext } from '../../signon/request-context.route.ts';

@@ -1,8 +1,8 @@
 /** /docs: the documentation as pages, their Markdown twins, and the index of the search. */
 
 import { once } from '../../core/work/preparation.ts';
-import type { Reply, Request } from '../../http/message.ts';
-import { negotiate, type Representation } from '../../http/negotiate.ts';
+import { negotiate, type Representation } from '../../http/answer/negotiate.ts';
+import type { Reply, Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { type Endpoint, openPage } from '../../web/guard/endpoint.ts';
 import { type Guard, movedTo } from '../../web/guard/guard.ts';

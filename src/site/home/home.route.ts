@@ -1,8 +1,8 @@
 /** The pages that need no sign-in: home, and the style, script and font behind all pages. */
 
 import type { Clock } from '../../core/clock.ts';
-import type { Header, Reply, Request } from '../../http/message.ts';
-import { negotiate } from '../../http/negotiate.ts';
+import { negotiate } from '../../http/answer/negotiate.ts';
+import type { Header, Reply, Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { Assets } from '../../web/assets.ts';
 import { openFile, openPage } from '../../web/guard/endpoint.ts';

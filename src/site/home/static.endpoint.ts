@@ -1,6 +1,6 @@
 /** Apart from the pages: a front end serves it without them. */
 
-import { conditionHeaders } from '../../http/negotiate.ts';
+import { conditionHeaders } from '../../http/answer/negotiate.ts';
 import { openFile } from '../../web/guard/endpoint.ts';
 
 export const staticEndpoint = openFile('/static/*', {

@@ -1,8 +1,8 @@
 /** GET /kit.zip: the integration kit, from memory; whole, in parts, or not again when it is known. */
 
 import { once } from '../../core/work/preparation.ts';
-import type { Header } from '../../http/message.ts';
-import { negotiate, negotiatedHeaders } from '../../http/negotiate.ts';
+import { negotiate, negotiatedHeaders } from '../../http/answer/negotiate.ts';
+import type { Header } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { openFile } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';

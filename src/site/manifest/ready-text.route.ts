@@ -7,8 +7,8 @@
 import { createHash } from 'node:crypto';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { once } from '../../core/work/preparation.ts';
-import type { Header } from '../../http/message.ts';
-import { conditionHeaders, negotiate, type Representation } from '../../http/negotiate.ts';
+import { conditionHeaders, negotiate, type Representation } from '../../http/answer/negotiate.ts';
+import type { Header } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { type Endpoint, openFile } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';

@@ -4,7 +4,7 @@
  * finished page, which then is for one browser.
  */
 
-import type { Reply, Request } from '../../http/message.ts';
+import type { Reply, Request } from '../../http/request/message.ts';
 import { type Language, languages } from '../language.ts';
 import { noStore } from '../shape.ts';
 import type { Cookies } from './cookies.ts';

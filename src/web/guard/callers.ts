@@ -6,7 +6,7 @@
 import type { ClientLimits, Network } from '../../access/quota/client-limits.ts';
 import type { ClientLimitName } from '../../config/limits.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { Request } from '../../http/message.ts';
+import type { Request } from '../../http/request/message.ts';
 import { parseIp } from '../../ip/address.ts';
 import { clientOf, networksOf } from '../../ip/networks.ts';
 import { scoreBand } from '../score-band.ts';

@@ -9,7 +9,7 @@
  * prefix and `Secure`, so both are left out.
  */
 
-import type { Header, Request } from '../../http/message.ts';
+import type { Header, Request } from '../../http/request/message.ts';
 
 export type CookieName = 'session' | 'form' | 'browser' | 'captcha' | 'asked' | 'looks' | 'ticket';
 

@@ -4,8 +4,8 @@
  */
 
 import type { Result } from '../../core/result.ts';
-import type { Header, Request } from '../../http/message.ts';
-import type { Params } from '../../http/query.ts';
+import type { Header, Request } from '../../http/request/message.ts';
+import type { Params } from '../../http/request/query.ts';
 import { anotherField, type ChallengeView } from '../components/challenge.ts';
 
 /** Returns whether the form only asks for another picture, so that nothing else in it counts. */

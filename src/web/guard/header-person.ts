@@ -4,7 +4,7 @@
  * keep it. Every other one says that it depends on the cookie.
  */
 
-import type { Header, Reply } from '../../http/message.ts';
+import type { Header, Reply } from '../../http/request/message.ts';
 import { withPersonMenu } from '../layout/layout.ts';
 import { languageOf, type PageTools } from '../page-tools.ts';
 import { noStore } from '../shape.ts';

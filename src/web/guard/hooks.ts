@@ -4,7 +4,7 @@
  */
 
 import type { ErrorCode } from '../../core/errors.ts';
-import type { Reply, Request } from '../../http/message.ts';
+import type { Reply, Request } from '../../http/request/message.ts';
 import type { Caller, HotRequest, PlainRoute, Route } from '../../http/router.ts';
 import type { Endpoint, FailureNotes } from './endpoint.ts';
 

@@ -4,7 +4,7 @@
  * where they arrive.
  */
 
-import { firstHeader, type Request } from '../../http/message.ts';
+import { firstHeader, type Request } from '../../http/request/message.ts';
 import { noStore } from '../shape.ts';
 import { isPage } from './endpoint.ts';
 import type { Hook } from './hooks.ts';

@@ -1,7 +1,7 @@
 /** A finished page that is changed for one reader: asked for whole, and kept by nobody. */
 
-import type { Reply, Request } from '../../http/message.ts';
-import { conditionHeaders } from '../../http/negotiate.ts';
+import { conditionHeaders } from '../../http/answer/negotiate.ts';
+import type { Reply, Request } from '../../http/request/message.ts';
 
 /** They ask for a part, a copy or an encoding of the page that everybody gets. */
 const conditions: readonly string[] = [...conditionHeaders, 'accept-encoding', 'range', 'if-range'];

@@ -23,8 +23,8 @@
 import { equalBytes } from '../../core/digest.ts';
 import type { Failure } from '../../core/result.ts';
 import { fail, type Result } from '../../core/result.ts';
-import type { Header, Reply, Request } from '../../http/message.ts';
-import { type Params, parseQuery } from '../../http/query.ts';
+import type { Header, Reply, Request } from '../../http/request/message.ts';
+import { type Params, parseQuery } from '../../http/request/query.ts';
 import type { Caller, PlainRoute } from '../../http/router.ts';
 import { statusOf } from '../errors.ts';
 import type { Language } from '../language.ts';

@@ -1,8 +1,8 @@
 /** Rate-limit headers, on every answer to a request with a valid key. */
 
 import type { Quotas } from '../../access/quota/quota.ts';
-import { type Head, numberField, withNumber } from '../../http/head.ts';
-import type { Header } from '../../http/message.ts';
+import { type Head, numberField, withNumber } from '../../http/answer/head.ts';
+import type { Header } from '../../http/request/message.ts';
 import { writeNumber } from '../../ip/address-writer.ts';
 
 type Findings = Pick<Quotas, 'limit' | 'remaining' | 'resetSecond' | 'retryAfterSeconds'>;

@@ -1,6 +1,6 @@
 /** The page of a failure: says what happened and what to do, and never reveals the internals. */
 
-import { requestIdMark } from '../../http/message.ts';
+import { requestIdMark } from '../../http/request/message.ts';
 import { linkButton } from '../components/button.ts';
 import { lookupForm } from '../components/field.ts';
 import { gateDrawing } from '../components/gauge.ts';

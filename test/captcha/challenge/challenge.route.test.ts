@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Method } from '../../../src/http/message.ts';
+import type { Method } from '../../../src/http/request/message.ts';
 import { gif, header, malicious, type Sent, setUp } from '../../support/captcha/routes.ts';
 
 const delimiter = '------------------------d74496d66958873e';

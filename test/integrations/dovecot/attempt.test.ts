@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { manualClock } from '../../../src/core/clock.ts';
-import type { Request } from '../../../src/http/message.ts';
+import type { Request } from '../../../src/http/request/message.ts';
 import { readAttempt } from '../../../src/integrations/dovecot/attempt.ts';
 import {
   createPolicyIntegration,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { manualClock } from '../../../src/core/clock.ts';
-import type { Request } from '../../../src/http/message.ts';
+import type { Request } from '../../../src/http/request/message.ts';
 import {
   createLoginFailures,
   failuresForReport,

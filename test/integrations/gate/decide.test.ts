@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { manualClock } from '../../../src/core/clock.ts';
-import { parseQuery } from '../../../src/http/query.ts';
+import { parseQuery } from '../../../src/http/request/query.ts';
 import { createDecider, type Judged } from '../../../src/integrations/gate/decide.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 

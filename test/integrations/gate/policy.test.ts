@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { parseQuery } from '../../../src/http/query.ts';
+import { parseQuery } from '../../../src/http/request/query.ts';
 import { readPolicy, verdictOf } from '../../../src/integrations/gate/policy.ts';
 import { challengeHref, wayBack } from '../../../src/integrations/gate/way-back.ts';
 

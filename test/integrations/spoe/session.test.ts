@@ -5,7 +5,7 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { manualClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
-import { parseQuery } from '../../../src/http/query.ts';
+import { parseQuery } from '../../../src/http/request/query.ts';
 import { createDecider } from '../../../src/integrations/gate/decide.ts';
 import { createPasses } from '../../../src/integrations/gate/pass.ts';
 import { createAgent } from '../../../src/integrations/spoe/agent.ts';

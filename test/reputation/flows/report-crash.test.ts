@@ -12,7 +12,7 @@ import { it } from 'node:test';
 import { decodeAccessEvent, isAccessEvent } from '../../../src/access/accounts/events.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { missedDeadline } from '../../../src/http/refusal.ts';
+import { missedDeadline } from '../../../src/http/answer/refusal.ts';
 import { formatIp } from '../../../src/ip/address.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import { decodeEvent } from '../../../src/reputation/state/events.ts';

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { areas } from '../../../src/app/areas.ts';
 import { endpoints } from '../../../src/app/endpoints.ts';
-import { retryLater } from '../../../src/http/refusal.ts';
+import { retryLater } from '../../../src/http/answer/refusal.ts';
 import { scopeFields } from '../../../src/signon/sites/scopes.ts';
 import { openApiDocument } from '../../../src/site/openapi/document.ts';
 import { openErrorPages } from '../../../src/web/page-tools.ts';

@@ -14,7 +14,7 @@ import { type ClientLimitName, clientLimits } from '../../../src/config/limits.t
 import { manualClock } from '../../../src/core/clock.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { fail, ok } from '../../../src/core/result.ts';
-import type { Method, Reply, Request } from '../../../src/http/message.ts';
+import type { Method, Reply, Request } from '../../../src/http/request/message.ts';
 import { createRouter, type PlainRoute } from '../../../src/http/router.ts';
 import { createCallers } from '../../../src/web/guard/callers.ts';
 import { createCookies } from '../../../src/web/guard/cookies.ts';

@@ -13,7 +13,12 @@ import { systemClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { ok, type Result } from '../../../src/core/result.ts';
-import { firstHeader, type Header, type Reply, type Request } from '../../../src/http/message.ts';
+import {
+  firstHeader,
+  type Header,
+  type Reply,
+  type Request,
+} from '../../../src/http/request/message.ts';
 import type { PlainRoute } from '../../../src/http/router.ts';
 import { createServer } from '../../../src/http/server.ts';
 import { readFields } from '../../../src/web/guard/intake/fields.ts';

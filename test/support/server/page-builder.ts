@@ -1,6 +1,6 @@
 /** A desk for routes under test: one visitor, signed in with a fresh proof, and whatever callers. */
 
-import type { Reply, Request } from '../../../src/http/message.ts';
+import type { Reply, Request } from '../../../src/http/request/message.ts';
 import type { PlainRoute } from '../../../src/http/router.ts';
 import { failures } from '../../../src/signon/sessions/failure.page.ts';
 import type { Callers } from '../../../src/web/guard/callers.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fail } from '../../../src/core/result.ts';
-import type { Reply, Request } from '../../../src/http/message.ts';
+import type { Reply, Request } from '../../../src/http/request/message.ts';
 import type { HotRequest, Route } from '../../../src/http/router.ts';
 import { type Endpoint, openFile, openPage } from '../../../src/web/guard/endpoint.ts';
 import { failureHooks, type Hook, withHooks } from '../../../src/web/guard/hooks.ts';

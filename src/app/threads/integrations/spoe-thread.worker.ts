@@ -7,7 +7,7 @@ import { systemRandom } from '../../../core/random.ts';
 import { openSharedTime } from '../../../core/work/shared-time.ts';
 import { createGeoFragments } from '../../../geo/fragments.ts';
 import { openGeoReader } from '../../../geo/reader.ts';
-import { parseQuery } from '../../../http/query.ts';
+import { parseQuery } from '../../../http/request/query.ts';
 import { openIpIndexReader } from '../../../index/reader.ts';
 import { readEndpoint } from '../../../integrations/endpoint.ts';
 import { createDecider } from '../../../integrations/gate/decide.ts';

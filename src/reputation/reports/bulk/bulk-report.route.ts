@@ -8,11 +8,16 @@
 import type { BoundedTables } from '../../../core/bounded-tables.ts';
 import { type Failure, fail, type Result } from '../../../core/result.ts';
 import { clientCountry, type GeoReader } from '../../../geo/reader.ts';
-import { firstHeader, type Header, type Reply, type Request } from '../../../http/message.ts';
-import { type FormSink, readPartsInto } from '../../../http/multipart.ts';
-import { parseQuery } from '../../../http/query.ts';
+import {
+  firstHeader,
+  type Header,
+  type Reply,
+  type Request,
+} from '../../../http/request/message.ts';
+import { type FormSink, readPartsInto } from '../../../http/request/multipart.ts';
+import { parseQuery } from '../../../http/request/query.ts';
+import { PackedBodyError, unpackedPieces } from '../../../http/request/unpacking.ts';
 import type { StreamRoute } from '../../../http/router.ts';
-import { PackedBodyError, unpackedPieces } from '../../../http/unpacking.ts';
 import { endpoint, streamFacts } from '../../../web/guard/endpoint.ts';
 import { type Guard, type KeyedCall, unreadable } from '../../../web/guard/guard.ts';
 import { jsonType, noStore } from '../../../web/shape.ts';

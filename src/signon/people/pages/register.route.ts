@@ -8,7 +8,7 @@
 import type { Clock } from '../../../core/clock.ts';
 import { readMailAddress } from '../../../core/names/mail-address.ts';
 import { type Failure, fail } from '../../../core/result.ts';
-import type { Params } from '../../../http/query.ts';
+import type { Params } from '../../../http/request/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
 import { statusOf } from '../../../web/errors.ts';
 import type { Callers } from '../../../web/guard/callers.ts';

@@ -4,7 +4,7 @@
  * does it.
  */
 
-import type { Reply } from '../../../http/message.ts';
+import type { Reply } from '../../../http/request/message.ts';
 import type { PlainRoute } from '../../../http/router.ts';
 import { sessionForm, sessionPage } from '../../../web/guard/session-endpoint.ts';
 import type { Signon } from '../../open-signon.ts';

@@ -9,8 +9,8 @@
  */
 
 import type { Failure, Result } from '../../../core/result.ts';
-import type { Reply } from '../../../http/message.ts';
-import type { Params } from '../../../http/query.ts';
+import type { Reply } from '../../../http/request/message.ts';
+import type { Params } from '../../../http/request/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
 import { doneIn } from '../../../web/done-mark.ts';
 import { statusOf } from '../../../web/errors.ts';

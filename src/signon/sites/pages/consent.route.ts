@@ -6,8 +6,8 @@
 
 import type { Config } from '../../../config.ts';
 import type { Failure, Result } from '../../../core/result.ts';
-import type { Reply } from '../../../http/message.ts';
-import type { Params } from '../../../http/query.ts';
+import type { Reply } from '../../../http/request/message.ts';
+import type { Params } from '../../../http/request/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
 import { sessionForm, sessionPage } from '../../../web/guard/session-endpoint.ts';
 import type { PageBuilder, RequestContext } from '../../request-context.route.ts';

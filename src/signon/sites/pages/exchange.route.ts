@@ -6,9 +6,9 @@
  */
 
 import { fail, ok, type Result } from '../../../core/result.ts';
-import { mediaType, parseForm } from '../../../http/body.ts';
-import { firstHeader, logFieldsOf, type Request } from '../../../http/message.ts';
-import { type Params, parseQuery } from '../../../http/query.ts';
+import { mediaType, parseForm } from '../../../http/request/body.ts';
+import { firstHeader, logFieldsOf, type Request } from '../../../http/request/message.ts';
+import { type Params, parseQuery } from '../../../http/request/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
 import { endpoint } from '../../../web/guard/endpoint.ts';
 import type { Answer, Guard } from '../../../web/guard/guard.ts';

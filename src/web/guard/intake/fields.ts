@@ -5,10 +5,15 @@
 
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { decodeUtf8, repairUtf8 } from '../../../core/utf8.ts';
-import { type JsonObject, mediaType, parseForm, parseJsonObject } from '../../../http/body.ts';
-import { firstHeader, type Request } from '../../../http/message.ts';
-import { readParts } from '../../../http/multipart.ts';
-import { listName, type Params, parseQuery, type QueryRules } from '../../../http/query.ts';
+import {
+  type JsonObject,
+  mediaType,
+  parseForm,
+  parseJsonObject,
+} from '../../../http/request/body.ts';
+import { firstHeader, type Request } from '../../../http/request/message.ts';
+import { readParts } from '../../../http/request/multipart.ts';
+import { listName, type Params, parseQuery, type QueryRules } from '../../../http/request/query.ts';
 
 export interface Fields {
   /** Text of a parameter; a JSON number as its text. Undefined if absent. */

@@ -6,10 +6,10 @@
 
 import { plainAddress, plainDigits, plainPasted } from '../../../core/names/pasted-text.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
-import { mediaType, parseForm, parseJsonObject } from '../../../http/body.ts';
-import { firstHeader, type Request } from '../../../http/message.ts';
-import { type FormPart, readParts } from '../../../http/multipart.ts';
-import type { Params } from '../../../http/query.ts';
+import { mediaType, parseForm, parseJsonObject } from '../../../http/request/body.ts';
+import { firstHeader, type Request } from '../../../http/request/message.ts';
+import { type FormPart, readParts } from '../../../http/request/multipart.ts';
+import type { Params } from '../../../http/request/query.ts';
 
 /** Bound for the body of a urlencoded form. */
 export const formBytesMax = 65_536;

@@ -4,7 +4,7 @@
  * and a few of them are shown, cut.
  */
 
-import type { Header } from '../../../http/message.ts';
+import type { Header } from '../../../http/request/message.ts';
 
 const ignoredHeader = 'X-Ignored-Parameters';
 const namesMax = 8;

@@ -6,7 +6,7 @@
  * then the page says that nothing was saved.
  */
 
-import type { Params } from '../../../http/query.ts';
+import type { Params } from '../../../http/request/query.ts';
 
 export const unsavedName = 'unsaved';
 /** In place of the seal, where nothing is kept. */

@@ -3,8 +3,8 @@
  * was read; here its shape is bounded too.
  */
 
-import { fail, ok, type Result } from '../core/result.ts';
-import { decodeUtf8, repairUtf8 } from '../core/utf8.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { decodeUtf8, repairUtf8 } from '../../core/utf8.ts';
 import { type Params, parseQuery, type QueryRules } from './query.ts';
 
 export type MediaType = 'form' | 'json' | 'multipart' | 'other' | 'none';

@@ -5,8 +5,8 @@
  */
 
 import { Busboy } from '@fastify/busboy';
-import { type Failure, fail, ok, type Result } from '../core/result.ts';
-import type { Turns } from '../core/work/turns.ts';
+import { type Failure, fail, ok, type Result } from '../../core/result.ts';
+import type { Turns } from '../../core/work/turns.ts';
 import { mediaType } from './body.ts';
 
 /** Receives the parts of a form. A failure ends the reading. */

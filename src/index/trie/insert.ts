@@ -7,15 +7,15 @@
  * can make sure of the room before anything is touched.
  */
 
+import { copyWords, lengthOf } from '../entries.ts';
+import { byteAt, commonBits, type IndexPrefix } from '../prefix.ts';
+import { KEY, ROW_SHIFT } from '../records.ts';
 import { addCover, type Positions } from './covers.ts';
-import { copyWords, lengthOf } from './entries.ts';
 import type { WriterEpoch } from './epochs.ts';
 import { leafEntry, pathBits, rootCell } from './exact.ts';
 import { NODE_WORDS_MAX, OFFSET_MASK, PATH_FLAG, ROOT_6, ROOT_BITS, WILD_SHIFT } from './layout.ts';
 import type { IndexMemory } from './memory.ts';
 import { depthOf, type Nodes, pathPartOffset, slotOffset } from './nodes.ts';
-import { byteAt, commonBits, type IndexPrefix } from './prefix.ts';
-import { KEY, ROW_SHIFT } from './records.ts';
 import type { RetiredNodes } from './retired-nodes.ts';
 
 /** Words that one change can allocate at most: two large copies and some nodes of two items. */

@@ -7,13 +7,13 @@
  * ones count, once that is known. Probes count apart: a flood of pages must not hide how the service is.
  */
 
-import { createClientLimits } from '../access/quota/client-limits.ts';
-import type { LimitRecords } from '../access/quota/ring.ts';
-import type { ClientLimit } from '../config/limits.ts';
-import type { Clock } from '../core/clock.ts';
-import type { Networks } from '../ip/networks.ts';
-import { type Problem, problem } from './message.ts';
-import type { Route } from './router.ts';
+import { createClientLimits } from '../../access/quota/client-limits.ts';
+import type { LimitRecords } from '../../access/quota/ring.ts';
+import type { ClientLimit } from '../../config/limits.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Networks } from '../../ip/networks.ts';
+import { type Problem, problem } from '../request/message.ts';
+import type { Route } from '../router.ts';
 
 export type PaceLimit = 'answers' | 'answersNear' | 'probes';
 

@@ -4,6 +4,7 @@
  * Nothing here publishes. layout.ts draws the block.
  */
 
+import { hostMask } from '../prefix.ts';
 import type { Arena } from './arena.ts';
 import {
   BITMAP_WORDS,
@@ -16,7 +17,6 @@ import {
   RANKED_WORDS,
 } from './layout.ts';
 import type { IndexMemory } from './memory.ts';
-import { hostMask } from './prefix.ts';
 
 const LAST = BITMAP_WORDS - 1;
 

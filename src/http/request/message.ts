@@ -3,7 +3,7 @@
  * `structuredClone`, so a front-end thread can send the one and receive the other.
  */
 
-import type { ErrorCode } from '../core/errors.ts';
+import type { ErrorCode } from '../../core/errors.ts';
 
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
 

@@ -4,6 +4,8 @@
  * the slot above it, so an insertion leaves no trace once it is taken back.
  */
 
+import { byteAt, type IndexPrefix } from '../prefix.ts';
+import { PARENT, ROW_SHIFT } from '../records.ts';
 import { removeCover } from './covers.ts';
 import { rootCell } from './exact.ts';
 import { leafOf, nodePositions, retire, rootPositions, type TrieTools } from './insert.ts';
@@ -16,8 +18,6 @@ import {
   ROOT_BITS,
 } from './layout.ts';
 import { coverPartOffset, depthOf, slotOffset, slotsOffset } from './nodes.ts';
-import { byteAt, type IndexPrefix } from './prefix.ts';
-import { PARENT, ROW_SHIFT } from './records.ts';
 
 /** The returned function takes out an entry that is in the trie. Its row stays readable. */
 export function createDisplace(tools: TrieTools): (prefix: IndexPrefix, entry: number) => void {

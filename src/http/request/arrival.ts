@@ -1,8 +1,8 @@
 /** A well-framed request as `server.ts` hands it over: copied out of the library's memory. */
 
+import type { Wire } from '../answer/wire.ts';
+import type { Match } from '../router.ts';
 import type { Request } from './message.ts';
-import type { Match } from './router.ts';
-import type { Wire } from './wire.ts';
 
 export interface Arrival {
   readonly wire: Wire;

@@ -3,8 +3,8 @@
  * thread. A trusted proxy may set it; other clients can't choose what is logged.
  */
 
-import type { Random } from '../core/random.ts';
-import type { Head } from './head.ts';
+import type { Random } from '../../core/random.ts';
+import type { Head } from '../answer/head.ts';
 import { requestIdMark } from './message.ts';
 
 /** Nothing that a log, a page, JSON or a header would have to escape. */

@@ -8,9 +8,9 @@
  * the bound an insertion is refused. (Growable SharedArrayBuffers make views 20× slower.)
  */
 
+import { type Records, ROW_WORDS } from '../records.ts';
 import { CONTROL_WORDS } from './epochs.ts';
 import { ENTRY_MASK, KEY_WORDS, OFFSET_MASK, ROOT_WORDS } from './layout.ts';
-import { type Records, ROW_WORDS } from './records.ts';
 
 export interface IndexCapacity {
   /** Greatest number of entries of both families, 1..2^26 - 2. */

@@ -5,7 +5,7 @@
  * themselves, and a client whose body comes at once never waits long enough to be evicted.
  */
 
-import type { Networks } from '../ip/networks.ts';
+import type { Networks } from '../../ip/networks.ts';
 
 export interface EvictableBounds {
   readonly max: number;

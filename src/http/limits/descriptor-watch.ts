@@ -8,7 +8,7 @@
 
 import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import type { Log } from '../core/log/log.ts';
+import type { Log } from '../../core/log/log.ts';
 import { openFilesMaxNow } from './limits.ts';
 
 export interface DescriptorWatch {

@@ -3,12 +3,12 @@
  * 415 (coding), 429, 503, 400. Pure: whether there is a slot is passed in.
  */
 
-import type { ErrorCode } from '../core/errors.ts';
-import { type Arrival, hasBody } from './arrival.ts';
-import { codingRefusal } from './codings.ts';
-import type { HttpLimits } from './limits.ts';
-import { type Header, type Problem, problem } from './message.ts';
-import type { Route } from './router.ts';
+import type { ErrorCode } from '../../core/errors.ts';
+import type { HttpLimits } from '../limits/limits.ts';
+import { type Arrival, hasBody } from '../request/arrival.ts';
+import { codingRefusal } from '../request/codings.ts';
+import { type Header, type Problem, problem } from '../request/message.ts';
+import type { Route } from '../router.ts';
 
 export const nothingHere = problem('not_found', 404, 'There is nothing at this path.');
 

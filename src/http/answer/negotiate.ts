@@ -6,8 +6,8 @@
  * representation with an ETag of its own.
  */
 
-import { httpDate, parseHttpDate } from '../core/http-date.ts';
-import { firstHeader, type Header, type Reply, type Request } from './message.ts';
+import { httpDate, parseHttpDate } from '../../core/http-date.ts';
+import { firstHeader, type Header, type Reply, type Request } from '../request/message.ts';
 import { parseRange, sliceParts } from './ranges.ts';
 
 export interface Encoded {

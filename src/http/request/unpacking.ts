@@ -7,11 +7,11 @@
 
 import type { Readable } from 'node:stream';
 import { createGunzip, gunzip } from 'node:zlib';
-import { type Failure, fail, ok, type Result } from '../core/result.ts';
-import { networksOf } from '../ip/networks.ts';
+import { type Failure, fail, ok, type Result } from '../../core/result.ts';
+import { networksOf } from '../../ip/networks.ts';
+import { defaultLimits, type HttpLimits } from '../limits/limits.ts';
 import { createBodyBudget } from './body-budget.ts';
 import { isGzip } from './codings.ts';
-import { defaultLimits, type HttpLimits } from './limits.ts';
 import type { Problem, Request } from './message.ts';
 
 /** Size of the pieces in which a stream is unpacked. */

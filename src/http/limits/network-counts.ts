@@ -1,6 +1,6 @@
 /** Sums per client, per network and in all, of whatever is held for a while and given back. */
 
-import type { Networks } from '../ip/networks.ts';
+import type { Networks } from '../../ip/networks.ts';
 
 export class NetworkCounts {
   #total = 0;

@@ -4,11 +4,11 @@
  * before its first byte is kept. The library's chunks die with the callback: all are copied.
  */
 
+import { tooLarge } from '../answer/refusal.ts';
+import type { Wire } from '../answer/wire.ts';
+import type { Exchange } from '../exchange.ts';
 import type { BodyShare } from './body-budget.ts';
-import type { Exchange } from './exchange.ts';
 import type { Problem } from './message.ts';
-import { tooLarge } from './refusal.ts';
-import type { Wire } from './wire.ts';
 
 export interface IntakeRules {
   readonly bytesMax: number;

@@ -4,11 +4,11 @@
  * nothing from those for whom the service works.
  */
 
-import { type Networks, networksOf } from '../ip/networks.ts';
+import { type Networks, networksOf } from '../../ip/networks.ts';
+import type { Problem } from '../request/message.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { EvictableSlots } from './evictable-slots.ts';
 import type { HttpLimits } from './limits.ts';
-import type { Problem } from './message.ts';
 import { UnreadBytes } from './unread-bytes.ts';
 
 export class RequestSlots {

@@ -6,11 +6,7 @@
  * One call must not span an `await`, and its `visit` must not change the trie.
  */
 
-import { copyWords, lengthOf, prefixOf } from './entries.ts';
-import { leafEntry, nodeCover } from './exact.ts';
-import { COVER_FLAG, OFFSET_MASK, PATH_FLAG, ROOT_6, ROOT_BITS } from './layout.ts';
-import type { IndexMemory } from './memory.ts';
-import { coverPartOffset, depthOf, pathPartOffset, slotOffset } from './nodes.ts';
+import { copyWords, lengthOf, prefixOf } from '../entries.ts';
 import {
   bitsOf,
   byteAt,
@@ -18,8 +14,12 @@ import {
   comparePrefixes,
   hostMask,
   type IndexPrefix,
-} from './prefix.ts';
-import { PARENT, ROW_SHIFT } from './records.ts';
+} from '../prefix.ts';
+import { PARENT, ROW_SHIFT } from '../records.ts';
+import { leafEntry, nodeCover } from './exact.ts';
+import { COVER_FLAG, OFFSET_MASK, PATH_FLAG, ROOT_6, ROOT_BITS } from './layout.ts';
+import type { IndexMemory } from './memory.ts';
+import { coverPartOffset, depthOf, pathPartOffset, slotOffset } from './nodes.ts';
 
 export interface WalkOptions {
   /** Only what comes after this prefix in order. */

@@ -1,7 +1,9 @@
 /** The entry of exactly one prefix. Any thread; the cost of one look-up. */
 
+import { lengthOf } from '../entries.ts';
+import { byteAt, hostMask, type IndexPrefix } from '../prefix.ts';
+import { KEY, ROW_SHIFT } from '../records.ts';
 import { coverUpTo } from './covers.ts';
-import { lengthOf } from './entries.ts';
 import {
   BITMAP_WORDS,
   COVER_FLAG,
@@ -17,8 +19,6 @@ import {
 } from './layout.ts';
 import type { IndexMemory } from './memory.ts';
 import { coverPartOffset, depthOf, pathPartOffset, slotOffset } from './nodes.ts';
-import { byteAt, hostMask, type IndexPrefix } from './prefix.ts';
-import { KEY, ROW_SHIFT } from './records.ts';
 
 /** Offset of the root cell of an address. */
 export function rootCell(family: 4 | 6, words: Uint32Array): number {

@@ -4,8 +4,8 @@
  * the rules name a list or a free text.
  */
 
-import { type Failure, fail, ok, type Result } from '../core/result.ts';
-import { repairUtf8 } from '../core/utf8.ts';
+import { type Failure, fail, ok, type Result } from '../../core/result.ts';
+import { repairUtf8 } from '../../core/utf8.ts';
 
 export interface Params {
   /** Returns undefined if absent; never one of several. */

@@ -5,10 +5,10 @@
  * on Networking 6(2), 1998). A client that holds none gets one as long as there is one.
  */
 
-import type { Networks } from '../ip/networks.ts';
-import type { Problem } from './message.ts';
+import type { Networks } from '../../ip/networks.ts';
+import { retryLater } from '../answer/refusal.ts';
+import type { Problem } from '../request/message.ts';
 import { NetworkCounts } from './network-counts.ts';
-import { retryLater } from './refusal.ts';
 
 const clientShare = 1 / 16;
 const networkShare = 1 / 8;

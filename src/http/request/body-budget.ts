@@ -9,11 +9,11 @@
  * Hahne, IEEE/ACM Transactions on Networking 6(2), 1998, with factor 1).
  */
 
-import type { Networks } from '../ip/networks.ts';
-import type { HttpLimits } from './limits.ts';
+import type { Networks } from '../../ip/networks.ts';
+import { retryLater } from '../answer/refusal.ts';
+import type { HttpLimits } from '../limits/limits.ts';
+import { NetworkCounts } from '../limits/network-counts.ts';
 import type { Problem } from './message.ts';
-import { NetworkCounts } from './network-counts.ts';
-import { retryLater } from './refusal.ts';
 
 /** The bytes that one request has drawn from the budget. */
 export interface BodyShare {

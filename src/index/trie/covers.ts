@@ -6,8 +6,8 @@
  * An entry hidden everywhere by more specific ones is still in the chain of each of them.
  */
 
-import { lengthOf } from './entries.ts';
-import { PARENT, ROW_SHIFT } from './records.ts';
+import { lengthOf } from '../entries.ts';
+import { PARENT, ROW_SHIFT } from '../records.ts';
 
 export interface Positions {
   readonly covers: Int32Array;

@@ -4,7 +4,7 @@
  * can only be made from checked parts, so no value can smuggle in a line of its own.
  */
 
-import type { Header } from './message.ts';
+import type { Header } from '../request/message.ts';
 
 declare const headBrand: unique symbol;
 /** `200 OK\r\nName: value\r\nName: value`, without the final line end. */

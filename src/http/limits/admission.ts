@@ -3,27 +3,27 @@
  * through here ends in exactly one answer. It knows routes and exchanges, not the library.
  */
 
-import type { Clock } from '../core/clock.ts';
-import { StoreUnavailableError } from '../storage/store.ts';
-import { type Arrival, hasBody, hasCookie, problemHeader, requestOf } from './arrival.ts';
-import { type BodyBudget, createBodyBudget } from './body-budget.ts';
-import { Exchange } from './exchange.ts';
-import { type Head, renderHead } from './head.ts';
-import { BodyAborted, collectBody, type IntakeRules, streamBody } from './intake.ts';
-import type { LaneOptions } from './lane.ts';
-import { type Header, logFieldsOf, type Problem, problem, type Reply } from './message.ts';
-import type { ClientPace } from './pace.ts';
+import type { Clock } from '../../core/clock.ts';
+import { StoreUnavailableError } from '../../storage/store.ts';
+import { type Head, renderHead } from '../answer/head.ts';
 import {
   lengthRequired,
   missedDeadline,
   refusalOf,
   retryLater,
   storeOutOfReach,
-} from './refusal.ts';
-import { openErrorBodies, withRequestId } from './request-id.ts';
+} from '../answer/refusal.ts';
+import type { Wire } from '../answer/wire.ts';
+import { Exchange } from '../exchange.ts';
+import type { LaneOptions } from '../lane.ts';
+import { type Arrival, hasBody, hasCookie, problemHeader, requestOf } from '../request/arrival.ts';
+import { type BodyBudget, createBodyBudget } from '../request/body-budget.ts';
+import { BodyAborted, collectBody, type IntakeRules, streamBody } from '../request/intake.ts';
+import { type Header, logFieldsOf, type Problem, problem, type Reply } from '../request/message.ts';
+import { openErrorBodies, withRequestId } from '../request/request-id.ts';
+import { corsHeaders, type PlainRoute, type Route, type StreamRoute } from '../router.ts';
+import type { ClientPace } from './pace.ts';
 import { type RequestSlot, RequestSlots } from './request-slots.ts';
-import { corsHeaders, type PlainRoute, type Route, type StreamRoute } from './router.ts';
-import type { Wire } from './wire.ts';
 
 export interface AdmissionOptions extends LaneOptions {
   readonly clock: Clock;

@@ -7,6 +7,8 @@
  * request (epochs.ts).
  */
 
+import { hostMask } from '../prefix.ts';
+import { KEY, PARENT, ROW_SHIFT } from '../records.ts';
 import {
   BITMAP_WORDS,
   COVER_FLAG,
@@ -26,8 +28,6 @@ import {
   WILD_SHIFT,
 } from './layout.ts';
 import type { IndexMemory } from './memory.ts';
-import { hostMask } from './prefix.ts';
-import { KEY, PARENT, ROW_SHIFT } from './records.ts';
 
 export interface Lookup {
   /** Number of the most specific entry that covers the address; 0 = none. */
