@@ -214,12 +214,12 @@ test('http/native.ts alone loads a web server; http/server.ts has its types', ()
   assert.match(server!.text, /^import type \{.*\} from 'uWebSockets\.js';$/m);
 });
 
-test('the stateless half of the guard stands on core and http alone', () => {
+test('the stateless half of the guard stands on core, ip and http alone', () => {
   const strays = sources
     .filter(({ path }) => path.startsWith('src/web/guard/intake/'))
     .flatMap(({ path, imports }) =>
       imports
-        .filter((to) => !/^src\/(core|http|web\/guard\/intake)\//.test(to))
+        .filter((to) => !/^src\/(core|ip|http|web\/guard\/intake)\//.test(to))
         .map((to) => [path, to]),
     );
   assert.deepEqual(strays, []);

@@ -7,8 +7,8 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../core/clock.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { fail } from '../core/result.ts';
-import { forwardingHeaders } from '../http/request/client-ip.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../http/request/message.ts';
+import { forwardingHeaders, isFromThisMachine } from '../http/request/client-ip.ts';
 import type { PlainRoute } from '../http/router.ts';
 import type { MemoryVerdict } from '../storage/nodes/digests.ts';
 import type { Assets } from '../web/assets.ts';
@@ -176,10 +176,7 @@ export function mayReadMetrics(
   token: string | undefined,
   isProxied: boolean,
 ): boolean {
-  if (token === undefined) {
-    const isForwarded = forwardingHeaders.some((name) => request.headers[name] !== undefined);
-    return !isProxied && !isForwarded && /^(127\.|::1$)/.test(request.clientIp);
-  }
+  if (token === undefined) return !isProxied && isFromThisMachine(request);
   const sent = firstHeader(request, 'authorization') ?? '';
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(sent), digest(`Bearer ${token}`));

@@ -10,7 +10,8 @@ import { createInterface } from 'node:readline';
 import { Command, Option } from 'commander';
 import { OperatorError } from '../core/errors.ts';
 import { randomToken, systemRandom } from '../core/random.ts';
-import { exposureFaults, isLoopbackHost } from './shell/exposure.ts';
+import { isLoopback } from '../ip/loopback.ts';
+import { exposureFaults } from './shell/exposure.ts';
 import { createOutput } from './shell/output.ts';
 import {
   type Answers,
@@ -76,7 +77,7 @@ async function init(file: string, flags: InitFlags): Promise<void> {
     `Data: ${resolve(answers.dataDir)}, with the master key: back it up with \`portcullis backup\``,
   );
   output.line(`Operator: ${operator}, password ${password} (shown this once)`);
-  const faults = isLoopbackHost(answers.host)
+  const faults = isLoopback(answers.host)
     ? []
     : exposureFaults({
         ...answers,

@@ -6,7 +6,6 @@
 
 import ipaddr from 'ipaddr.js';
 import { fail, type Result } from '../core/result.ts';
-import { formatIp, parseIp } from './address.ts';
 import { formatPrefix, type Prefix, parsePrefix } from './prefix.ts';
 
 /** `parsePrefix`, read twice; also `invalid_prefix` for a text with two meanings. */
@@ -21,14 +20,6 @@ export function readPrefix(text: string): Result<Prefix> {
     return fail('invalid_prefix', 'The address has two meanings: write it in its usual form.');
   }
   return prefix;
-}
-
-/** The name that `ipaddr.js` has for the address's range, such as `loopback`; undefined: no address. */
-export function rangeName(text: string): string | undefined {
-  const words = new Uint32Array(4);
-  const family = parseIp(text, words);
-  // Its canonical form, which has one meaning.
-  return family === 0 ? undefined : ipaddr.parse(formatIp(family, words)).range();
 }
 
 function meansTheSame(text: string, { family, words, length }: Prefix): boolean {

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import ipaddr from 'ipaddr.js';
 import { formatPrefix, parsePrefix } from '../../src/ip/prefix.ts';
-import { rangeName, readPrefix } from '../../src/ip/written.ts';
+import { readPrefix } from '../../src/ip/written.ts';
 
 function vectors(): string[] {
   return readFileSync('test/vectors/ip.txt', 'utf8')
@@ -44,7 +44,6 @@ test('what ipaddr.js alone would take is refused', () => {
     const [address] = text.split('/');
     assert.equal(ipaddr.isValid(address!), true, text);
     assert.equal(readPrefix(text).ok, false, text);
-    assert.equal(rangeName(text), undefined, text);
   }
 });
 
@@ -62,19 +61,4 @@ test('networks of both families, and mapped ones, keep their meaning', () => {
     const prefix = readPrefix(text);
     assert.equal(prefix.ok ? formatPrefix(prefix.value) : undefined, expected, text);
   }
-});
-
-test('special ranges have names', () => {
-  const cases = {
-    '127.0.0.1': 'loopback',
-    '127.255.255.254': 'loopback',
-    '::1': 'loopback',
-    '::ffff:127.0.0.1': 'loopback',
-    '10.1.2.3': 'private',
-    'fe80::1': 'linkLocal',
-    '0.0.0.0': 'unspecified',
-    '8.8.8.8': 'unicast',
-    nonsense: undefined,
-  };
-  for (const [text, name] of Object.entries(cases)) assert.equal(rangeName(text), name, text);
 });

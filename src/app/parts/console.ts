@@ -26,6 +26,7 @@ import { fail, ok } from '../../core/result.ts';
 import { createTurns } from '../../core/work/turns.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
+import { isLoopback } from '../../ip/loopback.ts';
 import { typedAddress } from '../../ip/typed.ts';
 import { createAllowlist } from '../../reputation/lists/allowlist.ts';
 import { urlLabel } from '../../reputation/lists/import/download.ts';
@@ -57,7 +58,6 @@ import type { State } from '../state.ts';
 import type { Opening } from './dependencies.ts';
 import type { SignonParts } from './signon.ts';
 
-const loopback = /^(127\.[0-9.]+|\[::1\]|(.+\.)?localhost)$/;
 const hourMs = 3_600_000;
 /** Categories and countries on the overview. */
 const topShown = 12;
@@ -171,7 +171,7 @@ function checklistOf({ config, clock }: Opening, sources: ConsoleSources): Conso
       const keys = await passkeys.list(accountId);
       const isFresh = clock.now() - newestBackupAt() <= 2 * config.backupEveryMs;
       return {
-        publicUrl: !loopback.test(hostname),
+        publicUrl: !isLoopback(hostname),
         tls: protocol === 'https:',
         mail: config.smtpUrl !== undefined,
         list: state.sources.list().some(({ list }) => list !== 'good'),

@@ -1,6 +1,7 @@
 /** Settings that concern a proxy in front of the server. */
 
 import type { Config } from '../../config.ts';
+import { isLoopback } from '../../ip/loopback.ts';
 
 /**
  * Returns whether the settings imply a proxy in front, named in them or not: the server speaks
@@ -9,11 +10,10 @@ import type { Config } from '../../config.ts';
  */
 export function isProxied({ trustedProxies, host, baseUrl, secureUrl }: Config): boolean {
   const urls = [new URL(baseUrl), new URL(secureUrl)];
-  const isHidden = loopback.test(host);
   return (
     trustedProxies.length > 0 ||
     urls.some(({ protocol }) => protocol === 'https:') ||
-    (isHidden && urls.some(({ hostname }) => !loopback.test(hostname)))
+    (isLoopback(host) && urls.some(({ hostname }) => !isLoopback(hostname)))
   );
 }
 
@@ -26,5 +26,3 @@ export function proxiedHost({ baseUrl, port }: Config): string {
   if (protocol === 'https:') return `127.0.0.1:${port}`;
   return host === hostname ? `${host}:80` : host;
 }
-
-const loopback = /^(127\.[0-9.]+|\[?::1\]?|(.+\.)?localhost)\.?$/i;

@@ -2,8 +2,9 @@
 
 import { connect, type PeerCertificate } from 'node:tls';
 import type { Config } from '../../config.ts';
-import { checkSmtp, isLoopback, tlsText } from '../../signon/mail/smtp.ts';
-import { exposureFaults, isLoopbackHost } from '../shell/exposure.ts';
+import { isLoopback } from '../../ip/loopback.ts';
+import { checkSmtp, isOnThisMachine, tlsText } from '../../signon/mail/smtp.ts';
+import { exposureFaults } from '../shell/exposure.ts';
 import { ask } from './ask.ts';
 import { advice, type Finding, fault, fine } from './finding.ts';
 
@@ -15,8 +16,8 @@ const skewMsMax = 30_000;
 
 export function lookAtExposure(config: Config): Finding {
   const faults = exposureFaults(config);
-  const isLocal = [config.baseUrl, config.secureUrl].every((url) => isLoopbackHost(hostOf(url)));
-  if (isLoopbackHost(config.host) && isLocal) {
+  const isLocal = [config.baseUrl, config.secureUrl].every((url) => isLoopback(new URL(url).hostname));
+  if (isLoopback(config.host) && isLocal) {
     return fine('exposure', `for this machine alone: HOST is ${config.host}`);
   }
   if (faults.length === 0) return fine('exposure', 'links are https, mails are sent');
@@ -98,7 +99,7 @@ export async function lookAtMail({ smtpUrl, mailFrom }: Config): Promise<Finding
   if (check.refused !== undefined) {
     const mend = 'mend SMTP_URL, or the mail server';
     findings.push(fault('mail', `${server}: ${check.refused}`, mend));
-  } else if (check.isTrusted || isLoopback(url)) {
+  } else if (check.isTrusted || isOnThisMachine(url)) {
     findings.push(fine('mail', `${server} takes mail ${tlsText(check)}`));
   } else {
     const found = `${server} takes mail ${tlsText(check)}: passwords and links can be read on the way`;
@@ -110,8 +111,4 @@ export async function lookAtMail({ smtpUrl, mailFrom }: Config): Promise<Finding
     findings.push(fault('mail', `MAIL_FROM is ${mailFrom}`, 'set it to an address of your domain'));
   }
   return findings;
-}
-
-function hostOf(url: string): string {
-  return new URL(url).hostname.replace(/^\[|\]$/g, '');
 }

@@ -5,15 +5,9 @@
 
 import type { Config } from '../../config.ts';
 import { OperatorError } from '../../core/errors.ts';
-import { rangeName } from '../../ip/written.ts';
+import { isLoopback } from '../../ip/loopback.ts';
 
 export type Exposed = Pick<Config, 'host' | 'baseUrl' | 'secureUrl' | 'smtpUrl'>;
-
-/** Returns whether only programs on this machine can connect; an unknown name counts as public. */
-export function isLoopbackHost(host: string): boolean {
-  const name = host.toLowerCase().replace(/\.$/, '');
-  return name === 'localhost' || name.endsWith('.localhost') || rangeName(name) === 'loopback';
-}
 
 /** Returns the faults of these settings on any address but loopback, in words; empty if none. */
 export function exposureFaults({ baseUrl, secureUrl, smtpUrl }: Exposed): string[] {
@@ -40,7 +34,7 @@ export function exposureFaults({ baseUrl, secureUrl, smtpUrl }: Exposed): string
  * @throws OperatorError on an address that others reach, unless `insecure`
  */
 export function checkExposure(config: Exposed, insecure: boolean): string[] {
-  if (isLoopbackHost(config.host)) return [];
+  if (isLoopback(config.host)) return [];
   const faults = exposureFaults(config);
   if (faults.length === 0 || insecure) return faults;
   throw new OperatorError(

@@ -6,6 +6,9 @@
  * its client sent it, so where both come and don't name the same address, neither is believed.
  */
 
+import { isLoopbackAddress } from '../../ip/loopback.ts';
+import type { Request } from './message.ts';
+
 export interface AddressRules {
   /** False when no proxy is configured: then no such header is read. */
   readonly hasProxies: boolean;
@@ -50,6 +53,12 @@ export const forwardingHeaders = [
   'x-azure-clientip',
   'cdn-loop',
 ] as const;
+
+/** Returns whether a program on this machine asks, and nothing between says that it forwards. */
+export function isFromThisMachine({ clientIp, headers }: Request): boolean {
+  const isForwarded = forwardingHeaders.some((name) => headers[name] !== undefined);
+  return !isForwarded && isLoopbackAddress(clientIp);
+}
 
 /** Hops looked at; more than any real chain has. */
 const hopsMax = 32;

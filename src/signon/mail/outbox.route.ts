@@ -9,9 +9,10 @@
 
 import { equalBytes } from '../../core/digest.ts';
 import { fail } from '../../core/result.ts';
-import { forwardingHeaders } from '../../http/request/client-ip.ts';
 import type { Request } from '../../http/request/message.ts';
+import { forwardingHeaders, isFromThisMachine } from '../../http/request/client-ip.ts';
 import type { PlainRoute } from '../../http/router.ts';
+import { hostOfAuthority, isLoopback } from '../../ip/loopback.ts';
 import { openPage } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import { languageOf, type PageTools, pageRequestHeaders } from '../../web/page-tools.ts';
@@ -57,12 +58,9 @@ function isNamed(path: string, name: string): boolean {
   return equalBytes(Buffer.from(path), Buffer.from(outboxPathOf(name)));
 }
 
-function isOwnBrowser({ headers, clientIp }: Request): boolean {
-  const hosts = headers.host ?? [];
+function isOwnBrowser(request: Request): boolean {
+  const hosts = request.headers.host ?? [];
   return (
-    /^(127\.|::1$)/.test(clientIp) &&
-    !forwardingHeaders.some((name) => headers[name] !== undefined) &&
-    hosts.length === 1 &&
-    /^(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/i.test(hosts[0]!)
+    isFromThisMachine(request) && hosts.length === 1 && isLoopback(hostOfAuthority(hosts[0]!))
   );
 }

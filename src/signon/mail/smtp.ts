@@ -8,9 +8,8 @@
 import { TLSSocket } from 'node:tls';
 import { createTransport } from 'nodemailer';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
-import { rangeName } from '../../ip/written.ts';
-import type { Mail } from './letter.ts';
-import { envelopeOf, htmlOf, logoId, type MailSender } from './letter.ts';
+import { isLoopback } from '../../ip/loopback.ts';
+import { envelopeOf, htmlOf, logoId, type Mail, type MailSender } from './letter.ts';
 import type { MailTransport } from './mailer.ts';
 
 const timeoutMs = 20_000;
@@ -106,11 +105,13 @@ function connectionOf(smtpUrl: string): { readonly url: string; readonly require
   for (const key of ['tls', 'requireTLS', 'ignoreTLS', 'opportunisticTLS', 'secure']) {
     url.searchParams.delete(key);
   }
-  return { url: url.href, requireTLS: !isOptional && !isLoopback(url) };
+  return { url: url.href, requireTLS: !isOptional && !isOnThisMachine(url) };
 }
 
-/** A mail server on this machine often has no certificate, and nobody is between. */
-export function isLoopback({ hostname }: URL): boolean {
-  const host = hostname.toLowerCase().replace(/^\[|\]$/g, '');
-  return /^localhost\.?$/.test(host) || rangeName(host) === 'loopback';
+/**
+ * Returns whether the mail server is on this machine: such a one often has no certificate, and
+ * nobody is between. The DNS may be asked for a name below `localhost`, so that is another machine.
+ */
+export function isOnThisMachine({ hostname }: URL): boolean {
+  return isLoopback(hostname) && !/.\.localhost\.?$/i.test(hostname);
 }

@@ -5,11 +5,10 @@
  */
 
 import { firstHeader, type Request } from '../../http/request/message.ts';
+import { hostOfAuthority, isLoopbackAddress } from '../../ip/loopback.ts';
 import { noStore } from '../shape.ts';
 import { isPage } from './endpoint.ts';
 import type { Hook } from './hooks.ts';
-
-const loopbackAddress = /^(127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
 
 export function oneOrigin({ baseUrl, port }: { baseUrl: string; port: number }): Hook {
   const base = new URL(baseUrl);
@@ -32,5 +31,5 @@ export function oneOrigin({ baseUrl, port }: { baseUrl: string; port: number }):
 function isByAddress(request: Request): boolean {
   const accept = firstHeader(request, 'accept') ?? '';
   const isProgram = accept.includes('application/json') && !accept.includes('text/html');
-  return !isProgram && loopbackAddress.test(firstHeader(request, 'host') ?? '');
+  return !isProgram && isLoopbackAddress(hostOfAuthority(firstHeader(request, 'host') ?? ''));
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Mail } from '../../../src/signon/mail/letter.ts';
-import { checkSmtp, isLoopback, smtpTransport, tlsText } from '../../../src/signon/mail/smtp.ts';
+import { checkSmtp, isOnThisMachine, smtpTransport, tlsText } from '../../../src/signon/mail/smtp.ts';
 import { startSmtp } from '../../support/signon/smtp-stub.ts';
 
 const sender = { name: 'Wall', contact: undefined, logo: undefined };
@@ -60,7 +60,7 @@ it('tls=optional goes on without TLS, and so does a server on this machine', asy
 });
 
 it('this machine is told by its own addresses and name alone', () => {
-  const isHere = (host: string) => isLoopback(new URL(`smtp://u:p@${host}:25?name=x`));
+  const isHere = (host: string) => isOnThisMachine(new URL(`smtp://u:p@${host}:25?name=x`));
   for (const host of ['localhost', 'LOCALHOST', 'localhost.', '127.0.0.1', '127.9.9.9', '[::1]']) {
     assert.ok(isHere(host), host);
   }

@@ -10,12 +10,11 @@ import { mediaType, parseForm, parseJsonObject } from '../../../http/request/bod
 import { firstHeader, type Request } from '../../../http/request/message.ts';
 import { type FormPart, readParts } from '../../../http/request/multipart.ts';
 import type { Params } from '../../../http/request/query.ts';
+import { hostOfAuthority, isLoopback } from '../../../ip/loopback.ts';
 
 /** Bound for the body of a urlencoded form. */
 export const formBytesMax = 65_536;
 const pairsMax = 256;
-
-const loopback = /^(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
 
 /**
  * @param baseUrl BASE_URL. A service on plain http is looked at on its own machine, under any of
@@ -35,7 +34,8 @@ export function isOwnOrigin(request: Request, baseUrl: string): boolean {
 export function askedOrigin(request: Request, baseUrl: string): string {
   const own = new URL(baseUrl);
   const host = firstHeader(request, 'host') ?? '';
-  return own.protocol === 'http:' && loopback.test(host) ? `http://${host}` : own.origin;
+  const isLocal = own.protocol === 'http:' && isLoopback(hostOfAuthority(host));
+  return isLocal ? `http://${host.toLowerCase()}` : own.origin;
 }
 
 /** The shape of every form token (web/guard/request-context.ts, sessions). */
