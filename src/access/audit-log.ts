@@ -10,6 +10,7 @@
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
 import { fail, ok, type Result } from '../core/result.ts';
+import { dayMs, hourMs } from '../core/time.ts';
 import { createTurns } from '../core/work/turns.ts';
 import { createWriter, decode } from '../storage/codec.ts';
 import { auditKey, auditPrefix, type Key } from '../storage/keys.ts';
@@ -59,14 +60,14 @@ export interface AuditLog {
   page(asked: { readonly before?: number | undefined; readonly limit: number }): Promise<AuditPage>;
 }
 
-export const auditKeptMs = 730 * 86_400_000;
+export const auditKeptMs = 730 * dayMs;
 const layouts = { ofCommands: 1, withFacts: 2 } as const;
 const kinds = { begun: 1, done: 2, failed: 3 } as const;
 const factCharsMax = 400;
 /** A page searches the past in steps, each longer than all before it. */
-const firstStepMs = 6 * 3_600_000;
+const firstStepMs = 6 * hourMs;
 /** A change that takes longer than this shows as unfinished on a page of before. */
-const changeMsMax = 24 * 3_600_000;
+const changeMsMax = dayMs;
 /** Randomness of a key; see keys.ts. */
 const noise = 4;
 

@@ -16,6 +16,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
 import type { Random } from '../core/random.ts';
 import { fail, ok, type Result } from '../core/result.ts';
+import { minuteMs } from '../core/time.ts';
 import { createEventId } from '../storage/event-id.ts';
 import { accountKey, accountSlotKey } from '../storage/keys.ts';
 import { notCounted, readLedger } from '../storage/ledger.ts';
@@ -27,7 +28,7 @@ import type { AccessReducer } from './accounts/reducer.ts';
 import { type Role, roomFor } from './roles.ts';
 
 /** Longer than any request is under way and any quota remembers: a minute, and bodies that trickle. */
-export const slotRestMs = 10 * 60_000;
+export const slotRestMs = 10 * minuteMs;
 const rows = bareRecord<{ isHeld: boolean; facts: Uint8Array }>({
   isHeld: mapped(
     u8,

@@ -5,6 +5,7 @@ import { noteKeyUse } from '../access/keys/key-use.ts';
 import { type Usage, usageSampleMs } from '../access/quota/usage.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
+import { minuteMs } from '../core/time.ts';
 import type { BusyAddress } from '../reputation/counts/busy-addresses.ts';
 import type { BandSurvey } from '../reputation/counts/entry-bands.ts';
 import { createDetailsKeeper } from '../reputation/reports/store/details-bound.ts';
@@ -17,10 +18,10 @@ import type { State } from './state.ts';
 
 /** Events kept behind the checkpoint, so that another process's follower finds its place. */
 const journalKeepEvents = 10_000n;
-const pruneMs = 60_000;
+const pruneMs = minuteMs;
 const expiryMs = 30_000;
 /** The last use of a key is known this exactly to commands. */
-const keyUseMs = 10 * 60_000;
+const keyUseMs = 10 * minuteMs;
 /** And this exactly to its owner, whose page shows it. */
 const recentUseMs = 2_000;
 

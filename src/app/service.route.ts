@@ -9,6 +9,7 @@ import type { Metrics } from '../core/metrics.ts';
 import { fail } from '../core/result.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../http/request/message.ts';
 import { forwardingHeaders, isFromThisMachine } from '../http/request/client-ip.ts';
+import { dayMs } from '../core/time.ts';
 import type { PlainRoute } from '../http/router.ts';
 import type { MemoryVerdict } from '../storage/nodes/digests.ts';
 import type { Assets } from '../web/assets.ts';
@@ -42,7 +43,6 @@ export interface Readiness {
   readonly outdated?: boolean;
 }
 
-const dayMs = 86_400_000;
 /** Beyond it a node's memory is too old to be asked. */
 const staleSecondsMax = 15 * 60;
 

@@ -8,6 +8,7 @@ import { capacities } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import { fnv1a } from '../core/digest.ts';
 import type { Random } from '../core/random.ts';
+import { hourMs, minuteMs } from '../core/time.ts';
 import { bitsOf } from '../index/prefix.ts';
 import type { IndexView } from '../index/reader.ts';
 import {
@@ -104,7 +105,6 @@ export async function verifyDataDir(options: {
   }
 }
 
-const hourMs = 3_600_000;
 const textBytesMax = 1 << 30;
 
 /**
@@ -245,7 +245,7 @@ interface JournalFacts {
 }
 
 /** The same account reports an address again only after this time. */
-const atOnceMs = 15 * 60_000;
+const atOnceMs = 15 * minuteMs;
 
 /**
  * Checks that each row that came with an event of the journal has its event. A report is tied to it by account,

@@ -13,6 +13,7 @@ import type { AccessReducer } from '../access/accounts/reducer.ts';
 import type { Clock } from '../core/clock.ts';
 import { sha256 } from '../core/digest.ts';
 import type { Log } from '../core/log/log.ts';
+import { minuteMs } from '../core/time.ts';
 import { budgetBaseOf } from '../reputation/votes/votes.ts';
 import type { Mailer } from '../signon/mail/mailer.ts';
 import { isActive, type People } from '../signon/people.ts';
@@ -26,7 +27,7 @@ const nearShare = 0.8;
 const againShare = 0.6;
 export const budgetMailsMax = 100;
 const budgetsToldMax = 4_096;
-const passMs = 60_000;
+const passMs = minuteMs;
 const nameBytes = 8;
 /** Accounts looked at between two turns of the event loop. */
 const turnSlots = 4_096;

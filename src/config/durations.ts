@@ -1,6 +1,8 @@
 /** Durations as people write them, such as 24h. */
 
-const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+import { dayMs, hourMs, minuteMs } from '../core/time.ts';
+
+const unitMs = { s: 1_000, m: minuteMs, h: hourMs, d: dayMs } as const;
 
 /** Milliseconds of a text such as 24h; undefined when it is none from 1 second to 365 days. */
 export function durationMs(text: string): number | undefined {

@@ -1,12 +1,12 @@
 /** Limits per client: one table for the whole service. */
 
+import { hourMs, minuteMs } from '../core/time.ts';
+
 /** At most `max` requests of one client IP, 1 to 65,535, in any `windowMs`. */
 export interface ClientLimit {
   readonly max: number;
   readonly windowMs: number;
 }
-
-const minuteMs = 60_000;
 
 /** Limits per client IP: one table for the whole service. */
 export const clientLimits = {
@@ -54,11 +54,11 @@ export const clientLimits = {
   mailedLink: { max: 10, windowMs: minuteMs },
   /** Mails that an account asks for to confirm its address, or a new one. */
   ownMail: { max: 10, windowMs: minuteMs },
-  register: { max: 5, windowMs: 60 * minuteMs },
+  register: { max: 5, windowMs: hourMs },
   /** Pages and changes of the operators' console. */
   console: { max: 300, windowMs: minuteMs },
-  removal: { max: 5, windowMs: 60 * minuteMs },
-  tip: { max: 5, windowMs: 60 * minuteMs },
+  removal: { max: 5, windowMs: hourMs },
+  tip: { max: 5, windowMs: hourMs },
   /** Pictures are decoded and made anew. */
   avatar: { max: 20, windowMs: minuteMs },
   /** Pages that lead to a site's consent: whole offices come from one address, and nothing is stored. */

@@ -3,7 +3,8 @@
  * each of half a million rows of a list give one, so a day's text is made once and kept.
  */
 
-const daySeconds = 86_400;
+import { daySeconds, hourSeconds } from './time.ts';
+
 /** A year of days and some: those of reports. Another day takes the place of one of them. */
 const daysKept = 512;
 
@@ -43,7 +44,7 @@ export function writeIsoSeconds(view: DataView, at: number, seconds: number): vo
   view.setInt32(at, dayWords[place]!, true);
   view.setInt32(at + 4, dayWords[place + 1]!, true);
   view.setInt32(at + 8, dayWords[place + 2]!, true);
-  view.setInt32(at + 11, twoDigitsColon[Math.floor(rest / 3_600)]!, true);
+  view.setInt32(at + 11, twoDigitsColon[Math.floor(rest / hourSeconds)]!, true);
   view.setInt32(at + 14, twoDigitsColon[Math.floor(rest / 60) % 60]!, true);
   view.setInt32(at + 17, twoDigitsColon[rest % 60]!, true);
   view.setInt32(at + 19, zoneWord, true);
@@ -55,7 +56,7 @@ export function isoSeconds(seconds: number): string {
   const day = Math.floor(seconds / daySeconds);
   const place = placeOfDay(day);
   const rest = seconds - day * daySeconds;
-  const hour = twoDigits[Math.floor(rest / 3_600)]!;
+  const hour = twoDigits[Math.floor(rest / hourSeconds)]!;
   const minute = twoDigits[Math.floor(rest / 60) % 60]!;
   return `${dayTexts[place]}${hour}:${minute}:${twoDigits[rest % 60]}+00:00`;
 }

@@ -7,6 +7,7 @@
  */
 
 import type { BoundedTable } from '../core/bounded-tables.ts';
+import { dayMs } from '../core/time.ts';
 import { type Key, keyBytesMax } from './keys.ts';
 
 /** Bounds of every implementation. Going over one is a bug of the caller: a RangeError. */
@@ -25,7 +26,7 @@ export const storeLimits = {
   pageBytesMax: 4 * 1024 * 1024,
   sweepLimitMax: 10_000,
   /** An event id is remembered at least this long, and while its event is in the journal. */
-  eventIdKeepMs: 24 * 60 * 60 * 1_000,
+  eventIdKeepMs: dayMs,
 } as const;
 
 export interface NewEvent {

@@ -6,9 +6,10 @@
 
 import { createHmac } from 'node:crypto';
 import { equalBytes } from '../core/digest.ts';
+import { minuteMs } from '../core/time.ts';
 
 /** A page shows the confirmation for this long. */
-const toldMs = 60_000;
+const toldMs = minuteMs;
 
 /**
  * @param secret of the session (its form token) or of the browser, and the same when the page is shown

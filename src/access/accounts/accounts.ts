@@ -12,6 +12,7 @@ import type { Clock } from '../../core/clock.ts';
 import { readKnownAddress, readMailAddress } from '../../core/names/mail-address.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { dayMs } from '../../core/time.ts';
 import {
   type Also,
   checksOf,
@@ -49,7 +50,7 @@ import {
 } from './records.ts';
 
 /** A replaced key goes on working for this long. */
-const replacedKeyLifeMs = 24 * 60 * 60 * 1_000;
+const replacedKeyLifeMs = dayMs;
 
 export interface KeyInfo extends Omit<KeyRecord, 'sealed'> {
   readonly id: string;

@@ -13,6 +13,7 @@
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import { equalBytes } from '../../core/digest.ts';
+import { hourMs } from '../../core/time.ts';
 
 /** Whoever composes the service derives the signing key for this purpose. */
 export const markKeyPurpose = 'connect mark 1';
@@ -21,7 +22,6 @@ export const markLength = 40;
 export const sightingBytes = 12;
 const macBytes = 8;
 const shape = /^[0-9a-f]{40}$/;
-const hourMs = 3_600_000;
 /** A node's clock may be behind that of the node that made it. */
 const hoursAheadMax = 1;
 

@@ -9,7 +9,8 @@
  * little.
  */
 
-const dayMs = 86_400_000;
+import { dayMs } from '../../core/time.ts';
+
 const withdrawnMs = 365 * dayMs;
 
 export const pointRules = {

@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from '../../core/clock.ts';
+import { hourMs, minuteMs } from '../../core/time.ts';
 import { admittedTotal, type QuotaHandle, quotaKind } from './quota.ts';
 
 export interface UsageHour {
@@ -27,8 +28,7 @@ export interface Usage {
 }
 
 export const usageHours = 24;
-export const usageSampleMs = 60_000;
-const hourMs = 3_600_000;
+export const usageSampleMs = minuteMs;
 
 interface Counts {
   /** Reads and writes side by side, by hour since 1970 mod 24. */

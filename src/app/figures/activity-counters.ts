@@ -8,6 +8,7 @@
  * at most.
  */
 
+import { minuteMs } from '../../core/time.ts';
 import { type CountPeriod, countPeriods } from '../../reputation/counts/report-counts.ts';
 import {
   type Counted,
@@ -19,7 +20,6 @@ import { createWriter, decode, type Reader, type Writer } from '../../storage/co
 
 /** More than there are: all counts are exact. */
 const namesMax = 128;
-const minuteMs = 60_000;
 export const minutesKept = 1_440;
 const layout = 1;
 

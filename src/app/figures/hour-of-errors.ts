@@ -1,8 +1,8 @@
 /** Counts errors of the last hour by name: a ring of 60 minutes, each with 64 names at most. */
 
+import { minuteMs } from '../../core/time.ts';
 import { type Counted, createTopTable, sumOf } from '../../reputation/counts/top-table.ts';
 
-const minuteMs = 60_000;
 const minutes = 60;
 const namesMax = 64;
 

@@ -7,6 +7,7 @@ import { stat } from 'node:fs/promises';
 import type { ChallengeEvent } from '../../captcha/challenge/challenge.route.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { ErrorCode } from '../../core/errors.ts';
+import { minuteMs } from '../../core/time.ts';
 import type { BandSurvey } from '../../reputation/counts/entry-bands.ts';
 import type { RefusedReports } from '../../reputation/reports/report-admission.ts';
 import type { SignOnEvent } from '../../signon/sessions/sign-in-log.ts';
@@ -29,7 +30,7 @@ export type CounterName =
   | `sign_on:${SignOnEvent}`
   | `reports_refused:${ErrorCode}`;
 
-const measureMs = 60_000;
+const measureMs = minuteMs;
 
 export async function openFigures(
   { clock, closers, config, log, timings }: Opening,

@@ -6,6 +6,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
+import { minuteMs } from '../../core/time.ts';
 import { type Histogram, type Timings, timingBounds } from '../../core/work/timings.ts';
 import { talliesKey } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
@@ -13,7 +14,6 @@ import type { ThreadCounters } from '../threads/thread-counters.ts';
 import type { ActivityCounters } from './activity-counters.ts';
 import type { HourOfErrors } from './hour-of-errors.ts';
 
-const minuteMs = 60_000;
 /** Verdicts over HTTP: of the API, of the gate and of bouncers. */
 const checkRoutes: ReadonlySet<string> = new Set([
   ...['/api/v2/check', '/api/v2/check-bulk', '/api/v2/check-block'],

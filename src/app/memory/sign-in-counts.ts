@@ -4,6 +4,7 @@
  * it the rarest make room and a count may be too high, never too low (top-table.ts).
  */
 
+import { dayMs } from '../../core/time.ts';
 import { createTopTable, sumOf, type TopTable } from '../../reputation/counts/top-table.ts';
 import type { SignInSums } from '../../signon/sites/clients/site-list.ts';
 import { isSignInEvent, siteOfSignIn } from '../../signon/sites/sign-in-events.ts';
@@ -15,7 +16,6 @@ import {
 } from '../../storage/projection.ts';
 import { JournalPrunedError, type Store, type StoreEvent } from '../../storage/store.ts';
 
-const dayMs = 86_400_000;
 const daysKept = 30;
 const sitesMax = 1_000;
 const pageVersion = 1;

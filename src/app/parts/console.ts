@@ -23,6 +23,7 @@ import type { ServiceFacts } from '../../console/service/overview.page.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok } from '../../core/result.ts';
+import { hourMs } from '../../core/time.ts';
 import { createTurns } from '../../core/work/turns.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
@@ -58,7 +59,6 @@ import type { State } from '../state.ts';
 import type { Opening } from './dependencies.ts';
 import type { SignonParts } from './signon.ts';
 
-const hourMs = 3_600_000;
 /** Categories and countries on the overview. */
 const topShown = 12;
 /** For a mail server's answer; the queue tries longer. */

@@ -13,6 +13,7 @@
 import type { Socket } from 'node:net';
 import { createClientLimits } from '../../access/quota/client-limits.ts';
 import type { Clock } from '../../core/clock.ts';
+import { minuteMs } from '../../core/time.ts';
 import { networksOf } from '../../ip/networks.ts';
 
 export const unauthenticatedBounds = {
@@ -27,7 +28,7 @@ export const unauthenticatedBounds = {
 /** Clients that are remembered, for wrong seals and for right ones; the quietest is forgotten. */
 const clientsMax = 4_096;
 const wrongSealsMs = 10_000;
-const knownMs = 60_000;
+const knownMs = minuteMs;
 
 interface UnauthenticatedConnection {
   readonly client: string;

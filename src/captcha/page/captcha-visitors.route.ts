@@ -14,6 +14,7 @@ import { type CaptchaLimitName, captchaBrowserLimits } from '../../config/limits
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Header, Request } from '../../http/request/message.ts';
+import { hourSeconds, minuteMs } from '../../core/time.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import type { Cookies } from '../../web/guard/cookies.ts';
 import type { Tickets } from '../challenge/ticket.ts';
@@ -35,13 +36,13 @@ export interface CaptchaVisitors {
   readonly tables: readonly BoundedTable[];
 }
 
-const cookieLifeSeconds = 3_600;
+const cookieLifeSeconds = hourSeconds;
 /** Browsers counted at a time; beyond it the one that was quiet longest is forgotten. */
 const browsersMax = 32_768;
 /** Passes without a puzzle a minute, for a client and for its network; beyond them there is a puzzle. */
 const passLimits = {
-  narrow: { max: 10, windowMs: 60_000 },
-  wide: { max: 120, windowMs: 60_000 },
+  narrow: { max: 10, windowMs: minuteMs },
+  wide: { max: 120, windowMs: minuteMs },
 } as const;
 
 export function createCaptchaVisitors(options: {

@@ -15,6 +15,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { hourMs, minuteMs } from '../../core/time.ts';
 import { usedReceiptKey } from '../../storage/keys.ts';
 import { bareRecord, fixed, text, time, u8 } from '../../storage/record.ts';
 import type { Store } from '../../storage/store.ts';
@@ -96,12 +97,12 @@ export interface Receipts {
   ): Promise<SiteFault | undefined>;
 }
 
-export const receiptLifeMs = 5 * 60_000;
+export const receiptLifeMs = 5 * minuteMs;
 /**
  * A used receipt is remembered for this long after its end. Far longer than a request takes or a
  * clock is set back: else one that ends between two reads could be redeemed twice.
  */
-const rememberMs = 60 * 60_000;
+const rememberMs = hourMs;
 /** Whoever composes the service derives the signing key for this purpose. */
 export const receiptKeyPurpose = 'captcha receipt 1';
 const prefixes = { solved: 'pcr2', passed: 'pcp2' } as const;

@@ -6,6 +6,7 @@
 
 import { Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
+import { minuteMs } from '../../core/time.ts';
 import type { ProfileName } from '../picture/profiles.ts';
 import type { MotionImage } from '../picture/render.ts';
 import type { SpokenClip } from '../sound/audio.ts';
@@ -26,7 +27,7 @@ export interface RenderThreadsOptions {
   readonly queueMax: number;
 }
 
-const idleTimeoutMs = 60_000;
+const idleTimeoutMs = minuteMs;
 
 export function openRenderThreads(
   options: RenderThreadsOptions,

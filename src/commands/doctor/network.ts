@@ -2,6 +2,7 @@
 
 import { connect, type PeerCertificate } from 'node:tls';
 import type { Config } from '../../config.ts';
+import { dayMs } from '../../core/time.ts';
 import { isLoopback } from '../../ip/loopback.ts';
 import { checkSmtp, isOnThisMachine, tlsText } from '../../signon/mail/smtp.ts';
 import { exposureFaults } from '../shell/exposure.ts';
@@ -10,7 +11,6 @@ import { advice, type Finding, fault, fine } from './finding.ts';
 
 const waitMs = 5_000;
 const healthBytesMax = 64 * 1024;
-const dayMs = 86_400_000;
 const certificateDaysMin = 14;
 const skewMsMax = 30_000;
 

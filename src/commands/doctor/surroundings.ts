@@ -4,12 +4,12 @@ import { existsSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config } from '../../config.ts';
 import { dateText } from '../../core/names/date-text.ts';
+import { dayMs } from '../../core/time.ts';
 import { openMmdb } from '../../geo/mmdb.ts';
 import { ask } from './ask.ts';
 import { advice, type Finding, fault, fine } from './finding.ts';
 
 const waitMs = 5_000;
-const dayMs = 86_400_000;
 const geoDaysMax = 60;
 /** `statfs` gives these types for file systems whose files are gone when the machine stops. */
 const inMemory = new Map([

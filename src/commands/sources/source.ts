@@ -3,6 +3,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { durationMs, durationRule } from '../../config/durations.ts';
 import { OperatorError } from '../../core/errors.ts';
+import { dayMs, daySeconds, hourMs, hourSeconds, minuteMs } from '../../core/time.ts';
 import type { OutputOf } from '../../operations/catalog.ts';
 import { runOperation } from '../../operations/client.ts';
 import {
@@ -31,8 +32,6 @@ interface AddFlags extends Flags {
   readonly documentation?: boolean;
 }
 
-const minuteMs = 60_000;
-const dayMs = 86_400_000;
 const everyMsMax = 30 * dayMs;
 const holdDaysDefault = 30;
 const urlCharsMax = 2_000;
@@ -59,7 +58,7 @@ export function sourceCommands(
     .addOption(
       new Option('--every <duration>', 'how often, such as 30m, 6h or 1d')
         .argParser(every)
-        .default(6 * 60 * minuteMs, '6h'),
+        .default(6 * hourMs, '6h'),
     )
     .option('--source <name>', 'name of the list (default: from the address)')
     .addOption(
@@ -198,8 +197,8 @@ async function remove(name: string, flags: Flags): Promise<void> {
 
 function ageText(seconds: number | null): string {
   if (seconds === null) return 'never';
-  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < hourSeconds) return `${Math.floor(seconds / 60)} min`;
   return seconds < 172_800
-    ? `${Math.floor(seconds / 3_600)} h`
-    : `${Math.floor(seconds / 86_400)} d`;
+    ? `${Math.floor(seconds / hourSeconds)} h`
+    : `${Math.floor(seconds / daySeconds)} d`;
 }

@@ -6,6 +6,7 @@ import { systemClock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { createLog } from '../../core/log/log.ts';
 import { systemRandom } from '../../core/random.ts';
+import { minuteMs } from '../../core/time.ts';
 import { runOperation } from '../../operations/client.ts';
 import { existingStore, readMasterKey } from '../../operations/workspace.ts';
 import { createRowProgress, type Progress } from '../../reputation/lists/import/progress.ts';
@@ -106,7 +107,7 @@ async function repeat(
   const log = createLog('info');
   const schedule = startBackups({ ...place, ...times, clock: systemClock(), log, make });
   // Its own timers do not keep the process.
-  const awake = setInterval(() => {}, 60_000);
+  const awake = setInterval(() => {}, minuteMs);
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
   });

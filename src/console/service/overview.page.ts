@@ -1,5 +1,6 @@
 /** Shows the service at this moment: reports, threads, queues, store, memory and errors. */
 
+import { hourMs, minuteMs } from '../../core/time.ts';
 import { card } from '../../web/components/card.ts';
 import { barChart, lineChart } from '../../web/components/chart.ts';
 import { table } from '../../web/components/table.ts';
@@ -173,8 +174,8 @@ function tablesOf(text: OverviewText, format: Format, { tables }: ServiceFacts):
 }
 
 function errorsOf(text: OverviewText, format: Format, { errors }: ServiceFacts): Html {
-  const minutes = format.number(Math.floor(errors.forMs / 60_000));
-  const isShort = errors.forMs < 3_600_000;
+  const minutes = format.number(Math.floor(errors.forMs / minuteMs));
+  const isShort = errors.forMs < hourMs;
   return html`${isShort && html`<p class="card-note">${text.errorsSince(minutes)}</p>`}
     ${
       errors.routes.length === 0

@@ -1,8 +1,9 @@
 /** One thread for work that comes now and then: it starts at the first job and ends after a quiet minute. */
 
 import { Piscina } from 'piscina';
+import { minuteMs } from '../time.ts';
 
-const idleTimeoutMs = 60_000;
+const idleTimeoutMs = minuteMs;
 
 export interface LoneThread<Job, Answer> {
   run(job: Job): Promise<Answer>;

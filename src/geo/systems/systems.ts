@@ -8,6 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
+import { minuteMs } from '../../core/time.ts';
 import { openLoneThread } from '../../core/work/lone-thread.ts';
 import type { IpFamily } from '../../ip/address.ts';
 import { defaultSource, type GeoSource } from '../sources.ts';
@@ -31,7 +32,7 @@ const patienceMs = 9_000;
 /** The start has other work first, and a server that ends soon needs no index. */
 const prepareAfterMs = 10_000;
 /** A file that can't be read is tried again after that. */
-const againMs = 60_000;
+const againMs = minuteMs;
 
 export function openSystems(options: {
   readonly asnMmdbPath: string | undefined;

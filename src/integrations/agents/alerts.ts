@@ -9,6 +9,7 @@
  */
 
 import * as v from 'valibot';
+import { dayMs } from '../../core/time.ts';
 import type { Pace } from '../../core/work/turns.ts';
 import { formatNetwork } from '../../ip/prefix.ts';
 import {
@@ -51,7 +52,7 @@ const wanted = new Set(['scenario', 'source', 'simulated', 'remediation', 'messa
 const memberBytesMax = 8_192;
 const decisionBytesMax = 2_048;
 /** Longer ones end here. */
-const durationMsMax = 366 * 24 * 3_600_000;
+const durationMsMax = 366 * dayMs;
 const depthMax = 64;
 const bytesPerSlice = 16_384;
 

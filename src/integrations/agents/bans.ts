@@ -13,6 +13,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
+import { dayMs } from '../../core/time.ts';
 import { type Prefix, parsePrefix } from '../../ip/prefix.ts';
 import type { Banned } from './ban-events.ts';
 import type { BanTable } from './ban-table.ts';
@@ -21,7 +22,7 @@ import { createMaxByCountSet } from './max-by-count-set.ts';
 import { OldestFirst } from './oldest-first.ts';
 
 /** So long an end is sent to clients that come back. */
-export const endedMs = 24 * 3_600_000;
+export const endedMs = dayMs;
 export const banBounds = { perAccountMax: 10_000, totalMax: 65_536 } as const;
 const pollMs = 1_000;
 /** Bans that end in one turn of the event loop: those of one alert are over together. */

@@ -1,11 +1,13 @@
 /** An agent's decision says whom it is about, what to do with him and until when. */
 
+import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
+
 /** CrowdSec knows more types, but bouncers have only these in common. */
 export const decisionTypes = ['ban', 'captcha'] as const;
 export type DecisionType = (typeof decisionTypes)[number];
 
 /** An alert without decisions of its own is a ban for so long. */
-export const banMs = 4 * 3_600_000;
+export const banMs = 4 * hourMs;
 export const usualOrigin = 'crowdsec';
 /** Both are ASCII; what is longer is cut. */
 export const scenarioCharsMax = 64;
@@ -53,9 +55,9 @@ const unitMs: Readonly<Record<string, number>> = {
   us: 1e-3,
   ms: 1,
   s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
+  m: minuteMs,
+  h: hourMs,
+  d: dayMs,
 };
 const partOfDuration = /(\d+(?:\.\d+)?)(ns|us|ms|s|m|h|d)/g;
 const duration = /^-?(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h|d)){1,8}$/;

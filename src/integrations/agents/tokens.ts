@@ -11,10 +11,11 @@ import { type MasterKey, masterKeyFromBytes } from '../../access/keys/master-key
 import { open, seal } from '../../access/keys/seal.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
+import { hourMs } from '../../core/time.ts';
 
 /** Whoever composes the service derives the sealing key for this purpose. */
 export const agentTokenKeyPurpose = 'agent token 1';
-export const agentTokenLifeMs = 3_600_000;
+export const agentTokenLifeMs = hourMs;
 
 const endBytes = 6;
 const shape = /^[\w-]{20,400}$/;

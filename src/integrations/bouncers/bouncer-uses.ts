@@ -8,6 +8,7 @@
 import { type KeyUseChange, noteKeyUse } from '../../access/keys/key-use.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
+import { minuteMs } from '../../core/time.ts';
 import type { Store } from '../../storage/store.ts';
 
 export interface Seen {
@@ -23,7 +24,7 @@ export interface BouncerUses {
   close(): Promise<void>;
 }
 
-const writeMs = 60_000;
+const writeMs = minuteMs;
 const agentCharsMax = 120;
 
 export function startBouncerUses(options: { store: Store; clock: Clock; log: Log }): BouncerUses {

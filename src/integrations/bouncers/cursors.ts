@@ -13,14 +13,15 @@
 
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { CountsByKey } from '../../core/counts-by-key.ts';
+import { dayMs, minuteMs } from '../../core/time.ts';
 
 const cursorsMax = 10_000;
 const perKeyMax = 1_000;
-const keptMs = 7 * 24 * 3_600_000;
+const keptMs = 7 * dayMs;
 /** Some clients don't renew an element whose end is put off: it lapses, and must come back. */
-const wholeListMs = 24 * 3_600_000;
+const wholeListMs = dayMs;
 /** A client that asked so recently is one that follows. */
-const followingMs = 60_000;
+const followingMs = minuteMs;
 
 interface Cursor {
   /** Undefined: nothing is known to have arrived. */

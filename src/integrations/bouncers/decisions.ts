@@ -4,13 +4,14 @@
  * of an agent its own ones, since some clients delete only what matches both.
  */
 
+import { hourSeconds } from '../../core/time.ts';
 import { createTurns } from '../../core/work/turns.ts';
 import { type Decision, type DecisionType, decisionTypes } from '../agents/decision.ts';
 
 export const origin = 'lists';
 export const scenario = 'portcullis';
 /** An element of an ipset ends after 596 hours at most; a stream renews each one daily. */
-const lifetimeSeconds = 576 * 3_600;
+const lifetimeSeconds = 576 * hourSeconds;
 const lifetime = '576h0m0s';
 const over = '-1s';
 /**
@@ -108,7 +109,7 @@ export function letsNoListThrough({ hosts, networks }: Filter): boolean {
 export function durationText(leftMs: number): string {
   const left = Math.floor((leftMs - earlyMs) / 1_000);
   const seconds = Math.min(Math.max(1, left), lifetimeSeconds);
-  return `${Math.floor(seconds / 3_600)}h${Math.floor(seconds / 60) % 60}m${seconds % 60}s`;
+  return `${Math.floor(seconds / hourSeconds)}h${Math.floor(seconds / 60) % 60}m${seconds % 60}s`;
 }
 
 /** One entry of the list, as the feeds write it: an address, or a network with its length. */

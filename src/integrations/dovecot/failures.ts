@@ -10,12 +10,13 @@
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { CountsByKey } from '../../core/counts-by-key.ts';
+import { minuteMs } from '../../core/time.ts';
 import { networksOf } from '../../ip/networks.ts';
 
 export const failuresForReport = 5;
-export const failureWindowMs = 600_000;
+export const failureWindowMs = 10 * minuteMs;
 /** As long as a second report of an address by one account is a duplicate. */
-export const reportedMs = 15 * 60_000;
+export const reportedMs = 15 * minuteMs;
 const ofNetworkMax = 16;
 const addressesMax = 65_536;
 

@@ -14,6 +14,7 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
+import { minuteMs } from '../../core/time.ts';
 import { embeddedIp4 } from '../../ip/behind.ts';
 import { passSeconds } from './policy.ts';
 
@@ -59,7 +60,7 @@ const hostLengthMax = 253;
 const shape = /^(pcp1\.[\w-]{31,368})\.([\w-]{43})$/;
 const textLengthMax = 420;
 /** A node's clock may be behind that of the node that issued it. */
-const skewMsMax = 300_000;
+const skewMsMax = 5 * minuteMs;
 /**
  * An HMAC costs 6 µs, a map 0.4. One is made for what is of the right host, network and time alone, and for so
  * many forged texts of one question; for more, while those of a second are not used up by anybody.
@@ -69,7 +70,6 @@ const forgedOfSecondMax = 1_000;
 /** Verified texts are kept, the oldest leaves. About 30 MB when full. */
 const keptMax = 65_536;
 const requestsPerMinute = 600;
-const minuteMs = 60_000;
 
 export function createPasses(options: {
   /** 32 bytes, the same on all nodes. */

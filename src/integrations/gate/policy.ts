@@ -6,6 +6,7 @@
 
 import { isMark } from '../../access/marks/marks.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { daySeconds, hourSeconds } from '../../core/time.ts';
 
 export type GateVerdict = 'allow' | 'challenge' | 'block';
 
@@ -28,12 +29,12 @@ export const policyDefaults = {
   challenge: 50,
   block: 75,
   anon: 'allow',
-  pass: 3_600,
+  pass: hourSeconds,
   mode: 'redirect',
 } as const;
 
 /** Seconds that a pass may be good for. */
-export const passSeconds = { min: 60, max: 86_400 } as const;
+export const passSeconds = { min: 60, max: daySeconds } as const;
 
 const verdicts: readonly GateVerdict[] = ['allow', 'challenge', 'block'];
 

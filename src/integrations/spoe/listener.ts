@@ -5,6 +5,7 @@
  */
 
 import { createServer, type Socket } from 'node:net';
+import { minuteMs } from '../../core/time.ts';
 import type { IntegrationEndpoint } from '../endpoint.ts';
 import type { SpoeEnd } from './counters.ts';
 import { type Agent, createSession, type SpoeSession } from './session.ts';
@@ -24,7 +25,7 @@ export interface SpoeLimits {
 export const spoeLimits: SpoeLimits = {
   connections: 1_000,
   slowMs: 10_000,
-  idleMs: 300_000,
+  idleMs: 5 * minuteMs,
   lingerMs: 1_000,
   sweepMs: 1_000,
 };

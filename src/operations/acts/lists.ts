@@ -3,6 +3,7 @@
 import * as v from 'valibot';
 import { OperatorError } from '../../core/errors.ts';
 import { dateText } from '../../core/names/date-text.ts';
+import { dayMs, minuteMs } from '../../core/time.ts';
 import { urlLabel } from '../../reputation/lists/import/download.ts';
 import { goodFormats, seedFormats } from '../../reputation/lists/import/parse.ts';
 import { serviceNames } from '../../reputation/lists/known-services.ts';
@@ -29,7 +30,6 @@ import { noInput, shortText, textOf, wholeNumber } from '../schema.ts';
 import { runTask } from '../tasks.ts';
 import { expect, type StoreTools, type Workspace } from '../workspace.ts';
 
-const dayMs = 86_400_000;
 const holdDays = wholeNumber(1, 3_650);
 const confidence = wholeNumber(0, 100);
 const sourceName = v.pipe(
@@ -124,7 +124,6 @@ export const loadKnownGoodList = defineOperation({
 });
 
 const urlCharsMax = 2_000;
-const minuteMs = 60_000;
 const everyMsMax = 30 * dayMs;
 
 export const addSource = defineOperation({

@@ -10,6 +10,7 @@ import { readSignInCounts } from '../../app/memory/sign-in-counts.ts';
 import { capacities } from '../../config.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { dateText } from '../../core/names/date-text.ts';
+import { dayMs } from '../../core/time.ts';
 import { createTurns } from '../../core/work/turns.ts';
 import type { ReportTrait } from '../../reputation/counts/bucket.ts';
 import type { CountPeriod, ReportCounts } from '../../reputation/counts/report-counts.ts';
@@ -114,7 +115,6 @@ export const testMail = defineOperation({
   },
 });
 
-const dayMs = 86_400_000;
 const lastDays = v.strictObject({ days: v.optional(wholeNumber(1, 36_500)) });
 const since = (now: number, days: number | undefined): number =>
   days === undefined ? 0 : now - days * dayMs;

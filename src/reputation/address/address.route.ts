@@ -6,6 +6,7 @@
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fail } from '../../core/result.ts';
+import { dayMs } from '../../core/time.ts';
 import type { Turns } from '../../core/work/turns.ts';
 import { countryOf, type GeoReader, providerOf } from '../../geo/reader.ts';
 import { providerAttribution } from '../../geo/sources.ts';
@@ -54,7 +55,6 @@ import type { IpPageData, ScoreReason } from './parts/scene.page.ts';
 import { surveyOf } from './survey.ts';
 import { systemRoute } from './system.route.ts';
 
-const dayMs = 86_400_000;
 const chartDays = 90;
 /** Bound on the reports that one page reads. */
 const reportsShownMax = 2_000;

@@ -12,6 +12,7 @@
  */
 
 import type { Clock } from '../../core/clock.ts';
+import { minuteMs } from '../../core/time.ts';
 import { createTurns, type Turns } from '../../core/work/turns.ts';
 import { countryOf, type GeoReader } from '../../geo/reader.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
@@ -383,7 +384,7 @@ export interface BlacklistFilter {
 export type Blacklist = ReturnType<typeof createBlacklist>;
 
 /** A snapshot is never used longer than this, */
-const ageMsMax = 60_000;
+const ageMsMax = minuteMs;
 /** nor longer than so many times the work it was: a twentieth of a core goes into it. */
 const ageForCost = 20;
 /** A snapshot that took no longer than this is made anew for each request. */

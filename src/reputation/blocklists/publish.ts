@@ -10,6 +10,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
+import { hourMs, minuteMs } from '../../core/time.ts';
 import {
   feedBaseKey,
   feedBasePrefix,
@@ -92,19 +93,18 @@ const patienceMs = 3_000;
  * seconds.
  */
 const retryMs = 5_000;
-const retryMsMax = 300_000;
+const retryMsMax = 5 * minuteMs;
 /** The thread ends when nothing was built for so long: it holds all lines, and they are in the store. */
 const idleMs = 30_000;
-const hourMs = 3_600_000;
 /** The interval at which a node reads what the one that builds has made. */
 const pollMs = 1_000;
 /** A try to make what another node built costs a build; it rests as long, and no longer than this. */
 const adoptRestMsMax = 5_000;
 /** A node whose memory never agrees with what was built, or meets no builder, makes its own for a while. */
-const apartMs = 60_000;
+const apartMs = minuteMs;
 const apartFirstMs = 10_000;
 /** A row that says somebody follows on another node holds so long. */
-const followedMs = 60_000;
+const followedMs = minuteMs;
 
 export function createFeedPublisher(options: FeedPublisherOptions): FeedPublisher {
   const { store, clock, log, intervalMs, maintenance } = options;

@@ -8,6 +8,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { isoSeconds } from '../../core/iso-seconds.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
+import { dayMs } from '../../core/time.ts';
 import type { Semaphore } from '../../core/work/semaphore.ts';
 import type { Turns } from '../../core/work/turns.ts';
 import { countryOf, type GeoReader } from '../../geo/reader.ts';
@@ -27,7 +28,6 @@ import { maxAgeDetail } from './check.route.ts';
 const maxAgeDaysDefault = 30;
 /** Rows of an answer that are written between two reads of the clock. */
 const rowsPerSlice = 250;
-const dayMs = 86_400_000;
 
 export const checkBlockEndpoint = endpoint({
   method: 'GET',

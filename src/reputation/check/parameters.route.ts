@@ -2,6 +2,7 @@
 
 import { fail, ok, type Result } from '../../core/result.ts';
 import type { Params } from '../../http/request/query.ts';
+import { dayMs } from '../../core/time.ts';
 import { formatIp, type IpFamily, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
 import {
@@ -11,7 +12,6 @@ import {
   maxAgeDetail,
 } from './check.route.ts';
 
-const dayMs = 86_400_000;
 /** Reports are kept this long: what no `maxAgeInDays` means. */
 const maxAgeDaysDefault = 365;
 

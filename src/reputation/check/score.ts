@@ -11,7 +11,7 @@
  * passes, so a reader never needs a writer to age it.
  */
 
-const dayMs = 86_400_000;
+import { dayMs } from '../../core/time.ts';
 
 /** Half-life of community evidence. */
 export const halfLifeMs = 14 * dayMs;

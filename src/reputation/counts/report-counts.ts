@@ -11,6 +11,7 @@
  * What is counted stays: a report that is taken back later was a report of its day.
  */
 
+import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
 import { createReader, createWriter } from '../../storage/codec.ts';
 import type { PageSection } from '../../storage/projection.ts';
 import {
@@ -26,9 +27,9 @@ import {
 import { type Counted, sumOf } from './top-table.ts';
 
 export const countPeriods = {
-  quarter: { ms: 900_000, buckets: 96 },
-  hour: { ms: 3_600_000, buckets: 168 },
-  day: { ms: 86_400_000, buckets: 90 },
+  quarter: { ms: 15 * minuteMs, buckets: 96 },
+  hour: { ms: hourMs, buckets: 168 },
+  day: { ms: dayMs, buckets: 90 },
 } as const;
 export type CountPeriod = keyof typeof countPeriods;
 const periods = Object.keys(countPeriods) as readonly CountPeriod[];

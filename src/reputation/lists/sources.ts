@@ -5,6 +5,7 @@
  * Numbers of sources are reused after they ended; generations tell the runs of a source apart.
  */
 
+import { dayMs } from '../../core/time.ts';
 import type { Reader, Writer } from '../../storage/codec.ts';
 import { type ListKind, type ListRef, readListKind, writeListKind } from '../state/events.ts';
 
@@ -42,7 +43,6 @@ export interface Sources {
   load(input: Reader): boolean;
 }
 
-const dayMs = 86_400_000;
 const generationMax = 0xff_ffff;
 /** A run under way keeps the source alive this long, so that it can't end in the middle of a load. */
 export const runMsMax = 60 * 60 * 1_000;

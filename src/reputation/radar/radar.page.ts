@@ -1,5 +1,6 @@
 /** The radar: five numbers, all of IPv4 as a map, reports over time and where they are about. */
 
+import { hourSeconds } from '../../core/time.ts';
 import { unknownProvider } from '../../geo/layout.ts';
 import { card } from '../../web/components/card.ts';
 import { type Bar, barChart, shareList } from '../../web/components/chart.ts';
@@ -9,8 +10,7 @@ import { type Html, html } from '../../web/html.ts';
 import { formatFor, machineTime } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.ts';
 import { scoreBand } from '../../web/score-band.ts';
-import type { CountPeriod, ReportBucket } from '../counts/report-counts.ts';
-import { countPeriods } from '../counts/report-counts.ts';
+import { type CountPeriod, countPeriods, type ReportBucket } from '../counts/report-counts.ts';
 import { type Catalogue, frameText } from '../words.ts';
 import type { WatchedReport } from './latest.route.ts';
 import { mapThemes } from './map/map-picture.ts';
@@ -183,7 +183,7 @@ function ageOf(at: number, now: number, text: Catalogue, frame: PageFrame): stri
   const words = text.radar.latest;
   const seconds = Math.max(0, Math.floor((now - at) / 1_000));
   if (seconds < 60) return words.seconds(seconds);
-  if (seconds < 3_600) return words.minutes(Math.floor(seconds / 60));
+  if (seconds < hourSeconds) return words.minutes(Math.floor(seconds / 60));
   return formatFor(frame.language).moment(at);
 }
 

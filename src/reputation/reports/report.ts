@@ -3,6 +3,7 @@
  */
 
 import { fail, ok, type Result } from '../../core/result.ts';
+import { dayMs, minuteMs } from '../../core/time.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
 import { specialUse } from '../../ip/special.ts';
@@ -47,10 +48,10 @@ export interface ReportRules {
 }
 
 export const commentCharactersMax = 1_024;
-export const reportAgeMaxMs = 365 * 86_400_000;
+export const reportAgeMaxMs = 365 * dayMs;
 export const reportCategoriesMax = 30;
 /** A sender's clock may run ahead by this much. */
-const clockSkewMs = 60_000;
+const clockSkewMs = minuteMs;
 /** Clients report it to see whether they are connected; it is answered as a duplicate. */
 const testAddress = '127.0.0.2';
 /** Examples and the tests of clients report addresses of 127.0.0.0/8: they shall work, and mean nothing. */

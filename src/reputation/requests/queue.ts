@@ -14,6 +14,7 @@
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { dayMs } from '../../core/time.ts';
 import { textBehind } from '../../ip/behind.ts';
 import { networksOf } from '../../ip/networks.ts';
 import { addWithin, type BoundedRows } from '../../storage/bounded-rows.ts';
@@ -84,7 +85,7 @@ export interface QueueOptions {
   readonly perNetworkMax?: number;
 }
 
-const keptMs = 90 * 86_400_000;
+const keptMs = 90 * dayMs;
 
 /** @param rows how a row is written, and where: the address is the text of its key. */
 export function createAddressQueue<T extends Kept>(

@@ -7,12 +7,12 @@
  * back with the vote that gave it, unless a list or another vouched account still supports it.
  */
 
+import { dayMs } from '../../core/time.ts';
 import { contributionKinds, kindOf, rankIn, refOf, said, unitsIn } from '../state/contributions.ts';
 import type { Entries } from '../state/entries.ts';
 import type { Reporters } from '../state/reporters.ts';
 import { unitsOf, voteDayOf } from './quorum.ts';
 
-const dayMs = 86_400_000;
 /** A report is confirmed only while it is younger than this, by what confirms it. */
 export const confirmedWithinMs = { list: 14 * dayMs, account: 7 * dayMs } as const;
 /** Half-life of the charge of an open vote. */

@@ -10,6 +10,7 @@
  */
 
 import type { Rank } from '../../access/quota/trust.ts';
+import { daySeconds } from '../../core/time.ts';
 
 /** The operator's policy of votes, written to the journal as `policy.changed`. */
 export interface Policy {
@@ -125,7 +126,7 @@ export function voteNetworkOf(vote: number): number {
 }
 
 export function dayOf(second: number): number {
-  return Math.min(0xffff, Math.floor(second / 86_400));
+  return Math.min(0xffff, Math.floor(second / daySeconds));
 }
 
 /** Reports whose source address can be forged: a packet proves nothing about who sent it. */

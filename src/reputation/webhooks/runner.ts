@@ -14,6 +14,7 @@ import { request as requestHttps } from 'node:https';
 import type { Clock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Random } from '../../core/random.ts';
+import { hourMs, minuteMs } from '../../core/time.ts';
 import type { Turns } from '../../core/work/turns.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
@@ -34,9 +35,9 @@ const deliveriesMax = 4;
 /** The waits add up to two days. */
 export const triesMax = 12;
 const firstWaitMs = 30_000;
-const longestWaitMs = 6 * 3_600_000;
+const longestWaitMs = 6 * hourMs;
 /** A hook of a disabled account is not looked at for so long. */
-const disabledWaitMs = 10 * 60_000;
+const disabledWaitMs = 10 * minuteMs;
 /** Each wait is longer by up to a quarter, so that not all come at once. */
 const spread = 1_024;
 const entriesPerStep = 250;

@@ -9,9 +9,9 @@
 import type { DistributedLimits } from '../../access/distributed-limits/distributed-limits.ts';
 import { createClientLimits } from '../../access/quota/client-limits.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
+import { hourMs } from '../../core/time.ts';
 import type { MailKind } from './mailer.ts';
 
-const hourMs = 3_600_000;
 /** The limit of the two kinds that anybody can ask for, together. */
 const askedMailsMax = 5;
 /** The limit of one of the two kinds. Less than both together, so that something is left for the other. */

@@ -11,6 +11,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
+import { minuteMs } from '../../core/time.ts';
 import type { StoredLanguage } from '../visitor.ts';
 import { type Mail, type MailSender, signature } from './letter.ts';
 import { type MailCatalogue, type MailName, type MailText, mailCatalogues } from './texts.ts';
@@ -97,7 +98,7 @@ export const mailsWaitingMax = 1_000;
 /** The further capacity for mails that nobody can ask for again. */
 const reservedMax = 1_000;
 const runningMax = 2;
-const retryDelaysMs = [5_000, 60_000, 300_000];
+const retryDelaysMs = [5_000, minuteMs, 5 * minuteMs];
 
 export function createMailer(options: {
   transport: MailTransport;

@@ -13,6 +13,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
 import { type Key, noticeKey, noticePrefix } from '../../storage/keys.ts';
 import type { Maintenance } from '../../storage/maintenance.ts';
 import { pagesUnder } from '../../storage/pages.ts';
@@ -39,7 +40,7 @@ export interface OpenNotice {
 }
 
 /** A mail that could not be sent in a day is no news any more. */
-const noticeLifeMs = 24 * 3_600_000;
+const noticeLifeMs = dayMs;
 /** A change is stored by its index among all events. */
 const changeEvent: Field<ChangeEvent> = {
   write: (out, what) => out.u8(securityEvents.indexOf(what)),
@@ -75,7 +76,7 @@ function noticeAccountOf(key: Key): string {
 }
 
 /** A former address of an account gets mails about changes for so long. */
-const formerEmailLifeMs = 7 * 24 * 3_600_000;
+const formerEmailLifeMs = 7 * dayMs;
 /** The limit of former addresses, and so of changes of the address in that time: none may be pushed out by the next. */
 const formerEmailsMax = 5;
 
@@ -89,12 +90,12 @@ export interface Notice {
 
 /** The limit of mails that passes have under way; the next ones wait in their rows. */
 const underWayMax = 64;
-const passMs = 3_600_000;
+const passMs = hourMs;
 /** The pause between passes of several servers: one that stopped for good leaves its mails to the others. */
 const sharedPassMs = 30_000;
 const retryMs = 10_000;
 /** A younger row is left to the process that wrote it, which is sending it. */
-const youngMs = 120_000;
+const youngMs = 2 * minuteMs;
 const idBytes = 8;
 
 interface Named {

@@ -15,6 +15,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
+import { hourMs } from '../../core/time.ts';
 import { type Change, commitOnce, untilUndisturbed } from '../../storage/change.ts';
 import type { Key } from '../../storage/keys.ts';
 import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
@@ -62,7 +63,7 @@ export interface ChangeRequest {
 }
 
 /** The limit of changes of one account, each of which sends a mail that no limit drops. */
-const accountChangeLimit = { max: 30, windowMs: 3_600_000 } as const;
+const accountChangeLimit = { max: 30, windowMs: hourMs } as const;
 /** The accounts whose changes are counted: at the bound the one that was quiet longest is evicted. */
 const accountsMax = 16_384;
 

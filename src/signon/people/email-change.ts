@@ -19,6 +19,7 @@ import type { ClientLimits } from '../../access/quota/client-limits.ts';
 import type { Clock } from '../../core/clock.ts';
 import { readKnownAddress, readMailAddress } from '../../core/names/mail-address.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { hourMs } from '../../core/time.ts';
 import { commitOnce } from '../../storage/change.ts';
 import { accountByEmailKey, type Key } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
@@ -36,7 +37,7 @@ import type { PageLinks } from './links/links-to-pages.ts';
 import { formerRows, givesWay, placeAt } from './pending.ts';
 
 /** The limit of requests of one account: each sends a mail to an address that need not be the asker's. */
-export const emailChangeLimit = { max: 5, windowMs: 3_600_000 } as const;
+export const emailChangeLimit = { max: 5, windowMs: hourMs } as const;
 
 export function createEmailChange(options: {
   store: Store;

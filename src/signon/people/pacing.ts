@@ -14,10 +14,9 @@ import {
   localLimits,
 } from '../../access/distributed-limits/distributed-limits.ts';
 import type { Clock } from '../../core/clock.ts';
+import { dayMs, minuteMs } from '../../core/time.ts';
 import type { Visitor } from '../visitor.ts';
 
-const minuteMs = 60_000;
-const dayMs = 24 * 60 * minuteMs;
 /** The registrations of a network in a day whose links work at once. */
 export const promptPerDay = 20;
 /** The registrations of a network in a day after which the mail's link alone leads to choosing a password. */

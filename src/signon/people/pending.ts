@@ -7,6 +7,7 @@
 
 import { type AccountRecord, decodeAccount } from '../../access/accounts/records.ts';
 import type { Clock } from '../../core/clock.ts';
+import { dayMs } from '../../core/time.ts';
 import {
   accountByEmailKey,
   accountBySpellingKey,
@@ -27,7 +28,7 @@ import { sessionIdsOf } from '../sessions/session-records.ts';
 import { createRowCounter, type RowCounter } from './row-counter.ts';
 
 /** A registration waits so long for its verification; then the address is free again. */
-export const pendingLifeMs = 7 * 24 * 3_600_000;
+export const pendingLifeMs = 7 * dayMs;
 
 /** The limit of accounts that wait, each some rows of a kilobyte. At the limit nobody new can register. */
 export const pendingMax = 32_768;

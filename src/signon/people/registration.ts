@@ -24,6 +24,7 @@ import type { Clock } from '../../core/clock.ts';
 import { readMailAddress } from '../../core/names/mail-address.ts';
 import { randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { hourMs } from '../../core/time.ts';
 import { type Change, commitOnce, untilUndisturbed } from '../../storage/change.ts';
 import { accountByEmailKey } from '../../storage/keys.ts';
 import { type BriefTable, createBriefTable } from '../brief-table.ts';
@@ -106,7 +107,7 @@ export interface RegisteredLately {
 
 /** Keyed by browser, for solved challenges alone; at the bound the oldest loses its "send again". */
 export function createRegisteredLately(clock: Clock): BriefTable<RegisteredLately> {
-  return createBriefTable({ kind: 'registered_lately', clock, lifeMs: 3_600_000, max: 4_096 });
+  return createBriefTable({ kind: 'registered_lately', clock, lifeMs: hourMs, max: 4_096 });
 }
 
 export function createRegistration(options: RegistrationOptions): Registration {

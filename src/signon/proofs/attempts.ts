@@ -30,9 +30,10 @@ import {
   localLimits,
 } from '../../access/distributed-limits/distributed-limits.ts';
 import type { Clock } from '../../core/clock.ts';
+import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
 
 /** A subject without attempts for this long starts anew. */
-const forgetMs = 24 * 3_600_000;
+const forgetMs = dayMs;
 
 /** A subject with as many attempts is under attack. */
 const attackedCount = 5;
@@ -55,11 +56,11 @@ interface Draining {
 }
 
 const firstDelayMs = 1_000;
-const quarterHourMs = 15 * 60_000;
+const quarterHourMs = 15 * minuteMs;
 
 const attemptRules = {
   pair: { free: 5, delayMaxMs: quarterHourMs },
-  account: { free: 10, most: 20, drainMs: 180_000 },
+  account: { free: 10, most: 20, drainMs: 3 * minuteMs },
   secondFactor: { free: 5, delayMaxMs: quarterHourMs },
   network: { free: 30, delayMaxMs: quarterHourMs },
   neighbourhood: { free: 100, most: 400, drainMs: 36_000 },
@@ -79,7 +80,7 @@ const tableNames: Readonly<Record<RuleName, string>> = {
 };
 
 /** The browser of a reset is trusted for so long to try the new password. */
-const vouchedMs = 3_600_000;
+const vouchedMs = hourMs;
 const vouchedMax = 10_000;
 
 export interface Attempt {

@@ -8,12 +8,12 @@
 import type { DistributedLimits } from '../../access/distributed-limits/distributed-limits.ts';
 import { createClientLimits } from '../../access/quota/client-limits.ts';
 import type { Clock } from '../../core/clock.ts';
+import { dayMs } from '../../core/time.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { PageLinks } from '../people/links/links-to-pages.ts';
 import { isVerified, type Person } from '../people.ts';
 import { agentName, countryOf, type Visitor } from '../visitor.ts';
 
-const dayMs = 24 * 3_600_000;
 /** The failures a day from which a mail is sent; fewer are an owner who mistypes. */
 export const failuresNotified = 10;
 /** An account takes two records: its failures, and its mail. */

@@ -19,6 +19,7 @@ import type { MasterKey } from '../../access/keys/master-key.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { minuteMs } from '../../core/time.ts';
 import { commitOnce } from '../../storage/change.ts';
 import { createWriter, decode } from '../../storage/codec.ts';
 import { passkeyChallengeKey } from '../../storage/keys.ts';
@@ -50,7 +51,7 @@ interface Named {
   readonly record: Pick<PasskeyRecord, 'transports'>;
 }
 
-export const ceremonyLifeMs = 5 * 60_000;
+export const ceremonyLifeMs = 5 * minuteMs;
 export const credentialIdBytesMax = 1_023;
 /** A key of RSA with 4,096 bits has about 550. */
 const publicKeyBytesMax = 2_048;

@@ -19,6 +19,7 @@ import type { Clock } from '../../core/clock.ts';
 import { equalBytes, sha256 } from '../../core/digest.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
 import { type Change, commitOnce, untilUndisturbed } from '../../storage/change.ts';
 import { credentialsKey, sessionByAccountKey, sessionKey } from '../../storage/keys.ts';
 import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
@@ -47,12 +48,12 @@ import {
 } from './session-records.ts';
 
 export const sessionLife = {
-  idleMs: 14 * 24 * 3_600_000,
-  absoluteMs: 90 * 24 * 3_600_000,
+  idleMs: 14 * dayMs,
+  absoluteMs: 90 * dayMs,
   /** "Last seen" is as coarse as this, which also bounds the writes. */
-  seenMs: 3_600_000,
+  seenMs: hourMs,
   /** A sign-in counts as fresh for so long, where re-authentication is asked for. */
-  freshMs: 10 * 60_000,
+  freshMs: 10 * minuteMs,
 } as const;
 export const sessionsPerAccountMax = 50;
 export const sessionsPerPendingMax = 4;

@@ -13,6 +13,7 @@ import { findAccountId } from '../../access/account-names.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
+import { dayMs } from '../../core/time.ts';
 import { type Key, signInLogKey, signInLogPrefix } from '../../storage/keys.ts';
 import { pagesUnder } from '../../storage/pages.ts';
 import { record, text, u16 } from '../../storage/record.ts';
@@ -54,7 +55,7 @@ export interface SignInOutcome {
   readonly email?: string | undefined;
 }
 
-const signInLogKeptMs = 30 * 86_400_000;
+const signInLogKeptMs = 30 * dayMs;
 export const signInLogWaitingMax = 2_000;
 /** The entries in a UTC day; refusals count apart from those of accounts, so a flood of them hides nothing. */
 const signInLogDayMax = 50_000;
@@ -62,7 +63,6 @@ const flushMs = 1_000;
 const rowsPerCommit = 200;
 /** A mail address is shorter. */
 const addressCharsMax = 320;
-const dayMs = 86_400_000;
 
 /** The time is in the key. */
 const rows = record<Omit<SignInEntry, 'at'>>(1, {

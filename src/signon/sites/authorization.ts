@@ -11,6 +11,7 @@ import { equalBytes } from '../../core/digest.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { minuteMs } from '../../core/time.ts';
 import {
   type Change,
   commitOnce,
@@ -98,7 +99,7 @@ export interface AskedConsent {
 
 export type ConsentOutcome = 'allowed' | 'refused';
 
-export const transactionLifeMs = 10 * 60_000;
+export const transactionLifeMs = 10 * minuteMs;
 /** The slots of a session, a power of two: the slot is a part of the id. */
 export const slotsPerSession = 8;
 const slotBits = slotsPerSession - 1;

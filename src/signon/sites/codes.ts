@@ -13,6 +13,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, type Result } from '../../core/result.ts';
+import { minuteMs } from '../../core/time.ts';
 import { type Change, commitOnce, untilUndisturbed, written } from '../../storage/change.ts';
 import { createEventId } from '../../storage/event-id.ts';
 import { authorizationCodeKey, consentKey } from '../../storage/keys.ts';
@@ -29,7 +30,7 @@ import {
 import type { Consents, StoredConsent } from './consents.ts';
 import { encodeSignIn } from './sign-in-events.ts';
 
-export const codeLifeMs = 300_000;
+export const codeLifeMs = 5 * minuteMs;
 const codeBytes = 32;
 const verifierPattern = /^[A-Za-z0-9\-._~]{43,128}$/;
 

@@ -10,6 +10,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { minuteMs } from '../../core/time.ts';
 import { type HeldBounds, holdBounds } from '../../storage/bounded-rows.ts';
 import { consentKey, consentPrefix, consentUseKey, type Key } from '../../storage/keys.ts';
 import { pagesUnder } from '../../storage/pages.ts';
@@ -72,7 +73,7 @@ export interface ConnectedSite {
 export const consentsPerAccountMax = 1_000;
 const grantIdBytes = 16;
 /** A busy site must not cost a second row in every exchange. */
-const useGrainMs = 60_000;
+const useGrainMs = minuteMs;
 /** The rows that are read or removed at a time: about a millisecond of the event loop. */
 const pageRows = 50;
 

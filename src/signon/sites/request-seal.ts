@@ -8,11 +8,12 @@
 import type { MasterKey } from '../../access/keys/master-key.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
+import { hourMs } from '../../core/time.ts';
 import { bareRecord, text, time } from '../../storage/record.ts';
 import { createSealedTexts } from '../sealed-text.ts';
 
 /** A page may stay open for so long before its form is sent. */
-export const sealLifeMs = 3_600_000;
+export const sealLifeMs = hourMs;
 /** The characters of state and redirect_uri of full length, all of them escaped. */
 export const requestQueryCharsMax = 12_288;
 /** The bytes of the time and the length. */

@@ -5,6 +5,7 @@ import { newAddressQuota, readQuota, writeQuota } from '../../access/quota/trust
 import { receiptLifeMs } from '../../captcha/receipt/receipts.ts';
 import { type ClientLimitName, captchaBrowserLimits } from '../../config/limits.ts';
 import { captchaBounds } from '../../config.ts';
+import { hourMs, minuteMs } from '../../core/time.ts';
 import { bulkAddressesMax } from '../../reputation/check/check-bounds.ts';
 import { maliciousScore } from '../../reputation/check/score.ts';
 import { bulkRowsMax } from '../../reputation/reports/bulk/bulk-rows.ts';
@@ -114,8 +115,8 @@ export function factsOf(options: {
 }
 
 function timeWords(ms: number): string {
-  if (ms === 60_000) return 'a minute';
-  return ms === 3_600_000 ? 'an hour' : `${ms / 1_000} seconds`;
+  if (ms === minuteMs) return 'a minute';
+  return ms === hourMs ? 'an hour' : `${ms / 1_000} seconds`;
 }
 
 function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {

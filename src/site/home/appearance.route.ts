@@ -3,6 +3,7 @@
 import { fail } from '../../core/result.ts';
 import { parseForm } from '../../http/request/body.ts';
 import { firstHeader, type Reply, type Request } from '../../http/request/message.ts';
+import { daySeconds } from '../../core/time.ts';
 import { createRouter, type PlainRoute } from '../../http/router.ts';
 import { type Appearance, looksOf, looksText, themes } from '../../web/guard/appearance.ts';
 import type { Cookies } from '../../web/guard/cookies.ts';
@@ -17,7 +18,7 @@ import { noStore } from '../../web/shape.ts';
 /** With the address of the page, which may hold a site's whole request, escaped twice. */
 const bodyBytesMax = 65_536;
 const backCharsMax = 16_384;
-const keptSeconds = 400 * 86_400;
+const keptSeconds = 400 * daySeconds;
 
 export const looksEndpoint = openPage('/looks', {
   method: 'POST',

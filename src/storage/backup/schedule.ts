@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
+import { hourMs, minuteMs } from '../../core/time.ts';
 import { claimFolder, isVanished } from './folder.ts';
 import { partSuffix } from './target.ts';
 import type { BackupSummary } from './write.ts';
@@ -44,8 +45,8 @@ export interface BackupScheduleOptions {
 const namePattern = /^portcullis-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)\.(\d{3})Z\.backup$/;
 const leftoverPattern = /^(portcullis-[\dTZ.]+\.backup|erased-accounts\.txt)\.[\w-]+\.part$/;
 /** A partial file that was not written to for an hour is left over from a process that ended. */
-const leftoverMs = 3_600_000;
-const retryMsMax = 600_000;
+const leftoverMs = hourMs;
+const retryMsMax = 10 * minuteMs;
 const pollMsMax = 30_000;
 /** For a folder that hangs; what `make` does ends sooner. */
 const stopMsMax = 500;

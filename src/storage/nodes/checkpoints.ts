@@ -10,6 +10,7 @@
 import { randomUUID } from 'node:crypto';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log/log.ts';
+import { hourMs } from '../../core/time.ts';
 import { journalMarkKey } from '../journal-mark.ts';
 import { projectionPagePrefix, readProjectionPageKey, storedKey } from '../keys.ts';
 import { LeaseLostError } from '../maintenance.ts';
@@ -28,7 +29,7 @@ const eventBytes = 40;
 /** Events kept behind the slowest node. */
 const keepEventsDefault = 10_000;
 /** A node that was away for longer copies a checkpoint. */
-const waitMs = 3_600_000;
+const waitMs = hourMs;
 const kept = 2;
 const pageRows = 200;
 /** The newest one may be replaced while it is copied. */

@@ -8,13 +8,14 @@
  * database.
  */
 
+import { minuteMs } from '../../core/time.ts';
 import type { PostgresSession } from '../postgres/connection.ts';
 import { nowMs } from '../postgres/schema.ts';
 
 /** Longer than any node waits with an exchange before it is started anew. */
-const keptMs = 120_000;
+const keptMs = 2 * minuteMs;
 /** So long a node answers while it can't reach the database. */
-export const answersMs = 15 * 60_000;
+export const answersMs = 15 * minuteMs;
 /** A process removes expired rows each time it has sent so many messages. */
 const removeEvery = 30;
 

@@ -10,6 +10,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log/log.ts';
+import { dayMs } from '../../core/time.ts';
 import { scratchKey, text } from '../keys.ts';
 import type { Maintenance } from '../maintenance.ts';
 import { isLost, type PostgresSession } from '../postgres/connection.ts';
@@ -33,7 +34,7 @@ import { createNodeMessages, type NodeMessages } from './node-messages.ts';
 const beatMs = 2_000;
 export const aliveMs = 10_000;
 /** A number is free again when its node was not seen for so long. */
-const forgetMs = 7 * 24 * 3_600_000;
+const forgetMs = 7 * dayMs;
 /** Two characters of a CAPTCHA token, and more than anybody needs. */
 const nodesMax = 999;
 const joinTriesMax = 10;

@@ -3,13 +3,14 @@
  * memory while the commits run one after the other, then written all together.
  */
 
+import { hourMs } from '../../core/time.ts';
 import type { PreparedEvent, PreparedRow, RowView } from '../apply-commit.ts';
 import type { Key } from '../keys.ts';
 import type { EntryHeader } from '../rows.ts';
 
 /** A key that was seen to be absent stays locked by a row of this version until it is swept. */
 export const absentVersion = 0;
-const absentKeepMs = 60 * 60_000;
+const absentKeepMs = hourMs;
 const noValue = Buffer.alloc(0);
 
 export interface FetchedRow {

@@ -21,10 +21,10 @@
  */
 
 import { equalBytes } from '../../core/digest.ts';
-import type { Failure } from '../../core/result.ts';
-import { fail, type Result } from '../../core/result.ts';
+import { fail, type Failure, type Result } from '../../core/result.ts';
 import type { Header, Reply, Request } from '../../http/request/message.ts';
 import { type Params, parseQuery } from '../../http/request/query.ts';
+import { daySeconds, hourSeconds } from '../../core/time.ts';
 import type { Caller, PlainRoute } from '../../http/router.ts';
 import { statusOf } from '../errors.ts';
 import type { Language } from '../language.ts';
@@ -181,13 +181,13 @@ export interface PageBuilderOptions<S extends SessionLike> {
 }
 
 /** The cookie lives as long as a session can. */
-const sessionCookieSeconds = 90 * 86_400;
+const sessionCookieSeconds = 90 * daySeconds;
 /** The cookie lives as long as the mailed link. */
-const askedCookieSeconds = 2 * 3_600;
+const askedCookieSeconds = 2 * hourSeconds;
 /** The cookie lives as long as the second step may take. */
 const ticketCookieSeconds = 600;
 /** The longest that browsers keep one. */
-const browserCookieSeconds = 400 * 86_400;
+const browserCookieSeconds = 400 * daySeconds;
 const signInPath = '/signin';
 const verifyPath = '/verify';
 const confirmPath = '/account/confirm';

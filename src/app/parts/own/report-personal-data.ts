@@ -1,5 +1,6 @@
 /** Personal data in reports, for the export and for the deletion of an account. */
 
+import { dayMs } from '../../../core/time.ts';
 import { formatIp } from '../../../ip/address.ts';
 import { removeOwnReportsIndex } from '../../../reputation/reports/store/own-reports.ts';
 import {
@@ -7,7 +8,7 @@ import {
   reportsOfAccount,
 } from '../../../reputation/reports/store/report-erasure.ts';
 import { addressOf } from '../../../reputation/reports/store/report-rows.ts';
-import { dayMs, tailAddresses, tailOf } from '../../../reputation/reports/store/tails.ts';
+import { tailAddresses, tailOf } from '../../../reputation/reports/store/tails.ts';
 import { dateText, type PersonalData } from '../../../signon/people/deletion/deletion.ts';
 import type { Store } from '../../../storage/store.ts';
 

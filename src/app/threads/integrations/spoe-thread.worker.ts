@@ -4,6 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { createMarkSpotter } from '../../../access/marks/sighting-board.ts';
 import { createLog, type LogLevel } from '../../../core/log/log.ts';
 import { systemRandom } from '../../../core/random.ts';
+import { minuteMs } from '../../../core/time.ts';
 import { openSharedTime } from '../../../core/work/shared-time.ts';
 import { createGeoFragments } from '../../../geo/fragments.ts';
 import { openGeoReader } from '../../../geo/reader.ts';
@@ -21,7 +22,7 @@ import type { FromIntegrationThread, ToIntegrationThread } from './integration-t
 import type { SpoeThreadSetup } from './spoe-thread.ts';
 
 /** A mistake in HAProxy's configuration is the same with each request. */
-const warnEveryMs = 60_000;
+const warnEveryMs = minuteMs;
 const countOpenEveryMs = 1_000;
 
 function send(message: FromIntegrationThread): void {

@@ -3,6 +3,7 @@
  * Each part has the fraction of the score that it has of the evidence.
  */
 
+import { dayMs } from '../../../core/time.ts';
 import { communityEvidence } from '../../check/score.ts';
 import {
   type Contributions,
@@ -28,7 +29,6 @@ export interface ReportPart {
   readonly score: number;
 }
 
-const dayMs = 86_400_000;
 const ageEnds: readonly (readonly [ReportAge, number])[] = [
   ['day', dayMs],
   ['week', 7 * dayMs],

@@ -9,6 +9,7 @@
  * trace.
  */
 
+import { dayMs } from '../../../core/time.ts';
 import {
   communityEvidence,
   communityScore,
@@ -18,8 +19,6 @@ import {
 } from '../../check/score.ts';
 import { capPerWeight, fillShare } from '../../state/report-reducer.ts';
 import type { Evidence, ReportEvidence } from './evidence.ts';
-
-const dayMs = 86_400_000;
 
 export interface CurveDay {
   /** By what is known: 0 to 100. */

@@ -7,6 +7,7 @@
  */
 
 import { inflateRawSync } from 'node:zlib';
+import { hourMs } from '../../../core/time.ts';
 import { variantName } from '../catalog.ts';
 import type { Imprint } from '../pieces/lines.ts';
 import { bothTwins, createPieceMaker, hashOf, type KnownPiece } from '../pieces/piece-maker.ts';
@@ -102,7 +103,6 @@ export type Adopted = Omit<Restored, 'base'>;
 
 export type FeedBuilder = ReturnType<typeof createFeedBuilder>;
 
-const hourMs = 3_600_000;
 const inflatedBytesMax = 1 << 30;
 
 export function createFeedBuilder(options: FeedBuilderOptions) {

@@ -10,6 +10,7 @@
  * reload.
  */
 
+import { dayMs } from '../../../core/time.ts';
 import { formatIp } from '../../../ip/address.ts';
 import { parsePrefix } from '../../../ip/prefix.ts';
 import {
@@ -25,7 +26,7 @@ import {
 } from './rows.ts';
 
 export const historyLimits = {
-  keepMs: 24 * 60 * 60 * 1_000,
+  keepMs: dayMs,
   /** A build a second, while bouncers follow, for well over an hour. */
   stepsMax: 6_000,
   stepEntriesMax: 50_000,

@@ -4,6 +4,7 @@
  * them share the memory of one list.
  */
 
+import { daySeconds } from '../../../core/time.ts';
 import { writeNumber } from '../../../ip/address-writer.ts';
 import {
   flagsOf,
@@ -112,15 +113,15 @@ export function createRecordRenderer(names: GeoNames) {
     const known = days.get(day);
     if (known !== undefined) return known;
     if (days.size >= datesMax) days.clear();
-    const made = fixedText(isoSeconds(day * 86_400).slice(0, 11));
+    const made = fixedText(isoSeconds(day * daySeconds).slice(0, 11));
     days.set(day, made);
     return made;
   }
 
   /** `2026-11-21T09:30:00+00:00` */
   function writeDate(view: DataView, at: number, seconds: number): number {
-    const day = Math.floor(seconds / 86_400);
-    const rest = seconds - day * 86_400;
+    const day = Math.floor(seconds / daySeconds);
+    const rest = seconds - day * daySeconds;
     const minutes = Math.floor(rest / 60);
     at = writeFixed(view, at, dayOf(day));
     at = writeFixed(view, at, two[Math.floor(minutes / 60)]!);

@@ -8,6 +8,7 @@ import { constants, createReadStream } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { OperatorError } from '../../../core/errors.ts';
+import { hourMs } from '../../../core/time.ts';
 import { escapeControls } from './bad-line.ts';
 import { decodeList } from './decode.ts';
 import {
@@ -56,7 +57,7 @@ export interface OpenedList {
 
 const maxBytesDefault = 1 << 30;
 const timeoutMsDefault = 30_000;
-const deadlineMsDefault = 3_600_000;
+const deadlineMsDefault = hourMs;
 const readBytesPerChunk = 262_144;
 
 /** The fields that only a server sends, for local files. */

@@ -6,6 +6,7 @@
 // @ts-expect-error The package brings no types; the part that is used is typed below.
 import untypedCliProgress from 'cli-progress';
 import type { Clock } from '../../../core/clock.ts';
+import { hourSeconds } from '../../../core/time.ts';
 
 interface BarOptions {
   readonly stream: NodeJS.WritableStream;
@@ -216,8 +217,8 @@ function grouped(count: number): string {
 
 function duration(seconds: number): string {
   if (seconds < 60) return `${seconds} s`;
-  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
-  return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`;
+  if (seconds < hourSeconds) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  return `${Math.floor(seconds / hourSeconds)} h ${Math.floor((seconds % hourSeconds) / 60)} min`;
 }
 
 /** Shortens a label: the end of a path says more than its start. */

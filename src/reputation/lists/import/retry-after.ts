@@ -2,9 +2,10 @@
 
 import { OperatorError } from '../../../core/errors.ts';
 import { parseHttpDate } from '../../../core/http-date.ts';
+import { dayMs } from '../../../core/time.ts';
 
 /** A longer wait counts as this one, a day. */
-export const retryAfterMsMax = 86_400_000;
+export const retryAfterMsMax = dayMs;
 
 /** An answer that says when to come back. */
 export class BusyServerError extends OperatorError {

@@ -5,6 +5,7 @@
  */
 
 import { Worker } from 'node:worker_threads';
+import { minuteMs } from '../../../core/time.ts';
 import type { RowBatch } from '../../state/events.ts';
 import type { BadLine } from '../import/bad-line.ts';
 import type { Validators } from '../import/download.ts';
@@ -25,7 +26,7 @@ export const fetchBounds: FetchBounds = {
   bytesMax: 256 * 1024 * 1024,
   rowsMax: 4_000_000,
   waitMsMax: 30_000,
-  fetchMsMax: 600_000,
+  fetchMsMax: 10 * minuteMs,
 };
 
 export interface FetchJob extends FetchBounds {

@@ -15,6 +15,7 @@
 import type { Clock } from '../../../core/clock.ts';
 import type { Log } from '../../../core/log/log.ts';
 import type { Random } from '../../../core/random.ts';
+import { dayMs, hourMs, minuteMs } from '../../../core/time.ts';
 import { LeaseLostError } from '../../../storage/maintenance.ts';
 import type { Store } from '../../../storage/store.ts';
 import type { ListRef, RowBatch } from '../../state/events.ts';
@@ -29,8 +30,8 @@ import {
   type Subscription,
 } from './subscriptions.ts';
 
-const retryMsMin = 60_000;
-const retryMsMax = 3_600_000;
+const retryMsMin = minuteMs;
+const retryMsMax = hourMs;
 const jitter = 0.1;
 
 /** @param failures in a row, 0 after a good answer */
@@ -61,7 +62,6 @@ function isDue(row: Subscription, now: number): boolean {
   return row.dueAt <= now || row.dueAt - now > longestMs;
 }
 
-const dayMs = 86_400_000;
 /** Downloads at one time; the others wait for the next poll. */
 const fetchesMax = 2;
 

@@ -4,6 +4,7 @@
  */
 
 import type { Clock } from '../../../core/clock.ts';
+import { hourMs } from '../../../core/time.ts';
 import { openLoneThread } from '../../../core/work/lone-thread.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
 import type { MapJob } from './map.worker.ts';
@@ -14,7 +15,7 @@ export type RadarMap = ReturnType<typeof openRadarMap>;
 /** Least time between two maps. */
 const restMs = 10_000;
 /** Scores sink without an event: the map is drawn anew after this in any case. */
-const keepMs = 3_600_000;
+const keepMs = hourMs;
 /** One job at most waits: requests share the map that is being drawn. */
 const waitingMax = 1;
 

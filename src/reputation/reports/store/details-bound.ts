@@ -6,6 +6,7 @@
  * never counted twice: the commit has no effect then, and the rows are read anew.
  */
 
+import { dayMs } from '../../../core/time.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { formatIp } from '../../../ip/address.ts';
 import {
@@ -37,7 +38,6 @@ import {
 import {
   changeTail,
   countSince,
-  dayMs,
   dayOf,
   type Tail,
   type TailRow,

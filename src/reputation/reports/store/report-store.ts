@@ -8,6 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
+import { dayMs, minuteMs } from '../../../core/time.ts';
 import { type Change, untilUndisturbed } from '../../../storage/change.ts';
 import { createWriter, decode } from '../../../storage/codec.ts';
 import { createEventId } from '../../../storage/event-id.ts';
@@ -48,7 +49,6 @@ import {
 import {
   changeTail,
   countSince,
-  dayMs,
   type Tail,
   type TailCheck,
   tailOf,
@@ -312,7 +312,7 @@ export function createReportStore(options: {
 }
 
 /** An account may report the same address once in this time. */
-const reportGuardMs = 15 * 60_000;
+const reportGuardMs = 15 * minuteMs;
 
 /**
  * The guard against reporting the same address again at once: a row that expires. Rows expire by the

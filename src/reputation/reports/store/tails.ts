@@ -6,6 +6,7 @@
  * tails of an address have reports a row that says when they are over.
  */
 
+import { dayMs } from '../../../core/time.ts';
 import { createWriter, decode } from '../../../storage/codec.ts';
 import {
   type Key,
@@ -40,7 +41,6 @@ export interface TailCheck extends RowCheck {
 }
 
 const layout = 1;
-export const dayMs = 86_400_000;
 export const dayOf = (ms: number): number => Math.floor(ms / dayMs);
 
 export function encodeTail({ reporter, newestAt, days }: Tail): Uint8Array {

@@ -10,6 +10,7 @@
  */
 
 import type { Clock } from '../../../core/clock.ts';
+import { dayMs, hourMs } from '../../../core/time.ts';
 import { createWriter, decode } from '../../../storage/codec.ts';
 import { erasureKey } from '../../../storage/keys.ts';
 import type { RowCheck, SetRow, Store } from '../../../storage/store.ts';
@@ -20,9 +21,9 @@ export type ErasureMark =
   | { readonly state: 'farewell'; readonly email: string; readonly language: StoredLanguage };
 
 /** A mail that could not be sent in a day is no news any more. */
-const deletionNoticeLifeMs = 24 * 3_600_000;
+const deletionNoticeLifeMs = dayMs;
 /** The time is longer than any request takes. */
-const overLifeMs = 3_600_000;
+const overLifeMs = hourMs;
 
 /** The order is on disk; the rows of `told` and `untold` are the byte alone. */
 const states = ['untold', 'told', 'farewell', 'over'] as const;

@@ -12,6 +12,7 @@
 import type { Clock } from '../../../core/clock.ts';
 import { sha256 } from '../../../core/digest.ts';
 import type { Random } from '../../../core/random.ts';
+import { dayMs, hourMs, minuteMs } from '../../../core/time.ts';
 import { createReader, type Reader } from '../../../storage/codec.ts';
 import { type Key, signonLinkKey, signonLinkPrefix } from '../../../storage/keys.ts';
 import { pagesUnder } from '../../../storage/pages.ts';
@@ -21,12 +22,12 @@ import { hashOfToken, newToken } from '../../tokens.ts';
 import { createRowCounter, type RowCounter, type RowCounterStats } from '../row-counter.ts';
 
 export const linkLifeMs = {
-  verify: 24 * 3_600_000,
-  reset: 3_600_000,
-  email: 24 * 3_600_000,
-  secondFactor: 10 * 60_000,
+  verify: dayMs,
+  reset: hourMs,
+  email: dayMs,
+  secondFactor: 10 * minuteMs,
   /** The link lives longer than the hour in which an address gets no more than three. */
-  signIn: 2 * 3_600_000,
+  signIn: 2 * hourMs,
 } as const;
 
 export type LinkPurpose = keyof typeof linkLifeMs;

@@ -10,11 +10,12 @@
 import type { MasterKey } from '../../../access/keys/master-key.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { type Random, randomToken } from '../../../core/random.ts';
+import { minuteMs } from '../../../core/time.ts';
 import { bareRecord, text, time } from '../../../storage/record.ts';
 import { createBriefTable } from '../../brief-table.ts';
 import { createSealedTexts } from '../../sealed-text.ts';
 
-export const keptFormLifeMs = 15 * 60_000;
+export const keptFormLifeMs = 15 * minuteMs;
 /** The solved challenges that wait; at the bound the oldest must be solved anew. */
 export const solvedMax = 8_192;
 

@@ -4,9 +4,8 @@
  * is not shown.
  */
 
+import { minuteMs } from '../../../core/time.ts';
 import { delayMinutesMax, type PersonPace } from '../pacing.ts';
-
-const minuteMs = 60_000;
 
 interface Query {
   get(name: string): string | undefined;

@@ -26,6 +26,7 @@ import type { Log } from '../../../core/log/log.ts';
 import { plainDigits, plainPhone } from '../../../core/names/pasted-text.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
+import { dayMs, hourMs, minuteMs } from '../../../core/time.ts';
 import { commitOnce, untilUndisturbed } from '../../../storage/change.ts';
 import { phoneCodeKey } from '../../../storage/keys.ts';
 import { bytes, record, text, time, u8 } from '../../../storage/record.ts';
@@ -35,8 +36,6 @@ import type { MessageSender } from '../../people/messages.ts';
 import type { SecurityLog } from '../../sessions/security-log.ts';
 import type { StoredLanguage, Visitor } from '../../visitor.ts';
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 const phoneLimits = {
   account: { max: 5, windowMs: dayMs },
   number: { max: 3, windowMs: hourMs },
@@ -52,7 +51,7 @@ export interface PhoneBounds {
   readonly perDay: number;
 }
 
-export const phoneCodeLifeMs = 10 * 60_000;
+export const phoneCodeLifeMs = 10 * minuteMs;
 const phoneTriesMax = 5;
 const textLengthMax = 40;
 

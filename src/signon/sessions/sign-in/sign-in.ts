@@ -16,6 +16,7 @@ import type { Log } from '../../../core/log/log.ts';
 import { readKnownAddress } from '../../../core/names/mail-address.ts';
 import type { Random } from '../../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../../core/result.ts';
+import { hourMs } from '../../../core/time.ts';
 import { type Change, commitOnce, inTurn } from '../../../storage/change.ts';
 import type { Key } from '../../../storage/keys.ts';
 import { bareRecord, text, time } from '../../../storage/record.ts';
@@ -343,7 +344,6 @@ function sameProof({ credentials: a }: Person, { credentials: b }: Person): bool
   return a.epoch === b.epoch && a.passwordHash === b.passwordHash;
 }
 
-const hourMs = 3_600_000;
 /** The mails to an address; as many as the mailer allows of them (mail/mail-budget.ts). */
 export const signInLinksMax = 3;
 const askLimits = {

@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from '../../../core/clock.ts';
+import { dayMs } from '../../../core/time.ts';
 import type { Pace } from '../../../core/work/turns.ts';
 import { readTexts } from '../../../storage/key-parts.ts';
 import { consentPrefix, consentUsePrefix, type Key } from '../../../storage/keys.ts';
@@ -58,7 +59,6 @@ interface Count {
 }
 
 export const sitesMax = 20_000;
-const dayMs = 86_400_000;
 /** A count holds this long, and twenty times as long as it took. */
 const keptMs = 3_000;
 const keptTimes = 20;

@@ -7,13 +7,14 @@
  */
 
 import type { Params } from '../../../http/request/query.ts';
+import { hourMs } from '../../../core/time.ts';
 
 export const unsavedName = 'unsaved';
 /** In place of the seal, where nothing is kept. */
 const nothing = 'nothing';
 /** A longer form is not kept: the address of a page holds 4,096 characters. */
 export const unsavedBytesMax = 2_500;
-export const unsavedLifeMs = 3_600_000;
+export const unsavedLifeMs = hourMs;
 /** Secrets, and what belongs to the page. */
 const leftOut = /^(csrf|username|password|code|answer|confirm|captcha_\w+)$/;
 
