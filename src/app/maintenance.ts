@@ -1,5 +1,6 @@
 /** Periodic work of the server: expiry, pruning, sampling. */
 
+import { every, type Run } from '../core/work/every.ts';
 import { networkInterfaces } from 'node:os';
 import { noteKeyUse } from '../access/keys/key-use.ts';
 import { type Usage, usageSampleMs } from '../access/quota/usage.ts';
@@ -31,20 +32,13 @@ export function startExpiry(
   maintenance: Maintenance,
   log: Log,
 ): () => Promise<void> {
-  const stop = new AbortController();
-  let running = Promise.resolve();
-  const timer = setInterval(() => {
+  async function expire({ signal }: Run): Promise<void> {
     if (!maintenance.store.writeState().available) return;
-    running = asMaintenance(maintenance, () => reports.expire(stop.signal)).catch((error) =>
-      log.warn({ err: error }, 'reports: not expired, tried again later'),
-    );
-  }, expiryMs);
-  timer.unref();
-  return () => {
-    clearInterval(timer);
-    stop.abort();
-    return running;
-  };
+    await asMaintenance(maintenance, () => reports.expire(signal));
+  }
+  return every(expiryMs, expire, {
+    onFailure: (err) => log.warn({ err }, 'reports: not expired, tried again later'),
+  }).stop;
 }
 
 /** Deletes the details of older reports on addresses with very many, whenever a survey has found some. */
@@ -75,10 +69,8 @@ export function startDetailsBound(
 }
 
 /** Adds up what accounts use, now and then; nothing waits for it. */
-export function startSampling(usage: Usage): () => void {
-  const timer = setInterval(usage.sample, usageSampleMs);
-  timer.unref();
-  return () => clearInterval(timer);
+export function startSampling(usage: Usage): () => Promise<void> {
+  return every(usageSampleMs, () => usage.sample()).stop;
 }
 
 /** Notes which keys were used; the last time when the server ends. */
@@ -98,12 +90,11 @@ export function startKeyUses(store: Store, state: State, clock: Clock, log: Log)
     );
     return writing;
   }
-  const timer = setInterval(note, keyUseMs);
-  timer.unref();
+  const loop = every(keyUseMs, note);
   return {
     recent: () => (clock.monotonicMs() - notedAtMs < recentUseMs ? writing : note()),
     async stop() {
-      clearInterval(timer);
+      await loop.stop();
       await writing;
       await note();
     },
@@ -129,32 +120,19 @@ export function startPruning(
   log: Log,
   member: Pick<Membership, 'prune'> | undefined,
 ): () => Promise<void> {
-  const stop = new AbortController();
-  async function prune(): Promise<void> {
+  async function prune({ signal }: Run): Promise<void> {
+    if (!store.writeState().available) return;
     if (member !== undefined) {
       const { withoutCheckpoint } = state;
-      await member.prune({ withoutCheckpoint, signal: stop.signal });
+      await member.prune({ withoutCheckpoint, signal });
       return;
     }
     const through = state.projection.checkpointSeq() - journalKeepEvents;
     if (through > 0n) await store.pruneEvents(through);
   }
-  let pruning: Promise<void> | undefined;
-  const timer = setInterval(() => {
-    if (!store.writeState().available) return;
-    pruning ??= prune()
-      .catch((error) => {
-        if (error instanceof LeaseLostError) return;
-        log.warn({ err: error }, 'journal: not pruned, tried again later');
-      })
-      .finally(() => {
-        pruning = undefined;
-      });
-  }, pruneMs);
-  timer.unref();
-  return async () => {
-    clearInterval(timer);
-    stop.abort();
-    await pruning;
-  };
+  return every(pruneMs, prune, {
+    onFailure(err) {
+      if (!(err instanceof LeaseLostError)) log.warn({ err }, 'journal: not pruned, tried again later');
+    },
+  }).stop;
 }

@@ -8,6 +8,7 @@
  * A state in which an event was applied in part is never written to the store.
  */
 
+import { every, type Loop } from '../core/work/every.ts';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { type AccountsHandle, createAccountsTable } from '../access/accounts/accounts-table.ts';
@@ -332,11 +333,7 @@ export async function openState(options: StateOptions): Promise<State> {
 
   async function tick(): Promise<void> {
     if (projection.changed() === 0 || isBroken() || !store.writeState().available) return;
-    try {
-      await checkpoint();
-    } catch (error) {
-      log.warn({ err: error }, 'checkpoint: not written, tried again later');
-    }
+    await checkpoint();
   }
 
   const lists = createListKeeper({
@@ -386,7 +383,7 @@ export async function openState(options: StateOptions): Promise<State> {
     });
   }
 
-  const timers: NodeJS.Timeout[] = [];
+  const loops: Loop[] = [];
   return {
     index,
     entries,
@@ -410,16 +407,17 @@ export async function openState(options: StateOptions): Promise<State> {
     start() {
       digest?.start();
       follower.start();
-      timers.push(setInterval(tick, options.checkpointMs ?? checkpointMsDefault));
-      timers.push(
-        setInterval(() => {
-          housekeep().catch((error) => log.warn({ err: error }, 'lists, keys: not looked at'));
-        }, housekeepingMs),
+      loops.push(
+        every(options.checkpointMs ?? checkpointMsDefault, tick, {
+          onFailure: (err) => log.warn({ err }, 'checkpoint: not written, tried again later'),
+        }),
+        every(housekeepingMs, housekeep, {
+          onFailure: (err) => log.warn({ err }, 'lists, keys: not looked at'),
+        }),
       );
-      for (const timer of timers) timer.unref();
     },
     async stop() {
-      for (const timer of timers) clearInterval(timer);
+      await Promise.all(loops.map((loop) => loop.stop()));
       digest?.stop();
       await follower.stop();
       while (writing !== undefined) await writing.catch(() => undefined);

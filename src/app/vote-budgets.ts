@@ -9,6 +9,7 @@
  * until others have fallen below 60 %.
  */
 
+import { every } from '../core/work/every.ts';
 import type { AccessReducer } from '../access/accounts/reducer.ts';
 import type { Clock } from '../core/clock.ts';
 import { sha256 } from '../core/digest.ts';
@@ -134,27 +135,15 @@ export function startBudgetMails(options: {
     return sent;
   }
 
-  let running: Promise<unknown> = Promise.resolve();
-  let isRunning = false;
-  const timer = setInterval(() => {
-    if (isRunning) return;
-    isRunning = true;
-    running = pass()
-      .catch((error) => log.warn({ err: error }, 'budgets: not looked at, tried again later'))
-      .finally(() => {
-        isRunning = false;
-      });
-  }, options.passMs ?? passMs);
-  timer.unref();
+  const loop = every(options.passMs ?? passMs, pass, {
+    onFailure: (err) => log.warn({ err }, 'budgets: not looked at, tried again later'),
+  });
   return {
     /** Checks all accounts once. @returns mails handed over */
     pass,
     /** Accounts that are remembered as notified, after the last pass. */
     table: { name: 'budgets_told', used: () => remembered, limit: budgetsToldMax },
-    async stop(): Promise<void> {
-      clearInterval(timer);
-      await running;
-    },
+    stop: loop.stop,
   };
 }
 

@@ -4,6 +4,7 @@
  * has been below three quarters, so that a table at its edge does not fill the log.
  */
 
+import { every } from './work/every.ts';
 import type { Log } from './log/log.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -23,7 +24,7 @@ export interface BoundedTables {
   read(): { name: string; used: number; limit: number }[];
   register(metrics: Metrics): void;
   /** Polls at intervals, until the result is called. */
-  watch(): () => void;
+  watch(): () => Promise<void>;
 }
 
 const warnAt = 0.8;
@@ -59,11 +60,6 @@ export function createBoundedTables(log: Pick<Log, 'warn'>): BoundedTables {
         () => tables.map(({ name, limit }) => [name, limit]),
       );
     },
-    watch() {
-      poll();
-      const timer = setInterval(poll, pollMs);
-      timer.unref();
-      return () => clearInterval(timer);
-    },
+    watch: () => every(pollMs, poll, { isImmediate: true }).stop,
   };
 }

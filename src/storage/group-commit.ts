@@ -7,6 +7,7 @@
  * removing rows may be what makes room again.
  */
 
+import { every, type Loop } from '../core/work/every.ts';
 import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
@@ -94,7 +95,7 @@ export function createGroupCommit<Context>(
   const listeners = new Set<(state: WriteState) => void>();
   let waitingBytes = 0;
   let running: Promise<void> | undefined;
-  let probeTimer: NodeJS.Timeout | undefined;
+  let probing: Loop | undefined;
   let closed = false;
   let state: WriteState = { available: true, fatal: false, detail: 'available' };
 
@@ -109,16 +110,15 @@ export function createGroupCommit<Context>(
   function markUnavailable(error: unknown): void {
     const detail = error instanceof Error ? error.message : String(error);
     setState({ available: false, fatal: transactor.isFatal(error), detail });
-    if (probeTimer !== undefined || closed) return;
-    probeTimer = setInterval(() => {
+    if (closed) return;
+    probing ??= every(probeMs, () => {
       running ??= runAll(true);
-    }, probeMs);
-    probeTimer.unref();
+    });
   }
 
   function markAvailable(): void {
-    clearInterval(probeTimer);
-    probeTimer = undefined;
+    void probing?.stop();
+    probing = undefined;
     setState({ available: true, fatal: false, detail: 'available' });
   }
 
@@ -278,8 +278,7 @@ export function createGroupCommit<Context>(
     ],
     async close() {
       closed = true;
-      clearInterval(probeTimer);
-      probeTimer = undefined;
+      void probing?.stop();
       while (running !== undefined) await running;
     },
   };

@@ -8,6 +8,7 @@
  * path leads to the same file, which only grows.
  */
 
+import { every } from '../core/work/every.ts';
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../core/errors.ts';
@@ -122,7 +123,7 @@ export function watchPresence(
   path: string,
   onLost: (reason: string) => void,
   intervalMs = 1_000,
-): { readonly isLost: () => boolean; readonly stop: () => void } {
+): { readonly isLost: () => boolean; readonly stop: () => Promise<void> } {
   const file = join(path, 'data.mdb');
   const opened = statSync(file);
   let { size } = opened;
@@ -134,17 +135,16 @@ export function watchPresence(
     else if (found.size < size) reason = `${file} was cut to ${found.size} bytes`;
     size = Math.max(size, found?.size ?? 0);
     if (reason === undefined) return;
-    clearInterval(timer);
+    void loop.stop();
     onLost(reason);
   }
-  const timer = setInterval(look, intervalMs);
-  timer.unref();
+  const loop = every(intervalMs, look);
   return {
     isLost() {
       if (reason === undefined) look();
       return reason !== undefined;
     },
-    stop: () => clearInterval(timer),
+    stop: loop.stop,
   };
 }
 

@@ -3,6 +3,7 @@
  * counts as absent before it is swept. A failed sweep is tried again at the next turn.
  */
 
+import { every, type Run } from '../core/work/every.ts';
 import type { Log } from '../core/log/log.ts';
 import { type Store, StoreUnavailableError } from './store.ts';
 
@@ -15,40 +16,15 @@ export interface SweeperOptions {
 }
 
 export function startSweeper({ store, log, intervalMs = 1_000, rowsMax = 500 }: SweeperOptions) {
-  let stopped = false;
-  let running = Promise.resolve();
-  let timer: NodeJS.Timeout;
-
-  function schedule(waitMs: number): void {
-    if (stopped) return;
-    timer = setTimeout(() => {
-      running = sweepOnce();
-    }, waitMs);
-    timer.unref();
+  async function sweepOnce({ wait }: Run): Promise<void> {
+    // A full slice: more is due, but commits that arrived meanwhile go first.
+    if ((await store.sweep(rowsMax)) === rowsMax) wait(0);
   }
-
-  async function sweepOnce(): Promise<void> {
-    let waitMs = intervalMs;
-    try {
-      // A full slice: more is due, but commits that arrived meanwhile go first.
-      if ((await store.sweep(rowsMax)) === rowsMax) waitMs = 0;
-    } catch (error) {
+  return every(intervalMs, sweepOnce, {
+    onFailure(err) {
       // A store that can't be reached is reported by the follower, once.
-      const level = error instanceof StoreUnavailableError ? 'debug' : 'warn';
-      log[level]({ err: error }, 'sweeper: could not remove expired rows');
-    }
-    schedule(waitMs);
-  }
-
-  schedule(intervalMs);
-  return {
-    /** Resolves when no sweep is under way. */
-    async stop(): Promise<void> {
-      stopped = true;
-      clearTimeout(timer);
-      await running;
+      const level = err instanceof StoreUnavailableError ? 'debug' : 'warn';
+      log[level]({ err }, 'sweeper: could not remove expired rows');
     },
-  };
+  });
 }
-
-export type Sweeper = ReturnType<typeof startSweeper>;

@@ -35,8 +35,8 @@ it('a sign-on that fails while it opens leaves no timer behind', async (t) => {
   const clock = systemClock();
   const { log } = memoryLog();
   const store = await open(`${directory.path}/store`, clock);
-  const begun = t.mock.method(globalThis, 'setInterval');
-  const ended = t.mock.method(globalThis, 'clearInterval');
+  const begun = t.mock.method(globalThis, 'setTimeout');
+  const ended = t.mock.method(globalThis, 'clearTimeout');
   try {
     const starting = startSignon({
       store: { ...store, scan: () => Promise.reject(new Error('the disk is gone')) },

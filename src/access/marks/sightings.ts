@@ -8,6 +8,7 @@
  * an evicted mark is deleted. When the mark comes again it is noted again.
  */
 
+import { every } from '../../core/work/every.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
@@ -134,13 +135,12 @@ export function startSightings(options: {
     return false;
   }
 
-  const timer = setInterval(takeAll, takeMs);
-  timer.unref();
+  const loop = every(takeMs, takeAll);
   return {
     markOf: (reader, screen) => marks.of(reader, screen)[0],
     isSeen: (reader, screen) => isStored(marks.of(reader, screen), (sighting) => sighting),
     isRefused: (reader, screen) => isStored(marks.of(reader, screen), refusedSighting),
     table: { name: 'first_requests', used: () => known.size, limit: knownMax },
-    close: () => clearInterval(timer),
+    close: loop.stop,
   };
 }

@@ -8,6 +8,7 @@ import type { ChallengeEvent } from '../../captcha/challenge/challenge.route.ts'
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import { minuteMs } from '../../core/time.ts';
+import { every } from '../../core/work/every.ts';
 import type { BandSurvey } from '../../reputation/counts/entry-bands.ts';
 import type { RefusedReports } from '../../reputation/reports/report-admission.ts';
 import type { SignOnEvent } from '../../signon/sessions/sign-in-log.ts';
@@ -100,15 +101,10 @@ export type OpenFigures = Awaited<ReturnType<typeof openFigures>>;
 /** Bytes of a file, measured now and then. */
 function measured(path: string): { latest(): number | undefined; stop(): void } {
   let bytes: number | undefined;
-  const measure = () =>
-    stat(path).then(
-      ({ size }) => {
-        bytes = size;
-      },
-      () => undefined,
-    );
-  void measure();
-  const timer = setInterval(measure, measureMs);
-  timer.unref();
-  return { latest: () => bytes, stop: () => clearInterval(timer) };
+  const measure = async () => {
+    bytes = (await stat(path)).size;
+  };
+  // The last figure stays while the file can't be read.
+  const loop = every(measureMs, measure, { isImmediate: true, onFailure: () => {} });
+  return { latest: () => bytes, stop: loop.stop };
 }

@@ -4,6 +4,7 @@
  * runs on the main thread, and no request waits for it.
  */
 
+import { every } from '../../core/work/every.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import { minuteMs } from '../../core/time.ts';
@@ -103,11 +104,10 @@ export function startSampling(options: SamplingOptions) {
     return writing;
   }
 
-  const timer = setInterval(() => {
+  const loop = every(minuteMs, () => {
     sample();
     void write();
-  }, minuteMs);
-  timer.unref();
+  });
 
   return {
     /** Adds what happened since the last call to the counters. */
@@ -116,7 +116,7 @@ export function startSampling(options: SamplingOptions) {
     sample,
     /** Takes a last sample and writes it. */
     async stop(): Promise<void> {
-      clearInterval(timer);
+      await loop.stop();
       sample();
       await write();
     },

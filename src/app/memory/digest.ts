@@ -4,6 +4,7 @@
  * between events.
  */
 
+import { every, type Loop } from '../../core/work/every.ts';
 import type { EntryDigest } from '../../reputation/state/entry-digest.ts';
 import { createDigestRing, digestEvery } from '../../storage/nodes/digests.ts';
 
@@ -18,7 +19,7 @@ export function createStateDigest(options: {
 }) {
   const { entries, accounts, settledAt } = options;
   const ring = createDigestRing();
-  let timer: NodeJS.Timeout | undefined;
+  let loop: Loop | undefined;
 
   /** Undefined when there is no time for it now. */
   function present(): string | undefined {
@@ -43,12 +44,11 @@ export function createStateDigest(options: {
       return digests;
     },
     start(): void {
-      timer = setInterval(() => {
+      loop = every(restMs, () => {
         if (settledAt() !== undefined) entries.settle(performance.now() + sliceMs);
-      }, restMs);
-      timer.unref();
+      });
     },
-    stop: (): void => clearInterval(timer),
+    stop: () => loop?.stop(),
   };
 }
 

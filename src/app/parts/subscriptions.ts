@@ -1,5 +1,6 @@
 /** Starts the fetching of subscribed lists: polled every two seconds, reported at /metrics. */
 
+import { every } from '../../core/work/every.ts';
 import { capacities } from '../../config.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Metrics } from '../../core/metrics.ts';
@@ -28,27 +29,15 @@ export function startSubscriptions(
     countKnown: (list, batches) => countKnownRows(state, list, batches),
   });
   let rows: readonly Subscription[] = [];
-  let looking = Promise.resolve();
-  let isStopped = false;
-  let timer: NodeJS.Timeout | undefined;
   async function poll(): Promise<void> {
-    try {
-      if (maintenance.store.writeState().available) rows = await refresher.poll();
-    } catch (error) {
-      log.warn({ err: error }, 'lists: sources not looked at, tried again later');
-    }
-    if (isStopped) return;
-    timer = setTimeout(begin, pollMs);
-    timer.unref();
+    if (maintenance.store.writeState().available) rows = await refresher.poll();
   }
-  function begin(): void {
-    looking = poll();
-  }
-  begin();
+  const loop = every(pollMs, poll, {
+    isImmediate: true,
+    onFailure: (err) => log.warn({ err }, 'lists: sources not looked at, tried again later'),
+  });
   closers.add(async () => {
-    isStopped = true;
-    clearTimeout(timer);
-    await looking;
+    await loop.stop();
     await refresher.stop();
   });
   registerSourceMetrics(metrics, () => rows);

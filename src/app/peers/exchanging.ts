@@ -1,5 +1,6 @@
 /** The exchange of counts, each second for as long as the server runs. */
 
+import { every } from '../../core/work/every.ts';
 import { createExchange, type Party } from '../../access/distributed-limits/exchange.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
@@ -21,7 +22,6 @@ export async function startExchanging(options: {
   await exchange.once();
   let lastMs = clock.monotonicMs();
   let isCut = false;
-  let running: Promise<void> | undefined;
 
   async function once(): Promise<void> {
     const startMs = clock.monotonicMs();
@@ -36,12 +36,7 @@ export async function startExchanging(options: {
     }
   }
 
-  const timer = setInterval(() => {
-    running ??= once().finally(() => {
-      running = undefined;
-    });
-  }, everyMs);
-  timer.unref();
+  const loop = every(everyMs, once);
   return {
     register(metrics: Metrics): void {
       metrics.gauge(
@@ -56,8 +51,7 @@ export async function startExchanging(options: {
       );
     },
     async stop(): Promise<void> {
-      clearInterval(timer);
-      await running;
+      await loop.stop();
       // Other nodes need the last counts of this one.
       await exchange.once().catch(() => undefined);
     },

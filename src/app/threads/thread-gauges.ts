@@ -4,6 +4,7 @@
  * that was replaced begins its row anew.
  */
 
+import { every } from '../../core/work/every.ts';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { defaultLimits } from '../../http/limits/limits.ts';
 import type { Taken } from '../../http/server.ts';
@@ -80,11 +81,9 @@ export function createThreadGauges(
       }
       values[row * columns + names.length] = pauses.longest();
     };
-    look();
-    const timer = setInterval(look, writeMs);
-    timer.unref();
+    const loop = every(writeMs, look, { isImmediate: true });
     return () => {
-      clearInterval(timer);
+      void loop.stop();
       pauses.stop();
     };
   }

@@ -3,6 +3,7 @@
  * the thread behind them still moves, without asking it.
  */
 
+import { every } from './every.ts';
 import type { Clock } from '../clock.ts';
 
 const beatMs = 250;
@@ -10,7 +11,7 @@ const beatMs = 250;
 export interface Heartbeat {
   readonly buffer: SharedArrayBuffer;
   /** Beats now and from now on, in the thread that is watched. @returns a function that stops it */
-  start(): () => void;
+  start(): () => Promise<void>;
   /** Milliseconds since the last beat. */
   silentMs(): number;
 }
@@ -24,12 +25,7 @@ export function createHeartbeat(
   const beat = () => Atomics.store(last, 0, BigInt(Math.floor(clock.monotonicMs())));
   return {
     buffer,
-    start() {
-      beat();
-      const timer = setInterval(beat, beatMs);
-      timer.unref();
-      return () => clearInterval(timer);
-    },
+    start: () => every(beatMs, beat, { isImmediate: true }).stop,
     silentMs: () => clock.monotonicMs() - Number(Atomics.load(last, 0)),
   };
 }

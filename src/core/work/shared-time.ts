@@ -5,6 +5,7 @@
  * Invariant: what never changes is written before a thread reads it; the rest is one whole number.
  */
 
+import { every } from './every.ts';
 import { type Clock, systemClock } from '../clock.ts';
 
 const sendMs = 250;
@@ -12,7 +13,7 @@ const sendMs = 250;
 export interface SharedTime {
   readonly buffer: SharedArrayBuffer;
   /** Writes the time at intervals from now on. @returns a function that stops it */
-  start(): () => void;
+  start(): () => Promise<void>;
 }
 
 /** @param clock whose time it is; its monotonic clock is that of all threads */
@@ -26,11 +27,7 @@ export function shareTime(clock: Clock): SharedTime {
   }
   return {
     buffer,
-    start() {
-      const timer = setInterval(send, sendMs);
-      timer.unref();
-      return () => clearInterval(timer);
-    },
+    start: () => every(sendMs, send).stop,
   };
 }
 

@@ -6,6 +6,7 @@
  * at once. Idle connections end after some seconds, so that takes no longer.
  */
 
+import { every } from '../core/work/every.ts';
 import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import type { Log } from '../../core/log/log.ts';
@@ -15,7 +16,7 @@ export interface DescriptorWatch {
   isPaused(): boolean;
   /** Returns the number of pauses since the start. */
   pauses(): number;
-  stop(): void;
+  stop(): Promise<void>;
 }
 
 const pollMs = 100;
@@ -27,23 +28,14 @@ export function watchDescriptors(log: Log, accept: (isOn: boolean) => void): Des
   let limit = openFilesMaxNow() ?? Number.POSITIVE_INFINITY;
   let isPaused = false;
   let pauses = 0;
-  let isLooking = false;
 
   async function poll(): Promise<void> {
-    if (isLooking) return;
-    isLooking = true;
-    try {
-      const open = await countDescriptors();
-      if (open === undefined) return;
-      // Asked anew: an operator may change it while the server runs. Where none is left to ask with,
-      // those that are open are all there may be.
-      limit = openFilesMaxNow() ?? Math.min(limit, open);
-      judge(open);
-    } catch (error) {
-      log.warn({ err: error }, 'open files: not looked at, tried again');
-    } finally {
-      isLooking = false;
-    }
+    const open = await countDescriptors();
+    if (open === undefined) return;
+    // Asked anew: an operator may change it while the server runs. Where none is left to ask with,
+    // those that are open are all there may be.
+    limit = openFilesMaxNow() ?? Math.min(limit, open);
+    judge(open);
   }
 
   function judge(open: number): void {
@@ -63,12 +55,13 @@ export function watchDescriptors(log: Log, accept: (isOn: boolean) => void): Des
     }
   }
 
-  const timer = setInterval(poll, pollMs);
-  timer.unref();
+  const loop = every(pollMs, poll, {
+    onFailure: (err) => log.warn({ err }, 'open files: not looked at, tried again'),
+  });
   return {
     isPaused: () => isPaused,
     pauses: () => pauses,
-    stop: () => clearInterval(timer),
+    stop: loop.stop,
   };
 }
 

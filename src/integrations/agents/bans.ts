@@ -10,6 +10,7 @@
  * forgotten at a bound is named, and its row goes (ban-store.ts).
  */
 
+import { every, type Run } from '../../core/work/every.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -292,30 +293,19 @@ export function createBans(options: {
     start(surroundings) {
       around = surroundings;
       for (const [id, account] of accounts) poll(id, account);
-      let isStopped = false;
-      let isLooking = false;
-      async function lookAtAll(): Promise<void> {
-        isLooking = true;
+      async function lookAtAll({ signal }: Run): Promise<void> {
         let room = endsPerTurn;
         for (const [id, account] of accounts) {
           // Gone meanwhile, its name may be on a new one.
-          while (!isStopped && accounts.get(id) === account) {
+          while (!signal.aborted && accounts.get(id) === account) {
             room = poll(id, account, room);
             if (room > 0) break;
             await nextTurn();
             room = endsPerTurn;
           }
         }
-        isLooking = false;
       }
-      const timer = setInterval(() => {
-        if (!isLooking) void lookAtAll();
-      }, pollMs);
-      timer.unref();
-      return () => {
-        isStopped = true;
-        clearInterval(timer);
-      };
+      return every(pollMs, lookAtAll).stop;
     },
     table: { name: 'agent_bans', used: most.active.total, limit: totalMax },
   };

@@ -5,6 +5,7 @@
  * Bounded by the number of keys: only living ones come here.
  */
 
+import { every } from '../../core/work/every.ts';
 import { type KeyUseChange, noteKeyUse } from '../../access/keys/key-use.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
@@ -59,14 +60,13 @@ export function startBouncerUses(options: { store: Store; clock: Clock; log: Log
     return writing;
   }
 
-  const timer = setInterval(flush, writeMs);
-  timer.unref();
+  const loop = every(writeMs, flush);
   return {
     note,
     flush,
-    close() {
-      clearInterval(timer);
-      return flush();
+    async close() {
+      await loop.stop();
+      await flush();
     },
   };
 }

@@ -4,6 +4,7 @@
  * many is refused at once. An end is never a verdict: HAProxy goes on without one.
  */
 
+import { every } from '../../core/work/every.ts';
 import { createServer, type Socket } from 'node:net';
 import { minuteMs } from '../../core/time.ts';
 import type { IntegrationEndpoint } from '../endpoint.ts';
@@ -137,12 +138,12 @@ export async function listenSpoe(options: {
   });
   // No descriptor left, say: who comes meanwhile is not served, and nobody else suffers.
   server.on('error', () => {});
-  const sweeping = setInterval(sweep, limits.sweepMs);
+  const sweeping = every(limits.sweepMs, sweep);
   return {
     port: (server.address() as { port: number }).port,
     open: () => connections.size,
     async close() {
-      clearInterval(sweeping);
+      await sweeping.stop();
       const gone = new Promise((resolve) => server.close(resolve));
       for (const connection of connections) finish(connection, 'stopped', status.normal);
       const lingering = setTimeout(() => {

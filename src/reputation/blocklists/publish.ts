@@ -8,6 +8,7 @@
  * for no interval: somebody is blocked who must not be.
  */
 
+import { every, type Loop } from '../../core/work/every.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
@@ -115,8 +116,7 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
   const ready = new Promise<void>((resolve) => {
     wake = resolve;
   });
-  let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> | undefined;
+  let loop: Loop | undefined;
   let stopped = false;
   const seen = { position: -1n, changedAtMs: 0, since: 0, hour: -1 };
   let builtPosition = -1n;
@@ -169,14 +169,10 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
     return nowMs - seen.changedAtMs >= quietMs || nowMs - seen.since >= patienceMs;
   }
 
-  function tick(): void {
-    if (running !== undefined || stopped) return;
+  function tick(): Promise<void> | undefined {
     const nowMs = clock.monotonicMs();
     const isIdle = thread !== undefined && nowMs - endedMs >= idleMs;
-    const work = workAt(nowMs) ?? (isIdle ? rest() : undefined);
-    running = work?.finally(() => {
-      running = undefined;
-    });
+    return workAt(nowMs) ?? (isIdle ? rest() : undefined);
   }
 
   function workAt(nowMs: number): Promise<void> | undefined {
@@ -323,15 +319,13 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
       isFollowed = isWanted;
     },
     start() {
-      timer = setInterval(tick, tickMs);
-      timer.unref();
-      tick();
+      loop = every(tickMs, tick, { isImmediate: true });
     },
     async stop() {
       stopped = true;
-      clearInterval(timer);
+      const ended = loop?.stop();
       await thread?.close();
-      await running;
+      await ended;
       wake();
     },
     lastBuild,

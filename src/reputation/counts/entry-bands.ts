@@ -9,6 +9,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { type ScoreBand, scoreBand } from '../../core/names/score-band.ts';
+import { every, type Run } from '../../core/work/every.ts';
 import type { IndexView } from '../../index/reader.ts';
 import {
   ceilingOf,
@@ -38,7 +39,7 @@ export interface BandSurvey {
   latest(): EntryBands | undefined;
   /** @param crowded addresses with `crowdMin` reports or more; of many a part, and the others in turn */
   onEnd(callback: (crowded: readonly BusyAddress[]) => void): void;
-  stop(): void;
+  stop(): Promise<void>;
 }
 
 /** Details of an address with more reports than this are cut (reports/store/details-bound.ts). */
@@ -53,6 +54,13 @@ const pauseMs = 5;
 /** Least time between two surveys; long ones rest longer, so that they take 2% of a core at most. */
 const restMs = 10_000;
 const restFactor = 50;
+
+const noEntries: Readonly<Record<ScoreBand, number>> = {
+  clean: 0,
+  low: 0,
+  suspect: 0,
+  malicious: 0,
+};
 
 /** The place at which a survey goes on. */
 export interface SurveyPosition {
@@ -105,12 +113,9 @@ export function startBandSurvey(options: {
   const crowd = createBusyAddresses(crowdedMax);
   let latest: EntryBands | undefined;
   let spentMs = 0;
-  let timer: NodeJS.Timeout;
-
-  function later(work: () => void, ms: number): void {
-    timer = setTimeout(work, ms);
-    timer.unref();
-  }
+  let from = surveyStart;
+  let at = 0;
+  let bands = { ...noEntries };
 
   function note(entry: number): void {
     const reports = reportsOf(index.records, entry);
@@ -122,32 +127,35 @@ export function startBandSurvey(options: {
 
   function begin(): void {
     spentMs = 0;
-    const bands = { clean: 0, low: 0, suspect: 0, malicious: 0 };
-    goOn(surveyStart, clock.now(), bands);
+    from = surveyStart;
+    at = clock.now();
+    bands = { ...noEntries };
   }
 
-  function goOn(from: SurveyPosition, at: number, bands: Record<ScoreBand, number>): void {
+  function step({ wait }: Run): void {
+    if (from === surveyStart) begin();
     const startMs = performance.now();
     const isOver = () => performance.now() - startMs > sliceMs;
     const next = countBands(index, from, { nowMs: at, isOver }, bands, note);
     spentMs += performance.now() - startMs;
+    from = next ?? surveyStart;
     if (next !== undefined) {
-      later(() => goOn(next, at, bands), pauseMs);
+      wait(pauseMs);
       return;
     }
     const entries = Object.values(bands).reduce((sum, count) => sum + count, 0);
     latest = { at, entries, bands };
     const crowded = crowd.take();
     for (const callback of callbacks) callback(crowded);
-    later(begin, Math.max(restMs, restFactor * spentMs));
+    wait(Math.max(restMs, restFactor * spentMs));
   }
 
-  later(begin, 0);
+  const loop = every(pauseMs, step);
   return {
     latest: () => latest,
     onEnd(callback) {
       callbacks.push(callback);
     },
-    stop: () => clearTimeout(timer),
+    stop: loop.stop,
   };
 }

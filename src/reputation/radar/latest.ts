@@ -4,6 +4,7 @@
  * kept beyond the list itself.
  */
 
+import { every, type Loop } from '../../core/work/every.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { sha256 } from '../../core/digest.ts';
 import type { NewestReport } from '../reports/store/newest-reports.ts';
@@ -57,7 +58,7 @@ export function openLatestReports(options: {
   let readAt = -1n;
   let readMs = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
+  let loop: Loop | undefined;
   let isStopped = false;
 
   async function readAnew(): Promise<void> {
@@ -82,8 +83,8 @@ export function openLatestReports(options: {
     waiting.delete(waiter);
     waiter.resolve(news);
     if (waiting.size > 0) return;
-    clearInterval(timer);
-    timer = undefined;
+    void loop?.stop();
+    loop = undefined;
   }
 
   async function poll(): Promise<void> {
@@ -103,7 +104,7 @@ export function openLatestReports(options: {
       return new Promise((resolve) => {
         const waiter = { mark, network, resolve, endMs: nowMs() + waitMs };
         waiting.add(waiter);
-        timer ??= setInterval(() => void poll(), pollMs).unref();
+        loop ??= every(pollMs, poll);
         onGone(() => end(waiter, []));
       });
     },

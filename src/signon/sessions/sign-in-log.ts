@@ -8,6 +8,7 @@
  * convenience, and no promise to a client rests on them.
  */
 
+import { every } from '../../core/work/every.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { findAccountId } from '../../access/account-names.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -162,8 +163,7 @@ export function createSignInLog(options: {
     return writing;
   }
 
-  const timer = setInterval(() => void (waiting.length > 0 && flush()), flushMs);
-  timer.unref();
+  const loop = every(flushMs, () => (waiting.length > 0 ? flush() : undefined));
 
   return {
     async during(run, note) {
@@ -191,7 +191,7 @@ export function createSignInLog(options: {
     },
     flush,
     async close() {
-      clearInterval(timer);
+      await loop.stop();
       await flush();
     },
     get waiting() {

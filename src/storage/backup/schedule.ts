@@ -6,6 +6,7 @@
  * which may be on a machine that is away.
  */
 
+import { every } from '../../core/work/every.ts';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -62,8 +63,6 @@ export function startBackups(options: BackupScheduleOptions) {
   let stopped = false;
   let isGone = false;
   let newestAt = 0;
-  let running = Promise.resolve();
-  let timer: NodeJS.Timeout | undefined;
 
   function isDue(nowMs: number): boolean {
     // Either way: a clock that was ahead when it failed may be set back.
@@ -96,23 +95,16 @@ export function startBackups(options: BackupScheduleOptions) {
     isGone = await isVanished({ folder, dataDir }).catch(() => true);
     if (stopped) return;
     if (isDue(clock.now())) await run();
-    timer = setTimeout(begin, Math.min(everyMs / 4, pollMsMax));
-    timer.unref();
   }
 
-  function begin(): void {
-    if (!stopped) running = poll();
-  }
-
-  begin();
+  const pollMs = Math.min(everyMs / 4, pollMsMax);
+  const loop = every(pollMs, poll, { isImmediate: true });
   return {
     stats: (): BackupStats => ({ done, failed, bytes, newestAt, isVanished: isGone }),
     /** Waits for the one under way, which `make` may cut short. */
     async stop(): Promise<void> {
       stopped = true;
-      clearTimeout(timer);
-      await Promise.race([running, sleep(stopMsMax, undefined, { ref: false })]);
-      clearTimeout(timer);
+      await Promise.race([loop.stop(), sleep(stopMsMax, undefined, { ref: false })]);
     },
   };
 }

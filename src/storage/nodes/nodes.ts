@@ -6,6 +6,7 @@
  * and a second one that was started on a copy of the directory ends the first. All times are the database's.
  */
 
+import { every } from '../../core/work/every.ts';
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
@@ -266,19 +267,12 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
   }
   await lease.poll(joinedMs);
   log.info({ node: id, upkeep: lease.fence() !== undefined }, 'node: joined');
-  let beating: Promise<void> | undefined;
-  const timer = setInterval(() => {
-    beating ??= beat()
-      .catch((error) => {
-        const isAway = error instanceof StoreUnavailableError || isLost(error);
-        const level = isAway ? 'debug' : 'warn';
-        log[level]({ err: error }, 'node: no heartbeat');
-      })
-      .finally(() => {
-        beating = undefined;
-      });
-  }, options.beatMs ?? beatMs);
-  timer.unref();
+  const beating = every(options.beatMs ?? beatMs, beat, {
+    onFailure(err) {
+      const isAway = err instanceof StoreUnavailableError || isLost(err);
+      log[isAway ? 'debug' : 'warn']({ err }, 'node: no heartbeat');
+    },
+  });
 
   return {
     id,
@@ -306,8 +300,7 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
       return fence === undefined ? 0 : pruneJournal({ ...pruning, store, local, fence });
     },
     async leave() {
-      clearInterval(timer);
-      await beating;
+      await beating.stop();
       if (hasLeft) return;
       hasLeft = true;
       try {

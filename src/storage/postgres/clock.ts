@@ -4,6 +4,7 @@
  * far forward, as after a sleep of the machine, takes effect at once.
  */
 
+import { every } from '../../core/work/every.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 
@@ -71,20 +72,15 @@ export function databaseClock(own: Clock, log: Log): DatabaseClock {
         }
       }
       poll();
-      const timer = setInterval(() => {
-        measure(ask).then(
-          (measuredMs) => {
-            offsetMs = offset();
-            setAtMs = own.monotonicMs();
-            goalMs = measuredMs;
-            poll();
-          },
-          // The database is away: the last offset holds.
-          () => undefined,
-        );
-      }, againMs);
-      timer.unref();
-      return () => clearInterval(timer);
+      async function measureAgain(): Promise<void> {
+        const measuredMs = await measure(ask);
+        offsetMs = offset();
+        setAtMs = own.monotonicMs();
+        goalMs = measuredMs;
+        poll();
+      }
+      // The database is away: the last offset holds.
+      return every(againMs, measureAgain, { onFailure: () => {} }).stop;
     },
   };
 }

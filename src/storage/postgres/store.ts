@@ -7,6 +7,7 @@
  * StoreUnavailableError and commits answer `store_unavailable`, and never ends the process.
  */
 
+import { every } from '../../core/work/every.ts';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
@@ -147,8 +148,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     throw error;
   }
   /** Hints come over a connection that nothing else would notice to be gone. */
-  const watch = setInterval(() => void listener.session().catch(() => {}), probeMs);
-  watch.unref();
+  const watch = every(probeMs, () => listener.session(), { onFailure: () => {} });
 
   return {
     async commit(commit) {
@@ -227,7 +227,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     },
     async close() {
       isClosed = true;
-      clearInterval(watch);
+      void watch.stop();
       await queue.close();
       hints.clear();
       await closeAll();

@@ -134,7 +134,7 @@ it('one node’s sighting is seen on another that shares the store, by its reade
 
 /** Sightings whose rounds come when the test says so. */
 function opened(t: TestContext, nodes = 1) {
-  t.mock.timers.enable({ apis: ['setInterval'] });
+  t.mock.timers.enable({ apis: ['setTimeout'] });
   const clock = manualClock(startMs);
   const store = createMemoryStore();
   const all = Array.from({ length: nodes }, () => {

@@ -6,7 +6,7 @@ import { manualClock } from '../../../src/core/clock.ts';
 import { openSharedTime, shareTime } from '../../../src/core/work/shared-time.ts';
 
 it('another thread has the time of the main thread, whatever the clock of the machine says', (context) => {
-  context.mock.timers.enable({ apis: ['setInterval'] });
+  context.mock.timers.enable({ apis: ['setTimeout'] });
   const steady = manualClock(1_000);
   let aheadMs = 1_750_000_000_000;
   const main = { now: () => steady.now() + aheadMs, monotonicMs: steady.monotonicMs };

@@ -94,7 +94,7 @@ it('a row that became idle anew while the one before was seen to is named again'
 });
 
 it('many bans that are over together end in more than one turn of the event loop', async (t) => {
-  t.mock.timers.enable({ apis: ['setInterval'] });
+  t.mock.timers.enable({ apis: ['setTimeout'] });
   const clock = manualClock(1_800_000_000_000);
   const bans = createBans({ clock, shared: createBanTable(64) });
   const stop = bans.start({ slotOf: () => 3, isSpared: () => false, allowChanges: () => 0 });
@@ -116,7 +116,7 @@ it('many bans that are over together end in more than one turn of the event loop
 });
 
 it('an account that is forgotten and bans anew between two turns keeps its new ban', async (t) => {
-  t.mock.timers.enable({ apis: ['setInterval'] });
+  t.mock.timers.enable({ apis: ['setTimeout'] });
   const clock = manualClock(1_800_000_000_000);
   const bans = createBans({ clock, shared: createBanTable(64) });
   const stop = bans.start({ slotOf: () => 3, isSpared: () => false, allowChanges: () => 0 });

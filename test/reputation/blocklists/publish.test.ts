@@ -32,7 +32,7 @@ function builtAt(version: number): Built {
 }
 
 function world(t: TestContext, intervalMs = 60_000) {
-  t.mock.timers.enable({ apis: ['setInterval'] });
+  t.mock.timers.enable({ apis: ['setTimeout'] });
   const clock = manualClock(Date.UTC(2026, 10, 21, 9));
   const memory = createMemoryStore();
   const state = { position: 1n, urgent: 0, available: true, failing: false };

@@ -2,6 +2,7 @@
  * Opens the webhooks of accounts: the functions of their page, and the loop that polls and sends.
  */
 
+import { every, type Run } from '../../../core/work/every.ts';
 import type { MasterKey } from '../../../access/keys/master-key.ts';
 import type { BoundedTables } from '../../../core/bounded-tables.ts';
 import type { Clock } from '../../../core/clock.ts';
@@ -58,10 +59,7 @@ export function openWebhooks(parts: {
     },
   });
   parts.tables.add({ name: 'webhooks', used: runner.count, limit: webhookBounds.totalMax });
-  let looking = Promise.resolve();
-  let timer: NodeJS.Timeout | undefined;
-  let isStopped = false;
-  async function poll(): Promise<void> {
+  async function poll({ wait }: Run): Promise<void> {
     const begunMs = performance.now();
     try {
       if (maintenance.store.writeState().available) await runner.poll();
@@ -71,21 +69,10 @@ export function openWebhooks(parts: {
         log.warn({ err: error }, 'webhooks: not looked at, tried again later');
       }
     }
-    if (isStopped) return;
-    const tookMs = performance.now() - begunMs;
-    timer = setTimeout(begin, Math.max(pollMs, restRatio * tookMs));
-    timer.unref();
+    wait(Math.max(pollMs, restRatio * (performance.now() - begunMs)));
   }
-  function begin(): void {
-    looking = poll();
-  }
-  begin();
-  closers.add(async () => {
-    isStopped = true;
-    clearTimeout(timer);
-    await runner.stop();
-    await looking;
-  });
+  const loop = every(pollMs, poll, { isImmediate: true });
+  closers.add(() => Promise.all([loop.stop(), runner.stop()]));
   return {
     create: hooks.create,
     remove: hooks.remove,

@@ -1,5 +1,6 @@
 /** The thread that HAProxy asks: reads the socket, answers from shared memory, asks nobody. */
 
+import { every } from '../../../core/work/every.ts';
 import { parentPort, workerData } from 'node:worker_threads';
 import { createMarkSpotter } from '../../../access/marks/sighting-board.ts';
 import { createLog, type LogLevel } from '../../../core/log/log.ts';
@@ -63,11 +64,11 @@ async function run(setup: SpoeThreadSetup): Promise<void> {
     count: createSpoeEnds(setup.ends).count,
   });
   const open = new Int32Array(setup.open);
-  const counting = setInterval(() => Atomics.store(open, 0, listener.open()), countOpenEveryMs);
+  const counting = every(countOpenEveryMs, () => Atomics.store(open, 0, listener.open()));
   parentPort?.on('message', (message: ToIntegrationThread) => {
     isDraining = true;
     if ('drain' in message) return;
-    clearInterval(counting);
+    void counting.stop();
     // Nothing holds the thread after this: it ends by itself.
     void listener.close().finally(() => parentPort?.close());
   });
