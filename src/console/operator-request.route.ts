@@ -6,7 +6,7 @@
 
 import type { AuditLog } from '../access/audit-log.ts';
 import type { Clock } from '../core/clock.ts';
-import type { ErrorCode } from '../core/errors.ts';
+import { type ErrorCode, statusOf } from '../core/errors.ts';
 import type { Result } from '../core/result.ts';
 import type { Reply } from '../http/request/message.ts';
 import type { Params } from '../http/request/query.ts';
@@ -15,7 +15,6 @@ import { formatPrefix } from '../ip/prefix.ts';
 import { typedAddress } from '../ip/typed.ts';
 import { readPrefix } from '../ip/written.ts';
 import { doneIn, doneMark } from '../web/done-mark.ts';
-import { statusOf } from '../web/errors.ts';
 import type { AnyPageBuilder } from '../web/guard/page-builder.ts';
 import type { AnyRequestContext, SessionLike } from '../web/guard/request-context.ts';
 import { sessionForm, sessionPage } from '../web/guard/session-endpoint.ts';

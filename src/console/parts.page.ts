@@ -1,12 +1,12 @@
 /** The pages of the console share these: the frame with its navigation, and forms that find. */
 
+import { sentenceFor } from '../core/errors.ts';
 import type { Failure } from '../core/result.ts';
 import { button, linkButton } from '../web/components/button.ts';
 import { card } from '../web/components/card.ts';
 import { field } from '../web/components/field.ts';
 import { emptyState, notice } from '../web/components/notice.ts';
 import { type Column, type TableOptions, table } from '../web/components/table.ts';
-import { sentenceFor } from '../web/errors.ts';
 import { type Html, html, safeHref } from '../web/html.ts';
 import { type PageFrame, renderDocument } from '../web/layout/layout.ts';
 import type { ConsoleCatalogue } from './words.en.ts';

@@ -1,9 +1,9 @@
 /** The tools of every page: the frame, the headers, the language of the reader, the page of an error. */
 
+import { sentenceFor } from '../core/errors.ts';
 import { fileURLToPath } from 'node:url';
 import { firstHeader, type Header, type Reply, type Request } from '../http/request/message.ts';
 import { type Assets, loadAssets } from './assets.ts';
-import { sentenceFor } from './errors.ts';
 import { catalogueFor, type Language, pickLanguage } from './language.ts';
 import { type ErrorStatus, errorPage } from './layout/error.page.ts';
 import type { PageFrame, SiteLinks } from './layout/layout.ts';

@@ -3,7 +3,7 @@
  * transport send every refusal in it.
  */
 
-import type { ErrorCode } from '../core/errors.ts';
+import { detailOf, type ErrorCode, statusOf } from '../core/errors.ts';
 import type { Failure } from '../core/result.ts';
 import type {
   Header,
@@ -13,7 +13,6 @@ import type {
   RequestLine,
 } from '../http/request/message.ts';
 import { createRouter, unknownPath } from '../http/router.ts';
-import { detailOf, statusOf } from './errors.ts';
 
 /**
  * - `api`: `{"errors":[{"detail","status","source":{"parameter"}}]}`

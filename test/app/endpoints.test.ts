@@ -3,6 +3,7 @@
  * by the guard and the desk for those that they count, here; by the handlers, in flows/limits.test.ts.
  */
 
+import { errors } from '../../src/core/errors.ts';
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createClientLimits } from '../../src/access/quota/client-limits.ts';
@@ -18,7 +19,6 @@ import {
   takeBackEndpoint,
   takeBackOneEndpoint,
 } from '../../src/integrations/agents/agents.route.ts';
-import { errors } from '../../src/web/errors.ts';
 import { createCallers } from '../../src/web/guard/callers.ts';
 import { type Endpoint, errorsOf, limitsOf } from '../../src/web/guard/endpoint.ts';
 import { isSessionEndpoint, type SessionEndpoint } from '../../src/web/guard/session-endpoint.ts';

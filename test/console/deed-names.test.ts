@@ -4,10 +4,9 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { CounterName } from '../../src/app/figures/open-figures.ts';
 import { activityLabel } from '../../src/console/service/activity-labels.page.ts';
-import type { ErrorCode } from '../../src/core/errors.ts';
+import { type ErrorCode, errors } from '../../src/core/errors.ts';
 import { securityEvents } from '../../src/signon/sessions/security-log.ts';
 import { catalogueFor } from '../../src/signon/words/words.ts';
-import { errors } from '../../src/web/errors.ts';
 import type { PageFrame } from '../../src/web/layout/layout.ts';
 
 /** One more name of a tally, and this does not compile without it. */

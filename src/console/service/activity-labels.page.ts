@@ -1,7 +1,6 @@
 /** Puts the names under which a server counts what it did into plain words. */
 
-import type { ErrorCode } from '../../core/errors.ts';
-import { errors, sentenceFor } from '../../web/errors.ts';
+import { type ErrorCode, errors, sentenceFor } from '../../core/errors.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
 import { frameText } from '../words.ts';
 

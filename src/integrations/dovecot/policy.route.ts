@@ -4,6 +4,7 @@
  * name refuses: an error, a limit or a full table says status 0, which lets in.
  */
 
+import { wrongScopeDetail } from '../../core/errors.ts';
 import { otherScope } from '../../access/keys/key-cache.ts';
 import { bitsFor } from '../../access/keys/key-scopes.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota-guard.ts';
@@ -14,7 +15,6 @@ import { parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute, Route } from '../../http/router.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
-import { wrongScopeDetail } from '../../web/errors.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import type { Hook } from '../../web/guard/hooks.ts';

@@ -5,6 +5,7 @@
  * anything is spent.
  */
 
+import { unauthenticatedDetail, wrongScopeDetail } from '../../core/errors.ts';
 import { otherScope } from '../../access/keys/key-cache.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota-guard.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -13,7 +14,6 @@ import type { Header } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
 import type { HotRequest, HotRoute } from '../../http/router.ts';
 import { ipTextLengthMax } from '../../ip/address.ts';
-import { unauthenticatedDetail, wrongScopeDetail } from '../../web/errors.ts';
 import { endpoint, parametersOf, routeFacts } from '../../web/guard/endpoint.ts';
 import { ignoredParameters } from '../../web/guard/intake/ignored.ts';
 import {

@@ -1,12 +1,12 @@
 /** The form on which somebody reports an address by hand: as an account, or as a anonymous report for the operator. */
 
+import { errors } from '../../core/errors.ts';
 import type { Failure } from '../../core/result.ts';
 import { button, linkButton } from '../../web/components/button.ts';
 import { card } from '../../web/components/card.ts';
 import { type ChallengeView, challengeField } from '../../web/components/challenge.ts';
 import { form, hidden } from '../../web/components/form.ts';
 import { notice } from '../../web/components/notice.ts';
-import { errors } from '../../web/errors.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
 import { commentCharactersMax } from '../reports/report.ts';

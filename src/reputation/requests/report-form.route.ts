@@ -3,13 +3,13 @@
  * key; of anybody else a anonymous report, with a challenge, that waits for the operator.
  */
 
+import { statusOf } from '../../core/errors.ts';
 import { type Failure, fail } from '../../core/result.ts';
 import { clientCountry } from '../../geo/reader.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { textBehind } from '../../ip/behind.ts';
-import { statusOf } from '../../web/errors.ts';
 import { asksForAnother } from '../../web/guard/form-challenges.ts';
 import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import { type Report, readReport } from '../reports/report.ts';

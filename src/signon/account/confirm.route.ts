@@ -3,11 +3,11 @@
  * or passkey, then back to where it was asked for.
  */
 
+import { statusOf } from '../../core/errors.ts';
 import { type Failure, fail } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { statusOf } from '../../web/errors.ts';
 import { localPath } from '../../web/guard/intake/local-path.ts';
 import { sessionCall, sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import { tooMany } from '../people/pages/register.route.ts';

@@ -1,11 +1,11 @@
 /** /account: an overview and the profile, with a form for each thing that is proven in its own way. */
 
+import { statusOf } from '../../core/errors.ts';
 import { ok, type Result } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { SetRow } from '../../storage/store.ts';
-import { statusOf } from '../../web/errors.ts';
 import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import type { Profile } from '../people/profile/profile.ts';
 import { editProfile, type ProfileChanges } from '../people/profile/profile-edit.ts';

@@ -1,10 +1,10 @@
 /** /account/security: password, second factor, passkeys, sessions and the log of what happened. */
 
+import { statusOf } from '../../core/errors.ts';
 import { type Failure, fail } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { statusOf } from '../../web/errors.ts';
 import { localPath } from '../../web/guard/intake/local-path.ts';
 import { enrolPath } from '../../web/guard/page-builder.ts';
 import { sessionCall, sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';

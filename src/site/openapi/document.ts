@@ -3,7 +3,7 @@
  * works by. The tests compare it with the routes of a running server and with every answer they get.
  */
 
-import { statusOf } from '../../web/errors.ts';
+import { statusOf } from '../../core/errors.ts';
 import { type Endpoint, errorsOf } from '../../web/guard/endpoint.ts';
 import {
   type Described,

@@ -4,11 +4,11 @@
  * is kept with the link, as registration does it.
  */
 
+import { statusOf } from '../../../core/errors.ts';
 import { isAccountId } from '../../../access/account-names.ts';
 import { readKnownAddress } from '../../../core/names/mail-address.ts';
 import type { PlainRoute } from '../../../http/router.ts';
 import { doneMark } from '../../../web/done-mark.ts';
-import { statusOf } from '../../../web/errors.ts';
 import { sessionForm, sessionPage } from '../../../web/guard/session-endpoint.ts';
 import type { RequestContext } from '../../request-context.route.ts';
 import { failureText } from '../../sessions/failure.page.ts';

@@ -5,12 +5,12 @@
  * A slip costs neither the password nor the solved challenge: the next form carries both (kept-form.ts).
  */
 
+import { statusOf } from '../../../core/errors.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { readMailAddress } from '../../../core/names/mail-address.ts';
 import { type Failure, fail } from '../../../core/result.ts';
 import type { Params } from '../../../http/request/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
-import { statusOf } from '../../../web/errors.ts';
 import type { Callers } from '../../../web/guard/callers.ts';
 import {
   asksForAnother,

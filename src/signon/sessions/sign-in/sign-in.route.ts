@@ -8,12 +8,12 @@
  * out.
  */
 
+import { statusOf } from '../../../core/errors.ts';
 import type { Failure, Result } from '../../../core/result.ts';
 import type { Reply } from '../../../http/request/message.ts';
 import type { Params } from '../../../http/request/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
 import { doneIn } from '../../../web/done-mark.ts';
-import { statusOf } from '../../../web/errors.ts';
 import { asksForAnother } from '../../../web/guard/form-challenges.ts';
 import { lostIn } from '../../../web/guard/intake/unsaved.ts';
 import { sessionCall, sessionForm, sessionPage } from '../../../web/guard/session-endpoint.ts';
