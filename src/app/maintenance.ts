@@ -1,12 +1,12 @@
 /** Periodic work of the server: expiry, pruning, sampling. */
 
-import { every, type Run } from '../core/work/every.ts';
 import { networkInterfaces } from 'node:os';
 import { noteKeyUse } from '../access/keys/key-use.ts';
 import { type Usage, usageSampleMs } from '../access/quota/usage.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
 import { minuteMs } from '../core/time.ts';
+import { every, type Run } from '../core/work/every.ts';
 import type { BusyAddress } from '../reputation/counts/busy-addresses.ts';
 import type { BandSurvey } from '../reputation/counts/entry-bands.ts';
 import { createDetailsKeeper } from '../reputation/reports/store/details-bound.ts';
@@ -132,7 +132,8 @@ export function startPruning(
   }
   return every(pruneMs, prune, {
     onFailure(err) {
-      if (!(err instanceof LeaseLostError)) log.warn({ err }, 'journal: not pruned, tried again later');
+      if (!(err instanceof LeaseLostError))
+        log.warn({ err }, 'journal: not pruned, tried again later');
     },
   }).stop;
 }

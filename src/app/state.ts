@@ -8,7 +8,6 @@
  * A state in which an event was applied in part is never written to the store.
  */
 
-import { every, type Loop } from '../core/work/every.ts';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { type AccountsHandle, createAccountsTable } from '../access/accounts/accounts-table.ts';
@@ -29,6 +28,7 @@ import type { ArrayImage } from '../core/array-image.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
 import type { Random } from '../core/random.ts';
+import { every, type Loop } from '../core/work/every.ts';
 import { createIpIndex, type IpIndex } from '../index/ip-index.ts';
 import { loadSnapshot, saveSnapshot } from '../index/snapshot.ts';
 import { isBanEvent } from '../integrations/agents/ban-events.ts';

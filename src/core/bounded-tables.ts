@@ -4,9 +4,9 @@
  * has been below three quarters, so that a table at its edge does not fill the log.
  */
 
-import { every } from './work/every.ts';
 import type { Log } from './log/log.ts';
 import type { Metrics } from './metrics.ts';
+import { every } from './work/every.ts';
 
 export interface BoundedTable {
   /** Label in metrics and in the log: lower case, `_` between words. */

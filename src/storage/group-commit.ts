@@ -7,10 +7,10 @@
  * removing rows may be what makes room again.
  */
 
-import { every, type Loop } from '../core/work/every.ts';
 import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
+import { every, type Loop } from '../core/work/every.ts';
 import type { Key } from './keys.ts';
 import type { WriteState } from './store.ts';
 

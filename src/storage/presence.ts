@@ -8,11 +8,11 @@
  * path leads to the same file, which only grows.
  */
 
-import { every } from '../core/work/every.ts';
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../core/errors.ts';
 import type { Random } from '../core/random.ts';
+import { every } from '../core/work/every.ts';
 import { makeFileOnce } from './files.ts';
 import { metaRowKey } from './keys.ts';
 import type { Table } from './lmdb-tables.ts';

@@ -1,7 +1,7 @@
 /** The tools of every page: the frame, the headers, the language of the reader, the page of an error. */
 
-import { sentenceFor } from '../core/errors.ts';
 import { fileURLToPath } from 'node:url';
+import { sentenceFor } from '../core/errors.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../http/request/message.ts';
 import { type Assets, loadAssets } from './assets.ts';
 import { catalogueFor, type Language, pickLanguage } from './language.ts';

@@ -3,7 +3,6 @@
  * by the guard and the desk for those that they count, here; by the handlers, in flows/limits.test.ts.
  */
 
-import { errors } from '../../src/core/errors.ts';
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createClientLimits } from '../../src/access/quota/client-limits.ts';
@@ -11,6 +10,7 @@ import { checkTable, endpoints } from '../../src/app/endpoints.ts';
 import { robotsText } from '../../src/app/service.route.ts';
 import { type ClientLimitName, clientLimits } from '../../src/config/limits.ts';
 import { manualClock } from '../../src/core/clock.ts';
+import { errors } from '../../src/core/errors.ts';
 import { fail } from '../../src/core/result.ts';
 import type { PaceLimit } from '../../src/http/limits/pace.ts';
 import type { PlainRoute, Route } from '../../src/http/router.ts';

@@ -8,10 +8,11 @@
  * an evicted mark is deleted. When the mark comes again it is noted again.
  */
 
-import { every } from '../../core/work/every.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
+import { MaxByCountSet } from '../../core/fair-share.ts';
 import type { Log } from '../../core/log/log.ts';
+import { every } from '../../core/work/every.ts';
 import { type Key, sightingKey } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
 import { createMarks, refusedSighting, sightingEndsAt } from './marks.ts';
@@ -54,14 +55,17 @@ export function startSightings(options: {
   const known = new Map<string, Known>();
   /** The texts of `known` by network, the oldest first in each. */
   const ofNetwork = new Map<string, Set<string>>();
+  const most = new MaxByCountSet<Set<string>>();
 
   function forget(text: string): void {
     const found = known.get(text);
     if (found === undefined) return;
     known.delete(text);
     const texts = ofNetwork.get(found.network);
-    texts?.delete(text);
-    if (texts?.size === 0) ofNetwork.delete(found.network);
+    if (texts === undefined) return;
+    most.less(texts, texts.size);
+    texts.delete(text);
+    if (texts.size === 0) ofNetwork.delete(found.network);
   }
 
   function forgetEnded(): void {
@@ -76,11 +80,7 @@ export function startSightings(options: {
     const own = ofNetwork.get(network);
     if (own !== undefined && own.size >= networkMax) return own.values().next().value;
     if (known.size < knownMax) return undefined;
-    let most: Set<string> | undefined;
-    for (const texts of ofNetwork.values()) {
-      if (most === undefined || texts.size > most.size) most = texts;
-    }
-    return most?.values().next().value;
+    return most.largest()?.values().next().value;
   }
 
   async function isGone(text: string, found: Known): Promise<boolean> {
@@ -106,6 +106,7 @@ export function startSightings(options: {
       }
       known.set(text, { sighting, network, lookedAtMs: clock.monotonicMs() });
       const texts = ofNetwork.get(network) ?? new Set();
+      most.more(texts, texts.size);
       ofNetwork.set(network, texts.add(text));
     }
     const expiresAt = sightingEndsAt(sighting);

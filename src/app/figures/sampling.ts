@@ -4,10 +4,10 @@
  * runs on the main thread, and no request waits for it.
  */
 
-import { every } from '../../core/work/every.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import { minuteMs } from '../../core/time.ts';
+import { every } from '../../core/work/every.ts';
 import { type Histogram, type Timings, timingBounds } from '../../core/work/timings.ts';
 import { talliesKey } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';

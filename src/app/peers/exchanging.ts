@@ -1,10 +1,10 @@
 /** The exchange of counts, each second for as long as the server runs. */
 
-import { every } from '../../core/work/every.ts';
 import { createExchange, type Party } from '../../access/distributed-limits/exchange.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Metrics } from '../../core/metrics.ts';
+import { every } from '../../core/work/every.ts';
 import type { NodeMessages } from '../../storage/nodes/node-messages.ts';
 
 const everyMs = 1_000;

@@ -4,8 +4,8 @@
  * that was replaced begins its row anew.
  */
 
-import { every } from '../../core/work/every.ts';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { every } from '../../core/work/every.ts';
 import { defaultLimits } from '../../http/limits/limits.ts';
 import type { Taken } from '../../http/server.ts';
 

@@ -6,6 +6,7 @@
  */
 
 import type { Network } from '../../access/quota/client-limits.ts';
+import { FairShare, type SharePart, type ShareWhole } from '../../core/fair-share.ts';
 
 export interface FairShareOptions {
   readonly max: number;
@@ -22,123 +23,56 @@ export type FairShareAdmission<T> =
   | { readonly kind: 'greedy' }
   | { readonly kind: 'full' };
 
-export interface NetworkFairShare<T> {
-  /** Returns whether one more item of this network fits. It changes nothing. */
-  admission(network: Network): FairShareAdmission<T>;
-  add(network: Network, item: T): void;
-  /** Does nothing for an item that isn't there. */
-  remove(network: Network, item: T): void;
-  /** Returns the item that the network added first; undefined when it holds nothing. */
-  oldest(network: Network): T | undefined;
-  /** Returns the number of items that the narrow network holds. */
-  held(network: Network): number;
-  readonly size: number;
-}
-
-interface Counted {
-  count: number;
-}
-
-interface Narrow<T> extends Counted {
-  /** In order of arrival. */
-  readonly items: Set<T>;
-}
-
-interface Wide<T> extends Counted {
-  readonly narrows: Map<string, Narrow<T>>;
-  readonly ranking: Ranking<Narrow<T>>;
-}
-
-/** Members by their count. Counts change by one, so the highest is found without a search. */
-class Ranking<M extends Counted> {
-  readonly #levels = new Map<number, Set<M>>();
-  #highest = 0;
-
-  change(member: M, by: 1 | -1): void {
-    const level = this.#levels.get(member.count);
-    level?.delete(member);
-    if (level?.size === 0) this.#levels.delete(member.count);
-    member.count += by;
-    if (member.count > 0) {
-      const next = this.#levels.get(member.count) ?? new Set();
-      this.#levels.set(member.count, next.add(member));
-    }
-    this.#highest = Math.max(this.#highest, member.count);
-    while (this.#highest > 0 && !this.#levels.has(this.#highest)) this.#highest--;
-  }
-
-  highest(): M | undefined {
-    return this.#levels.get(this.#highest)?.values().next().value;
-  }
-}
-
-export function createNetworkFairShare<T>({
-  max,
-  narrowMax,
-  wideMax,
-}: FairShareOptions): NetworkFairShare<T> {
-  const wides = new Map<string, Wide<T>>();
-  const ranking = new Ranking<Wide<T>>();
-  let size = 0;
+export function createNetworkFairShare<T>({ max, narrowMax, wideMax }: FairShareOptions) {
+  const shares = new FairShare<T>();
+  const partOf = ({ wide, narrow }: Network) => shares.find(wide)?.parts.get(narrow);
 
   /** Makes room within one network: the part that holds most loses an item to one that holds fewer. */
-  function within(wide: Wide<T>, own: number, refusal: 'greedy' | 'full'): FairShareAdmission<T> {
-    const largestHolder = wide.ranking.highest();
-    if (largestHolder === undefined || largestHolder.count <= own + 1) return { kind: refusal };
-    return { kind: 'evict', item: newestOf(largestHolder) };
+  function within(
+    { held }: ShareWhole<T>,
+    own: number,
+    refusal: 'greedy' | 'full',
+  ): FairShareAdmission<T> {
+    const largest = held.largest();
+    if (largest === undefined || largest.items.size <= own + 1) return { kind: refusal };
+    return { kind: 'evict', item: newestOf(largest) };
   }
 
   return {
     get size() {
-      return size;
+      return shares.size;
     },
-    admission(network) {
-      const wide = wides.get(network.wide);
-      const own = wide?.narrows.get(network.narrow)?.count ?? 0;
+    /** Returns whether one more item of this network fits. It changes nothing. */
+    admission(network: Network): FairShareAdmission<T> {
+      const wide = shares.find(network.wide);
+      const all = wide?.held.total ?? 0;
+      const own = partOf(network)?.items.size ?? 0;
       if (own >= narrowMax) return { kind: 'greedy' };
-      if (wide !== undefined && wide.count >= wideMax) return within(wide, own, 'greedy');
-      if (size < max) return { kind: 'free' };
-      const largestHolder = ranking.highest();
-      if (largestHolder !== undefined && largestHolder.count > (wide?.count ?? 0) + 1) {
-        return { kind: 'evict', item: newestOf(largestHolder.ranking.highest()!) };
+      if (wide !== undefined && all >= wideMax) return within(wide, own, 'greedy');
+      if (shares.size < max) return { kind: 'free' };
+      const largest = shares.largest();
+      if (largest !== undefined && largest.held.total > all + 1) {
+        return { kind: 'evict', item: newestOf(largest.held.largest()!) };
       }
       return wide === undefined ? { kind: 'full' } : within(wide, own, own > 0 ? 'greedy' : 'full');
     },
-    add(network, item) {
-      let wide = wides.get(network.wide);
-      if (wide === undefined) {
-        wide = { count: 0, narrows: new Map(), ranking: new Ranking() };
-        wides.set(network.wide, wide);
-      }
-      let narrow = wide.narrows.get(network.narrow);
-      if (narrow === undefined) {
-        narrow = { count: 0, items: new Set() };
-        wide.narrows.set(network.narrow, narrow);
-      }
-      narrow.items.add(item);
-      wide.ranking.change(narrow, 1);
-      ranking.change(wide, 1);
-      size++;
+    add({ wide, narrow }: Network, item: T): void {
+      shares.add(shares.open(wide, narrow), item);
     },
-    remove(network, item) {
-      const wide = wides.get(network.wide);
-      const narrow = wide?.narrows.get(network.narrow);
-      if (!wide || !narrow?.items.delete(item)) return;
-      wide.ranking.change(narrow, -1);
-      ranking.change(wide, -1);
-      size--;
-      if (narrow.count === 0) wide.narrows.delete(network.narrow);
-      if (wide.count === 0) wides.delete(network.wide);
+    /** Does nothing for an item that isn't there. */
+    remove(network: Network, item: T): void {
+      const part = partOf(network);
+      if (part !== undefined) shares.remove(part, item);
     },
-    held: (network) => wides.get(network.wide)?.narrows.get(network.narrow)?.count ?? 0,
-    oldest(network) {
-      return wides.get(network.wide)?.narrows.get(network.narrow)?.items.values().next().value;
-    },
+    /** Returns the number of items that the narrow network holds. */
+    held: (network: Network): number => partOf(network)?.items.size ?? 0,
+    /** Returns the item that the network added first; undefined when it holds nothing. */
+    oldest: (network: Network): T | undefined => partOf(network)?.items.values().next().value,
   };
 }
 
 /** A part holds hundreds at most: walking to the last is cheaper than keeping a list as well. */
-function newestOf<T>({ items }: Narrow<T>): T {
+function newestOf<T>({ items }: SharePart<T>): T {
   let newest: T | undefined;
   for (const item of items) newest = item;
   return newest!;

@@ -13,8 +13,8 @@ import { type ClientLimits, createClientLimits } from '../../access/quota/client
 import { type CaptchaLimitName, captchaBrowserLimits } from '../../config/limits.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { Header, Request } from '../../http/request/message.ts';
 import { hourSeconds, minuteMs } from '../../core/time.ts';
+import type { Header, Request } from '../../http/request/message.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import type { Cookies } from '../../web/guard/cookies.ts';
 import type { Tickets } from '../challenge/ticket.ts';

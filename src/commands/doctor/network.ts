@@ -16,7 +16,9 @@ const skewMsMax = 30_000;
 
 export function lookAtExposure(config: Config): Finding {
   const faults = exposureFaults(config);
-  const isLocal = [config.baseUrl, config.secureUrl].every((url) => isLoopback(new URL(url).hostname));
+  const isLocal = [config.baseUrl, config.secureUrl].every((url) =>
+    isLoopback(new URL(url).hostname),
+  );
   if (isLoopback(config.host) && isLocal) {
     return fine('exposure', `for this machine alone: HOST is ${config.host}`);
   }

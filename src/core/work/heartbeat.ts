@@ -3,8 +3,8 @@
  * the thread behind them still moves, without asking it.
  */
 
-import { every } from './every.ts';
 import type { Clock } from '../clock.ts';
+import { every } from './every.ts';
 
 const beatMs = 250;
 

@@ -5,8 +5,8 @@
  * Invariant: what never changes is written before a thread reads it; the rest is one whole number.
  */
 
-import { every } from './every.ts';
 import { type Clock, systemClock } from '../clock.ts';
+import { every } from './every.ts';
 
 const sendMs = 250;
 

@@ -6,10 +6,10 @@
  * at once. Idle connections end after some seconds, so that takes no longer.
  */
 
-import { every } from '../../core/work/every.ts';
 import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import type { Log } from '../../core/log/log.ts';
+import { every } from '../../core/work/every.ts';
 import { openFilesMaxNow } from './limits.ts';
 
 export interface DescriptorWatch {

@@ -10,16 +10,16 @@
  * forgotten at a bound is named, and its row goes (ban-store.ts).
  */
 
-import { every, type Run } from '../../core/work/every.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
+import { MaxByCountSet } from '../../core/fair-share.ts';
 import { dayMs } from '../../core/time.ts';
+import { every, type Run } from '../../core/work/every.ts';
 import { type Prefix, parsePrefix } from '../../ip/prefix.ts';
 import type { Banned } from './ban-events.ts';
 import type { BanTable } from './ban-table.ts';
 import { type Decision, outweighs } from './decision.ts';
-import { createMaxByCountSet } from './max-by-count-set.ts';
 import { OldestFirst } from './oldest-first.ts';
 
 /** So long an end is sent to clients that come back. */
@@ -103,7 +103,7 @@ export function createBans(options: {
   const accounts = new Map<string, Account>();
   const idle = new OldestFirst<IdleRow>();
   let around: BanSurroundings | undefined;
-  const most = { active: createMaxByCountSet<Account>(), ended: createMaxByCountSet<Account>() };
+  const most = { active: new MaxByCountSet<Account>(), ended: new MaxByCountSet<Account>() };
   let position = 0;
 
   /** False: it is not there. */
@@ -165,12 +165,12 @@ export function createBans(options: {
     });
     publish(account, value);
     if (account.ended.size > perAccountMax) forgetOldest(account);
-    if (most.ended.total() > totalMax) forgetOldest(most.ended.find(account));
+    if (most.ended.total > totalMax) forgetOldest(most.ended.largest(account)!);
   }
 
   function makeRoom(account: Account, nowMs: number): void {
     if (account.active.size > perAccountMax) endOldest(account, nowMs);
-    if (most.active.total() > totalMax) endOldest(most.active.find(account), nowMs);
+    if (most.active.total > totalMax) endOldest(most.active.largest(account)!, nowMs);
   }
 
   /** Its slot may be another's by now, or its first. */
@@ -307,6 +307,6 @@ export function createBans(options: {
       }
       return every(pollMs, lookAtAll).stop;
     },
-    table: { name: 'agent_bans', used: most.active.total, limit: totalMax },
+    table: { name: 'agent_bans', used: () => most.active.total, limit: totalMax },
   };
 }

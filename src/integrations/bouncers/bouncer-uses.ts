@@ -5,11 +5,11 @@
  * Bounded by the number of keys: only living ones come here.
  */
 
-import { every } from '../../core/work/every.ts';
 import { type KeyUseChange, noteKeyUse } from '../../access/keys/key-use.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import { minuteMs } from '../../core/time.ts';
+import { every } from '../../core/work/every.ts';
 import type { Store } from '../../storage/store.ts';
 
 export interface Seen {

@@ -9,7 +9,7 @@
 
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
-import { CountsByKey } from '../../core/counts-by-key.ts';
+import { MaxByCountSet } from '../../core/fair-share.ts';
 import { minuteMs } from '../../core/time.ts';
 import { networksOf } from '../../ip/networks.ts';
 
@@ -38,47 +38,51 @@ interface Failing {
 /** By client, and then by address; who failed last comes last. */
 type Clients = Map<string, Map<string, Failing>>;
 
+interface MailAccount {
+  readonly slot: number;
+  readonly clients: Clients;
+  /** Its addresses. */
+  count: number;
+}
+
 export function createLoginFailures(
   clock: Pick<Clock, 'monotonicMs'>,
   placesMax = addressesMax,
 ): LoginFailures {
-  const slots = new Map<number, Clients>();
-  /** Addresses by slot. */
-  const held = new CountsByKey();
+  const accounts = new Map<number, MailAccount>();
+  const held = new MaxByCountSet<MailAccount>();
 
   function takeOut(slot: number, client: string, ip: string): Failing | undefined {
-    const clients = slots.get(slot);
-    const addresses = clients?.get(client);
+    const account = accounts.get(slot);
+    const addresses = account?.clients.get(client);
     const found = addresses?.get(ip);
-    if (clients === undefined || addresses === undefined || found === undefined) return undefined;
-    held.change(String(slot), -1);
+    if (account === undefined || addresses === undefined || found === undefined) return undefined;
+    held.less(account, account.count--);
     addresses.delete(ip);
-    if (addresses.size === 0) clients.delete(client);
-    if (clients.size === 0) slots.delete(slot);
+    if (addresses.size === 0) account.clients.delete(client);
+    if (account.count === 0) accounts.delete(slot);
     return found;
   }
 
   function makeRoom(): void {
-    let most = slots.keys().next().value!;
-    for (const slot of slots.keys()) {
-      if (held.of(String(slot)) > held.of(String(most))) most = slot;
-    }
-    const [client, addresses] = slots.get(most)!.entries().next().value!;
-    takeOut(most, client, addresses.keys().next().value!);
+    const { slot, clients } = held.largest()!;
+    const [client, addresses] = clients.entries().next().value!;
+    takeOut(slot, client, addresses.keys().next().value!);
   }
 
   function putIn(slot: number, client: string, ip: string, failing: Failing): void {
-    const known = slots.get(slot)?.get(client);
+    const known = accounts.get(slot)?.clients.get(client);
     if (known !== undefined && known.size >= ofNetworkMax) {
       takeOut(slot, client, known.keys().next().value!);
     }
     if (held.total >= placesMax) makeRoom();
-    const clients: Clients = slots.get(slot) ?? new Map();
-    const addresses = clients.get(client) ?? new Map();
+    const account = accounts.get(slot) ?? { slot, clients: new Map(), count: 0 };
+    accounts.set(slot, account);
+    const addresses = account.clients.get(client) ?? new Map();
     // Taken out and put in again: the order is that of the last failures.
-    clients.delete(client);
-    slots.set(slot, clients.set(client, addresses.set(ip, failing)));
-    held.change(String(slot), 1);
+    account.clients.delete(client);
+    account.clients.set(client, addresses.set(ip, failing));
+    held.more(account, account.count++);
   }
 
   return {

@@ -4,11 +4,11 @@
  * name refuses: an error, a limit or a full table says status 0, which lets in.
  */
 
-import { wrongScopeDetail } from '../../core/errors.ts';
 import { otherScope } from '../../access/keys/key-cache.ts';
 import { bitsFor } from '../../access/keys/key-scopes.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota-guard.ts';
 import type { Clock } from '../../core/clock.ts';
+import { wrongScopeDetail } from '../../core/errors.ts';
 import { type Failure, fail } from '../../core/result.ts';
 import { firstHeader, type Reply, type Request } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';

@@ -4,9 +4,9 @@
  * many is refused at once. An end is never a verdict: HAProxy goes on without one.
  */
 
-import { every } from '../../core/work/every.ts';
 import { createServer, type Socket } from 'node:net';
 import { minuteMs } from '../../core/time.ts';
+import { every } from '../../core/work/every.ts';
 import type { IntegrationEndpoint } from '../endpoint.ts';
 import type { SpoeEnd } from './counters.ts';
 import { type Agent, createSession, type SpoeSession } from './session.ts';

@@ -8,10 +8,10 @@
  * for no interval: somebody is blocked who must not be.
  */
 
-import { every, type Loop } from '../../core/work/every.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
+import { every, type Loop } from '../../core/work/every.ts';
 import {
   feedBaseKey,
   feedBasePrefix,

@@ -5,10 +5,10 @@
  * anything is spent.
  */
 
-import { unauthenticatedDetail, wrongScopeDetail } from '../../core/errors.ts';
 import { otherScope } from '../../access/keys/key-cache.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota-guard.ts';
 import type { Clock } from '../../core/clock.ts';
+import { unauthenticatedDetail, wrongScopeDetail } from '../../core/errors.ts';
 import { renderHead } from '../../http/answer/head.ts';
 import type { Header } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';

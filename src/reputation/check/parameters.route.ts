@@ -1,8 +1,8 @@
 /** Query parameters of the API's reads, checked: each fault names its parameter and ends in 422. */
 
 import { fail, ok, type Result } from '../../core/result.ts';
-import type { Params } from '../../http/request/query.ts';
 import { dayMs } from '../../core/time.ts';
+import type { Params } from '../../http/request/query.ts';
 import { formatIp, type IpFamily, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
 import {

@@ -3,8 +3,8 @@
  * was made here from pixels, and its headers let a browser see nothing else in it.
  */
 
-import type { Header, Reply, Request } from '../../http/request/message.ts';
 import { type ErrorCode, statusOf } from '../../core/errors.ts';
+import type { Header, Reply, Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { openFile, routeFacts } from '../../web/guard/endpoint.ts';
 import type { Upload } from '../../web/guard/intake/form.ts';

@@ -9,8 +9,8 @@
 
 import { equalBytes } from '../../core/digest.ts';
 import { fail } from '../../core/result.ts';
-import type { Request } from '../../http/request/message.ts';
 import { forwardingHeaders, isFromThisMachine } from '../../http/request/client-ip.ts';
+import type { Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { hostOfAuthority, isLoopback } from '../../ip/loopback.ts';
 import { openPage } from '../../web/guard/endpoint.ts';
@@ -60,7 +60,5 @@ function isNamed(path: string, name: string): boolean {
 
 function isOwnBrowser(request: Request): boolean {
   const hosts = request.headers.host ?? [];
-  return (
-    isFromThisMachine(request) && hosts.length === 1 && isLoopback(hostOfAuthority(hosts[0]!))
-  );
+  return isFromThisMachine(request) && hosts.length === 1 && isLoopback(hostOfAuthority(hosts[0]!));
 }

@@ -8,13 +8,13 @@
  * convenience, and no promise to a client rests on them.
  */
 
-import { every } from '../../core/work/every.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { findAccountId } from '../../access/account-names.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
 import { dayMs } from '../../core/time.ts';
+import { every } from '../../core/work/every.ts';
 import { type Key, signInLogKey, signInLogPrefix } from '../../storage/keys.ts';
 import { pagesUnder } from '../../storage/pages.ts';
 import { record, text, u16 } from '../../storage/record.ts';

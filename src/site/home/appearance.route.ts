@@ -1,9 +1,9 @@
 /** POST /looks: the language or the theme that a reader chose in the footer, kept in the browser. */
 
 import { fail } from '../../core/result.ts';
+import { daySeconds } from '../../core/time.ts';
 import { parseForm } from '../../http/request/body.ts';
 import { firstHeader, type Reply, type Request } from '../../http/request/message.ts';
-import { daySeconds } from '../../core/time.ts';
 import { createRouter, type PlainRoute } from '../../http/router.ts';
 import { type Appearance, looksOf, looksText, themes } from '../../web/guard/appearance.ts';
 import type { Cookies } from '../../web/guard/cookies.ts';

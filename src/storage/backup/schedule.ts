@@ -6,13 +6,13 @@
  * which may be on a machine that is away.
  */
 
-import { every } from '../../core/work/every.ts';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
+import { every } from '../../core/work/every.ts';
 import { claimFolder, isVanished } from './folder.ts';
 import { partSuffix } from './target.ts';
 import type { BackupSummary } from './write.ts';

@@ -6,12 +6,12 @@
  * and a second one that was started on a copy of the directory ends the first. All times are the database's.
  */
 
-import { every } from '../../core/work/every.ts';
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log/log.ts';
 import { dayMs } from '../../core/time.ts';
+import { every } from '../../core/work/every.ts';
 import { scratchKey, text } from '../keys.ts';
 import type { Maintenance } from '../maintenance.ts';
 import { isLost, type PostgresSession } from '../postgres/connection.ts';

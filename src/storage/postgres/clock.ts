@@ -4,9 +4,9 @@
  * far forward, as after a sleep of the machine, takes effect at once.
  */
 
-import { every } from '../../core/work/every.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
+import { every } from '../../core/work/every.ts';
 
 export interface DatabaseClock extends Clock {
   /**

@@ -11,12 +11,12 @@
 import { otherScope } from '../../access/keys/key-cache.ts';
 import { bitsFor, keyUses } from '../../access/keys/key-scopes.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota-guard.ts';
+import { wrongScopeDetail } from '../../core/errors.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../../http/request/message.ts';
 import { type Params, parseQuery } from '../../http/request/query.ts';
-import type { Caller, PlainRoute } from '../../http/router.ts';
-import { wrongScopeDetail } from '../../core/errors.ts';
 import { createUnpacking, isPacked } from '../../http/request/unpacking.ts';
+import type { Caller, PlainRoute } from '../../http/router.ts';
 import { failureBody, type RenderErrorPage } from '../shape.ts';
 import type { Callers } from './callers.ts';
 import {

@@ -20,12 +20,12 @@
  * the main thread.
  */
 
-import { statusOf } from '../../core/errors.ts';
 import { equalBytes } from '../../core/digest.ts';
-import { fail, type Failure, type Result } from '../../core/result.ts';
+import { statusOf } from '../../core/errors.ts';
+import { type Failure, fail, type Result } from '../../core/result.ts';
+import { daySeconds, hourSeconds } from '../../core/time.ts';
 import type { Header, Reply, Request } from '../../http/request/message.ts';
 import { type Params, parseQuery } from '../../http/request/query.ts';
-import { daySeconds, hourSeconds } from '../../core/time.ts';
 import type { Caller, PlainRoute } from '../../http/router.ts';
 import type { Language } from '../language.ts';
 import type { PageFrame } from '../layout/layout.ts';

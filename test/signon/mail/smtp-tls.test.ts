@@ -3,7 +3,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Mail } from '../../../src/signon/mail/letter.ts';
-import { checkSmtp, isOnThisMachine, smtpTransport, tlsText } from '../../../src/signon/mail/smtp.ts';
+import {
+  checkSmtp,
+  isOnThisMachine,
+  smtpTransport,
+  tlsText,
+} from '../../../src/signon/mail/smtp.ts';
 import { startSmtp } from '../../support/signon/smtp-stub.ts';
 
 const sender = { name: 'Wall', contact: undefined, logo: undefined };

@@ -2,13 +2,13 @@
  * Opens the webhooks of accounts: the functions of their page, and the loop that polls and sends.
  */
 
-import { every, type Run } from '../../../core/work/every.ts';
 import type { MasterKey } from '../../../access/keys/master-key.ts';
 import type { BoundedTables } from '../../../core/bounded-tables.ts';
 import type { Clock } from '../../../core/clock.ts';
 import type { Log } from '../../../core/log/log.ts';
 import type { Random } from '../../../core/random.ts';
 import type { Closers } from '../../../core/work/closers.ts';
+import { every, type Run } from '../../../core/work/every.ts';
 import { createTurns } from '../../../core/work/turns.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
 import type { Check } from '../../../reputation/check/check.ts';

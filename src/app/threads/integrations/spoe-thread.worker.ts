@@ -1,11 +1,11 @@
 /** The thread that HAProxy asks: reads the socket, answers from shared memory, asks nobody. */
 
-import { every } from '../../../core/work/every.ts';
 import { parentPort, workerData } from 'node:worker_threads';
 import { createMarkSpotter } from '../../../access/marks/sighting-board.ts';
 import { createLog, type LogLevel } from '../../../core/log/log.ts';
 import { systemRandom } from '../../../core/random.ts';
 import { minuteMs } from '../../../core/time.ts';
+import { every } from '../../../core/work/every.ts';
 import { openSharedTime } from '../../../core/work/shared-time.ts';
 import { createGeoFragments } from '../../../geo/fragments.ts';
 import { openGeoReader } from '../../../geo/reader.ts';

@@ -6,8 +6,8 @@
  * never counted twice: the commit has no effect then, and the rows are read anew.
  */
 
-import { dayMs } from '../../../core/time.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { dayMs } from '../../../core/time.ts';
 import { formatIp } from '../../../ip/address.ts';
 import {
   erasedKey,

@@ -4,8 +4,8 @@
  * is kept with the link, as registration does it.
  */
 
-import { statusOf } from '../../../core/errors.ts';
 import { isAccountId } from '../../../access/account-names.ts';
+import { statusOf } from '../../../core/errors.ts';
 import { readKnownAddress } from '../../../core/names/mail-address.ts';
 import type { PlainRoute } from '../../../http/router.ts';
 import { doneMark } from '../../../web/done-mark.ts';

@@ -5,8 +5,8 @@
  * A slip costs neither the password nor the solved challenge: the next form carries both (kept-form.ts).
  */
 
-import { statusOf } from '../../../core/errors.ts';
 import type { Clock } from '../../../core/clock.ts';
+import { statusOf } from '../../../core/errors.ts';
 import { readMailAddress } from '../../../core/names/mail-address.ts';
 import { type Failure, fail } from '../../../core/result.ts';
 import type { Params } from '../../../http/request/query.ts';
