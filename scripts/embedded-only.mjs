@@ -1,6 +1,6 @@
 /** Flows that `STORE=postgres` leaves out, by their path below test/: what they look at is the embedded store's alone. */
 export const embeddedOnly = {
-  'commands/flows/backup.test.ts': 'backup and restore work on the embedded store',
+  'commands/flows/backup.test.ts': 'restores into an embedded store, and --every of its server',
   'commands/flows/cli-failures.test.ts': 'damages the folder of the embedded store',
   'commands/flows/unusable-store.test.ts': 'takes rights from the files of the embedded store',
   'commands/flows/doctor.test.ts': 'looks at the embedded store and at the settings of one machine',
@@ -8,7 +8,7 @@ export const embeddedOnly = {
   'commands/flows/init.test.ts': 'starts with the settings that init asks for',
   'commands/flows/mail.test.ts': 'reads the outbox, which a node does not have',
   'operations/kills.test.ts': 'kills beside backup and verify of the embedded store',
-  'commands/flows/backup-swapped.test.ts': 'backup and restore work on the embedded store',
+  'commands/flows/backup-swapped.test.ts': 'restores into an embedded store, beside its own list',
   'commands/flows/permissions.test.ts': 'takes rights from the files of the embedded store',
   'operations/commands.test.ts': 'looks at the one process that has the embedded store open',
   'reputation/flows/private-attack.test.ts': 'ends with verify, which reads the embedded store',

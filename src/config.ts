@@ -20,6 +20,7 @@ import {
   oneLine,
   origin,
   path,
+  recipientList,
   smtpUrl,
   suffixList,
   urlOf,
@@ -138,9 +139,11 @@ export interface Config {
   readonly backupFolder: string | undefined;
   readonly backupEveryMs: number;
   readonly backupKeep: number;
-  /** Either makes all backups encrypted. */
+  /** Either makes all backups encrypted, and so do recipients. */
   readonly backupPassphrase: string | undefined;
   readonly backupPassphraseFile: string | undefined;
+  /** Public keys of age; none beside a passphrase. */
+  readonly backupRecipients: readonly string[];
   /** Zone of the DNS block list; undefined: there is none. */
   readonly dnsZone: string | undefined;
   /** The zone is asked at these addresses with ports. */
@@ -236,6 +239,7 @@ const schema = v.object({
     v.pipe(v.string(), v.minLength(12, 'must have at least 12 characters')),
   ),
   BACKUP_PASSPHRASE_FILE: v.optional(path),
+  BACKUP_RECIPIENTS: v.optional(recipientList, ''),
   DNS_ZONE: v.optional(domainName),
   DNS_LISTEN: v.optional(
     v.pipe(list, v.minLength(1, 'must list an address with its port')),
@@ -294,6 +298,9 @@ export function readConfig(
     const fault = 'not an address of this machine with a port, such as 192.0.2.1:53';
     throw settingError(name, `holds '${quoted(nowhere)}', ${fault}`);
   }
+  if (s.BACKUP_RECIPIENTS.length > 0 && (s.BACKUP_PASSPHRASE ?? s.BACKUP_PASSPHRASE_FILE)) {
+    throw settingError('BACKUP_RECIPIENTS', 'must not be set beside a passphrase of backups');
+  }
   const local = `http://localhost:${s.PORT}`;
   return Object.freeze({
     host: s.HOST,
@@ -338,6 +345,7 @@ export function readConfig(
     backupKeep: s.BACKUP_KEEP,
     backupPassphrase: s.BACKUP_PASSPHRASE,
     backupPassphraseFile: s.BACKUP_PASSPHRASE_FILE,
+    backupRecipients: Object.freeze(s.BACKUP_RECIPIENTS),
     dnsZone: s.DNS_ZONE,
     dnsListen: Object.freeze(s.DNS_LISTEN),
     dnsAllow: Object.freeze(s.DNS_ALLOW),

@@ -219,7 +219,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const integrations = await openIntegrations(opening, { ...reputation, state, metrics });
   const path = storePath(config.dataDir);
   const writeErased = signon.erased.sync;
-  backups = startOwnBackups({ config, path, masterKey, clock, log, writeErased });
+  backups = await startOwnBackups({ config, path, masterKey, clock, log, writeErased });
   backups.register(metrics);
   closers.add(backups.stop);
   startSubscriptions(opening, data, { metrics, tables });

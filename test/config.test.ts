@@ -13,6 +13,7 @@ import { suffixFault } from '../src/signon/sites/clients/client-suffixes.ts';
 const isPrefix = (text: string) => parsePrefix(text).ok;
 const isEndpoint = (text: string) => readEndpoint(text) !== undefined;
 const judges = { isPrefix, suffixFault, isEndpoint };
+const ageKey = 'age18q77hyk0ut0xqrpf7z9z6cscg9ujp7qdkdy8uq6ucgzc6v462ylswacmsz';
 const read = (environment: Record<string, string | undefined>) => readConfig(environment, judges);
 
 const settings: Record<string, { field: keyof Config; good: [string, unknown][]; bad: string[] }> =
@@ -162,6 +163,14 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
       bad: ['too short'],
     },
     BACKUP_PASSPHRASE_FILE: { field: 'backupPassphraseFile', good: [['/p', '/p']], bad: ['\0'] },
+    BACKUP_RECIPIENTS: {
+      field: 'backupRecipients',
+      good: [
+        [ageKey, [ageKey]],
+        [`${ageKey}, ${ageKey}`, [ageKey, ageKey]],
+      ],
+      bad: ['age1', 'ssh-ed25519 AAAA', ageKey.slice(1), `AGE-SECRET-KEY-${ageKey}`, `${ageKey},x`],
+    },
     SMS_PER_DAY: { field: 'smsPerDay', good: [['50', 50]], bad: ['0', '-1', '1.5', '70000', 'x'] },
     GEO_COUNTRY_MMDB: { field: 'geoCountryMmdb', good: [['/c.mmdb', '/c.mmdb']], bad: ['\0'] },
     GEO_ASN_MMDB: { field: 'geoAsnMmdb', good: [['/a.mmdb', '/a.mmdb']], bad: ['\0'] },
@@ -320,6 +329,16 @@ for (const [name, { field, good, bad }] of Object.entries(settings)) {
 it('there is a test for every setting, and each has a default or may be absent', () => {
   const fields = Object.values(settings).map(({ field }) => field);
   assert.deepEqual(fields.toSorted(), Object.keys(read({})).toSorted());
+});
+
+it('backups have either public keys or a passphrase', () => {
+  for (const name of ['BACKUP_PASSPHRASE', 'BACKUP_PASSPHRASE_FILE']) {
+    const both = { BACKUP_RECIPIENTS: ageKey, [name]: 'correct horse battery' };
+    assert.throws(
+      () => read(both),
+      /setting BACKUP_RECIPIENTS must not be set beside a passphrase/,
+    );
+  }
 });
 
 it('the table of the README names every setting', () => {

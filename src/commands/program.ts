@@ -36,7 +36,6 @@ import {
   clusterCommands,
   compactCommand,
   masterKeyCommand,
-  migrateCommands,
   restoreCommand,
   verifyCommand,
 } from './store/definitions.ts';
@@ -201,7 +200,6 @@ export function program(): Command {
       await routes(createOutput(flags.json === true), flags.markdown === true);
     });
   root.addCommand(clusterCommands());
-  root.addCommand(migrateCommands());
   root.addCommand(compactCommand());
   root.addCommand(masterKeyCommand());
   const perMinute = wholeNumber(0, perMinuteMax);

@@ -125,6 +125,18 @@ export const suffixList = v.pipe(
   v.maxLength(64, 'must list at most 64 suffixes'),
 );
 
+/** Public keys of age; whether one is right is seen where it is used. */
+export const recipientList = v.pipe(
+  list,
+  v.array(
+    v.pipe(
+      v.string(),
+      v.regex(/^age1[02-9ac-hj-np-z]{50,4000}$/, 'must list public keys of age (age1…)'),
+    ),
+  ),
+  v.maxLength(16, 'must list at most 16 public keys'),
+);
+
 export const countryList = v.pipe(
   v.string(),
   v.regex(

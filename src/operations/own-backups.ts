@@ -8,16 +8,17 @@ import type { Config } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
 import type { Metrics } from '../core/metrics.ts';
-import { readPassphrase } from '../storage/backup/passphrase.ts';
+import { checkRecipients } from '../storage/backup/age.ts';
 import { type BackupStats, startBackups } from '../storage/backup/schedule.ts';
+import { readSealing } from '../storage/backup/sealing.ts';
 import type { BackupSummary } from '../storage/backup/write.ts';
 import type { OperationCall } from './operation.ts';
 import { runTask } from './tasks.ts';
 
 const none: BackupStats = { done: 0, failed: 0, newestAt: 0, bytes: 0, isVanished: false };
 
-/** @throws OperatorError when the passphrase can't be read: the start must not go on without it */
-export function startOwnBackups(options: {
+/** @throws OperatorError when what seals them can't be read: the start must not go on without it */
+export async function startOwnBackups(options: {
   config: Config;
   path: string;
   masterKey: MasterKey;
@@ -31,7 +32,7 @@ export function startOwnBackups(options: {
 }) {
   const { config, path, masterKey, clock, log, writeErased } = options;
   const { backupFolder: folder } = config;
-  readPassphrase(config);
+  await checkRecipients(readSealing(config).recipients);
   const ending = new AbortController();
 
   function make(file: string): Promise<BackupSummary> {
@@ -41,7 +42,7 @@ export function startOwnBackups(options: {
         path,
         file,
         claim: { dataDir: config.dataDir, pid: process.pid },
-        passphrase: readPassphrase(config),
+        sealing: readSealing(config),
         masterKey: Buffer.from(masterKey.secret).toString('hex'),
       },
       unattended(ending.signal),
@@ -74,7 +75,7 @@ export function startOwnBackups(options: {
   };
 }
 
-export type OwnBackups = ReturnType<typeof startOwnBackups>;
+export type OwnBackups = Awaited<ReturnType<typeof startOwnBackups>>;
 
 /** Nobody watches it. */
 function unattended(signal: AbortSignal): OperationCall {

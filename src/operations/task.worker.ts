@@ -4,10 +4,12 @@ import { constants, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
+import { createLog } from '../core/log/log.ts';
 import { systemRandom } from '../core/random.ts';
 import { collectRows } from '../reputation/lists/import/collect.ts';
 import { parseList } from '../reputation/lists/import/parse.ts';
-import { makeBackup } from '../storage/backup/make.ts';
+import { readDatabase } from '../storage/backup/postgres.ts';
+import { makeBackup, writeBackup } from '../storage/backup/write.ts';
 import { inheritClaim } from '../storage/claim.ts';
 import { namespaces } from '../storage/keys.ts';
 import { openTables } from '../storage/lmdb-environment.ts';
@@ -72,18 +74,21 @@ async function send(bytes: Buffer): Promise<void> {
 
 const runs: { [Name in TaskName]: (task: Tasks[Name]['task']) => Promise<Tasks[Name]['result']> } =
   {
-    async backup({ path, claim, passphrase, masterKey, file }) {
-      inheritClaim(claim);
-      return makeBackup({
-        path,
+    async backup({ sealing, masterKey, file, ...place }) {
+      const options = {
+        ...sealing,
         clock: systemClock(),
-        random: systemRandom(),
-        target: file ?? send,
         hasListBeside: file !== undefined,
-        passphrase,
         masterKey: masterKey === undefined ? undefined : Buffer.from(masterKey, 'hex'),
-        onProgress: (done, total) => progress({ verb: 'written', done, total }),
-      });
+        onProgress: (done: number, total: number) => progress({ verb: 'written', done, total }),
+      };
+      if ('databaseUrl' in place) {
+        const database = { url: place.databaseUrl, log: createLog('error') };
+        return readDatabase(database, (source) => writeBackup(source, { ...options, write: send }));
+      }
+      inheritClaim(place.claim);
+      const random = systemRandom();
+      return makeBackup({ ...options, path: place.path, random, target: file ?? send });
     },
     async verify({ path, claim, dataDir }): Promise<VerificationResult> {
       inheritClaim(claim);

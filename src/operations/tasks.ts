@@ -12,6 +12,7 @@ import type { CollectedRows } from '../reputation/lists/import/collect.ts';
 import type { ListFormatName } from '../reputation/lists/import/parse.ts';
 import type { ImportStats } from '../reputation/lists/import/rows.ts';
 import type { ServiceName } from '../reputation/lists/known-services.ts';
+import type { Sealing } from '../storage/backup/age.ts';
 import type { BackupSummary } from '../storage/backup/write.ts';
 import type { InheritedClaim } from '../storage/claim.ts';
 import type { OperationCall, OperationProgress } from './operation.ts';
@@ -50,8 +51,8 @@ interface EmbeddedTask {
 
 export interface Tasks {
   backup: {
-    readonly task: EmbeddedTask & {
-      readonly passphrase: string | undefined;
+    readonly task: (EmbeddedTask | { readonly databaseUrl: string }) & {
+      readonly sealing: Sealing;
       /** Hex. */
       readonly masterKey: string | undefined;
       /** A file that does not exist yet; undefined: the bytes are sent. */

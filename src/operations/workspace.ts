@@ -107,12 +107,12 @@ export function openingOf() {
  * Opens a store for reading as it lies there: makes none and changes none.
  * @throws OperatorError when there is none, unless it may be missing
  */
-export function existingStore({ mayBeMissing = false } = {}) {
+export function existingStore({ mayBeMissing = false, mayBeShared = false } = {}) {
   const config = settings();
-  refuseShared(config);
-  const { dataDir } = config;
+  if (!mayBeShared) refuseShared(config);
+  const { dataDir, databaseUrl } = config;
   const path = storePath(config.dataDir);
-  if (!mayBeMissing) {
+  if (!mayBeMissing && databaseUrl === undefined) {
     if (!hadStore(dataDir, path)) throw new OperatorError(`there is no store in ${dataDir}`);
     refuseLostStore(dataDir, path);
   }

@@ -30,7 +30,6 @@ import { partSuffix } from './backup/target.ts';
 import { createWriter } from './codec.ts';
 import { erasedKey, erasedPrefix, namespaces } from './keys.ts';
 import { pagesUnder } from './pages.ts';
-import { readEntry } from './rows.ts';
 import type { SetRow, Store } from './store.ts';
 
 export function erasedRow(accountId: string, atMs: number): SetRow {
@@ -49,10 +48,10 @@ async function erasedIn(store: Pick<Store, 'scan'>): Promise<Map<string, number>
   return found;
 }
 
-/** Returns the account and time of a row of `entries`; undefined if the row is of another kind. */
-export function erasedOf(key: Uint8Array, row: Buffer): { id: string; at: number } | undefined {
+/** Returns the account and time of an entry; undefined if it is of another kind. */
+export function erasedOf(key: Uint8Array, value: Buffer): { id: string; at: number } | undefined {
   if (key[0] !== namespaces.erased) return undefined;
-  return { id: idOf(key), at: timeOf(readEntry(key, row).value) };
+  return { id: idOf(key), at: timeOf(value) };
 }
 
 /** The id is text, ended by a zero byte (see keys.ts). */

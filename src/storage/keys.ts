@@ -464,5 +464,5 @@ export function expiryRowKey(expiresAt: number, version: number): Uint8Array {
 
 /** `meta`: a name. */
 export const metaRowKey = (
-  name: 'format' | 'migration' | 'counters' | 'probe' | 'identity' | 'master_key' | 'move',
+  name: 'format' | 'migration' | 'counters' | 'probe' | 'identity' | 'master_key',
 ): Uint8Array => Buffer.from(name, 'utf8');

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import type { Random } from '../core/random.ts';
 import { applyCommit } from './apply-commit.ts';
 import { intoFile } from './backup/target.ts';
-import { writeBackup } from './backup/write.ts';
+import { backUpTables } from './backup/write.ts';
 import {
   dataFormat,
   formatOf,
@@ -28,8 +28,13 @@ import { prepareCommit, rowsOf } from './lmdb-commit.ts';
 import { openTables } from './lmdb-environment.ts';
 import { type Tables, writeCounters } from './lmdb-tables.ts';
 import type { MigrationReader, MigrationRow, MigrationStep } from './migrations/step.ts';
-import { refuseMoved } from './moving/marks.ts';
-import { claimMasterKey, claimPresence, type MasterKeyClaim, refuseLostStore } from './presence.ts';
+import {
+  claimMasterKey,
+  claimPresence,
+  type MasterKeyClaim,
+  refuseHalfRestored,
+  refuseLostStore,
+} from './presence.ts';
 import { isExpired, readEntry } from './rows.ts';
 import type { Store } from './store.ts';
 
@@ -55,7 +60,7 @@ const batchRowsDefault = 500;
  */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
   const steps = options.steps ?? migrationSteps;
-  refuseMoved(options.dataDir);
+  refuseHalfRestored(options.dataDir, options.path);
   refuseLostStore(options.dataDir, options.path);
   const tables = openTables(options.path, { steps, refuseOlder: false });
   const store = createLmdbStore(tables, options);
@@ -93,9 +98,7 @@ async function backUp(tables: Tables, from: number, options: OpenStoreOptions): 
   if (!backsUp || isBegun) return;
   const stamp = new Date(clock.now()).toISOString().replace(/[-:]|\.\d+/g, '');
   const file = join(dataDir, `before-format-${dataFormat}-${stamp}.backup`);
-  const made = await intoFile(file, random, (write) =>
-    writeBackup(tables, { clock, random, write }),
-  );
+  const made = await intoFile(file, random, (write) => backUpTables(tables, { clock, write }));
   log.info({ file, rows: made.rows, bytes: made.bytes }, 'store: backed up before the update');
 }
 

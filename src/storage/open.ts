@@ -10,10 +10,10 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
+import { refuseHalfLoaded } from './backup/postgres.ts';
 import { isOtherJournal, readMark, rowOfEvent } from './journal-mark.ts';
 import { leaseKey, scratchKey, text } from './keys.ts';
 import { type OpenStoreOptions, openStore } from './migrate.ts';
-import { isMoved, refuseMovedDatabase } from './moving/marks.ts';
 import { openAgreement, upgradeCluster } from './nodes/agreement.ts';
 import { copyCheckpointIfBehind } from './nodes/checkpoints.ts';
 import { maintenanceLease } from './nodes/lease.ts';
@@ -28,7 +28,7 @@ import { databaseClock } from './postgres/clock.ts';
 import type { JournalHead } from './postgres/reads.ts';
 import type { ReplicaState } from './postgres/replica.ts';
 import { openPostgresStore, type PostgresStore } from './postgres/store.ts';
-import { hadStore, storePath } from './presence.ts';
+import { hadStore, refuseHalfRestored, storePath } from './presence.ts';
 import { readCheckpointSeq } from './projection.ts';
 import { absentStore, splitStore } from './split.ts';
 import { type Store, StoreUnavailableError } from './store.ts';
@@ -101,9 +101,10 @@ export async function openStoreOf(settings: StoreSettings, opening: Opening): Pr
     const store = await openStore({ ...opening, dataDir, path });
     return { store, clock: opening.clock, ownDir };
   }
-  if (hadStore(dataDir, storePath(dataDir)) && !isMoved(dataDir)) {
+  refuseHalfRestored(dataDir);
+  if (hadStore(dataDir, storePath(dataDir))) {
     throw new OperatorError(
-      `${dataDir} holds an embedded store, which DATABASE_URL would leave aside: set another DATA_DIR, or move it (\`portcullis migrate embedded-to-postgres\`)`,
+      `${dataDir} holds an embedded store, which DATABASE_URL would leave aside: set another DATA_DIR. To move it, back it up and restore the backup (docs/CLUSTER.md)`,
     );
   }
   const clock = databaseClock(opening.clock, opening.log);
@@ -112,7 +113,7 @@ export async function openStoreOf(settings: StoreSettings, opening: Opening): Pr
   const replicaUrl = hasOwnPart ? databaseReplicaUrl : undefined;
   const shared = await openShared(databaseUrl, replicaUrl, { ...opening, clock });
   try {
-    await refuseMovedDatabase(await shared.session());
+    await refuseHalfLoaded(await shared.session());
     await claimMasterKey(shared, opening);
     const agreement = await openAgreement(shared, opening.log);
     const outdated = agreement.outdated();

@@ -8,7 +8,7 @@
  * path leads to the same file, which only grows.
  */
 
-import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../core/errors.ts';
 import type { Random } from '../core/random.ts';
@@ -20,6 +20,8 @@ import type { Table } from './lmdb-tables.ts';
 export const idFile = 'store.id';
 /** In the data directory: what makes a server's next start fast. */
 export const snapshotFile = 'index.snapshot';
+/** In the data directory: where a restore makes the store, until it is whole. */
+export const restoreFolder = 'restoring';
 /** Returns the store's path in a data directory. */
 export function storePath(dataDir: string): string {
   return `${dataDir}/store`;
@@ -56,6 +58,22 @@ function stateOf(path: string): { readonly kind: 'missing' | 'empty' | 'there' }
         'belongs to, or mend the permissions of the folder and its files',
     );
   }
+}
+
+/**
+ * Removes what a restore left that was ended behind its last step.
+ * @throws OperatorError when one was broken off before
+ */
+export function refuseHalfRestored(dataDir: string, path?: string): void {
+  const folder = join(dataDir, restoreFolder);
+  if (!existsSync(folder)) return;
+  if (path !== undefined && existsSync(join(path, 'data.mdb'))) {
+    rmSync(folder, { recursive: true, force: true });
+    return;
+  }
+  throw new OperatorError(
+    `a restore into ${dataDir} was broken off: run \`portcullis restore\` again; to begin without it, remove ${folder}`,
+  );
 }
 
 /** @throws OperatorError when the file is gone or empty and something shows that it was not */

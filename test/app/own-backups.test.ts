@@ -20,7 +20,7 @@ it('a backup whose process does not start is told of and ends nothing', async ()
   const told = () => JSON.stringify(lines).includes('backup: not made');
   try {
     process.execPath = `${directory.path}/no-such-program`;
-    const backups = startOwnBackups({
+    const backups = await startOwnBackups({
       config: { ...readConfig({}, judges), backupFolder: `${directory.path}/backups` },
       path: `${directory.path}/store`,
       masterKey: masterKeyFromBytes(new Uint8Array(32)),

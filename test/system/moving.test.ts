@@ -1,4 +1,4 @@
-/** A store that moves into a database and back is the same to everybody, whenever the move was killed. */
+/** A store that is restored into a database and back is the same to everybody, whenever a restore was killed. */
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -9,10 +9,15 @@ import { plainKey } from '../../src/access/accounts/records.ts';
 import { newKeyRows } from '../../src/access/keys/key-records.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { systemRandom } from '../../src/core/random.ts';
-import { scratchKey, storedKey, text } from '../../src/storage/keys.ts';
+import { lmdbSource } from '../../src/storage/backup/lmdb.ts';
+import { loadDatabase, readDatabase } from '../../src/storage/backup/postgres.ts';
+import { checkBackup, restoreRows } from '../../src/storage/backup/restore.ts';
+import type { Tally } from '../../src/storage/backup/rows.ts';
+import { intoFile } from '../../src/storage/backup/target.ts';
+import { writeBackup } from '../../src/storage/backup/write.ts';
+import { scratchKey, text } from '../../src/storage/keys.ts';
 import { openTables } from '../../src/storage/lmdb-environment.ts';
 import { openStore } from '../../src/storage/migrate.ts';
-import { type MoveRun, moveToEmbedded, moveToPostgres } from '../../src/storage/moving/run.ts';
 import { openPostgresStore } from '../../src/storage/postgres/store.ts';
 import { openView } from '../../src/storage/view.ts';
 import { hasTool } from '../support/house/tools.ts';
@@ -94,28 +99,32 @@ async function signIn(server: TestServer) {
   return agent;
 }
 
-async function migrate(name: string, to: string) {
-  const done = await runCli(['migrate', to, '--json'], shared(name));
+async function restore(file: string, env: Environment) {
+  const done = await runCli(['restore', file, '--json'], env);
   return { ...done, result: done.code === 0 ? JSON.parse(done.stdout) : undefined };
 }
 
-async function killed(name: string, to: string, when: () => Promise<boolean>): Promise<void> {
-  const child = startCli(['migrate', to, '--json'], shared(name));
+async function killed(file: string, env: Environment, when: () => Promise<boolean>): Promise<void> {
+  const child = startCli(['restore', file, '--json'], env);
   await within(async () => child.process.exitCode !== null || (await when()));
   child.process.kill('SIGKILL');
   await child.ended;
 }
 
-/** Killed while it waits for a table that somebody else holds: entries and journal are written. */
-async function killedAtIds(name: string): Promise<void> {
+/** Killed while it waits for a lock that somebody else holds: entries and journal are written. */
+async function killedAtIds(file: string, env: Environment): Promise<void> {
   const holder = new pg.Client({ connectionString: url });
   holder.on('error', () => {});
   await holder.connect();
-  await holder.query('begin; lock table event_ids in access exclusive mode');
-  await killed(name, 'embedded-to-postgres', async () => {
-    const waiting = `select from pg_stat_activity where wait_event_type = 'Lock'`;
+  await holder.query(`select pg_advisory_lock(1);
+    create function hold() returns trigger language plpgsql as $$
+      begin perform pg_advisory_lock(1); return null; end $$;
+    create trigger hold before insert on event_ids execute function hold()`);
+  await killed(file, env, async () => {
+    const waiting = `select from pg_stat_activity where wait_event = 'advisory'`;
     return (await database.ask(url, waiting)).rows.length > 0;
   });
+  await holder.query('drop function hold cascade');
   await holder.end();
 }
 
@@ -135,32 +144,38 @@ it('a store moves into the database and back: checks, accounts, sessions and key
   await server.cliJson('seed', '--format', 'plain', `${directory.path}/list.txt`);
   const cookies = (await signIn(server)).cookies;
   const before = await answers(server);
-  const beside = await migrate('one', 'embedded-to-postgres');
-  assert.equal(beside.code, 1);
-  assert.match(beside.stderr, /another Portcullis server/);
+  const there = `${directory.path}/there.backup`;
+  await server.cliJson('backup', there);
   await server.stop();
+  const aside = await restore(there, shared('one'));
+  assert.match(aside.stderr, /holds an embedded store/);
 
-  await killedAtIds('one');
-  for (const env of [{ ...alone, DATA_DIR: placeOf('one') }, shared('two')]) {
-    const refused = await runCli(['allow', 'list'], env);
-    assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /is not finished/);
+  await killedAtIds(there, shared('two'));
+  for (const words of [['allow', 'list'], ['serve']]) {
+    for (const name of ['two', 'three']) {
+      const refused = await runCli(words, shared(name));
+      assert.equal(refused.code, 1);
+      assert.match(refused.stderr, /restore .* was broken off.*run `portcullis restore` again/);
+    }
   }
-  const there = await migrate('one', 'embedded-to-postgres');
-  assert.equal(there.code, 0, there.stderr);
-  assert.ok(there.result.resumedAt > 0, 'it goes on where it was killed');
-  assert.ok(there.result.rows > there.result.resumedAt);
-  const left = await runCli(['allow', 'list'], { ...alone, DATA_DIR: placeOf('one') });
-  assert.match(left.stderr, /was moved to PostgreSQL/);
-  const again = await migrate('one', 'embedded-to-postgres');
-  assert.equal(again.code, 0, again.stderr);
-  assert.equal(again.result.moved, false, 'it is done already');
-  const other = { ...shared('one'), DATABASE_URL: await database.createDatabase() };
-  const elsewhere = await runCli(['migrate', 'embedded-to-postgres'], other);
-  assert.equal(elsewhere.code, 1);
-  assert.match(elsewhere.stderr, /moved before, and not to the database of DATABASE_URL/);
+  const loaded = await restore(there, shared('two'));
+  assert.equal(loaded.code, 0, loaded.stderr);
+  const kinds: Tally[] = loaded.result.kinds;
+  const rowsOf = (name: string) => kinds.find((kind) => kind.name === name)?.rows;
+  assert.equal(rowsOf('reportById'), addresses.length + 1);
+  const { rows } = await database.ask(
+    url,
+    `select (select sum(last_seq - first_seq + 1) from journal) as events,
+            (select count(*) from kv where get_byte(key, 0) = 16) as accounts`,
+  );
+  assert.deepEqual(
+    [rowsOf('journal'), rowsOf('account')],
+    [Number(rows[0].events), Number(rows[0].accounts)],
+  );
+  const again = await restore(there, shared('two'));
+  assert.match(again.stderr, /the database of DATABASE_URL is not empty/);
 
-  server = await startOn('one', shared('one'));
+  server = await startOn('two', shared('two'));
   assert.deepEqual(await answers(server), before);
   const guest = createAgent(server);
   for (const [name, cookie] of cookies) guest.cookies.set(name, cookie);
@@ -169,42 +184,41 @@ it('a store moves into the database and back: checks, accounts, sessions and key
   assert.equal(await report(server, '9.8.7.0'), 429, 'a guard that is written in the store');
   assert.equal(await report(server, '9.9.9.10'), 200);
   const after = await answers(server);
-  const inUse = await migrate('three', 'postgres-to-embedded');
+  const inUse = await restore(there, shared('four'));
   assert.equal(inUse.code, 1);
   assert.match(inUse.stderr, /node 1 \(.*\) uses the database/);
+  const back = `${directory.path}/back.backup`;
+  const whole = await runCli(['backup', back, '--json'], shared('two'));
+  assert.equal(whole.code, 0, whole.stderr);
+  assert.equal(await report(server, '9.9.9.12'), 200, 'a backup is of the moment of its begin');
   await server.stop();
 
-  assert.match((await migrate('one', 'postgres-to-embedded')).stderr, /holds a store/);
-  const begun = `${placeOf('three')}/moving/data.mdb`;
-  await killed('three', 'postgres-to-embedded', async () => existsSync(begun));
-  const back = await migrate('three', 'postgres-to-embedded');
-  assert.equal(back.code, 0, back.stderr);
-  assert.match((await runCli(['allow', 'list'], shared('two'))).stderr, /moved to an embedded/);
-  assert.equal((await migrate('three', 'postgres-to-embedded')).result.moved, false);
+  const three = { ...alone, DATA_DIR: placeOf('three') };
+  const begun = `${placeOf('three')}/restoring/store/data.mdb`;
+  await killed(back, three, async () => existsSync(begun));
+  const half = await runCli(['serve'], three);
+  assert.equal(half.code, 1);
+  assert.match(half.stderr, /was broken off: run `portcullis restore` again/);
+  const restored = await restore(back, three);
+  assert.equal(restored.code, 0, restored.stderr);
   server = await startOn('three');
   assert.deepEqual(await answers(server), after);
   for (const [name, cookie] of cookies) createAgent(server).cookies.set(name, cookie);
   await signIn(server);
   assert.equal(await report(server, '9.9.9.10'), 429);
-  assert.equal(await report(server, '9.9.9.11'), 200);
+  assert.equal(await report(server, '9.9.9.12'), 200);
   await server.stop();
-  const verified = await runCli(['verify', '--json'], { ...alone, DATA_DIR: placeOf('three') });
+  const verified = await runCli(['verify', '--json'], three);
   assert.equal(verified.code, 0, verified.stdout + verified.stderr);
 });
 
-async function place(name: string): Promise<MoveRun> {
-  mkdirSync(placeOf(name), { recursive: true });
-  const databaseUrl = await database.createDatabase();
-  const masterKeyId = Buffer.from('abcd');
-  const random = systemRandom();
-  return { dataDir: placeOf(name), databaseUrl, masterKeyId, clock, random, log, batchRows: 7 };
-}
-
-/** A store with entries that last, that end, and that changed, and a journal. */
-async function filled(run: MoveRun): Promise<void> {
-  const path = `${run.dataDir}/store`;
-  const masterKeyIn = { id: run.masterKeyId };
-  const store = await openStore({ ...run, path, masterKey: masterKeyIn });
+/** A store with entries that last, that end, and that changed, and a journal. @returns its path */
+async function filled(name: string): Promise<string> {
+  const dataDir = placeOf(name);
+  mkdirSync(dataDir, { recursive: true });
+  const path = `${dataDir}/store`;
+  const masterKey = { id: Buffer.from('abcd') };
+  const store = await openStore({ dataDir, path, clock, random, log, masterKey });
   for (let n = 0; n < 40; n++) {
     const set = [0, n].map((part) => ({
       key: scratchKey(text(`${part}`), Uint8Array.of(part === 0 ? 0 : 1)),
@@ -214,35 +228,40 @@ async function filled(run: MoveRun): Promise<void> {
     const event = { id: `event ${n}`, kind: 'test', version: 1, body: randomBytes(n) };
     assert.ok((await store.commit({ set: n === 0 ? set.slice(1) : set, events: [event] })).ok);
   }
-  // Enough of them that their rows of the index come in another batch.
-  const key = { account: 'ann', createdAt: 1, endsAt: 0, revokedAt: 0, sealed: randomBytes(60) };
-  const keys = Array.from({ length: 9 }, (_, n) => newKeyRows(`k${n}`, { ...key, ...plainKey }));
+  // The index of keys is written with them in the database, and is among the rows here too.
+  const own = { account: 'ann', createdAt: 1, endsAt: 0, revokedAt: 0, sealed: randomBytes(60) };
+  const keys = Array.from({ length: 9 }, (_, n) => newKeyRows(`k${n}`, { ...own, ...plainKey }));
   assert.ok((await store.commit({ set: keys.flat() })).ok);
-  await store.pruneEvents(0n);
   await store.close();
+  return path;
 }
 
-/** Ends behind each batch in turn, until one run comes to its end. */
-async function inPieces(run: MoveRun, move: typeof moveToPostgres) {
-  for (let ends = 0; ; ends++) {
-    let batches = 0;
-    const afterBatch = async () => {
-      if (++batches > 1) throw new Error('an end');
-    };
-    const done = await move({ ...run, afterBatch }).catch((error: Error) => {
-      assert.equal(error.message, 'an end');
-      return undefined;
-    });
-    if (done !== undefined) return { ends, done };
+const random = systemRandom();
+
+async function loadInto(databaseUrl: string, path: string): Promise<readonly Tally[]> {
+  const tables = openTables(path);
+  const view = openView(tables);
+  try {
+    return await loadDatabase({ url: databaseUrl, log }, (load) =>
+      load(lmdbSource(view), () => undefined),
+    );
+  } finally {
+    view.release();
+    await tables.root.close();
   }
 }
 
-it('a move that ends behind any batch goes on from there, and versions, times and ids stay', async () => {
-  const run = await place('pieces');
-  await filled(run);
-  const there = await inPieces(run, moveToPostgres);
-  assert.ok(there.ends > 5);
-  const store = await openPostgresStore({ url: run.databaseUrl, clock, log });
+function backUp(databaseUrl: string, file: string) {
+  return intoFile(file, random, (write) =>
+    readDatabase({ url: databaseUrl, log }, (source) => writeBackup(source, { clock, write })),
+  );
+}
+
+it('versions, times, positions and ids stay, there and back', async () => {
+  const path = await filled('ids');
+  const databaseUrl = await database.createDatabase();
+  const there = await loadInto(databaseUrl, path);
+  const store = await openPostgresStore({ url: databaseUrl, clock, log });
   const again = await store.commit({
     events: [{ id: 'event 39', kind: 'test', version: 1, body: Buffer.alloc(0) }],
   });
@@ -253,12 +272,16 @@ it('a move that ends behind any batch goes on from there, and versions, times an
   });
   assert.ok(fresh.ok && fresh.versions[0]! > 100);
   await store.close();
-  const target = { ...run, dataDir: placeOf('pieces-back') };
-  mkdirSync(target.dataDir);
-  const back = await inPieces(target, moveToEmbedded);
-  assert.ok(back.ends > 5);
-  assert.equal(back.done.rows, there.done.rows + 1);
-  const [was, is] = [run, target].map(({ dataDir }) => openTables(`${dataDir}/store`));
+  const file = `${directory.path}/ids.backup`;
+  await backUp(databaseUrl, file);
+  const source = { path: file, passphrase: async () => undefined };
+  await checkBackup(source);
+  const target = `${placeOf('ids')}/back/store`;
+  mkdirSync(`${placeOf('ids')}/back`);
+  const { kinds } = await restoreRows(source, target, () => undefined);
+  const others = (of: readonly Tally[]) => of.filter(({ name }) => name !== 'scratch');
+  assert.deepEqual(others(kinds), others(there));
+  const [was, is] = [path, target].map((one) => openTables(one));
   const views = [was!, is!].map(openView);
   for (const table of ['journal', 'eventIds', 'expiry'] as const) {
     const [old, now] = views.map((view) => view.batch(table, undefined, false, 1e6));
@@ -273,47 +296,44 @@ it('a move that ends behind any batch goes on from there, and versions, times an
   await Promise.all([was!.root.close(), is!.root.close()]);
 });
 
-it('a row that is damaged is named, nothing is given over, and the store goes on', async () => {
-  const run = await place('damaged');
-  await filled(run);
-  const path = `${run.dataDir}/store`;
-  const tables = openTables(path);
-  const bad = scratchKey(text('3'), Uint8Array.of(1));
-  const row = Buffer.from(tables.entries.get(bad)!);
-  row[row.length - 1]! ^= 1;
-  tables.entries.putSync(bad, row);
-  await tables.root.close();
-  const name = Buffer.from(bad).toString('hex');
-  await assert.rejects(moveToPostgres(run), new RegExp(`the row ${name} of entries is damaged`));
-  const empty = await database.ask(run.databaseUrl, "select from meta where name = 'move'");
-  assert.equal(empty.rows.length, 0);
-  const store = await openStore({ ...run, path });
-  await store.commit({ del: [storedKey(bad)] });
-  await store.close();
-  await moveToPostgres(run);
-
+it('a row of the database that is damaged is named, and makes no backup', async () => {
+  const databaseUrl = await database.createDatabase();
+  await loadInto(databaseUrl, await filled('damaged'));
   const cut = await database.ask(
-    run.databaseUrl,
+    databaseUrl,
     `update journal set frames = substring(frames from 2)
      where last_seq = (select max(last_seq) from journal) returning last_seq`,
   );
-  const line = `the row ${cut.rows[0].last_seq} of journal is damaged`;
-  const target = { ...run, dataDir: placeOf('damaged-back') };
-  mkdirSync(target.dataDir);
-  await assert.rejects(moveToEmbedded(target), new RegExp(line));
-  assert.ok(!existsSync(`${target.dataDir}/store`));
-  const other = { ...run, masterKeyId: Buffer.from('efgh') };
-  await assert.rejects(moveToEmbedded({ ...other, dataDir: target.dataDir }), /master key/);
+  const file = `${directory.path}/damaged.backup`;
+  const line = `the database is damaged \\(the row ${cut.rows[0].last_seq} of journal\\)`;
+  await assert.rejects(backUp(databaseUrl, file), new RegExp(line));
+  assert.equal(existsSync(file), false);
+});
+
+it('a row that the database changed is found at the end, and no node starts on it', async () => {
+  const path = await filled('changed');
+  const databaseUrl = await database.createDatabase();
+  await (await openPostgresStore({ url: databaseUrl, clock, log })).close();
+  const trigger = `create function change() returns trigger language plpgsql as $$
+      begin new.value = new.value || '\\x00'::bytea; return new; end $$;
+    create trigger change before insert on kv for each row
+      when (new.key = '\\x${Buffer.from(scratchKey(text('3'), Uint8Array.of(1))).toString('hex')}')
+      execute function change()`;
+  await database.ask(databaseUrl, trigger);
+  await assert.rejects(loadInto(databaseUrl, path), /differs in scratch$/);
+  const env = { ...shared('changed-node'), DATABASE_URL: databaseUrl };
+  assert.match((await runCli(['allow', 'list'], env)).stderr, /was broken off/);
+  await database.ask(databaseUrl, 'drop function change cascade');
+  await loadInto(databaseUrl, path);
+  assert.doesNotMatch((await runCli(['allow', 'list'], env)).stderr, /was broken off/);
 });
 
 it('a database that holds anything else takes no store', async () => {
-  const run = await place('filled');
-  await filled(run);
-  const store = await openPostgresStore({ url: run.databaseUrl, clock, log });
-  await assert.rejects(moveToPostgres(run), /in use by another Portcullis/);
+  const path = await filled('filled');
+  const databaseUrl = await database.createDatabase();
+  const store = await openPostgresStore({ url: databaseUrl, clock, log });
+  await assert.rejects(loadInto(databaseUrl, path), /in use by another Portcullis/);
   await store.commit({ set: [{ key: scratchKey(text('x')), value: Buffer.of(1) }] });
   await store.close();
-  await assert.rejects(moveToPostgres(run), /is not empty/);
-  const path = `${run.dataDir}/store`;
-  await (await openStore({ ...run, path })).close();
+  await assert.rejects(loadInto(databaseUrl, path), /is not empty/);
 });

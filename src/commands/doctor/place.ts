@@ -208,9 +208,11 @@ export async function lookAtBackups(config: Config, nowMs: number): Promise<Find
   if (existsSync(folder) && statSync(folder).dev === statSync(existingParent(config.dataDir)).dev) {
     findings.push(advice('backups', `${folder} is on the disk of the store`, 'use another disk'));
   }
-  if (config.backupPassphrase === undefined && config.backupPassphraseFile === undefined) {
+  const { backupPassphrase, backupPassphraseFile, backupRecipients } = config;
+  if ((backupPassphrase ?? backupPassphraseFile ?? backupRecipients[0]) === undefined) {
     const plain = 'they are not encrypted, and without the master key';
-    findings.push(advice('backups', plain, 'set BACKUP_PASSPHRASE_FILE'));
+    const seal = 'set BACKUP_RECIPIENTS, or BACKUP_PASSPHRASE_FILE';
+    findings.push(advice('backups', plain, seal));
   }
   return findings;
 }

@@ -67,8 +67,9 @@ ${line('SMTP_URL', answers.smtpUrl)}${line('MAIL_FROM', answers.mailFrom)}
 ${line('REGISTRATION', answers.registration)}
 # Asked of whoever reads /metrics.
 ${line('METRICS_TOKEN', answers.metricsToken)}
-# A backup each day, seven of them kept. Better on another disk.
+# A backup each day, seven of them kept. Better on another disk, and encrypted: to a public key of age, or a passphrase.
 #BACKUP_FOLDER=${answers.dataDir}/backups
+#BACKUP_RECIPIENTS=
 #BACKUP_PASSPHRASE_FILE=
 `;
 }

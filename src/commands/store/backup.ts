@@ -10,16 +10,15 @@ import { minuteMs } from '../../core/time.ts';
 import { runOperation } from '../../operations/client.ts';
 import { existingStore, readMasterKey } from '../../operations/workspace.ts';
 import { createRowProgress, type Progress } from '../../reputation/lists/import/progress.ts';
+import { isSealed, type Sealing } from '../../storage/backup/age.ts';
 import { type BackupFolder, claimFolder } from '../../storage/backup/folder.ts';
 import { startBackups } from '../../storage/backup/schedule.ts';
 import { intoFile, intoStream } from '../../storage/backup/target.ts';
 import type { BackupSummary } from '../../storage/backup/write.ts';
 import { createOutput, grouped } from '../shell/output.ts';
-import { givenPassphrase, newPassphrase } from '../shell/passphrase.ts';
+import { type SealingFlags, sealingFor } from '../shell/sealing.ts';
 
-export interface BackupFlags {
-  readonly encrypt?: boolean;
-  readonly passphraseFile?: string;
+export interface BackupFlags extends SealingFlags {
   readonly every?: number;
   readonly keep?: number;
   readonly json?: boolean;
@@ -28,7 +27,7 @@ export interface BackupFlags {
 const keepDefault = 7;
 
 export async function backup(target: string, flags: BackupFlags): Promise<void> {
-  const { config } = existingStore();
+  const { config } = existingStore({ mayBeShared: true });
   if (flags.keep !== undefined && flags.every === undefined) {
     throw new OperatorError('--keep goes with --every');
   }
@@ -53,27 +52,22 @@ export async function backup(target: string, flags: BackupFlags): Promise<void> 
   output.result({ file: target, ...made });
 }
 
-interface Secrets {
-  readonly passphrase: string | undefined;
-  readonly masterKey: Uint8Array | undefined;
+interface Secrets extends Sealing {
+  readonly masterKey?: string;
 }
 
 async function secretsFor(config: Config, flags: BackupFlags): Promise<Secrets> {
-  const given = givenPassphrase(config, flags);
-  const passphrase = given ?? (flags.encrypt === true ? await newPassphrase() : undefined);
-  if (passphrase === undefined) return { passphrase, masterKey: undefined };
-  return { passphrase, masterKey: readMasterKey(config, systemRandom(), true).secret };
+  const sealing = await sealingFor(config, flags);
+  if (!isSealed(sealing)) return sealing;
+  const { secret } = readMasterKey(config, systemRandom(), true);
+  return { ...sealing, masterKey: Buffer.from(secret).toString('hex') };
 }
 
 async function once(target: string, flags: BackupFlags, secrets: Secrets): Promise<BackupSummary> {
   const clock = systemClock();
   let progress: Progress<number> | undefined;
-  const { passphrase, masterKey } = secrets;
-  const input = {
-    target,
-    passphrase,
-    masterKey: masterKey && Buffer.from(masterKey).toString('hex'),
-  };
+  const { recipients = [], ...words } = secrets;
+  const input = { target, ...words, recipients: [...recipients] };
   const run = (onBytes: (bytes: Buffer) => Promise<void>) =>
     runOperation('backup', input, {
       onBytes,

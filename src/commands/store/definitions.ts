@@ -8,7 +8,6 @@ import { durationMs, durationRule } from '../../config/durations.ts';
 import type { BackupFlags } from './backup.ts';
 import type { CompactFlags } from './compact.ts';
 import type { ReplaceFlags } from './master-key.ts';
-import type { MigrateFlags } from './migrate.ts';
 import type { RestoreFlags } from './restore.ts';
 import type { VerifyFlags } from './verify.ts';
 
@@ -18,7 +17,9 @@ type WholeNumber = (min: number, max: number) => (text: string) => number;
 
 export function backupCommand(wholeNumber: WholeNumber): Command {
   return new Command('backup')
-    .description('write all of the store to one file, out of a running server too')
+    .description(
+      'write all of the store to one file, out of a running server too, or out of the database of DATABASE_URL',
+    )
     .argument(
       '<file>',
       'a file that does not exist yet, - for standard output; a folder with --every',
@@ -30,6 +31,11 @@ export function backupCommand(wholeNumber: WholeNumber): Command {
     .option(
       '--passphrase-file <file>',
       'holds the passphrase, so the backup is encrypted (also BACKUP_PASSPHRASE_FILE, BACKUP_PASSPHRASE)',
+    )
+    .option(
+      '--recipient <age1…>',
+      'encrypt it to this public key of age; may be given again (also BACKUP_RECIPIENTS)',
+      (key: string, keys: string[] = []) => [...keys, key],
     )
     .addOption(
       new Option(
@@ -59,7 +65,7 @@ function parseDuration(text: string): number {
 export function restoreCommand(): Command {
   return new Command('restore')
     .description(
-      'put a backup into an empty DATA_DIR; all of it is checked before anything is written',
+      'put a backup into an empty DATA_DIR, or the empty database of DATABASE_URL; all of it is checked before, and compared at the end',
     )
     .argument('<file>', 'what `portcullis backup` wrote, - for standard input')
     .addOption(
@@ -77,9 +83,10 @@ export function restoreCommand(): Command {
       'go on though that list is missing, or older than the backup; accounts deleted since come back',
     )
     .option('--passphrase-file <file>', 'of an encrypted backup; without it a terminal is asked')
+    .option('--identity <file>', 'of a backup for public keys: what age-keygen wrote')
     .option(
       '--unencrypted',
-      'take a backup that is not encrypted though a passphrase is given, and a list that is not sealed',
+      'take a backup that is not encrypted though a passphrase or key is given, and a list that is not sealed',
     )
     .option('--without-master-key', 'go on though the master key is lost; see master-key replace')
     .option('--json', 'print the result as JSON, no progress')
@@ -120,27 +127,6 @@ export function masterKeyCommand(): Command {
   return command;
 }
 
-export function migrateCommands(): Command {
-  const migrate = new Command('migrate').description(
-    'move the store from DATA_DIR to the database of DATABASE_URL, or back',
-  );
-  migrate
-    .command('embedded-to-postgres')
-    .description(
-      'copy the store in DATA_DIR into an empty database and compare both; what was cut short goes on',
-    )
-    .option('--json', 'print the result as JSON, no progress')
-    .action(async (flags: MigrateFlags) => (await import('./migrate.ts')).moveForward(flags));
-  migrate
-    .command('postgres-to-embedded')
-    .description(
-      'copy the database into a DATA_DIR without a store and compare both; what was cut short goes on',
-    )
-    .option('--json', 'print the result as JSON, no progress')
-    .action(async (flags: MigrateFlags) => (await import('./migrate.ts')).moveBack(flags));
-  return migrate;
-}
-
 export function clusterCommands(): Command {
   const cluster = new Command('cluster').description('the servers that share one database');
   cluster
@@ -165,9 +151,10 @@ export function verifyCommand(): Command {
     .description('look at every row, and whether store, journal, projection, index and feeds agree')
     .option('--backup <file>', 'look at a backup instead: every block and row of it')
     .option('--passphrase-file <file>', 'of an encrypted backup; without it a terminal is asked')
+    .option('--identity <file>', 'of a backup for public keys: what age-keygen wrote')
     .option(
       '--unencrypted',
-      'take a backup that is not encrypted though a passphrase is given, and a list that is not sealed',
+      'take a backup that is not encrypted though a passphrase or key is given, and a list that is not sealed',
     )
     .option(
       '--without-erasures',

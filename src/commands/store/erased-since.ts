@@ -17,8 +17,7 @@ import {
   erasedFile,
   readErasedFile,
 } from '../../storage/backup/erased-file.ts';
-import { backupMark } from '../../storage/backup/header.ts';
-import { type BackupSource, openBackup } from '../../storage/backup/read.ts';
+import { type BackupSource, isBackup, openBackup } from '../../storage/backup/read.ts';
 import { erasedOf } from '../../storage/erased.ts';
 import { grouped } from '../shell/output.ts';
 
@@ -28,7 +27,7 @@ export interface ErasedSince {
   readonly found: boolean;
   /** A line about each list: how old it is, and whether it is sealed. */
   readonly lines: readonly string[];
-  /** All of it was sealed, or inside an encrypted backup. */
+  /** All of it was sealed, or inside a backup that is encrypted with a passphrase. */
   readonly sealed: boolean;
 }
 
@@ -68,12 +67,13 @@ export async function erasedSince(options: {
     const given = resolve(erasures);
     if (!existsSync(given)) throw new OperatorError(`--erasures: ${given} does not exist`);
     const path = statSync(given).isDirectory() ? join(given, erasedFile) : given;
-    if (isBackup(path)) {
+    if (existsSync(path) && isBackup(headOf(path))) {
       const newer = await erasedInBackup({ ...source, path });
       for (const [id, at] of newer.ids) ids.set(id, at);
-      sealed = newer.encrypted;
+      // Whoever knows a public key can make a backup for it.
+      sealed = newer.sealedWith === 'passphrase';
       knownTo = newer.createdAt;
-      const how = newer.encrypted ? 'encrypted' : 'not encrypted';
+      const how = newer.sealedWith === undefined ? 'not encrypted' : 'encrypted';
       lines.push(`${path} of ${dateText(newer.createdAt)}, ${how}`);
     } else paths.push(path);
   }
@@ -136,13 +136,12 @@ function described({ ids, state, writtenAt, masterKeyId }: ErasedFile): string {
   return `${count}, ${how}, written ${dateText(writtenAt)}`;
 }
 
-function isBackup(path: string): boolean {
-  if (!existsSync(path)) return false;
+function headOf(path: string): Buffer {
   const file = openSync(path, 'r');
   try {
-    const start = Buffer.alloc(backupMark.length);
-    readSync(file, start, 0, start.length, 0);
-    return start.equals(backupMark);
+    const head = Buffer.alloc(64);
+    readSync(file, head, 0, head.length, 0);
+    return head;
   } finally {
     closeSync(file);
   }
@@ -152,14 +151,14 @@ async function erasedInBackup(source: BackupSource) {
   const ids = new Map<string, number>();
   const backup = await openBackup(source);
   try {
-    for await (const { table, rows } of backup.rows()) {
-      for (const { key, value } of table === 'entries' ? rows : []) {
+    for await (const { part, rows } of backup.rows()) {
+      for (const { key, value } of part === 'entries' ? rows : []) {
         const erased = erasedOf(key, value);
         if (erased !== undefined) ids.set(erased.id, erased.at);
       }
     }
-    const { encrypted, about } = backup;
-    return { ids, encrypted, createdAt: about.createdAt };
+    const { sealedWith, about } = backup;
+    return { ids, sealedWith, createdAt: about.createdAt };
   } finally {
     await backup.close();
   }

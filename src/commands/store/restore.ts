@@ -1,9 +1,9 @@
 /**
- * `portcullis restore`: a backup into an empty data directory.
+ * `portcullis restore`: a backup into an empty data directory, or an empty database.
  *
- * Everything is made in a folder inside the data directory; the store gets its place by one rename, when
- * it is whole and the accounts that were deleted since the backup are deleted again. What is cut short
- * leaves that folder alone, and the next restore removes it.
+ * Everything is made in a folder inside the data directory; the store gets its place by one rename, or is
+ * loaded into the database, when it is whole and the accounts that were deleted since the backup are deleted
+ * again. What is cut short leaves that folder alone: nobody starts beside it, and the next restore removes it.
  */
 
 import { createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
@@ -11,65 +11,75 @@ import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { erasedSealOf, type MasterKey, masterKeyFromBytes } from '../../access/keys/master-key.ts';
 import type { Config } from '../../config.ts';
+import type { Clock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { dateText } from '../../core/names/date-text.ts';
 import { createAudit } from '../../operations/audit.ts';
-import { refuseShared } from '../../operations/cluster.ts';
 import { operatorName } from '../../operations/operator-name.ts';
 import { openingOf, readMasterKey, storeTools } from '../../operations/workspace.ts';
 import { createRowProgress, type Progress } from '../../reputation/lists/import/progress.ts';
 import type { About } from '../../storage/backup/content.ts';
 import { encodeErased, erasedFile, writeErasedFile } from '../../storage/backup/erased-file.ts';
-import type { BackupSource } from '../../storage/backup/read.ts';
+import { lmdbSource } from '../../storage/backup/lmdb.ts';
+import { loadDatabase } from '../../storage/backup/postgres.ts';
 import {
   type CheckedBackup,
   checkBackup,
   checkStore,
-  type OnProgress,
   refusalOf,
   restoreRows,
 } from '../../storage/backup/restore.ts';
+import type { OnProgress, RowSource, Tally } from '../../storage/backup/rows.ts';
 import { claimDataDir, claimFile } from '../../storage/claim.ts';
 import { erasedRow } from '../../storage/erased.ts';
 import { makeFileOnce, syncPath } from '../../storage/files.ts';
+import { openTables } from '../../storage/lmdb-environment.ts';
 import type { Tables } from '../../storage/lmdb-tables.ts';
 import { openStore } from '../../storage/migrate.ts';
+import { hadStore, restoreFolder, storePath } from '../../storage/presence.ts';
 import type { SetRow } from '../../storage/store.ts';
+import { openView } from '../../storage/view.ts';
 import { createOutput, grouped, type Output } from '../shell/output.ts';
-import { askedPassphrase, givenPassphrase } from '../shell/passphrase.ts';
+import { type OpeningFlags, sourceFor } from '../shell/sealing.ts';
 import { type ErasedFlags, type ErasedSince, erasedSince } from './erased-since.ts';
 import { checkReach, forget, type Rewound, retract, write } from './rewind.ts';
 
-export interface RestoreFlags extends ErasedFlags {
+export interface RestoreFlags extends ErasedFlags, OpeningFlags {
   readonly to?: number;
-  readonly passphraseFile?: string;
   readonly withoutMasterKey?: boolean;
   readonly json?: boolean;
 }
 
-/** Encryption also shows who can have made a backup: `restore` and `verify` print one of these. */
-export const sealedLine =
-  'the backup is encrypted: nobody without its passphrase can have made or changed it';
-export const openLine =
-  'the backup is not encrypted: whoever can write to its folder may have made or changed it';
+/** Returns who can have made a backup, which its encryption shows: `restore` and `verify` print it. */
+export function sealLine({ sealedWith }: Pick<CheckedBackup, 'sealedWith'>): string {
+  if (sealedWith === 'passphrase') {
+    return 'the backup is encrypted: nobody without its passphrase can have made or changed it';
+  }
+  return sealedWith === undefined
+    ? 'the backup is not encrypted: whoever can write to its folder may have made or changed it'
+    : 'the backup is encrypted to a public key: whoever knows that key and can write to its folder may have made it';
+}
 
 type Opening = ReturnType<typeof openingOf>;
 
-const workFolder = 'restoring';
 /** May lie in the data directory: what an operator puts there first, and what a restore left. */
-const welcome = new Set(['master.key', erasedFile, workFolder, claimFile, 'lost+found']);
+const welcome = new Set(['master.key', erasedFile, restoreFolder, claimFile, 'lost+found']);
+
+/** Loads a store that is whole, compares, and returns the counts and hashes of both sides. */
+type Load = (source: RowSource, onProgress: OnProgress) => Promise<readonly Tally[]>;
 
 export async function restore(file: string, flags: RestoreFlags): Promise<void> {
   const { config, opening } = openingOf();
-  refuseShared(config);
-  const { dataDir } = config;
+  const { dataDir, databaseUrl: url } = config;
+  const check = () => (url === undefined ? refuseStrangers(dataDir) : refuseStore(dataDir));
   // Before the claim too: a folder that is not ours gets no file.
-  refuseStrangers(dataDir);
+  check();
   const { release } = claimDataDir(dataDir, 'restore');
   try {
     // The folder is checked again: another restore may have ended between the check and the claim.
-    refuseStrangers(dataDir);
-    await restoreInto(file, flags, { config, opening });
+    check();
+    const run = (load?: Load) => restoreInto(file, flags, { config, opening }, load);
+    await (url === undefined ? run() : loadDatabase({ url, log: opening.log }, run));
   } catch (error) {
     throw refusalOf(error);
   } finally {
@@ -85,92 +95,98 @@ function refuseStrangers(dataDir: string): void {
   );
 }
 
+function refuseStore(dataDir: string): void {
+  if (!hadStore(dataDir, storePath(dataDir))) return;
+  throw new OperatorError(
+    `${dataDir} holds an embedded store, which DATABASE_URL would leave aside: set another DATA_DIR`,
+  );
+}
+
 async function restoreInto(
   file: string,
   flags: RestoreFlags,
   { config, opening }: Opening,
+  load: Load | undefined,
 ): Promise<void> {
   const { dataDir } = config;
+  const { clock, random } = opening;
   const output = createOutput(flags.json === true);
-  const work = join(dataDir, workFolder);
+  const bars = createBars(output.json, clock);
+  const work = join(dataDir, restoreFolder);
   rmSync(work, { recursive: true, force: true });
   mkdirSync(work, { mode: 0o700 });
   try {
-    const source = await sourceOf(file, work, config, flags);
-    const checked = await counted('checked', output, opening, (on) => checkBackup(source, on));
+    const source = await sourceFor(await pathOf(file, work), config, flags, file !== '-');
+    const checked = await checkBackup(source, bars.update);
     const { about } = checked;
     const key = keyFor(about, config, opening, flags);
     if (flags.to !== undefined) checkReach(about, flags.to);
     const seal = key === undefined ? undefined : erasedSealOf(key);
     const erased = await erasedSince({ file, dataDir, source, about, seal, flags });
     const cut = (tables: Tables) => (flags.to === undefined ? [] : retract(tables, flags.to));
-    const dropped = await counted('written', output, opening, (on) =>
-      restoreRows(source, `${work}/store`, cut, on),
-    );
+    const restored = await restoreRows(source, `${work}/store`, cut, bars.update);
     const deleted = await finish(
       work,
       { config, opening },
-      { key, about, dropped, erased: erased.ids },
+      { key, about, dropped: restored.changed, erased: erased.ids },
     );
-    await counted('looked at', output, opening, (on) => checkStore(`${work}/store`, on));
+    await checkStore(`${work}/store`, bars.update);
     putKey(key, about, config, opening);
     if (seal !== undefined) {
-      const { clock, random } = opening;
       const list = encodeErased(erased.ids, seal, clock.now());
       await writeErasedFile(join(dataDir, erasedFile), list, random);
     }
-    renameSync(`${work}/store`, `${dataDir}/store`);
+    let { kinds } = restored;
+    if (load === undefined) renameSync(`${work}/store`, storePath(dataDir));
+    else kinds = await loadStore(`${work}/store`, load, bars.update);
     syncPath(dataDir);
-    tell(output, file, checked, { deleted, erased, to: flags.to });
+    bars.stop();
+    respond(output, file, checked, { deleted, erased, to: flags.to, kinds });
   } finally {
+    bars.stop();
     rmSync(work, { recursive: true, force: true });
   }
 }
 
 /** Standard input can be read once, and a backup is read twice. */
-async function sourceOf(
-  file: string,
-  work: string,
-  config: Config,
-  flags: RestoreFlags,
-): Promise<BackupSource> {
-  let path = resolve(file);
-  if (file === '-') {
-    path = join(work, 'backup');
-    await pipeline(process.stdin, createWriteStream(path, { mode: 0o600 }));
-  }
-  const given = givenPassphrase(config, flags);
-  let words: Promise<string | undefined> | undefined;
-  async function ask(): Promise<string | undefined> {
-    return given ?? (file === '-' ? undefined : askedPassphrase());
-  }
-  // Asked once, though the backup is opened several times.
-  return {
-    path,
-    mustBeEncrypted: given !== undefined && flags.unencrypted !== true,
-    passphrase() {
-      words ??= ask();
-      return words;
-    },
-  };
+async function pathOf(file: string, work: string): Promise<string> {
+  if (file !== '-') return resolve(file);
+  const path = join(work, 'backup');
+  await pipeline(process.stdin, createWriteStream(path, { mode: 0o600 }));
+  return path;
 }
 
-async function counted<T>(
-  verb: string,
-  output: Output,
-  { clock }: Opening['opening'],
-  run: (on: OnProgress) => Promise<T>,
-): Promise<T> {
-  let progress: Progress<number> | undefined;
-  const shared = { stream: process.stderr, silent: output.json, label: 'restore', clock, verb };
+async function loadStore(path: string, load: Load, onProgress: OnProgress) {
+  const tables = openTables(path);
   try {
-    return await run((rows, totalRows) => {
-      progress ??= createRowProgress({ ...shared, totalRows });
-      progress.update(rows);
-    });
+    const view = openView(tables);
+    try {
+      return await load(lmdbSource(view), onProgress);
+    } finally {
+      view.release();
+    }
   } finally {
-    progress?.stop();
+    await tables.root.close();
   }
+}
+
+/** One after the other: checked, written, compared, looked at, and loaded. */
+function createBars(silent: boolean, clock: Clock) {
+  let bar: { verb: string; progress: Progress<number> } | undefined;
+  return {
+    update(rows: number, totalRows: number, verb: string): void {
+      if (bar?.verb !== verb) {
+        bar?.progress.stop();
+        const shared = { stream: process.stderr, silent, label: 'restore', clock };
+        bar = { verb, progress: createRowProgress({ ...shared, totalRows, verb }) };
+      }
+      bar.progress.update(rows);
+    },
+    stop(): void {
+      bar?.progress.stop();
+      bar = undefined;
+    },
+  };
 }
 
 /** Undefined: the store goes on without one. @throws OperatorError when it is another one, or missing */
@@ -277,24 +293,43 @@ async function finish(
   }
 }
 
-function tell(
+function respond(
   output: Output,
   file: string,
-  { about, rows, encrypted }: CheckedBackup,
-  done: { deleted: number; erased: ErasedSince; to: number | undefined },
+  checked: CheckedBackup,
+  done: {
+    deleted: number;
+    erased: ErasedSince;
+    to: number | undefined;
+    kinds: readonly Tally[];
+  },
 ): void {
-  const { deleted, erased, to } = done;
+  const { about, rows, encrypted, sealedWith } = checked;
+  const { deleted, erased, to, kinds } = done;
   const behind = to === undefined ? '' : `, taken back to ${to}`;
   output.line(
     `restored: ${grouped(rows)} rows of ${dateText(about.createdAt)}, journal position ${about.seq}${behind}`,
   );
-  output.line(encrypted ? sealedLine : openLine);
+  output.line(
+    `compared: ${kinds.length} kinds of rows, with the same counts and SHA-256 on both sides`,
+  );
+  output.line(sealLine(checked));
   for (const line of erased.lines) output.line(`deleted accounts of ${line}`);
   output.line(
     erased.found
       ? `${grouped(deleted)} accounts deleted since the backup were deleted again`
       : `no list of deleted accounts (${erasedFile}) lay beside ${file === '-' ? 'it' : dirname(resolve(file))} or was named by --erasures: accounts deleted since the backup are back`,
   );
-  const told = { encrypted, rows, deleted, erasuresKnown: erased.found, to };
-  output.result({ ...about, masterKey: undefined, ...told, erasuresSealed: erased.sealed });
+  output.result({
+    ...about,
+    masterKey: undefined,
+    encrypted,
+    sealedWith,
+    rows,
+    deleted,
+    erasuresKnown: erased.found,
+    erasuresSealed: erased.sealed,
+    to,
+    kinds,
+  });
 }

@@ -14,13 +14,12 @@ import { createRowProgress, type Progress } from '../../reputation/lists/import/
 import type { About } from '../../storage/backup/content.ts';
 import { checkBackup } from '../../storage/backup/restore.ts';
 import { createOutput, grouped, type Output } from '../shell/output.ts';
-import { askedPassphrase, givenPassphrase } from '../shell/passphrase.ts';
+import { type OpeningFlags, sourceFor } from '../shell/sealing.ts';
 import { type ErasedFlags, erasedSince } from './erased-since.ts';
-import { keyInside, openLine, sealedLine } from './restore.ts';
+import { keyInside, sealLine } from './restore.ts';
 
-export interface VerifyFlags extends ErasedFlags {
+export interface VerifyFlags extends ErasedFlags, OpeningFlags {
   readonly backup?: string;
-  readonly passphraseFile?: string;
   readonly json?: boolean;
 }
 
@@ -33,19 +32,10 @@ export async function verify(flags: VerifyFlags): Promise<void> {
 }
 
 async function verifyBackup(file: string, flags: VerifyFlags, output: Output): Promise<void> {
-  const { config, random } = existingStore({ mayBeMissing: true });
-  const given = givenPassphrase(config, flags);
-  let words: Promise<string | undefined> | undefined;
-  const source = {
-    path: resolve(file),
-    mustBeEncrypted: given !== undefined && flags.unencrypted !== true,
-    passphrase() {
-      words ??= given === undefined ? askedPassphrase() : Promise.resolve(given);
-      return words;
-    },
-  };
+  const { config, random } = existingStore({ mayBeMissing: true, mayBeShared: true });
+  const source = await sourceFor(resolve(file), config, flags);
   const checked = await counted(output, (on) => checkBackup(source, on));
-  const { about, encrypted, rows } = checked;
+  const { about, encrypted, sealedWith, rows } = checked;
   const key = keyInside(about) ?? ownKey(about, config, random);
   const seal = key === undefined ? undefined : erasedSealOf(key);
   const place = { file, dataDir: undefined, mayBeUnchecked: true };
@@ -54,11 +44,19 @@ async function verifyBackup(file: string, flags: VerifyFlags, output: Output): P
   output.line(
     `the backup is whole: ${grouped(rows)} rows of ${dateText(about.createdAt)}, journal position ${about.seq}, ${kind}`,
   );
-  output.line(encrypted ? sealedLine : openLine);
+  output.line(sealLine(checked));
   for (const line of erased.lines) output.line(`deleted accounts of ${line}`);
   if (!erased.found) output.line('no list of deleted accounts lies beside it');
   const lists = { erasuresKnown: erased.found, erasuresSealed: erased.sealed };
-  output.result({ ok: true, encrypted, rows, ...about, masterKey: undefined, ...lists });
+  output.result({
+    ok: true,
+    encrypted,
+    sealedWith,
+    rows,
+    ...about,
+    masterKey: undefined,
+    ...lists,
+  });
 }
 
 /** The one of the settings, where the store of the backup is sealed with it. */

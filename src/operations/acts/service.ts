@@ -147,12 +147,17 @@ export const backupStore = defineLook({
     /** The path of the backup's file, for the audit log; the caller writes the file. */
     target: textOf(4_096),
     passphrase: v.optional(textOf(10_000)),
+    recipients: v.optional(v.array(textOf(10_000))),
     /** Hex; goes into an encrypted backup. */
     masterKey: v.optional(shortText),
   }),
   audit: { args: ['target'], isOptional: true },
-  run: (reading, { passphrase, masterKey }, call) =>
-    runTask('backup', { ...embeddedOf(reading), passphrase, masterKey, file: undefined }, call),
+  run(reading, { passphrase, recipients, masterKey }, call) {
+    const { databaseUrl } = reading.config;
+    const place = databaseUrl === undefined ? embeddedOf(reading) : { databaseUrl };
+    const sealing = { passphrase, recipients };
+    return runTask('backup', { ...place, sealing, masterKey, file: undefined }, call);
+  },
 });
 
 export const verifyStore = defineLook({

@@ -1,56 +1,79 @@
 /**
- * Reads a backup, block by block, and refuses it at the first that is not what was written.
+ * Reads a backup, record by record, and refuses it where it is not what was written.
  *
- * Invariant: `end` was reached only if every block was there, whole and in its place, and the content
- * of all is that of the digest at the end. Whoever writes what is read checks all of it before.
+ * Invariant: the last record was reached only if every one before was there, whole and in its place, and
+ * the content of all is that of the digest at the end. Whoever writes what is read checks all of it before.
  */
 
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
+import { pipeline, Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
 import { OperatorError } from '../../core/errors.ts';
 import { dataFormat } from '../format.ts';
-import type { TableName } from '../lmdb-tables.ts';
-import type { RawRow } from '../view.ts';
-import { damagedBlock, openBlock, sealedBytesMax } from './blocks.ts';
-import { type About, blockKinds, decodeAbout, decodeEnd, decodeRows } from './content.ts';
-import { type BackupHeader, backupMark, digestBytes, headerJsonMax, readHeader } from './header.ts';
-import { checkRow } from './write.ts';
+import { ageHeaderBytesMax, type SealedWith, sealedWith, type Unsealing, unseal } from './age.ts';
+import {
+  type About,
+  backupMark,
+  decodeAbout,
+  decodeEnd,
+  decodeRows,
+  recordBytesMax,
+  recordKinds,
+} from './content.ts';
+import type { BackupRow, Part } from './rows.ts';
 
 export interface OpenBackup {
   readonly about: About;
-  readonly encrypted: boolean;
-  /** Once. Ends only behind the last block. @throws OperatorError, DamagedRowError */
-  rows(): AsyncGenerator<{ readonly table: TableName; readonly rows: readonly RawRow[] }>;
+  /** Undefined: it is not encrypted. */
+  readonly sealedWith: SealedWith | undefined;
+  /** Once. Ends only behind the last record. @throws OperatorError */
+  rows(): AsyncGenerator<{ readonly part: Part; readonly rows: readonly BackupRow[] }>;
   close(): Promise<void>;
 }
 
-export interface BackupSource {
+export interface BackupSource extends Unsealing {
   readonly path: string;
-  /** Asked when the backup is encrypted. */
-  readonly passphrase: () => Promise<string | undefined>;
   /** Refuses one that is not encrypted: whoever can write to its folder could put another in its place. */
   readonly mustBeEncrypted?: boolean;
 }
 
+const gzipMark = Buffer.of(0x1f, 0x8b);
+/** No more than a chunk of age, so that a fault is told near its place. */
+const readBytes = 64 * 1024;
+
+/** Returns whether a file begins as a backup does. @param head its first bytes */
+export function isBackup(head: Buffer): boolean {
+  return head.subarray(0, gzipMark.length).equals(gzipMark) || sealedWith(head) !== undefined;
+}
+
 /**
- * @throws OperatorError when it is no backup, damaged at its begin, the passphrase is wrong, or it is not encrypted
+ * @throws OperatorError when it is no backup, damaged at its begin, the key is wrong, or it is not encrypted
  *   and has to be
  */
 export async function openBackup(source: BackupSource): Promise<OpenBackup> {
-  const { path, passphrase, mustBeEncrypted = false } = source;
+  const { path, mustBeEncrypted = false } = source;
   const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
     throw new OperatorError(`the backup ${path} can't be read (${error.code})`);
   });
   try {
-    if (!(await file.stat()).isFile()) throw new OperatorError(`${path} is not a file`);
-    const input = readerOf(file);
-    const header = await headerOf(input, path, passphrase);
-    if (mustBeEncrypted && header.key === undefined) throw notEncrypted(path);
-    const blocks = blocksOf(input, header);
-    const first = await blocks.next();
-    if (first.done === true) throw new OperatorError('the backup is cut short: it has no blocks');
+    const stat = await file.stat();
+    if (!stat.isFile()) throw new OperatorError(`${path} is not a file`);
+    const head = Buffer.alloc(ageHeaderBytesMax);
+    const { bytesRead } = await file.read(head, 0, head.length, 0);
+    const start = head.subarray(0, bytesRead);
+    if (!isBackup(start)) throw strangeFile(path);
+    const seal = sealedWith(start);
+    if (mustBeEncrypted && seal === undefined) throw notEncrypted(path);
+    const bytes = bytesOf(file);
+    const packed = seal === undefined ? bytes : await unseal(bytes, start, stat.size, source);
+    const input = readerOf(unpacked(packed));
+    if ((await input.take(backupMark.length))?.equals(backupMark) !== true) throw strangeFile(path);
+    const records = recordsOf(input);
+    const first = await records.next();
+    if (first.done === true) throw new OperatorError('the backup is cut short: it has no records');
     const about = decodeAbout(first.value);
-    if (header.key === undefined && about.masterKey !== undefined) {
+    if (seal === undefined && about.masterKey !== undefined) {
       throw new OperatorError(
         'the backup is damaged: it is not encrypted, and yet a master key is in it',
       );
@@ -62,9 +85,12 @@ export async function openBackup(source: BackupSource): Promise<OpenBackup> {
     }
     return {
       about,
-      encrypted: header.key !== undefined,
-      rows: () => rowsOf(blocks, first.value),
-      close: () => file.close(),
+      sealedWith: seal,
+      rows: () => rowsOf(records, first.value),
+      async close() {
+        await input.close();
+        await file.close();
+      },
     };
   } catch (error) {
     await file.close();
@@ -72,99 +98,114 @@ export async function openBackup(source: BackupSource): Promise<OpenBackup> {
   }
 }
 
+function strangeFile(path: string): OperatorError {
+  return new OperatorError(`${path} is not a backup of Portcullis`);
+}
+
 function notEncrypted(path: string): OperatorError {
   return new OperatorError(
-    `${path} is not encrypted, though a passphrase for backups is given: whoever can write to its folder may have ` +
-      'put it there in place of yours. If it is yours all the same, add --unencrypted',
+    `${path} is not encrypted, though a passphrase or key for backups is given: whoever can write to its folder may ` +
+      'have put it there in place of yours. If it is yours all the same, add --unencrypted',
   );
 }
 
-async function* rowsOf(blocks: AsyncGenerator<Buffer>, first: Buffer) {
+async function* rowsOf(records: AsyncGenerator<Buffer>, first: Buffer) {
   const digest = createHash('sha256').update(first);
   let count = 0;
-  for await (const content of blocks) {
-    if (content[0] === blockKinds.end) {
-      const end = decodeEnd(content);
-      if (end.rows === count && end.digest === digest.digest('hex')) return;
-      throw new OperatorError('the backup is damaged: its blocks do not add up');
+  for await (const record of records) {
+    if (record[0] === recordKinds.end) {
+      const end = decodeEnd(record);
+      const isRight = end.rows === count && end.digest === digest.digest('hex');
+      if (!isRight) throw new OperatorError('the backup is damaged: its records do not add up');
+      if ((await records.next()).done === true) return;
+      throw new OperatorError('the backup is damaged: there are bytes behind its last record');
     }
-    const block = decodeRows(content);
-    for (const row of block.rows) checkRow(block.table, row);
-    digest.update(content);
-    count += block.rows.length;
-    yield block;
+    const batch = decodeRows(record);
+    digest.update(record);
+    count += batch.rows.length;
+    yield batch;
   }
   throw new OperatorError('the backup is cut short: its end is missing');
 }
 
-async function headerOf(
-  input: ByteReader,
-  path: string,
-  passphrase: BackupSource['passphrase'],
-): Promise<BackupHeader> {
-  const mark = await input.take(backupMark.length);
-  if (mark === undefined || !mark.equals(backupMark)) {
-    throw new OperatorError(`${path} is not a backup of Portcullis`);
+async function* recordsOf(input: ByteReader): AsyncGenerator<Buffer> {
+  for (;;) {
+    const length = (await input.take(4))?.readUInt32BE();
+    if (length === undefined) return;
+    if (length > recordBytesMax) throw new OperatorError('the backup is damaged: a record of it');
+    const record = await input.take(length);
+    if (record === undefined)
+      throw new OperatorError('the backup is cut short: its end is missing');
+    yield record;
   }
-  const size = (await input.take(2))?.readUInt16BE(0) ?? 0;
-  if (size > headerJsonMax) throw new OperatorError('the backup is damaged: its header');
-  const json = await input.take(size);
-  const digest = await input.take(digestBytes);
-  if (json === undefined || digest === undefined) {
-    throw new OperatorError('the backup is cut short: its header is not whole');
-  }
-  return readHeader(json, digest, passphrase);
 }
 
-async function* blocksOf(input: ByteReader, header: BackupHeader): AsyncGenerator<Buffer> {
-  for (let place = 0; ; place++) {
-    const length = (await input.take(4))?.readUInt32BE(0);
-    if (length === undefined) {
-      throw new OperatorError(`the backup is cut short: block ${place + 1} is missing`);
-    }
-    if (length > sealedBytesMax) throw damagedBlock(place);
-    const sealed = await input.take(length);
-    if (sealed === undefined) {
-      throw new OperatorError(
-        `the backup is cut short, or damaged: block ${place + 1} is not whole`,
-      );
-    }
-    const isLast = await input.isAtEnd();
-    yield openBlock(header, place, isLast, sealed);
-    if (isLast) return;
+async function* bytesOf(file: FileHandle): AsyncGenerator<Buffer> {
+  for (let at = 0; ; ) {
+    const part = Buffer.allocUnsafe(readBytes);
+    const { bytesRead } = await file.read(part, 0, part.length, at);
+    if (bytesRead === 0) return;
+    at += bytesRead;
+    yield part.subarray(0, bytesRead);
   }
+}
+
+/** Unpacks gzip, and says where it is not what was packed. */
+async function* unpacked(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  let taken = 0;
+  let isRead = false;
+  async function* counted() {
+    for await (const chunk of packed) {
+      taken += chunk.length;
+      yield chunk;
+    }
+    isRead = true;
+  }
+  const gunzip = createGunzip({ chunkSize: 4 * readBytes });
+  const read = pipeline(Readable.from(counted()), gunzip, () => {
+    // An error comes out of the loop below.
+  });
+  try {
+    yield* read;
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'Z_BUF_ERROR') {
+      throw new OperatorError('the backup is cut short: its end is missing');
+    }
+    if (!code.startsWith('Z_')) throw error;
+    throw new OperatorError(
+      `the backup is damaged, before byte ${gunzip.bytesWritten} of its content`,
+    );
+  }
+  // The library passes over what lies behind the end of what was packed.
+  if (isRead && gunzip.bytesWritten === taken) return;
+  throw new OperatorError('the backup is damaged: there are bytes behind its last record');
 }
 
 interface ByteReader {
-  /** Undefined when the file ends before. */
+  /** Undefined when the bytes end before. */
   take(length: number): Promise<Buffer | undefined>;
-  isAtEnd(): Promise<boolean>;
+  close(): Promise<unknown>;
 }
 
-const readBytes = 1024 * 1024;
-
-function readerOf(file: FileHandle): ByteReader {
+function readerOf(bytes: AsyncGenerator<Buffer>): ByteReader {
   let held: Buffer = Buffer.alloc(0);
-  async function fill(length: number): Promise<boolean> {
-    const parts = [held];
-    let bytes = held.length;
-    while (bytes < length) {
-      const part = Buffer.allocUnsafe(Math.max(readBytes, length - bytes));
-      const { bytesRead } = await file.read(part, 0, part.length, null);
-      if (bytesRead === 0) break;
-      parts.push(part.subarray(0, bytesRead));
-      bytes += bytesRead;
-    }
-    if (parts.length > 1) held = Buffer.concat(parts);
-    return held.length >= length;
-  }
   return {
     async take(length) {
-      if (!(await fill(length))) return undefined;
+      const parts = [held];
+      let size = held.length;
+      while (size < length) {
+        const next = await bytes.next();
+        if (next.done === true) break;
+        parts.push(next.value);
+        size += next.value.length;
+      }
+      if (parts.length > 1) held = Buffer.concat(parts);
+      if (held.length < length) return undefined;
       const taken = held.subarray(0, length);
       held = held.subarray(length);
       return taken;
     },
-    isAtEnd: async () => !(await fill(1)),
+    close: () => bytes.return(undefined),
   };
 }

@@ -1,61 +1,70 @@
 /**
- * A store made of a backup. Reads the backup twice: once to check all of it, once to write.
+ * A store made of a backup. Reads the backup twice: once to check all of it, once to write; then what was
+ * written is read and compared.
  *
- * Invariant: nothing is written before the whole backup was found right. The rows are those of the
- * backup, byte by byte, so what a server makes of them is what it made of them before.
+ * Invariant: nothing is written before the whole backup was found right. Values, versions, positions and times
+ * are those of the backup, so what a server makes of them is what it made of them before.
  */
 
 import { rmSync } from 'node:fs';
 import { OperatorError } from '../../core/errors.ts';
 import { syncPath } from '../files.ts';
 import { openTables } from '../lmdb-environment.ts';
-import { type Tables, tableNames } from '../lmdb-tables.ts';
+import type { Tables } from '../lmdb-tables.ts';
 import { isDamage } from '../rows.ts';
 import { createFindings, type Findings } from '../verify/findings.ts';
 import { verifyRows } from '../verify/rows.ts';
 import { openView } from '../view.ts';
+import type { SealedWith } from './age.ts';
 import type { About } from './content.ts';
+import { lmdbSource, lmdbTarget } from './lmdb.ts';
 import { type BackupSource, openBackup } from './read.ts';
+import { compareRows, createTallies, type OnProgress, parts, type Tally } from './rows.ts';
 
 export interface CheckedBackup {
   readonly about: About;
   readonly encrypted: boolean;
+  readonly sealedWith: SealedWith | undefined;
   readonly rows: number;
   readonly journalEvents: number;
 }
 
-export type OnProgress = (rows: number, rowsAbout: number) => void;
-
-/** @throws OperatorError, DamagedRowError at the first thing that is wrong */
+/** @throws OperatorError at the first thing that is wrong */
 export async function checkBackup(
   source: BackupSource,
   onProgress?: OnProgress,
 ): Promise<CheckedBackup> {
   const backup = await openBackup(source);
   try {
-    const { about, encrypted } = backup;
+    const { about, sealedWith } = backup;
     let rows = 0;
     let seq = about.prunedThrough;
     let order = 0;
-    let after: Uint8Array | undefined;
-    for await (const block of backup.rows()) {
-      const table = tableNames.indexOf(block.table);
-      if (table !== order) after = undefined;
-      if (table < order) throw unordered();
-      order = table;
-      for (const { key } of block.rows) {
+    let after: Buffer | undefined;
+    for await (const batch of backup.rows()) {
+      const part = parts.indexOf(batch.part);
+      if (part !== order) after = undefined;
+      if (part < order) throw unordered();
+      order = part;
+      for (const { key, number } of batch.rows) {
         if (after !== undefined && Buffer.compare(after, key) >= 0) throw unordered();
         after = key;
-        if (block.table !== 'journal') continue;
+        if (batch.part !== 'journal') continue;
         seq += 1;
-        if (Buffer.from(key).readBigUInt64BE() === BigInt(seq)) continue;
+        if (number === seq && key.length === 8 && key.readBigUInt64BE() === BigInt(seq)) continue;
         throw new OperatorError(`the backup's journal has a gap at ${seq}`);
       }
-      rows += block.rows.length;
-      onProgress?.(rows, about.rowsAbout);
+      rows += batch.rows.length;
+      onProgress?.(rows, about.rowsAbout, 'checked');
     }
     if (seq !== about.seq) throw new OperatorError(`the backup's journal ends at ${seq}`);
-    return { about, encrypted, rows, journalEvents: about.seq - about.prunedThrough };
+    if (about.prunedThrough > about.checkpointSeq) {
+      throw new OperatorError(
+        `the backup's journal begins behind ${about.prunedThrough}, and it has no projection as new`,
+      );
+    }
+    const journalEvents = about.seq - about.prunedThrough;
+    return { about, encrypted: sealedWith !== undefined, sealedWith, rows, journalEvents };
   } finally {
     await backup.close();
   }
@@ -77,8 +86,13 @@ export async function checkStore(path: string, onProgress?: OnProgress): Promise
       },
     };
     try {
-      const progress = onProgress === undefined ? {} : { onProgress };
-      await verifyRows({ view, findings, nowMs: 0, storeId: undefined, ...progress });
+      await verifyRows({
+        view,
+        findings,
+        nowMs: 0,
+        storeId: undefined,
+        onProgress: (rows, total) => onProgress?.(rows, total, 'looked at'),
+      });
     } finally {
       view.release();
     }
@@ -101,6 +115,12 @@ function unordered(): OperatorError {
   return new OperatorError("the backup's rows are not in order");
 }
 
+export interface RestoredRows<T> {
+  /** Counts and hashes of the rows, equal in the backup and in the store. */
+  readonly kinds: readonly Tally[];
+  readonly changed: T;
+}
+
 /**
  * @param path directory of the new store; what lies there is removed
  * @param change what is done to the rows before they are on disk for good
@@ -110,38 +130,53 @@ export async function restoreRows<T>(
   path: string,
   change: (tables: Tables) => T,
   onProgress?: OnProgress,
-): Promise<T> {
+): Promise<RestoredRows<T>> {
   const backup = await openBackup(source);
-  let changed: T;
   try {
     rmSync(path, { recursive: true, force: true });
     const tables = openTables(path);
+    let restored: RestoredRows<T>;
     try {
-      // A new store has rows of its own, such as counters; the backup brings them too.
-      clear(tables);
+      const { about } = backup;
+      const target = lmdbTarget(tables, about);
+      const tallies = createTallies();
       let rows = 0;
-      for await (const block of backup.rows()) {
-        tables.root.transactionSync(() => {
-          for (const { key, value } of block.rows) tables[block.table].putSync(key, value);
-        });
-        rows += block.rows.length;
-        onProgress?.(rows, backup.about.rowsAbout);
+      for await (const batch of backup.rows()) {
+        target.write(batch.part, batch.rows);
+        tallies.add(batch.part, batch.rows);
+        rows += batch.rows.length;
+        onProgress?.(rows, about.rowsAbout, 'written');
         await new Promise(setImmediate);
       }
-      changed = tables.root.transactionSync(() => change(tables));
+      target.finish();
+      const kinds = tallies.finish();
+      await compare(tables, kinds, about, onProgress);
+      restored = { kinds, changed: tables.root.transactionSync(() => change(tables)) };
     } finally {
       await tables.root.close();
     }
     syncPath(`${path}/data.mdb`);
     syncPath(path);
+    return restored;
   } finally {
     await backup.close();
   }
-  return changed;
 }
 
-function clear({ root, meta }: Tables): void {
-  root.transactionSync(() => {
-    for (const { key } of meta.getRange()) meta.removeSync(key);
-  });
+async function compare(
+  tables: Tables,
+  kinds: readonly Tally[],
+  about: About,
+  onProgress: OnProgress | undefined,
+): Promise<void> {
+  const view = openView(tables);
+  try {
+    const written = lmdbSource(view);
+    await compareRows(kinds, written, onProgress);
+    const { checkpointSeq } = await written.facts();
+    if (checkpointSeq === about.checkpointSeq) return;
+    throw new OperatorError(`the backup's projection is of ${checkpointSeq}`);
+  } finally {
+    view.release();
+  }
 }

@@ -1,30 +1,31 @@
 /**
  * Writes a backup of a store that others may go on writing to.
  *
- * Invariants: all of it belongs to one position of the journal (view.ts). A row that is damaged ends it:
- * what was written so far has no last block and is no backup. One block is in memory at a time.
+ * Invariants: all of it belongs to one position of the journal (view.ts, or a transaction of the database).
+ * A row that is damaged ends it: what was written so far has no end and is no backup. A few rows are in
+ * memory at a time.
  *
  * The read transaction is held as long as the writing takes. Where the target is slow (a pipe to
  * another machine), the store's file grows meanwhile by what is written to it.
  */
 
 import { createHash } from 'node:crypto';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
-import { formatOf } from '../format.ts';
-import { type TableName, type Tables, tableNames } from '../lmdb-tables.ts';
-import { checkpointRowKey, checkpointSeqIn } from '../projection.ts';
-import { decodeEvent, readEntry } from '../rows.ts';
-import { batchesOf, openView, type RawRow, type View } from '../view.ts';
-import { blockBytes, sealBlock } from './blocks.ts';
-import { type About, blockKinds, encodeJson, encodeRows } from './content.ts';
-import { makeHeader } from './header.ts';
+import { openTables } from '../lmdb-environment.ts';
+import type { Tables } from '../lmdb-tables.ts';
+import { openView } from '../view.ts';
+import { isSealed, type Sealing, seal } from './age.ts';
+import { type About, backupMark, encodeJson, encodeRows, framed, recordKinds } from './content.ts';
+import { lmdbSource } from './lmdb.ts';
+import { parts, type RowSource } from './rows.ts';
+import { intoFile, type Write } from './target.ts';
 
-export interface BackupOptions {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly write: (bytes: Buffer) => Promise<void>;
-  readonly passphrase?: string | undefined;
+export interface BackupOptions extends Sealing {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly write: Write;
   /** Goes into an encrypted backup, and into no other. */
   readonly masterKey?: Uint8Array | undefined;
   /**
@@ -33,7 +34,7 @@ export interface BackupOptions {
    */
   readonly hasListBeside?: boolean;
   /** Cheaper guesses, for tests. */
-  readonly scryptN?: number;
+  readonly workFactor?: number;
   readonly onProgress?: (rows: number, rowsAbout: number) => void;
 }
 
@@ -45,63 +46,79 @@ export interface BackupSummary {
 }
 
 /** @throws DamagedRowError, and what `write` throws */
-export async function writeBackup(tables: Tables, options: BackupOptions): Promise<BackupSummary> {
-  const header = await makeHeader(options.passphrase, options.random, options.scryptN);
-  const view = openView(tables);
-  try {
-    let bytes = 0;
-    let place = 0;
-    let rows = 0;
+export async function writeBackup(
+  source: RowSource,
+  options: BackupOptions,
+): Promise<BackupSummary> {
+  const { clock, masterKey, hasListBeside = false } = options;
+  const encrypted = isSealed(options);
+  const facts = await source.facts();
+  const about: About = { ...facts, createdAt: Math.floor(clock.now()), hasListBeside };
+  if (encrypted && masterKey) about.masterKey = Buffer.from(masterKey).toString('hex');
+  let rows = 0;
+  let bytes = 0;
+
+  async function* content(): AsyncGenerator<Buffer> {
     const digest = createHash('sha256');
-    async function send(content: Buffer, isLast = false): Promise<void> {
-      const block = await sealBlock(header, place++, isLast, content);
-      await options.write(block);
-      bytes += block.length;
+    function digested(record: Buffer): Buffer {
+      digest.update(record);
+      return framed(record);
     }
-    await options.write(header.bytes);
-    bytes += header.bytes.length;
-    const about = encodeJson(blockKinds.about, aboutOf(view, header.key !== undefined, options));
-    digest.update(about);
-    await send(about);
-    for (const table of tableNames) {
-      for (const batch of batchesOf(view, table, blockBytes)) {
-        for (const row of batch) checkRow(table, row);
-        const content = encodeRows(table, batch);
-        digest.update(content);
-        await send(content);
+    yield backupMark;
+    yield digested(encodeJson(recordKinds.about, about));
+    for (const part of parts) {
+      for await (const batch of source.read(part)) {
+        yield digested(encodeRows(part, batch));
         rows += batch.length;
-        options.onProgress?.(rows, view.rowsAbout);
+        options.onProgress?.(rows, facts.rowsAbout);
       }
     }
-    await send(encodeJson(blockKinds.end, { rows, digest: digest.digest('hex') }), true);
-    return { seq: view.counters.lastSeq, rows, bytes, encrypted: header.key !== undefined };
+    yield framed(encodeJson(recordKinds.end, { rows, digest: digest.digest('hex') }));
+  }
+
+  await pipeline(
+    content,
+    createGzip(),
+    (packed: AsyncIterable<Buffer>) =>
+      encrypted ? seal(packed, options, options.workFactor) : packed,
+    async (sealed: AsyncIterable<Uint8Array>) => {
+      for await (const chunk of sealed) {
+        await options.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length));
+        bytes += chunk.length;
+      }
+    },
+  );
+  return { seq: facts.seq, rows, bytes, encrypted };
+}
+
+export interface MakeBackup extends Omit<BackupOptions, 'write'> {
+  /** The store's directory. */
+  readonly path: string;
+  readonly random: Random;
+  /** A file that does not exist yet, or what takes the bytes. */
+  readonly target: string | Write;
+}
+
+/**
+ * Backs up the embedded store in a data directory that this process has claimed.
+ * @throws OperatorError, DamagedRowError; then there is no file of that name
+ */
+export async function makeBackup(options: MakeBackup): Promise<BackupSummary> {
+  const { path, target, random } = options;
+  const tables = openTables(path);
+  try {
+    const run = (write: Write) => backUpTables(tables, { ...options, write });
+    return typeof target === 'string' ? await intoFile(target, random, run) : await run(target);
   } finally {
-    view.release();
+    await tables.root.close();
   }
 }
 
-function aboutOf(view: View, isEncrypted: boolean, options: BackupOptions): About {
-  const { clock, masterKey, hasListBeside = false } = options;
-  const { lastSeq, prunedThrough } = view.counters;
-  const id = view.meta('master_key');
-  const record = view.get('entries', checkpointRowKey);
-  const checkpoint = record && checkpointSeqIn(readEntry(checkpointRowKey, record).value);
-  return {
-    createdAt: Math.floor(clock.now()),
-    dataFormat: formatOf({ get: (key) => view.get('meta', key) }) ?? 1,
-    seq: lastSeq,
-    prunedThrough,
-    checkpointSeq: Number(checkpoint ?? 0n),
-    identity: view.meta('identity')?.toString('hex') ?? '',
-    masterKeyId: id?.toString('hex') ?? '',
-    rowsAbout: view.rowsAbout,
-    hasListBeside,
-    ...(isEncrypted && masterKey ? { masterKey: Buffer.from(masterKey).toString('hex') } : {}),
-  };
-}
-
-/** @throws DamagedRowError. Rows of the other tables have no checksum. */
-export function checkRow(table: TableName, { key, value }: RawRow): void {
-  if (table === 'entries') readEntry(key, value);
-  if (table === 'journal') decodeEvent(Buffer.from(key).readBigUInt64BE(), value);
+export async function backUpTables(tables: Tables, options: BackupOptions): Promise<BackupSummary> {
+  const view = openView(tables);
+  try {
+    return await writeBackup(lmdbSource(view), options);
+  } finally {
+    view.release();
+  }
 }

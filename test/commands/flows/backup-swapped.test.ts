@@ -14,7 +14,7 @@ import { erasedSealOf, masterKeyFromBytes } from '../../../src/access/keys/maste
 import { encodeRows } from '../../../src/storage/backup/content.ts';
 import { encodeErased } from '../../../src/storage/backup/erased-file.ts';
 import { openBackup } from '../../../src/storage/backup/read.ts';
-import { aboutBlock, sealedBackup } from '../../storage/backup/hostile.ts';
+import { aboutRecord, packedBackup } from '../../storage/backup/hostile.ts';
 import { runCli, startTestServer, within } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
@@ -25,14 +25,14 @@ const list = 'erased-accounts.txt';
 /** What somebody else's server wrote, with a master key of theirs in it. */
 async function forged(plain: string, masterKey: string): Promise<Buffer> {
   const backup = await openBackup({ path: plain, passphrase: async () => undefined });
-  const contents = [aboutBlock({ ...backup.about, masterKey })];
+  const contents = [aboutRecord({ ...backup.about, masterKey })];
   let rows = 0;
-  for await (const block of backup.rows()) {
-    contents.push(encodeRows(block.table, block.rows));
-    rows += block.rows.length;
+  for await (const batch of backup.rows()) {
+    contents.push(encodeRows(batch.part, batch.rows));
+    rows += batch.rows.length;
   }
   await backup.close();
-  return sealedBackup(contents, rows);
+  return packedBackup(contents, rows);
 }
 
 it('an unencrypted backup in place of an encrypted one is refused, and taken when it is vouched for', async () => {

@@ -10,10 +10,10 @@ import { manualClock, systemClock } from '../../../src/core/clock.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import type { OperationCall } from '../../../src/operations/operation.ts';
 import { runTask } from '../../../src/operations/tasks.ts';
-import { makeBackup } from '../../../src/storage/backup/make.ts';
 import { checkBackup, restoreRows } from '../../../src/storage/backup/restore.ts';
 import { startBackups } from '../../../src/storage/backup/schedule.ts';
 import { intoFile } from '../../../src/storage/backup/target.ts';
+import { makeBackup } from '../../../src/storage/backup/write.ts';
 import { claimDataDir, claimFile } from '../../../src/storage/claim.ts';
 import { scratchKey, text, u32 } from '../../../src/storage/keys.ts';
 import { openTables } from '../../../src/storage/lmdb-environment.ts';
@@ -47,7 +47,7 @@ it('what is restored is what the journal up to the position of the backup adds u
       const inherited = { dataDir: directory.path, pid: process.pid };
       const made = await runTask(
         'backup',
-        { path, claim: inherited, file, passphrase: undefined, masterKey: undefined },
+        { path, claim: inherited, file, sealing: {}, masterKey: undefined },
         unwatched(),
       );
       assert.ok(made.seq >= known, `${made.seq} of ${known} that were acknowledged before`);

@@ -2,7 +2,7 @@
 
 import { systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
-import { makeBackup } from '../../../src/storage/backup/make.ts';
+import { makeBackup } from '../../../src/storage/backup/write.ts';
 
 const [path, target] = process.argv.slice(2);
 await makeBackup({

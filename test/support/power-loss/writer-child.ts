@@ -22,7 +22,7 @@ if (options !== undefined) {
 // Behind the hook, which changes what lmdb is opened with.
 const { loadMasterKey } = await import('../../../src/access/keys/master-key.ts');
 const { intoFile } = await import('../../../src/storage/backup/target.ts');
-const { writeBackup } = await import('../../../src/storage/backup/write.ts');
+const { backUpTables } = await import('../../../src/storage/backup/write.ts');
 const { createWriter } = await import('../../../src/storage/codec.ts');
 const { compactStore } = await import('../../../src/storage/compact.ts');
 const { erasedFile } = await import('../../../src/storage/backup/erased-file.ts');
@@ -83,9 +83,7 @@ async function commitSome(count: number): Promise<void> {
 
 async function backUp(name: string): Promise<void> {
   const tables = openTables(path);
-  await intoFile(`${dataDir}/${name}`, random, (write) =>
-    writeBackup(tables, { clock, random, write }),
-  );
+  await intoFile(`${dataDir}/${name}`, random, (write) => backUpTables(tables, { clock, write }));
   await tables.root.close();
   say(`backup ${name}`);
 }

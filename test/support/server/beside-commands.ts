@@ -29,8 +29,6 @@ export const notBeside: readonly string[] = [
   'init',
   'restore',
   'compact',
-  'migrate embedded-to-postgres',
-  'migrate postgres-to-embedded',
   'master-key replace',
 ];
 

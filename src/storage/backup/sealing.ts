@@ -1,18 +1,26 @@
-/** Reads the passphrase of backups from the settings, for backups without a prompt. */
+/** Reads from the settings what backups are encrypted with, for backups without a prompt. */
 
 import { readFileSync } from 'node:fs';
 import { OperatorError } from '../../core/errors.ts';
 
-export interface PassphraseSettings {
+export interface SealingSettings {
   readonly backupPassphrase: string | undefined;
   readonly backupPassphraseFile: string | undefined;
+  readonly backupRecipients: readonly string[];
 }
 
 /** Shorter ones are guessed, whatever each guess costs. */
 const passphraseCharactersMin = 12;
 
+/** @throws OperatorError when the passphrase can't be read or is too short */
+export function readSealing(settings: SealingSettings) {
+  return { passphrase: readPassphrase(settings), recipients: settings.backupRecipients };
+}
+
 /** Returns the passphrase of the setting or of its file; undefined if neither is set. @throws OperatorError */
-export function readPassphrase(settings: PassphraseSettings): string | undefined {
+export function readPassphrase(
+  settings: Omit<SealingSettings, 'backupRecipients'>,
+): string | undefined {
   const { backupPassphraseFile: file, backupPassphrase: words } = settings;
   if (file === undefined) {
     return words === undefined ? undefined : checkPassphrase(words, 'BACKUP_PASSPHRASE');
