@@ -5,7 +5,7 @@
  */
 
 import { join } from 'node:path';
-import { encodeAccessEvent } from '../src/access/accounts/events.ts';
+import { accountCreated, keyCreated } from '../src/access/accounts/events.ts';
 import { encodeAccount, plainKey } from '../src/access/accounts/records.ts';
 import { hashKey, makeKey } from '../src/access/keys/key-format.ts';
 import { newKeyRows } from '../src/access/keys/key-records.ts';
@@ -141,9 +141,9 @@ async function addAccounts(
       credentialsRow({ id, account: record }, credentials),
       profiles.newRow(id, email, true),
     );
-    const created = { kind: 'account.created', account: id, verified: true } as const;
     const eventId = () => createEventId(clock, random);
-    events.push(encodeAccessEvent(eventId(), { ...created, slot: 'first_key' }));
+    const created = { account: id, verified: true, slot: 'first_key' } as const;
+    events.push(accountCreated.encode(eventId(), created));
     if (made === undefined) return;
     const slot = await claimSlot(store, { id, createdAt, hadKeys: false }, withKeys, 'operator');
     if (!slot.ok) throw new Error(slot.error);
@@ -153,11 +153,7 @@ async function addAccounts(
     // The row of the slot; the ledger is written once, below.
     set.push(slot.value.set[0]!, ...newKeyRows(made.id, key));
     const hash = hashKey(made.text);
-    events.push(
-      encodeAccessEvent(eventId(), {
-        ...{ kind: 'key.created', account: id, key: made.id, hash, facts },
-      }),
-    );
+    events.push(keyCreated.encode(eventId(), { account: id, key: made.id, hash, facts }));
     holders.push({ account: id, key: made.text });
   }
 

@@ -5,7 +5,7 @@
  */
 
 import type { State } from '../src/app/state.ts';
-import { encodeEvent } from '../src/reputation/state/events.ts';
+import { listBegun, listEnded } from '../src/reputation/state/events.ts';
 import { type JournalStore, openJournalStore } from './journal-data.ts';
 import { type Pauses, watchPauses } from './pauses.ts';
 import type { BenchRow } from './row.ts';
@@ -70,8 +70,8 @@ async function measure(journal: JournalStore, rows: number): Promise<Phases> {
   const again = await watchPauses(() => catchUp(journal, second));
   // Ended by a run that brings nothing.
   const ref = { list: 'seed', source: 'bench', run: 'none' } as const;
-  const begun = encodeEvent('begun', { kind: 'list.begun', ref, holdDays: 30 });
-  const ended = encodeEvent('ended', { kind: 'list.ended', ref });
+  const begun = listBegun.encode('begun', { ref, holdDays: 30 });
+  const ended = listEnded.encode('ended', { ref });
   const swept = await watchPauses(async () => {
     const result = await journal.store.commit({ events: [begun, ended] });
     await second.follower.catchUpTo(result.seq);

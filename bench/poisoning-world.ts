@@ -18,6 +18,7 @@ import { createReducer } from '../src/reputation/state/reducer.ts';
 import { createReportReducer } from '../src/reputation/state/report-reducer.ts';
 import { createPolicyKeeper } from '../src/reputation/votes/policy-keeper.ts';
 import type { Policy } from '../src/reputation/votes/quorum.ts';
+import { applyEvent } from '../test/support/reputation/events.ts';
 
 export const hourMs = 3_600_000;
 export const dayMs = 24 * hourMs;
@@ -71,7 +72,7 @@ export function openPoisoningWorld(policy?: Policy): PoisoningWorld {
   const at = { now: Date.UTC(2026, 0, 1) };
   const words = new Uint32Array(4);
   const ref: ListRef = { list: 'seed', source: 'list', run: 'only' };
-  void fold.apply({ kind: 'list.begun', ref, holdDays: 3_650 }, at.now);
+  void applyEvent(fold, { kind: 'list.begun', ref, holdDays: 3_650 }, at.now);
 
   function entryOf(address: number): number {
     words[0] = address;
@@ -82,15 +83,15 @@ export function openPoisoningWorld(policy?: Policy): PoisoningWorld {
     at,
     account(id, vouched = 'none') {
       const made = { kind: 'account.created', account: id, verified: true, slot: 'now' } as const;
-      access.apply(made, at.now);
+      applyEvent(access, made, at.now);
       if (vouched !== 'none')
-        access.apply({ kind: 'account.vouched', account: id, vouched }, at.now);
+        applyEvent(access, { kind: 'account.vouched', account: id, vouched }, at.now);
     },
     report(id, address, network) {
       const reportedSecond = Math.floor(at.now / 1_000);
       const said = { account: id, reportedSecond, network, categories: bruteForce };
       const place = { family: 4, words: Uint32Array.of(address, 0, 0, 0) } as const;
-      void fold.apply({ kind: 'report.added', ...place, ...said }, at.now);
+      void applyEvent(fold, { kind: 'report.added', ...place, ...said }, at.now);
     },
     async list(rows) {
       const all = [...rows];
@@ -102,7 +103,7 @@ export function openPoisoningWorld(policy?: Policy): PoisoningWorld {
         scores: Uint8Array.from(all, ([, score]) => score),
       };
       for (const [i, [address]] of all.entries()) batch.words[4 * i] = address;
-      await fold.apply({ kind: 'list.rows', ref, rows: batch }, at.now);
+      await applyEvent(fold, { kind: 'list.rows', ref, rows: batch }, at.now);
     },
     score(address) {
       const entry = entryOf(address);

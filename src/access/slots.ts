@@ -23,7 +23,7 @@ import { notCounted, readLedger } from '../storage/ledger.ts';
 import { bareRecord, bytes, mapped, u8 } from '../storage/record.ts';
 import type { RowCheck, SetRow, Store } from '../storage/store.ts';
 import { type Account, isBlank, newAccount, readFacts, writeFacts } from './account-row.ts';
-import { encodeAccessEvent } from './accounts/events.ts';
+import { accountReleased } from './accounts/events.ts';
 import type { AccessReducer } from './accounts/reducer.ts';
 import { type Role, roomFor } from './roles.ts';
 
@@ -212,9 +212,7 @@ export function createSlotKeeper(options: {
       check: [{ key, version: owner?.version ?? null }, row.check, ledger.check],
       set: [ledger.set(ledger.used - 1), ...(kept ? [rowOf(id, false, writeFacts(account))] : [])],
       del: kept ? [] : [accountSlotKey(id)],
-      events: [
-        encodeAccessEvent(createEventId(clock, random), { kind: 'account.released', account: id }),
-      ],
+      events: [accountReleased.encode(createEventId(clock, random), { account: id })],
     });
     if (!done.ok) return false;
     await catchUpTo(done.seq);

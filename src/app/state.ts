@@ -11,7 +11,7 @@
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { type AccountsHandle, createAccountsTable } from '../access/accounts/accounts-table.ts';
-import { decodeAccessEvent, isAccessEvent } from '../access/accounts/events.ts';
+import { accessEvents } from '../access/accounts/events.ts';
 import {
   type AccessReducer,
   type AccessTables,
@@ -31,19 +31,22 @@ import type { Random } from '../core/random.ts';
 import { every, type Loop } from '../core/work/every.ts';
 import { createIpIndex, type IpIndex } from '../index/ip-index.ts';
 import { loadSnapshot, saveSnapshot } from '../index/snapshot.ts';
-import { isBanEvent } from '../integrations/agents/ban-events.ts';
+import { agentEvents } from '../integrations/agents/ban-events.ts';
+import type { Bans } from '../integrations/agents/bans.ts';
 import type { PlaceOf } from '../reputation/counts/report-facts.ts';
 import { createListKeeper } from '../reputation/lists/list-keeper.ts';
 import { createSources, type Sources } from '../reputation/lists/sources.ts';
 import { createRefusals, type Refusals } from '../reputation/reports/refusals.ts';
 import { createEntries, type Entries } from '../reputation/state/entries.ts';
-import { decodeEvent, encodeEvent } from '../reputation/state/events.ts';
+import { policyChanged, reputationEvents } from '../reputation/state/events.ts';
 import { entryPages } from '../reputation/state/page-lists.ts';
 import { createReducer, type Reducer } from '../reputation/state/reducer.ts';
 import { createReportReducer } from '../reputation/state/report-reducer.ts';
 import { forgetTranslatedNetwork } from '../reputation/state/translated-network.ts';
 import { createPolicyKeeper, type PolicyKeeper } from '../reputation/votes/policy-keeper.ts';
 import type { Policy } from '../reputation/votes/quorum.ts';
+import { signedIn } from '../signon/sites/sign-in-events.ts';
+import type { JournalEvent } from '../storage/define-event.ts';
 import { createEventId } from '../storage/event-id.ts';
 import { createFollower, type Follower, type FollowerOptions } from '../storage/follower.ts';
 import { markedPosition, markRows } from '../storage/journal-mark.ts';
@@ -125,8 +128,8 @@ export interface StateOptions {
   readonly tooNew?: FollowerOptions['tooNew'];
   readonly paceMs?: FollowerOptions['paceMs'];
   readonly pollMs?: FollowerOptions['pollMs'];
-  /** Called for each event about bans of agents, which are in memory outside the state. */
-  readonly onBanned?: (event: StoreEvent) => void;
+  /** The decisions of agents follow the journal outside the state; absent: nobody asks for them. */
+  readonly agentBans?: Pick<Bans, 'add' | 'takeBack'>;
   /** File that makes the next start fast; without it none is written. */
   readonly snapshotPath?: string;
   /** Then nothing more is written: the place may be another server's already. */
@@ -263,7 +266,7 @@ export async function openState(options: StateOptions): Promise<State> {
 
   function apply(event: StoreEvent): void | Promise<void> {
     isPartial = true;
-    const done = applyEvent(event);
+    const done = followed(event);
     if (done === undefined) return applied(event);
     applying = done
       .then(() => applied(event))
@@ -273,17 +276,17 @@ export async function openState(options: StateOptions): Promise<State> {
     return applying;
   }
 
-  function applyEvent(event: StoreEvent): void | Promise<void> {
-    if (isAccessEvent(event.kind)) {
-      const body = decodeAccessEvent(event.kind, event.version, event.body);
-      if (body === undefined) throw new Error(`event ${event.seq} (${event.kind}) can't be read`);
-      return access.apply(body, event.at);
-    }
-    if (isBanEvent(event.kind)) return options.onBanned?.(event);
-    if (counting.signIns.takes(event)) return;
-    const body = decodeEvent(event.kind, event.version, event.body);
-    if (body === undefined) throw new Error(`event ${event.seq} (${event.kind}) can't be read`);
-    return reducer.apply(body, event.at);
+  const appliers = new Map<string, Applier>([
+    ...appliersOf(accessEvents, access),
+    ...appliersOf(reputationEvents, reducer),
+    ...appliersOf(agentEvents, options.agentBans ?? { add() {}, takeBack() {} }),
+    ...appliersOf([signedIn], counting.signIns),
+  ]);
+
+  function followed(event: StoreEvent): void | Promise<void> {
+    const apply = appliers.get(event.kind);
+    if (apply === undefined) throw new Error(`event ${event.seq} (${event.kind}) can't be read`);
+    return apply(event);
   }
 
   const follower = createFollower({
@@ -363,8 +366,7 @@ export async function openState(options: StateOptions): Promise<State> {
   async function setPolicy(next: Policy): Promise<void> {
     const { isPrivate, isAnchored } = policy.get();
     if (isPrivate === next.isPrivate && isAnchored === next.isAnchored) return;
-    const changed = { kind: 'policy.changed', policy: next } as const;
-    const event = encodeEvent(createEventId(clock, random), changed);
+    const event = policyChanged.encode(createEventId(clock, random), next);
     const done = await store.commit({ events: [event] });
     if (!done.ok) throw new Error(`the settings could not be told to the journal: ${done.error}`);
     await follower.catchUpTo(done.seq);
@@ -431,6 +433,16 @@ export async function openState(options: StateOptions): Promise<State> {
       await writeSnapshot({ path, index, image, sequence: projection.checkpointSeq(), log });
     },
   };
+}
+
+/** Reads an event and applies it. A promise means that the work goes on in slices. */
+type Applier = (event: StoreEvent) => void | Promise<void>;
+
+function appliersOf<State>(
+  events: readonly JournalEvent<State>[],
+  state: State,
+): (readonly [kind: string, apply: Applier])[] {
+  return events.map(({ kind, follow }) => [kind, (event) => follow(state, event)]);
 }
 
 interface SnapshotParts {

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
-import { decodeAccessEvent } from '../access/accounts/events.ts';
+import { accountCreated } from '../access/accounts/events.ts';
 import { capacities } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import { fnv1a } from '../core/digest.ts';
@@ -37,10 +37,7 @@ import {
 } from '../reputation/reports/store/report-rows.ts';
 import { countSince, decodeTail } from '../reputation/reports/store/tails.ts';
 import { entryFlags } from '../reputation/state/entry-flags.ts';
-import {
-  type AddedReport,
-  decodeEvent as decodeReputationEvent,
-} from '../reputation/state/events.ts';
+import { reportAdded } from '../reputation/state/events.ts';
 import { decodeCode } from '../signon/sites/code-row.ts';
 import { readConsentUse } from '../signon/sites/consents.ts';
 import {
@@ -61,7 +58,7 @@ import { readEventIdSeq } from '../storage/lmdb-tables.ts';
 import { pagesUnder } from '../storage/pages.ts';
 import { idFile, snapshotFile } from '../storage/presence.ts';
 import { DamagedRowError, decodeEvent, isExpired, readEntry } from '../storage/rows.ts';
-import type { Entry, Store, StoreEvent } from '../storage/store.ts';
+import type { Entry, Store } from '../storage/store.ts';
 import { createFindings, type Findings } from '../storage/verify/findings.ts';
 import { type RowsSeen, verifyRows } from '../storage/verify/rows.ts';
 import { viewStore } from '../storage/verify/view-store.ts';
@@ -271,33 +268,21 @@ async function factsOf(view: View): Promise<JournalFacts> {
   for (const batch of batchesOf(view, 'journal', batchBytes)) {
     for (const { key, value } of batch) {
       const event = whole(() => decodeEvent(Buffer.from(key).readBigUInt64BE(), value));
-      if (event?.kind === 'account.created') {
-        const made = decodeAccessEvent(event.kind, event.version, event.body);
+      if (event?.kind === accountCreated.kind) {
+        const made = accountCreated.decode(event.version, event.body);
         if (made !== undefined) accounts.add(made.account);
       }
-      const report = event?.kind === 'report.added' ? reportIn(event) : undefined;
-      if (event === undefined || report === undefined) continue;
-      ties.push(...tiesOf(report, event.at));
-      if (!('reportedSecond' in report)) continue;
-      const isAtOnce = Math.abs(event.at - report.reportedSecond * 1_000) < atOnceMs;
-      if (isAtOnce) anchors.push(...tiesOf(report, event.at));
+      if (event?.kind !== reportAdded.kind) continue;
+      const report = reportAdded.decode(event.version, event.body);
+      if (report === undefined) continue;
+      const { account, family, words, reportedSecond } = report;
+      const tie = tieOf(account, addressBytes(family, words), reportedSecond);
+      ties.push(tie);
+      if (Math.abs(event.at - reportedSecond * 1_000) < atOnceMs) anchors.push(tie);
     }
     await new Promise(setImmediate);
   }
   return { ties: createTieTable(ties), anchors: createTieTable(anchors), accounts };
-}
-
-function reportIn({ kind, version, body }: StoreEvent): AddedReport | undefined {
-  const event = decodeReputationEvent(kind, version, body);
-  return event?.kind === 'report.added' ? event : undefined;
-}
-
-/** The second of an event of version 1 differs from that of its row by up to one. */
-function tiesOf(report: AddedReport, atMs: number): number[] {
-  const address = addressBytes(report.family, report.words);
-  if ('reportedSecond' in report) return [tieOf(report.account, address, report.reportedSecond)];
-  const second = Math.floor(atMs / 1_000) - report.ageSeconds;
-  return [-1, 0, 1].map((beside) => tieOf(report.account, address, second + beside));
 }
 
 /** A number of 53 bits: of two reports that have the same one by chance, one could be missed. */

@@ -88,9 +88,10 @@ export function list<T>(item: Field<T>): Field<readonly T[]> {
       for (const value of values) item.write(out, value);
     },
     read(input, found) {
+      const count = input.varint();
       // Each item takes a byte at least: a damaged count asks for no memory.
-      const count = Math.min(input.varint(), input.remaining());
-      return Array.from({ length: count }, () => item.read(input, found));
+      if (count > input.remaining()) input.reject();
+      return Array.from({ length: input.failed() ? 0 : count }, () => item.read(input, found));
     },
   };
 }
@@ -126,6 +127,42 @@ export function since<T>(
         ? (former as (fields: Found['fields']) => T)(found.fields)
         : former;
     },
+  };
+}
+
+/** A last field that layouts before `layout` don't have: a value that needs no such layout is undefined. */
+export function onlySince<T>(layout: number, field: Field<T>): Field<T | undefined> {
+  return {
+    write(out, value) {
+      if (value !== undefined) field.write(out, value);
+    },
+    read: (input, found) => (found.layout >= layout ? field.read(input, found) : undefined),
+  };
+}
+
+/** Wraps a field of which not every value is good: the reader fails for the others. */
+export function checked<T>(
+  field: Field<T>,
+  isGood: (value: T, layout: number) => boolean,
+): Field<T> {
+  return {
+    write: field.write,
+    read(input, found) {
+      const value = field.read(input, found);
+      if (!isGood(value, found.layout)) input.reject();
+      return value;
+    },
+  };
+}
+
+/** The members of two groups as those of one. */
+export function both<A, B>(first: Field<A>, second: Field<B>): Field<A & B> {
+  return {
+    write(out, value) {
+      first.write(out, value);
+      second.write(out, value);
+    },
+    read: (input, found) => ({ ...first.read(input, found), ...second.read(input, found) }),
   };
 }
 

@@ -36,6 +36,8 @@ export interface NewEvent {
   /** Version of the body's layout, 0 to 65,535. */
   readonly version: number;
   readonly body: Uint8Array;
+  /** The event version from which on nodes read it; 1 if it is left out. */
+  readonly since?: number;
   /** While a node is too old to read it, it is left out, and the rest of its commit is written. */
   readonly optional?: boolean;
 }

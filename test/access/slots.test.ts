@@ -6,6 +6,7 @@ import { createAccountsTable } from '../../src/access/accounts/accounts-table.ts
 import { createAccessReducer } from '../../src/access/accounts/reducer.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { createReader, createWriter } from '../../src/storage/codec.ts';
+import { applyEvent } from '../support/reputation/events.ts';
 
 const hash = (seed: number) => seededRandom(seed).bytes(32);
 
@@ -29,27 +30,39 @@ function openFold(held: (slot: number) => number = () => 0) {
 
 it('an account takes a slot with its first key, not before', () => {
   const { fold } = openFold();
-  fold.apply({ kind: 'account.created', account: 'a', verified: true, slot: 'first_key' }, 0);
+  applyEvent(fold, { kind: 'account.created', account: 'a', verified: true, slot: 'first_key' }, 0);
   assert.equal(fold.used(), 0);
-  fold.apply({ kind: 'key.created', account: 'a', key: 'k', hash: hash(1) }, 0);
+  applyEvent(
+    fold,
+    { kind: 'key.created', account: 'a', key: 'k', hash: hash(1), facts: new Uint8Array() },
+    0,
+  );
   assert.equal(fold.account('a')?.slot, 0);
 });
 
 it('a release is ignored while a key or a contribution is left', () => {
   const held = [0];
   const { fold, accounts } = openFold((slot) => held[slot] ?? 0);
-  fold.apply({ kind: 'key.created', account: 'a', key: 'k', hash: hash(1) }, 0);
-  fold.apply({ kind: 'account.released', account: 'a' }, 0);
+  applyEvent(
+    fold,
+    { kind: 'key.created', account: 'a', key: 'k', hash: hash(1), facts: new Uint8Array() },
+    0,
+  );
+  applyEvent(fold, { kind: 'account.released', account: 'a' }, 0);
   assert.equal(fold.used(), 1, 'a key');
-  fold.apply({ kind: 'key.revoked', account: 'a', key: 'k' }, 0);
+  applyEvent(fold, { kind: 'key.revoked', account: 'a', key: 'k' }, 0);
   held[0] = 1;
-  fold.apply({ kind: 'account.released', account: 'a' }, 0);
+  applyEvent(fold, { kind: 'account.released', account: 'a' }, 0);
   assert.equal(fold.used(), 1, 'a contribution');
   held[0] = 0;
-  fold.apply({ kind: 'account.released', account: 'a' }, 0);
+  applyEvent(fold, { kind: 'account.released', account: 'a' }, 0);
   assert.equal(fold.used(), 0);
   assert.equal(accounts.isDisabled(0), true);
-  fold.apply({ kind: 'key.created', account: 'b', key: 'l', hash: hash(2) }, 0);
+  applyEvent(
+    fold,
+    { kind: 'key.created', account: 'b', key: 'l', hash: hash(2), facts: new Uint8Array() },
+    0,
+  );
   assert.equal(fold.account('b')?.slot, 0);
   assert.equal(fold.account('b')?.generation, 1);
 });
@@ -57,11 +70,23 @@ it('a release is ignored while a key or a contribution is left', () => {
 it('of an older checkpoint, accounts with something keep their slots, the others give them back', () => {
   const old = openFold();
   for (let i = 0; i < 6; i++) {
-    old.fold.apply({ kind: 'account.created', account: `a${i}`, verified: true, slot: 'now' }, i);
+    applyEvent(
+      old.fold,
+      { kind: 'account.created', account: `a${i}`, verified: true, slot: 'now' },
+      i,
+    );
   }
-  old.fold.apply({ kind: 'key.created', account: 'a1', key: 'k', hash: hash(1) }, 0);
+  applyEvent(
+    old.fold,
+    { kind: 'key.created', account: 'a1', key: 'k', hash: hash(1), facts: new Uint8Array() },
+    0,
+  );
   old.fold.reporters.earnAccepted(2, 0);
-  old.fold.apply({ kind: 'account.quotas', account: 'a3', readPerMinute: 5, writePerMinute: 0 }, 0);
+  applyEvent(
+    old.fold,
+    { kind: 'account.quotas', account: 'a3', readPerMinute: 5, writePerMinute: 0 },
+    0,
+  );
   const { fold } = openFold((slot) => (slot === 4 ? 1 : 0));
   assert.ok(fold.section.load(7, old.fold.section.encode(7)));
   fold.releaseBlank();
@@ -69,7 +94,11 @@ it('of an older checkpoint, accounts with something keep their slots, the others
     [0, 1, 2, 3, 4, 5].map((i) => fold.account(`a${i}`)?.slot),
     [undefined, 1, 2, 3, 4, undefined],
   );
-  fold.apply({ kind: 'key.created', account: 'new', key: 'l', hash: hash(2) }, 0);
+  applyEvent(
+    fold,
+    { kind: 'key.created', account: 'new', key: 'l', hash: hash(2), facts: new Uint8Array() },
+    0,
+  );
   assert.equal(fold.account('new')?.slot, 0);
   assert.equal(fold.account('new')?.generation, 6, 'none that an account had before');
   // As it is read the next time.

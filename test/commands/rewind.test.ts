@@ -2,17 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { forget, type Rewound } from '../../src/commands/store/rewind.ts';
+import { forget, undoOf } from '../../src/commands/store/rewind.ts';
 import { manualClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
-import { decodeBanned } from '../../src/integrations/agents/ban-events.ts';
+import { agentEvents } from '../../src/integrations/agents/ban-events.ts';
 import { createBanStore } from '../../src/integrations/agents/ban-store.ts';
 import { createBanTable } from '../../src/integrations/agents/ban-table.ts';
 import { createBans } from '../../src/integrations/agents/bans.ts';
 import { createAllowlist } from '../../src/reputation/lists/allowlist.ts';
 import { createOwnEntries } from '../../src/reputation/lists/own-entries.ts';
-import { decodeEvent } from '../../src/reputation/state/events.ts';
 import { readLedger } from '../../src/storage/ledger.ts';
 import { openLmdbStore } from '../../src/storage/lmdb.ts';
 import { value } from '../support/house/result.ts';
@@ -43,11 +42,7 @@ it('rules and own entries that came or went since are counted as those that are 
   value(await rules.add('45.11.0.2', ''));
   value(await rules.add('45.11.0.3', ''));
   assert.deepEqual(await counts(), [1, 3]);
-  const dropped: Rewound[] = [];
-  for (const { kind, version, body } of await store.read(before, 100)) {
-    dropped.push(decodeEvent(kind, version, body)!);
-  }
-  await forget(store, dropped);
+  await forget(store, (await store.read(before, 100)).map(undoOf));
   assert.deepEqual(
     [await entries.list(), await rules.list()].map((rows) => rows.map(({ prefix }) => prefix)),
     [['45.10.0.1/32', '45.10.0.2/32'], ['45.11.0.1/32']],
@@ -66,7 +61,7 @@ it('what agents decided since is gone, and what was taken back since stands agai
     let seq = await store.lastSeq();
     async function catchUpTo(): Promise<void> {
       for (const event of await store.read(seq, 100)) {
-        bans.apply(decodeBanned(event));
+        void agentEvents.find(({ kind }) => kind === event.kind)!.follow(bans, event);
         seq = event.seq;
       }
     }
@@ -82,11 +77,7 @@ it('what agents decided since is gone, and what was taken back since stands agai
   assert.equal(value(await stored.retract('a', (name) => name === '45.10.0.1')), 1);
   value(await stored.save('a', wantedBans(['45.10.0.3', '45.10.0.4'])));
   value(await stored.retract('a', (name) => name === '45.10.0.4'));
-  const dropped: Rewound[] = [];
-  for (const event of await store.read(before, 100)) {
-    dropped.push({ kind: 'agent.banned', ...decodeBanned(event) });
-  }
-  await forget(store, dropped);
+  await forget(store, (await store.read(before, 100)).map(undoOf));
   const { bans } = await open();
   const left = [...bans.of('a')!.active].map(([name, { untilMs }]) => [name, untilMs]);
   const untilMs = 1_800_000_000_000 + 4 * 3_600_000;

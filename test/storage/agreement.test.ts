@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createLog } from '../../src/core/log/log.ts';
+import { eventVersions } from '../../src/storage/define-event.ts';
 import { scratchKey, text } from '../../src/storage/keys.ts';
 import { openAgreement } from '../../src/storage/nodes/agreement.ts';
 import type { PostgresStore } from '../../src/storage/postgres/store.ts';
@@ -24,10 +25,18 @@ async function guardedStore(agreed: number) {
   return { commits, guarded: agreement.guard(store) };
 }
 
+eventVersions.read = 2;
 const body = new Uint8Array();
 const known: NewEvent = { id: 'a', kind: 'allow.added', version: 1, body };
-const newer: NewEvent = { id: 'b', kind: 'entry.set', version: 1, body };
-const optional: NewEvent = { id: 'c', kind: 'site.signed_in', version: 1, body, optional: true };
+const newer: NewEvent = { id: 'b', kind: 'entry.set', version: 1, body, since: 2 };
+const optional: NewEvent = {
+  id: 'c',
+  kind: 'site.signed_in',
+  version: 1,
+  body,
+  since: 2,
+  optional: true,
+};
 const set = [{ key: scratchKey(text('row')), value: body }];
 
 it('an event that older nodes can not read is refused with all of its commit', async () => {
@@ -48,7 +57,7 @@ it('an optional one is left out, and the rest is written', async () => {
 });
 
 it('once all read it, each is written', async () => {
-  const { commits, guarded } = await guardedStore(3);
+  const { commits, guarded } = await guardedStore(2);
   assert.ok((await guarded.commit({ set, events: [newer, optional] })).ok);
   assert.deepEqual(commits, [{ set, events: [newer, optional] }]);
 });

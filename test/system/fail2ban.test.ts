@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { parseIp } from '../../src/ip/address.ts';
-import { decodeEvent } from '../../src/reputation/state/events.ts';
 import { hasTool } from '../support/house/tools.ts';
+import { decodeEvent } from '../support/reputation/events.ts';
 import { startFail2ban } from '../support/reputation/fail2ban.ts';
 import {
   startTestServer,

@@ -39,7 +39,14 @@ import { roleOf } from '../roles.ts';
 import { changeFacts, claimSlot } from '../slots.ts';
 import { findVouched, vouchedRow } from '../vouching.ts';
 import { perMinuteMax } from './accounts-table.ts';
-import { type AccessEvent, encodeAccessEvent, keepQuota } from './events.ts';
+import {
+  accountCreated,
+  accountDisabled,
+  accountQuotas,
+  accountVouched,
+  keepQuota,
+  keyCreated,
+} from './events.ts';
 import {
   type AccountRecord,
   decodeAccount,
@@ -109,8 +116,7 @@ export function createAccounts(options: {
   const { store, clock, random, masterKey, slotsMax = capacities.accounts } = options;
   const keys = createKeyRecords(options);
 
-  const event = (body: AccessEvent): NewEvent =>
-    encodeAccessEvent(createEventId(clock, random), body);
+  const eventId = () => createEventId(clock, random);
 
   const write = (check: RowCheck[], set: SetRow[], events: NewEvent[]) =>
     commitOnce(store, { check, set, events });
@@ -159,7 +165,7 @@ export function createAccounts(options: {
         ...(vouched === 'none' ? [] : [vouchedRow(id, vouched)]),
         ...(options.beside?.(id, normal) ?? []),
       ],
-      [event({ kind: 'account.created', account: id, verified: true, slot: 'first_key' })],
+      [accountCreated.encode(eventId(), { account: id, verified: true, slot: 'first_key' })],
     );
     if (done === 'lost') return fail('conflict', `${normal} has an account already`);
     return done.ok ? ok({ id, ...record }) : done;
@@ -179,7 +185,7 @@ export function createAccounts(options: {
       const done = await write(
         [{ key, version }],
         [vouchedRow(id, vouched)],
-        [event({ kind: 'account.vouched', account: id, vouched })],
+        [accountVouched.encode(eventId(), { account: id, vouched })],
       );
       return written(done, { id, ...record });
     });
@@ -198,7 +204,7 @@ export function createAccounts(options: {
         [accountRow(id, changed)],
         record.pendingUntil !== 0
           ? []
-          : [event({ kind: 'account.disabled', account: id, disabled })],
+          : [accountDisabled.encode(eventId(), { account: id, disabled })],
       );
       return written(done, { id, ...changed });
     });
@@ -223,7 +229,7 @@ export function createAccounts(options: {
       const readPerMinute = quotas.readPerMinute ?? keepQuota;
       const writePerMinute = quotas.writePerMinute ?? keepQuota;
       const done = await write(waiting?.check ?? [], waiting?.set ?? [], [
-        event({ kind: 'account.quotas', account: id, readPerMinute, writePerMinute }),
+        accountQuotas.encode(eventId(), { account: id, readPerMinute, writePerMinute }),
       ]);
       return written(done, { id, ...record });
     });
@@ -299,10 +305,10 @@ export function createAccounts(options: {
       const hash = hashKey(made.text);
       const { facts } = slot.value;
       const done = await write(check, set, [
-        event({ kind: 'key.created', account: account.id, key: made.id, hash, facts }),
+        keyCreated.encode(eventId(), { account: account.id, key: made.id, hash, facts }),
         ...(said.version === null
           ? []
-          : [event({ kind: 'account.vouched', account: account.id, vouched: said.vouched })]),
+          : [accountVouched.encode(eventId(), { account: account.id, vouched: said.vouched })]),
       ]);
       const replaces = former ? { replaces: former.id } : {};
       return written(done, { id: made.id, text: made.text, ...replaces });

@@ -44,7 +44,7 @@ import {
   writeQuota,
 } from '../quota/trust.ts';
 import type { AccountState } from './accounts-table.ts';
-import { type AccessEvent, keepQuota } from './events.ts';
+import { type AccountsInMemory, type CreatedKey, keepQuota } from './events.ts';
 
 /** The part of the shared tables that the reducer writes. */
 export interface AccessTables {
@@ -56,9 +56,7 @@ export interface AccessTables {
   clearAccount(slot: number): void;
 }
 
-export interface AccessReducer {
-  /** `at`: the event's own time, ms. */
-  apply(event: AccessEvent, at: number): void;
+export interface AccessReducer extends AccountsInMemory {
   /** Returns the account; undefined if the journal doesn't know it. */
   account(id: string): Account | undefined;
   /** Slots in use are below this. */
@@ -217,59 +215,22 @@ export function createAccessReducer(options: {
     while (bySlot.length > 0 && bySlot.at(-1) === undefined) bySlot.pop();
   }
 
-  function createKey(event: Extract<AccessEvent, { kind: 'key.created' }>, at: number): void {
-    // Version 1 brings no facts: the account is then as old as its key.
-    const brought = () => readFacts(event.facts ?? new Uint8Array()) ?? newAccount('', at, true);
-    const account = byId.get(event.account) ?? take(event.account, brought());
-    if (account === undefined || account.keys.has(event.key)) return;
+  function addKey({ account: id, key, hash, facts, scopes }: CreatedKey, at: number): void {
+    const account = byId.get(id) ?? take(id, readFacts(facts) ?? newAccount('', at, true));
+    if (account === undefined || account.keys.has(key)) return;
     touchPage(pageOf(account.slot));
     countKeyChange(account.slot);
-    account.keys.set(event.key, Uint8Array.from(event.hash));
-    if (event.scopes !== undefined) account.scopes.set(event.key, event.scopes);
-    if (!tables.addKey(event.hash, account.slot, event.scopes)) refuse();
+    account.keys.set(key, hash);
+    if (scopes !== undefined) account.scopes.set(key, scopes);
+    if (!tables.addKey(hash, account.slot, scopes)) refuse();
   }
 
-  function apply(event: AccessEvent, at: number): void {
-    if (event.kind === 'account.created') {
-      if (event.slot === 'now' && !byId.has(event.account)) {
-        take(event.account, newAccount('', at, event.verified));
-      }
-      return;
-    }
-    if (event.kind === 'key.created') {
-      createKey(event, at);
-      return;
-    }
-    const account = byId.get(event.account);
+  /** Changes an account that holds a slot; the journal may know of none. */
+  function changeAccount(id: string, by: (account: Account) => void): void {
+    const account = byId.get(id);
     if (account === undefined) return;
     touchPage(pageOf(account.slot));
-    switch (event.kind) {
-      case 'account.disabled':
-        account.disabled = event.disabled;
-        publish(account);
-        return;
-      case 'account.vouched':
-        account.standing.vouched = event.vouched;
-        return;
-      case 'account.quotas':
-        if (event.readPerMinute !== keepQuota) account.readPerMinute = event.readPerMinute;
-        if (event.writePerMinute !== keepQuota) account.writePerMinute = event.writePerMinute;
-        publish(account);
-        return;
-      case 'key.revoked': {
-        const hash = account.keys.get(event.key);
-        if (hash !== undefined) tables.revokeKey(hash);
-        account.keys.delete(event.key);
-        account.scopes.delete(event.key);
-        countKeyChange(account.slot);
-        return;
-      }
-      case 'account.released':
-        release(account);
-        return;
-      default:
-        event satisfies never;
-    }
+    by(account);
   }
 
   /** Changes an account's standing, and with it its trust and quotas. */
@@ -354,7 +315,34 @@ export function createAccessReducer(options: {
   }
 
   return {
-    apply,
+    create({ account, verified, slot }, at) {
+      if (slot === 'now' && !byId.has(account)) take(account, newAccount('', at, verified));
+    },
+    disable: (id, disabled) =>
+      changeAccount(id, (account) => {
+        account.disabled = disabled;
+        publish(account);
+      }),
+    vouch: (id, vouched) =>
+      changeAccount(id, ({ standing }) => {
+        standing.vouched = vouched;
+      }),
+    setQuotas: ({ account: id, readPerMinute, writePerMinute }) =>
+      changeAccount(id, (account) => {
+        if (readPerMinute !== keepQuota) account.readPerMinute = readPerMinute;
+        if (writePerMinute !== keepQuota) account.writePerMinute = writePerMinute;
+        publish(account);
+      }),
+    release: (id) => changeAccount(id, release),
+    addKey,
+    revokeKey: (id, key) =>
+      changeAccount(id, (account) => {
+        const hash = account.keys.get(key);
+        if (hash !== undefined) tables.revokeKey(hash);
+        account.keys.delete(key);
+        account.scopes.delete(key);
+        countKeyChange(account.slot);
+      }),
     account: (id) => byId.get(id),
     count: () => bySlot.length,
     used: () => byId.size,

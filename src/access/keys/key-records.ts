@@ -23,7 +23,7 @@ import {
 } from '../../storage/keys.ts';
 import { pagesUnder } from '../../storage/pages.ts';
 import type { SetRow, Store } from '../../storage/store.ts';
-import { encodeAccessEvent } from '../accounts/events.ts';
+import { keyRevoked } from '../accounts/events.ts';
 import { decodeKey, encodeKeyRecord, type KeyRecord, labelId } from '../accounts/records.ts';
 
 export interface StoredKey {
@@ -110,11 +110,7 @@ export function createKeyRecords(options: {
         set: [{ key: found.key, value: encodeKeyRecord(record) }, ...also],
         ...(record.name === '' ? {} : { del: [apiKeyByAccountKey(record.account, id)] }),
         events: (record.hasLabel ? [id, labelId(id)] : [id]).map((key) =>
-          encodeAccessEvent(createEventId(clock, random), {
-            kind: 'key.revoked',
-            account: record.account,
-            key,
-          }),
+          keyRevoked.encode(createEventId(clock, random), { account: record.account, key }),
         ),
       });
       return written(done, record);

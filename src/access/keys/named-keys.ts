@@ -28,10 +28,10 @@ import {
   type Key,
 } from '../../storage/keys.ts';
 import { pagesUnder } from '../../storage/pages.ts';
-import type { NewEvent, SetRow, Store } from '../../storage/store.ts';
+import type { SetRow, Store } from '../../storage/store.ts';
 import type { AccountInfo } from '../account-names.ts';
 import { type Accounts, accountRow } from '../accounts/accounts.ts';
-import { encodeAccessEvent } from '../accounts/events.ts';
+import { accountVouched, keyCreated } from '../accounts/events.ts';
 import { decodeAccount, encodeKeyRecord, type KeyRecord, labelId } from '../accounts/records.ts';
 import { type Role, roleOf, roomFor } from '../roles.ts';
 import { claimSlot } from '../slots.ts';
@@ -187,9 +187,7 @@ export function createNamedKeys(options: {
         scopes: scopeBits(scopes),
         hasLabel: label !== undefined,
       };
-      const event = (body: Parameters<typeof encodeAccessEvent>[1]): NewEvent =>
-        encodeAccessEvent(createEventId(clock, random), body);
-      const made = { kind: 'key.created', account, facts: new Uint8Array() } as const;
+      const eventId = () => createEventId(clock, random);
       const { facts } = slot.value;
       const done = await commitOnce(store, {
         check: [
@@ -211,13 +209,27 @@ export function createNamedKeys(options: {
           ...(also.set ?? []),
         ],
         events: [
-          event({ ...made, key: id, hash: hashKey(text), scopes: record.scopes, facts }),
+          keyCreated.encode(eventId(), {
+            account,
+            key: id,
+            hash: hashKey(text),
+            facts,
+            scopes: record.scopes,
+          }),
           ...(label === undefined
             ? []
-            : [event({ ...made, key: labelId(id), hash: hashKey(label), scopes: 0 })]),
+            : [
+                keyCreated.encode(eventId(), {
+                  account,
+                  key: labelId(id),
+                  hash: hashKey(label),
+                  facts: new Uint8Array(),
+                  scopes: 0,
+                }),
+              ]),
           ...(said.version === null
             ? []
-            : [event({ kind: 'account.vouched', account, vouched: said.vouched })]),
+            : [accountVouched.encode(eventId(), { account, vouched: said.vouched })]),
         ],
       });
       return written(done, { id, text, ...(label === undefined ? {} : { label }) });

@@ -7,14 +7,14 @@
 import { dayMs } from '../../core/time.ts';
 import { createTopTable, sumOf, type TopTable } from '../../reputation/counts/top-table.ts';
 import type { SignInSums } from '../../signon/sites/clients/site-list.ts';
-import { isSignInEvent, siteOfSignIn } from '../../signon/sites/sign-in-events.ts';
+import { signedIn } from '../../signon/sites/sign-in-events.ts';
 import { createReader, createWriter } from '../../storage/codec.ts';
 import {
   type PageSection,
   readCheckpointSeq,
   readProjectionPage,
 } from '../../storage/projection.ts';
-import { JournalPrunedError, type Store, type StoreEvent } from '../../storage/store.ts';
+import { JournalPrunedError, type Store } from '../../storage/store.ts';
 
 const daysKept = 30;
 const sitesMax = 1_000;
@@ -54,12 +54,7 @@ export function createSignInCounts(firstPage: number, touch: (page: number) => v
   }
 
   return {
-    /** Counts the event; false if it is of another kind. */
-    takes(event: StoreEvent): boolean {
-      if (!isSignInEvent(event.kind)) return false;
-      add(siteOfSignIn(event), event.at);
-      return true;
-    },
+    add,
     /** Returns the sums of every counted site, by its domain. */
     sums(nowMs: number): ReadonlyMap<string, SignInSums> {
       const last = Math.floor(nowMs / dayMs);
@@ -116,7 +111,7 @@ export async function readSignInCounts(
     for (let seq = await readCheckpointSeq(store); seq < last; ) {
       const events = await store.read(seq, readEvents);
       if (events.length === 0) break;
-      for (const event of events) counts.takes(event);
+      for (const event of events) if (event.kind === signedIn.kind) signedIn.follow(counts, event);
       seq = events.at(-1)!.seq;
     }
   } catch (error) {

@@ -7,7 +7,6 @@ import { packageVersion } from '../../config/version.ts';
 import type { Clock } from '../../core/clock.ts';
 import { openGeo } from '../../geo/open-geo.ts';
 import { countryOf, openGeoReader, providerOf } from '../../geo/reader.ts';
-import { decodeBanned } from '../../integrations/agents/ban-events.ts';
 import { type BanTable, createBanTable } from '../../integrations/agents/ban-table.ts';
 import { type Bans, banBounds, createBans } from '../../integrations/agents/bans.ts';
 import type { PlaceOf } from '../../reputation/counts/report-facts.ts';
@@ -19,6 +18,7 @@ import type { ReplicaState } from '../../storage/postgres/replica.ts';
 import { snapshotFile, storePath, watchPresence } from '../../storage/presence.ts';
 import type { Store } from '../../storage/store.ts';
 import { startSweeper } from '../../storage/sweeper.ts';
+import { canRead } from '../journal-events.ts';
 import { startKeyUses, startPruning } from '../maintenance.ts';
 import { openState, type State } from '../state.ts';
 import type { Opening } from './dependencies.ts';
@@ -81,11 +81,11 @@ export async function openData(opening: Opening): Promise<Data> {
     random,
     log,
     onFailure: onFatal,
-    tooNew: member?.tooNew,
+    tooNew: member && ((event) => (canRead(event) ? undefined : member.tooNew(event))),
     paceMs: member && queryPaceMs,
     // An embedded store reports each commit; those of other nodes are polled for.
     pollMs: member && journalPollMs,
-    onBanned: (event) => bans.apply(decodeBanned(event)),
+    agentBans: bans,
     placeOf: placesIn(geo),
     snapshotPath: `${dataDir}/${snapshotFile}`,
     isStoreLost: presence.isLost,

@@ -42,7 +42,7 @@ import { openView } from '../../storage/view.ts';
 import { createOutput, grouped, type Output } from '../shell/output.ts';
 import { type OpeningFlags, sourceFor } from '../shell/sealing.ts';
 import { type ErasedFlags, type ErasedSince, erasedSince } from './erased-since.ts';
-import { checkReach, forget, type Rewound, retract, write } from './rewind.ts';
+import { checkReach, forget, retract, type Undo, write } from './rewind.ts';
 
 export interface RestoreFlags extends ErasedFlags, OpeningFlags {
   readonly to?: number;
@@ -249,7 +249,7 @@ async function finish(
   found: {
     key: MasterKey | undefined;
     about: About;
-    dropped: readonly Rewound[];
+    dropped: readonly Undo[];
     erased: ReadonlyMap<string, number>;
   },
 ): Promise<number> {

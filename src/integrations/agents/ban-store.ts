@@ -17,44 +17,13 @@ import { createEventId } from '../../storage/event-id.ts';
 import { readTexts } from '../../storage/key-parts.ts';
 import { agentBanKey, agentBanPrefix, erasureKey } from '../../storage/keys.ts';
 import { pagesUnder } from '../../storage/pages.ts';
-import { f64, oneOf, record, since, text } from '../../storage/record.ts';
-import type { Store } from '../../storage/store.ts';
+import type { NewEvent, Store } from '../../storage/store.ts';
 import { isListableNetwork } from '../listable.ts';
-import { encodeBanned, isUsual } from './ban-events.ts';
+import { agentBanned, agentUnbanned, type Decided, decisionRow } from './ban-events.ts';
 import { type Bans, banBounds, endedMs } from './bans.ts';
-import {
-  banMs,
-  type Decision,
-  type DecisionType,
-  decisionTypes,
-  outweighs,
-  usualOrigin,
-  type Wanted,
-} from './decision.ts';
+import { type Decision, outweighs, type Wanted } from './decision.ts';
 
 type Row = Omit<Decision, 'value'>;
-
-/** Rows of usual bans stay at version 2, which older programs read, too. */
-const usualRows = record<Pick<Row, 'untilMs' | 'scenario'>>(
-  2,
-  { untilMs: f64, scenario: since(2, text, '') },
-  1,
-);
-const rows = record<Row>(
-  3,
-  {
-    untilMs: f64,
-    scenario: since(2, text, ''),
-    type: since<DecisionType>(3, oneOf(decisionTypes), 'ban'),
-    origin: since(3, text, usualOrigin),
-    atMs: since(3, f64, ({ untilMs }) => Number(untilMs) - banMs),
-  },
-  1,
-);
-
-export function encodeDecision(decision: Decision): Uint8Array {
-  return (isUsual(decision) ? usualRows : rows).encode(decision);
-}
 
 const perCommitMax = 1_000;
 /** Somebody else bans the same addresses all the time: the next ban tries again. */
@@ -82,7 +51,7 @@ export function createBanStore(options: {
   store: Store;
   clock: Clock;
   random: Random;
-  bans: Pick<Bans, 'apply' | 'of' | 'idleRows' | 'settle'>;
+  bans: Pick<Bans, 'add' | 'of' | 'idleRows' | 'settle'>;
   isSpared: (prefix: Prefix) => boolean;
   /** Resolves when the journal event is in memory. */
   catchUpTo: (seq: bigint) => Promise<void>;
@@ -94,30 +63,16 @@ export function createBanStore(options: {
     return prefix.ok && isListableNetwork(prefix.value) && !isSpared(prefix.value);
   }
 
-  /** @param decisions as they are from now on; `told` the events of the journal that say so */
-  async function write(
-    account: string,
-    atMs: number,
-    decisions: readonly Decision[],
-    told: readonly { readonly decisions: readonly Decision[]; readonly isTakenBack: boolean }[],
-  ): Promise<Result<void>> {
+  /** @param decided as they are from now on; `event` is the journal's, which says so */
+  async function write({ account, decisions }: Decided, event: NewEvent): Promise<Result<void>> {
     const done = await store.commit({
       check: [{ key: erasureKey(account), version: null }],
       set: decisions.map((decision) => ({
         key: agentBanKey(account, decision.value),
-        value: encodeDecision(decision),
+        value: decisionRow.encode(decision),
         expiresAt: decision.untilMs + endedMs,
       })),
-      events: told
-        .filter((one) => one.decisions.length > 0)
-        .map((one) =>
-          encodeBanned(createEventId(clock, random), {
-            account,
-            atMs,
-            decisions: one.decisions,
-            isTakenBack: one.isTakenBack,
-          }),
-        ),
+      events: [event],
     });
     if (!done.ok) {
       return fail(done.error === 'check_failed' ? 'unauthenticated' : 'store_unavailable');
@@ -134,7 +89,7 @@ export function createBanStore(options: {
       const keys = idle.map(({ account, value }) => agentBanKey(account, value));
       const found = await Promise.all(keys.map((key) => store.get(key)));
       const check = found.flatMap((row, i) => {
-        const isOver = row && rows.decode(row.value)?.untilMs === idle[i]!.untilMs;
+        const isOver = row && decisionRow.decode(row.value)?.untilMs === idle[i]!.untilMs;
         return isOver ? [{ key: keys[i]!, version: row.version }] : [];
       });
       const done = await commitOnce(store, { check, del: check.map(({ key }) => key) });
@@ -162,11 +117,9 @@ export function createBanStore(options: {
       }
       const kept = [...decisions.values()].slice(-banBounds.perAccountMax);
       for (let at = 0; at < kept.length; at += perCommitMax) {
-        const made = kept.slice(at, at + perCommitMax);
-        const done = await write(account, atMs, made, [
-          { decisions: made.filter(isUsual), isTakenBack: false },
-          { decisions: made.filter((one) => !isUsual(one)), isTakenBack: false },
-        ]);
+        const made = { account, atMs, decisions: kept.slice(at, at + perCommitMax) };
+        const event = agentBanned.encode(createEventId(clock, random), made);
+        const done = await write(made, event);
         if (!done.ok) return done;
         await removeIdle();
       }
@@ -181,9 +134,10 @@ export function createBanStore(options: {
         if (untilMs > atMs && isMeant(value, decision)) meant.push(decision);
       }
       for (let at = 0; at < meant.length; at += perCommitMax) {
-        const ended = meant.slice(at, at + perCommitMax);
-        const over = ended.map((decision) => ({ ...decision, untilMs: atMs }));
-        const done = await write(account, atMs, over, [{ decisions: ended, isTakenBack: true }]);
+        const ended = { account, atMs, decisions: meant.slice(at, at + perCommitMax) };
+        const event = agentUnbanned.encode(createEventId(clock, random), ended);
+        const over = ended.decisions.map((decision) => ({ ...decision, untilMs: atMs }));
+        const done = await write({ account, atMs, decisions: over }, event);
         if (!done.ok) return done;
         await removeIdle();
       }
@@ -193,7 +147,7 @@ export function createBanStore(options: {
       const found: { account: string; decision: Decision }[] = [];
       for await (const page of pagesUnder(store, agentBanPrefix())) {
         for (const { key, value: stored } of page) {
-          const row = rows.decode(stored);
+          const row = decisionRow.decode(stored);
           const [account = '', value = ''] = readTexts(key);
           if (row !== undefined) found.push({ account, decision: { ...row, value } });
         }
@@ -202,7 +156,7 @@ export function createBanStore(options: {
       found.sort((a, b) => a.decision.atMs - b.decision.atMs);
       for (const [i, { account, decision }] of found.entries()) {
         const { atMs } = decision;
-        bans.apply({ account, atMs, decisions: [decision], isTakenBack: false });
+        bans.add({ account, atMs, decisions: [decision] });
         if (i % perCommitMax === perCommitMax - 1) await removeIdle();
       }
       await removeIdle();

@@ -17,7 +17,7 @@ import { MaxByCountSet } from '../../core/fair-share.ts';
 import { dayMs } from '../../core/time.ts';
 import { every, type Run } from '../../core/work/every.ts';
 import { type Prefix, parsePrefix } from '../../ip/prefix.ts';
-import type { Banned } from './ban-events.ts';
+import type { Decided } from './ban-events.ts';
 import type { BanTable } from './ban-table.ts';
 import { type Decision, outweighs } from './decision.ts';
 import { OldestFirst } from './oldest-first.ts';
@@ -80,7 +80,9 @@ export interface BanSurroundings {
 }
 
 export interface Bans {
-  apply(banned: Banned): void;
+  add(made: Decided): void;
+  /** Ends decisions now, whatever their time. */
+  takeBack(ended: Decided): void;
   /** At most so many, until they are settled. */
   idleRows(limit: number): IdleRow[];
   settle(rows: readonly IdleRow[]): void;
@@ -224,16 +226,15 @@ export function createBans(options: {
   }
 
   return {
-    apply({ account: id, atMs, decisions, isTakenBack }) {
-      const nowMs = clock.now();
+    takeBack({ account: id, atMs, decisions }) {
       const known = accounts.get(id);
-      if (isTakenBack) {
-        if (known === undefined) return;
-        for (const { value } of decisions) end(known, value, Math.min(atMs, nowMs), atMs);
-        return;
-      }
+      if (known === undefined) return;
+      for (const { value } of decisions) end(known, value, Math.min(atMs, clock.now()), atMs);
+    },
+    add({ account: id, decisions }) {
+      const nowMs = clock.now();
       if (decisions.every(({ untilMs }) => untilMs + endedMs <= nowMs)) return;
-      const account = known ?? {
+      const account = accounts.get(id) ?? {
         id,
         active: new OldestFirst(),
         ended: new OldestFirst(),

@@ -53,11 +53,10 @@ export function createReportFacts(options: {
   }
 
   return (event, at) => {
-    const { family, words } = event;
+    const { family, words, categories } = event;
     const { country, network } = placeOf(family, words);
-    const bits = 'categories' in event ? (event.categories ?? 0) : 0;
     return {
-      categories: categoriesOf(bits).map(String),
+      categories: categoriesOf(categories).map(String),
       country,
       network: network.slice(0, networkNameMax),
       lists: listsOf(family, words),

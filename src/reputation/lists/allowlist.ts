@@ -6,16 +6,11 @@
 import { capacities } from '../../config.ts';
 import type { Result } from '../../core/result.ts';
 import { allowKey, allowPrefix } from '../../storage/keys.ts';
-import { bareRecord, text, time } from '../../storage/record.ts';
+import { allowAdded, allowRemoved } from '../state/events.ts';
+import { type AllowRow, allowRow } from './range-rows.ts';
 import { createRangeTable, type Ranged, type RangeParts, remarkFault } from './range-table.ts';
 
-interface Rule {
-  /** Milliseconds since 1970. */
-  readonly addedAt: number;
-  readonly reason: string;
-}
-
-export type AllowRule = Ranged<Rule>;
+export type AllowRule = Ranged<AllowRow>;
 
 export interface Allowlist {
   /** Adding a rule that exists replaces its reason. */
@@ -27,18 +22,18 @@ export interface Allowlist {
 
 export function createAllowlist(parts: RangeParts & { readonly rulesMax?: number }): Allowlist {
   const { clock, rulesMax = capacities.allowRules } = parts;
-  const table = createRangeTable<Rule>(parts, {
+  const table = createRangeTable<AllowRow>(parts, {
     ledger: 'allow_rules',
     rowsMax: rulesMax,
     full: `the allowlist is full: ${rulesMax} rules`,
     missing: 'is not on the allowlist',
-    codec: bareRecord<Rule>({ addedAt: time, reason: text }),
+    codec: allowRow,
     keyOf: allowKey,
     under: allowPrefix,
-    events(prefix, before, after) {
+    events(prefix, before, after, id) {
       // Another reason is none of the index's business, and who takes events back must not take the rule.
       if (before !== undefined && after !== undefined) return [];
-      return [{ kind: after === undefined ? 'allow.removed' : 'allow.added', ...prefix }];
+      return [(after === undefined ? allowRemoved : allowAdded).encode(id(), prefix)];
     },
   });
   return {

@@ -12,7 +12,7 @@ import { createEventId } from '../../storage/event-id.ts';
 import { readLedger } from '../../storage/ledger.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Contributions } from '../state/contributions.ts';
-import { encodeEvent } from '../state/events.ts';
+import { listExpired } from '../state/events.ts';
 import { findList, listRow } from './list-rows.ts';
 import { createOwnEntries } from './own-entries.ts';
 import { type Fill, fillRow } from './room.ts';
@@ -63,7 +63,7 @@ export function createListKeeper(options: {
         check: [found.check, ledger.check],
         set: ledger.known && found.row !== undefined ? [ledger.set(ledger.used - 1)] : [],
         del: [found.check.key],
-        events: [encodeEvent(createEventId(clock, random), { kind: 'list.expired', ref })],
+        events: [listExpired.encode(createEventId(clock, random), { ref })],
       });
       if (done.ok) log.info({ list, source: ref.source }, 'list ended: not refreshed in time');
     }

@@ -14,7 +14,14 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import { createEventId } from '../../storage/event-id.ts';
 import { notCounted, readLedger } from '../../storage/ledger.ts';
 import type { NewEvent, RowCheck, SetRow, Store } from '../../storage/store.ts';
-import { encodeEvent, type ListKind, type ListRef, type RowBatch } from '../state/events.ts';
+import {
+  type ListKind,
+  type ListRef,
+  listBegun,
+  listEnded,
+  listRows,
+  type RowBatch,
+} from '../state/events.ts';
 import { findList, listRow, rowsUnderWay } from './list-rows.ts';
 import { askRoom, type RoomLimits } from './room.ts';
 
@@ -62,8 +69,7 @@ export interface LoadListOptions {
 export async function loadList(options: LoadListOptions): Promise<Result<bigint>> {
   const { store, clock, random, batches } = options;
   const ref = { list: options.list, source: options.source, run: randomToken(random, 9) };
-  const event = (body: Parameters<typeof encodeEvent>[1]) =>
-    encodeEvent(createEventId(clock, random), body);
+  const eventId = () => createEventId(clock, random);
   const total = batches.reduce((sum, { count }) => sum + count, 0);
   const state = { run: ref.run, rows: total, begunAt: clock.now() };
 
@@ -71,12 +77,12 @@ export async function loadList(options: LoadListOptions): Promise<Result<bigint>
   if (!begun.ok) return begun;
   let rows = 0;
   for (const batch of batches) {
-    const done = await commitEvent(store, event({ kind: 'list.rows', ref, rows: batch }));
+    const done = await commitEvent(store, listRows.encode(eventId(), { ref, rows: batch }));
     if (!done.ok) return done;
     rows += batch.count;
     options.onRows(rows);
   }
-  const ended = event({ kind: 'list.ended', ref });
+  const ended = listEnded.encode(eventId(), { ref });
   const found = await findList(store, ref);
   // Another loader has overtaken this one: the row is its.
   if (found.row?.run !== ref.run) return commitEvent(store, ended);
@@ -91,7 +97,7 @@ async function begin(
 ): Promise<Result<bigint>> {
   const { store, clock, random, holdDays, unlessChanged } = options;
   const limits = options.limits ?? defaultLimits;
-  const event = encodeEvent(createEventId(clock, random), { kind: 'list.begun', ref, holdDays });
+  const event = listBegun.encode(createEventId(clock, random), { ref, holdDays });
   for (let attempt = 0; attempt < retriesMax; attempt++) {
     const ledger = await readLedger(store, 'lists');
     const found = await findList(store, ref);

@@ -12,26 +12,11 @@ import { contains, formatPrefix, type Prefix, parsePrefix } from '../../ip/prefi
 import { typedAddress } from '../../ip/typed.ts';
 import { readPrefix } from '../../ip/written.ts';
 import { ownEntryKey, ownEntryPrefix } from '../../storage/keys.ts';
-import { record, text, time, u8 } from '../../storage/record.ts';
 import { categoryMax } from '../reports/categories.ts';
-import type { OwnEntryFacts } from '../state/events.ts';
+import { entryRemoved, entrySet, type OwnEntryFacts } from '../state/events.ts';
 import { createRowSink } from './import/rows.ts';
+import { type OwnRow, type OwnTerms, ownEntryRow } from './range-rows.ts';
 import { createRangeTable, type Ranged, type RangeParts, remarkFault } from './range-table.ts';
-
-export interface OwnTerms {
-  /** 1 to 100. */
-  readonly score: number;
-  /** Number of a report's category; 0: none. */
-  readonly category: number;
-  readonly note: string;
-  /** Milliseconds since 1970, whole seconds; 0: it does not end. */
-  readonly endsAt: number;
-}
-
-interface OwnRow extends OwnTerms {
-  /** Milliseconds since 1970, whole seconds. */
-  readonly setAt: number;
-}
 
 export type OwnEntry = Ranged<OwnRow>;
 
@@ -45,14 +30,6 @@ export interface OwnEntries {
   /** Ends it if its time is over. @returns whether it was */
   end(prefix: string): Promise<boolean>;
 }
-
-export const ownEntryRow = record<OwnRow>(1, {
-  score: u8,
-  category: u8,
-  setAt: time,
-  endsAt: time,
-  note: text,
-});
 
 /** The latest end, ms since 1970: seconds of the journal's events are 32 bits. */
 const endsAtMax = 0xffff_ffff * 1_000;
@@ -68,9 +45,9 @@ export function createOwnEntries(parts: RangeParts & { readonly entriesMax?: num
     keyOf: ownEntryKey,
     under: ownEntryPrefix,
     // The former entry stands in the journal once more: an undo of events needs it.
-    events: (prefix, before, after) => [
-      ...(before === undefined ? [] : [factsOf('entry.removed', prefix, before)]),
-      ...(after === undefined ? [] : [factsOf('entry.set', prefix, after)]),
+    events: (prefix, before, after, id) => [
+      ...(before === undefined ? [] : [entryRemoved.encode(id(), factsOf(prefix, before))]),
+      ...(after === undefined ? [] : [entrySet.encode(id(), factsOf(prefix, after))]),
     ],
   });
 
@@ -95,12 +72,8 @@ export function createOwnEntries(parts: RangeParts & { readonly entriesMax?: num
   };
 }
 
-function factsOf<K extends string>(
-  kind: K,
-  prefix: Prefix,
-  { score, category, setAt, endsAt }: OwnRow,
-): { kind: K } & OwnEntryFacts {
-  return { kind, ...prefix, score, category, setSecond: setAt / 1_000, endSecond: endsAt / 1_000 };
+function factsOf(prefix: Prefix, { score, category, setAt, endsAt }: OwnRow): OwnEntryFacts {
+  return { ...prefix, score, category, setSecond: setAt / 1_000, endSecond: endsAt / 1_000 };
 }
 
 function wholeSeconds(ms: number): number {

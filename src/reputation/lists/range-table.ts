@@ -17,8 +17,7 @@ import { createEventId } from '../../storage/event-id.ts';
 import type { Key } from '../../storage/keys.ts';
 import { type LedgerEntry, type LedgerTable, readLedger } from '../../storage/ledger.ts';
 import { pagesUnder } from '../../storage/pages.ts';
-import type { Store } from '../../storage/store.ts';
-import { encodeEvent, type ReputationEvent } from '../state/events.ts';
+import type { NewEvent, Store } from '../../storage/store.ts';
 import { askRoom } from './room.ts';
 
 export interface RangeParts {
@@ -53,7 +52,9 @@ export interface RangeKind<T> {
     prefix: Prefix,
     before: T | undefined,
     after: T | undefined,
-  ) => ReputationEvent[];
+    /** Makes the id of one of the events. */
+    id: () => string,
+  ) => NewEvent[];
 }
 
 const reasonLengthMax = 200;
@@ -72,8 +73,7 @@ export function createRangeTable<T>(parts: RangeParts, kind: RangeKind<T>): Rang
   const { codec, keyOf, rowsMax } = kind;
 
   function eventsOf(prefix: Prefix, before: T | undefined, after: T | undefined) {
-    const events = kind.events(prefix, before, after);
-    return events.map((event) => encodeEvent(createEventId(clock, random), event));
+    return kind.events(prefix, before, after, () => createEventId(clock, random));
   }
 
   /** Before the first change since rows are counted, they are the count. */

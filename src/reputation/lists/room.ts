@@ -11,12 +11,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { createWriter, decode } from '../../storage/codec.ts';
+import type { JournalEvent } from '../../storage/define-event.ts';
 import { ledgerKey } from '../../storage/keys.ts';
 import { notCounted, readLedger } from '../../storage/ledger.ts';
 import { readProjectionPage } from '../../storage/projection.ts';
-import { JournalPrunedError, type SetRow, type Store } from '../../storage/store.ts';
+import {
+  JournalPrunedError,
+  type SetRow,
+  type Store,
+  type StoreEvent,
+} from '../../storage/store.ts';
 import { createEntryRow, pageMark, readEntryRow } from '../state/entry-page.ts';
-import { decodeEvent, type RowBatch, rowsPerEventMax } from '../state/events.ts';
+import { type RowBatch, reputationEvents, rowsPerEventMax } from '../state/events.ts';
 import { pageOf } from '../state/page-lists.ts';
 
 export interface Fill {
@@ -53,6 +59,18 @@ export async function readFill(store: Store): Promise<Fill | undefined> {
   return known ? { entries: 0, contributions: 0, seq: 0n } : undefined;
 }
 
+const eventsByKind = new Map<string, JournalEvent>(
+  reputationEvents.map((event) => [event.kind, event]),
+);
+
+/** At most so many prefixes does the event bring. */
+function prefixesOf({ kind, version, body }: StoreEvent): number {
+  const { indexRows = 0, decode } = eventsByKind.get(kind) ?? {};
+  if (typeof indexRows === 'number') return indexRows;
+  const facts = decode?.(version, body);
+  return facts === undefined ? rowsPerEventMax : indexRows(facts);
+}
+
 /** At most so many prefixes did the events after `seq` bring. */
 async function writtenSince(store: Store, seq: bigint): Promise<number> {
   const last = await store.lastSeq();
@@ -65,13 +83,7 @@ async function writtenSince(store: Store, seq: bigint): Promise<number> {
     // Pruned meanwhile: all we know is their number. Events with lists are few.
     if (page === undefined) return Number(last - seq) * 2;
     if (page.length === 0) return rows;
-    for (const { kind, version, body } of page) {
-      if (kind === 'list.rows') {
-        const event = decodeEvent(kind, version, body);
-        rows += event?.kind === 'list.rows' ? event.rows.count : rowsPerEventMax;
-      } else if (kind === 'report.added') rows += 2;
-      else if (kind === 'allow.added' || kind === 'entry.set') rows += 1;
-    }
+    for (const event of page) rows += prefixesOf(event);
     after = page.at(-1)!.seq;
     await nextTurn();
   }

@@ -1,15 +1,39 @@
 /**
- * The journal events that change reputation, and their byte encodings.
- *
- * Events hold pseudonymous ids and numbers only: no mail address, no comment, nothing of a
- * person that would have to be deleted later. Every kind carries a format version; a follower
- * that meets a newer one stops instead of guessing.
+ * The journal events that change reputation. They hold pseudonymous ids and numbers only: no mail address, no
+ * comment, nothing of a person that would have to be deleted later.
  */
 
-import { bitsOf, hostMask } from '../../index/prefix.ts';
-import { createWriter, decode, type Reader, type Writer } from '../../storage/codec.ts';
-import type { NewEvent } from '../../storage/store.ts';
+import { bitsOf, hostMask, type IndexPrefix } from '../../index/prefix.ts';
+import { formatPrefix } from '../../ip/prefix.ts';
+import type { Reader, Writer } from '../../storage/codec.ts';
+import { defineEvent, type RestoredRows } from '../../storage/define-event.ts';
+import {
+  allowKey,
+  allowPrefix,
+  listRowKey,
+  ownEntryKey,
+  ownEntryPrefix,
+  reportByAddressPrefix,
+  reportGuardKey,
+} from '../../storage/keys.ts';
+import { pagesUnder } from '../../storage/pages.ts';
+import {
+  both,
+  checked,
+  type Field,
+  flag,
+  group,
+  onlySince,
+  text,
+  u8,
+  u16,
+  u32,
+  varint,
+} from '../../storage/record.ts';
+import { allowRow, ownEntryRow } from '../lists/range-rows.ts';
 import { categoryMax } from '../reports/categories.ts';
+import { addressBytes, decodeRow, keysOfStored } from '../reports/store/report-rows.ts';
+import { changeTail, tailOf, withoutReport } from '../reports/store/tails.ts';
 import type { Policy } from '../votes/quorum.ts';
 
 /** A list's rows, packed: one array a field, as the parsers make them. */
@@ -51,35 +75,7 @@ export interface ListRef {
   readonly run: string;
 }
 
-export type ReputationEvent =
-  | { kind: 'list.begun'; ref: ListRef; holdDays: number }
-  | { kind: 'list.rows'; ref: ListRef; rows: RowBatch }
-  | { kind: 'list.ended'; ref: ListRef }
-  | { kind: 'list.expired'; ref: ListRef }
-  | { kind: 'allow.added'; family: 4 | 6; words: Uint32Array; length: number }
-  | { kind: 'allow.removed'; family: 4 | 6; words: Uint32Array; length: number }
-  /** The operator sets a manual entry. */
-  | ({ kind: 'entry.set' } & OwnEntryFacts)
-  /**
-   * The operator removes a manual entry; the facts are those that it had, for an undo of the
-   * event.
-   */
-  | ({ kind: 'entry.removed' } & OwnEntryFacts)
-  | ({ kind: 'report.added' } & AddedReport)
-  /**
-   * An account's reports of an address are withdrawn: so many of them, or all. `penalty`: they were
-   * false, and cost trust.
-   */
-  | ({ kind: 'reports.withdrawn'; penalty: boolean; reports?: number } & Reported)
-  /** Reports that became older than a year: they no longer count in `totalReports`. */
-  | ({ kind: 'reports.expired'; reports: number } & Reported)
-  /** The policy of votes has changed; written when the server starts with other settings. */
-  | { kind: 'policy.changed'; policy: Policy };
-
-export interface OwnEntryFacts {
-  readonly family: 4 | 6;
-  readonly words: Uint32Array;
-  readonly length: number;
+export interface OwnEntryFacts extends IndexPrefix {
   /** 1..100 */
   readonly score: number;
   /** Number of a report's category, 0 for none. */
@@ -97,170 +93,51 @@ export interface Reported {
   readonly words: Uint32Array;
 }
 
-/**
- * A report of an address and when it happened: seconds since 1970, or, in events of version 1,
- * seconds before the event; the second computed from that differs from the stored row's by up to
- * one.
- *
- * `network`: the account's network when it reported, a number (client-network.ts);
- * `categories`: bit n for category n. Events of versions 1 and 2 bring neither: such a report is
- * evidence and carries no vote.
- */
-export type AddedReport = Reported &
-  ({ reportedSecond: number; network?: number; categories?: number } | { ageSeconds: number });
+export interface AddedReport extends Reported {
+  /** Seconds since 1970: when it happened. */
+  readonly reportedSecond: number;
+  /** The account's network when it reported, a number (client-network.ts). */
+  readonly network: number;
+  /** Bit n for category n. */
+  readonly categories: number;
+}
 
-type EventKind = ReputationEvent['kind'];
+export interface WithdrawnReports extends Reported {
+  /** They were false, and cost trust. */
+  readonly penalty: boolean;
+  /** So many of the account's reports of the address; undefined: all. */
+  readonly reports?: number | undefined;
+}
 
-export const eventVersion = 1;
-/**
- * Version of reports that carry their own second, and of rows and withdrawals that carry numbers.
- */
-const secondVersion = 2;
-/** Version of reports that carry the reporter's network and the categories. */
-const thirdVersion = 3;
+export interface ExpiredReports extends Reported {
+  readonly reports: number;
+}
+
+/** The addresses in memory, as the events change them. `at`: the event's own time, ms. */
+export interface ReputationInMemory {
+  beginList(ref: ListRef, at: number, holdDays: number): void;
+  addRows(ref: ListRef, rows: RowBatch, at: number): Promise<void> | undefined;
+  endList(ref: ListRef, at: number): Promise<void> | undefined;
+  expireList(ref: ListRef, at: number): Promise<void> | undefined;
+  allow(prefix: IndexPrefix): void;
+  disallow(prefix: IndexPrefix): void;
+  setEntry(entry: OwnEntryFacts, at: number): void;
+  removeEntry(prefix: IndexPrefix): void;
+  addReport(report: AddedReport, at: number): void;
+  withdrawReports(reports: WithdrawnReports, at: number): void;
+  expireReports(reports: ExpiredReports): void;
+  changePolicy(policy: Policy): Promise<void>;
+}
+
 /** Rows of one event: few enough that another commit never waits long for it. */
 export const rowsPerEventMax = 2_000;
 
-/** @param id makes a retry after an unknown outcome harmless: the store applies an id once */
-export function encodeEvent(id: string, event: ReputationEvent): NewEvent {
-  const out = createWriter();
-  let version = eventVersion;
-  switch (event.kind) {
-    case 'list.begun':
-      writeRef(out, event.ref);
-      out.u16(event.holdDays);
-      break;
-    case 'list.rows':
-      writeRef(out, event.ref);
-      if (event.rows.reports !== undefined) version = secondVersion;
-      writeRows(out, event.rows);
-      break;
-    case 'list.ended':
-    case 'list.expired':
-      writeRef(out, event.ref);
-      break;
-    case 'allow.added':
-    case 'allow.removed':
-      writePrefix(out, event.family, event.words, 0, event.length);
-      break;
-    case 'entry.set':
-    case 'entry.removed':
-      writePrefix(out, event.family, event.words, 0, event.length);
-      out.u8(event.score).u8(event.category).u32(event.setSecond).u32(event.endSecond);
-      break;
-    case 'report.added':
-      version = writeAdded(out, event);
-      break;
-    case 'reports.withdrawn':
-      writeReported(out, event);
-      out.u8(event.penalty ? 1 : 0);
-      if (event.reports === undefined) break;
-      version = secondVersion;
-      out.varint(event.reports);
-      break;
-    case 'reports.expired':
-      writeReported(out, event);
-      out.varint(event.reports);
-      break;
-    case 'policy.changed':
-      writePolicy(out, event.policy);
-      break;
-    default:
-      event satisfies never;
-  }
-  return { id, kind: event.kind, version, body: out.finish() };
-}
-
-/**
- * @returns undefined when the bytes are not such an event: a corrupt journal or a newer format.
- * Both must stop the follower; skipping would let two nodes disagree.
- */
-export function decodeEvent(
-  kind: string,
-  version: number,
-  body: Uint8Array,
-): ReputationEvent | undefined {
-  if (version === thirdVersion && kind === 'report.added') return decode(body, readAdded);
-  if (version === secondVersion) return decode(body, (input) => readSecond(kind, input));
-  if (version !== eventVersion) return undefined;
-  return decode(body, (input) => readBody(kind as EventKind, input));
-}
-
-function readSecond(kind: string, input: Reader): ReputationEvent | undefined {
-  switch (kind) {
-    case 'report.added':
-      return { kind, ...readReported(input), reportedSecond: input.u32() };
-    case 'list.rows':
-      return { kind, ref: readRef(input), rows: readRows(input, true) };
-    case 'reports.withdrawn':
-      return {
-        kind,
-        ...readReported(input),
-        penalty: input.u8() === 1,
-        reports: input.varint(),
-      };
-    default:
-      input.reject();
-      return undefined;
-  }
-}
-
-function readBody(kind: EventKind, input: Reader): ReputationEvent | undefined {
-  switch (kind) {
-    case 'list.begun':
-      return { kind, ref: readRef(input), holdDays: input.u16() };
-    case 'list.rows':
-      return { kind, ref: readRef(input), rows: readRows(input, false) };
-    case 'list.ended':
-    case 'list.expired':
-      return { kind, ref: readRef(input) };
-    case 'allow.added':
-    case 'allow.removed': {
-      const words = new Uint32Array(4);
-      const { family, length } = readPrefix(input, words, 0);
-      return { kind, family, words, length };
-    }
-    case 'entry.set':
-    case 'entry.removed':
-      return { kind, ...readOwnEntry(input) };
-    case 'report.added':
-      return { kind, ...readReported(input), ageSeconds: input.u32() };
-    case 'reports.withdrawn':
-      return { kind, ...readReported(input), penalty: input.u8() === 1 };
-    case 'reports.expired':
-      return { kind, ...readReported(input), reports: input.varint() };
-    case 'policy.changed':
-      return { kind, policy: readPolicy(input) };
-    default:
-      kind satisfies never;
-      return undefined;
-  }
-}
-
-function readOwnEntry(input: Reader): OwnEntryFacts {
-  const words = new Uint32Array(4);
-  const { family, length } = readPrefix(input, words, 0);
-  const [score, category] = [input.u8(), input.u8()];
-  if (score < 1 || score > 100 || category > categoryMax) input.reject();
-  return { family, words, length, score, category, setSecond: input.u32(), endSecond: input.u32() };
-}
-
-function writeRef(out: Writer, ref: ListRef): void {
-  writeListKind(out, ref.list);
-  out.text(ref.source);
-  out.text(ref.run);
-}
-
-function readRef(input: Reader): ListRef {
-  return { list: readListKind(input), source: input.text(), run: input.text() };
-}
+const listNumbers = { seed: 1, anon: 2, good: 3 } as const satisfies Record<ListKind, number>;
+const listKinds = Object.keys(listNumbers) as ListKind[];
 
 export function writeListKind(out: Writer, list: ListKind): void {
   out.u8(listNumbers[list]);
 }
-
-const listNumbers = { seed: 1, anon: 2, good: 3 } as const satisfies Record<ListKind, number>;
-const listKinds = Object.keys(listNumbers) as ListKind[];
 
 export function readListKind(input: Reader): ListKind {
   const number = input.u8();
@@ -268,6 +145,242 @@ export function readListKind(input: Reader): ListKind {
   if (kind === undefined) input.reject();
   return kind ?? 'seed';
 }
+
+const ref = group<ListRef>({
+  list: { write: writeListKind, read: readListKind },
+  source: text,
+  run: text,
+});
+
+const prefix: Field<IndexPrefix> = {
+  write: (out, { family, words, length }) => writePrefix(out, family, words, 0, length),
+  read(input) {
+    const words = new Uint32Array(4);
+    const { family, length } = readPrefix(input, words, 0);
+    return { family, words, length };
+  },
+};
+
+const reported: Field<Reported> = {
+  write(out, { account, family, words }) {
+    out.text(account);
+    writePrefix(out, family, words, 0, bitsOf(family));
+  },
+  read(input) {
+    const account = input.text();
+    const words = new Uint32Array(4);
+    const { family, length } = readPrefix(input, words, 0);
+    if (length !== bitsOf(family)) input.reject();
+    return { account, family, words };
+  },
+};
+
+export const listBegun = defineEvent({
+  kind: 'list.begun',
+  since: { 1: 1 },
+  fields: group<{ readonly ref: ListRef; readonly holdDays: number }>({ ref, holdDays: u16 }),
+  apply: (state: ReputationInMemory, { ref, holdDays }, at) => state.beginList(ref, at, holdDays),
+  /** The list is unknown until it is loaded anew. */
+  undo: (rows, { ref: { list, source } }) => rows.remove(listRowKey(list, source)),
+});
+
+export const listRows = defineEvent({
+  kind: 'list.rows',
+  since: { 1: 1, 2: 1 },
+  fields: group<{ readonly ref: ListRef; readonly rows: RowBatch }>({
+    ref,
+    rows: { write: writeRows, read: (input, { layout }) => readRows(input, layout === 2) },
+  }),
+  versionOf: ({ rows }) => (rows.reports === undefined ? 1 : 2),
+  indexRows: ({ rows }) => rows.count,
+  apply: (state: ReputationInMemory, { ref, rows }, at) => state.addRows(ref, rows, at),
+  undo: 'dropped',
+});
+
+export const listEnded = defineEvent({
+  kind: 'list.ended',
+  since: { 1: 1 },
+  fields: group({ ref }),
+  apply: (state: ReputationInMemory, { ref }, at) => state.endList(ref, at),
+  undo: 'dropped',
+});
+
+export const listExpired = defineEvent({
+  kind: 'list.expired',
+  since: { 1: 1 },
+  fields: group({ ref }),
+  apply: (state: ReputationInMemory, { ref }, at) => state.expireList(ref, at),
+  undo: 'dropped',
+});
+
+/** Remarks on ranges went with their rows. */
+const restored = 'restored from a backup';
+
+export const allowAdded = defineEvent({
+  kind: 'allow.added',
+  since: { 1: 1 },
+  fields: prefix,
+  indexRows: 1,
+  apply: (state: ReputationInMemory, rule) => state.allow(rule),
+  undo: (rows, rule) => undoRule(rows, rule, undefined),
+});
+
+export const allowRemoved = defineEvent({
+  kind: 'allow.removed',
+  since: { 1: 1 },
+  fields: prefix,
+  apply: (state: ReputationInMemory, rule) => state.disallow(rule),
+  undo: (rows, rule) => undoRule(rows, rule, allowRow.encode({ addedAt: 0, reason: restored })),
+});
+
+/** @param before the row that there was before the event */
+async function undoRule(
+  rows: RestoredRows,
+  rule: IndexPrefix,
+  before: Uint8Array | undefined,
+): Promise<void> {
+  const key = allowKey(formatPrefix(rule));
+  if (!rows.isFirst(key)) return;
+  rows.recount('allow_rules', allowPrefix());
+  await (before === undefined ? rows.remove(key) : rows.put(key, before));
+}
+
+const entryFacts = both(
+  prefix,
+  group<Omit<OwnEntryFacts, keyof IndexPrefix>>({
+    score: checked(u8, (score) => score >= 1 && score <= 100),
+    category: checked(u8, (category) => category <= categoryMax),
+    setSecond: u32,
+    endSecond: u32,
+  }),
+);
+
+/** The operator sets a manual entry. */
+export const entrySet = defineEvent({
+  kind: 'entry.set',
+  since: { 1: 1 },
+  fields: entryFacts,
+  indexRows: 1,
+  apply: (state: ReputationInMemory, entry, at) => state.setEntry(entry, at),
+  undo: (rows, entry) => undoEntry(rows, entry, undefined),
+});
+
+/** The operator removes a manual entry; the facts are those that it had. */
+export const entryRemoved = defineEvent({
+  kind: 'entry.removed',
+  since: { 1: 1 },
+  fields: entryFacts,
+  apply: (state: ReputationInMemory, entry) => state.removeEntry(entry),
+  undo(rows, entry) {
+    const { score, category, setSecond, endSecond } = entry;
+    const times = { setAt: setSecond * 1_000, endsAt: endSecond * 1_000 };
+    return undoEntry(
+      rows,
+      entry,
+      ownEntryRow.encode({ score, category, ...times, note: restored }),
+    );
+  },
+});
+
+/** @param before the row that there was before the event */
+async function undoEntry(
+  rows: RestoredRows,
+  entry: IndexPrefix,
+  before: Uint8Array | undefined,
+): Promise<void> {
+  const key = ownEntryKey(formatPrefix(entry));
+  if (!rows.isFirst(key)) return;
+  rows.recount('own_entries', ownEntryPrefix());
+  await (before === undefined ? rows.remove(key) : rows.put(key, before));
+}
+
+/** The most frequent event is read with few objects in between. */
+export const reportAdded = defineEvent({
+  kind: 'report.added',
+  since: { 3: 1 },
+  fields: {
+    write(out, report: AddedReport) {
+      reported.write(out, report);
+      out.u32(report.reportedSecond).u32(report.network).u32(report.categories);
+    },
+    read(input, found): AddedReport {
+      const { account, family, words } = reported.read(input, found);
+      return {
+        account,
+        family,
+        words,
+        reportedSecond: input.u32(),
+        network: input.u32(),
+        categories: input.u32(),
+      };
+    },
+  },
+  indexRows: 2,
+  apply: (state: ReputationInMemory, report, at) => state.addReport(report, at),
+  async undo(rows, { account, family, words, reportedSecond }) {
+    const address = addressBytes(family, words);
+    for await (const page of pagesUnder(rows.store, reportByAddressPrefix(address))) {
+      for (const { key, value } of page) {
+        const report = decodeRow(key, value);
+        if (report?.account !== account) continue;
+        if (Math.floor(report.reportedAt / 1_000) !== reportedSecond) continue;
+        return rows.remove(...keysOfStored(address, report), reportGuardKey(account, address));
+      }
+    }
+    const row = await tailOf(rows.store, account, address);
+    if (row.tail === undefined) return;
+    await rows.write(changeTail(row, withoutReport(row.tail, reportedSecond * 1_000)));
+  },
+});
+
+/** An account's reports of an address are withdrawn: so many of them, or all. */
+export const reportsWithdrawn = defineEvent({
+  kind: 'reports.withdrawn',
+  since: { 1: 1, 2: 1 },
+  fields: both(
+    reported,
+    group<Omit<WithdrawnReports, keyof Reported>>({
+      penalty: flag,
+      reports: onlySince(2, varint),
+    }),
+  ),
+  versionOf: ({ reports }) => (reports === undefined ? 1 : 2),
+  apply: (state: ReputationInMemory, reports, at) => state.withdrawReports(reports, at),
+  undo: 'dropped',
+});
+
+/** Reports that became older than a year: they no longer count in `totalReports`. */
+export const reportsExpired = defineEvent({
+  kind: 'reports.expired',
+  since: { 1: 1 },
+  fields: both(reported, group({ reports: varint })),
+  apply: (state: ReputationInMemory, reports) => state.expireReports(reports),
+  undo: 'dropped',
+});
+
+/** The policy of votes has changed; written when the server starts with other settings. */
+export const policyChanged = defineEvent({
+  kind: 'policy.changed',
+  since: { 1: 1 },
+  fields: { write: writePolicy, read: readPolicy },
+  apply: (state: ReputationInMemory, policy) => state.changePolicy(policy),
+  undo: 'dropped',
+});
+
+export const reputationEvents = [
+  listBegun,
+  listRows,
+  listEnded,
+  listExpired,
+  allowAdded,
+  allowRemoved,
+  entrySet,
+  entryRemoved,
+  reportAdded,
+  reportsWithdrawn,
+  reportsExpired,
+  policyChanged,
+];
 
 /** Writes two bits; the header of the checkpoint holds the same. */
 export function writePolicy(out: Writer, { isPrivate, isAnchored }: Policy): void {
@@ -278,46 +391,6 @@ export function readPolicy(input: Reader): Policy {
   const bits = input.u8();
   if (bits > 3) input.reject();
   return { isPrivate: (bits & 1) !== 0, isAnchored: (bits & 2) !== 0 };
-}
-
-/** @returns the version of what was written */
-function writeAdded(out: Writer, event: AddedReport): number {
-  writeReported(out, event);
-  if (!('reportedSecond' in event)) {
-    out.u32(event.ageSeconds);
-    return eventVersion;
-  }
-  out.u32(event.reportedSecond);
-  if (event.network === undefined || event.categories === undefined) return secondVersion;
-  out.u32(event.network).u32(event.categories);
-  return thirdVersion;
-}
-
-/** Reads the most frequent event, with no object in between. */
-function readAdded(input: Reader): ReputationEvent {
-  const { account, family, words } = readReported(input);
-  return {
-    kind: 'report.added',
-    account,
-    family,
-    words,
-    reportedSecond: input.u32(),
-    network: input.u32(),
-    categories: input.u32(),
-  };
-}
-
-function writeReported(out: Writer, { account, family, words }: Reported): void {
-  out.text(account);
-  writePrefix(out, family, words, 0, family === 4 ? 32 : 128);
-}
-
-function readReported(input: Reader): Reported {
-  const account = input.text();
-  const words = new Uint32Array(4);
-  const { family, length } = readPrefix(input, words, 0);
-  if (length !== (family === 4 ? 32 : 128)) input.reject();
-  return { account, family, words };
 }
 
 /** One byte: 0..32 is an IPv4 length, 64 + 0..128 an IPv6 one; then the 4 or 16 address bytes. */

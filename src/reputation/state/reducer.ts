@@ -17,15 +17,10 @@ import type { PolicyKeeper } from '../votes/policy-keeper.ts';
 import type { Policy } from '../votes/quorum.ts';
 import { contributionKinds, kindOf, tagOf } from './contributions.ts';
 import type { Entries } from './entries.ts';
-import type { AddedReport, ListRef, OwnEntryFacts, ReputationEvent, RowBatch } from './events.ts';
+import type { AddedReport, ListRef, ReputationInMemory, RowBatch } from './events.ts';
 import type { ReportReducer } from './report-reducer.ts';
 
-export interface Reducer {
-  /**
-   * Applies one event. A promise means that the work goes on in slices; the next event must
-   * wait for it. `at`: the event's own time, ms.
-   */
-  apply(event: ReputationEvent, at: number): void | Promise<void>;
+export interface Reducer extends ReputationInMemory {
   /**
    * Counts votes that did not count because their account's budget was used up, since the start.
    */
@@ -39,6 +34,7 @@ const sliceMs = 3;
 const rowsPerSlice = 16;
 const nodesPerSlice = 256;
 
+const allowTag = tagOf(contributionKinds.allow, 0);
 const ownTag = tagOf(contributionKinds.own, 0);
 
 export function createReducer(options: {
@@ -160,25 +156,6 @@ export function createReducer(options: {
     }
   }
 
-  function allow(event: Extract<ReputationEvent, { kind: 'allow.added' | 'allow.removed' }>): void {
-    const { family, words, length } = event;
-    const tag = tagOf(contributionKinds.allow, 0);
-    allowChanges++;
-    if (event.kind === 'allow.added') {
-      const entry = entries.claim(family, words, length);
-      if (entry === 0) {
-        refusals.count('rules');
-        return;
-      }
-      if (contributions.find(entry, tag) === 0 && contributions.add(entry, tag) === 0) {
-        refusals.count('rules');
-      }
-      entries.settle(entry);
-      return;
-    }
-    forget(event, tag);
-  }
-
   /** Removes the contribution `tag` of exactly this prefix. */
   function forget({ family, words, length }: IndexPrefix, tag: number): void {
     const entry = entries.get(family, words, length);
@@ -187,22 +164,6 @@ export function createReducer(options: {
     entries.touch(entry);
     contributions.remove(node);
     entries.settle(entry);
-  }
-
-  function setOwn(event: OwnEntryFacts, at: number): void {
-    const { family, words, length, score, category, setSecond, endSecond } = event;
-    const entry = entries.claim(family, words, length);
-    const before = entry === 0 ? 0 : contributions.find(entry, ownTag);
-    const node = entry === 0 ? 0 : before || contributions.add(entry, ownTag);
-    if (node === 0) refusals.count('rules');
-    else {
-      contributions.listed[node] = (category << 8) | score;
-      contributions.newest[node] = setSecond;
-      contributions.detail[node] = endSecond;
-      // A manual entry confirms reports as a list does.
-      if (before === 0) reports.confirmedByList(entry, at);
-    }
-    if (entry !== 0) entries.settle(entry);
   }
 
   /** Sets the policy and works out the ceiling of every reported entry anew. */
@@ -222,56 +183,55 @@ export function createReducer(options: {
     }
   }
 
-  function apply(event: ReputationEvent, at: number): void | Promise<void> {
-    switch (event.kind) {
-      case 'list.begun':
-        sources.begin(event.ref, at, event.holdDays);
-        return;
-      case 'list.rows':
-        return addRows(event.ref, event.rows, at);
-      case 'list.ended': {
-        const source = sources.end(event.ref, at);
-        return source === undefined
-          ? undefined
-          : sweep(event.ref.list, source.number, source.generation);
-      }
-      case 'list.expired': {
-        // A load that ended after this was decided has prolonged it.
-        const source = sources.overdue(event.ref, at);
-        if (source === undefined) return;
-        return sweep(event.ref.list, source.number, undefined).then(() =>
-          sources.forget(event.ref),
-        );
-      }
-      case 'allow.added':
-      case 'allow.removed':
-        allow(event);
-        return;
-      case 'entry.set':
-        setOwn(event, at);
-        return;
-      case 'entry.removed':
-        forget(event, ownTag);
-        entries.noteOwnTime();
-        return;
-      case 'report.added':
-        if (reports.add(event, at)) onReport?.(event, at);
-        return;
-      case 'reports.withdrawn':
-        reports.withdraw(event, at);
-        return;
-      case 'reports.expired':
-        reports.expire(event);
-        return;
-      case 'policy.changed':
-        return changePolicy(event.policy);
-      default:
-        event satisfies never;
-    }
-  }
-
   return {
-    apply,
+    beginList: sources.begin,
+    addRows,
+    endList(ref, at) {
+      const source = sources.end(ref, at);
+      return source && sweep(ref.list, source.number, source.generation);
+    },
+    expireList(ref, at) {
+      // A load that ended after this was decided has prolonged it.
+      const source = sources.overdue(ref, at);
+      return source && sweep(ref.list, source.number, undefined).then(() => sources.forget(ref));
+    },
+    allow({ family, words, length }) {
+      allowChanges++;
+      const entry = entries.claim(family, words, length);
+      if (entry === 0) return refusals.count('rules');
+      if (contributions.find(entry, allowTag) === 0 && contributions.add(entry, allowTag) === 0) {
+        refusals.count('rules');
+      }
+      entries.settle(entry);
+    },
+    disallow(prefix) {
+      allowChanges++;
+      forget(prefix, allowTag);
+    },
+    setEntry({ family, words, length, score, category, setSecond, endSecond }, at) {
+      const entry = entries.claim(family, words, length);
+      const before = entry === 0 ? 0 : contributions.find(entry, ownTag);
+      const node = entry === 0 ? 0 : before || contributions.add(entry, ownTag);
+      if (node === 0) refusals.count('rules');
+      else {
+        contributions.listed[node] = (category << 8) | score;
+        contributions.newest[node] = setSecond;
+        contributions.detail[node] = endSecond;
+        // A manual entry confirms reports as a list does.
+        if (before === 0) reports.confirmedByList(entry, at);
+      }
+      if (entry !== 0) entries.settle(entry);
+    },
+    removeEntry(prefix) {
+      forget(prefix, ownTag);
+      entries.noteOwnTime();
+    },
+    addReport(report, at) {
+      if (reports.add(report, at)) onReport?.(report, at);
+    },
+    withdrawReports: reports.withdraw,
+    expireReports: reports.expire,
+    changePolicy,
     refusedVotes: reports.refusedVotes,
     allowChanges: () => allowChanges,
   };

@@ -37,14 +37,14 @@ import { createVotes, type Vote, type Wish } from '../votes/votes.ts';
 import { contributionKinds, countIn, kindOf, said, tagOf } from './contributions.ts';
 import type { Entries } from './entries.ts';
 import { entryFlags } from './entry-flags.ts';
-import type { AddedReport, Reported } from './events.ts';
+import type { AddedReport, ExpiredReports, Reported, WithdrawnReports } from './events.ts';
 import type { Reporters } from './reporters.ts';
 
 export interface ReportReducer {
   /** @returns true when the report stands on the address now */
   add(event: AddedReport, at: number): boolean;
-  withdraw(event: Reported & { penalty: boolean; reports?: number }, at: number): void;
-  expire(event: Reported & { reports: number }): void;
+  withdraw(event: WithdrawnReports, at: number): void;
+  expire(event: ExpiredReports): void;
   /** Confirms the earlier reports of an entry that a seed list has named. */
   confirmedByList(entry: number, at: number): void;
   /** Counts votes that did not count because their account's budget was used up. */
@@ -178,14 +178,11 @@ export function createReportReducer(options: {
   }
 
   function voteOf(
-    event: AddedReport,
+    { network, categories }: AddedReport,
     entry: number,
     { slot, rank, at, second, listScore }: ReportStart,
   ): Vote | undefined {
-    // An old event has neither: the report carries no vote.
-    if (!('network' in event) || event.network === undefined) return undefined;
     const node = c.find(entry, tagOf(contributionKinds.reports, slot));
-    const { network, categories = 0 } = event;
     return votes.castVote(node, { slot, rank, at, second, network, categories, listScore });
   }
 
@@ -203,7 +200,7 @@ export function createReportReducer(options: {
     const cover = coverOf(family, words);
     const counts = !cover.isImmune;
     const rank = reporters.rank(slot, at);
-    const second = secondOf(event, at);
+    const second = event.reportedSecond;
     const { listScore } = cover;
     const start = { slot, rank, at, second, listScore };
     const vote = counts ? voteOf(event, entry, start) : undefined;
@@ -320,12 +317,6 @@ export function createReportReducer(options: {
     confirmedByList: (entry, at) => confirmation.confirm(entry, at, confirmedWithinMs.list, -1),
     refusedVotes: votes.refused,
   };
-}
-
-function secondOf(event: AddedReport, at: number): number {
-  return 'reportedSecond' in event
-    ? event.reportedSecond
-    : Math.floor(at / 1_000) - event.ageSeconds;
 }
 
 /** Makes the vote free for the /64: the address has paid for it. */

@@ -11,7 +11,7 @@
  */
 
 import { accountRow } from '../../access/accounts/accounts.ts';
-import { encodeAccessEvent } from '../../access/accounts/events.ts';
+import { accountCreated } from '../../access/accounts/events.ts';
 import type { Clock } from '../../core/clock.ts';
 import { equalBytes } from '../../core/digest.ts';
 import type { Random } from '../../core/random.ts';
@@ -309,12 +309,6 @@ export function createVerification(options: VerificationOptions) {
         sameOwner && session && (await options.sessions.transfer(session, person, { epoch }));
       const before = await securityLog.lasting(id);
       const logged = await securityLog.entry(id, 'verified', visitor);
-      const event = {
-        kind: 'account.created',
-        account: id,
-        verified: true,
-        slot: 'first_key',
-      } as const;
       const done = await commitOnce(store, {
         check: [
           unused(link),
@@ -340,7 +334,13 @@ export function createVerification(options: VerificationOptions) {
           ...place.del,
           ...logged.del,
         ],
-        events: [encodeAccessEvent(createEventId(clock, random), event)],
+        events: [
+          accountCreated.encode(createEventId(clock, random), {
+            account: id,
+            verified: true,
+            slot: 'first_key',
+          }),
+        ],
       });
       if (done === 'lost' || !done.ok) return done;
       const onward = onwardFor(link, visitor);

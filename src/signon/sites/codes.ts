@@ -28,7 +28,7 @@ import {
   encodeTombstone,
 } from './code-row.ts';
 import type { Consents, StoredConsent } from './consents.ts';
-import { encodeSignIn } from './sign-in-events.ts';
+import { signedIn } from './sign-in-events.ts';
 
 export const codeLifeMs = 5 * minuteMs;
 const codeBytes = 32;
@@ -125,7 +125,7 @@ export function createCodes(options: {
     const done = await commitOnce(store, {
       check: [check, consentCheck, ...blocked.checks(clientId)],
       set: use === undefined ? [tombstone(event)] : [tombstone(event), use],
-      events: [encodeSignIn(event, clientId)],
+      events: [signedIn.encode(event, { site: clientId })],
     });
     // A scope that was withdrawn since the code was issued is not given out.
     const scopes = grant.scopes.filter((scope) => consent.granted.includes(scope));

@@ -11,18 +11,18 @@
 
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log/log.ts';
+import { eventVersions } from '../define-event.ts';
 import type { PostgresSession } from '../postgres/connection.ts';
 import { knownSchema, nowMs } from '../postgres/schema.ts';
 import type { PostgresStore } from '../postgres/store.ts';
 import type { CommitResult, NewEvent } from '../store.ts';
-import { readVersion, versionOf } from './events.ts';
 import { answersMs } from './node-messages.ts';
 
 const agreedName = 'write_version';
 
 /** A database that has no events yet begins with the version of its first program. */
 export async function openAgreement(store: PostgresStore, log: Log) {
-  await store.claimName(agreedName, Buffer.from(`${readVersion()}`));
+  await store.claimName(agreedName, Buffer.from(`${eventVersions.read}`));
   let agreed = 1;
   let outdated: string | undefined;
   /** Kinds that were refused: each is in the log once. */
@@ -38,9 +38,9 @@ export async function openAgreement(store: PostgresStore, log: Log) {
   async function poll(): Promise<void> {
     const { version, schemaFrom } = await readAgreed(await store.session());
     agreed = version;
-    if (version > readVersion()) {
+    if (version > eventVersions.read) {
       found(
-        `the nodes write events of version ${version}, this program reads up to ${readVersion()}: start the newer version`,
+        `the nodes write events of version ${version}, this program reads up to ${eventVersions.read}: start the newer version`,
       );
     }
     if (schemaFrom > knownSchema) {
@@ -54,11 +54,9 @@ export async function openAgreement(store: PostgresStore, log: Log) {
   function refusal(events: readonly NewEvent[]): string | undefined {
     if (outdated !== undefined) return outdated;
     for (const event of events) {
-      const version = versionOf(event);
-      const name = `${event.kind} ${event.version}`;
-      if (version === undefined)
-        throw new RangeError(`the event ${name} is in no list of versions`);
+      const { since: version = 1 } = event;
       if (version <= agreed) continue;
+      const name = `${event.kind} ${event.version}`;
       const reason = `${event.kind} needs event version ${version}, the nodes agreed on ${agreed}: run \`portcullis cluster upgrade\` once all are updated`;
       if (!refused.has(name)) log.warn({ reason }, 'node: an event is not written yet');
       refused.add(name);
@@ -75,9 +73,8 @@ export async function openAgreement(store: PostgresStore, log: Log) {
     outdated: (): string | undefined => outdated,
     /** Asks the database again. */
     poll,
-    /** Why an event of the journal can't be read by this program; undefined when it can. */
-    tooNew(event: Pick<NewEvent, 'kind' | 'version'>): string | undefined {
-      if (versionOf(event) !== undefined) return undefined;
+    /** An event of the journal can't be read by this program. @returns why */
+    tooNew(event: Pick<NewEvent, 'kind' | 'version'>): string {
       return found(
         `the journal has an event ${event.kind} of version ${event.version}, which this program can't read: start the newer version`,
       );
@@ -88,7 +85,7 @@ export async function openAgreement(store: PostgresStore, log: Log) {
         ...inner,
         async commit(commit): Promise<CommitResult> {
           const isWritten = (event: NewEvent) =>
-            event.optional !== true || (versionOf(event) ?? 0) <= agreed;
+            event.optional !== true || (event.since ?? 1) <= agreed;
           const events = commit.events?.filter(isWritten) ?? [];
           const detail = refusal(events);
           if (detail === undefined) return inner.commit({ ...commit, events });
@@ -124,7 +121,7 @@ export async function upgradeCluster(
   store: PostgresStore,
 ): Promise<{ readonly from: number; readonly to: number }> {
   const session = await store.session();
-  const to = readVersion();
+  const to = eventVersions.read;
   const { version: from } = await readAgreed(session);
   if (from >= to) return { from, to: from };
   // A node that joins waits with its row, and sees the new version afterwards.

@@ -12,6 +12,7 @@ import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log/log.ts';
 import { dayMs } from '../../core/time.ts';
 import { every } from '../../core/work/every.ts';
+import { eventVersions } from '../define-event.ts';
 import { scratchKey, text } from '../keys.ts';
 import type { Maintenance } from '../maintenance.ts';
 import { isLost, type PostgresSession } from '../postgres/connection.ts';
@@ -28,7 +29,6 @@ import {
   judge,
   type MemoryVerdict,
 } from './digests.ts';
-import { readVersion } from './events.ts';
 import { createLease, fencedStore } from './lease.ts';
 import { createNodeMessages, type NodeMessages } from './node-messages.ts';
 
@@ -73,7 +73,7 @@ export interface Membership {
   memory(): MemoryVerdict;
   /** Its program is too old for what the nodes agreed on: it answers from memory, writes nothing. */
   isOutdated(): boolean;
-  /** Why an event of the journal can't be read by this program; undefined when it can. */
+  /** An event of the journal can't be read by this program. @returns why */
   tooNew: Agreement['tooNew'];
   /** Announces the URL of this node's internal port to the other nodes. */
   announce(url: string): Promise<void>;
@@ -175,7 +175,7 @@ async function register(
           version,
           `${positions.appliedSeq}`,
           `${positions.checkpointSeq}`,
-          readVersion(),
+          eventVersions.read,
         ],
       });
       return row!.id;

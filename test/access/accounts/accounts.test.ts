@@ -4,11 +4,6 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, it } from 'node:test';
 import { type Accounts, createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { perMinuteMax } from '../../../src/access/accounts/accounts-table.ts';
-import {
-  type AccessEvent,
-  decodeAccessEvent,
-  isAccessEvent,
-} from '../../../src/access/accounts/events.ts';
 import { hashKey, parseKey } from '../../../src/access/keys/key-format.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { manualClock } from '../../../src/core/clock.ts';
@@ -18,6 +13,11 @@ import { seededRandom } from '../../../src/core/random.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { errorOf, value } from '../../support/house/result.ts';
+import {
+  type AccessEvent,
+  decodeAccessEvent,
+  isAccessEvent,
+} from '../../support/reputation/events.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const hourMs = 3_600_000;

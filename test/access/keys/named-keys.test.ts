@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { type Accounts, createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { createAccountsTable } from '../../../src/access/accounts/accounts-table.ts';
-import { decodeAccessEvent, isAccessEvent } from '../../../src/access/accounts/events.ts';
 import { createAccessReducer } from '../../../src/access/accounts/reducer.ts';
 import { createKeyCache, otherScope } from '../../../src/access/keys/key-cache.ts';
 import { keyScopes } from '../../../src/access/keys/key-scopes.ts';
@@ -24,6 +23,7 @@ import { apiKeyKey, apiKeyUseKey } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { errorOf, value } from '../../support/house/result.ts';
+import { applyEvent, decodeAccessEvent, isAccessEvent } from '../../support/reputation/events.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const directory = makeTempDir('named-keys');
@@ -67,7 +67,7 @@ async function replayed() {
   });
   for (const { kind, version, body, at } of await store.read(0n, 1_000)) {
     assert.ok(isAccessEvent(kind));
-    fold.apply(decodeAccessEvent(kind, version, body)!, at);
+    applyEvent(fold, decodeAccessEvent(kind, version, body)!, at);
   }
   const reader = openKeyTableReader(table.handle);
   return { table, fold, cache: createKeyCache(reader), labels: openLabelReader(reader) };

@@ -3,14 +3,13 @@
  * kinds, until it is killed. Prints `<event id> <seq>` for each acknowledged commit.
  */
 
-import { encodeAccessEvent } from '../../../src/access/accounts/events.ts';
 import { openState } from '../../../src/app/state.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { encodeEvent } from '../../../src/reputation/state/events.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb.ts';
 import type { NewEvent } from '../../../src/storage/store.ts';
+import { encodeEvent } from '../../support/reputation/events.ts';
 import { createRandomJournal } from '../../support/reputation/random-journal.ts';
 import { crashEntriesMax, crashPoolSeed, crashPoolSize } from './crash-plan.ts';
 
@@ -49,10 +48,16 @@ function nextEvent(id: string): NewEvent {
   const account = `a${Math.floor(random.next() * 300)}`;
   const choice = random.next();
   if (choice < 0.1)
-    return encodeAccessEvent(id, { kind: 'account.created', account, verified: true, slot: 'now' });
+    return encodeEvent(id, { kind: 'account.created', account, verified: true, slot: 'now' });
   if (choice < 0.2) {
     const hash = random.bytes(32);
-    return encodeAccessEvent(id, { kind: 'key.created', account, key: id, hash });
+    return encodeEvent(id, {
+      kind: 'key.created',
+      account,
+      key: id,
+      hash,
+      facts: new Uint8Array(),
+    });
   }
   return encodeEvent(id, journal.next().event);
 }

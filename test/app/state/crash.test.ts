@@ -2,15 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { decodeAccessEvent, isAccessEvent } from '../../../src/access/accounts/events.ts';
 import { openState } from '../../../src/app/state.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { decodeEvent } from '../../../src/reputation/state/events.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { indexShown, modelShown } from '../../support/reputation/entries-shown.ts';
+import { decodeAccessEvent, decodeEvent, isAccessEvent } from '../../support/reputation/events.ts';
 import { createListModel } from '../../support/reputation/list-model.ts';
 import { type CrashRound, runCrashRounds } from '../../support/server/crash.ts';
 import { crashEntriesMax } from './crash-plan.ts';

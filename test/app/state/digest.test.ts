@@ -2,17 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { encodeAccessEvent } from '../../../src/access/accounts/events.ts';
 import type { State } from '../../../src/app/state.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { contributionKinds, kindOf, said } from '../../../src/reputation/state/contributions.ts';
-import { encodeEvent } from '../../../src/reputation/state/events.ts';
 import {
   createDigestRing,
   decodeDigests,
   encodeDigests,
   judge,
 } from '../../../src/storage/nodes/digests.ts';
+import { encodeEvent } from '../../support/reputation/events.ts';
 import { within } from '../../support/server/server.ts';
 import { makeState, type StateFixture } from './fixture.ts';
 
@@ -38,9 +37,9 @@ function talkOf(fixture: StateFixture, seed: number) {
       ).entries()) {
         const account = `voice${i}`;
         const created = { kind: 'account.created', account, verified: true, slot: 'now' } as const;
-        await fixture.commit(encodeAccessEvent(id(), created));
+        await fixture.commit(encodeEvent(id(), created));
         const event = { kind: 'account.vouched', account, vouched } as const;
-        await fixture.commit(encodeAccessEvent(id(), event));
+        await fixture.commit(encodeEvent(id(), event));
       }
     },
     async go(events: number) {

@@ -1,19 +1,21 @@
 /** The state on a real store in a directory of its own, and everything it holds as text. */
 
-import type { AccessEvent } from '../../../src/access/accounts/events.ts';
-import { encodeAccessEvent } from '../../../src/access/accounts/events.ts';
 import { openState, type State } from '../../../src/app/state.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import type { Log } from '../../../src/core/log/log.ts';
 import { createLog } from '../../../src/core/log/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { formatPrefix } from '../../../src/ip/prefix.ts';
-import { encodeEvent, type ReputationEvent } from '../../../src/reputation/state/events.ts';
 import { createEventId } from '../../../src/storage/event-id.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb.ts';
 import type { PageSection } from '../../../src/storage/projection.ts';
 import type { NewEvent, Store } from '../../../src/storage/store.ts';
 import { indexShown } from '../../support/reputation/entries-shown.ts';
+import {
+  type AccessEvent,
+  encodeEvent,
+  type ReputationEvent,
+} from '../../support/reputation/events.ts';
 import { createRandomJournal } from '../../support/reputation/random-journal.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
@@ -70,7 +72,7 @@ export function makeState(seed: number, options: { poolSize?: number } = {}): St
     for (let i = 0; i < events; i++) {
       const id = createEventId(clock, random);
       if (random.next() < 0.2) {
-        await commit(encodeAccessEvent(id, access()));
+        await commit(encodeEvent(id, access()));
         continue;
       }
       if (random.next() < 0.3) {
@@ -159,7 +161,13 @@ function randomAccess(random: ReturnType<typeof seededRandom>): () => AccessEven
       case 4: {
         const key = `k${live.length}`;
         live.push({ account, key });
-        return { kind: 'key.created', account, key, hash: random.bytes(32) };
+        return {
+          kind: 'key.created',
+          account,
+          key,
+          hash: random.bytes(32),
+          facts: new Uint8Array(),
+        };
       }
       case 5:
         return { kind: 'account.released', account };

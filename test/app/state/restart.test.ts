@@ -3,10 +3,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
-import { encodeAccessEvent } from '../../../src/access/accounts/events.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { encodeEvent } from '../../../src/reputation/state/events.ts';
+import { encodeEvent } from '../../support/reputation/events.ts';
 import { batchOf } from '../../support/reputation/random-journal.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';
 import { makeState, stateShown } from './fixture.ts';
@@ -122,7 +121,7 @@ it('housekeeping ends lists and replaced keys whose time is over', async () => {
     const ref = { list: 'anon', source: 'tor', run: '1' } as const;
     await fixture.commit(encodeEvent('begun', { kind: 'list.begun', ref, holdDays: 1 }));
     await fixture.commit(
-      encodeAccessEvent('a', {
+      encodeEvent('a', {
         kind: 'account.created',
         account: 'a',
         verified: true,

@@ -11,7 +11,7 @@ import { openState, type State } from '../../../src/app/state.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { encodeSignIn, siteOfSignIn } from '../../../src/signon/sites/sign-in-events.ts';
+import { signedIn } from '../../../src/signon/sites/sign-in-events.ts';
 import { createEventId } from '../../../src/storage/event-id.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb.ts';
 import type { Store } from '../../../src/storage/store.ts';
@@ -35,7 +35,9 @@ afterEach(async () => {
 });
 
 async function signIn(site: string): Promise<void> {
-  const done = await store.commit({ events: [encodeSignIn(createEventId(clock, random), site)] });
+  const done = await store.commit({
+    events: [signedIn.encode(createEventId(clock, random), { site })],
+  });
   assert.ok(done.ok);
 }
 
@@ -83,22 +85,19 @@ it('each day counts for itself, after a checkpoint and a restart too, and beside
 
 it('a day whose place comes round again begins at nothing', () => {
   const counts = createSignInCounts(0, () => {});
-  const take = (site: string, at: number) =>
-    counts.takes({ ...encodeSignIn('id', site), seq: 1n, at });
-  take('a.example', clock.now());
+  counts.add('a.example', clock.now());
   const later = clock.now() + 30 * dayMs;
-  take('b.example', later);
-  take('a.example', clock.now());
+  counts.add('b.example', later);
+  counts.add('a.example', clock.now());
   assert.deepEqual([...counts.sums(later)], [['b.example', { today: 1, week: 1, month: 1 }]]);
 });
 
 it('a day keeps 1,000 sites, the busiest of them, and takes as much room however many come', () => {
   const counts = createSignInCounts(0, () => {});
   const at = clock.now();
-  const take = (site: string) => counts.takes({ ...encodeSignIn('id', site), seq: 1n, at });
   for (let i = 0; i < 3_000; i++) {
-    take(`s${i}.example`);
-    take('busy.example');
+    counts.add(`s${i}.example`, at);
+    counts.add('busy.example', at);
   }
   const sums = counts.sums(at);
   assert.equal(sums.size, 1_000);
@@ -111,11 +110,11 @@ it('a day keeps 1,000 sites, the busiest of them, and takes as much room however
   assert.equal(again.section.load(page, bytes.subarray(1)), false);
 });
 
-it("an event of another kind is nobody's, and a damaged one stops", () => {
+it('a damaged event stops, and one of a newer program', () => {
   const counts = createSignInCounts(0, () => assert.fail('nothing changes'));
-  const event = encodeSignIn('id', 'a.example');
-  assert.equal(counts.takes({ ...event, kind: 'allow.added', seq: 1n, at: 0 }), false);
-  assert.equal(siteOfSignIn(event), 'a.example');
-  assert.throws(() => siteOfSignIn({ ...event, body: event.body.subarray(1) }), /can't be read/);
-  assert.throws(() => siteOfSignIn({ ...event, version: 2 }), /can't be read/);
+  const event = { ...signedIn.encode('id', { site: 'a.example' }), seq: 1n, at: 0 };
+  assert.deepEqual(signedIn.decode(event.version, event.body), { site: 'a.example' });
+  const damaged = { ...event, body: event.body.subarray(1) };
+  assert.throws(() => signedIn.follow(counts, damaged), /can't be read/);
+  assert.throws(() => signedIn.follow(counts, { ...event, version: 2 }), /can't be read/);
 });

@@ -15,11 +15,11 @@ import { openState, type State } from '../../../src/app/state.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { encodeEvent, type ReputationEvent } from '../../../src/reputation/state/events.ts';
 import { createDeletion } from '../../../src/signon/people/deletion/deletion.ts';
 import { createEventId } from '../../../src/storage/event-id.ts';
 import { readLedger } from '../../../src/storage/ledger.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb.ts';
+import { encodeEvent, type ReputationEvent } from '../../support/reputation/events.ts';
 import { type GateThread, startGateThread } from '../../support/server/gate-thread.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
@@ -129,7 +129,8 @@ function openWorld(seed: number) {
     if (account.live.size === 0) return;
     const words = Uint32Array.of(0x0808_0000 + address, 0, 0, 0);
     const reportedSecond = Math.floor(clock.now() / 1_000);
-    await commit({ kind: 'report.added', account: account.id, family: 4, words, reportedSecond });
+    const said = { account: account.id, family: 4, words, reportedSecond } as const;
+    await commit({ kind: 'report.added', ...said, network: 0, categories: 0 });
     account.reported.set(address, (account.reported.get(address) ?? 0) + 1);
   }
 

@@ -5,7 +5,7 @@ import { it } from 'node:test';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { decodeBanned } from '../../../src/integrations/agents/ban-events.ts';
+import { agentEvents } from '../../../src/integrations/agents/ban-events.ts';
 import { createBanStore } from '../../../src/integrations/agents/ban-store.ts';
 import { createBanTable } from '../../../src/integrations/agents/ban-table.ts';
 import { createBans } from '../../../src/integrations/agents/bans.ts';
@@ -38,7 +38,7 @@ async function startNode(store: Store, clock: ReturnType<typeof manualClock>, se
   let seq = await store.lastSeq();
   async function follow(): Promise<void> {
     for (const event of await store.read(seq, 1_000)) {
-      bans.apply(decodeBanned(event));
+      void agentEvents.find(({ kind }) => kind === event.kind)!.follow(bans, event);
       seq = event.seq;
     }
   }

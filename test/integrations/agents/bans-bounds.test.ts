@@ -18,7 +18,7 @@ function setUp(totalMax: number) {
   return {
     ...{ clock, bans, namesOf },
     ban: (account: string, ...addresses: string[]) =>
-      bans.apply(usualBans(account, clock.now(), addresses)),
+      bans.add(usualBans(account, clock.now(), addresses)),
     count(accounts: readonly string[], which: 'active' | 'ended'): number {
       // What is over ends when it is looked at, and may make another one forget.
       for (const account of accounts) bans.of(account);
@@ -101,7 +101,7 @@ it('many bans that are over together end in more than one turn of the event loop
   const addresses = Array.from({ length: 1_000 }, (_, n) => `45.10.${n >> 8}.${n & 255}`);
   for (const [i, account] of ['a', 'b', 'c'].entries()) {
     const own = addresses.slice(i * 300, i * 300 + 300);
-    bans.apply(usualBans(account, clock.now(), own));
+    bans.add(usualBans(account, clock.now(), own));
   }
   clock.advance(banMs);
   t.mock.timers.tick(1_000);
@@ -120,7 +120,7 @@ it('an account that is forgotten and bans anew between two turns keeps its new b
   const clock = manualClock(1_800_000_000_000);
   const bans = createBans({ clock, shared: createBanTable(64) });
   const stop = bans.start({ slotOf: () => 3, isSpared: () => false, allowChanges: () => 0 });
-  const ban = (addresses: string[]) => bans.apply(usualBans('a', clock.now(), addresses));
+  const ban = (addresses: string[]) => bans.add(usualBans('a', clock.now(), addresses));
   ban(Array.from({ length: 400 }, (_, n) => `45.10.${n >> 8}.${n & 255}`));
   clock.advance(banMs);
   assert.equal(bans.of('a')!.ended.size, 400);

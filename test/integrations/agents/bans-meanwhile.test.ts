@@ -47,7 +47,7 @@ function setUp() {
 
   return {
     ...{ list, meanwhile, stop },
-    ban: (...addresses: string[]) => bans.apply(usualBans('mine', clock.now(), addresses)),
+    ban: (...addresses: string[]) => bans.add(usualBans('mine', clock.now(), addresses)),
     /** The operator vouches for it: a ban of it ends. */
     spare(address: string): void {
       spared.add(address);

@@ -4,15 +4,13 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { manualClock } from '../../../src/core/clock.ts';
-import { systemRandom } from '../../../src/core/random.ts';
-import { decodeBanned, encodeBanned } from '../../../src/integrations/agents/ban-events.ts';
+import { agentBanned, agentUnbanned } from '../../../src/integrations/agents/ban-events.ts';
 import { createBanTable } from '../../../src/integrations/agents/ban-table.ts';
 import { createBans, endedMs } from '../../../src/integrations/agents/bans.ts';
 import { banMs } from '../../../src/integrations/agents/decision.ts';
 import { createDecisionStream } from '../../../src/integrations/bouncers/stream.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import { formatNetwork } from '../../../src/ip/prefix.ts';
-import { createEventId } from '../../../src/storage/event-id.ts';
 import { usualBans } from '../../support/integrations/agent-bans.ts';
 import { createList } from '../../support/integrations/changing-list.ts';
 
@@ -35,7 +33,7 @@ function setUp(perAccountMax = 10) {
     allowChanges: () => allowChanges,
   });
   const ban = (account: string, ...addresses: string[]) =>
-    bans.apply(usualBans(account, clock.now(), addresses));
+    bans.add(usualBans(account, clock.now(), addresses));
   const isLive = (slot: number, address: string) => {
     const words = new Uint32Array(4);
     const family = parseIp(address, words);
@@ -100,21 +98,25 @@ it('what is allowed later is banned no more, and a slot that changes hands takes
 });
 
 it('an event says what it was told, and a damaged one stops the follower', () => {
-  const usual = usualBans('a1', 1_800_000_000_123, ['45.10.0.1', '2a10::1']);
-  const named = usual.decisions.map((one) => ({ ...one, scenario: 'crowdsecurity/ssh-bf' }));
-  const other = { ...named[0]!, value: '45.10.0.0/24', type: 'captcha', origin: 'cscli' } as const;
-  for (const [kind, version, banned] of [
-    ['agent.banned', 1, usual],
-    ['agent.banned', 2, { ...usual, decisions: named }],
-    ['agent.banned', 3, { ...usual, decisions: [...named, other] }],
-    ['agent.unbanned', 1, { ...usual, decisions: [other, ...named], isTakenBack: true }],
-  ] as const) {
-    const event = encodeBanned(createEventId(manualClock(0), systemRandom()), banned);
-    assert.deepEqual([event.kind, event.version], [kind, version]);
-    assert.deepEqual(decodeBanned(event), banned);
-    assert.throws(() => decodeBanned({ ...event, version: 4 }));
-    for (let length = 0; length < event.body.length; length++) {
-      assert.throws(() => decodeBanned({ ...event, body: event.body.subarray(0, length) }));
+  const { decisions } = usualBans('a1', 1_800_000_000_123, ['45.10.0.1', '2a10::1']);
+  const named = { ...decisions[0]!, scenario: 'crowdsecurity/ssh-bf' };
+  const other = { ...named, value: '45.10.0.0/24', type: 'captcha', origin: 'cscli' } as const;
+  const said = { account: 'a1', atMs: 1_800_000_000_123, decisions: [...decisions, named, other] };
+  for (const defined of [agentBanned, agentUnbanned]) {
+    const { version, body } = defined.encode('id', said);
+    assert.deepEqual(defined.decode(version, body), said);
+    const heard: unknown[] = [];
+    const note = (decided: unknown) => void heard.push(decided);
+    const follow = (more: object) =>
+      defined.follow(
+        { add: note, takeBack: note },
+        { id: 'id', kind: defined.kind, version, body, seq: 1n, at: 0, ...more },
+      );
+    void follow({});
+    assert.deepEqual(heard, [said]);
+    assert.throws(() => follow({ version: version + 1 }));
+    for (let length = 0; length < body.length; length++) {
+      assert.throws(() => follow({ body: body.subarray(0, length) }));
     }
   }
 });

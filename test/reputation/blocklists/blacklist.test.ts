@@ -15,6 +15,7 @@ import {
   createBlacklist,
   selectRows,
 } from '../../../src/reputation/blocklists/blacklist.ts';
+import { applyEvent } from '../../support/reputation/events.ts';
 import { batchOf, createRandomJournal } from '../../support/reputation/random-journal.ts';
 import { openFold } from '../state/fixture.ts';
 
@@ -42,28 +43,27 @@ function world(bounds = buildBounds) {
     clock,
     blacklist,
     allow(text: string, kind: 'allow.added' | 'allow.removed' = 'allow.added'): void {
-      void fold.apply({ kind, ...prefixOf(text) }, clock.now());
+      void applyEvent(fold, { kind, ...prefixOf(text) }, clock.now());
     },
     report(text: string, ageSeconds = 0): void {
       const { family, words } = prefixOf(text);
-      void fold.apply(
-        { kind: 'report.added', account: 'a', family, words, ageSeconds },
-        clock.now(),
-      );
+      const reportedSecond = Math.floor(clock.now() / 1_000) - ageSeconds;
+      const said = { account: 'a', family, words, reportedSecond, network: 0, categories: 0 };
+      void applyEvent(fold, { kind: 'report.added', ...said }, clock.now());
     },
     async good(...addresses: string[]): Promise<void> {
       const ref = { list: 'good', source: 'good', run: 'good' } as const;
       const rows = addresses.map((text) => ({ prefix: prefixOf(text), score: 0 }));
-      await fold.apply({ kind: 'list.begun', ref, holdDays: 365 }, clock.now());
-      await fold.apply({ kind: 'list.rows', ref, rows: batchOf(rows) }, clock.now());
-      await fold.apply({ kind: 'list.ended', ref }, clock.now());
+      await applyEvent(fold, { kind: 'list.begun', ref, holdDays: 365 }, clock.now());
+      await applyEvent(fold, { kind: 'list.rows', ref, rows: batchOf(rows) }, clock.now());
+      await applyEvent(fold, { kind: 'list.ended', ref }, clock.now());
     },
     async seed(source: string, rows: Record<string, number>, at = clock.now()): Promise<void> {
       const ref = { list: 'seed', source, run: source } as const;
       const prefixes = Object.keys(rows).map(prefixOf);
       const words = new Uint32Array(4 * prefixes.length);
       for (const [i, prefix] of prefixes.entries()) words.set(prefix.words, 4 * i);
-      await fold.apply({ kind: 'list.begun', ref, holdDays: 365 }, at);
+      await applyEvent(fold, { kind: 'list.begun', ref, holdDays: 365 }, at);
       const batch = {
         count: prefixes.length,
         families: Uint8Array.from(prefixes, (prefix) => prefix.family),
@@ -71,8 +71,8 @@ function world(bounds = buildBounds) {
         lengths: Uint8Array.from(prefixes, (prefix) => prefix.length),
         scores: Uint8Array.from(Object.values(rows)),
       };
-      await fold.apply({ kind: 'list.rows', ref, rows: batch }, at);
-      await fold.apply({ kind: 'list.ended', ref }, at);
+      await applyEvent(fold, { kind: 'list.rows', ref, rows: batch }, at);
+      await applyEvent(fold, { kind: 'list.ended', ref }, at);
     },
   };
 }
@@ -90,7 +90,7 @@ async function listed(snapshot: BlacklistSnapshot, filter: Partial<typeof all> =
 
 test('highest score first, then the last report; a covering network decides', async () => {
   const w = world();
-  w.access.apply({ kind: 'account.created', account: 'a', verified: true, slot: 'now' }, now);
+  applyEvent(w.access, { kind: 'account.created', account: 'a', verified: true, slot: 'now' }, now);
   const rows = {
     '1.0.0.0/24': 80,
     '1.0.0.7': 30,
@@ -116,14 +116,14 @@ test('highest score first, then the last report; a covering network decides', as
 
 test('a known-good address is listed with what lists say, whatever is reported around it', async () => {
   const w = world();
-  w.access.apply({ kind: 'account.created', account: 'a', verified: true, slot: 'now' }, now);
-  w.access.apply({ kind: 'account.vouched', account: 'a', vouched: 'staff' }, now);
+  applyEvent(w.access, { kind: 'account.created', account: 'a', verified: true, slot: 'now' }, now);
+  applyEvent(w.access, { kind: 'account.vouched', account: 'a', vouched: 'staff' }, now);
   await w.good('2001:db8::1', '2001:db8:1::1');
   await w.seed('list', { '2001:db8:1::/48': 40 });
   for (const text of ['2001:db8::2', '2001:db8:1::2']) {
     const { family, words } = prefixOf(text);
     const said = { reportedSecond: now / 1_000, network: 1, categories: 1 << 18 };
-    void w.fold.apply({ kind: 'report.added', account: 'a', family, words, ...said }, now);
+    void applyEvent(w.fold, { kind: 'report.added', account: 'a', family, words, ...said }, now);
   }
   const snapshot = await w.blacklist.snapshot();
   const { rows } = snapshot;
@@ -205,7 +205,7 @@ test('of random journals every listed row has the score of a check, and none is 
     const journal = createRandomJournal({ random: seededRandom(seed + round), name: 'r' });
     for (let i = 0; i < 80; i++) {
       const { event, at } = journal.next();
-      await w.fold.apply(event, at);
+      await applyEvent(w.fold, event, at);
     }
     const snapshot = await w.blacklist.snapshot();
     const rows = Array.from(await selectRows(snapshot, all));

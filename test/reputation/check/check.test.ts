@@ -6,6 +6,7 @@ import { isoSeconds } from '../../../src/core/iso-seconds.ts';
 import { parsePrefix } from '../../../src/ip/prefix.ts';
 import { checkBytesMax } from '../../../src/reputation/check/check-body.ts';
 import type { ListKind, RowBatch } from '../../../src/reputation/state/events.ts';
+import { applyEvent } from '../../support/reputation/events.ts';
 import { batchOf } from '../../support/reputation/random-journal.ts';
 import { type FoldFixture, openFold } from '../state/fixture.ts';
 
@@ -29,9 +30,9 @@ async function load(
   });
   const reports = Uint8Array.from(parts, ([, , count]) => Number(count ?? 1));
   const batch: RowBatch = { ...batchOf(prefixes), reports };
-  await state.fold.apply({ kind: 'list.begun', ref, holdDays: 30 }, at);
-  await state.fold.apply({ kind: 'list.rows', ref, rows: batch }, at);
-  await state.fold.apply({ kind: 'list.ended', ref }, at);
+  await applyEvent(state.fold, { kind: 'list.begun', ref, holdDays: 30 }, at);
+  await applyEvent(state.fold, { kind: 'list.rows', ref, rows: batch }, at);
+  await applyEvent(state.fold, { kind: 'list.ended', ref }, at);
 }
 
 function wide(state: FoldFixture, ip: string): Record<string, unknown> {
@@ -73,7 +74,7 @@ it('keeps the flags of a private, an allowed and a known-good address apart', as
   const state = openFold();
   await load(state, 'good', ['6.0.0.8 0'], { list: 'good' });
   const words = Uint32Array.of(0x0600_0009, 0, 0, 0);
-  await state.fold.apply({ kind: 'allow.added', family: 4, words, length: 32 }, startMs);
+  await applyEvent(state.fold, { kind: 'allow.added', family: 4, words, length: 32 }, startMs);
   const flags = (ip: string) => {
     const { isPublic, ipVersion, isWhitelisted, isTor } = wide(state, ip);
     return [isPublic, ipVersion, isWhitelisted, isTor];

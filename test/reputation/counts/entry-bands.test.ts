@@ -10,6 +10,7 @@ import {
   type SurveyPosition,
   surveyStart,
 } from '../../../src/reputation/counts/entry-bands.ts';
+import { applyEvent } from '../../support/reputation/events.ts';
 import { createRandomJournal } from '../../support/reputation/random-journal.ts';
 import { openFold } from '../state/fixture.ts';
 
@@ -54,7 +55,11 @@ for (const seed of [1, 2, 3]) {
     const journal = createRandomJournal({ random, name: 'j', startMs, poolSize: 900, rowsMax: 90 });
     for (let i = 0; i < 20; i++) {
       const account = `a${i}`;
-      access.apply({ kind: 'account.created', account, verified: true, slot: 'now' }, startMs);
+      applyEvent(
+        access,
+        { kind: 'account.created', account, verified: true, slot: 'now' },
+        startMs,
+      );
     }
     let seen = 0;
     for (let round = 0; round < 40; round++) {
@@ -63,10 +68,14 @@ for (const seed of [1, 2, 3]) {
         const { event, at } = journal.next();
         now = at;
         // All rows of one batch fit into a slice, and no list is swept in more than one.
-        void fold.apply(event, at);
+        void applyEvent(fold, event, at);
         const account = `a${below(20)}`;
         const reported = { account, ...journal.address(), reportedSecond: Math.floor(at / 1_000) };
-        fold.apply({ kind: 'report.added', ...reported, network: below(9), categories: 2 }, at);
+        applyEvent(
+          fold,
+          { kind: 'report.added', ...reported, network: below(9), categories: 2 },
+          at,
+        );
       }
       now += below(30) * dayMs;
       const { bands, looks } = surveyed(index, now, () => true);

@@ -9,15 +9,14 @@
 import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import { it } from 'node:test';
-import { decodeAccessEvent, isAccessEvent } from '../../../src/access/accounts/events.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { missedDeadline } from '../../../src/http/answer/refusal.ts';
 import { formatIp } from '../../../src/ip/address.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
-import { decodeEvent } from '../../../src/reputation/state/events.ts';
 import { reportByIdPrefix } from '../../../src/storage/keys.ts';
 import type { Store } from '../../../src/storage/store.ts';
+import { decodeAccessEvent, decodeEvent, isAccessEvent } from '../../support/reputation/events.ts';
 import { createReportModel, isScore } from '../../support/reputation/report-model.ts';
 import { makeReporters, type Reporter, sendReport } from '../../support/reputation/reporters.ts';
 import { startTestServer, type TestServer } from '../../support/server/server.ts';
@@ -132,11 +131,7 @@ function createReplay() {
         assert.equal(event.kind, 'report.added');
         if (event.kind !== 'report.added') continue;
         const ip = formatIp(event.family, event.words);
-        const ageSeconds =
-          'reportedSecond' in event ? at / 1_000 - event.reportedSecond : event.ageSeconds;
-        assert.ok('network' in event, 'the server writes the newest version');
-        const { network = 0, categories = 0 } = event;
-        model.add({ ...event, at, ageSeconds, network, categories });
+        model.add({ ...event, at, ageSeconds: at / 1_000 - event.reportedSecond });
         seen.set(ip, { family: event.family, words: Uint32Array.from(event.words) });
         const name = nameOf(event.account, ip);
         assert.ok(!reported.has(name), `${name} is in the journal twice`);

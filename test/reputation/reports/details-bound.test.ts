@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { forget } from '../../../src/commands/store/rewind.ts';
+import { forget, undoOf } from '../../../src/commands/store/rewind.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
 import { type Random, seededRandom } from '../../../src/core/random.ts';
@@ -19,7 +19,6 @@ import { readHistory } from '../../../src/reputation/reports/store/report-histor
 import { addressBytes } from '../../../src/reputation/reports/store/report-rows.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import { tailAddresses } from '../../../src/reputation/reports/store/tails.ts';
-import { decodeEvent, type ReputationEvent } from '../../../src/reputation/state/events.ts';
 import { retractReports } from '../../../src/reputation/votes/retract.ts';
 import { erasedRow } from '../../../src/storage/erased.ts';
 import {
@@ -29,6 +28,7 @@ import {
 } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb.ts';
 import type { CommitResult, Store } from '../../../src/storage/store.ts';
+import { decodeEvent } from '../../support/reputation/events.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const minuteMs = 60_000;
@@ -335,10 +335,7 @@ test('a restore to an earlier position takes a report out of a tail, too', async
   const address = 0x1100_0000;
   const before = await store.lastSeq();
   const reports = await flooded(address, 2);
-  const events: ReputationEvent[] = [];
-  for (const { kind, version, body } of await store.read(before, 100)) {
-    events.push(decodeEvent(kind, version, body)!);
-  }
+  const events = (await store.read(before, 100)).map(undoOf);
   await boundDetails(store, about(address), { kept: 1 });
   const counted = () => reports.count(4, words(address), 0, 100, async () => true);
   await forget(store, events.slice(-4));
@@ -355,7 +352,7 @@ test('a restore to an earlier position leaves nothing of a report in the index o
   const indexed = () => rows(reportByAccountPrefix('a9'));
   assert.equal((await indexed()).length, 1);
   const [added] = await store.read(before, 1);
-  await forget(store, [decodeEvent(added!.kind, added!.version, added!.body)!]);
+  await forget(store, [undoOf(added!)]);
   assert.deepEqual(await indexed(), []);
 });
 

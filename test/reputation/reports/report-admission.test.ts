@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { secondsLeftOfDay } from '../../../src/access/quota/points.ts';
 import { createReportAdmission } from '../../../src/reputation/reports/report-admission.ts';
+import { applyEvent } from '../../support/reputation/events.ts';
 import { addressOf, openWorld, type World, worldStart } from './report-world.ts';
 
 const dayMs = 86_400_000;
@@ -22,7 +23,7 @@ function worldWithQuota(writePerMinute: number): World {
   const world = openWorld();
   for (const id of ['a', 'b']) world.account(id);
   const quotas = { account: 'a', readPerMinute: 1, writePerMinute } as const;
-  world.access.apply({ kind: 'account.quotas', ...quotas }, world.at.now);
+  applyEvent(world.access, { kind: 'account.quotas', ...quotas }, world.at.now);
   return world;
 }
 

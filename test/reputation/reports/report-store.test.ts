@@ -9,9 +9,9 @@ import { lastReportedAtOf } from '../../../src/index/records.ts';
 import { createReportAdmission } from '../../../src/reputation/reports/report-admission.ts';
 import { readHistory } from '../../../src/reputation/reports/store/report-history.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
-import { decodeEvent } from '../../../src/reputation/state/events.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb.ts';
 import type { Store } from '../../../src/storage/store.ts';
+import { applyEvent, decodeEvent } from '../../support/reputation/events.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 import { openFold } from '../state/fixture.ts';
 
@@ -249,7 +249,8 @@ test('a withdrawal that is cut short says so, and goes on when asked again', asy
 
 test('the index dates a report by the second of its row, however the clock ticks', async () => {
   const { fold, access, index } = openFold();
-  access.apply(
+  applyEvent(
+    access,
     { kind: 'account.created', account: 'a1', verified: true, slot: 'now' },
     clock.now(),
   );
@@ -274,7 +275,7 @@ test('the index dates a report by the second of its row, however the clock ticks
     for (const event of await store.read(before, 10)) {
       // Committed a moment later.
       const body = decodeEvent(event.kind, event.version, event.body)!;
-      await fold.apply(body, start + now! + 7);
+      await applyEvent(fold, body, start + now! + 7);
     }
     const [row] = await reports.list(4, words, 0, 1);
     const shown = lastReportedAtOf(index.records, index.find(4, words));
@@ -284,7 +285,8 @@ test('the index dates a report by the second of its row, however the clock ticks
 
 test('a report for which the index has no room is refused, and leaves nothing', async () => {
   const { entries, fold, access } = openFold({ entriesMax: 3, contributionsMax: 9, reserve: 2 });
-  access.apply(
+  applyEvent(
+    access,
     { kind: 'account.created', account: 'a1', verified: true, slot: 'now' },
     clock.now(),
   );
@@ -313,7 +315,7 @@ test('a report for which the index has no room is refused, and leaves nothing', 
     const saved = await reports.add(reporter, { ...report, reportedAt: clock.now() });
     results.push(saved.ok ? 'saved' : saved.error);
     for (const event of await store.read(before, 10)) {
-      await fold.apply(decodeEvent(event.kind, event.version, event.body)!, clock.now());
+      await applyEvent(fold, decodeEvent(event.kind, event.version, event.body)!, clock.now());
     }
   }
   // One that is there already takes no entry.
@@ -323,7 +325,8 @@ test('a report for which the index has no room is refused, and leaves nothing', 
 
 test('reports that begin together do not go beyond the limit, and what is not written is given back', async () => {
   const { entries, access } = openFold({ entriesMax: 99, contributionsMax: 99, reserve: 2 });
-  access.apply(
+  applyEvent(
+    access,
     { kind: 'account.created', account: 'a1', verified: true, slot: 'now' },
     clock.now(),
   );

@@ -10,6 +10,7 @@ import {
   communityScore,
   halfLivesAt,
 } from '../../../src/reputation/check/score.ts';
+import { applyEvent } from '../../support/reputation/events.ts';
 import { batchOf } from '../../support/reputation/random-journal.ts';
 import { openFold } from '../state/fixture.ts';
 
@@ -44,22 +45,21 @@ export function openWorld(limits: Parameters<typeof openFold>[0] = {}) {
     ...fixture,
     at,
     account(id: string, verified = true): void {
-      fixture.access.apply({ kind: 'account.created', account: id, verified, slot: 'now' }, at.now);
+      applyEvent(
+        fixture.access,
+        { kind: 'account.created', account: id, verified, slot: 'now' },
+        at.now,
+      );
     },
     /** Each account has a network of its own, unless told. */
     report(account: string, ip: string, ageSeconds = 0, more: ReportMore = {}): void {
       const { network = networkOf(account), categories = bruteForce } = more;
       const reportedSecond = Math.floor(at.now / 1_000) - ageSeconds;
       const said = { ...addressOf(ip), reportedSecond, network, categories };
-      void fixture.fold.apply({ kind: 'report.added', account, ...said }, at.now);
-    },
-    /** As an older server wrote it. */
-    oldReport(account: string, ip: string, ageSeconds = 0): void {
-      const event = { kind: 'report.added', account, ...addressOf(ip), ageSeconds } as const;
-      void fixture.fold.apply(event, at.now);
+      void applyEvent(fixture.fold, { kind: 'report.added', account, ...said }, at.now);
     },
     vouch(account: string, vouched: Vouched): void {
-      fixture.access.apply({ kind: 'account.vouched', account, vouched }, at.now);
+      applyEvent(fixture.access, { kind: 'account.vouched', account, vouched }, at.now);
     },
     /** Makes the record of an account that was confirmed often enough, and long enough ago. */
     earn(account: string): void {
@@ -70,9 +70,9 @@ export function openWorld(limits: Parameters<typeof openFold>[0] = {}) {
     async good(...prefixes: string[]): Promise<void> {
       const ref = { list: 'good', source: 'good', run: `run ${runs++}` } as const;
       const list = prefixes.map((text) => ({ prefix: prefixOf(text), score: 0 }));
-      await fixture.fold.apply({ kind: 'list.begun', ref, holdDays: 30 }, at.now);
-      await fixture.fold.apply({ kind: 'list.rows', ref, rows: batchOf(list) }, at.now);
-      await fixture.fold.apply({ kind: 'list.ended', ref }, at.now);
+      await applyEvent(fixture.fold, { kind: 'list.begun', ref, holdDays: 30 }, at.now);
+      await applyEvent(fixture.fold, { kind: 'list.rows', ref, rows: batchOf(list) }, at.now);
+      await applyEvent(fixture.fold, { kind: 'list.ended', ref }, at.now);
     },
     /** The score before rounding, of the address's own entry. */
     exactScore(ip: string): number {
@@ -104,19 +104,19 @@ export function openWorld(limits: Parameters<typeof openFold>[0] = {}) {
     },
     withdraw(account: string, ip: string, penalty: boolean): void {
       const event = { kind: 'reports.withdrawn', account, ...addressOf(ip), penalty } as const;
-      void fixture.fold.apply(event, at.now);
+      void applyEvent(fixture.fold, event, at.now);
     },
     /** Loads a list anew: rows by prefix text with their scores. */
     async seed(source: string, rows: Readonly<Record<string, number>>): Promise<void> {
       const ref = { list: 'seed', source, run: `run ${runs++}` } as const;
       const list = Object.entries(rows).map(([text, score]) => ({ prefix: prefixOf(text), score }));
-      await fixture.fold.apply({ kind: 'list.begun', ref, holdDays: 30 }, at.now);
-      await fixture.fold.apply({ kind: 'list.rows', ref, rows: batchOf(list) }, at.now);
-      await fixture.fold.apply({ kind: 'list.ended', ref }, at.now);
+      await applyEvent(fixture.fold, { kind: 'list.begun', ref, holdDays: 30 }, at.now);
+      await applyEvent(fixture.fold, { kind: 'list.rows', ref, rows: batchOf(list) }, at.now);
+      await applyEvent(fixture.fold, { kind: 'list.ended', ref }, at.now);
     },
     allow(prefix: string, add: boolean): void {
       const kind = add ? 'allow.added' : 'allow.removed';
-      void fixture.fold.apply({ kind, ...prefixOf(prefix) }, at.now);
+      void applyEvent(fixture.fold, { kind, ...prefixOf(prefix) }, at.now);
     },
     judge(ip: string): { score: number; malicious: boolean } {
       const { family, words } = addressOf(ip);

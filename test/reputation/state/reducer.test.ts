@@ -5,8 +5,9 @@ import { describe, it } from 'node:test';
 import { seededRandom } from '../../../src/core/random.ts';
 import { parsePrefix } from '../../../src/ip/prefix.ts';
 import { runMsMax } from '../../../src/reputation/lists/sources.ts';
-import type { ListKind, ListRef, ReputationEvent } from '../../../src/reputation/state/events.ts';
+import type { ListKind, ListRef } from '../../../src/reputation/state/events.ts';
 import { indexShown, modelShown } from '../../support/reputation/entries-shown.ts';
+import { applyEvent, type ReputationEvent } from '../../support/reputation/events.ts';
 import { createListModel, judgeSlowly } from '../../support/reputation/list-model.ts';
 import { batchOf, createRandomJournal } from '../../support/reputation/random-journal.ts';
 import { type FoldFixture, openFold } from './fixture.ts';
@@ -38,9 +39,9 @@ async function load(
   rows: Record<string, number>,
   at = startMs,
 ): Promise<void> {
-  await state.fold.apply({ kind: 'list.begun', ref, holdDays: 30 }, at);
-  await state.fold.apply(rowsOf(ref, rows), at);
-  await state.fold.apply({ kind: 'list.ended', ref }, at);
+  await applyEvent(state.fold, { kind: 'list.begun', ref, holdDays: 30 }, at);
+  await applyEvent(state.fold, rowsOf(ref, rows), at);
+  await applyEvent(state.fold, { kind: 'list.ended', ref }, at);
 }
 
 function verdict(state: FoldFixture, text: string) {
@@ -62,7 +63,7 @@ describe('random journals', () => {
       const journal = createRandomJournal({ random, name: `s${seed}`, startMs });
       for (let step = 0; step < eventsPerSeed; step++) {
         const { event, at } = journal.next();
-        await state.fold.apply(event, at);
+        await applyEvent(state.fold, event, at);
         model.apply(event, at);
         const entries = [...model.entries().values()];
         const said = `seed ${seed}, step ${step}, ${event.kind}`;
@@ -97,12 +98,12 @@ async function takeAllBack(
 ): Promise<void> {
   const end = startMs + 10_000 * dayMs;
   for (const { list, source, run } of sources.list()) {
-    await fold.apply({ kind: 'list.expired', ref: { list, source, run } }, end);
+    await applyEvent(fold, { kind: 'list.expired', ref: { list, source, run } }, end);
   }
   const facts = { score: 1, category: 0, setSecond: 0, endSecond: 0 };
   for (const prefix of pool) {
-    await fold.apply({ kind: 'allow.removed', ...prefix }, end);
-    await fold.apply({ kind: 'entry.removed', ...prefix, ...facts }, end);
+    await applyEvent(fold, { kind: 'allow.removed', ...prefix }, end);
+    await applyEvent(fold, { kind: 'entry.removed', ...prefix, ...facts }, end);
   }
   assert.deepEqual(sources.list(), []);
   assert.equal(entries.contributions.count(), 0);
@@ -147,21 +148,21 @@ describe('lists', () => {
   it('a row that vanished is taken back when the run ends, not before', async () => {
     const state = openFold();
     await load(state, refOf('1'), { '192.0.2.1/32': 90, '192.0.2.2/32': 80 });
-    await state.fold.apply({ kind: 'list.begun', ref: refOf('2'), holdDays: 30 }, startMs);
-    await state.fold.apply(rowsOf(refOf('2'), { '192.0.2.1/32': 50 }), startMs);
+    await applyEvent(state.fold, { kind: 'list.begun', ref: refOf('2'), holdDays: 30 }, startMs);
+    await applyEvent(state.fold, rowsOf(refOf('2'), { '192.0.2.1/32': 50 }), startMs);
     assert.equal(verdict(state, '192.0.2.2/32').score, 80);
     assert.equal(verdict(state, '192.0.2.1/32').score, 50);
-    await state.fold.apply({ kind: 'list.ended', ref: refOf('2') }, startMs);
+    await applyEvent(state.fold, { kind: 'list.ended', ref: refOf('2') }, startMs);
     assert.equal(verdict(state, '192.0.2.2/32').score, 0);
     assert.equal(state.index.size(), 1);
   });
 
   it('rows and the end of a run that was overtaken are ignored', async () => {
     const state = openFold();
-    await state.fold.apply({ kind: 'list.begun', ref: refOf('slow'), holdDays: 30 }, startMs);
+    await applyEvent(state.fold, { kind: 'list.begun', ref: refOf('slow'), holdDays: 30 }, startMs);
     await load(state, refOf('fast'), { '192.0.2.1/32': 90 });
-    await state.fold.apply(rowsOf(refOf('slow'), { '192.0.2.9/32': 99 }), startMs);
-    await state.fold.apply({ kind: 'list.ended', ref: refOf('slow') }, startMs);
+    await applyEvent(state.fold, rowsOf(refOf('slow'), { '192.0.2.9/32': 99 }), startMs);
+    await applyEvent(state.fold, { kind: 'list.ended', ref: refOf('slow') }, startMs);
     assert.deepEqual(indexShown(state.index), ['192.0.2.1/32 90 1']);
   });
 
@@ -176,9 +177,9 @@ describe('lists', () => {
 
   it('a row that stands twice in a run keeps its higher score', async () => {
     const state = openFold();
-    await state.fold.apply({ kind: 'list.begun', ref: refOf('1'), holdDays: 30 }, startMs);
+    await applyEvent(state.fold, { kind: 'list.begun', ref: refOf('1'), holdDays: 30 }, startMs);
     for (const score of [60, 90, 30]) {
-      await state.fold.apply(rowsOf(refOf('1'), { '192.0.2.1/32': score }), startMs);
+      await applyEvent(state.fold, rowsOf(refOf('1'), { '192.0.2.1/32': score }), startMs);
     }
     assert.equal(verdict(state, '192.0.2.1/32').score, 90);
   });
@@ -195,10 +196,10 @@ describe('lists', () => {
     const state = openFold();
     await load(state, refOf('1'), { '192.0.2.1/32': 90 });
     const overdue = startMs + 30 * dayMs;
-    await state.fold.apply({ kind: 'list.ended', ref: refOf('1') }, overdue);
-    await state.fold.apply({ kind: 'list.expired', ref: refOf('1') }, overdue);
+    await applyEvent(state.fold, { kind: 'list.ended', ref: refOf('1') }, overdue);
+    await applyEvent(state.fold, { kind: 'list.expired', ref: refOf('1') }, overdue);
     assert.equal(verdict(state, '192.0.2.1/32').score, 90);
-    await state.fold.apply({ kind: 'list.expired', ref: refOf('1') }, overdue + 30 * dayMs);
+    await applyEvent(state.fold, { kind: 'list.expired', ref: refOf('1') }, overdue + 30 * dayMs);
     assert.equal(state.index.size(), 0);
   });
 
@@ -206,10 +207,10 @@ describe('lists', () => {
     const state = openFold();
     await load(state, refOf('1'), { '192.0.2.1/32': 90 });
     const late = startMs + 30 * dayMs - 1;
-    await state.fold.apply({ kind: 'list.begun', ref: refOf('2'), holdDays: 30 }, late);
-    await state.fold.apply({ kind: 'list.expired', ref: refOf('2') }, late + 1);
+    await applyEvent(state.fold, { kind: 'list.begun', ref: refOf('2'), holdDays: 30 }, late);
+    await applyEvent(state.fold, { kind: 'list.expired', ref: refOf('2') }, late + 1);
     assert.equal(state.index.size(), 1);
-    await state.fold.apply({ kind: 'list.expired', ref: refOf('2') }, late + runMsMax);
+    await applyEvent(state.fold, { kind: 'list.expired', ref: refOf('2') }, late + runMsMax);
     assert.equal(state.index.size(), 0);
   });
 });
@@ -226,7 +227,7 @@ describe('bounds', () => {
   it('rows beyond the room for contributions leave no entry behind', async () => {
     const state = openFold({ contributionsMax: 1 });
     await load(state, refOf('1'), { '192.0.2.1/32': 90, '192.0.2.2/32': 90 });
-    await state.fold.apply({ kind: 'allow.added', ...prefixOf('10.0.0.0/8') }, startMs);
+    await applyEvent(state.fold, { kind: 'allow.added', ...prefixOf('10.0.0.0/8') }, startMs);
     assert.deepEqual(indexShown(state.index), ['192.0.2.1/32 90 1']);
     assert.equal(state.refusals.total(), 2);
   });
@@ -253,11 +254,11 @@ describe('bounds', () => {
     await load(state, refOf('2'), { '192.0.0.2/32': 10 });
     assert.deepEqual(seen, before);
     seen = undefined;
-    await state.fold.apply({ kind: 'allow.added', ...prefixOf('192.0.0.0/24') }, startMs);
+    await applyEvent(state.fold, { kind: 'allow.added', ...prefixOf('192.0.0.0/24') }, startMs);
     const withRule = section.encode(page);
     assert.notDeepEqual(seen, withRule);
     seen = undefined;
-    await state.fold.apply({ kind: 'allow.removed', ...prefixOf('192.0.0.0/24') }, startMs);
+    await applyEvent(state.fold, { kind: 'allow.removed', ...prefixOf('192.0.0.0/24') }, startMs);
     assert.deepEqual(seen, withRule);
   });
 });

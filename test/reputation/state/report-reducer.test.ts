@@ -5,6 +5,7 @@ import { seededRandom } from '../../../src/core/random.ts';
 import { lastReportedAtOf } from '../../../src/index/records.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import { halfLifeMs } from '../../../src/reputation/check/score.ts';
+import { applyEvent } from '../../support/reputation/events.ts';
 import { openWorld, worldStart } from '../reports/report-world.ts';
 
 const dayMs = 86_400_000;
@@ -98,11 +99,11 @@ it('a report of an allowlisted address is recorded without weight or points', ()
   const w = openWorld();
   w.account('a');
   const words = Uint32Array.of(0x08080800, 0, 0, 0);
-  void w.fold.apply({ kind: 'allow.added', family: 4, words, length: 24 }, w.at.now);
+  void applyEvent(w.fold, { kind: 'allow.added', family: 4, words, length: 24 }, w.at.now);
   w.report('a', '8.8.8.8');
   assert.equal(w.score('8.8.8.8'), 0);
   assert.equal(w.points('a'), 0);
-  void w.fold.apply({ kind: 'allow.removed', family: 4, words, length: 24 }, w.at.now);
+  void applyEvent(w.fold, { kind: 'allow.removed', family: 4, words, length: 24 }, w.at.now);
   assert.equal(w.score('8.8.8.8'), 0, 'the weight was fixed when it was applied');
 });
 

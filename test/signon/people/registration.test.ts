@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, it } from 'node:test';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
-import { decodeAccessEvent } from '../../../src/access/accounts/events.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { linkLifeMs } from '../../../src/signon/people/links/links.ts';
 import { pendingLifeMs } from '../../../src/signon/people/pending.ts';
 import { errorOf, value } from '../../support/house/result.ts';
+import { decodeAccessEvent } from '../../support/reputation/events.ts';
 import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 
 let bench: Bench;

@@ -1,6 +1,6 @@
 /** Bans of agents as an alert without decisions of its own makes them. */
 
-import type { Banned } from '../../../src/integrations/agents/ban-events.ts';
+import type { Decided } from '../../../src/integrations/agents/ban-events.ts';
 import { banMs, usualBan, type Wanted } from '../../../src/integrations/agents/decision.ts';
 
 /** What the table says of such a ban. */
@@ -11,8 +11,8 @@ export function wantedBans(addresses: readonly string[]): Wanted[] {
 }
 
 /** @param atMs from when on they last */
-export function usualBans(account: string, atMs: number, addresses: readonly string[]): Banned {
+export function usualBans(account: string, atMs: number, addresses: readonly string[]): Decided {
   const untilMs = atMs + banMs;
   const decisions = addresses.map((value) => ({ ...usualSaid, value, atMs, untilMs }));
-  return { account, atMs, decisions, isTakenBack: false };
+  return { account, atMs, decisions };
 }

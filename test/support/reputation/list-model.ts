@@ -6,7 +6,8 @@
 import { addressBehind } from '../../../src/ip/behind.ts';
 import { formatPrefix, type Prefix } from '../../../src/ip/prefix.ts';
 import { entryFlags } from '../../../src/reputation/state/entry-flags.ts';
-import type { ListKind, ReputationEvent } from '../../../src/reputation/state/events.ts';
+import type { ListKind } from '../../../src/reputation/state/events.ts';
+import type { ReputationEvent } from './events.ts';
 
 interface ModelSource {
   readonly list: ListKind;

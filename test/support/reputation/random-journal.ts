@@ -6,7 +6,8 @@
 
 import type { seededRandom } from '../../../src/core/random.ts';
 import type { Prefix } from '../../../src/ip/prefix.ts';
-import type { ListRef, ReputationEvent, RowBatch } from '../../../src/reputation/state/events.ts';
+import type { ListRef, RowBatch } from '../../../src/reputation/state/events.ts';
+import type { ReputationEvent } from './events.ts';
 
 type Seeded = ReturnType<typeof seededRandom>;
 

@@ -19,15 +19,8 @@ import {
   reportTailDuePrefix,
 } from '../../../storage/keys.ts';
 import { pagesUnder } from '../../../storage/pages.ts';
-import type {
-  CommitResult,
-  Entry,
-  NewEvent,
-  RowCheck,
-  SetRow,
-  Store,
-} from '../../../storage/store.ts';
-import type { Reported } from '../../state/events.ts';
+import type { CommitResult, Entry, RowCheck, SetRow, Store } from '../../../storage/store.ts';
+import { reportsExpired } from '../../state/events.ts';
 import {
   addressBytes,
   addressOf,
@@ -209,17 +202,15 @@ async function foldAway(
   return store.commit({ check, set, del });
 }
 
-/** Encodes the event of reports whose days are over. */
-type ExpiredEvent = (expired: Reported & { readonly reports: number }) => NewEvent;
-
 /**
  * Removes the days of tails that ended before `cutoff` (ms), an address at a time.
+ * @param eventId makes the id of an event
  * @returns how many reports went
  */
 export async function expireTails(
   store: Store,
   cutoff: number,
-  eventOf: ExpiredEvent,
+  eventId: () => string,
   stop?: AbortSignal,
 ): Promise<number> {
   let expired = 0;
@@ -229,7 +220,7 @@ export async function expireTails(
     const { day, address } = readReportTailDueKey(due.key);
     if ((day + 1) * dayMs > cutoff) break;
     const rows = await rowsWith(store, address, day);
-    const done = await expireRows(store, { due, day, address, rows }, eventOf);
+    const done = await expireRows(store, { due, day, address, rows }, eventId);
     if (done.ok) {
       for (const { tail } of rows) expired += reportsUntil(tail, day);
       failures = 0;
@@ -256,7 +247,7 @@ async function rowsWith(store: Store, address: Uint8Array, day: number): Promise
 function expireRows(
   store: Store,
   day: { readonly due: Entry; readonly day: number; readonly address: Uint8Array; rows: TailRow[] },
-  eventOf: ExpiredEvent,
+  eventId: () => string,
 ): Promise<CommitResult> {
   const { due, rows } = day;
   const changes = rows.map((row) =>
@@ -273,7 +264,7 @@ function expireRows(
     del: [...(rows.length < rowsPerCommit ? [due.key] : []), ...changes.flatMap(({ del }) => del)],
     events: rows.map(({ tail }) => {
       const reports = reportsUntil(tail, day.day);
-      return eventOf({ account: tail.account, ...address, reports });
+      return reportsExpired.encode(eventId(), { account: tail.account, ...address, reports });
     }),
   });
 }

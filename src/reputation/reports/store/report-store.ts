@@ -21,15 +21,8 @@ import {
   reportGuardKey,
 } from '../../../storage/keys.ts';
 import { pagesUnder } from '../../../storage/pages.ts';
-import type {
-  Commit,
-  CommitResult,
-  Entry,
-  NewEvent,
-  RowCheck,
-  Store,
-} from '../../../storage/store.ts';
-import { encodeEvent, type Reported, type ReputationEvent } from '../../state/events.ts';
+import type { Commit, CommitResult, Entry, RowCheck, Store } from '../../../storage/store.ts';
+import { reportAdded, reportsExpired, reportsWithdrawn } from '../../state/events.ts';
 import { type Report, reportAgeMaxMs } from '../report.ts';
 import type { ReportAdmission } from '../report-admission.ts';
 import { expireTails } from './details-bound.ts';
@@ -75,9 +68,7 @@ export function createReportStore(options: {
   const { store, clock, random, generationOf = (slot) => slot } = options;
   const guards = createReportGuards(clock, random);
 
-  function event(body: ReputationEvent): NewEvent {
-    return encodeEvent(createEventId(clock, random), body);
-  }
+  const eventId = (): string => createEventId(clock, random);
 
   /** Ids begin with the time of the report: rows by id lie in the order in which they expire. */
   function newId(reportedAt: number): Buffer {
@@ -132,15 +123,14 @@ export function createReportStore(options: {
     const { account } = reporter;
     const { family, words, reportedAt } = report;
     const [byAddress, byId, byAccount] = keysOf(address, { account, reportedAt }, id);
-    const body = {
-      kind: 'report.added',
+    const event = reportAdded.encode(eventId(), {
       account: reporter.account,
       family,
       words,
       reportedSecond: Math.floor(report.reportedAt / 1_000),
       network: reporter.network ?? 0,
       categories: report.categories,
-    } as const;
+    });
     const result = await store.commit({
       check: [
         { key: guard, version: guarded },
@@ -156,7 +146,7 @@ export function createReportStore(options: {
         { key: byId, value: encodeIdRow(account, address) },
         { key: byAccount, value: address },
       ],
-      events: [event(body)],
+      events: [event],
     });
     if (result.ok) return ok({ id: id.toString('base64url'), seq: result.seq });
     if (result.error === 'store_unavailable') return fail('store_unavailable');
@@ -236,7 +226,7 @@ export function createReportStore(options: {
     penalty: boolean,
     since = 0,
   ) {
-    return withdrawReports(store, { account, family, words, penalty, since }, event);
+    return withdrawReports(store, { account, family, words, penalty, since }, eventId);
   }
 
   /** Looks up the address and account of a report. */
@@ -278,11 +268,7 @@ export function createReportStore(options: {
       } else if (result.error === 'check_failed') failures++;
       else break;
     }
-    return expired + (await expireTails(store, cutoff, expiredEvent, stop));
-  }
-
-  function expiredEvent(expired: Reported & { reports: number }): NewEvent {
-    return event({ kind: 'reports.expired', ...expired });
+    return expired + (await expireTails(store, cutoff, eventId, stop));
   }
 
   /**
@@ -302,7 +288,7 @@ export function createReportStore(options: {
       const id = key.subarray(1);
       const reportedAt = Buffer.from(id).readUIntBE(0, 6);
       del.push(...keysOf(address, { account, reportedAt }, id));
-      events.push(expiredEvent({ account, ...addressOf(address), reports: 1 }));
+      events.push(reportsExpired.encode(eventId(), { account, ...addressOf(address), reports: 1 }));
     }
     const check = due.map(({ key, version }) => ({ key, version }));
     return store.commit({ check, del, events });
@@ -393,12 +379,12 @@ const pageRows = 500;
  * Takes back what an account said of an address, the oldest report first. Each commit is whole: rows
  * go with the event that says how many, so one that was cut short goes on where it ended when it is
  * asked for again.
- * @param event encodes an event under a new id
+ * @param eventId makes the id of an event
  */
 async function withdrawReports(
   store: Store,
   asked: Withdrawal,
-  event: (body: ReputationEvent) => NewEvent,
+  eventId: () => string,
 ): Promise<Result<{ removed: number; seq: bigint }>> {
   let removed = 0;
   let { penalty } = asked;
@@ -411,9 +397,8 @@ async function withdrawReports(
       const reports = found.reports.slice(at, at + reportsPerCommit);
       const count = reports.length + (at === 0 ? found.inTail : 0);
       left -= count;
-      const part = found.isAll && left === 0 ? {} : { reports: count };
+      const reportsTaken = found.isAll && left === 0 ? undefined : count;
       const { account, family, words } = asked;
-      const said = { kind: 'reports.withdrawn', account, family, words, penalty } as const;
       const rows = at === 0 ? withTail(found, asked.since) : { check: [found.guard] };
       const done = await store.commit({
         check: [...rows.check, ...reports.map(({ key, version }) => ({ key, version }))],
@@ -422,7 +407,15 @@ async function withdrawReports(
           ...(rows.del ?? []),
           ...reports.flatMap((report) => keysOfStored(found.address, { account, ...report })),
         ],
-        events: [event({ ...said, ...part })],
+        events: [
+          reportsWithdrawn.encode(eventId(), {
+            account,
+            family,
+            words,
+            penalty,
+            reports: reportsTaken,
+          }),
+        ],
       });
       if (!done.ok) return done.error === 'check_failed' ? 'lost' : fail('store_unavailable');
       removed += count;

@@ -16,7 +16,7 @@
  */
 
 import { accountRow } from '../../../access/accounts/accounts.ts';
-import { encodeAccessEvent } from '../../../access/accounts/events.ts';
+import { accountDisabled } from '../../../access/accounts/events.ts';
 import { otherOperator } from '../../../access/accounts/operators.ts';
 import type { AccountRecord } from '../../../access/accounts/records.ts';
 import { createKeyRecords, keysOfKeyRows } from '../../../access/keys/key-records.ts';
@@ -99,7 +99,6 @@ export function createDeletion(options: {
       const stays = keepsOne ? await operatorStays(id) : [];
       if (stays === undefined) return fail('conflict', `${account.email} is the last operator`);
       const at = clock.now();
-      const event = { kind: 'account.disabled', account: id, disabled: true } as const;
       const begun = await commitOnce(store, {
         check: [{ key: accountKey(id), version: now.accountVersion }, ...stays],
         set: [
@@ -113,7 +112,12 @@ export function createDeletion(options: {
         del: [pendingAccountKey(id)],
         events:
           account.pendingUntil === 0
-            ? [encodeAccessEvent(createEventId(clock, random), event)]
+            ? [
+                accountDisabled.encode(createEventId(clock, random), {
+                  account: id,
+                  disabled: true,
+                }),
+              ]
             : [],
       });
       if (begun !== 'lost' && begun.ok) await erased?.add(id, at);

@@ -15,10 +15,10 @@ import {
   findSubscription,
   type Subscription,
 } from '../../../../src/reputation/lists/subscriptions/subscriptions.ts';
-import { decodeEvent } from '../../../../src/reputation/state/events.ts';
 import { openLmdbStore } from '../../../../src/storage/lmdb.ts';
 import { LeaseLostError } from '../../../../src/storage/maintenance.ts';
 import type { Store } from '../../../../src/storage/store.ts';
+import { decodeEvent } from '../../../support/reputation/events.ts';
 import { batchRows, parseText } from '../../../support/reputation/lists.ts';
 import { memoryLog } from '../../../support/server/memory-log.ts';
 import { makeTempDir } from '../../../support/server/temp-dir.ts';
