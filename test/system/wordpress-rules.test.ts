@@ -81,6 +81,12 @@ describe('WordPress: whom the plugin lets in', () => {
     return comeBack(visitor, (await leave(visitor)).get('state')!);
   }
 
+  /** A state of the browser with this secret. */
+  const sealed = (secret: string, until: string, more = ''): string =>
+    site.php(`$seal = new ReflectionMethod('PortcullisSignIn\\Attempts', 'seal');
+      $seal->setAccessible(true);
+      return $seal->invoke(null, '${secret}', ${until}, array('intent' => 'sign_in'${more}));`);
+
   const isSignedIn = (visitor: Agent) =>
     [...visitor.cookies.keys()].some((name) => name.startsWith('wordpress_logged_in_'));
 
@@ -166,16 +172,36 @@ describe('WordPress: whom the plugin lets in', () => {
       assertRefused(await comeBack(visitor, wrong), 400, /not begun/);
     }
     const secret = visitor.cookies.get('portcullis_sign_in')!;
-    const sealed = (until: string): string =>
-      site.php(`$seal = new ReflectionMethod('PortcullisSignIn\\Attempts', 'seal');
-        $seal->setAccessible(true);
-        return $seal->invoke(null, '${secret}', ${until}, array('intent' => 'sign_in'));`);
-    assertRefused(await comeBack(visitor, sealed('time()')), 400, /not begun/);
-    assert.equal((await comeBack(visitor, sealed('time() + 600'))).status, 302, 'in time');
+    assert.equal((await comeBack(visitor, sealed(secret, 'time() + 600'))).status, 302, 'in time');
     assert.equal((await comeBack(visitor, state)).headers.location, site.origin + path);
     const long = (await leave(visitor, to(`/?p=${'7'.repeat(1_900)}`))).get('state')!;
     assert.ok(long.length <= 2_048, `${long.length}`);
     assert.equal((await comeBack(visitor, long)).status, 302);
+  });
+
+  withPhp('who comes back when the state is over is sent out again by itself, once', async () => {
+    const visitor = createAgent(site);
+    await leave(visitor);
+    const secret = visitor.cookies.get('portcullis_sign_in')!;
+    const place = `${site.origin}/?p=1`;
+    const more = `, 'redirect_to' => '${place}'`;
+    const over = sealed(secret, 'time()', more);
+    const before = provider.exchanges.length;
+    const anew = await comeBack(visitor, over);
+    assert.equal(anew.status, 303, anew.body.slice(0, 500));
+    assert.ok(!isSignedIn(visitor), 'an old state leads nobody in');
+    assert.equal(provider.exchanges.length, before, 'and spends no code');
+    const target = new URL(anew.headers.location!);
+    assert.equal(target.origin, provider.origin);
+    const state = target.searchParams.get('state')!;
+    assert.notEqual(state, over);
+    assertRefused(await comeBack(createAgent(site), over), 400, /not begun/);
+    const twice = sealed(secret, 'time() - 600', `${more}, 'again' => 1`);
+    assertRefused(await comeBack(visitor, twice), 400, /took too long/);
+    const denied = await comeBack(visitor, over, '&error=access_denied');
+    assert.match(denied.headers.location!, /wp-login\.php/);
+    assert.equal((await comeBack(visitor, state)).headers.location, place);
+    assert.ok(isSignedIn(visitor));
   });
 
   withPhp('two tabs may be on the way at once', async () => {

@@ -4,7 +4,8 @@
  * stored: the state that travels along holds the time and the purpose, sealed with this site's salts
  * and a secret in an HttpOnly cookie, and the PKCE verifier follows from both. Another browser can't
  * open it, and a wrong state costs the right one nothing. A state that led somebody in is
- * remembered until it ends, so it does so once.
+ * remembered until it ends, so it does so once. One that has ended leads nobody in, but its purpose
+ * can still be read for some days: the sign-in then begins anew by itself.
  *
  * @package PortcullisSignIn
  */
@@ -20,6 +21,7 @@ final class Attempts {
 	private const USED             = 'portcullis_sign_in_used_';
 	/** As long as the service may take: a registration waits a day for the link of its mail. */
 	private const LIFETIME_SECONDS = 86400;
+	private const COOKIE_SECONDS   = 604800;
 	private const SCOPES           = array( 'openid', 'profile', 'email' );
 	/** The service takes 2,048 characters. */
 	private const STATE_CHARS_MAX = 2000;
@@ -42,7 +44,7 @@ final class Attempts {
 			self::cookie_name(),
 			$secret,
 			array(
-				'expires'  => $until,
+				'expires'  => time() + self::COOKIE_SECONDS,
 				'path'     => '/',
 				'secure'   => is_ssl(),
 				'httponly' => true,
@@ -53,21 +55,22 @@ final class Attempts {
 	}
 
 	/**
-	 * Null when this browser sent no such request, too long ago, or was let in with it already.
-	 * Changes nothing: of two at once the service gives the code's person to one.
+	 * Null when this browser sent no such request, or was let in with it already. `is_over`: it was
+	 * too long ago. Changes nothing: of two at once the service gives the code's person to one.
 	 *
-	 * @return array{request: AuthorizationRequest, purpose: array<string, mixed>}|null
+	 * @return array{request: AuthorizationRequest, purpose: array<string, mixed>, is_over: bool}|null
 	 * @throws \Portcullis\Exception\PortcullisException Where the settings make no request.
 	 */
 	public static function find( string $state ): ?array {
-		$secret  = self::cookie();
-		$purpose = null === $secret ? null : self::open( $secret, $state );
-		if ( null === $purpose || false !== get_transient( self::used_name( $state ) ) ) {
+		$secret = self::cookie();
+		$found  = null === $secret ? null : self::open( $secret, $state );
+		if ( null === $found || false !== get_transient( self::used_name( $state ) ) ) {
 			return null;
 		}
 		return array(
 			'request' => self::request( $secret, $state ),
-			'purpose' => $purpose,
+			'purpose' => $found['purpose'],
+			'is_over' => time() >= $found['until'],
 		);
 	}
 
@@ -102,7 +105,7 @@ final class Attempts {
 		return self::text_of( $nonce . sodium_crypto_secretbox( $plain, $nonce, self::key( 'state', $secret ) ) );
 	}
 
-	/** @return array<string, mixed>|null The purpose. */
+	/** @return array{until: int, purpose: array<string, mixed>}|null */
 	private static function open( string $secret, string $state ): ?array {
 		if ( 1 !== preg_match( '/^[A-Za-z0-9_-]{80,2000}$/D', $state ) ) {
 			return null;
@@ -115,10 +118,13 @@ final class Attempts {
 		$nonce = substr( $bytes, 0, SODIUM_CRYPTO_SECRETBOX_NONCEBYTES );
 		$plain = sodium_crypto_secretbox_open( substr( $bytes, SODIUM_CRYPTO_SECRETBOX_NONCEBYTES ), $nonce, self::key( 'state', $secret ) );
 		$found = false === $plain ? null : json_decode( $plain, true );
-		if ( ! is_array( $found ) || ! is_array( $found['purpose'] ?? null ) || time() >= (int) ( $found['until'] ?? 0 ) ) {
+		if ( ! is_array( $found ) || ! is_array( $found['purpose'] ?? null ) ) {
 			return null;
 		}
-		return $found['purpose'];
+		return array(
+			'until'   => (int) ( $found['until'] ?? 0 ),
+			'purpose' => $found['purpose'],
+		);
 	}
 
 	/** 32 bytes, of this site of a network, this browser and nothing else. */

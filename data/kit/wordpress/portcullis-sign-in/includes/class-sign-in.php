@@ -94,7 +94,10 @@ final class Sign_In {
 			if ( null === $attempt ) {
 				Refusal::show( 'state' );
 			}
-			$code    = $attempt['request']->verify( $query );
+			$code = $attempt['request']->verify( $query );
+			if ( $attempt['is_over'] ) {
+				self::begin_anew( $attempt['purpose'] );
+			}
 			$profile = ( new Client( Settings::text( 'base_url' ), transport() ) )->exchange( $code, $attempt['request'] );
 		} catch ( AuthorizationRefused $refused ) {
 			self::told_no( $refused, $attempt['purpose'] );
@@ -110,6 +113,19 @@ final class Sign_In {
 			self::finish_link( $profile, (int) $attempt['purpose']['user_id'] );
 		}
 		self::finish_sign_in( $profile, (string) ( $attempt['purpose']['redirect_to'] ?? '' ) );
+	}
+
+	/**
+	 * The visitor took longer than the state lasts. Once: a site whose clock is wrong must not send
+	 * them round for ever.
+	 *
+	 * @param array<string, mixed> $purpose
+	 */
+	private static function begin_anew( array $purpose ): never {
+		if ( isset( $purpose['again'] ) ) {
+			Refusal::show( 'state' );
+		}
+		self::leave( $purpose + array( 'again' => 1 ) );
 	}
 
 	/** @return array<string, string> */
