@@ -1,6 +1,6 @@
 /**
- * Copy buttons, forms that a second click does not send twice, and what was typed when the language or the
- * theme is changed. Everything works without a script, these aside.
+ * Copy buttons, forms that a second click does not send twice, and what was typed into all forms of a page
+ * when the language or the theme is changed. Everything works without a script, these aside.
  */
 const doneForMs = 2000;
 /** Longer than an answer takes. One that never comes must not keep the form for good. */
@@ -103,6 +103,13 @@ function fillTyped() {
       const found = values.findIndex(([name]) => name === field.name);
       if (found !== -1) fill(field, values.splice(found, 1)[0][1]);
     }
+  }
+}
+
+// Without a script they are buttons of the page's own form, which the server fills in again.
+for (const button of document.querySelectorAll('.site-looks button[form]')) {
+  for (const name of button.getAttributeNames()) {
+    if (name.startsWith('form')) button.removeAttribute(name);
   }
 }
 

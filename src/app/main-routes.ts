@@ -390,7 +390,13 @@ export function mainRoutes(options: {
     ...captchaReceiptRoutes({ ...options, guard, callers }),
     ...captchaWidgetRoutes(guard),
     ...kitRoutes(kit, guard),
-    looksRoute({ guard, cookies, endpoints, baseUrl: config.baseUrl }),
+    looksRoute({
+      guard,
+      cookies,
+      endpoints,
+      baseUrl: config.baseUrl,
+      withTyped: pageBuilder.withTyped,
+    }),
     bulkReportRoute({
       ...options,
       guard,

@@ -1,5 +1,6 @@
 /** All pages of sign-on in one table, made by one page builder (page-builder.ts). */
 
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Accounts } from '../access/accounts/accounts.ts';
 import type { MasterKey } from '../access/keys/master-key.ts';
 import type { SiteKeys } from '../access/keys/site-keys.ts';
@@ -78,20 +79,23 @@ function createUnsavedSeals(options: {
   random: Random;
 }): UnsavedSeals {
   const { clock } = options;
+  // Packed: text of many languages becomes half as long.
   const plainBytesMax = unsavedBytesMax + stampBytes;
   const texts = createSealedTexts({ ...options, purpose: 'unsaved form', plainBytesMax });
   return {
     seal(text, holder) {
       const stamp = Buffer.alloc(stampBytes);
       stamp.writeDoubleBE(clock.now());
-      return texts.seal(Buffer.concat([stamp, Buffer.from(text)]), holder);
+      const packed = deflateRawSync(text);
+      if (packed.length > unsavedBytesMax) return undefined;
+      return texts.seal(Buffer.concat([stamp, packed]), holder);
     },
     open(text, holder) {
       const opened = texts.open(text, holder);
       if (opened === undefined) return undefined;
       const plain = Buffer.from(opened.plain);
       const isOver = clock.now() >= plain.readDoubleBE() + unsavedLifeMs;
-      return isOver ? undefined : plain.subarray(stampBytes).toString('utf8');
+      return isOver ? undefined : inflateRawSync(plain.subarray(stampBytes)).toString('utf8');
     },
   };
 }

@@ -4,6 +4,7 @@ import { fail } from '../../core/result.ts';
 import { daySeconds } from '../../core/time.ts';
 import { parseForm } from '../../http/request/body.ts';
 import { firstHeader, type Reply, type Request } from '../../http/request/message.ts';
+import { parseQuery } from '../../http/request/query.ts';
 import { createRouter, type PlainRoute } from '../../http/router.ts';
 import { type Appearance, looksOf, looksText, themes } from '../../web/guard/appearance.ts';
 import type { Cookies } from '../../web/guard/cookies.ts';
@@ -11,6 +12,7 @@ import { type Endpoint, openPage } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import { isOwnOrigin } from '../../web/guard/intake/form.ts';
 import { ownPath } from '../../web/guard/intake/local-path.ts';
+import type { AnyPageBuilder } from '../../web/guard/page-builder.ts';
 import { languages } from '../../web/language.ts';
 import { pageRequestHeaders } from '../../web/page-tools.ts';
 import { noStore } from '../../web/shape.ts';
@@ -18,6 +20,7 @@ import { noStore } from '../../web/shape.ts';
 /** With the address of the page, which may hold a site's whole request, escaped twice. */
 const bodyBytesMax = 65_536;
 const backCharsMax = 16_384;
+const pairsMax = 256;
 const keptSeconds = 400 * daySeconds;
 
 export const looksEndpoint = openPage('/looks', {
@@ -42,16 +45,21 @@ export function looksRoute(options: {
   baseUrl: string;
   /** All of the service. */
   endpoints: readonly Endpoint[];
+  /** Returns the address of a page with what was typed into its form. */
+  withTyped: AnyPageBuilder['withTyped'];
 }): PlainRoute {
-  const { guard, cookies, baseUrl, endpoints } = options;
+  const { guard, cookies, baseUrl, endpoints, withTyped } = options;
   const backOf = createBackOf(endpoints);
 
   return guard.open(looksEndpoint, (request): Reply | ReturnType<typeof fail> => {
     if (!isOwnOrigin(request, baseUrl)) return fail('foreign_form');
-    const form = parseForm(request.body, { pairsMax: 3 });
-    if (!form.ok) return fail('bad_request');
-    const language = form.value.get('language');
-    const theme = form.value.get('theme');
+    // A button of the page's own form sends that form, and its choice in the address.
+    const query = parseQuery(request.query, { charsMax: bodyBytesMax });
+    const form = parseForm(request.body, { pairsMax, repeatable: namesIn(request.body) });
+    if (!form.ok || !query.ok) return fail('bad_request');
+    const action = query.value.get('of');
+    const choice = action === undefined ? form.value : query.value;
+    const [language, theme] = [choice.get('language'), choice.get('theme')];
     const known: Appearance = looksOf(cookies, request);
     const chosen: Appearance = {
       language: languages.find((one) => one === language) ?? known.language,
@@ -62,16 +70,23 @@ export function looksRoute(options: {
     if (isUnknown(language, languages)) return fail('invalid_parameter', undefined, 'language');
     if (isUnknown(theme, [...themes, 'auto'])) return fail('invalid_parameter', undefined, 'theme');
     const text = looksText(chosen);
+    // A page with an address of its own says it; a browser leaves out a long one of itself.
+    const page = ownPath(choice.get('back'), backCharsMax) ?? backOf(request);
+    const typed = action && withTyped(request, page, { action, form: form.value });
     return {
       status: 303,
       headers: [
-        // A page with an address of its own says it; a browser leaves out a long one of itself.
-        ['Location', ownPath(form.value.get('back'), backCharsMax) ?? backOf(request)],
+        ['Location', typed || page],
         noStore,
         text === undefined ? cookies.clear('looks') : cookies.set('looks', text, keptSeconds),
       ],
     };
   });
+}
+
+/** Names of a form of any page: each may come more than once. */
+function namesIn(body: Uint8Array): string[] {
+  return [...new Set(new URLSearchParams(Buffer.from(body).toString('utf8')).keys())];
 }
 
 /**

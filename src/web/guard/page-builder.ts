@@ -53,14 +53,17 @@ import {
 import { localPath } from './intake/local-path.ts';
 import { createPageAddresses } from './intake/page-address.ts';
 import {
+  carrying,
   readUnsaved,
   refilled,
+  type SentForm,
   type UnsavedSeals,
   unsavedName,
   withUnsaved,
 } from './intake/unsaved.ts';
 import {
   type AnyRequestContext,
+  browserIdOf,
   type ProofStrength,
   type SessionLike,
   withSession,
@@ -135,6 +138,8 @@ export interface AnyPageBuilder<S extends SessionLike = SessionLike> {
   /** 303 with them. */
   signedIn(context: AnyRequestContext, signedIn: OwnCookies, target: string): Reply;
   signedOut(context: AnyRequestContext, target: string): Reply;
+  /** Returns the address of a page with what was typed into its form and not sent. */
+  withTyped(request: Request, page: string, form: SentForm): string;
   /** Returns the context with the session's new cookie, for a page shown in answer to a change. */
   renewed<V extends AnyRequestContext<S> & { readonly session: S }>(
     context: V,
@@ -188,6 +193,8 @@ const askedCookieSeconds = 2 * hourSeconds;
 const ticketCookieSeconds = 600;
 /** The longest that browsers keep one. */
 const browserCookieSeconds = 400 * daySeconds;
+/** The address of a page that takes the usual query. */
+const pageCharsMax = 4_000;
 const signInPath = '/signin';
 const verifyPath = '/verify';
 const confirmPath = '/account/confirm';
@@ -211,8 +218,13 @@ export function createPageBuilder<S extends SessionLike>(
   }
 
   function finished(context: AnyRequestContext, markup: string): string {
+    return carrying(withNotice(context, markup));
+  }
+
+  function withNotice(context: AnyRequestContext, markup: string): string {
     if (context.unsaved === undefined) return markup;
     const filled = refilled(markup, context.unsaved);
+    if (context.unsaved.isQuiet) return filled;
     const notice = unsavedNotice(context.language, filled !== markup);
     return filled.replace(/<main [^>]*>/, (main) => main + notice);
   }
@@ -460,6 +472,13 @@ export function createPageBuilder<S extends SessionLike>(
     // Never "cookies": that would forget the known browser, and those of sibling hosts.
     signedOut: (context, target) =>
       go(context, target, [cookies.clear('session'), ['Clear-Site-Data', '"cache", "storage"']]),
+    withTyped(request, page, typed) {
+      const known = cookies.read(request, 'form');
+      if (known === undefined) return page;
+      const keep = (text: string) => seals.seal(text, browserIdOf(known));
+      const filled = withUnsaved(page, { ...typed, isQuiet: true }, keep);
+      return filled.length > pageCharsMax ? page : filled;
+    },
     async renewed(context, token) {
       const session = (await sessions.find(token)) ?? context.session;
       return withSession(context, session, sessionCookies({ token }));

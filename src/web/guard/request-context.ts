@@ -123,7 +123,7 @@ export function createRequestContexts<Session extends SessionLike>(
     const language = languageOf(request);
     const csrf = session?.csrf ?? derived('form token', form);
     const nonce = randomToken(random, nonceBytes);
-    const browserId = derived('browser', form);
+    const browserId = browserIdOf(form);
     const network = callers.networkOf(request);
     const person = session && {
       email: session.email,
@@ -174,6 +174,11 @@ export function withSession<Session extends SessionLike, V extends AnyRequestCon
   const person = { email, csrf, operator, prefersGlass };
   const cookies = [...context.cookies, ...cookie];
   return { ...context, session, csrf: session.csrf, frame: { ...context.frame, person }, cookies };
+}
+
+/** Returns the name of the browser that has this cookie of forms. */
+export function browserIdOf(form: string): string {
+  return derived('browser', form);
 }
 
 /** Returns a value known only to whoever has the cookie; it reveals nothing of the cookie. */

@@ -34,7 +34,7 @@ it('the site of the README signs a visitor in', async () => {
     const begin = async () => {
       const { headers } = await visit('/');
       const set = headers.get('set-cookie')!;
-      assert.match(set, /; Path=\/callback; HttpOnly; SameSite=Lax; Max-Age=600$/);
+      assert.match(set, /; Path=\/callback; HttpOnly; SameSite=Lax; Max-Age=86400$/);
       return { sent: new URL(headers.get('location')!), cookie: set.split(';')[0]! };
     };
     await within(

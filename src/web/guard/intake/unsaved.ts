@@ -1,6 +1,7 @@
 /**
  * The input of a form that could not be accepted, because its session had ended or its page was of a
- * former session. It is carried in the address of the form's page (`unsaved`), sealed for this browser, so
+ * former session, or that was not sent at all, because the reader chose another language or theme without a
+ * script. It is carried in the address of the form's page (`unsaved`), sealed for this browser, so
  * nothing is stored for somebody who is not signed in; the page shows it in its form again, and the person
  * sends it anew. Passwords, codes and files are not kept, nor is what is longer than an address may be:
  * then the page says that nothing was saved.
@@ -12,14 +13,17 @@ import type { Params } from '../../../http/request/query.ts';
 export const unsavedName = 'unsaved';
 /** In place of the seal, where nothing is kept. */
 const nothing = 'nothing';
-/** A longer form is not kept: the address of a page holds 4,096 characters. */
+/** What is more when packed is not kept: the address of a page holds 4,096 characters. */
 export const unsavedBytesMax = 2_500;
 export const unsavedLifeMs = hourMs;
+/** A sealed value is another one in each page. */
+const sealed = /^[\w-]{60,}$/;
 /** Secrets, and what belongs to the page. */
 const leftOut = /^(csrf|username|password|code|answer|confirm|captcha_\w+)$/;
 
 export interface UnsavedSeals {
-  seal(text: string, holder: string): string;
+  /** Returns undefined for a text that is too long to be kept. */
+  seal(text: string, holder: string): string | undefined;
   /** Returns undefined for what is not ours, another browser's, or too old. */
   open(text: string, holder: string): string | undefined;
 }
@@ -29,25 +33,34 @@ export interface Unsaved {
   readonly action: string;
   /** Names and values, as they were sent. */
   readonly fields: readonly (readonly [string, string])[];
+  /** Nothing failed: the page fills its form and says nothing. */
+  readonly isQuiet?: boolean;
+}
+
+export interface SentForm {
+  readonly action: string;
+  readonly form: Params | undefined;
+  readonly isQuiet?: boolean;
 }
 
 /** Returns the address of the page with what was sent to the form. */
 export function withUnsaved(
   page: string,
-  sent: { readonly action: string; readonly form: Params | undefined },
-  keep: (text: string) => string,
+  { action, form, isQuiet }: SentForm,
+  keep: (text: string) => string | undefined,
 ): string {
-  const { action, form } = sent;
   const fields = [...new Set(form?.names)]
     .filter((name) => !leftOut.test(name))
     .flatMap((name) => form!.all(name).map((value) => [name, value] as const));
-  const text = JSON.stringify({ action, fields });
-  const isKept = fields.length > 0 && Buffer.byteLength(text) <= unsavedBytesMax;
-  const [path, query = ''] = page.split('?', 2);
-  const rest = query
+  const text = JSON.stringify({ action, fields, isQuiet });
+  const kept = fields.length > 0 ? keep(text) : undefined;
+  const mark = page.indexOf('?');
+  const path = mark < 0 ? page : page.slice(0, mark);
+  const rest = (mark < 0 ? '' : page.slice(mark + 1))
     .split('&')
     .filter((pair) => pair !== '' && !pair.startsWith(`${unsavedName}=`));
-  return `${path}?${[...rest, `${unsavedName}=${isKept ? keep(text) : nothing}`].join('&')}`;
+  if (kept !== undefined || !isQuiet) rest.push(`${unsavedName}=${kept ?? nothing}`);
+  return rest.length === 0 ? path : `${path}?${rest.join('&')}`;
 }
 
 /** Returns whether the page's address carries an unsaved form's contents; undefined without such a form. */
@@ -77,8 +90,9 @@ export function refilled(markup: string, { action, fields }: Unsaved): string {
     const inputs = form.match(/<input\b[^>]*>/g) ?? [];
     const isOfOther = inputs.some((input) => {
       const name = attribute(input, 'name') ?? '';
+      const value = attribute(input, 'value') ?? '';
       if (attribute(input, 'type') !== 'hidden' || leftOut.test(name)) return false;
-      return !valuesOf(name).includes(attribute(input, 'value') ?? '');
+      return !sealed.test(value) && !valuesOf(name).includes(value);
     });
     return isOfOther ? form : filled(form, valuesOf);
   });
@@ -118,6 +132,36 @@ function filled(form: string, valuesOf: (name: string) => readonly string[]): st
       });
       return `${start}${chosen}${end}`;
     });
+}
+
+const looksForm = /<form class="site-looks".*?<\/form>/s;
+const typedField =
+  /<textarea\b|<select\b|<input\b(?=[^>]* type="(?:text|email|tel|url|search|number|date|checkbox|radio)")/;
+
+/**
+ * Returns the page with the buttons for language and theme as buttons of its first form that people type into,
+ * so that they send what was typed along. A script needs no such thing, and undoes it (app.js).
+ */
+export function carrying(markup: string): string {
+  const forms = markup.match(/<form\b[^>]*>.*?<\/form>/gs) ?? [];
+  const main = forms.find((form) => attribute(form, 'method') === 'post' && typedField.test(form));
+  const looks = looksForm.exec(markup)?.[0];
+  if (main === undefined || looks === undefined) return markup;
+  const id = attribute(main, 'id') ?? 'typed-form';
+  const named = attribute(main, 'id') === undefined ? main.replace('<form', `<form id="${id}"`) : main;
+  const back = /<input\b[^>]* name="back"[^>]*>/.exec(looks)?.[0];
+  const about = new URLSearchParams({ of: attribute(main, 'action')?.split('?', 1)[0] ?? '' });
+  if (back !== undefined) about.set('back', attribute(back, 'value') ?? '');
+  const buttons = looks.replace(/<button\b[^>]*>/g, (button) => {
+    const query = new URLSearchParams(about);
+    query.set(attribute(button, 'name') ?? '', attribute(button, 'value') ?? '');
+    return button.replace(
+      '<button',
+      () =>
+        `<button form="${id}" formaction="/looks?${escaped(`${query}`)}" formmethod="post" formenctype="application/x-www-form-urlencoded" formnovalidate`,
+    );
+  });
+  return markup.replace(main, () => named).replace(looks, () => buttons);
 }
 
 const entities: Readonly<Record<string, string>> = {
