@@ -67,7 +67,7 @@ export function openPoisoningWorld(policy?: Policy): PoisoningWorld {
   const refusals = createRefusals(() => {});
   const { reporters } = access;
   const reports = createReportReducer({ entries, index, reporters, policy: keeper.get, refusals });
-  const sources = createSources(250, () => {}, index.listTimes);
+  const sources = createSources(250, () => {}, index);
   const fold = createReducer({ entries, sources, reports, policy: keeper, refusals });
   const at = { now: Date.UTC(2026, 0, 1) };
   const words = new Uint32Array(4);

@@ -179,7 +179,7 @@ export function mainRoutes(options: {
   systems: Systems;
   accountOf: (slot: number) => string | undefined;
   passes: Pick<Passes, 'issue'>;
-  bouncers: Pick<BouncerRouteOptions, 'stream' | 'uses' | 'ownOf' | 'entriesMaxOf'>;
+  bouncers: Pick<BouncerRouteOptions, 'stream' | 'uses' | 'ownOf' | 'manual' | 'entriesMaxOf'>;
   agents: Pick<AgentRouteOptions, 'tokens' | 'ban' | 'retract'> &
     Pick<AgentReadOptions, 'isAllowed'>;
   /** The guard of the front-end threads. */

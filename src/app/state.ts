@@ -194,7 +194,7 @@ function createParts(
   let projection!: Projection;
   const touchPage = (page: number) => projection.touch(page);
   const touchHeader = () => projection.touchHeader();
-  const sources = createSources(capacities.sources, touchHeader, index.listTimes);
+  const sources = createSources(capacities.sources, touchHeader, index);
   const policy = createPolicyKeeper(touchHeader);
   const refusals = createRefusals(touchHeader);
   const entries = createEntries({

@@ -161,6 +161,7 @@ export function openIpIndex(
     ...createLookup(memory),
     records,
     listTimes: memory.listTimes,
+    listNames: memory.listNames,
     get: (prefix) => exactEntry(memory, prefix),
     prefixOf: (entry) => prefixOf(memory, entry),
     readPrefix: (entry, out) => readPrefix(memory, entry, out),

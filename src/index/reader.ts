@@ -27,6 +27,8 @@ export interface IndexView extends Lookup {
   readonly records: Records;
   /** The time of each list's refresh, by its number: seconds since 1970; written by the owner. */
   readonly listTimes: Uint32Array;
+  /** See `IndexMemory`. */
+  readonly listNames: Uint8Array;
   /** The entry of exactly this prefix; 0 = none. */
   get(prefix: IndexPrefix): number;
   /** Returns the prefix of an entry; undefined for a number not in use. */
@@ -54,6 +56,7 @@ export function openIpIndexReader({ buffers, reader }: ReaderHandle): IpIndexRea
     ...epoch,
     records: memory.records,
     listTimes: memory.listTimes,
+    listNames: memory.listNames,
     find4(address) {
       check();
       return lookup.find4(address);

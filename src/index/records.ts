@@ -11,14 +11,14 @@
  *     +4  lastReportedAt  u32 seconds since 1970, 0 = never
  *     +5  parent        u32   next less specific entry of the same node (trie-private)
  *     +6  key           u32   IPv4 address, or number of the IPv6 key block (trie-private)
- *     +7  length        u32   length u8 | distinct reporters u16, lowest first; the length is
- *                             1 + 0..32 for IPv4, 64 + 0..128 for IPv6, 0 = never used, 255 = free
+ *     +7  length        u32   length u8 | distinct reporters u16 | listedBy u8, lowest first; the length
+ *                             is 1 + 0..32 for IPv4, 64 + 0..128 for IPv6, 0 = never used, 255 = free
  *                             (trie-private)
  *
  * `ceiling` is the highest score that reports may give it (reputation/votes/quorum.ts). `listReports`
  * is what lists add to the number of reports, 255 = so many or more; `listSource` the number of
  * the list refreshed last among those that name it, 0 = none: when that was stands once for all
- * its rows, in the index's `listTimes`.
+ * its rows, in the index's `listTimes`. `listedBy` is the number of the list that made `seedScore`, 0 = none.
  */
 
 export const ROW_WORDS = 8;
@@ -43,6 +43,7 @@ export const LENGTH_MASK = 255;
 export const REPORTS_MASK = 0xff_ffff;
 const REPORTERS_SHIFT = 8;
 const REPORTERS_MAX = 0xffff;
+const LISTED_BY_SHIFT = 24;
 
 /** Both views are of one buffer. Field f of entry e is at `(e << ROW_SHIFT) + f`. */
 export interface Records {
@@ -96,7 +97,19 @@ export function reportersOf(records: Records, entry: number): number {
 export function setReporters(records: Records, entry: number, reporters: number): void {
   const at = (entry << ROW_SHIFT) + LENGTH;
   const held = Math.min(reporters, REPORTERS_MAX) << REPORTERS_SHIFT;
-  records.word[at] = (records.word[at]! & LENGTH_MASK) | held;
+  const kept = records.word[at]! & ~(REPORTERS_MAX << REPORTERS_SHIFT);
+  records.word[at] = (kept | held) >>> 0;
+}
+
+/** Number of the list that made the seed score, 0 = none. */
+export function listedByOf(records: Records, entry: number): number {
+  return records.word[(entry << ROW_SHIFT) + LENGTH]! >>> LISTED_BY_SHIFT;
+}
+
+export function setListedBy(records: Records, entry: number, list: number): void {
+  const at = (entry << ROW_SHIFT) + LENGTH;
+  const kept = records.word[at]! & ~(255 << LISTED_BY_SHIFT);
+  records.word[at] = (kept | (list << LISTED_BY_SHIFT)) >>> 0;
 }
 
 export function reportsOf(records: Records, entry: number): number {

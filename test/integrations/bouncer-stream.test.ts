@@ -15,10 +15,12 @@ import {
   isListWanted,
   readFilter,
   renderDecisions,
+  saidByReports,
 } from '../../src/integrations/bouncers/decisions.ts';
 import { createDecisionStream } from '../../src/integrations/bouncers/stream.ts';
 import { readUsage } from '../../src/integrations/bouncers/usage-metrics.ts';
 import { createList } from '../support/integrations/changing-list.ts';
+import { toldIn } from '../support/integrations/told.ts';
 
 const everything = { hosts: true, networks: true };
 const dayMs = 24 * 3_600_000;
@@ -50,12 +52,12 @@ it('who follows ends with what the list holds, though answers get lost and nodes
           isGone: () => false,
         });
         const text = Buffer.concat(answer!.parts).toString();
-        const { new: added, deleted } = JSON.parse(text) as Record<string, { value: string }[]>;
-        const values = new Set(added!.map((row) => row.value));
-        assert.ok(!deleted!.some((row) => values.has(row.value)), text);
+        const { new: added, deleted } = toldIn<{ value: string }>(text);
+        const values = new Set(added.map((row) => row.value));
+        assert.ok(!deleted.some((row) => values.has(row.value)), text);
         if (isLost) return;
         for (const one of values) held.add(one);
-        for (const row of deleted!) held.delete(row.value);
+        for (const row of deleted) held.delete(row.value);
       }
 
       await poll(true, false);
@@ -134,7 +136,9 @@ it('a filter may name one family; the plain name of the scenario names both', as
     const params = parseQuery(query);
     assert.ok(params.ok);
     const filter = readFilter(params.value);
-    const pieces = await renderDecisions(values, (value) => isListWanted(filter, value));
+    const pieces = await renderDecisions(values, (value) =>
+      isListWanted(filter, value) ? [saidByReports] : [],
+    );
     const text = `[${Buffer.concat(pieces).toString()}]`;
     return (JSON.parse(text) as { value: string }[]).map(({ value }) => value);
   };

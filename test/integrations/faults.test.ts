@@ -36,6 +36,13 @@ function saidBy(route: HotRoute, query: string): [string, string] | undefined {
   return said;
 }
 
+/** One entry, that nothing but reports is said of. */
+function indexOf(more: object): object {
+  const listNames = new Uint8Array(1_024);
+  const index = { readPrefix: () => 32, walk: () => undefined, covering: () => 0, listNames };
+  return Object.assign(index, more);
+}
+
 /** Everybody is malicious, every key is good. */
 function live(more: object) {
   const counted: string[] = [];
@@ -43,7 +50,7 @@ function live(more: object) {
   const verdict = { malicious: true, decidedBy: 0, allowlisted: false, knownGood: false };
   const options = {
     ...{ gate: { authenticate: () => 3 }, check: { judge: () => verdict }, clock },
-    index: { readPrefix: () => 32, walk: () => undefined },
+    ...{ index: indexOf({}), maliciousBy: () => 0 },
     ...{ spares: () => false, bans: { endOf: () => 0 }, isSpent: () => false },
     count: (outcome: string) => counted.push(outcome),
     log: { error: (_: object, text: string) => logged.push(text) },
@@ -61,8 +68,9 @@ it('a look-up of a bouncer that fails anywhere is null, with status 200', () => 
     { isSpent: fault },
     { clock: { now: fault } },
     { check: { judge: fault } },
-    { index: { readPrefix: fault, walk: () => undefined } },
-    { index: { readPrefix: () => 24, walk: fault } },
+    { index: indexOf({ readPrefix: fault }) },
+    { index: indexOf({ readPrefix: () => 24, walk: fault }) },
+    { maliciousBy: fault },
     { check: { judge: () => unknown }, bans: { endOf: fault } },
   ]) {
     const { ask, counted, logged } = live(broken);

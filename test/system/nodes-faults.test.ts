@@ -11,6 +11,7 @@ import { systemClock } from '../../src/core/clock.ts';
 import { authorizationCodeKey, namespaces } from '../../src/storage/keys.ts';
 import { openPostgresStore } from '../../src/storage/postgres/store.ts';
 import { hasTool } from '../support/house/tools.ts';
+import { toldIn } from '../support/integrations/told.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { sharedSettings } from '../support/server/nodes.ts';
 import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
@@ -233,17 +234,12 @@ it('10,000 codes, each redeemed at both nodes at once, give 10,000 profiles', as
   context.diagnostic(`won ${won} in ${Math.round(performance.now() - startMs)} ms`);
 });
 
-interface Decisions {
-  readonly new: readonly { value: string }[];
-  readonly deleted: readonly { value: string }[];
-}
-
 /** The values that a node's stream tells a bouncer since it asked there last. */
 async function streamed(node: TestServer, bouncer: string, query = '') {
   const headers = { 'X-Api-Key': bouncer, 'User-Agent': 'bouncer' };
   const answer = await node.fetch(`/v1/decisions/stream${query}`, { headers });
   assert.equal(answer.status, 200, answer.body);
-  const { new: added, deleted } = answer.json() as Decisions;
+  const { new: added, deleted } = toldIn<{ value: string }>(answer.body);
   return { added: added.map(({ value }) => value), deleted: deleted.map(({ value }) => value) };
 }
 

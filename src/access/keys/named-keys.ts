@@ -49,6 +49,33 @@ export const namedKeyBounds = { perAccountMax: 50, totalMax: 8_192 } as const;
 export const namedHashesMax = 2 * namedKeyBounds.totalMax;
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+export function isKeyName(name: string): boolean {
+  return namePattern.test(name);
+}
+
+/** A character that a name can't have. */
+export interface StrangeCharacter {
+  /** Empty: it is not seen. */
+  readonly shown: string;
+  /** The code point, such as `U+00E9`. */
+  readonly code: string;
+  /** The index from 1, in characters as people count them. */
+  readonly place: number;
+}
+
+/** Returns the first character of a name that is none of those it may have: some only look like one. */
+export function strangeIn(name: string): StrangeCharacter | undefined {
+  const characters = [...name];
+  const at = characters.findIndex(
+    (one, i) => !(i === 0 ? /[A-Za-z0-9]/ : /[A-Za-z0-9._-]/).test(one),
+  );
+  const found = characters[at];
+  if (found === undefined) return undefined;
+  const hex = found.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
+  const isSeen = !/[\p{C}\p{Z}\p{M}\p{Default_Ignorable_Code_Point}]/u.test(found);
+  return { shown: isSeen ? found : '', code: `U+${hex}`, place: at + 1 };
+}
 const labelAlphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 const labelLength = 26;
 
@@ -155,7 +182,7 @@ export function createNamedKeys(options: {
     also: Also = {},
   ): Promise<Result<NewNamedKey>> {
     const { name, scopes, entriesMax = 0, label: wantsLabel = false } = wanted;
-    if (!namePattern.test(name)) return Promise.resolve(noName);
+    if (!isKeyName(name)) return Promise.resolve(noName(name));
     if (scopes.length === 0) return Promise.resolve(noScope);
     return inTurn(store, async () => {
       const found = await accounts.find(email);
@@ -244,7 +271,7 @@ export function createNamedKeys(options: {
   }
 
   function rename(accountId: string, keyId: string, name: string): Promise<Result<void>> {
-    if (!namePattern.test(name)) return Promise.resolve(noName);
+    if (!isKeyName(name)) return Promise.resolve(noName(name));
     return untilUndisturbed(async () => {
       const key = accountKey(accountId);
       const row = await store.get(key);
@@ -294,10 +321,14 @@ export function createNamedKeys(options: {
   return { add, list, all, rename, remove, removeOwn };
 }
 
-const noName = fail(
-  'invalid_parameter',
-  'a name has 1 to 64 letters, digits, dots, dashes and underscores',
-);
+function noName(name: string) {
+  const at = strangeIn(name);
+  const strange = at === undefined ? '' : `, and no ${at.code} at character ${at.place}`;
+  return fail(
+    'invalid_parameter',
+    `a name has 1 to 64 letters, digits, dots, dashes and underscores, a letter or digit first${strange}`,
+  );
+}
 const noScope = fail('invalid_parameter', 'a key needs a scope at least');
 
 function taken(email: string, name: string) {

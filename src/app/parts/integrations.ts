@@ -7,16 +7,20 @@ import { createKeyRecords } from '../../access/keys/key-records.ts';
 import { deriveKey } from '../../access/keys/master-key.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Metrics } from '../../core/metrics.ts';
+import { ownEntriesList } from '../../index/list-names.ts';
 import { metaOf } from '../../index/records.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
 import { createBanStore } from '../../integrations/agents/ban-store.ts';
 import { agentTokenKeyPurpose, createAgentTokens } from '../../integrations/agents/tokens.ts';
 import { startBouncerUses } from '../../integrations/bouncers/bouncer-uses.ts';
-import { createDecisionStream } from '../../integrations/bouncers/stream.ts';
+import { allSaid, sayerOf } from '../../integrations/bouncers/decisions.ts';
+import { createDecisionStream, createListWords } from '../../integrations/bouncers/stream.ts';
 import type { IntegrationCounters } from '../../integrations/integration-counters.ts';
+import { isListableNetwork } from '../../integrations/listable.ts';
 import { networkBehind } from '../../ip/behind.ts';
-import { type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
+import { formatNetwork, type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
 import { feeds, variantName } from '../../reputation/blocklists/catalog.ts';
+import { maliciousBy } from '../../reputation/check/score.ts';
 import { entryFlags } from '../../reputation/state/entry-flags.ts';
 import type { State } from '../state.ts';
 import type { FrontEndMemory } from '../threads/front-end.ts';
@@ -41,8 +45,36 @@ export function openBouncers(
   { clock, random, log, closers }: Opening,
   { store, state, bans, feeds: publisher, frontEnd, tables }: BouncerParts,
 ) {
+  const { index } = state;
+  const saidOf = sayerOf(index, (entry) => maliciousBy(index, entry));
+  const words = createListWords({
+    all: () => allSaid(index),
+    saidOf(value) {
+      const prefix = parsePrefix(value);
+      const entry = prefix.ok ? decidedBy(prefix.value) : 0;
+      return entry === 0 ? undefined : saidOf(entry);
+    },
+  });
+
+  /** Returns the entry that makes all of a prefix malicious, 0 for none. */
+  function decidedBy({ family, words, length }: Prefix): number {
+    if (length === widthOf(family)) {
+      const verdict = frontEnd.check.judge(family, words, clock.now());
+      return verdict.malicious ? verdict.decidedBy : 0;
+    }
+    const own = index.get({ family, words, length });
+    if (own !== 0 && maliciousBy(index, own) !== 0) return own;
+    const covering = new Int32Array(COVERING_MAX);
+    const found = new Uint32Array(4);
+    const around = covering
+      .subarray(0, index.covering(family, words, covering))
+      .filter((entry) => index.readPrefix(entry, found) <= length);
+    return around.find((entry) => maliciousBy(index, entry) !== 0) ?? own;
+  }
+
   const stream = createDecisionStream({
     clock,
+    words,
     banPosition: bans.position,
     isListed(value) {
       const prefix = parsePrefix(value);
@@ -66,6 +98,13 @@ export function openBouncers(
   return {
     stream,
     uses,
+    manual() {
+      const isMalicious = ({ family, words }: Prefix) =>
+        frontEnd.check.judge(family, words, clock.now()).malicious;
+      return manualBans(state, isMalicious).map(
+        ([value, entry]) => [value, saidOf(entry)] as const,
+      );
+    },
     ownOf(slot: number) {
       const account = state.access.idOf(slot);
       return account === undefined ? undefined : bans.of(account);
@@ -74,6 +113,26 @@ export function openBouncers(
       return (await records.find(keyId))?.record.entriesMax || entriesMaxDefault;
     },
   };
+}
+
+/** Returns what the operator banned by hand, but for networks that hold somebody who is never blocked. */
+function manualBans(
+  { index, entries }: Pick<State, 'index' | 'entries'>,
+  isMalicious: (prefix: Prefix) => boolean,
+): (readonly [value: string, entry: number])[] {
+  const { own, owner } = entries.contributions;
+  const bans: (readonly [string, number])[] = [];
+  for (const node of own) {
+    const entry = owner[node]!;
+    const prefix = index.prefixOf(entry);
+    if (prefix === undefined || maliciousBy(index, entry) !== ownEntriesList) continue;
+    const words = new Uint32Array(4);
+    words.set(prefix.words);
+    const whole = { ...prefix, words };
+    if (!isListableNetwork(whole) || !isMalicious(whole) || sparesAnyIn(whole, index)) continue;
+    bans.push([formatNetwork(whole), entry]);
+  }
+  return bans;
 }
 
 /** Opens what CrowdSec agents need in addition to bouncers. */

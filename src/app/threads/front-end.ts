@@ -31,6 +31,7 @@ import { createIntegrationCounters } from '../../integrations/integration-counte
 import { checkRoute } from '../../reputation/check/check.route.ts';
 import { openCheck } from '../../reputation/check/check.ts';
 import { checkBulkRoute } from '../../reputation/check/check-bulk.route.ts';
+import { maliciousBy } from '../../reputation/check/score.ts';
 import { entryFlags } from '../../reputation/state/entry-flags.ts';
 import { createCallers } from '../../web/guard/callers.ts';
 import { createGuard } from '../../web/guard/guard.ts';
@@ -63,7 +64,8 @@ export interface GateMemory {
 
 export function createFrontEnd(options: {
   memory: FrontEndMemory;
-  index: Parameters<typeof openCheck>[0]['index'] & Pick<IndexView, 'readPrefix' | 'walk'>;
+  index: Parameters<typeof openCheck>[0]['index'] &
+    Pick<IndexView, 'readPrefix' | 'walk' | 'listNames'>;
   clock: Clock;
   log: Log;
   /** Left out: nobody is limited. */
@@ -119,6 +121,7 @@ export function createFrontEnd(options: {
         clock,
         log,
         bans: openBanReader(memory.bans),
+        maliciousBy: (entry) => maliciousBy(index, entry),
         spares: (entry) =>
           ((metaOf(index.records, entry) >>> 8) &
             (entryFlags.allowlisted | entryFlags.knownGood)) !==

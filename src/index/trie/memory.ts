@@ -27,6 +27,7 @@ export interface IndexBuffers {
   readonly keys: SharedArrayBuffer;
   readonly rows: SharedArrayBuffer;
   readonly listTimes: SharedArrayBuffer;
+  readonly listNames: SharedArrayBuffer;
 }
 
 export interface IndexMemory {
@@ -43,10 +44,14 @@ export interface IndexMemory {
   readonly records: Records;
   /** The time of each list's refresh, by its number: seconds since 1970, 0 = no such list. */
   readonly listTimes: Uint32Array;
+  /** The name of each list, by its number: its length, then so many bytes of ASCII. */
+  readonly listNames: Uint8Array;
 }
 
 /** Numbers of lists are a byte of a row; 0 means none. */
 const LISTS_MAX = 256;
+/** The bytes of a list's name and of its length. */
+export const LIST_NAME_BYTES = 65;
 const ENTRIES_MAX = ENTRY_MASK - 1;
 const NODE_BYTES_MAX = (OFFSET_MASK + 1) * 4;
 const NODE_BYTES_MIN = 1 << 20;
@@ -79,6 +84,7 @@ export function createMemory({ entriesMax, nodeBytesMax }: IndexCapacity): Index
     keys: new SharedArrayBuffer((entriesMax + 1) * KEY_WORDS * 4),
     rows: new SharedArrayBuffer(ALIGN_BYTES + (entriesMax + 1) * ROW_WORDS * 4),
     listTimes: new SharedArrayBuffer(LISTS_MAX * 4),
+    listNames: new SharedArrayBuffer(LISTS_MAX * LIST_NAME_BYTES),
   });
 }
 
@@ -96,5 +102,6 @@ export function viewMemory(buffers: IndexBuffers): IndexMemory {
       word: new Uint32Array(buffers.rows, ALIGN_BYTES),
     },
     listTimes: new Uint32Array(buffers.listTimes),
+    listNames: new Uint8Array(buffers.listNames),
   };
 }

@@ -17,19 +17,20 @@ const Decision = object({
 });
 const schemas = { Decision };
 const decisions = list({ $ref: '#/components/schemas/Decision' });
+const decisionsOrNull = { anyOf: [decisions, { type: 'null' }] };
 
 const filters = [
   query('scopes', string, '`ip`, `range` or both, with a comma.'),
   query(
     'origins',
     string,
-    '`lists`, or `crowdsec`, `cscli` and others for what agents of the account decided.',
+    '`lists`; `cscli` for what the operator says by hand; `crowdsec` and others for what agents of the account decided.',
   ),
   query('types', string, '`ban`, `captcha` or both; others have no decisions.'),
   query(
     'scenarios_containing',
     string,
-    'Parts of a scenario: of what an agent decided that of its alert, of others `portcullis`, where `portcullis-ipv4` or `-ipv6` names a family.',
+    'Parts of a scenario: that of an alert, the name of a list, `portcullis` for reports; `portcullis-ipv4` or `-ipv6` names a family.',
   ),
   query('scenarios_not_containing', string, 'Parts that a scenario must not have.'),
 ];
@@ -40,7 +41,10 @@ export const streamDocs: Described = {
   summary: 'The whole list as decisions, or what changed since the client asked last.',
   parameters: [query('startup', string, '`true`: the whole list.'), ...filters],
   answers: {
-    200: answer('The decisions.', media(object({ new: decisions, deleted: decisions }))),
+    200: answer(
+      'The decisions.',
+      media(object({ new: decisionsOrNull, deleted: decisionsOrNull })),
+    ),
   },
   schemas,
 };
@@ -58,7 +62,7 @@ export const liveDocs: Described = {
     ...filters,
   ],
   answers: {
-    200: answer('The decisions.', media({ anyOf: [decisions, { type: 'null' }] })),
+    200: answer('The decisions.', media(decisionsOrNull)),
   },
 };
 

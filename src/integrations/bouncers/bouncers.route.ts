@@ -13,6 +13,7 @@ import { acceptedEncodings } from '../../http/answer/negotiate.ts';
 import { firstHeader, type Reply, type Request } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
+import type { IndexView } from '../../index/reader.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';
@@ -20,7 +21,7 @@ import { jsonType, noStore } from '../../web/shape.ts';
 import type { AgentCallers } from '../agents/agents.route.ts';
 import type { BouncerUses } from './bouncer-uses.ts';
 import { forbiddenDetail, streamDocs, usageDocs } from './bouncers.openapi.ts';
-import { letsNoListThrough, readFilter } from './decisions.ts';
+import { letsNoListThrough, readFilter, type Said } from './decisions.ts';
 import { keyIdOf, limitedHeader, liveEndpoint } from './live.route.ts';
 import { decisionsOf, type OwnDecisions } from './own-bans.ts';
 import type { DecisionStream } from './stream.ts';
@@ -67,6 +68,9 @@ export interface BouncerRouteOptions {
   readonly uses: Pick<BouncerUses, 'note'>;
   /** Returns the decisions of an account's agents by its slot; undefined: it had none for a day. */
   readonly ownOf: (slot: number) => OwnDecisions | undefined;
+  /** Returns what the operator banned by hand. */
+  readonly manual: () => readonly (readonly [value: string, said: Said])[];
+  readonly index: Pick<IndexView, 'listNames'>;
   /** Entries of a whole list for this key. */
   readonly entriesMaxOf: (keyId: string) => Promise<number>;
 }
@@ -101,10 +105,12 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       if (bouncer === undefined) return forbidden;
       const query = parseQuery(request.query);
       const filter = query.ok ? readFilter(query.value) : undefined;
-      if (filter === undefined || !letsNoListThrough(filter)) return fail('bad_request');
+      if (filter === undefined || !letsNoListThrough(filter, options.index))
+        return fail('bad_request');
       const isOver = limited('decisionsStream', bouncer.keyId, request) !== undefined;
       const own = isOver ? undefined : options.ownOf(bouncer.slot);
-      const body = decisionsOf(own, filter, options.clock.now());
+      const manual = isOver ? [] : options.manual();
+      const body = decisionsOf(own, manual, filter, options.clock.now());
       const headers = [jsonType, noStore, ...(isOver ? [limitedHeader] : [])];
       return { status: 200, headers, body };
     }),

@@ -1,15 +1,23 @@
 /**
  * Decisions as bouncers of the CrowdSec local API v1 read them. Each has all seven members, in both
- * arrays: clients written in Go use them unchecked. What the list says has one origin and one scenario, the decision
- * of an agent its own ones, since some clients delete only what matches both.
+ * arrays: clients written in Go use them unchecked. Origin and scenario tell who decided: an agent, the
+ * operator by hand, a list or reports. Some clients delete only what matches both.
  */
 
 import { hourSeconds } from '../../core/time.ts';
 import { createTurns } from '../../core/work/turns.ts';
-import { type Decision, type DecisionType, decisionTypes } from '../agents/decision.ts';
+import { listName, ownEntriesList } from '../../index/list-names.ts';
+import type { IndexView } from '../../index/reader.ts';
+import {
+  type Decision,
+  type DecisionType,
+  decisionTypes,
+  scenarioCharsMax,
+  shownText,
+} from '../agents/decision.ts';
 
-export const origin = 'lists';
-export const scenario = 'portcullis';
+const origin = 'lists';
+const scenario = 'portcullis';
 /** An element of an ipset ends after 596 hours at most; a stream renews each one daily. */
 const lifetimeSeconds = 576 * hourSeconds;
 const lifetime = '576h0m0s';
@@ -19,6 +27,7 @@ const over = '-1s';
  * list, too, some clients take the list's decision only when no other is left.
  */
 const earlyMs = 5_000;
+const listsMax = 1_024;
 
 /** The type of a decision and its source, as a bouncer reads them. */
 export interface Said {
@@ -26,7 +35,46 @@ export interface Said {
   readonly origin: string;
   readonly scenario: string;
 }
-export const saidByList: Said = { type: 'ban', origin, scenario };
+/** Reports decided; or what is on the list is there for a reason that is not known. */
+export const saidByReports: Said = { type: 'ban', origin, scenario };
+const saidByHand: Said = {
+  type: 'ban',
+  origin: 'cscli',
+  scenario: "manual 'ban' from 'portcullis'",
+};
+
+/** @param maliciousBy the number of the list that makes an entry malicious by itself, 0 where reports do */
+export function sayerOf(
+  { listNames }: Pick<IndexView, 'listNames'>,
+  maliciousBy: (entry: number) => number,
+): (entry: number) => Said {
+  const known = new Map<string, Said>();
+  return (entry) => {
+    const number = maliciousBy(entry);
+    if (number === ownEntriesList) return saidByHand;
+    const name = number === 0 ? '' : listName(listNames, number);
+    if (name === '') return saidByReports;
+    const said = known.get(name) ?? saidByNamed(name);
+    // Names are as many as lists, but lists come and go.
+    if (known.size >= listsMax) known.clear();
+    known.set(name, said);
+    return said;
+  };
+}
+
+function saidByNamed(name: string): Said {
+  return { type: 'ban', origin, scenario: shownText(name, scenarioCharsMax) };
+}
+
+/** Returns what the lists of this moment, the operator and reports may say. */
+export function allSaid({ listNames }: Pick<IndexView, 'listNames'>): Said[] {
+  const named: Said[] = [];
+  for (let number = 1; number < ownEntriesList; number++) {
+    const name = listName(listNames, number);
+    if (name !== '') named.push(saidByNamed(name));
+  }
+  return [saidByReports, saidByHand, ...named];
+}
 /** Describes an agent's decision for bouncers; the list's scenario replaces an unknown one. */
 export function saidByAgent(by: Pick<Decision, 'type' | 'origin' | 'scenario'>): Said {
   return { type: by.type, origin: by.origin, scenario: by.scenario || scenario };
@@ -34,42 +82,47 @@ export function saidByAgent(by: Pick<Decision, 'type' | 'origin' | 'scenario'>):
 
 /** Which decisions are wanted; the same for the stream and for a look-up. */
 export interface Filter {
-  /** The entries of the list that are wanted: single addresses, and networks. */
-  readonly hosts: boolean;
-  readonly networks: boolean;
-  /** Undefined: both. */
-  readonly family?: 4 | 6 | undefined;
-  /** The decisions of the account's agents that are wanted; undefined: all. */
-  readonly ofAgents?: AgentFilter | undefined;
-}
-
-interface AgentFilter {
-  readonly isNone: boolean;
+  /** Single addresses, and networks. */
   readonly hosts: boolean;
   readonly networks: boolean;
   /** In lower case; undefined: all. */
-  readonly types: readonly string[] | undefined;
-  readonly origins: readonly string[] | undefined;
+  readonly types?: readonly string[] | undefined;
+  readonly origins?: readonly string[] | undefined;
   /** Parts of a scenario, in lower case. */
-  readonly containing: readonly string[] | undefined;
-  readonly excluded: readonly string[];
-}
-
-/** The same of filters that let the same of the list through. */
-export function listFilterName({ hosts, networks, family }: Filter): string {
-  return `${hosts}${networks}${family ?? ''}`;
+  readonly containing?: readonly string[] | undefined;
+  readonly excluded?: readonly string[] | undefined;
 }
 
 /** The same of filters that let the same through. */
 export function filterName(filter: Filter): string {
-  const { ofAgents } = filter;
-  return `${listFilterName(filter)}${ofAgents === undefined ? '' : JSON.stringify(ofAgents)}`;
+  return JSON.stringify(filter);
 }
 
-/** Returns whether the list's decision on a value passes: a slash marks a network, a colon IPv6. */
-export function isListWanted({ hosts, networks, family }: Filter, value: string): boolean {
+/** @param names of the scenario, in lower case */
+function passes(filter: Filter, value: string, said: Said, names: readonly string[]): boolean {
+  const { hosts, networks, types, origins, containing, excluded } = filter;
+  // A slash marks a network.
   if (!(value.includes('/') ? networks : hosts)) return false;
-  return family === undefined || value.includes(':') === (family === 6);
+  if (types?.includes(said.type) === false) return false;
+  if (origins?.includes(said.origin.toLowerCase()) === false) return false;
+  return isNamed({ containing, excluded }, names);
+}
+
+function isNamed(
+  { containing, excluded = [] }: Pick<Filter, 'containing' | 'excluded'>,
+  names: readonly string[],
+): boolean {
+  const has = (part: string) => names.some((name) => name.includes(part));
+  return (containing === undefined || containing.some(has)) && !excluded.some(has);
+}
+
+/** A filter may name one family, or all that is on the list, by a name that the scenario sent never has. */
+const families = { 4: `${scenario}-ipv4`, 6: `${scenario}-ipv6` } as const;
+
+/** Returns whether the list's decision on a value passes. */
+export function isListWanted(filter: Filter, value: string, said: Said = saidByReports): boolean {
+  const family = families[value.includes(':') ? 6 : 4];
+  return passes(filter, value, said, [said.scenario.toLowerCase(), family]);
 }
 
 /**
@@ -77,29 +130,32 @@ export function isListWanted({ hosts, networks, family }: Filter, value: string)
  * scenario without case.
  */
 export function isBanWanted(
-  { ofAgents }: Filter,
+  filter: Filter,
   value: string,
   decision: Pick<Decision, 'type' | 'origin' | 'scenario'>,
 ): boolean {
-  if (ofAgents === undefined) return true;
-  const { isNone, hosts, networks, types, origins, containing, excluded } = ofAgents;
-  if (isNone || !(value.includes('/') ? networks : hosts)) return false;
   const said = saidByAgent(decision);
-  if (types?.includes(said.type) === false) return false;
-  if (origins?.includes(said.origin.toLowerCase()) === false) return false;
-  const name = said.scenario.toLowerCase();
-  const isNamed = containing === undefined || containing.some((part) => name.includes(part));
-  return isNamed && !excluded.some((part) => name.includes(part));
+  return passes(filter, value, said, [said.scenario.toLowerCase()]);
 }
 
 /** Returns whether no decision can pass, as when the filter asks for countries only. */
-export function letsNothingThrough({ hosts, networks, ofAgents }: Filter): boolean {
-  return !hosts && !networks && ofAgents?.isNone === true;
+export function letsNothingThrough({ hosts, networks, types }: Filter): boolean {
+  const isNoType = types !== undefined && !decisionTypes.some((type) => types.includes(type));
+  return isNoType || (!hosts && !networks);
 }
 
-/** Returns whether the whole list is filtered out; decisions of agents may still pass. */
-export function letsNoListThrough({ hosts, networks }: Filter): boolean {
-  return !hosts && !networks;
+/**
+ * Returns whether lists and reports are filtered out; manual entries and decisions of agents may still
+ * pass, which are few.
+ */
+export function letsNoListThrough(filter: Filter, index: Pick<IndexView, 'listNames'>): boolean {
+  return !allSaid(index).some(
+    (said) =>
+      said.origin === origin &&
+      ['192.0.2.1', '192.0.2.0/24', '2001:db8::1', '2001:db8::/32'].some((value) =>
+        isListWanted(filter, value, said),
+      ),
+  );
 }
 
 /**
@@ -116,7 +172,7 @@ export function durationText(leftMs: number): string {
 export function decisionText(
   value: string,
   duration: string = lifetime,
-  said: Said = saidByList,
+  said: Said = saidByReports,
 ): string {
   const scope = value.includes('/') ? 'Range' : 'Ip';
   return `{"id":${idOf(value)},"origin":"${said.origin}","type":"${said.type}","scope":"${scope}","value":"${value}","duration":"${duration}","scenario":"${said.scenario}"}`;
@@ -152,40 +208,15 @@ export function readFilter(params: { get(name: string): string | undefined }): F
       .split(',')
       .map((one) => one.trim());
   };
-  const [scopes, origins] = ['scopes', 'origins'].map(wanted);
+  const scopes = wanted('scopes');
   const types = [...(wanted('types') ?? []), ...(wanted('type') ?? [])];
-  const isBan = types.length === 0 || types.includes(saidByList.type);
-  const containing = wanted('scenarios_containing');
-  const excluded = wanted('scenarios_not_containing') ?? [];
-  // A filter may name one family, which the scenario that is sent never does.
-  const [four, six] = ([4, 6] as const).map((family) => {
-    const name = `${scenario}-ipv${family}`;
-    return (
-      (containing === undefined || containing.some((part) => name.includes(part))) &&
-      !excluded.some((part) => name.includes(part))
-    );
-  });
-  const isListed = isBan && (origins?.includes(origin) ?? true) && (four || six) === true;
-  const hasHosts = scopes?.includes('ip') ?? true;
-  const hasNetworks = scopes?.includes('range') ?? true;
-  const isNoType = types.length > 0 && !decisionTypes.some((type) => types.includes(type));
-  const ofAgents: AgentFilter = {
-    isNone: isNoType || !(hasHosts || hasNetworks),
-    hosts: hasHosts,
-    networks: hasNetworks,
-    types: types.length === 0 ? undefined : types,
-    origins,
-    containing,
-    excluded,
-  };
-  const isAll =
-    [scopes, origins, containing].every((one) => one === undefined) &&
-    types.length + excluded.length === 0;
   return {
-    hosts: isListed && hasHosts,
-    networks: isListed && hasNetworks,
-    family: four === six ? undefined : four ? 4 : 6,
-    ofAgents: isAll ? undefined : ofAgents,
+    hosts: scopes?.includes('ip') ?? true,
+    networks: scopes?.includes('range') ?? true,
+    types: types.length === 0 ? undefined : types,
+    origins: wanted('origins'),
+    containing: wanted('scenarios_containing'),
+    excluded: wanted('scenarios_not_containing'),
   };
 }
 
@@ -193,18 +224,17 @@ const rowsPerSlice = 250;
 const pieceChars = 1 << 18;
 
 /**
- * Decisions of these values with commas between them, in pieces of shared memory that every thread can
+ * Decisions on these values with commas between them, in pieces of shared memory that every thread can
  * send; others get their turn meanwhile.
- * @param isWanted whether a value passes the filter, of which `entriesMax` come first
+ * @param saidOf the words of each row of a value; none: it does not pass the filter. `entriesMax` values come
  */
 export async function renderDecisions(
   values: Iterable<string>,
-  isWanted: (value: string) => boolean,
+  saidOf: (value: string) => readonly Said[],
   {
     isGone = false,
     entriesMax = Number.POSITIVE_INFINITY,
     durationOf = (_value: string): string => (isGone ? over : lifetime),
-    saidOf = (_value: string): Said => saidByList,
   } = {},
 ): Promise<Uint8Array[]> {
   const turns = createTurns();
@@ -214,9 +244,12 @@ export async function renderDecisions(
   let seen = 0;
   for (const value of values) {
     if (++seen % rowsPerSlice === 0 && turns.isOver()) await turns.next();
-    if (!isWanted(value)) continue;
+    const all = saidOf(value);
+    if (all.length === 0) continue;
     if (rows >= entriesMax) break;
-    text += `${rows > 0 ? ',' : ''}${decisionText(value, durationOf(value), saidOf(value))}`;
+    for (const [i, said] of all.entries()) {
+      text += `${rows + i > 0 ? ',' : ''}${decisionText(value, durationOf(value), said)}`;
+    }
     rows++;
     if (text.length < pieceChars) continue;
     pieces.push(sharedBytes(text));

@@ -12,6 +12,7 @@ import type { Log } from '../../core/log/log.ts';
 import { renderHead } from '../../http/answer/head.ts';
 import { parseQuery } from '../../http/request/query.ts';
 import type { HotRequest, HotRoute } from '../../http/router.ts';
+import { COVERING_MAX } from '../../index/trie/layout.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { lookBehind, networkBehind } from '../../ip/behind.ts';
@@ -32,6 +33,7 @@ import {
   letsNothingThrough,
   readFilter,
   saidByAgent,
+  sayerOf,
 } from './decisions.ts';
 
 /** Judges an address by the index. The answer is a part of `Verdict` of the check. */
@@ -52,7 +54,9 @@ interface Judge {
 export interface LiveOptions {
   readonly gate: QuotaGuard;
   readonly check: Judge;
-  readonly index: Pick<IndexView, 'readPrefix' | 'walk'>;
+  readonly index: Pick<IndexView, 'readPrefix' | 'walk' | 'covering' | 'listNames'>;
+  /** Returns the number of the list that makes an entry malicious by itself, 0 where reports do. */
+  readonly maliciousBy: (entry: number) => number;
   /**
    * Returns whether an entry of the index is allowlisted or known to be good: it is never blocked.
    */
@@ -97,9 +101,11 @@ export function keyIdOf(keyText: string): string {
 }
 
 export function liveRoute(options: LiveOptions): HotRoute {
-  const { gate, check, index, spares, bans, clock, log, isSpent, count } = options;
+  const { gate, check, index, maliciousBy, spares, bans, clock, log, isSpent, count } = options;
   const address = new Uint32Array(4);
   const network = new Uint32Array(4);
+  const covering = new Int32Array(COVERING_MAX);
+  const saidOf = sayerOf(index, maliciousBy);
   const around = new Uint32Array(4);
 
   /** The decision on a prefix, or `null`. */
@@ -107,13 +113,37 @@ export function liveRoute(options: LiveOptions): HotRoute {
     if (!isListable(family, words)) return unknown;
     const verdict = check.judge(family, words, clock.now());
     if (!verdict.malicious) return unknown;
+    const known = tell(verdict.decidedBy, family, words, length, filter);
+    if (known !== unknown || filter === undefined) return known;
+    // Others say the same, perhaps one that is wanted.
+    const count = index.covering(family, words, covering);
+    for (let at = 0; at < count; at++) {
+      const entry = covering[at]!;
+      if (maliciousBy(entry) === 0) continue;
+      const other = tell(entry, family, words, length, filter);
+      if (other !== unknown) return other;
+    }
+    return unknown;
+  }
+
+  /** Returns an entry's decision on a prefix, or `null`. */
+  function tell(
+    entry: number,
+    family: 4 | 6,
+    words: Uint32Array,
+    length: number,
+    filter?: Filter,
+  ): string {
     network.fill(0);
-    const covers = index.readPrefix(verdict.decidedBy, network);
+    const covers = index.readPrefix(entry, network);
     // An entry for a part of the network says nothing of the whole.
     if (covers < 0 || covers > length) return unknown;
     const whole = { family, words: network, length: covers };
+    const said = saidOf(entry);
     const told = (value: string) =>
-      filter === undefined || isListWanted(filter, value) ? `[${decisionText(value)}]` : unknown;
+      filter === undefined || isListWanted(filter, value, said)
+        ? `[${decisionText(value, undefined, said)}]`
+        : unknown;
     if (covers === widthOf(family) || !hasHole(whole)) return told(formatNetwork(whole));
     // Clients keep what they are given: a network would block those in it that the operator vouches for.
     return length === widthOf(family) ? told(formatIp(family, words)) : unknown;
@@ -187,7 +217,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
     if (scope?.toLowerCase() === 'range') return ofNetwork(value, slot, filter);
     // No decision has another scope or passes such a filter, so the list of all of them is empty.
     if (scope !== undefined || letsNothingThrough(filter)) return unknown;
-    return letsNoListThrough(filter) ? allOfAgents : undefined;
+    return letsNoListThrough(filter, index) ? allOfAgents : undefined;
   }
 
   function handle(request: HotRequest): void {

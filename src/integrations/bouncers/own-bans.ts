@@ -13,7 +13,9 @@ import {
   isBanWanted,
   isListWanted,
   renderDecisions,
+  type Said,
   saidByAgent,
+  saidByReports,
   sharedBytes,
 } from './decisions.ts';
 
@@ -32,15 +34,22 @@ export interface OwnDecisions {
   readonly lastPosition: number;
 }
 
-/** All that the filter lets through, as a JSON array, bans first; exactly `null` when there are none. */
+/**
+ * All that the filter lets through, as a JSON array, bans first; exactly `null` when there are none.
+ * @param manual what the operator banned by hand
+ */
 export function decisionsOf(
   own: Pick<OwnDecisions, 'active'> | undefined,
+  manual: readonly (readonly [value: string, said: Said])[],
   filter: Filter,
   nowMs: number,
 ): string {
-  const rows = { ban: [] as string[], captcha: [] as string[] };
+  const wanted = manual.filter(([value, said]) => isListWanted(filter, value, said));
+  const byHand = wanted.map(([value, said]) => decisionText(value, undefined, said));
+  const rows = { ban: byHand, captcha: [] as string[] };
   for (const [value, one] of own?.active ?? []) {
     if (one.untilMs <= nowMs || !isBanWanted(filter, value, one)) continue;
+    if (wanted.some(([other]) => other === value)) continue;
     const duration = durationText(one.untilMs - nowMs);
     rows[one.type].push(decisionText(value, duration, saidByAgent(one)));
   }
@@ -110,6 +119,50 @@ export interface ListSaid {
   readonly added: Iterable<string>;
   readonly removed: Iterable<string>;
   readonly entriesMax: number;
+  readonly words: ListWords;
+}
+
+/** The words in which the list's decisions are told. */
+export interface ListWords {
+  /** Returns those of now, and notes that they are told. */
+  now(value: string): Said;
+  /** Returns all in which the value was told; undefined: not known any more. */
+  before(value: string): readonly Said[] | undefined;
+  /** Returns all that there may be. */
+  all(): readonly Said[];
+}
+
+/** Rows, in one answer, of values whose words are not known: each is told in all that there may be. */
+const guessedRowsMax = 10_000;
+
+/** Rows of the list that a filter lets through. */
+export function listRows(filter: Filter, { now, before, all }: ListWords) {
+  /** On the list for another reason than before, which the filter does not let through. */
+  const lost: string[] = [];
+  let guesses: readonly Said[] | undefined;
+  let guessesLeft = guessedRowsMax;
+
+  function guess(): readonly Said[] {
+    guesses ??= all();
+    guessesLeft -= guesses.length;
+    return guessesLeft < 0 ? [saidByReports] : guesses;
+  }
+
+  function gone(value: string): readonly Said[] {
+    const words = before(value) ?? guess();
+    return words.filter((said) => isListWanted(filter, value, said));
+  }
+
+  return {
+    lost,
+    gone,
+    added(value: string): readonly Said[] {
+      const said = now(value);
+      if (isListWanted(filter, value, said)) return [said];
+      if (gone(value).length > 0) lost.push(value);
+      return [];
+    },
+  };
 }
 
 /**
@@ -123,7 +176,8 @@ export async function withOwnBans(
   asked: OwnAsked,
 ): Promise<{ added: Uint8Array[]; deleted: Uint8Array[]; position: number | undefined }> {
   const said = new Set<string>();
-  const isInList = (value: string) => isListWanted(filter, value);
+  const rows = listRows(filter, list.words);
+  const isInList = (value: string) => isListWanted(filter, value, list.words.now(value));
   const byAgents = wantedBans(own, filter);
   function* noted(): Generator<string> {
     for (const value of list.added) {
@@ -133,32 +187,35 @@ export async function withOwnBans(
     }
   }
   const { entriesMax } = list;
-  const listed = await renderDecisions(noted(), isInList, { entriesMax });
-  const isListed = (value: string) => isInList(value) && asked.isListed(value);
+  const listed = await renderDecisions(noted(), rows.added, { entriesMax });
+  const isListed = (value: string) => asked.isListed(value) && isInList(value);
   const { removed: letGo, released } = await whatIsReleased(byAgents, list.removed);
   const isSaid = (value: string) => said.has(value);
   const values = ownValues(byAgents, isSaid, released, { ...asked, isListed });
   const told = new Set([...values.banned, ...values.back, ...values.gone]);
+  function* letGoOrLost(): Generator<string> {
+    yield* letGo;
+    yield* rows.lost;
+  }
   function* removed(): Generator<string> {
-    for (const value of letGo) {
+    for (const value of letGoOrLost()) {
       if (byAgents.active.get(value)?.type !== 'ban' && !told.has(value)) yield value;
     }
   }
-  const all = () => true;
   const durationOf = (value: string) =>
     durationText((own.active.get(value)?.untilMs ?? 0) - asked.nowMs);
-  const saidNow = (value: string) => saidByAgent(own.active.get(value)!);
-  const saidBefore = (value: string) => saidByAgent(own.ended.get(value)!);
+  const saidNow = (value: string) => [saidByAgent(own.active.get(value)!)];
+  const saidBefore = (value: string) => [saidByAgent(own.ended.get(value)!)];
   return {
     position: values.position,
     added: joined(
       listed,
-      await renderDecisions(values.banned, all, { durationOf, saidOf: saidNow }),
-      await renderDecisions(values.back, isInList),
+      await renderDecisions(values.banned, saidNow, { durationOf }),
+      await renderDecisions(values.back, rows.added),
     ),
     deleted: joined(
-      await renderDecisions(removed(), isInList, { isGone: true }),
-      await renderDecisions(values.gone, all, { isGone: true, saidOf: saidBefore }),
+      await renderDecisions(removed(), rows.gone, { isGone: true }),
+      await renderDecisions(values.gone, saidBefore, { isGone: true }),
     ),
   };
 }

@@ -12,13 +12,20 @@ import { type Cursors, createCursors } from './cursors.ts';
 import {
   type Filter,
   filterName,
-  isListWanted,
-  listFilterName,
   quotedBehind,
   renderDecisions,
+  type Said,
+  saidByReports,
   sharedBytes,
 } from './decisions.ts';
-import { copyOf, type ListSaid, type OwnDecisions, withOwnBans } from './own-bans.ts';
+import {
+  copyOf,
+  type ListSaid,
+  type ListWords,
+  listRows,
+  type OwnDecisions,
+  withOwnBans,
+} from './own-bans.ts';
 
 /** The list at a moment, never changed: see `Published` of the feeds. */
 export interface DecisionList {
@@ -65,6 +72,42 @@ export interface DecisionStream {
   readonly cursors: Cursors;
 }
 
+/** Some clients delete only what was told in the same words; these are never others. */
+const saidAlike: ListWords = {
+  now: () => saidByReports,
+  before: () => [saidByReports],
+  all: () => [saidByReports],
+};
+
+/** Values whose words are kept. */
+const toldMax = 200_000;
+
+/**
+ * The words in which values of the list were told by this process, the newest last. A value may be on the list
+ * for another reason later, and a restart forgets them all.
+ */
+export function createListWords(options: {
+  /** Undefined: nothing makes it malicious any more. */
+  saidOf: (value: string) => Said | undefined;
+  all: () => readonly Said[];
+}): ListWords {
+  const told = new Map<string, readonly Said[]>();
+  const alike = (one: Said) => (other: Said) =>
+    one.origin === other.origin && one.scenario === other.scenario;
+  return {
+    now(value) {
+      const before = told.get(value);
+      const said = options.saidOf(value) ?? before?.at(-1) ?? saidByReports;
+      if (before?.some(alike(said))) return said;
+      if (before === undefined && told.size >= toldMax) told.delete(told.keys().next().value!);
+      told.set(value, [...(before ?? []), said]);
+      return said;
+    },
+    before: (value) => told.get(value),
+    all: options.all,
+  };
+}
+
 interface Body {
   readonly parts: readonly Uint8Array[];
   gzip?: Promise<readonly Uint8Array[]>;
@@ -73,7 +116,7 @@ interface Body {
 /** The first list of a start takes a moment; a client that gets an error to its first question ends. */
 const firstWaitMs = 8_000;
 const keptMax = 16;
-const nothing = sharedBytes('{"new":[],"deleted":[]}');
+const nothing = sharedBytes('{"new":null,"deleted":null}');
 /** Smaller ones are sent as they are. */
 const gzipFrom = 1_000;
 
@@ -86,9 +129,10 @@ export function createDecisionStream(options: {
   banPosition?: () => number;
   /** Returns whether the list has the value itself, not only a network around it. */
   isListed?: (value: string) => boolean;
+  words?: ListWords;
 }): DecisionStream {
   const { list, clock, cursors = createCursors() } = options;
-  const { banPosition = () => 0, isListed = () => false } = options;
+  const { banPosition = () => 0, isListed = () => false, words = saidAlike } = options;
   let keptOf: DecisionList['changes'] | undefined;
   let kept = new Map<string, Promise<Body>>();
 
@@ -131,8 +175,11 @@ export function createDecisionStream(options: {
     }
     // A whole list heals whatever got lost, so it says all removals that are known.
     const since = isWhole ? 0 : at;
-    const name = `${listFilterName(filter)} ${since} ${isWhole ? max : 'changes'}`;
-    const said = isWhole ? wholeSaid(now, since, max) : changesSaid(now, since);
+    const name = `${filterName(filter)} ${since} ${isWhole ? max : 'changes'}`;
+    const said = {
+      ...(isWhole ? wholeSaid(now, since, max) : changesSaid(now, since)),
+      words,
+    };
     // Bans count even if they have not changed: one may be on a value that the list removed.
     const own = current && copyOf(current);
     const mixed =
@@ -166,7 +213,7 @@ function wholeSaid(
   { parts, changes: list }: DecisionList,
   since: number,
   entriesMax: number,
-): ListSaid {
+): Omit<ListSaid, 'words'> {
   function* addresses() {
     for (const part of parts) yield* quotedBehind(part, '{"ipAddress":');
   }
@@ -174,7 +221,7 @@ function wholeSaid(
   return { added: addresses(), removed: quotedBehind(removed, ''), entriesMax };
 }
 
-function changesSaid({ changes: list }: DecisionList, since: number): ListSaid {
+function changesSaid({ changes: list }: DecisionList, since: number): Omit<ListSaid, 'words'> {
   const added = list.added.subarray(0, list.addedBytes[since]);
   const removed = list.removed.subarray(0, list.removedBytes[since]);
   return {
@@ -184,11 +231,16 @@ function changesSaid({ changes: list }: DecisionList, since: number): ListSaid {
   };
 }
 
-async function bodyOfList({ added, removed, entriesMax }: ListSaid, filter: Filter): Promise<Body> {
-  const isWanted = (value: string) => isListWanted(filter, value);
+async function bodyOfList(said: ListSaid, filter: Filter): Promise<Body> {
+  const rows = listRows(filter, said.words);
+  const added = await renderDecisions(said.added, rows.added, { entriesMax: said.entriesMax });
+  function* removed(): Generator<string> {
+    yield* said.removed;
+    yield* rows.lost;
+  }
   return framed({
-    added: await renderDecisions(added, isWanted, { entriesMax }),
-    deleted: await renderDecisions(removed, isWanted, { isGone: true }),
+    added,
+    deleted: await renderDecisions(removed(), rows.gone, { isGone: true }),
   });
 }
 
@@ -199,8 +251,14 @@ interface Rows {
 
 function framed({ added, deleted }: Rows): Body {
   if (added.length + deleted.length === 0) return { parts: [nothing] };
-  const [start, middle, end] = ['{"new":[', '],"deleted":[', ']}'].map(sharedBytes);
-  return { parts: [start!, ...added, middle!, ...deleted, end!] };
+  const [start, middle, end] = ['{"new":', ',"deleted":', '}'].map(sharedBytes);
+  return { parts: [start!, ...arrayOf(added), middle!, ...arrayOf(deleted), end!] };
+}
+
+/** An empty one is `null`, as the local API has it. */
+function arrayOf(rows: readonly Uint8Array[]): readonly Uint8Array[] {
+  const [start, end, none] = ['[', ']', 'null'].map(sharedBytes);
+  return rows.length === 0 ? [none!] : [start!, ...rows, end!];
 }
 
 function sizeOf(parts: readonly Uint8Array[]): number {

@@ -12,6 +12,8 @@
  */
 
 import { dayMs } from '../../core/time.ts';
+import type { IndexView } from '../../index/reader.ts';
+import { listedByOf, metaOf, seedScoreOf } from '../../index/records.ts';
 
 /** Half-life of community evidence. */
 export const halfLifeMs = 14 * dayMs;
@@ -19,6 +21,12 @@ export const halfLifeMs = 14 * dayMs;
 const decayOriginMs = Date.UTC(2025, 0, 1);
 /** Score from which an address that isn't allowlisted is `malicious`. */
 export const maliciousScore = 75;
+
+/** Returns the number of the list that makes an entry malicious by itself, 0 where reports do. */
+export function maliciousBy({ records }: Pick<IndexView, 'records'>, entry: number): number {
+  const isListed = seedScoreOf(metaOf(records, entry)) >= maliciousScore;
+  return isListed ? listedByOf(records, entry) : 0;
+}
 
 /** Score of a little evidence: 100 / 2.5 for each unit of it. */
 const slope = 40;

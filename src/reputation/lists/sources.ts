@@ -6,6 +6,8 @@
  */
 
 import { dayMs } from '../../core/time.ts';
+import { writeListName } from '../../index/list-names.ts';
+import type { IndexView } from '../../index/reader.ts';
 import type { Reader, Writer } from '../../storage/codec.ts';
 import { type ListKind, type ListRef, readListKind, writeListKind } from '../state/events.ts';
 
@@ -49,13 +51,14 @@ export const runMsMax = 60 * 60 * 1_000;
 
 /**
  * @param touch called before anything changes, for the checkpoint
- * @param listTimes gets when each list was refreshed, by its number: seconds since 1970, 0 = never
+ * @param shared gets when each list was refreshed, seconds since 1970, 0 = never, and its name, by its number
  */
 export function createSources(
   capacity: number,
   touch: () => void,
-  listTimes: Uint32Array,
+  shared: Pick<IndexView, 'listTimes' | 'listNames'>,
 ): Sources {
+  const { listTimes, listNames } = shared;
   const byName = new Map<string, Source>();
 
   const nameOf = (ref: { list: ListKind; source: string }) => `${ref.list}/${ref.source}`;
@@ -71,7 +74,8 @@ export function createSources(
     return source?.run === ref.run ? source : undefined;
   }
 
-  function publish({ number, refreshedAtMs }: Source): void {
+  function publish({ number, refreshedAtMs, source }: Source): void {
+    writeListName(listNames, number, source);
     listTimes[number] = Math.floor(refreshedAtMs / 1_000);
   }
 

@@ -8,6 +8,7 @@
 
 import { type ArrayImage, bytesOf, restoreArray } from '../../core/array-image.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
+import { ownEntriesList } from '../../index/list-names.ts';
 import { isPrefix } from '../../index/prefix.ts';
 import {
   ceilingOf,
@@ -17,6 +18,7 @@ import {
   packMeta,
   reportersOf,
   reportsOf,
+  setListedBy,
   setListSource,
   setMeta,
   setReportedAt,
@@ -26,7 +28,7 @@ import {
   strengthOf,
 } from '../../index/records.ts';
 import type { PageSection } from '../../storage/projection.ts';
-import { communityEvidence } from '../check/score.ts';
+import { communityEvidence, maliciousScore } from '../check/score.ts';
 import { bestCount, leastCeiling } from '../votes/held-ceiling.ts';
 import {
   ceilingFor,
@@ -90,11 +92,6 @@ export interface Entries {
    */
   restore(image: ArrayImage): boolean;
 }
-
-/**
- * The number of the manual entries among lists, above those of all lists (config.ts, `sources`).
- */
-const ownEntriesList = 255;
 
 export type SettleAfter =
   | { readonly kind: 'report'; readonly nowHalfLives: number }
@@ -170,6 +167,8 @@ export function createEntries(options: {
     let flags = 0;
     let listReports = 0;
     let listSource = 0;
+    let listedBy = 0;
+    let ownScore = 0;
     let ownSecond = 0;
     let reporters = 0;
     let strongest = Number.NEGATIVE_INFINITY;
@@ -178,13 +177,14 @@ export function createEntries(options: {
       switch (kindOf(tag)) {
         case contributionKinds.seed:
           flags |= entryFlags.seeded;
+          if ((contributions.listed[node]! & 0xff) >= seedScore) listedBy = refOf(tag);
           seedScore = Math.max(seedScore, contributions.listed[node]! & 0xff);
           listReports += 1 + contributions.detail[node]!;
           listSource = newerList(listSource, refOf(tag));
           break;
         case contributionKinds.own:
           flags |= entryFlags.seeded;
-          seedScore = Math.max(seedScore, contributions.listed[node]! & 0xff);
+          ownScore = contributions.listed[node]! & 0xff;
           listReports += 1;
           ownSecond = contributions.newest[node]!;
           break;
@@ -211,11 +211,15 @@ export function createEntries(options: {
       return;
     }
     if (ownSecond !== 0) listSource = newerThan(listSource, ownSecond);
+    // What the operator said by hand is said by nobody else.
+    if (ownScore >= Math.max(1, Math.min(seedScore, maliciousScore))) listedBy = ownEntriesList;
+    seedScore = Math.max(seedScore, ownScore);
     const strength = reporters < 2 ? strongest : sumOfStrengths(entry, strongest);
     const ceiling = reporters === 0 ? 0 : ceilingOfEntry(entry, seedScore, strength, after);
     if (reporters === 0) held[entry] = 0;
     setMeta(records, entry, packMeta(seedScore, flags, ceiling, listReports));
     setListSource(records, entry, listSource);
+    setListedBy(records, entry, listedBy);
     setReporters(records, entry, reporters);
     setStrength(records, entry, strength);
   }

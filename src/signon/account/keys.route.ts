@@ -1,6 +1,6 @@
 /** /account/keys: API keys and site keys of the person, by id only among their own. */
 
-import { hostsMax } from '../../access/keys/site-keys.ts';
+import { hostsMax, normaliseHost } from '../../access/keys/site-keys.ts';
 import { quotaKind } from '../../access/quota/quota.ts';
 import { fail } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';
@@ -14,6 +14,7 @@ import { type KeysView, keysPage, type QuotaStanding, surePage } from './pages/k
 import { offeredScopes } from './pages/named-keys.page.ts';
 
 const hostsCharsMax = hostsMax * 260;
+const hostCharsShown = 80;
 
 const backTo = '/account/keys';
 
@@ -74,7 +75,7 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
       usage: slot === undefined ? [] : usage.of(slot),
       usageSince: usage.since,
       siteKeys: await siteKeys.ofAccount(accountId),
-      hostsError: false,
+      hostsError: undefined,
       ...shown,
     };
     return pageBuilder.show(context, (frame) => keysPage(frame, view), {
@@ -135,7 +136,9 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
     const text = frameText(context.frame).account.failed;
     if (made.error === 'conflict') return show(context, { status: 409, failed: text.conflict });
     if (made.error !== 'invalid_parameter') return area.refuse(context, 'keys', made);
-    return show(context, { status: 422, failed: text.form }, { typedHosts, hostsError: true });
+    const place = hosts.findIndex((host) => normaliseHost(host) === undefined);
+    const hostsError = { place: place + 1, host: hosts[place]?.slice(0, hostCharsShown) ?? '' };
+    return show(context, { status: 422, failed: text.form }, { typedHosts, hostsError });
   }
 
   async function revokeSiteKey(context: AccountRequest, form: Params): Promise<Reply> {

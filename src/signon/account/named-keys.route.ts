@@ -1,13 +1,14 @@
 /** /account/keys/named/*: keys with a name and scopes, by id only among the person's own. */
 
 import { scopeNames } from '../../access/keys/key-scopes.ts';
-import { namedKeyBounds } from '../../access/keys/named-keys.ts';
+import { isKeyName, namedKeyBounds, strangeIn } from '../../access/keys/named-keys.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { sessionForm } from '../../web/guard/session-endpoint.ts';
 import type { AccountArea, AccountRequest } from './account-area.route.ts';
 import {
+  type NamedKeyFault,
   type NamedKeysView,
   offeredScopes,
   type RenameView,
@@ -78,7 +79,11 @@ export function namedKeyRoutes(area: AccountArea, page: KeysPage): PlainRoute[] 
     if (!made.ok) {
       const isWrong = made.error === 'invalid_parameter';
       if (!isWrong && made.error !== 'conflict') return area.refuse(context, 'keys', made);
-      const fault = !isWrong ? 'taken' : scopes.length === 0 ? 'scopes' : 'name';
+      const fault: NamedKeyFault = !isWrong
+        ? await takenBy(accountId, name)
+        : isKeyName(name)
+          ? { kind: 'scopes' }
+          : { kind: 'name', at: strangeIn(name) };
       const change = { status: isWrong ? 422 : 409, failed: page.wrongForm(context) };
       return page.show(context, change, { typed: { name, scopes, fault } });
     }
@@ -86,6 +91,12 @@ export function namedKeyRoutes(area: AccountArea, page: KeysPage): PlainRoute[] 
     await area.catchUp();
     const { id, text } = made.value;
     return page.show(context, {}, { shown: { id, text, isOnce: true } });
+  }
+
+  /** Tells the key that has the name. */
+  async function takenBy(accountId: string, name: string): Promise<NamedKeyFault> {
+    const by = (await namedKeys.list(accountId)).find((key) => key.name === name);
+    return { kind: 'taken', by };
   }
 
   async function rename(context: AccountRequest, form: Params): Promise<Reply> {
@@ -104,9 +115,11 @@ export function namedKeyRoutes(area: AccountArea, page: KeysPage): PlainRoute[] 
     if (done.ok) return area.back(context, 'keys', 'key_renamed');
     const again = { typed: (typed ?? '').slice(0, typedCharsMax) };
     if (done.error === 'invalid_parameter' && key !== undefined) {
-      return show({ ...again, fault: 'name' }, 422);
+      return show({ ...again, fault: { kind: 'name', at: strangeIn(typed ?? '') } }, 422);
     }
-    if (done.error === 'conflict') return show({ ...again, fault: 'taken' }, 409);
+    if (done.error === 'conflict') {
+      return show({ ...again, fault: await takenBy(accountId, typed ?? '') }, 409);
+    }
     return area.refuse(context, 'keys', done);
   }
 

@@ -55,9 +55,10 @@ export function looksRoute(options: {
     if (!isOwnOrigin(request, baseUrl)) return fail('foreign_form');
     // A button of the page's own form sends that form, and its choice in the address.
     const query = parseQuery(request.query, { charsMax: bodyBytesMax });
-    const form = parseForm(request.body, { pairsMax, repeatable: namesIn(request.body) });
+    const action = query.ok ? query.value.get('of') : undefined;
+    const repeatable = action === undefined ? [] : namesIn(request.body);
+    const form = parseForm(request.body, { pairsMax, repeatable });
     if (!form.ok || !query.ok) return fail('bad_request');
-    const action = query.value.get('of');
     const choice = action === undefined ? form.value : query.value;
     const [language, theme] = [choice.get('language'), choice.get('theme')];
     const known: Appearance = looksOf(cookies, request);

@@ -12,6 +12,7 @@ import {
 import { formatNetwork } from '../../../src/ip/prefix.ts';
 import { usualBans } from '../../support/integrations/agent-bans.ts';
 import { createList } from '../../support/integrations/changing-list.ts';
+import { toldIn } from '../../support/integrations/told.ts';
 
 const everything = { hosts: true, networks: true };
 
@@ -62,7 +63,7 @@ function setUp() {
         },
         isGone: () => false,
       });
-      const said = JSON.parse(Buffer.concat(answer!.parts).toString());
+      const said = toldIn<{ value: string }>(Buffer.concat(answer!.parts).toString());
       const values = (rows: { value: string }[]) => rows.map(({ value }) => value);
       const found = { new: values(said.new), deleted: values(said.deleted) };
       const all = [...found.new, ...found.deleted];

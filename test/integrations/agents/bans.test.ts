@@ -13,6 +13,7 @@ import { parseIp } from '../../../src/ip/address.ts';
 import { formatNetwork } from '../../../src/ip/prefix.ts';
 import { usualBans } from '../../support/integrations/agent-bans.ts';
 import { createList } from '../../support/integrations/changing-list.ts';
+import { toldIn } from '../../support/integrations/told.ts';
 
 const everything = { hosts: true, networks: true };
 const minuteMs = 60_000;
@@ -135,7 +136,9 @@ it('a listed address whose ban is over is said as the list has it, also after a 
       entriesMax: async () => 1_000,
       isGone: () => false,
     });
-    const said = JSON.parse(Buffer.concat(answer!.parts).toString());
+    const said = toldIn<{ value: string; duration: string }>(
+      Buffer.concat(answer!.parts).toString(),
+    );
     const short = (rows: { value: string; duration: string }[]) =>
       rows.map(({ value, duration }) => `${value} ${duration}`);
     return { new: short(said.new), deleted: short(said.deleted) };
@@ -188,20 +191,17 @@ it('who follows ends with the list and the account’s own bans, though answers 
           isGone: () => false,
         });
         const text = Buffer.concat(answer!.parts).toString();
-        const { new: added, deleted } = JSON.parse(text) as Record<
-          string,
-          { value: string; duration: string }[]
-        >;
-        const values = [...added!, ...deleted!].map((row) => row.value);
+        const { new: added, deleted } = toldIn<{ value: string; duration: string }>(text);
+        const values = [...added, ...deleted].map((row) => row.value);
         assert.equal(new Set(values).size, values.length, text);
         if (isLost) return;
         silentMs = 0;
-        for (const { value, duration } of added!) {
+        for (const { value, duration } of added) {
           const [, h, m, s] = /^(\d+)h(\d+)m(\d+)s$/.exec(duration) ?? assert.fail(duration);
           const leftMs = (Number(h) * 3_600 + Number(m) * 60 + Number(s)) * 1_000;
           held.set(value, clock.now() + leftMs);
         }
-        for (const row of deleted!) held.delete(row.value);
+        for (const row of deleted) held.delete(row.value);
       }
 
       await poll(true, false);

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
+import { toldIn } from '../../support/integrations/told.ts';
 import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
@@ -58,7 +59,7 @@ async function owner(name: string) {
   async function poll(query = ''): Promise<{ new: Told[]; deleted: Told[] }> {
     const answer = await server.fetch(`/v1/decisions/stream${query}`, { headers });
     assert.equal(answer.status, 200, answer.body);
-    const told = answer.json() as { new: Told[]; deleted: Told[] };
+    const told = toldIn<Told>(answer.body);
     const news = new Set(told.new.map(({ value }) => value));
     assert.ok(!told.deleted.some(({ value }) => news.has(value)), answer.body);
     return told;

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
+import { toldIn } from '../../support/integrations/told.ts';
 import {
   type Answer,
   demoEmail,
@@ -124,7 +125,7 @@ async function follower(email: string, name: string) {
       return answer.status !== 503;
     });
     assert.equal(answer.status, 200, answer.body);
-    return JSON.parse(answer.body);
+    return toldIn(answer.body);
   }
   return { live, poll };
 }
@@ -206,18 +207,16 @@ it('a ban has the origin and the scenario of its alert, and filters of stream an
   }
   const own = (rows: readonly Told[]) => rows.filter(({ value }) => value.startsWith('45.31.'));
   let asked = 0;
-  async function ask<T>(path: string): Promise<T> {
+  async function bodyOf(path: string): Promise<string> {
     // Each a client of its own, which begins.
     const headers = { 'X-Api-Key': key, 'User-Agent': `fw/${asked++}` };
-    return JSON.parse((await server.fetch(path, { headers })).body) as T;
+    return (await server.fetch(path, { headers })).body;
   }
   const streamed = async (query: string) =>
-    own((await ask<{ new: Told[] }>(`/v1/decisions/stream?startup=true&${query}`)).new);
+    own(toldIn<Told>(await bodyOf(`/v1/decisions/stream?startup=true&${query}`)).new);
   const looked = async (query: string) => {
-    const found = [ssh, odd, plain].map((ip) =>
-      ask<Told[] | null>(`/v1/decisions?ip=${ip}&${query}`),
-    );
-    return (await Promise.all(found)).flatMap((rows) => rows ?? []);
+    const found = [ssh, odd, plain].map((ip) => bodyOf(`/v1/decisions?ip=${ip}&${query}`));
+    return (await Promise.all(found)).flatMap((body) => (JSON.parse(body) as Told[] | null) ?? []);
   };
   const told = new Map([
     [ssh, 'crowdsecurity/ssh-bf'],
@@ -252,8 +251,7 @@ it('a ban has the origin and the scenario of its alert, and filters of stream an
   // A client that deletes only what matches is told of the end by the same words, after a restart, too.
   await server.kill();
   server = await start();
-  const poll = (query = '') =>
-    ask<{ new: Told[]; deleted: Told[] }>(`/v1/decisions/stream?${query}`);
+  const poll = async (query = '') => toldIn<Told>(await bodyOf(`/v1/decisions/stream?${query}`));
   const back = own((await poll('startup=true')).new);
   assert.deepEqual(new Map(back.map(({ value, scenario }) => [value, scenario])), told);
   await server.cliJson('allow', 'add', ssh);

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { after, before, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { toldIn } from '../../support/integrations/told.ts';
 import {
   demoEmail,
   runCli,
@@ -64,7 +65,7 @@ function get(path: string, headers: Record<string, string> = {}) {
 async function stream(query: string, headers: Record<string, string> = {}) {
   const answer = await get(`/v1/decisions/stream${query}`, headers);
   assert.equal(answer.status, 200, answer.body);
-  return JSON.parse(answer.body) as { new: Decision[]; deleted: Decision[] };
+  return toldIn<Decision>(answer.body);
 }
 
 /** What a client holds that follows; each row is looked at as Go and Lua clients do. */
@@ -133,6 +134,7 @@ it('a firewall bouncer that starts gets the whole list, and then what changes', 
   assert.deepEqual(sorted(client.held), sorted(listed));
   assert.deepEqual(sorted(client.held), sorted(await feed()));
   assert.deepEqual(await client.poll('?'), { new: [], deleted: [] });
+  assert.equal((await get('/v1/decisions/stream')).body, '{"new":null,"deleted":null}');
   await seed('second', ['45.12.0.1', '45.13.0.0/16']);
   await within(async () => {
     await client.poll('?startup=false');
@@ -252,6 +254,87 @@ it('the Lua bouncer of nginx gets a decision on a visitor, or exactly null', asy
   for (const bad of ['', 'ip=', 'ip=x', 'range=1.2.3.4/99', 'ip=%zz', 'ip=1.2.3.4&ip=1.2.3.5']) {
     assert.equal((await get(`/v1/decisions?${bad}`)).status, 400, bad);
   }
+});
+
+/** Origin and scenario of each value. */
+const wordsOf = (rows: readonly Decision[]) =>
+  Object.fromEntries(rows.map((row) => [row.value, `${row.origin} ${row.scenario}`]));
+const byHand = "cscli manual 'ban' from 'portcullis'";
+
+it('a decision says who made it, and a filter by that finds it, by stream and look-up alike', async () => {
+  await seed('drop-list', ['45.50.0.1', '45.50.1.0/24', '45.50.2.7']);
+  for (const range of ['45.50.0.2', '45.50.3.0/24', '45.50.1.9']) {
+    await server.cliJson('entry', 'add', range, '--score', '90', '--note', 'seen by hand');
+  }
+  await server.cliJson('entry', 'add', '45.50.2.7', '--score', '30', '--note', 'too weak a word');
+  let all: Record<string, string> = {};
+  await within(async () => {
+    all = wordsOf((await stream('?startup=true', { 'User-Agent': 'words' })).new);
+    return all['45.50.1.9'] !== undefined && all['45.50.2.7'] !== undefined;
+  }, 'the entries');
+  const wanted = {
+    '45.50.0.1': 'lists drop-list',
+    '45.50.1.0/24': 'lists drop-list',
+    '45.50.2.7': 'lists drop-list',
+    '45.50.0.2': byHand,
+    '45.50.3.0/24': byHand,
+    '45.50.1.9': byHand,
+    '45.20.0.1': 'lists portcullis',
+  };
+  for (const [value, words] of Object.entries(wanted)) assert.equal(all[value], words, value);
+  const values = async (query: string) => {
+    const { new: rows } = await stream(`?startup=true&${query}`, {
+      'User-Agent': `words ${query}`,
+    });
+    return sorted(rows.map(({ value }) => value));
+  };
+  const manual = sorted(['45.50.0.2', '45.50.3.0/24', '45.50.1.9']);
+  assert.deepEqual(await values('origins=crowdsec,cscli'), manual);
+  assert.deepEqual(
+    await values('scenarios_containing=drop-'),
+    sorted(['45.50.0.1', '45.50.1.0/24', '45.50.2.7']),
+  );
+  const rest = await values('scenarios_not_containing=DROP');
+  assert.ok(rest.includes('45.50.0.2') && !rest.includes('45.50.0.1'), String(rest));
+  const ask = async (query: string) => {
+    const { body } = await get(`/v1/decisions?${query}`);
+    return wordsOf((JSON.parse(body) as Decision[] | null) ?? []);
+  };
+  assert.deepEqual(await ask('ip=45.50.0.2'), { '45.50.0.2': byHand });
+  assert.deepEqual(await ask('ip=45.50.0.1'), { '45.50.0.1': 'lists drop-list' });
+  assert.deepEqual(await ask('ip=45.50.0.1&origins=cscli'), {});
+  assert.deepEqual(await ask('ip=45.50.3.77&origins=cscli'), { '45.50.3.0/24': byHand });
+  // The address is the operator's, the network around it the list's.
+  assert.deepEqual(await ask('ip=45.50.1.9&origins=lists'), { '45.50.1.0/24': 'lists drop-list' });
+  assert.deepEqual(await ask('ip=45.20.0.1&scenarios_containing=drop'), {});
+  assert.deepEqual(sorted(Object.keys(await ask('origins=cscli'))), manual);
+  assert.equal((await get('/v1/decisions?scenarios_containing=drop')).status, 400);
+});
+
+it('who has what the operator says alone hears of an entry on the list, and of its end', async () => {
+  const headers = { 'User-Agent': 'by hand' };
+  const poll = (query = '') => stream(`?origins=cscli${query}`, headers);
+  await poll('&startup=true');
+  const everything = follower({ 'User-Agent': 'all words' });
+  await everything.poll('?startup=true');
+  await server.cliJson('entry', 'add', '45.50.0.1', '--score', '90', '--note', 'also by hand');
+  await within(async () => wordsOf((await poll()).new)['45.50.0.1'] === byHand, 'the entry');
+  await server.cliJson('entry', 'remove', '45.50.0.1');
+  await within(async () => wordsOf((await poll()).deleted)['45.50.0.1'] === byHand, 'its end');
+  await within(async () => {
+    await everything.poll();
+    return everything.held.has('45.50.0.1');
+  }, 'it is on the list as before');
+  // Its end is told in all words in which it was told.
+  await server.cliJson('allow', 'add', '45.50.0.1');
+  const words = new Set<string>();
+  await within(async () => {
+    for (const row of (await stream('', { 'User-Agent': 'all words' })).deleted) {
+      if (row.value === '45.50.0.1') words.add(`${row.origin} ${row.scenario}`);
+    }
+    return words.size > 0;
+  }, 'the rule');
+  assert.deepEqual(sorted(words), sorted([byHand, 'lists drop-list']));
 });
 
 it('nothing is lost over a kill: who follows gets the list and what was removed', async () => {

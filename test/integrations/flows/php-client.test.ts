@@ -86,7 +86,7 @@ for (const [handler, head] of Object.entries(handlers)) {
 
     it('follows the stream, from its start and with scopes that have nothing', async () => {
       const path = '/v1/decisions/stream';
-      const nothing = { new: [], deleted: [] };
+      const nothing = { new: null, deleted: null };
       const scopes = 'ip,range,country';
       assert.deepEqual(await get(path, { startup: 'true' }), nothing);
       assert.deepEqual(await get(path, { startup: 'false' }), nothing);

@@ -56,7 +56,7 @@ export function openFold(
     policy: policy.get,
     ...room,
   });
-  const sources = createSources(sourcesMax, () => {}, index.listTimes);
+  const sources = createSources(sourcesMax, () => {}, index);
   const accounts = createAccountsTable(64);
   const access = createAccessReducer({
     tables: {

@@ -5,6 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import { endpoints } from '../../../src/app/endpoints.ts';
@@ -367,6 +368,92 @@ describe('beside the straight way', () => {
     );
   });
 
+  describe('without a script, what was typed and not sent', () => {
+    const secret = 'a secret of nobody 7';
+
+    /** Types into the form that the button for a language or theme belongs to, and presses it. */
+    async function typeAndPress(visitor: WebVisitor, path: string, value: string) {
+      const page = await visitor.get(path);
+      const looks = /<form class="site-looks".*?<\/form>/s.exec(page.body)![0];
+      const button = new RegExp(`<button[^>]* value="${value}"[^>]*>`).exec(looks)![0];
+      const of = (name: string) =>
+        new RegExp(` ${name}="([^"]*)"`).exec(button)?.[1]?.replaceAll('&amp;', '&');
+      const form = [...page.body.matchAll(/<form\b.*?<\/form>/gs)]
+        .map(([one]) => one)
+        .find((one) => one.includes(` id="${of('form')}"`))!;
+      assert.ok(form, `${path}: ${button}`);
+      const body = new URLSearchParams();
+      const typed: string[] = [];
+      for (const [field] of form.matchAll(/<(?:input|textarea)\b(?:"[^"]*"|[^">])*>/g)) {
+        const [name, type] = ['name', 'type'].map(
+          (n) => new RegExp(` ${n}="([^"]*)"`).exec(field)?.[1],
+        );
+        if (name === undefined || type === 'checkbox' || type === 'file') continue;
+        const own = / value="([^"]*)"/.exec(field)?.[1] ?? '';
+        const text = type === 'hidden' ? own : type === 'password' ? secret : `typed ${name} <é>`;
+        body.append(name, text);
+        if (type !== 'hidden' && type !== 'password' && type !== 'date') typed.push(text);
+      }
+      body.append(of('name')!, value);
+      const referer = `${server.baseUrl}${path}`;
+      const moved = await visitor.post(of('formaction')!, `${body}`, { Referer: referer });
+      assert.equal(moved.status, 303, moved.body.slice(0, 300));
+      return { at: moved.headers.location!, typed };
+    }
+
+    const pages = [
+      '/register',
+      signIn,
+      '/recover',
+      '/account',
+      '/account/keys',
+      '/account/webhooks',
+    ];
+    for (const path of pages) {
+      it(`comes along with the language and the theme: ${path.split('?')[0]}`, async () => {
+        const visitor = visitorOf();
+        if (path.startsWith('/account')) await visitor.signIn(email, personPassword);
+        let at = path;
+        for (const value of ['fr', 'dark', 'en']) {
+          const { at: next, typed } = await typeAndPress(visitor, at, value);
+          assert.ok(typed.length > 0, path);
+          const shown = await visitor.get(next);
+          assert.equal(shown.status, 200);
+          const escaped = (text: string) => text.replace('<', '&lt;');
+          for (const text of typed.filter((one) => !/captcha|code/.test(one))) {
+            assert.ok(shown.body.includes(escaped(text)), `${next.slice(0, 60)}: ${text}`);
+          }
+          assert.ok(!(next + shown.body).includes('nobody 7'), 'no password');
+          assert.doesNotMatch(shown.body, /not saved|pas encore enregistré/);
+          if (path === signIn) assert.ok(carries(shown), 'and the request of the site');
+          assert.match(shown.body, value === 'en' ? /lang="en"/ : /lang="fr"/);
+          at = next;
+        }
+        const stranger = visitorOf();
+        if (path.startsWith('/account')) await stranger.signIn(email, personPassword);
+        assert.doesNotMatch(
+          (await stranger.get(at)).body,
+          /typed \w+ &lt;é/,
+          'of this browser alone',
+        );
+      });
+    }
+
+    it('is for no form of another site, and leads to no other host', async () => {
+      const visitor = visitorOf();
+      await visitor.get('/register');
+      const cross = await visitor.post('/looks?of=%2Fregister&language=fr', 'email=x', {
+        Origin: 'https://evil.example',
+      });
+      assert.equal(cross.status, 403);
+      for (const back of ['//evil.example', 'https://evil.example/', '/\\evil.example']) {
+        const query = new URLSearchParams({ of: '/register', language: 'fr', back });
+        const moved = await visitor.post(`/looks?${query}`, 'email=x');
+        assert.match(moved.headers.location!, /^\/(?:$|\?unsaved=)/, back);
+      }
+    });
+  });
+
   describe('a session that ended while a form was filled in', () => {
     const cases: [page: string, action: string, fields: Record<string, string>, shown: RegExp][] = [
       [
@@ -430,6 +517,22 @@ describe('beside the straight way', () => {
         );
       });
     }
+
+    it('a long text comes back as well', async () => {
+      const visitor = visitorOf();
+      await visitor.signIn(email, personPassword);
+      const page = await visitor.get('/account/keys');
+      visitor.cookies.delete('session');
+      const host = () => `${randomBytes(90).toString('hex').replace(/.{45}/g, '$&.')}shop.example`;
+      const hosts = Array.from({ length: 20 }, host).join(' ');
+      assert.ok(hosts.length > 3_800);
+      const body = new URLSearchParams({ csrf: hiddenOf(page, '/signout').csrf!, hosts });
+      const sent = await visitor.post('/account/site-keys/create', `${body}`);
+      const form = await visitor.get(sent.headers.location!);
+      const entered = await visitor.submit(form, '/signin', { email, password: personPassword });
+      const back = await visitor.get(entered.headers.location!);
+      assert.ok(back.body.includes(`value="${hosts}"`), sent.headers.location!.slice(0, 90));
+    });
 
     it('a password is not kept, and a press of a button is said to have done nothing', async () => {
       const visitor = visitorOf();

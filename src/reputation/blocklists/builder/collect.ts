@@ -9,6 +9,7 @@
  * Entries come a prefix before what lies in it, so the covering ones are a stack.
  */
 
+import { ownEntriesList } from '../../../index/list-names.ts';
 import type { IndexView } from '../../../index/reader.ts';
 import {
   ceilingOf,
@@ -19,6 +20,7 @@ import {
   seedScoreOf,
   strengthOf,
 } from '../../../index/records.ts';
+import { maliciousBy } from '../../check/score.ts';
 import {
   coversAt,
   createRowList,
@@ -176,7 +178,9 @@ function createVisitor(
     const isExit = (ownFlags & bits.anonymousExit) !== 0;
     if (best < scoreMin && !isExit) return;
     const anon = (all & bits.anonymousExit) === 0 ? 0 : rowFlags.anon;
-    put(found.rows, packInfo(length, best, six | anon | (isExit ? rowFlags.exit : 0)), entry);
+    const byHand = maliciousBy(index, entry) === ownEntriesList ? rowFlags.own : 0;
+    const flags = six | anon | byHand | (isExit ? rowFlags.exit : 0);
+    put(found.rows, packInfo(length, best, flags), entry);
   };
 }
 

@@ -17,6 +17,7 @@ import {
   compareRows,
   createRowList,
   familyOf,
+  flagsOf,
   lengthOf,
   packInfo,
   ROW,
@@ -141,13 +142,19 @@ function difference(
     const order =
       i >= before.length ? 1 : j >= after.length ? -1 : compareRows(before, i, after, j);
     if (order < 0) removed.push(prefixText(before, i));
-    else if (order > 0) added.push(prefixText(after, j));
+    // A word of the operator, or its end, is news of an entry that stays.
+    else if (order > 0 || isOtherwiseSaid(before, i, after, j)) added.push(prefixText(after, j));
     if (order <= 0) i += ROW;
     if (order >= 0) j += ROW;
     if (added.length + removed.length > historyLimits.stepEntriesMax) return 'too large';
   }
   if (added.length + removed.length === 0) return undefined;
   return { version, added, removed };
+}
+
+function isOtherwiseSaid(before: Rows, i: number, after: Rows, j: number): boolean {
+  const [former, present] = [flagsOf(before, i), flagsOf(after, j)];
+  return (former & rowFlags.unsaid) === 0 && ((former ^ present) & rowFlags.own) !== 0;
 }
 
 function prefixText(rows: Rows, at: number): string {
@@ -172,7 +179,7 @@ export function rebuildList(base: string, steps: readonly HistoryStep[]): Rows |
     const at = rows.add();
     const { family, words, length } = prefix.value;
     for (let word = 0; word < 4; word++) rows.words[at + word] = words[word] ?? 0;
-    rows.words[at + 4] = packInfo(length, 0, family === 6 ? rowFlags.six : 0);
+    rows.words[at + 4] = packInfo(length, 0, rowFlags.unsaid | (family === 6 ? rowFlags.six : 0));
   }
   return inOrder(rows.finish());
 }

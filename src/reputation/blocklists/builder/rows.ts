@@ -20,6 +20,10 @@ export const rowFlags = {
   /** The exit list names exactly this. */
   exit: 2,
   six: 4,
+  /** The operator names exactly this by hand. */
+  own: 8,
+  /** The row was made of a line, which does not say `own`. */
+  unsaid: 16,
 } as const;
 
 export type Rows = Uint32Array;

@@ -40,7 +40,8 @@ export interface KeysView extends AccountView, NamedKeysView {
   readonly usageSince: number;
   readonly siteKeys: readonly { id: string; hosts: readonly string[]; createdAt: number }[];
   readonly typedHosts?: string | undefined;
-  readonly hostsError: boolean;
+  /** The first of the hosts that is none; empty: there are too many. */
+  readonly hostsError: { readonly place: number; readonly host: string } | undefined;
 }
 
 export function keysPage(frame: PageFrame, view: KeysView): string {
@@ -210,10 +211,17 @@ function siteKeyCard({ account }: Catalogue, format: Format, view: KeysView): Ht
           mono: true,
           autocomplete: 'off',
           value: view.typedHosts ?? '',
-          ...(view.hostsError ? { error: text.siteErrors.hosts } : {}),
+          ...(view.hostsError && { error: hostsFault(view.hostsError, text) }),
         })}<p>${button({ label: text.siteCreate, kind: 'secondary' })}</p>`,
       })}`,
   });
+}
+
+function hostsFault(
+  { place, host }: NonNullable<KeysView['hostsError']>,
+  { siteErrors }: Catalogue['account']['keys'],
+): string {
+  return host === '' ? siteErrors.hosts : `${siteErrors.hosts} ${siteErrors.host({ place, host })}`;
 }
 
 /** The question before a key is revoked or replaced: one press must not end a key that is in use somewhere. */

@@ -1,13 +1,14 @@
 /** The part of the page of keys with those that have a name: list, form, and the page that renames one. */
 
 import type { KeyScope } from '../../../access/keys/key-scopes.ts';
+import type { StrangeCharacter } from '../../../access/keys/named-keys.ts';
 import { button, linkButton } from '../../../web/components/button.ts';
 import { card } from '../../../web/components/card.ts';
 import { field } from '../../../web/components/field.ts';
 import { actionButton, form, hidden, switchField } from '../../../web/components/form.ts';
 import { table } from '../../../web/components/table.ts';
 import { type Html, html } from '../../../web/html.ts';
-import type { Format } from '../../../web/layout/format.ts';
+import { type Format, formatFor } from '../../../web/layout/format.ts';
 import type { PageFrame } from '../../../web/layout/layout.ts';
 import { narrowPage } from '../../sessions/narrow.page.ts';
 import { type Catalogue, frameText } from '../../words/words.ts';
@@ -44,7 +45,13 @@ export interface NamedKeysView {
   };
 }
 
-export type NamedKeyFault = 'name' | 'taken' | 'scopes';
+/** `name` has a character that a name can't have; `taken` tells by which key. */
+export type NamedKeyFault =
+  | { readonly kind: 'name'; readonly at: StrangeCharacter | undefined }
+  | { readonly kind: 'taken'; readonly by: TakenBy | undefined }
+  | { readonly kind: 'scopes' };
+
+type TakenBy = Pick<NamedKeysView['named'][number], 'id' | 'createdAt'>;
 
 export function namedKeysCard(text: Catalogue, format: Format, view: NamedKeysView): Html {
   const words = text.automation.namedKeys;
@@ -57,7 +64,7 @@ export function namedKeysCard(text: Catalogue, format: Format, view: NamedKeysVi
         view.isFull
           ? html`<p>${words.full}</p>`
           : view.fresh
-            ? makeForm(text, view)
+            ? makeForm(text, format, view)
             : freshWanted(
                 text.account,
                 view.wantedScope === undefined
@@ -99,16 +106,20 @@ function list(text: Catalogue, format: Format, { csrf, fresh, named }: NamedKeys
   });
 }
 
-function makeForm(text: Catalogue, { csrf, typed, wantedScope }: NamedKeysView): Html {
+function makeForm(
+  text: Catalogue,
+  format: Format,
+  { csrf, typed, wantedScope }: NamedKeysView,
+): Html {
   const words = text.automation.namedKeys;
   const chosen = typed?.scopes ?? [wantedScope ?? 'check'];
   return form({
     csrf,
     action: '/account/keys/named/create',
-    body: html`${nameField('key-name', words.name, text, typed?.name ?? '', typed?.fault)}
-      <fieldset class=${typed?.fault === 'scopes' ? 'choices has-error' : 'choices'}>
+    body: html`${nameField(format, 'key-name', words.name, text, typed?.name ?? '', typed?.fault)}
+      <fieldset class=${typed?.fault.kind === 'scopes' ? 'choices has-error' : 'choices'}>
         <legend>${words.scopes}</legend>
-        ${typed?.fault === 'scopes' && html`<p class="field-error">${words.scopesError}</p>`}
+        ${typed?.fault.kind === 'scopes' && html`<p class="field-error">${words.scopesError}</p>`}
         ${offeredScopes.map((scope) =>
           switchField({
             id: `scope-${scope}`,
@@ -123,6 +134,7 @@ function makeForm(text: Catalogue, { csrf, typed, wantedScope }: NamedKeysView):
 }
 
 function nameField(
+  format: Format,
   id: string,
   label: string,
   { automation: { namedKeys: words } }: Catalogue,
@@ -130,7 +142,11 @@ function nameField(
   fault: NamedKeyFault | undefined,
 ): Html {
   const error =
-    fault === 'name' ? words.nameError : fault === 'taken' ? words.nameTaken : undefined;
+    fault?.kind === 'name'
+      ? [words.nameError, fault.at && words.nameStrange(fault.at)].filter(Boolean).join(' ')
+      : fault?.kind === 'taken'
+        ? words.nameTaken(fault.by && { ...fault.by, made: format.day(fault.by.createdAt) })
+        : undefined;
   return field({
     id,
     label,
@@ -163,7 +179,7 @@ export function renamePage(frame: PageFrame, view: RenameView): string {
         action: '/account/keys/named/rename',
         csrf: view.csrf,
         body: html`${hidden('id', view.id)}
-          ${nameField('new-name', words.newName, text, view.typed, view.fault)}
+          ${nameField(formatFor(frame.language), 'new-name', words.newName, text, view.typed, view.fault)}
           <div class="form-actions">
             ${button({ label: words.rename })}
             ${linkButton({ label: text.account.keys.sure.keep, href: '/account/keys', kind: 'secondary' })}

@@ -192,7 +192,10 @@ export const accountEn = {
     siteAnyHost: 'Any host',
     siteCreate: 'Create a site key',
     siteColumns: { id: 'Site key', hosts: 'Hosts', created: 'Made', actions: 'What you can do' },
-    siteErrors: { hosts: 'Host names only, at most 20, such as shop.example.' },
+    siteErrors: {
+      hosts: 'Host names only, at most 20, such as shop.example.',
+      host: (at: { place: number; host: string }) => `Number ${at.place} is none: “${at.host}”.`,
+    },
   },
   security: {
     lede: 'How you prove that it is you, and where you are signed in.',
@@ -571,7 +574,10 @@ export const accountFr: AccountCatalogue = {
       created: 'Créée',
       actions: 'Ce que vous pouvez faire',
     },
-    siteErrors: { hosts: 'Seulement des noms d’hôte, 20 au plus, comme boutique.example.' },
+    siteErrors: {
+      hosts: 'Seulement des noms d’hôte, 20 au plus, comme boutique.example.',
+      host: (at) => `Le numéro ${at.place} n’en est pas un : « ${at.host} ».`,
+    },
   },
   security: {
     lede: 'Comment vous prouvez que c’est vous, et où vous êtes connecté.',
@@ -773,7 +779,14 @@ export const automationEn = {
     name: 'Name',
     nameHint: 'Letters, digits, dots, dashes and underscores, 64 at most, such as firewall-1.',
     nameError: '1 to 64 letters, digits, dots, dashes and underscores; the first is no sign.',
-    nameTaken: 'You have a key of this name.',
+    nameStrange: (at: { shown: string; code: string; place: number }) =>
+      at.shown === ''
+        ? `At place ${at.place} is a character that nobody sees (${at.code}).`
+        : `“${at.shown}” (${at.code}) at place ${at.place} is none of them.`,
+    nameTaken: (by: { id: string; made: string } | undefined) =>
+      by === undefined
+        ? 'You have a key of this name.'
+        : `You have a key of this name: ${by.id}, made on ${by.made}. Take another name, or rename or revoke that one.`,
     scopes: 'What it may do',
     scopesError: 'Choose one at least.',
     scope: {
@@ -872,7 +885,14 @@ export const automationFr: AutomationCatalogue = {
       'Lettres, chiffres, points, tirets et tirets bas, 64 au plus, par exemple firewall-1.',
     nameError:
       'De 1 à 64 lettres, chiffres, points, tirets et tirets bas ; le premier n’est pas un signe.',
-    nameTaken: 'Vous avez déjà une clé de ce nom.',
+    nameStrange: (at) =>
+      at.shown === ''
+        ? `À la place ${at.place} se trouve un caractère invisible (${at.code}).`
+        : `« ${at.shown} » (${at.code}), à la place ${at.place}, n’en fait pas partie.`,
+    nameTaken: (by) =>
+      by === undefined
+        ? 'Vous avez déjà une clé de ce nom.'
+        : `Vous avez déjà une clé de ce nom : ${by.id}, créée le ${by.made}. Choisissez un autre nom, ou bien renommez ou révoquez celle-là.`,
     scopes: 'Ce qu’elle peut faire',
     scopesError: 'Choisissez-en au moins une.',
     scope: {

@@ -13,7 +13,7 @@ import type { Params } from '../../../http/request/query.ts';
 export const unsavedName = 'unsaved';
 /** In place of the seal, where nothing is kept. */
 const nothing = 'nothing';
-/** What is more when packed is not kept: the address of a page holds 4,096 characters. */
+/** A form with more bytes when packed is not kept: the address of a page holds 4,096 characters. */
 export const unsavedBytesMax = 2_500;
 export const unsavedLifeMs = hourMs;
 /** A sealed value is another one in each page. */
@@ -85,9 +85,9 @@ export function readUnsaved(
 export function refilled(markup: string, { action, fields }: Unsaved): string {
   if (action === '') return markup;
   const valuesOf = (name: string) => fields.filter(([n]) => n === name).map(([, value]) => value);
-  return markup.replace(/<form\b[^>]*>.*?<\/form>/gs, (form) => {
+  return markup.replace(wholeForm, (form) => {
     if (attribute(form, 'action')?.split('?', 1)[0] !== action) return form;
-    const inputs = form.match(/<input\b[^>]*>/g) ?? [];
+    const inputs = form.match(tagsOf('input')) ?? [];
     const isOfOther = inputs.some((input) => {
       const name = attribute(input, 'name') ?? '';
       const value = attribute(input, 'value') ?? '';
@@ -100,7 +100,7 @@ export function refilled(markup: string, { action, fields }: Unsaved): string {
 
 function filled(form: string, valuesOf: (name: string) => readonly string[]): string {
   return form
-    .replace(/<input\b[^>]*>/g, (input) => {
+    .replace(tagsOf('input'), (input) => {
       const name = attribute(input, 'name') ?? '';
       const type = attribute(input, 'type') ?? 'text';
       if (leftOut.test(name) || ['hidden', 'password', 'file', 'submit'].includes(type))
@@ -125,7 +125,7 @@ function filled(form: string, valuesOf: (name: string) => readonly string[]): st
     .replace(/(<select\b[^>]*>)(.*?)(<\/select>)/gs, (all, start: string, options: string, end) => {
       const [value] = valuesOf(attribute(start, 'name') ?? '');
       if (value === undefined) return all;
-      const chosen = options.replace(/<option\b[^>]*>/g, (option) => {
+      const chosen = options.replace(tagsOf('option'), (option) => {
         const bare = option.replace(/ selected(="[^"]*")?(?=[\s/>])/, '');
         const isChosen = attribute(option, 'value') === value;
         return isChosen ? bare.replace('<option', '<option selected') : bare;
@@ -135,24 +135,24 @@ function filled(form: string, valuesOf: (name: string) => readonly string[]): st
 }
 
 const looksForm = /<form class="site-looks".*?<\/form>/s;
-const typedField =
-  /<textarea\b|<select\b|<input\b(?=[^>]* type="(?:text|email|tel|url|search|number|date|checkbox|radio)")/;
+const typedInto = /^(?:text|email|tel|url|search|number|date|checkbox|radio)$/;
 
 /**
  * Returns the page with the buttons for language and theme as buttons of its first form that people type into,
  * so that they send what was typed along. A script needs no such thing, and undoes it (app.js).
  */
 export function carrying(markup: string): string {
-  const forms = markup.match(/<form\b[^>]*>.*?<\/form>/gs) ?? [];
-  const main = forms.find((form) => attribute(form, 'method') === 'post' && typedField.test(form));
+  const forms = markup.match(wholeForm) ?? [];
+  const main = forms.find((form) => attribute(form, 'method') === 'post' && isTypedInto(form));
   const looks = looksForm.exec(markup)?.[0];
   if (main === undefined || looks === undefined) return markup;
   const id = attribute(main, 'id') ?? 'typed-form';
-  const named = attribute(main, 'id') === undefined ? main.replace('<form', `<form id="${id}"`) : main;
-  const back = /<input\b[^>]* name="back"[^>]*>/.exec(looks)?.[0];
+  const named =
+    attribute(main, 'id') === undefined ? main.replace('<form', `<form id="${id}"`) : main;
+  const back = looks.match(tagsOf('input'))?.find((input) => attribute(input, 'name') === 'back');
   const about = new URLSearchParams({ of: attribute(main, 'action')?.split('?', 1)[0] ?? '' });
   if (back !== undefined) about.set('back', attribute(back, 'value') ?? '');
-  const buttons = looks.replace(/<button\b[^>]*>/g, (button) => {
+  const buttons = looks.replace(tagsOf('button'), (button) => {
     const query = new URLSearchParams(about);
     query.set(attribute(button, 'name') ?? '', attribute(button, 'value') ?? '');
     return button.replace(
@@ -162,6 +162,21 @@ export function carrying(markup: string): string {
     );
   });
   return markup.replace(main, () => named).replace(looks, () => buttons);
+}
+
+function isTypedInto(form: string): boolean {
+  if (/<(?:textarea|select)\b/.test(form)) return true;
+  const inputs = form.match(tagsOf('input')) ?? [];
+  return inputs.some((input) => typedInto.test(attribute(input, 'type') ?? 'text'));
+}
+
+/** A value may hold a `>`. */
+const insideTag = '(?:"[^"]*"|[^">])*';
+const wholeForm = new RegExp(`<form\\b${insideTag}>.*?</form>`, 'gs');
+const firstTag = new RegExp(`^<${insideTag}>`);
+
+function tagsOf(name: string): RegExp {
+  return new RegExp(`<${name}\\b${insideTag}>`, 'g');
 }
 
 const entities: Readonly<Record<string, string>> = {
@@ -174,7 +189,7 @@ const entities: Readonly<Record<string, string>> = {
 
 /** Returns an attribute of the first tag of the markup. */
 function attribute(markup: string, name: string): string | undefined {
-  const tag = markup.slice(0, markup.indexOf('>') + 1);
+  const tag = firstTag.exec(markup)?.[0] ?? '';
   const found = new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1];
   return found?.replace(/&(amp|quot|lt|gt|#39);/g, (_all, entity: string) => entities[entity]!);
 }
