@@ -211,7 +211,7 @@ export function createEntries(options: {
       return;
     }
     if (ownSecond !== 0) listSource = newerThan(listSource, ownSecond);
-    // What the operator said by hand is said by nobody else.
+    // The operator said it by hand: no list stands for it.
     if (ownScore >= Math.max(1, Math.min(seedScore, maliciousScore))) listedBy = ownEntriesList;
     seedScore = Math.max(seedScore, ownScore);
     const strength = reporters < 2 ? strongest : sumOfStrengths(entry, strongest);

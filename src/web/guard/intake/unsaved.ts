@@ -148,7 +148,9 @@ export function carrying(markup: string): string {
   if (main === undefined || looks === undefined) return markup;
   const id = attribute(main, 'id') ?? 'typed-form';
   const named =
-    attribute(main, 'id') === undefined ? main.replace('<form', `<form id="${id}"`) : main;
+    attribute(main, 'id') === undefined
+      ? main.replace(firstTag, (tag) => `${tag.slice(0, -1)} id="${id}">`)
+      : main;
   const back = looks.match(tagsOf('input'))?.find((input) => attribute(input, 'name') === 'back');
   const about = new URLSearchParams({ of: attribute(main, 'action')?.split('?', 1)[0] ?? '' });
   if (back !== undefined) about.set('back', attribute(back, 'value') ?? '');
