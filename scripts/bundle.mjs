@@ -48,6 +48,7 @@ const places = {
   setup({ onLoad }) {
     onLoad({ filter: /\.js$/ }, async ({ path }) => {
       if (!path.startsWith(`${compiled}/`)) return undefined;
+      if (path === describedCommands) return { contents: await commandsAsData() };
       const source = await readFile(path, 'utf8');
       const own = JSON.stringify(relative(compiled, path));
       const end = `import.meta.url.lastIndexOf('${mark}') + ${mark.length}`;
@@ -56,6 +57,14 @@ const places = {
     });
   },
 };
+
+/** Commands derive from operations: in the bundle from what was read of them now, so that none is loaded for it. */
+const describedCommands = join(compiled, 'operations/described.js');
+
+async function commandsAsData() {
+  const { described } = await import(describedCommands);
+  return `export const described = ${JSON.stringify(described)};`;
+}
 
 function timeOf(path) {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;

@@ -8,7 +8,6 @@ import { type Command, CommanderError } from 'commander';
 import { program } from './commands/program.ts';
 import { readSettingsFile } from './commands/shell/settings-file.ts';
 import { OperatorError } from './core/errors.ts';
-import { isDamage } from './storage/rows.ts';
 
 /**
  * Every subcommand throws instead of exiting, so that one place decides the exit status, and
@@ -29,8 +28,10 @@ function throwing(command: Command): Command {
 }
 
 /** Damage of the store comes without a stack: it is no bug. An unexpected error has its stack. */
-function lineOf(error: unknown): string {
+async function lineOf(error: unknown): Promise<string> {
   if (error instanceof OperatorError) return error.message;
+  // Loaded here, because it brings a part of the store with it.
+  const { isDamage } = await import('./storage/rows.ts');
   if (isDamage(error)) return `the store is damaged (${error.message}): restore a backup`;
   if (error instanceof RangeError && /allocation failed|out of memory/i.test(error.message)) {
     return `this process gets too little memory or address space (ulimit -v, RLIMIT_AS): ${error.message}`;
@@ -52,7 +53,7 @@ try {
     // Commander has printed its line (or the help) already.
     process.exitCode = error.exitCode === 0 ? 0 : 1;
   } else {
-    process.stderr.write(`portcullis: ${lineOf(error)}\n`);
+    process.stderr.write(`portcullis: ${await lineOf(error)}\n`);
     process.exitCode = 1;
   }
 }

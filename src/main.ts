@@ -36,7 +36,7 @@ import { claimPort } from './http/port-claim.ts';
 import { createPasses } from './integrations/gate/pass.ts';
 import { openControl } from './operations/control.ts';
 import { type OwnBackups, startOwnBackups } from './operations/own-backups.ts';
-import { serveOperations } from './operations/serve.ts';
+import { openOperations } from './operations/serve.ts';
 import { createEvidence } from './reputation/address/evidence/evidence.ts';
 import { claimDataDir, serverUse } from './storage/claim.ts';
 import { storePath } from './storage/presence.ts';
@@ -147,6 +147,13 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     check: reputation.frontEnd.check,
     contributions: state.entries.contributions,
   });
+  const operations = openOperations(opening, {
+    ...data,
+    evidence,
+    mailer,
+    check: reputation.frontEnd.check,
+    sendReset: signon.signon.recovery.sendByOperator,
+  });
   const own = mainRoutes({
     config,
     shares,
@@ -196,6 +203,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     exampleSiteKey: opening.exampleSiteKey?.(),
     outboxName: opening.outboxName,
     console: openConsole(opening, {
+      run: operations.onConsole,
       store,
       state,
       signon,
@@ -225,9 +233,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   startSubscriptions(opening, data, { metrics, tables });
   observe(opening, { metrics, tables, data, reputation, signon, captcha, own, listening });
 
-  const { sendByOperator: sendReset } = signon.signon.recovery;
-  const { check } = reputation.frontEnd;
-  serveOperations(control, opening, { ...data, check, evidence, sendReset });
+  operations.serveCommands(control);
   tables.add(control.table);
 
   function shareAssets(): void {

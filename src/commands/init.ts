@@ -7,7 +7,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { Command, Option } from 'commander';
 import { OperatorError } from '../core/errors.ts';
 import { randomToken, systemRandom } from '../core/random.ts';
 import { isLoopback } from '../ip/loopback.ts';
@@ -20,7 +19,7 @@ import {
   writeSettingsFile,
 } from './shell/settings-file.ts';
 
-interface InitFlags {
+export interface InitFlags {
   readonly url?: string;
   readonly operator?: string;
   readonly dataDir: string;
@@ -33,34 +32,9 @@ interface InitFlags {
   readonly json?: boolean;
 }
 
-const defaultFile = 'portcullis.env';
 const tokenBytes = 24;
 
-export function initCommand(): Command {
-  return new Command('init')
-    .description(
-      'write a file of settings for production, make the data directory and the operator',
-    )
-    .argument('[file]', 'the file of settings; one that is there is never changed', defaultFile)
-    .option('--url <https-address>', 'what visitors will type, such as https://id.example.com')
-    .option(
-      '--operator <email>',
-      'your mail address: the first account, whose word counts as staff, with the console',
-    )
-    .option('--data-dir <folder>', 'store, master key and snapshots', './var')
-    .option('--host <address>', 'where to listen; the proxy in front reaches it', '127.0.0.1')
-    .option('--port <port>', 'where to listen', '8080')
-    .option('--proxy <addresses>', 'addresses of the proxy in front', '127.0.0.1,::1')
-    .option('--smtp-url <url>', 'mail server, such as smtps://user:password@mail.example.com')
-    .option('--mail-from <email>', 'sender of the mails (default: the operator)')
-    .addOption(
-      new Option('--registration <who>', 'who may make an account').choices(['open', 'closed']),
-    )
-    .option('--json', 'print the result as JSON; every answer comes as an option')
-    .action(init);
-}
-
-async function init(file: string, flags: InitFlags): Promise<void> {
+export async function init(file: string, flags: InitFlags): Promise<void> {
   const output = createOutput(flags.json === true);
   if (existsSync(file)) throw new OperatorError(`${file} is there already; nothing is changed`);
   const { answers, operator } = await askAll(flags);

@@ -1,67 +1,33 @@
 /**
- * `portcullis seed`, `anon` and `known-good`: a third-party list into the journal.
- *
- * The list is read to its end before anything is written, so a download that breaks off or is
- * no list at all changes nothing.
+ * The client's part of `portcullis seed`, `anon` and `known-good`: it opens the list, sends its bytes to
+ * whoever has the store, and shows the progress.
  */
 
-import { basename } from 'node:path';
 import { systemClock } from '../core/clock.ts';
-import { OperatorError } from '../core/errors.ts';
-import type { OutputOf } from '../operations/catalog.ts';
-import { runOperation } from '../operations/client.ts';
+import { listNameOf } from '../core/names/list-name.ts';
 import type { OperationProgress } from '../operations/operation.ts';
 import { openList } from '../reputation/lists/import/open-list.ts';
-import type { ListFormatName } from '../reputation/lists/import/parse.ts';
 import {
   createProgress,
   createRowProgress,
   type Progress,
 } from '../reputation/lists/import/progress.ts';
-import type { ServiceName } from '../reputation/lists/known-services.ts';
-import { grouped, type Output } from './shell/output.ts';
+import { runAndPrint, type TypedInput } from './derived.ts';
 
-export interface ListCommand {
-  readonly operation: 'seed' | 'anon' | 'known-good';
-  /** The list names services of which reports have no effect; `seed` alone takes it. */
-  readonly knownGood?: boolean;
-  readonly from: string;
-  readonly format: ListFormatName;
-  readonly confidence: number;
-  /** Undefined: named after the file or the address. */
-  readonly source: string | undefined;
-  readonly holdDays: number;
-  readonly allowDocumentation: boolean;
-  /** The kind of service that has the ranges of a known-good list; undefined: not stated. */
-  readonly service?: ServiceName | undefined;
-}
-
-const sourceNameMax = 64;
-
-type ListResult = OutputOf<'seed'>;
-
-/** Sends the list to whoever has the store; it is read there to its end before anything is written. */
-export async function loadListCommand(command: ListCommand, output: Output): Promise<void> {
-  const source = sourceName(command.source, command.from);
-  const opened = await openList(command.from);
-  const bars = createBars(opened, source, output.json);
-  const input = {
-    source,
-    label: opened.label,
-    format: command.format,
-    confidence: command.confidence,
-    service: command.service,
-    hold: command.holdDays,
-    documentation: command.allowDocumentation,
-  };
+/** The list is read there to its end before anything is written. */
+export async function loadListFrom(
+  operation: string,
+  typed: TypedInput,
+  isJson: boolean,
+): Promise<void> {
+  const from = String(typed.label);
+  const { source = listNameOf(from) } = typed;
+  const opened = await openList(from);
+  const bars = createBars(opened, String(source), isJson);
+  const input = { ...typed, source, label: opened.label };
+  const asking = { input: opened.chunks, onProgress: bars.update, onDone: bars.stop };
   try {
-    const asking = { input: opened.chunks, onProgress: bars.update };
-    const { operation, knownGood } = command;
-    const result = await (operation === 'seed'
-      ? runOperation('seed', { ...input, knownGood }, asking)
-      : runOperation(operation, input, asking));
-    bars.stop();
-    report(result, output);
+    await runAndPrint(operation, input, isJson, asking);
   } finally {
     bars.stop();
     await opened.close();
@@ -93,40 +59,4 @@ function createBars(
       else writing.stop();
     },
   };
-}
-
-function report(result: ListResult, output: Output): void {
-  output.line(
-    `${result.source}: ${grouped(result.rows)} ${result.rows === 1 ? 'row' : 'rows'} loaded in ${result.seconds.toFixed(1)} s`,
-  );
-  const asides = [
-    [result.badLines, result.badLines === 1 ? 'line skipped' : 'lines skipped'],
-    [result.duplicates, result.duplicates === 1 ? 'duplicate' : 'duplicates'],
-    [result.notPublic, 'not public, left out'],
-    [result.rented, 'of rented machines or of nobody named, left out'],
-    [result.normalised, 'with host bits cleared'],
-  ] as const;
-  for (const [count, what] of asides) if (count > 0) output.line(`  ${grouped(count)} ${what}`);
-  for (const { line, reason, text } of result.samples) {
-    output.line(`    line ${grouped(line)}: ${reason}: ${text}`);
-  }
-  output.result(result);
-}
-
-/**
- * The name that was given, or one of the address: `https://host/path/ipsum.txt.gz?key=…` and
- * `/tmp/ipsum.txt` are both `ipsum.txt`.
- */
-export function sourceName(given: string | undefined, from: string): string {
-  if (given !== undefined) {
-    if (/^[\w.:@+-]{1,64}$/.test(given)) return given;
-    throw new OperatorError(
-      `--source '${given.slice(0, sourceNameMax)}' may hold letters, digits and . : @ + - _, at most ${sourceNameMax}`,
-    );
-  }
-  const path = URL.canParse(from) ? new URL(from).pathname : from;
-  const name = basename(path)
-    .replace(/\.gz$/i, '')
-    .replace(/[^\w.:@+-]/g, '-');
-  return name.slice(0, sourceNameMax) || 'list';
 }

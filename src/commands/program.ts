@@ -1,36 +1,14 @@
 /**
- * The tree of commands: their names, arguments, options and what `--help` says of them. Each stands in a
- * file of its own; the loaders of lists share one and are put together here.
+ * The tree of commands. Those that ask for an operation derive from it; those that are more than that, such as
+ * the server, backups and the move between stores, are written by hand and loaded when they run.
  */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { packageVersion } from '../config/version.ts';
-import { OperatorError } from '../core/errors.ts';
-import {
-  confidenceDefault,
-  type GoodFormat,
-  goodFormats,
-  type SeedFormat,
-  seedFormats,
-} from '../reputation/lists/import/parse.ts';
-import { type ServiceName, serviceNames } from '../reputation/lists/known-services.ts';
-import { accountCommands } from './accounts.ts';
-import { initCommand } from './init.ts';
-import { bouncerCommands } from './keys/bouncer.ts';
-import { keyCommands } from './keys/key.ts';
-import { siteKeyCommands } from './keys/sitekey.ts';
-import { type ListCommand, loadListCommand } from './lists.ts';
-import { auditCommand, logCommands } from './log.ts';
-import { mailCommands } from './mail.ts';
-import { allowCommands } from './reputation/allow.ts';
-import { anonymousReportCommands } from './reputation/anonymous-reports.ts';
-import { checkCommand } from './reputation/check.ts';
-import { entryCommands } from './reputation/entry.ts';
-import { removalCommands } from './reputation/removals.ts';
-import { reportCommands } from './reputation/report.ts';
+import { described } from '../operations/described.ts';
+import { derivedCommand, type RunTyped } from './derived.ts';
+import type { InitFlags } from './init.ts';
 import { createOutput } from './shell/output.ts';
-import { siteCommands } from './signon/site.ts';
-import { sourceCommands } from './sources/source.ts';
 import {
   backupCommand,
   clusterCommands,
@@ -39,27 +17,38 @@ import {
   restoreCommand,
   verifyCommand,
 } from './store/definitions.ts';
-import { statsCommand } from './store/stats.ts';
 
-interface ListFlags {
-  readonly source?: string;
-  readonly hold: number;
-  readonly json?: boolean;
-  readonly documentation?: boolean;
-}
+/** Commands of two words, by the first of them. */
+const groups: Readonly<Record<string, string>> = {
+  account: 'sign-on accounts',
+  key: 'API keys',
+  bouncer:
+    'keys of bouncers, agents and mail servers: /v1, /policy/dovecot, and the DNS block list',
+  sitekey: 'site keys: CAPTCHA on web sites',
+  site: 'sites that people sign in to',
+  source: 'lists that the running server fetches itself',
+  entry: 'own entries: what you say of addresses and networks by hand',
+  allow: 'ranges that are never malicious and never in feeds',
+  report: 'abuse reports',
+  removals: 'requests to take back what is said of an address',
+  tips: 'what visitors without an API key say of addresses',
+  mail: 'the mails that the service sends',
+  log: 'what operators did, and who signed in',
+};
 
-interface SeedFlags extends ListFlags {
-  readonly format: SeedFormat | GoodFormat;
-  readonly confidence: number;
-  readonly knownGood?: boolean;
-  readonly service?: ServiceName;
-}
+const loadList =
+  (operation: string): RunTyped =>
+  async (input, isJson) => {
+    const { loadListFrom } = await import('./lists.ts');
+    await loadListFrom(operation, input, isJson);
+  };
 
-const holdDaysDefault = 30;
-const listArgument = 'a file, - for standard input, or an http(s) address; gzip is detected';
-
-/** Most requests a minute that an operator may set. */
-const perMinuteMax = 33_000_000;
+/** Operations of which the command does more than to ask for them. */
+const clients: Readonly<Record<string, RunTyped>> = {
+  seed: loadList('seed'),
+  anon: loadList('anon'),
+  'known-good': loadList('known-good'),
+};
 
 function wholeNumber(min: number, max: number) {
   return (text: string): number => {
@@ -71,22 +60,27 @@ function wholeNumber(min: number, max: number) {
   };
 }
 
-function listOptions(command: Command): Command {
-  return command
-    .option(
-      '--source <name>',
-      'name of the list; loading the same name again replaces it (default: from the file name)',
-    )
-    .addOption(
-      new Option('--hold <days>', 'how long the list holds after its last load')
-        .argParser(wholeNumber(1, 3_650))
-        .default(holdDaysDefault),
-    )
-    .option(
-      '--documentation',
-      'take documentation ranges too (RFC 5737, RFC 3849): for demos and tests',
-    )
-    .option('--json', 'print the result as JSON, no progress');
+/** Adds the commands of all operations, those of two words below their groups. */
+function addDerived(root: Command): void {
+  const parents = new Map<string, Command>();
+  for (const one of described) {
+    const [group, name] = one.name.split(' ');
+    const command = derivedCommand(one, clients[one.name]);
+    if (name === undefined) {
+      root.addCommand(command);
+      continue;
+    }
+    let parent = parents.get(group!);
+    if (parent === undefined) {
+      parent = new Command(group).description(groups[group!] ?? '');
+      parents.set(group!, parent);
+      root.addCommand(parent);
+    }
+    parent.addCommand(command);
+  }
+  // By itself, and as `log audit`.
+  const audit = described.find(({ name }) => name === 'audit');
+  if (audit !== undefined) parents.get('log')?.addCommand(derivedCommand(audit));
 }
 
 /** A new tree: what is parsed once is kept in it. */
@@ -115,70 +109,39 @@ export function program(): Command {
       await serve({ demo: flags.demo === true, insecure: flags.insecure === true });
     });
 
-  listOptions(
-    root
-      .command('seed')
-      .description('load a list of bad addresses; loading it again refreshes it')
-      .argument('<file|url>', listArgument)
-      .addOption(
-        new Option('--format <format>', 'how the list is written')
-          .choices([...new Set([...seedFormats, ...goodFormats])])
-          .makeOptionMandatory(),
-      )
-      .addOption(
-        new Option('--confidence <score>', 'score of rows that bring none')
-          .argParser(wholeNumber(0, 100))
-          .default(confidenceDefault),
-      )
-      .addOption(
-        new Option(
-          '--known-good',
-          'the list names services of which reports have no effect: crawlers, content networks, resolvers',
-        ).conflicts('confidence'),
-      )
-      .addOption(
-        new Option('--service <what>', 'with --known-good: what its ranges belong to').choices(
-          serviceNames,
-        ),
-      ),
-  ).action(seed);
-
-  listOptions(
-    root
-      .command('anon')
-      .description('load a list of anonymous exits: Tor bulk list or exit-addresses')
-      .argument('<file|url>', listArgument),
-  ).action((from: string, flags: ListFlags) =>
-    load(from, flags, { operation: 'anon', format: 'anon' }),
-  );
-
-  listOptions(
-    root
-      .command('known-good')
-      .description('the same as seed --known-good --format plain')
-      .argument('<file|url>', listArgument),
-  ).action((from: string, flags: ListFlags) =>
-    load(from, flags, { operation: 'known-good', format: 'plain' }),
-  );
-
-  root.addCommand(sourceCommands(wholeNumber));
-  root.addCommand(initCommand());
-  root.addCommand(entryCommands(wholeNumber));
-  root.addCommand(allowCommands());
-  root.addCommand(checkCommand());
-  root.addCommand(reportCommands(wholeNumber));
-  root.addCommand(removalCommands());
-  root.addCommand(anonymousReportCommands());
-  root.addCommand(bouncerCommands(wholeNumber));
-  root.addCommand(siteKeyCommands());
-  root.addCommand(siteCommands());
-  root.addCommand(mailCommands());
-  root.addCommand(logCommands(wholeNumber));
-  root.addCommand(auditCommand(wholeNumber));
+  addDerived(root);
+  root
+    .command('init')
+    .description(
+      'write a file of settings for production, make the data directory and the operator',
+    )
+    .argument(
+      '[file]',
+      'the file of settings; one that is there is never changed',
+      'portcullis.env',
+    )
+    .option('--url <https-address>', 'what visitors will type, such as https://id.example.com')
+    .option(
+      '--operator <email>',
+      'your mail address: the first account, whose word counts as staff, with the console',
+    )
+    .option('--data-dir <folder>', 'store, master key and snapshots', './var')
+    .option('--host <address>', 'where to listen; the proxy in front reaches it', '127.0.0.1')
+    .option('--port <port>', 'where to listen', '8080')
+    .option('--proxy <addresses>', 'addresses of the proxy in front', '127.0.0.1,::1')
+    .option('--smtp-url <url>', 'mail server, such as smtps://user:password@mail.example.com')
+    .option('--mail-from <email>', 'sender of the mails (default: the operator)')
+    .addOption(
+      new Option('--registration <who>', 'who may make an account').choices(['open', 'closed']),
+    )
+    .option('--json', 'print the result as JSON; every answer comes as an option')
+    .action(async (file: string, flags: InitFlags) => {
+      const { init } = await import('./init.ts');
+      await init(file, flags);
+    });
   root.addCommand(backupCommand(wholeNumber));
   root.addCommand(restoreCommand());
   root.addCommand(verifyCommand());
-  root.addCommand(statsCommand());
   root
     .command('doctor')
     .description(
@@ -202,9 +165,6 @@ export function program(): Command {
   root.addCommand(clusterCommands());
   root.addCommand(compactCommand());
   root.addCommand(masterKeyCommand());
-  const perMinute = wholeNumber(0, perMinuteMax);
-  root.addCommand(accountCommands(perMinute));
-  root.addCommand(keyCommands(perMinute));
   return told(root);
 }
 
@@ -216,29 +176,4 @@ function told(command: Command): Command {
   command.configureHelp({ showGlobalOptions: true, minWidthToWrap: 20 });
   for (const child of command.commands) told(child);
   return command;
-}
-
-/** A list of bad addresses, or with --known-good of services. */
-function seed(from: string, flags: SeedFlags): Promise<void> {
-  const { format, service, confidence, knownGood } = flags;
-  const formats: readonly string[] = knownGood ? goodFormats : seedFormats;
-  if (!formats.includes(format)) {
-    const other = knownGood ? `with --known-good it is ${formats.join(', ')}` : 'add --known-good';
-    throw new OperatorError(`--format ${format} is of another kind of list: ${other}`);
-  }
-  const operation = 'seed';
-  if (knownGood) return load(from, flags, { operation, knownGood, format, service });
-  if (service !== undefined) throw new OperatorError('--service belongs to --known-good');
-  return load(from, flags, { operation, format, confidence });
-}
-
-async function load(
-  from: string,
-  flags: ListFlags,
-  what: Pick<ListCommand, 'operation' | 'format'> & Partial<ListCommand>,
-): Promise<void> {
-  const output = createOutput(flags.json === true);
-  const { hold: holdDays, source, documentation: allowDocumentation = false } = flags;
-  const command = { confidence: 0, from, source, holdDays, allowDocumentation, ...what };
-  await loadListCommand(command, output);
 }

@@ -1,7 +1,8 @@
 /** `portcullis routes`: every path that the server answers, from the declarations; nothing is opened. */
 
+import { columns } from '../core/text-table.ts';
 import { costText, type Endpoint, limitsOf } from '../web/guard/endpoint.ts';
-import { columns, type Output } from './shell/output.ts';
+import type { Output } from './shell/output.ts';
 
 /** A path as it is shown: one row of the table, or one object of `--json`. */
 interface RouteFacts {

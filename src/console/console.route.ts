@@ -59,6 +59,7 @@ export const consoleEndpoints = [
 /** The screens read and change the service through these, which app/parts/console.ts makes. */
 export interface ConsoleOf {
   readonly audit: AuditLog;
+  readonly run: ConsoleParts['run'];
   readonly service: () => Promise<ServiceFacts>;
   readonly checklist: ConsoleChecklist;
   readonly removals: ConsoleRemovals;
@@ -76,11 +77,12 @@ export interface ConsoleOf {
 }
 
 export function consoleRoutes(
-  given: Omit<ConsoleParts, 'audit' | 'categoryNames'>,
+  given: Omit<ConsoleParts, 'audit' | 'run' | 'categoryNames'>,
   of: ConsoleOf,
 ): PlainRoute[] {
   const { pageBuilder, clock, catchUp } = given;
-  const parts = { pageBuilder, clock, catchUp, audit: of.audit, categoryNames: of.categoryNames };
+  const { audit, run, categoryNames } = of;
+  const parts = { pageBuilder, clock, catchUp, audit, run, categoryNames };
   return [
     overviewScreen(parts, of.service, of.eventNames),
     ...checklistScreens(parts, of.checklist),

@@ -1,7 +1,6 @@
 /**
  * Provides what every screen of the console is made with: the page builder for operators, and the
- * one way in which a change is made, recorded in the audit log before it begins and when it has
- * ended.
+ * one way in which a change is made, which is the act of the command line.
  */
 
 import type { AuditLog } from '../access/audit-log.ts';
@@ -10,10 +9,6 @@ import { type ErrorCode, statusOf } from '../core/errors.ts';
 import type { Result } from '../core/result.ts';
 import type { Reply } from '../http/request/message.ts';
 import type { Params } from '../http/request/query.ts';
-import { formatIp, parseIp } from '../ip/address.ts';
-import { formatPrefix } from '../ip/prefix.ts';
-import { typedAddress } from '../ip/typed.ts';
-import { readPrefix } from '../ip/written.ts';
 import { doneIn, doneMark } from '../web/done-mark.ts';
 import type { AnyPageBuilder } from '../web/guard/page-builder.ts';
 import type { AnyRequestContext, SessionLike } from '../web/guard/request-context.ts';
@@ -31,6 +26,8 @@ export type OperatorRequest = AnyRequestContext<OperatorSession> & {
 export interface ConsoleParts {
   readonly pageBuilder: AnyPageBuilder<OperatorSession>;
   readonly audit: AuditLog;
+  /** Runs an act, and notes it in the audit log. */
+  readonly run: (act: ConsoleAct) => Promise<Result<void>>;
   readonly clock: Clock;
   /** Resolves when what was committed before is in memory. */
   readonly catchUp: () => Promise<void>;
@@ -74,58 +71,66 @@ export function viewOf(parts: ConsoleParts, context: OperatorRequest, query: Par
   return { csrf: context.csrf, now, done, categoryNames: parts.categoryNames(context.language) };
 }
 
-export interface AskedChange {
+/** An act of operators, as the command of the same name does it. */
+export interface ConsoleAct {
+  /** Such as `entry add`. */
+  readonly act: string;
+  /** Returns what a field of the form holds, by the name of the act's parameter. */
+  readonly fieldOf: (name: string) => string | undefined;
+  /** For the audit log. */
+  readonly user: string;
+  readonly address: string;
+  /** Says what was before, where the act itself can't. */
+  readonly before?: string | undefined;
+}
+
+export interface AskedChange extends Pick<ConsoleAct, 'act' | 'before'> {
   readonly section: ConsoleSection;
-  /** The audit log keeps this line: worded like a command, without what names a person. */
-  readonly command: string;
-  readonly before?: string;
+  readonly fields: Pick<Params, 'get'> | Readonly<Record<string, string | undefined>>;
   /** The operator goes on at this path; without it, at the section's page. */
   readonly back?: string;
 }
 
-/**
- * Makes a change that is recorded in the audit log first: one that can't be recorded is not made.
- * @param run what it is afterwards, in short
- */
+/** Makes a change. It stands in the audit log before it begins: one that can't be recorded is not made. */
 export async function perform(
-  { pageBuilder, audit, catchUp, clock }: ConsoleParts,
+  { pageBuilder, run, catchUp, clock }: ConsoleParts,
   context: OperatorRequest,
-  { section, command, before = '', back = consolePaths[section] }: AskedChange,
-  run: () => Promise<Result<string>>,
+  { section, act, before, fields, back = consolePaths[section] }: AskedChange,
 ): Promise<Reply> {
-  const user = `account ${context.session.accountId}`;
-  const address = context.request.clientIp;
-  const begun = await audit.begin({ user, command, before, address });
-  if (!begun.ok) return pageBuilder.problem(context, begun);
-  const done = await run().catch(async (error: unknown) => {
-    await audit.end(begun.value, { ok: false });
-    throw error;
+  const done = await run({
+    act,
+    before,
+    fieldOf: (name) => (isForm(fields) ? fields.get(name) : fields[name]),
+    user: `account ${context.session.accountId}`,
+    address: context.request.clientIp,
   });
-  // It stands there as begun if this can't be written: the change itself is not undone.
-  await audit.end(begun.value, { ok: done.ok, after: done.ok ? done.value : done.error });
   await catchUp();
   if (done.ok) {
     const mark = `${back.includes('?') ? '&' : '?'}done=${doneMark(context.csrf, doneName, clock.now())}`;
     return pageBuilder.go(context, back + mark);
   }
-  const { error: code } = done;
   return pageBuilder.show(context, (frame) => refusedPage(frame, section, back, done), {
-    status: statusOf(code),
+    status: statusOf(done.error),
     failure: done,
   });
 }
 
-/** The address of a form, canonical; undefined: it is none. */
-export function addressIn(form: Params): string | undefined {
-  const words = new Uint32Array(4);
-  const family = parseIp(typedAddress(form.get('address') ?? ''), words);
-  return family === 0 ? undefined : formatIp(family, words);
+function isForm(fields: AskedChange['fields']): fields is Pick<Params, 'get'> {
+  return typeof fields.get === 'function';
 }
 
-/** The log keeps no text that is not a network: it may be a mail address. */
-export function networkForLog(text: string): string {
-  const network = readPrefix(typedAddress(text));
-  return network.ok ? formatPrefix(network.value) : '(not a network)';
+/** Answers the form of a section: its field `do` names an act, the others are the act's parameters. */
+export function changeForm(
+  parts: ConsoleParts,
+  section: ConsoleSection,
+  acts: Readonly<Record<string, string>>,
+) {
+  return async (context: OperatorRequest, form: Params): Promise<Reply> => {
+    const what = form.get('do') ?? '';
+    const act = Object.hasOwn(acts, what) ? acts[what] : undefined;
+    if (act === undefined) return noSuchChange(parts, context);
+    return perform(parts, context, { section, act, fields: form });
+  };
 }
 
 /** Answers a form that no page of ours sends. */

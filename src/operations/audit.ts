@@ -10,7 +10,7 @@ import { OperatorError } from '../core/errors.ts';
 import type { Random } from '../core/random.ts';
 import type { Result } from '../core/result.ts';
 import type { Store } from '../storage/store.ts';
-import type { AuditRule } from './operation.ts';
+import type { Parameters } from './operation.ts';
 
 /** In place of a mail address that has no account. */
 const nobody = '(mail address)';
@@ -31,44 +31,69 @@ async function harmless(store: Store, arg: string, isPerson = false): Promise<st
 /** A line of the audit log names an operation, or a command that is none. */
 export interface Audited {
   readonly name: string;
-  readonly audit?: AuditRule | undefined;
+  readonly parameters?: Parameters;
+}
+
+/** The log has these of a change too. */
+export interface AuditFacts {
+  /** The address of the browser; empty for a command. */
+  readonly address?: string | undefined;
+  /** Says what was before the change. */
+  readonly before?: string | undefined;
 }
 
 export function createAudit(options: { store: Store; clock: Clock; random: Random }) {
   const { store } = options;
   const log = createAuditLog(options);
 
-  async function sentenceOf({ name, audit = {} }: Audited, given: unknown): Promise<string> {
-    const input = given as Readonly<Record<string, unknown>>;
-    const { args = [], options: kept = [], person } = audit;
-    const parts = [name];
-    for (const key of args) {
+  /** Writes an operation as it is typed: `entry add 192.0.2.0/24 score=90 until=2026-12-31`. */
+  async function sentenceOf(
+    { name, parameters = {} }: Audited,
+    input: Readonly<Record<string, unknown>>,
+  ): Promise<string> {
+    const words = [name];
+    for (const [key, { kept, isArgument }] of Object.entries(parameters)) {
       const value = input[key];
-      if (value !== undefined) parts.push(await harmless(store, String(value), key === person));
+      if (kept === undefined || value === undefined || value === false) continue;
+      const word =
+        typeof kept === 'function'
+          ? kept(value).slice(0, argCharsMax)
+          : await harmless(store, String(value), kept === 'account');
+      words.push(isArgument ? word : `${key}=${word}`);
     }
-    for (const key of kept) {
-      const value = input[key];
-      if (value === undefined || value === false) continue;
-      parts.push(`${key}=${await harmless(store, String(value))}`);
-    }
-    return parts.join(' ').slice(0, commandCharsMax);
+    return words.join(' ').slice(0, commandCharsMax);
   }
 
   return {
     /** Writes the line before the change. @throws when it can't be written: the change must not be made */
-    async begin(operation: Audited, input: unknown, user: string): Promise<BegunChange> {
-      const command = await sentenceOf(operation, input);
-      return resultOf(await log.begin({ user: userOf(user), command }));
+    async begin(
+      operation: Audited,
+      input: object,
+      user: string,
+      { address = '', before = '' }: AuditFacts = {},
+    ): Promise<BegunChange> {
+      const command = await sentenceOf(operation, { ...input });
+      return resultOf(await log.begin({ user: userOf(user), command, before, address }));
     },
-    /** Completes the line. A new account has an id by now, which replaces its mail address. */
-    async end(begun: BegunChange, operation: Audited, input: unknown, ok: boolean): Promise<void> {
-      const { command: before } = begun;
-      const command = before.includes(nobody) ? await sentenceOf(operation, input) : before;
-      resultOf(await log.end(begun, { ok, command }));
+    /**
+     * Completes the line. A new account has an id by now, which replaces its mail address.
+     * @param after what is then, in short, or the code of the failure
+     */
+    async end(
+      begun: BegunChange,
+      operation: Audited,
+      input: object,
+      ok: boolean,
+      after = '',
+    ): Promise<void> {
+      const { command: known } = begun;
+      const command = known.includes(nobody) ? await sentenceOf(operation, { ...input }) : known;
+      resultOf(await log.end(begun, { ok, command, after }));
     },
     /** Writes a line for input that did not parse; nothing of the input is kept. */
-    async refused({ name }: Audited, user: string): Promise<void> {
-      const begun = resultOf(await log.begin({ user: userOf(user), command: `${name} (refused)` }));
+    async refused({ name }: Audited, user: string, address = ''): Promise<void> {
+      const command = `${name} (refused)`;
+      const begun = resultOf(await log.begin({ user: userOf(user), command, address }));
       resultOf(await log.end(begun, { ok: false, command: begun.command }));
     },
   };

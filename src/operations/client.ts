@@ -66,6 +66,17 @@ export async function runOperation<Name extends OperationName>(
   return done as OutputOf<Name>;
 }
 
+/** Runs an operation, and returns what its command prints: lines, or the value of `--json`. */
+export function runForCommand(
+  operation: string,
+  input: object,
+  isJson: boolean,
+  asking: Asking = {},
+): Promise<unknown> {
+  const shows = isJson ? 'json' : 'lines';
+  return runOrder({ operation, input, user: operatorName(), shows }, asking);
+}
+
 async function runOrder(order: Order, asking: Asking): Promise<unknown> {
   const { dataDir, isShared } = placeOfData();
   if (isShared && !asksNode(order.operation)) return runBeside(dataDir, order, asking);

@@ -60,6 +60,7 @@ const asked = v.strictObject({
   operation: v.pipe(v.string(), v.maxLength(100)),
   input: v.unknown(),
   user: v.pipe(v.string(), v.maxLength(1_000)),
+  shows: v.optional(v.picklist(['lines', 'json'])),
 });
 
 /** @throws OperatorError when the socket can't be made */

@@ -1,20 +1,24 @@
 /**
  * Runs an operation: parses its input, notes it in the audit log before and after, and answers with its
- * output. It is the same in the server and in a command that has the store to itself.
+ * output. It is the same in the server, for commands and for the console, and in a command that has the
+ * store to itself.
  */
 
 import * as v from 'valibot';
 import { OperatorError } from '../core/errors.ts';
-import type { Audit } from './audit.ts';
+import { fail, ok, type Result } from '../core/result.ts';
+import type { Audit, AuditFacts } from './audit.ts';
 import { operations } from './catalog.ts';
-import type { AnyOperation, OperationCall } from './operation.ts';
-import type { Reading, Workspace } from './workspace.ts';
+import { type AnyOperation, inputFault, type OperationCall } from './operation.ts';
+import { type Reading, RefusedError, refuse, type Workspace } from './workspace.ts';
 
-export interface Order {
+export interface Order extends AuditFacts {
   readonly operation: string;
   readonly input: unknown;
   /** For the audit log. */
   readonly user: string;
+  /** The output as a person reads it, or as `--json` prints it. Undefined: as it is. */
+  readonly shows?: 'lines' | 'json' | undefined;
 }
 
 export interface Execution {
@@ -32,49 +36,60 @@ export function findOperation(name: string): AnyOperation {
   throw new OperatorError(`there is no operation '${String(name).slice(0, 60)}'`);
 }
 
+/** Reads what an operation was given. @returns `invalid_parameter` with a sentence for what it does not take */
+export function readInput(operation: AnyOperation, given: unknown): Result<object> {
+  const parsed = v.safeParse(operation.input as v.GenericSchema<unknown, object>, given);
+  if (parsed.success) return ok(parsed.output);
+  return fail('invalid_parameter', inputFault(operation, parsed.issues));
+}
+
 /**
  * @returns the output, of JSON's values
  * @throws OperatorError when the input is refused, or the operation can't be done
  */
 export async function execute(
   execution: Execution,
-  { operation: name, input: given, user }: Order,
+  { operation: name, input: given, user, address, before, shows }: Order,
   call: OperationCall,
 ): Promise<unknown> {
   const operation = findOperation(name);
   const { audit } = operation;
-  const parsed = v.safeParse(operation.input as v.GenericSchema, given);
-  if (!parsed.success) {
-    if (audit !== undefined) await execution.withAudit((log) => log.refused(operation, user));
-    throw new OperatorError(inputFault(parsed.issues));
+  const read = readInput(operation, given);
+  if (!read.ok) {
+    if (audit) await execution.withAudit((log) => log.refused(operation, user, address));
+    return refuse(read);
   }
-  const input = parsed.output;
-  if (audit === undefined) return run(execution, operation, input, call);
+  const input = read.value;
+  if (audit === undefined) {
+    return shownAs(operation, await run(execution, operation, input, call), input, shows);
+  }
+  const facts = { address, before: before ?? (await factsBefore(execution, operation, input)) };
   const begun = await execution
-    .withAudit((log) => log.begin(operation, input, user))
+    .withAudit((log) => log.begin(operation, input, user, facts))
     .catch((error: Error) => {
-      if (audit.isOptional !== true) throw error;
+      if (audit === 'required') throw error;
       call.note(`not in the audit log: ${error.message}`);
       return undefined;
     });
-  const end = async (ok: boolean) =>
-    begun && execution.withAudit((log) => log.end(begun, operation, input, ok));
+  const end = async (isDone: boolean, after?: string) =>
+    begun && execution.withAudit((log) => log.end(begun, operation, input, isDone, after));
   let output: unknown;
   try {
     output = await run(execution, operation, input, call);
   } catch (error) {
-    await end(false).catch(() => undefined);
+    const code = error instanceof RefusedError ? error.failure.error : undefined;
+    await end(false, code).catch(() => undefined);
     throw error;
   }
-  const ended = end(true);
-  await (audit.isOptional === true ? ended.catch(() => undefined) : ended);
-  return output;
+  const ended = end(true, operation.outcome?.(output, input));
+  await (audit === 'required' ? ended : ended.catch(() => undefined));
+  return shownAs(operation, output, input, shows);
 }
 
 function run(
   { workspace, reading }: Execution,
   operation: AnyOperation,
-  input: unknown,
+  input: object,
   call: OperationCall,
 ): Promise<unknown> {
   if ('readsOnly' in operation) return operation.run(reading, input, call);
@@ -82,8 +97,21 @@ function run(
   return operation.run(workspace, input, call);
 }
 
-/** One sentence of the first fault. */
-function inputFault([issue]: readonly [v.BaseIssue<unknown>, ...v.BaseIssue<unknown>[]]): string {
-  const path = v.getDotPath(issue);
-  return path === null ? issue.message : `${path}: ${issue.message}`;
+async function factsBefore(
+  { workspace }: Execution,
+  operation: AnyOperation,
+  input: object,
+): Promise<string> {
+  if ('readsOnly' in operation || workspace === undefined) return '';
+  return (await operation.before?.(workspace, input)) ?? '';
+}
+
+function shownAs(
+  { lines, json }: AnyOperation,
+  output: unknown,
+  input: object,
+  shows: Order['shows'],
+): unknown {
+  if (shows === 'lines') return lines?.(output, input) ?? [];
+  return shows === 'json' && json !== undefined ? json(output) : output;
 }

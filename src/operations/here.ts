@@ -2,11 +2,19 @@
 
 import { placeOfData } from '../config/place.ts';
 import { claimDataDir } from '../storage/claim.ts';
+import { hadStore, storePath } from '../storage/presence.ts';
 import { asksNode } from './asks-node.ts';
 import { createAudit } from './audit.ts';
-import { type Execution, execute, findOperation, type Order } from './execute.ts';
+import { type Execution, execute, findOperation, type Order, readInput } from './execute.ts';
 import type { OperationCall } from './operation.ts';
-import { makeDataDir, settings, type Workspace, withReading, withWorkspace } from './workspace.ts';
+import {
+  expect,
+  makeDataDir,
+  settings,
+  type Workspace,
+  withReading,
+  withWorkspace,
+} from './workspace.ts';
 
 export interface Ran {
   readonly output: unknown;
@@ -41,6 +49,10 @@ export async function runHere(order: Order, call: OperationCall): Promise<Ran> {
 async function runAlone(order: Order, call: OperationCall): Promise<unknown> {
   const operation = findOperation(order.operation);
   const config = settings();
+  const { dataDir } = config;
+  // A mistyped command makes no store, and opens one for the audit log alone.
+  const isLogged = operation.audit !== undefined && hadStore(dataDir, storePath(dataDir));
+  if (!isLogged) expect(readInput(operation, order.input));
   makeDataDir(config);
   const claim = claimDataDir(config.dataDir, `a command (${operation.name})`);
   try {

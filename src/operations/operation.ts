@@ -1,13 +1,13 @@
 /**
- * Describes an act of an operator once: its name, what its input must look like, what the audit log
- * says of it, and how it is done. The command line runs operations in the server, or by itself
- * where none runs; the audit log and `--json` follow from the description.
+ * Describes an act of an operator once: its name, its parameters, how it is done, and what is said of it.
+ * The command with its `--help` and `--json`, the reading of the console's form, the sentence of the audit
+ * log and a JSON schema of the input derive from the description.
  *
  * Invariants: input comes from outside and is parsed before anything else; output is made of JSON's
  * values alone, for it travels.
  */
 
-import type * as v from 'valibot';
+import * as v from 'valibot';
 import type { Reading, Workspace } from './workspace.ts';
 
 /** Progress of a running operation. */
@@ -32,51 +32,137 @@ export interface OperationCall {
   write(bytes: Uint8Array): Promise<void>;
   /** Aborted when nobody waits for the result any more. */
   readonly signal: AbortSignal;
+  /** It is asked for on the console, by somebody who could lock everybody out of it. */
+  readonly isOnConsole?: boolean;
 }
 
-/** Names what the audit log keeps of an input. Values that may hold a person's address become ids. */
-export interface AuditRule {
-  /** Members of the input that a command takes as arguments, in their order. */
-  readonly args?: readonly string[];
-  /** Members that are kept as `name=value` where they are given. */
-  readonly options?: readonly string[];
-  /** The argument that names an account, however it is typed. */
-  readonly person?: string;
-  /** The operation runs although the log can't be written: a full disk is a reason for a backup. */
-  readonly isOptional?: true;
+/** One input of an operation. */
+export interface Parameter {
+  /** Reads what a shell and a form bring: a text, `true` of a flag, or the texts of an option that may be given again. */
+  // biome-ignore lint/suspicious/noExplicitAny: a parameter takes its own value alone
+  readonly schema: v.GenericSchema<any, any>;
+  /** Says in the help what it is. */
+  readonly help?: string;
+  /** The help names the value by it, such as `score`; a flag has none. */
+  readonly value?: string;
+  /** Arguments come in the order of their declaration; the others are options. */
+  readonly isArgument?: true;
+  /** The name of the option, where it is not the parameter's. */
+  readonly option?: string;
+  /** Flags in place of an option: the values that they stand for, each with its help. */
+  readonly flags?: Readonly<Record<string, string>>;
+  /** In place of an option: a flag of this name, which has the value read from the first line of input. */
+  readonly inputFlag?: string;
+  /**
+   * The audit log keeps the value: as it is, as the id of the account that it names, or as the function
+   * writes it. Of a parameter without this it keeps nothing.
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: a parameter takes its own value alone
+  readonly kept?: true | 'account' | ((value: any) => string);
 }
 
-interface Described<Name extends string, Schema extends v.GenericSchema> {
+export type Parameters = Readonly<Record<string, Parameter>>;
+export type InputSchema<P extends Parameters> = v.StrictObjectSchema<
+  { readonly [Name in keyof P]: P[Name]['schema'] },
+  undefined
+>;
+type Values<P extends Parameters> = v.InferOutput<InputSchema<P>>;
+
+interface Act<Name extends string, P extends Parameters, Values, Output> {
   /** As it is typed behind `portcullis`. */
   readonly name: Name;
-  readonly input: Schema;
-  /** Undefined: it changes nothing, and takes nothing personal out. */
-  readonly audit?: AuditRule;
+  /** Says in the help what the command is for. An act without it has no command of its own. */
+  readonly purpose?: string;
+  readonly parameters: P;
+  /**
+   * Whether it stands in the audit log, as each act that changes something or takes something personal
+   * out. With `if possible` it is done although the log can't be written: a full disk is a reason for a backup.
+   */
+  readonly audit?: 'required' | 'if possible';
+  /** Says in the audit log what is afterwards. */
+  readonly outcome?: (output: Output, input: Values) => string;
+  /** Writes the output as a person reads it in the terminal. */
+  readonly lines?: (output: Output, input: Values) => readonly string[];
+  /** Returns what `--json` prints; without this it is the output itself. */
+  readonly json?: (output: Output) => unknown;
 }
 
-export interface ChangingOperation<Name extends string, Schema extends v.GenericSchema, Output>
-  extends Described<Name, Schema> {
-  run(workspace: Workspace, input: v.InferOutput<Schema>, call: OperationCall): Promise<Output>;
+interface ChangingAct<Name extends string, P extends Parameters, Values, Output>
+  extends Act<Name, P, Values, Output> {
+  readonly run: (workspace: Workspace, input: Values, call: OperationCall) => Promise<Output>;
+  /** Says in the audit log what was before. */
+  readonly before?: (workspace: Workspace, input: Values) => Promise<string>;
 }
 
-/** An operation that reads the store as it lies there, and needs no key for it. */
-export interface ReadingOperation<Name extends string, Schema extends v.GenericSchema, Output>
-  extends Described<Name, Schema> {
-  readonly readsOnly: true;
-  run(reading: Reading, input: v.InferOutput<Schema>, call: OperationCall): Promise<Output>;
+/** An act that reads the store as it lies there, and needs no key for it. */
+interface ReadingAct<Name extends string, P extends Parameters, Values, Output>
+  extends Act<Name, P, Values, Output> {
+  readonly run: (reading: Reading, input: Values, call: OperationCall) => Promise<Output>;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: for what works on any operation
-export type AnyOperation = ChangingOperation<string, any, any> | ReadingOperation<string, any, any>;
+type WithInput<A, Input> = A & { readonly input: Input };
+type Look<A> = A & { readonly readsOnly: true };
 
-export function defineOperation<const Name extends string, Schema extends v.GenericSchema, Output>(
-  operation: ChangingOperation<Name, Schema, Output>,
-): ChangingOperation<Name, Schema, Output> {
-  return operation;
+export type AnyOperation =
+  // biome-ignore lint/suspicious/noExplicitAny: for what works on any operation
+  | WithInput<ChangingAct<string, Parameters, any, any>, any>
+  // biome-ignore lint/suspicious/noExplicitAny: for what works on any operation
+  | WithInput<Look<ReadingAct<string, Parameters, any, any>>, any>;
+
+export function defineOperation<const Name extends string, const P extends Parameters, Output>(
+  act: ChangingAct<Name, P, Values<P>, Output>,
+): WithInput<ChangingAct<Name, P, Values<P>, Output>, InputSchema<P>> {
+  return { ...act, input: inputOf(act.parameters) };
 }
 
-export function defineLook<const Name extends string, Schema extends v.GenericSchema, Output>(
-  operation: Omit<ReadingOperation<Name, Schema, Output>, 'readsOnly'>,
-): ReadingOperation<Name, Schema, Output> {
-  return { ...operation, readsOnly: true };
+export function defineLook<const Name extends string, const P extends Parameters, Output>(
+  act: ReadingAct<Name, P, Values<P>, Output>,
+): WithInput<Look<ReadingAct<Name, P, Values<P>, Output>>, InputSchema<P>> {
+  return { ...act, readsOnly: true, input: inputOf(act.parameters) };
+}
+
+function inputOf<P extends Parameters>(parameters: P): InputSchema<P> {
+  const schemas = Object.entries(parameters).map(([name, { schema }]) => [name, schema]);
+  return v.strictObject(Object.fromEntries(schemas)) as InputSchema<P>;
+}
+
+/** Returns whether a parameter may be left out, and what stands for it then. */
+export function presetOf({ schema }: Parameter): { isOptional: boolean; preset: unknown } {
+  const isOptional = schema.type === 'optional';
+  return { isOptional, preset: isOptional ? v.getDefault(schema as never) : undefined };
+}
+
+/** The schema of a value that is there. */
+export function givenSchema({ schema }: Parameter): v.GenericSchema {
+  return 'wrapped' in schema ? (schema.wrapped as v.GenericSchema) : schema;
+}
+
+/** Reads the parameters of an operation from a form. An empty field that may be left out is. */
+export function fieldsOf(
+  { parameters }: { readonly parameters: Parameters },
+  fieldOf: (name: string) => string | undefined,
+): Readonly<Record<string, string | boolean>> {
+  const fields: Record<string, string | boolean> = {};
+  for (const [name, parameter] of Object.entries(parameters)) {
+    const text = fieldOf(name)?.trim();
+    if (text === undefined || (text === '' && presetOf(parameter).isOptional)) continue;
+    fields[name] = givenSchema(parameter).type === 'boolean' ? text === 'true' : text;
+  }
+  return fields;
+}
+
+/** Returns one sentence of the first fault: of an argument by itself, of an option with its name. */
+export function inputFault(
+  { parameters }: { readonly parameters: Parameters },
+  [issue]: readonly [v.BaseIssue<unknown>, ...v.BaseIssue<unknown>[]],
+): string {
+  const name = String(issue.path?.[0]?.key ?? '');
+  const parameter = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
+  if (parameter === undefined) return issue.message;
+  return parameter.isArgument ? issue.message : `--${optionOf(name, parameter)}: ${issue.message}`;
+}
+
+/** `readPerMinute` is `--read-per-minute`. */
+export function optionOf(name: string, { option }: Parameter): string {
+  return option ?? name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

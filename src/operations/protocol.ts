@@ -9,7 +9,7 @@
  * Invariant: a frame that is too long, or of no known kind, ends the connection: nothing is guessed.
  */
 
-export const protocolVersion = 1;
+export const protocolVersion = 2;
 
 /** In the data directory. */
 export const controlSocket = 'control.sock';
@@ -55,6 +55,8 @@ export interface AskedOperation {
   readonly input: unknown;
   /** The user for the audit log. It is not verified: whoever may open the socket may act as its owner. */
   readonly user: string;
+  /** The output as a person reads it, or as `--json` prints it. Left out: as it is. */
+  readonly shows?: 'lines' | 'json' | undefined;
 }
 
 export interface Failed {

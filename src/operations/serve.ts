@@ -1,24 +1,30 @@
-/** Operations in the server: on its own store, and on the memory that it answers from. */
+/** Operations in the server, for commands and for the console: on its own store, and on the memory that it answers from. */
 
 import type { Data } from '../app/parts/data.ts';
 import type { Opening } from '../app/parts/dependencies.ts';
+import type { ConsoleAct } from '../console/operator-request.route.ts';
+import { OperatorError } from '../core/errors.ts';
+import { fail, ok, type Result } from '../core/result.ts';
 import type { EvidenceReader } from '../reputation/address/evidence/evidence.ts';
 import type { Check } from '../reputation/check/check.ts';
+import type { Mailer } from '../signon/mail/mailer.ts';
 import type { ResetLinks } from '../signon/people/reset-links.ts';
 import { storePath } from '../storage/presence.ts';
 import { createAudit } from './audit.ts';
 import type { Control } from './control.ts';
-import { type Execution, execute } from './execute.ts';
-import { storeTools, type Workspace } from './workspace.ts';
+import { type Execution, execute, findOperation, type Order } from './execute.ts';
+import { fieldsOf, type OperationCall } from './operation.ts';
+import { RefusedError, storeTools, type Workspace } from './workspace.ts';
 
 interface Served extends Pick<Data, 'store' | 'state' | 'member'> {
   readonly check: Check;
   readonly evidence: EvidenceReader;
   readonly sendReset: ResetLinks['sendByOperator'];
+  readonly mailer: Mailer;
 }
 
-/** Runs commands' operations in the server. A command is answered when memory holds what it wrote. */
-export function serveOperations(control: Control, opening: Opening, served: Served): void {
+/** Opens operations in the server. */
+export function openOperations(opening: Opening, served: Served) {
   const { config, clock, random, log, masterKey } = opening;
   const { store, state, member, check, evidence } = served;
   const { follower } = state;
@@ -32,12 +38,42 @@ export function serveOperations(control: Control, opening: Opening, served: Serv
     withMemory: async (read) => read({ check, evidence, counts: state.counting.counts }),
     catchUpTo: follower.catchUpTo,
     sendReset: served.sendReset,
+    mailer: served.mailer,
   };
   const audit = createAudit(workspace);
   const execution: Execution = { workspace, reading: workspace, withAudit: (run) => run(audit) };
-  control.serve(async (order, call) => {
+  /** Whoever asked is answered when memory holds what was written. */
+  async function answer(order: Order, call: OperationCall): Promise<unknown> {
     const output = await execute(execution, order, call);
     await follower.catchUpTo(await store.lastSeq());
     return output;
-  });
+  }
+  return {
+    serveCommands: (control: Control): void => control.serve(answer),
+    /** Runs an act that an operator asks for on the console. */
+    async onConsole({ act, fieldOf, ...by }: ConsoleAct): Promise<Result<void>> {
+      const order = { ...by, operation: act, input: fieldsOf(findOperation(act), fieldOf) };
+      try {
+        await answer(order, onConsole);
+        return ok(undefined);
+      } catch (error) {
+        if (error instanceof RefusedError) return error.failure;
+        if (error instanceof OperatorError) return fail('invalid_parameter', error.message);
+        throw error;
+      }
+    },
+  };
 }
+
+async function* nothing(): AsyncGenerator<Uint8Array> {
+  // A form brings no bytes along.
+}
+
+const onConsole: OperationCall = {
+  progress() {},
+  note() {},
+  input: nothing(),
+  async write() {},
+  signal: new AbortController().signal,
+  isOnConsole: true,
+};

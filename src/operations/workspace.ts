@@ -15,9 +15,10 @@ import { type Clock, systemClock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import { createLog, type Log } from '../core/log/log.ts';
 import { type Random, systemRandom } from '../core/random.ts';
-import type { Result } from '../core/result.ts';
+import type { Failure, Result } from '../core/result.ts';
 import { readEndpoint } from '../integrations/endpoint.ts';
 import { readPrefix } from '../ip/written.ts';
+import type { Mailer } from '../signon/mail/mailer.ts';
 import { profileExtraRows } from '../signon/people/profile/profile-extra-rows.ts';
 import { createProfiles, type Profiles } from '../signon/people/profile/profile-store.ts';
 import type { ResetLinks } from '../signon/people/reset-links.ts';
@@ -68,6 +69,8 @@ export interface EmbeddedPlace {
 export interface Workspace extends StoreTools, Reading {
   /** Sends a link for a new password by the running server's mailer; undefined without a server. */
   readonly sendReset?: ResetLinks['sendByOperator'];
+  /** The running server's, which tries a mail again. */
+  readonly mailer?: Mailer;
 }
 
 export function settings(): Config {
@@ -214,8 +217,21 @@ export function standingOf({ reputation }: Config): Vouched {
   return reputation === 'private' ? 'staff' : 'member';
 }
 
-/** The value of a result; a failure ends the command with its one line. */
+/** An operation that is refused: a sentence for a command, a code and its status for the console. */
+export class RefusedError extends OperatorError {
+  readonly failure: Failure;
+  constructor(failure: Failure) {
+    super(failure.detail ?? failure.error.replaceAll('_', ' '));
+    this.failure = failure;
+  }
+}
+
+/** @throws RefusedError */
+export function refuse(failure: Failure): never {
+  throw new RefusedError(failure);
+}
+
+/** Returns the value of a result. @throws RefusedError for a failure: the command ends with its one line */
 export function expect<T>(result: Result<T>): T {
-  if (result.ok) return result.value;
-  throw new OperatorError(result.detail ?? result.error.replaceAll('_', ' '));
+  return result.ok ? result.value : refuse(result);
 }

@@ -46,11 +46,11 @@ test('each command, argument and option says what it is', () => {
   assert.deepEqual(silent, []);
 });
 
-test('each command but the server and the export of a person, which is JSON, has --json', () => {
+test('each command but the server has --json', () => {
   const without = orders
     .filter(({ command }) => !command.options.some(({ long }) => long === '--json'))
     .map(({ name }) => name);
-  assert.deepEqual(without.sort(), ['account export', 'serve']);
+  assert.deepEqual(without.sort(), ['serve']);
 });
 
 test('the help of each command names --settings and has no line beyond 80 columns', () => {

@@ -7,7 +7,7 @@ import { type Execution, execute } from '../../src/operations/execute.ts';
 import type { OperationCall } from '../../src/operations/operation.ts';
 import type { Workspace } from '../../src/operations/workspace.ts';
 
-const order = { operation: 'allow add', input: { cidr: '9.9.9.0/24' }, user: 'ada' };
+const order = { operation: 'allow add', input: { prefix: '9.9.9.0/24' }, user: 'ada' };
 const call = { note() {}, progress() {} } as unknown as OperationCall;
 
 /** Says in which order the log is written and the store is touched, which fails. */
@@ -52,6 +52,6 @@ it('a change that can not be noted is not made', async () => {
 
 it('input that is refused is noted and does nothing', async () => {
   const { said, execution } = traced({});
-  await assert.rejects(execute(execution, { ...order, input: { cidr: 9 } }, call));
+  await assert.rejects(execute(execution, { ...order, input: { prefix: 9 } }, call));
   assert.deepEqual(said, ['refused']);
 });

@@ -3,11 +3,9 @@
  * The facts of the service come from the figures, which count along the way.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { accountEmail, createDirectory } from '../../access/accounts/directory.ts';
 import { quotasInForce } from '../../access/accounts/reducer.ts';
 import { createAuditLog } from '../../access/audit-log.ts';
-import { createKeyRecords } from '../../access/keys/key-records.ts';
 import { plainScopes, scopeNames } from '../../access/keys/key-scopes.ts';
 import { type KeyUse, readKeyUse } from '../../access/keys/key-use.ts';
 import type { MasterKey } from '../../access/keys/master-key.ts';
@@ -32,7 +30,7 @@ import { typedAddress } from '../../ip/typed.ts';
 import { createAllowlist } from '../../reputation/lists/allowlist.ts';
 import { urlLabel } from '../../reputation/lists/import/download.ts';
 import { createOwnEntries } from '../../reputation/lists/own-entries.ts';
-import { orderSource, sourceState } from '../../reputation/lists/subscriptions/orders.ts';
+import { sourceState } from '../../reputation/lists/subscriptions/orders.ts';
 import {
   listSubscriptions,
   type Subscription,
@@ -41,12 +39,9 @@ import { categoriesOf } from '../../reputation/reports/categories.ts';
 import type { OwnReports } from '../../reputation/reports/store/own-reports.ts';
 import type { StoredReport } from '../../reputation/reports/store/report-rows.ts';
 import { createReportStore } from '../../reputation/reports/store/report-store.ts';
-import { acceptRemoval } from '../../reputation/requests/accept-removal.ts';
 import { createAnonymousReports } from '../../reputation/requests/anonymous-reports.ts';
 import { createRemovals } from '../../reputation/requests/removals.ts';
-import { retractReport, retractReports } from '../../reputation/votes/retract.ts';
 import { catalogueFor } from '../../reputation/words.ts';
-import { createOperator } from '../../signon/people/operator.ts';
 import { plans } from '../../signon/people/profile/profile.ts';
 import type { BlockedSites } from '../../signon/sites/clients/blocked-sites.ts';
 import { createSiteList } from '../../signon/sites/clients/site-list.ts';
@@ -61,15 +56,9 @@ import type { SignonParts } from './signon.ts';
 
 /** Categories and countries on the overview. */
 const topShown = 12;
-/** For a mail server's answer; the queue tries longer. */
-const mailWaitMs = 3_000;
-const mailNotTaken =
-  'The mail server has not taken it yet. It is tried again for six minutes; the log has the reason.';
-const mailsFull = 'The queue of mails is full: the log says since when.';
-const mailsEnough =
-  'It was not sent: the mail server refused it each time, or the address had all its mails of this hour.';
-
 export interface ConsoleSources {
+  /** Runs the acts of operators. */
+  readonly run: ConsoleOf['run'];
   readonly store: Store;
   readonly state: State;
   readonly signon: SignonParts;
@@ -124,6 +113,7 @@ export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleO
 
   return {
     audit: createAuditLog(parts),
+    run: sources.run,
     service,
     checklist: checklistOf(opening, sources),
     anonymousReports: {
@@ -132,20 +122,11 @@ export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleO
           ...report,
           categories: categoriesOf(report.categories),
         })),
-      remove: anonymousReports.remove,
     },
-    removals: {
-      list: removals.list,
-      accept: (address, allow) => acceptRemoval(parts, address, allow),
-      refuse: removals.remove,
-    },
+    removals,
     lists: {
       list: async () => (await listSubscriptions(store)).map(shownList),
       loaded: () => loadedLists(sources),
-      async order(name, order) {
-        const done = await orderSource(store, name, order, clock.now());
-        return done.ok ? { ok: true, value: shownList(done.value) } : done;
-      },
     },
     reports: consoleReports(ofPeople),
     people: consolePeople(ofPeople),
@@ -164,7 +145,7 @@ export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleO
 
 function checklistOf({ config, clock }: Opening, sources: ConsoleSources): ConsoleChecklist {
   const { store, state, newestBackupAt } = sources;
-  const { passkeys, mailer } = sources.signon.signon;
+  const { passkeys } = sources.signon.signon;
   return {
     async stepsOf(accountId) {
       const { protocol, hostname } = new URL(config.baseUrl);
@@ -184,18 +165,6 @@ function checklistOf({ config, clock }: Opening, sources: ConsoleSources): Conso
     },
     newestBackupAt: () => (config.backupFolder === undefined ? undefined : newestBackupAt()),
     addressOf: (accountId) => accountEmail(store, accountId),
-    async testMail(to, language) {
-      const ended = mailer.deliver(to, language, 'test', { link: `${config.baseUrl}/` });
-      const late = new AbortController();
-      const { signal } = late;
-      const wait = sleep(mailWaitMs, 'late' as const, { signal, ref: false }).catch(
-        () => undefined,
-      );
-      const how = await Promise.race([ended, wait]).finally(() => late.abort());
-      if (how === 'sent') return ok(config.smtpUrl === undefined ? 'outbox' : 'sent');
-      if (how === 'late') return fail('conflict', mailNotTaken);
-      return fail('conflict', how === 'not_now' ? mailsFull : mailsEnough);
-    },
   };
 }
 
@@ -258,10 +227,8 @@ function usedAt(use: KeyUse | undefined): { lastUsedAt: number | undefined } {
 function consolePeople(parts: ConsolePeopleParts): ConsolePeople {
   const { store, state, signon } = parts;
   const { accounts, profiles, ownKeys, namedKeys: named, siteKeys } = signon;
-  const { sessions, recovery } = signon.signon;
+  const { sessions } = signon.signon;
   const directory = createDirectory({ store, accounts });
-  const records = createKeyRecords(parts);
-  const operator = createOperator({ ...parts, accounts, profiles });
 
   /** Before the first key: what an operator set already, if anything. */
   async function quotasOf(id: string) {
@@ -297,29 +264,6 @@ function consolePeople(parts: ConsolePeopleParts): ConsolePeople {
       ]);
       const facts = { trust: roundedTrust(state, id), plan: profile?.plan ?? 'free', quotas };
       return { ...found, ...facts, plans, sessions: open.length, keys, siteKeys: siteKeysOfIt };
-    },
-    async setDisabled(id, disabled) {
-      const found = await directory.find(id);
-      if (disabled && found?.role === 'operator') {
-        return fail('conflict', `${found.email} is an operator: take the role away first`);
-      }
-      return accounts.setDisabled(id, disabled);
-    },
-    setRole: (id, role) => directory.setRole(id, role, { keepsOne: true }),
-    async setPlan(id, wanted) {
-      const plan = plans.find((one) => one === wanted);
-      return plan === undefined ? fail('invalid_parameter') : operator.setPlan(id, plan);
-    },
-    setQuotas: (id, quotas) => accounts.setQuotas(id, quotas),
-    endSessions: (id) => sessions.endAll(id),
-    sendReset: (id) => recovery.sendByOperator(id),
-    async revokeKey(id, keyId) {
-      const key = await records.find(keyId);
-      return key?.record.account === id ? accounts.revokeKey(keyId) : fail('unknown_key');
-    },
-    async revokeSiteKey(id, keyId) {
-      const key = await siteKeys.find(keyId);
-      return key?.account === id ? siteKeys.revoke(keyId) : fail('unknown_key');
     },
   };
 }
@@ -363,9 +307,6 @@ function consoleReports(parts: ConsolePeopleParts): ConsoleReports {
         next: page.value.next,
       });
     },
-    retract: (id) => retractReport(reports, id),
-    retractAll: (account) =>
-      retractReports({ store, reports, account, since: 0, penalty: true, pace: createTurns() }),
   };
 }
 
@@ -375,11 +316,10 @@ function consoleSites(parts: {
   readonly blocked: BlockedSites;
   readonly signIns: Pick<SignInCounts, 'sums'>;
 }): ConsoleSites {
-  const { block, unblock } = parts.blocked;
   const list = createSiteList({
     ...parts,
     pace: () => createTurns(),
     signIns: async (nowMs) => parts.signIns.sums(nowMs),
   });
-  return { page: list.page, block, unblock };
+  return { page: list.page };
 }

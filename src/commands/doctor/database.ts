@@ -2,8 +2,8 @@
 
 import type pg from 'pg';
 import type { Clock } from '../../core/clock.ts';
+import { grouped } from '../../core/text-table.ts';
 import { hostsText, hostUrls } from '../../storage/postgres/connection.ts';
-import { grouped } from '../shell/output.ts';
 import { advice, type Finding, fault, fine } from './finding.ts';
 
 const waitMs = 5_000;

@@ -22,19 +22,3 @@ export function createOutput(
     },
   };
 }
-
-/** Columns padded to their widest cell; the last one is left as it is. */
-export function columns(rows: readonly (readonly string[])[]): string[] {
-  const widths: number[] = [];
-  for (const row of rows) {
-    for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, cell.length);
-  }
-  return rows.map((row) =>
-    row.map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i]!))).join('  '),
-  );
-}
-
-/** 1234567 → 1,234,567 */
-export function grouped(count: number): string {
-  return count.toLocaleString('en-US');
-}

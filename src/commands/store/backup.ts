@@ -6,6 +6,7 @@ import { systemClock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { createLog } from '../../core/log/log.ts';
 import { systemRandom } from '../../core/random.ts';
+import { grouped } from '../../core/text-table.ts';
 import { minuteMs } from '../../core/time.ts';
 import { runOperation } from '../../operations/client.ts';
 import { existingStore, readMasterKey } from '../../operations/workspace.ts';
@@ -15,7 +16,7 @@ import { type BackupFolder, claimFolder } from '../../storage/backup/folder.ts';
 import { startBackups } from '../../storage/backup/schedule.ts';
 import { intoFile, intoStream } from '../../storage/backup/target.ts';
 import type { BackupSummary } from '../../storage/backup/write.ts';
-import { createOutput, grouped } from '../shell/output.ts';
+import { createOutput } from '../shell/output.ts';
 import { type SealingFlags, sealingFor } from '../shell/sealing.ts';
 
 export interface BackupFlags extends SealingFlags {

@@ -5,11 +5,12 @@
 
 import { OperatorError } from '../../core/errors.ts';
 import { dateText } from '../../core/names/date-text.ts';
+import { columns, grouped } from '../../core/text-table.ts';
 import { type Audit, createAudit } from '../../operations/audit.ts';
 import { operatorName } from '../../operations/operator-name.ts';
 import { checkMasterKey, openingOf, settings } from '../../operations/workspace.ts';
 import { type Cluster, openStoreOf } from '../../storage/open.ts';
-import { columns, createOutput, grouped } from '../shell/output.ts';
+import { createOutput } from '../shell/output.ts';
 
 export async function upgrade(flags: { json?: boolean }): Promise<void> {
   const output = createOutput(flags.json === true);

@@ -9,11 +9,12 @@ import { join } from 'node:path';
 import type { Config } from '../../config.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log/log.ts';
+import { grouped } from '../../core/text-table.ts';
 import { existingStore, openingOf } from '../../operations/workspace.ts';
 import { claimDataDir } from '../../storage/claim.ts';
 import { compactStore } from '../../storage/compact.ts';
 import { openStore } from '../../storage/migrate.ts';
-import { createOutput, grouped } from '../shell/output.ts';
+import { createOutput } from '../shell/output.ts';
 
 export interface CompactFlags {
   readonly atNextStart?: boolean;

@@ -10,6 +10,7 @@ import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { OperatorError } from '../../core/errors.ts';
 import { dateText } from '../../core/names/date-text.ts';
+import { grouped } from '../../core/text-table.ts';
 import type { About } from '../../storage/backup/content.ts';
 import {
   type ErasedFile,
@@ -19,7 +20,6 @@ import {
 } from '../../storage/backup/erased-file.ts';
 import { type BackupSource, isBackup, openBackup } from '../../storage/backup/read.ts';
 import { erasedOf } from '../../storage/erased.ts';
-import { grouped } from '../shell/output.ts';
 
 export interface ErasedSince {
   readonly ids: ReadonlyMap<string, number>;

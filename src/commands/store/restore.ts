@@ -14,6 +14,7 @@ import type { Config } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { dateText } from '../../core/names/date-text.ts';
+import { grouped } from '../../core/text-table.ts';
 import { createAudit } from '../../operations/audit.ts';
 import { operatorName } from '../../operations/operator-name.ts';
 import { openingOf, readMasterKey, storeTools } from '../../operations/workspace.ts';
@@ -39,7 +40,7 @@ import { openStore } from '../../storage/migrate.ts';
 import { hadStore, restoreFolder, storePath } from '../../storage/presence.ts';
 import type { SetRow } from '../../storage/store.ts';
 import { openView } from '../../storage/view.ts';
-import { createOutput, grouped, type Output } from '../shell/output.ts';
+import { createOutput, type Output } from '../shell/output.ts';
 import { type OpeningFlags, sourceFor } from '../shell/sealing.ts';
 import { type ErasedFlags, type ErasedSince, erasedSince } from './erased-since.ts';
 import { checkReach, forget, retract, type Undo, write } from './rewind.ts';
@@ -259,10 +260,9 @@ async function finish(
   const store = await openStore({ ...place, ...(key === undefined ? {} : { masterKey: key }) });
   try {
     await forget(store, dropped);
-    const command = { name: 'restore', audit: { args: ['seq'] } };
-    const given = { seq: about.seq };
+    const command = { name: `restore ${about.seq}` };
     const audit = createAudit({ store, clock, random });
-    const begun = await audit.begin(command, given, operatorName());
+    const begun = await audit.begin(command, {}, operatorName());
     const parts = { config: { ...config, dataDir: work, backupFolder: undefined }, store };
     // Without a key nothing is unsealed: a deletion needs none.
     const sealing = key ?? masterKeyFromBytes(new Uint8Array(32));
@@ -286,7 +286,7 @@ async function finish(
     for (let i = 0; i < unknown.length; i += 1_000) {
       await write(store, { set: unknown.slice(i, i + 1_000) });
     }
-    await audit.end(begun, command, given, true);
+    await audit.end(begun, command, {}, true);
     return deleted;
   } finally {
     await store.close();

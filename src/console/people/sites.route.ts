@@ -1,14 +1,12 @@
 /** GET /admin/sites and its change: sites that people sign in to, and blocking a domain. */
 
 import { plainPasted } from '../../core/names/pasted-text.ts';
-import { ok, type Result } from '../../core/result.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import {
   type ConsoleParts,
+  changeForm,
   consoleChange,
   consoleScreen,
-  noSuchChange,
-  perform,
   viewOf,
 } from '../operator-request.route.ts';
 import { type ShownSite, sitesPage } from './sites.page.ts';
@@ -18,7 +16,6 @@ export const siteScreenEndpoints = {
   change: consoleChange('sites'),
 };
 
-/** As `portcullis site` does it. */
 export interface ConsoleSites {
   /** @param part of the domain; all when it is empty */
   page(asked: { part: string; skip: number; limit: number }): Promise<{
@@ -27,16 +24,10 @@ export interface ConsoleSites {
     readonly countedAt: number;
     readonly isCut: boolean;
   }>;
-  /** `invalid_client_id` for what can't be a site. */
-  block(domain: string): Promise<Result<{ readonly domain: string }>>;
-  /** `conflict` when this very domain is not blocked. */
-  unblock(domain: string): Promise<Result<{ readonly domain: string }>>;
 }
 
 const perPage = 50;
 const pagesMax = 1_000;
-/** The log keeps no text that is not a name: it may be a mail address. */
-const nameShape = /^[a-z0-9.-]{1,253}$/;
 
 export function siteScreens(parts: ConsoleParts, sites: ConsoleSites): PlainRoute[] {
   const { pageBuilder } = parts;
@@ -53,15 +44,9 @@ export function siteScreens(parts: ConsoleParts, sites: ConsoleSites): PlainRout
       const view = { ...viewOf(parts, context, query), ...found, part, next };
       return pageBuilder.show(context, (frame) => sitesPage(frame, view));
     }),
-    pageBuilder.form(at.change, (context, form) => {
-      const what = form.get('do');
-      if (what !== 'block' && what !== 'unblock') return noSuchChange(parts, context);
-      const domain = (form.get('domain') ?? '').trim().toLowerCase();
-      const command = `site ${what} ${nameShape.test(domain) ? domain : '(not a domain)'}`;
-      return perform(parts, context, { section: 'sites', command }, async () => {
-        const done = what === 'block' ? await sites.block(domain) : await sites.unblock(domain);
-        return done.ok ? ok(`${done.value.domain} ${what}ed`) : done;
-      });
-    }),
+    pageBuilder.form(
+      at.change,
+      changeForm(parts, 'sites', { block: 'site block', unblock: 'site unblock' }),
+    ),
   ];
 }

@@ -1,14 +1,11 @@
 /** GET /admin/tips and its change: what visitors without a key report of addresses. */
 
-import { ok, type Result } from '../../core/result.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import {
-  addressIn,
   type ConsoleParts,
+  changeForm,
   consoleChange,
   consoleScreen,
-  noSuchChange,
-  perform,
   viewOf,
 } from '../operator-request.route.ts';
 import { anonymousReportsPage, type WaitingAnonymousReport } from './anonymous-reports.page.ts';
@@ -18,12 +15,9 @@ export const anonymousReportEndpoints = {
   change: consoleChange('tips'),
 };
 
-/** As `portcullis anonymous reports` does it. */
 export interface ConsoleAnonymousReports {
   /** Oldest first. */
   list(): Promise<readonly WaitingAnonymousReport[]>;
-  /** `not_found` */
-  remove(address: string): Promise<Result<unknown>>;
 }
 
 export function anonymousReportScreens(
@@ -40,14 +34,6 @@ export function anonymousReportScreens(
       };
       return pageBuilder.show(context, (frame) => anonymousReportsPage(frame, view));
     }),
-    pageBuilder.form(at.change, (context, form) => {
-      const address = addressIn(form);
-      if (address === undefined || form.get('do') !== 'remove') return noSuchChange(parts, context);
-      const change = { section: 'tips', command: `tips remove ${address}` } as const;
-      return perform(parts, context, change, async () => {
-        const done = await anonymousReports.remove(address);
-        return done.ok ? ok('forgotten') : done;
-      });
-    }),
+    pageBuilder.form(at.change, changeForm(parts, 'tips', { remove: 'tips remove' })),
   ];
 }

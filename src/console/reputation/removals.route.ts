@@ -1,9 +1,7 @@
 /** GET /admin/removals and its change: the operator's queue of requests for removal. */
 
-import { ok, type Result } from '../../core/result.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import {
-  addressIn,
   type ConsoleParts,
   consoleChange,
   consoleScreen,
@@ -18,12 +16,8 @@ export const removalScreenEndpoints = {
   change: consoleChange('removals'),
 };
 
-/** As `portcullis removals` does it. */
 export interface ConsoleRemovals {
   list(): Promise<readonly WaitingRemoval[]>;
-  /** Returns how many reports were taken back; `not_found` without a request for the address. */
-  accept(address: string, allow: boolean): Promise<Result<number>>;
-  refuse(address: string): Promise<Result<unknown>>;
 }
 
 export function removalScreens(parts: ConsoleParts, removals: ConsoleRemovals): PlainRoute[] {
@@ -36,21 +30,14 @@ export function removalScreens(parts: ConsoleParts, removals: ConsoleRemovals): 
     }),
     pageBuilder.form(at.change, (context, form) => {
       const what = form.get('do');
-      const address = addressIn(form);
-      if (address === undefined) return noSuchChange(parts, context);
-      if (what === 'accept' || what === 'allow') {
-        const isAllowed = what === 'allow';
-        const command = `removals accept ${address}${isAllowed ? ' allow=true' : ''}`;
-        return perform(parts, context, { section: 'removals', command }, async () => {
-          const done = await removals.accept(address, isAllowed);
-          return done.ok ? ok(`${done.value} reports taken back`) : done;
-        });
+      const address = form.get('address');
+      if (what !== 'accept' && what !== 'allow' && what !== 'refuse') {
+        return noSuchChange(parts, context);
       }
-      if (what !== 'refuse') return noSuchChange(parts, context);
-      const command = `removals refuse ${address}`;
-      return perform(parts, context, { section: 'removals', command }, async () => {
-        const done = await removals.refuse(address);
-        return done.ok ? ok('refused') : done;
+      return perform(parts, context, {
+        section: 'removals',
+        act: what === 'refuse' ? 'removals refuse' : 'removals accept',
+        fields: { address, allow: String(what === 'allow') },
       });
     }),
   ];

@@ -1,7 +1,7 @@
 /** GET /admin/reports and its change: reports of an address or of an account, and taking them back. */
 
 import { plainAddress, plainPasted } from '../../core/names/pasted-text.ts';
-import { fail, ok, type Result } from '../../core/result.ts';
+import type { Result } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
@@ -21,7 +21,6 @@ export const reportScreenEndpoints = {
   change: consoleChange('reports'),
 };
 
-/** As `portcullis report` does it. */
 export interface ConsoleReports {
   /** Newest first; undefined for what is no address. */
   ofAddress(text: string, limit: number): Promise<readonly ShownReport[] | undefined>;
@@ -40,12 +39,9 @@ export interface ConsoleReports {
       readonly next: string | undefined;
     }>
   >;
-  retract(id: string): Promise<Result<{ account: string; address: string; removed: number }>>;
-  retractAll(account: string): Promise<Result<{ reports: number; addresses: number }>>;
 }
 
 const shownMax = 100;
-const reportIdShape = /^[A-Za-z0-9_-]{22}$/;
 const accountIdShape = /^[A-Za-z0-9_-]{16}$/;
 
 export function reportScreens(parts: ConsoleParts, reports: ConsoleReports): PlainRoute[] {
@@ -81,23 +77,11 @@ export function reportScreens(parts: ConsoleParts, reports: ConsoleReports): Pla
   async function change(context: OperatorRequest, form: Params): Promise<Reply> {
     const what = form.get('do');
     const id = form.get('id') ?? '';
-    if (what === 'retract' && reportIdShape.test(id)) {
-      const command = `report retract ${id}`;
-      return perform(parts, context, { section: 'reports', command }, async () => {
-        const done = await reports.retract(id);
-        if (!done.ok) return done.error === 'not_found' ? fail('conflict', done.detail) : done;
-        const { removed, address, account } = done.value;
-        return ok(`${removed} reports of ${address} by ${account} taken back`);
-      });
-    }
+    const act = { section: 'reports', act: 'report retract' } as const;
+    if (what === 'retract') return perform(parts, context, { ...act, fields: { id } });
     if (what === 'retract-all' && accountIdShape.test(id)) {
       const back = `/admin/reports?reporter=${id}`;
-      const command = `report retract account=${id}`;
-      return perform(parts, context, { section: 'reports', command, back }, async () => {
-        const done = await reports.retractAll(id);
-        if (!done.ok) return done;
-        return ok(`${done.value.reports} reports of ${done.value.addresses} addresses taken back`);
-      });
+      return perform(parts, context, { ...act, back, fields: { account: id } });
     }
     return noSuchChange(parts, context);
   }

@@ -1,8 +1,7 @@
 /** GET /admin/checklist and its change: the first steps of a new service, and a mail that shows whether mails arrive. */
 
-import { fail, type Result } from '../../core/result.ts';
+import { fail } from '../../core/result.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import type { Language } from '../../web/language.ts';
 import {
   type ConsoleParts,
   consoleChange,
@@ -25,8 +24,6 @@ export interface ConsoleChecklist {
   newestBackupAt(): number | undefined;
   /** Undefined when the account is gone. */
   addressOf(accountId: string): Promise<string | undefined>;
-  /** Returns `outbox` if no mail server is set; `conflict` if the mail is not taken in time. */
-  testMail(to: string, language: Language): Promise<Result<'sent' | 'outbox'>>;
 }
 
 export function checklistScreens(parts: ConsoleParts, of: ConsoleChecklist): PlainRoute[] {
@@ -48,9 +45,8 @@ export function checklistScreens(parts: ConsoleParts, of: ConsoleChecklist): Pla
       // To the operator alone: a form that mails any address could be used to flood a mailbox.
       const to = await of.addressOf(context.session.accountId);
       if (to === undefined) return pageBuilder.problem(context, fail('unknown_account'));
-      return perform(parts, context, { section: 'checklist', command: 'mail test' }, () =>
-        of.testMail(to, context.language),
-      );
+      const fields = { to, language: context.language };
+      return perform(parts, context, { section: 'checklist', act: 'mail test', fields });
     }),
   ];
 }

@@ -6,7 +6,10 @@ import { createDirectory, type ListedAccount } from '../../access/accounts/direc
 import { activeOperators } from '../../access/accounts/operators.ts';
 import { createSiteKeys } from '../../access/keys/site-keys.ts';
 import { roles } from '../../access/roles.ts';
+import { OperatorError } from '../../core/errors.ts';
 import { dateIn, dateText } from '../../core/names/date-text.ts';
+import { fail } from '../../core/result.ts';
+import { columns, columnsOr } from '../../core/text-table.ts';
 import { createOperator } from '../../signon/people/operator.ts';
 import { plans } from '../../signon/people/profile/profile.ts';
 import { createProfiles } from '../../signon/people/profile/profile-store.ts';
@@ -17,17 +20,16 @@ import { withDeletion } from '../deletion.ts';
 import { sendResetLink, withNotices } from '../mailing.ts';
 import { withNewPasswords } from '../new-passwords.ts';
 import { defineOperation, type OperationCall } from '../operation.ts';
+import { account, choice, flag, perMinute, shortText, textOf, typedDate } from '../parameters.ts';
 import { retract } from '../retraction.ts';
-import { accountName, noInput, perMinute, shortText, textOf, typedDate } from '../schema.ts';
-import { expect, type StoreTools, standingOf } from '../workspace.ts';
+import { expect, refuse, type StoreTools, standingOf } from '../workspace.ts';
 
 /** Accounts read in one go. */
 const listedAtOnce = 500;
 /** Longer than any password that is taken. */
 const passwordCharsMax = 4_096;
 
-const oneAccount = v.strictObject({ email: accountName });
-const ofAccount = { args: ['email'], person: 'email' } as const;
+const oneAccount = { email: account };
 
 const sessionsOf = (tools: StoreTools) =>
   createSessions({ ...tools, people: openPeople(tools.store) });
@@ -56,13 +58,22 @@ async function sayingWhoIsLeft<T>(
 
 export const createAccount = defineOperation({
   name: 'account create',
-  input: v.strictObject({
-    email: accountName,
-    /** For the sign-in; without one none is set. */
-    password: v.optional(textOf(passwordCharsMax)),
-    standing: v.optional(v.picklist(['newcomer', 'member', 'staff'])),
-  }),
-  audit: { ...ofAccount, options: ['standing'] },
+  purpose: 'make an account; its mail address counts as verified',
+  parameters: {
+    email: { ...account, help: 'its mail address' },
+    password: {
+      schema: v.optional(textOf(passwordCharsMax)),
+      help: 'read a password for the sign-in from the first line of input',
+      inputFlag: 'password-stdin',
+    },
+    standing: {
+      schema: v.optional(choice(['newcomer', 'member', 'staff'])),
+      value: 'standing',
+      help: 'whose word its reports are (default: member; staff on a private server)',
+      kept: true,
+    },
+  },
+  audit: 'required',
   async run(w, { email, password, standing }) {
     const vouched = standing === 'newcomer' ? 'none' : (standing ?? standingOf(w.config));
     if (password === undefined) return shown(expect(await w.accounts.create(email, vouched)));
@@ -74,11 +85,20 @@ export const createAccount = defineOperation({
       return shown(info);
     });
   },
+  lines: (made) => [`account ${made.email} made (id ${made.id})`],
 });
 
 export const listAccounts = defineOperation({
   name: 'account list',
-  input: v.strictObject({ part: v.optional(shortText, '') }),
+  purpose: 'all accounts with state, role, standing and how many keys each has',
+  parameters: {
+    part: {
+      schema: v.optional(shortText, ''),
+      value: 'part',
+      help: 'only those with this part in the mail address',
+      isArgument: true,
+    },
+  },
   async run(w, { part }) {
     const directory = createDirectory(w);
     const all: ListedAccount[] = [];
@@ -90,50 +110,120 @@ export const listAccounts = defineOperation({
     }
     return all.sort((a, b) => a.createdAt - b.createdAt).map(listed);
   },
+  lines: (all) =>
+    columnsOr(
+      'there is no such account',
+      all.map((one) => [
+        one.email,
+        one.state,
+        one.role,
+        `standing ${one.standing}`,
+        `keys ${one.keys}`,
+        one.createdAt,
+        one.id,
+      ]),
+    ),
 });
 
 export const showAccount = defineOperation({
   name: 'account show',
-  input: oneAccount,
+  purpose: 'state, age, keys, plan and sessions of an account',
+  parameters: {
+    email: {
+      ...account,
+      help: 'mail address of the account, its id, or the former spelling of one to be confirmed anew',
+    },
+  },
   async run(w, { email }) {
-    const account = expect(await w.accounts.find(email));
-    const { id } = account;
+    const found = expect(await w.accounts.find(email));
+    const { id } = found;
     const siteKeys = (await createSiteKeys(w).ofAccount(id)).map((key) => key.id);
     const plan = (await createProfiles(w).load(id))?.plan ?? 'free';
     const sessions = (await sessionsOf(w).list(id)).length;
     const standing = await w.accounts.vouchedOf(id);
-    return shown({ ...account, standing, plan, sessions, siteKeys });
+    return shown({ ...found, standing, plan, sessions, siteKeys });
   },
+  lines: (one) => [
+    `${one.email}  ${stateOf(one)}  since ${one.createdAt}  id ${one.id}  keys ${one.keys.length}  site keys ${one.siteKeys.length}  standing ${one.standing}  plan ${one.plan}  sessions ${one.sessions}`,
+  ],
 });
+
+function stateOf({ disabled, pendingUntil, formerEmail }: Omit<AccountInfo, 'createdAt'>): string {
+  if (disabled) return 'disabled';
+  if (pendingUntil !== 0) return 'unverified';
+  return formerEmail === '' ? 'active' : `to be confirmed anew (was ${formerEmail})`;
+}
 
 export const listUnconfirmed = defineOperation({
   name: 'account unconfirmed',
-  input: noInput,
-  audit: {},
+  purpose: 'accounts whose address must be confirmed anew, with the names they sign in by',
+  parameters: {},
+  audit: 'required',
   run: async ({ accounts }) => (await accounts.unconfirmed()).map(shown),
+  lines: (list) =>
+    list.length === 0
+      ? ['every address is confirmed']
+      : columns([
+          ['id', 'address', 'former spelling', 'since'],
+          ...list.map((one) => [one.id, one.email, one.formerEmail, one.createdAt]),
+        ]),
 });
 
 export const setRole = defineOperation({
   name: 'account set-role',
-  input: v.strictObject({ email: accountName, role: v.picklist(roles) }),
-  audit: { args: ['email', 'role'], person: 'email' },
+  purpose: 'who may use the console: operator or member; holds from the next request on',
+  parameters: {
+    email: account,
+    role: {
+      schema: choice(roles),
+      value: 'role',
+      help: 'operator: may use the console',
+      isArgument: true,
+      kept: true,
+    },
+  },
+  audit: 'required',
+  before: async (w, { email }) => (await listedAccount(w, email))?.role ?? '',
   run: (w, { email, role }, call) =>
     sayingWhoIsLeft(w, call, async () =>
-      listed(expect(await createDirectory(w).setRole(email, role))),
+      listed(
+        expect(
+          await createDirectory(w).setRole(email, role, { keepsOne: call.isOnConsole === true }),
+        ),
+      ),
     ),
+  outcome: (set) => set.role,
+  lines: (set) => [`account ${set.email} has the role ${set.role}`],
 });
+
+async function listedAccount(w: StoreTools, email: string): Promise<ListedAccount | undefined> {
+  const found = await w.accounts.find(email);
+  return found.ok ? createDirectory(w).find(found.value.id) : undefined;
+}
 
 export const disableAccount = defineOperation({
   name: 'account disable',
-  input: v.strictObject({
-    email: accountName,
-    /** Takes its reports back too. */
-    abuse: v.optional(v.boolean(), false),
-    /** Takes back the reports with this date or a later one. */
-    since: v.optional(typedDate),
-  }),
-  audit: { ...ofAccount, options: ['since'] },
+  purpose: 'refuse sign-in, sessions and keys of an account from the next request on',
+  parameters: {
+    email: account,
+    abuse: {
+      schema: flag,
+      help: 'take back what it reported, its voices and what it alone confirmed',
+    },
+    since: {
+      schema: v.optional(typedDate),
+      value: 'date',
+      help: 'as --abuse, for reports with this date or a later one',
+      kept: true,
+    },
+  },
+  audit: 'required',
+  before: async (w, { email }) => (await listedAccount(w, email))?.state ?? '',
   async run(w, { email, abuse, since }, call) {
+    const one = call.isOnConsole ? await listedAccount(w, email) : undefined;
+    if (one?.role === 'operator') {
+      refuse(fail('conflict', `${one.email} is an operator: take the role away first`));
+    }
     const changed = await sayingWhoIsLeft(w, call, async () =>
       expect(await w.accounts.setDisabled(email, true)),
     );
@@ -143,95 +233,177 @@ export const disableAccount = defineOperation({
     const gone = isAbuse ? await retract(w, changed.id, from, false) : undefined;
     return { account: shown(changed), gone };
   },
+  outcome: () => 'disabled',
+  lines({ account: { email }, gone }) {
+    const reports =
+      gone === undefined
+        ? 'its reports stay (--abuse takes them back)'
+        : `${gone.reports} reports of ${gone.addresses} addresses are taken back`;
+    return [`account ${email} is disabled; ${reports}`];
+  },
+  json: ({ account: changed }) => changed,
 });
 
 export const enableAccount = defineOperation({
   name: 'account enable',
-  input: oneAccount,
-  audit: ofAccount,
+  purpose: 'let a disabled account work again; what was taken back stays away',
+  parameters: oneAccount,
+  audit: 'required',
+  before: async (w, { email }) => (await listedAccount(w, email))?.state ?? '',
   run: async (w, { email }) => shown(expect(await w.accounts.setDisabled(email, false))),
+  outcome: () => 'enabled',
+  lines: ({ email }) => [`account ${email} is enabled`],
 });
 
 export const vouchAccount = defineOperation({
   name: 'account vouch',
-  input: v.strictObject({ email: accountName, standing: v.picklist(['staff', 'member', 'none']) }),
-  audit: { ...ofAccount, options: ['standing'] },
+  purpose: 'say whose word an account has: how far its reports may move a score',
+  parameters: {
+    email: account,
+    standing: {
+      schema: choice(['staff', 'member', 'none']),
+      flags: {
+        staff: 'one report may block an address',
+        member: 'two members may, or one with lists or others',
+        none: 'what it earns by its record',
+      },
+      kept: true,
+    },
+  },
+  audit: 'required',
   run: async (w, { email, standing }) => shown(expect(await w.accounts.vouch(email, standing))),
+  lines: ({ email }, { standing }) => [
+    `standing of account ${email}: ${standing === 'none' ? 'what it earns by its record' : standing}`,
+  ],
 });
 
 export const setPlan = defineOperation({
   name: 'account set-plan',
-  input: v.strictObject({ email: accountName, plan: v.picklist(plans) }),
-  audit: { args: ['email', 'plan'], person: 'email' },
+  purpose: 'the plan that sites see in the scope subscription',
+  parameters: {
+    email: account,
+    plan: {
+      schema: choice(plans),
+      value: 'plan',
+      help: 'what the person has',
+      isArgument: true,
+      kept: true,
+    },
+  },
+  audit: 'required',
+  async before(w, { email }) {
+    const found = await w.accounts.find(email);
+    return found.ok ? ((await w.profiles.load(found.value.id))?.plan ?? 'free') : '';
+  },
   async run(w, { email, plan }) {
     const set = expect(await createOperator(w).setPlan(email, plan));
     return { email: set.email, plan: set.plan };
   },
+  outcome: ({ plan }) => plan,
+  lines: ({ email, plan }) => [`account ${email} has the plan ${plan}`],
 });
 
 export const verifyIdentity = defineOperation({
   name: 'account verify-identity',
-  input: oneAccount,
-  audit: ofAccount,
+  purpose: 'say that a proof of the birth date was seen: sites see age_verified',
+  parameters: oneAccount,
+  audit: 'required',
   async run(w, { email }) {
     const done = expect(await createOperator(w).verifyIdentity(email));
     return { email: done.email, birthdate: done.birthdate, ageVerified: true };
   },
+  lines: ({ email, birthdate }) => [`account ${email}: birth date ${birthdate} is verified`],
 });
 
 export const resetFactor = defineOperation({
   name: 'account reset-factor',
-  input: oneAccount,
-  audit: ofAccount,
+  purpose:
+    'switch off the second factor of somebody who lost it, or who has one that a thief set up',
+  parameters: oneAccount,
+  audit: 'required',
   async run(w, { email }) {
     const { value, sent: told } = await withNotices(w, async (notices) =>
       expect(await createFactorReset({ ...w, notices }).resetFactor(email)),
     );
     return { ...value, told };
   },
+  lines({ email, told }) {
+    const end = told ? 'a mail tells the owner' : 'the mail to the owner could not be sent';
+    return [`account ${email}: the second factor is off, all sessions ended; ${end}`];
+  },
 });
 
 export const sendReset = defineOperation({
   name: 'account send-reset',
-  input: oneAccount,
-  audit: ofAccount,
+  purpose: 'mail the owner a link for a new password; nobody else sees it',
+  parameters: oneAccount,
+  audit: 'required',
   async run(w, { email }) {
     const { id, email: address } = expect(await w.accounts.find(email));
     const { sent: told } = expect(await sendResetLink(w, id));
     return { email: address, told };
   },
+  outcome: ({ told }) => (told ? 'mailed' : 'not mailed'),
+  lines: ({ email, told }) => [
+    `account ${email}: the mail with a link for a new password ${told ? 'is on its way' : 'could not be sent'}`,
+  ],
 });
 
 export const setQuotas = defineOperation({
   name: 'account set-quotas',
-  input: v.strictObject({
-    email: accountName,
-    readPerMinute: v.optional(perMinute),
-    writePerMinute: v.optional(perMinute),
-  }),
-  audit: { ...ofAccount, options: ['readPerMinute', 'writePerMinute'] },
+  purpose: 'quotas of an account by hand; 0 gives one back to trust',
+  parameters: {
+    email: account,
+    readPerMinute: {
+      schema: v.optional(perMinute),
+      value: 'n',
+      help: 'checks a minute',
+      kept: true,
+    },
+    writePerMinute: {
+      schema: v.optional(perMinute),
+      value: 'n',
+      help: 'reports a minute',
+      kept: true,
+    },
+  },
+  audit: 'required',
   async run(w, { email, ...quotas }) {
     const { readPerMinute, writePerMinute } = quotas;
+    if (readPerMinute === undefined && writePerMinute === undefined) {
+      throw new OperatorError('say --read-per-minute, --write-per-minute or both');
+    }
     const set = expect(await w.accounts.setQuotas(email, { readPerMinute, writePerMinute }));
     return { email: set.email, readPerMinute, writePerMinute };
   },
+  outcome: ({ readPerMinute = 'as before', writePerMinute = 'as before' }) =>
+    `checks ${readPerMinute}, reports ${writePerMinute}`,
+  lines: ({ email }) => [`the quotas of account ${email} are set`],
 });
 
 export const endSessions = defineOperation({
   name: 'account end-sessions',
-  input: oneAccount,
-  audit: ofAccount,
+  purpose: 'sign an account out everywhere',
+  parameters: oneAccount,
+  audit: 'required',
+  async before(w, { email }) {
+    const found = await w.accounts.find(email);
+    return found.ok ? `${(await sessionsOf(w).list(found.value.id)).length} sessions` : '';
+  },
   async run(w, { email }) {
     const { id, email: address } = expect(await w.accounts.find(email));
     expect(await sessionsOf(w).endAll(id));
     return { email: address };
   },
+  outcome: () => 'none',
+  lines: ({ email }) => [`account ${email} is signed out everywhere`],
 });
 
 export const deleteAccount = defineOperation({
   name: 'account delete',
-  input: oneAccount,
-  audit: ofAccount,
+  purpose: 'remove an account and all that is kept of the person; reports stay, nameless',
+  parameters: oneAccount,
+  audit: 'required',
   async run(w, { email }, call) {
     const found = expect(await w.accounts.find(email));
     await sayingWhoIsLeft(w, call, () =>
@@ -239,14 +411,17 @@ export const deleteAccount = defineOperation({
     );
     return shown(found);
   },
+  lines: ({ email }) => [`account ${email} is deleted; run compact to clear the file too`],
 });
 
 export const exportAccount = defineOperation({
   name: 'account export',
-  input: oneAccount,
-  audit: ofAccount,
+  purpose: 'all that is kept of a person, as JSON, without secrets',
+  parameters: oneAccount,
+  audit: 'required',
   async run(w, { email }) {
     const found = expect(await w.accounts.find(email));
     return withDeletion(w, async (deletion) => expect(await deletion.exportOf(found.id)));
   },
+  lines: (data) => [JSON.stringify(data, null, 2)],
 });

@@ -6,20 +6,25 @@ import { type KeyScope, keyScopes, plainScopes, scopeNames } from '../../access/
 import { type KeyUse, readKeyUse } from '../../access/keys/key-use.ts';
 import type { NamedKey } from '../../access/keys/named-keys.ts';
 import { createSiteKeys, type SiteKey } from '../../access/keys/site-keys.ts';
+import { OperatorError } from '../../core/errors.ts';
 import { dateText } from '../../core/names/date-text.ts';
+import { columnsOr, grouped } from '../../core/text-table.ts';
 import { namedKeysOf } from '../named-keys.ts';
 import { defineOperation } from '../operation.ts';
-import { accountName, noInput, perMinute, shortText, wholeNumber } from '../schema.ts';
+import { account, choice, flag, perMinute, shortText, wholeNumber } from '../parameters.ts';
 import { expect } from '../workspace.ts';
 
-const keyId = v.strictObject({ id: shortText });
-const scope = v.picklist(
-  Object.keys(keyScopes) as KeyScope[],
-  `There are the scopes ${Object.keys(keyScopes).join(', ')}.`,
+/** More than there are, so that the key's own rule says no. */
+const scopesMax = 50;
+const scopeList = Object.keys(keyScopes).join(', ');
+/** Names with commas between them. */
+const scopes = v.pipe(
+  shortText,
+  v.transform((text) => text.split(',').map((name) => name.trim())),
+  v.array(v.picklist(Object.keys(keyScopes) as KeyScope[], `There are the scopes ${scopeList}.`)),
+  v.maxLength(scopesMax, 'These are too many.'),
 );
 const defaultScopes: readonly KeyScope[] = ['check'];
-/** More than an account can have, so that the key's own rule says no. */
-const scopesMax = 50;
 const hostsMax = 1_000;
 const timeOrNull = (ms: number) => (ms === 0 ? null : dateText(ms));
 
@@ -36,30 +41,59 @@ function shownKey(info: KeyInfo, use?: KeyUse) {
 
 export const createKey = defineOperation({
   name: 'key create',
-  input: v.strictObject({
-    email: accountName,
-    /** Makes a key in addition to the others; without a name it replaces the account's own one. */
-    name: v.optional(shortText),
-    scopes: v.optional(v.pipe(v.array(scope), v.maxLength(scopesMax))),
-    readPerMinute: v.optional(perMinute),
-    writePerMinute: v.optional(perMinute),
-  }),
-  audit: { args: ['email'], person: 'email', options: ['readPerMinute', 'writePerMinute'] },
-  async run(w, { email, name, scopes = defaultScopes, readPerMinute, writePerMinute }) {
+  purpose: 'make a key; the former one without a name, if any, works for 24 more hours',
+  parameters: {
+    email: account,
+    name: {
+      schema: v.optional(shortText),
+      value: 'name',
+      help: 'make a key beside the others, unique among those of the account',
+    },
+    scopes: {
+      schema: v.optional(scopes),
+      option: 'scope',
+      value: 'names',
+      help: `what a named key is for, with commas: ${scopeList} (default: check)`,
+    },
+    readPerMinute: {
+      schema: v.optional(perMinute),
+      value: 'n',
+      help: 'checks a minute, set by hand; 0 gives it back to trust',
+      kept: true,
+    },
+    writePerMinute: {
+      schema: v.optional(perMinute),
+      value: 'n',
+      help: 'reports a minute, set by hand; 0 gives it back to trust',
+      kept: true,
+    },
+  },
+  audit: 'required',
+  async run(w, { email, name, scopes: asked, readPerMinute, writePerMinute }) {
+    if (name === undefined && asked !== undefined) {
+      throw new OperatorError(
+        '--scope goes with --name; a key without a name may check and report',
+      );
+    }
     const made: { readonly id: string; readonly text: string; readonly replaces?: string } =
       name === undefined
         ? expect(await w.accounts.createKey(email))
-        : expect(await namedKeysOf(w).add(email, { name, scopes }));
+        : expect(await namedKeysOf(w).add(email, { name, scopes: asked ?? defaultScopes }));
     if (readPerMinute !== undefined || writePerMinute !== undefined) {
       expect(await w.accounts.setQuotas(email, { readPerMinute, writePerMinute }));
     }
     return made;
   },
+  lines: ({ text, replaces }) => [
+    text,
+    ...(replaces === undefined ? [] : [`(key ${replaces} works for 24 more hours)`]),
+  ],
 });
 
 export const listKeys = defineOperation({
   name: 'key list',
-  input: noInput,
+  purpose: 'all keys with their accounts and last use; never the secret part',
+  parameters: {},
   async run({ accounts, store }) {
     const listed = [];
     for (const info of await accounts.listKeys()) {
@@ -67,82 +101,164 @@ export const listKeys = defineOperation({
     }
     return listed;
   },
+  lines: (keys) =>
+    columnsOr(
+      'no key was made yet',
+      keys.map((key) => [
+        key.id,
+        key.email,
+        key.state,
+        key.createdAt ?? '',
+        key.name || '-',
+        key.scopes.join(),
+        key.lastUsedAt ?? 'never',
+      ]),
+    ),
 });
 
 export const renameKey = defineOperation({
   name: 'key rename',
-  input: v.strictObject({ email: accountName, name: shortText, newName: shortText }),
-  audit: { args: ['email', 'name', 'newName'], person: 'email' },
+  purpose: 'give a named key another name; it goes on working',
+  parameters: {
+    email: account,
+    name: {
+      schema: shortText,
+      value: 'name',
+      help: 'the name of now',
+      isArgument: true,
+      kept: true,
+    },
+    newName: {
+      schema: shortText,
+      value: 'new-name',
+      help: 'unique among those of the account',
+      isArgument: true,
+      kept: true,
+    },
+  },
+  audit: 'required',
   async run(w, { email, name, newName }) {
-    const { id: account } = expect(await w.accounts.find(email));
+    const { id } = expect(await w.accounts.find(email));
     const keys = namedKeysOf(w);
-    const found = (await keys.list(account)).find((one) => one.name === name);
-    expect(await keys.rename(account, found?.id ?? '', newName));
+    const found = (await keys.list(id)).find((one) => one.name === name);
+    expect(await keys.rename(id, found?.id ?? '', newName));
     return { id: found?.id, name: newName };
   },
+  lines: ({ name }, { name: former }) => [`the key ${former} is called ${name} now`],
 });
 
 export const revokeKey = defineOperation({
   name: 'key revoke',
-  input: keyId,
-  audit: { args: ['id'] },
+  purpose: 'refuse a key from the next request on, for good',
+  parameters: {
+    id: {
+      schema: shortText,
+      value: 'id',
+      help: 'the part between the underscores: pcl_<id>_…',
+      isArgument: true,
+      kept: true,
+    },
+  },
+  audit: 'required',
+  before: async () => 'active',
   run: async (w, { id }) => shownKey(expect(await w.accounts.revokeKey(id))),
+  outcome: () => 'revoked',
+  lines: ({ id, email }) => [`key ${id} of ${email} is revoked`],
 });
 
-const entriesMax = wholeNumber(1, 1_000_000);
+/** A full answer without `--limit` has so many entries: a firewall takes a second for 10,000. */
+const limitDefault = '20000';
+const bouncerName = {
+  schema: shortText,
+  value: 'name',
+  help: 'as list shows it',
+  isArgument: true,
+  kept: true,
+} as const;
 
 export const addBouncer = defineOperation({
   name: 'bouncer add',
-  input: v.strictObject({
-    email: accountName,
-    name: shortText,
-    limit: entriesMax,
-    /** Makes a label for names of the DNS block list too. */
-    dns: v.optional(v.boolean(), false),
-    /** Makes the password of an agent, which reports and fetches no decisions. */
-    agent: v.optional(v.boolean(), false),
-    /** Makes the key of a mail server, which asks and reports by its policy command. */
-    mail: v.optional(v.boolean(), false),
-  }),
-  audit: { args: ['email', 'name'], person: 'email' },
-  run: async (w, { email, name, limit, dns, agent, mail }) =>
-    expect(
-      await namedKeysOf(w).add(email, {
-        name,
-        scopes: [agent ? 'agent' : mail ? 'mail' : 'bouncer'],
-        entriesMax: limit,
-        label: dns,
-      }),
-    ),
+  purpose: 'make a key for a bouncer; it outlives the key of the account',
+  parameters: {
+    email: account,
+    name: { ...bouncerName, help: 'unique among the bouncers of the account' },
+    limit: {
+      schema: v.optional(wholeNumber(1, 1_000_000), limitDefault),
+      value: 'n',
+      help: 'entries of a full answer, the worst first',
+    },
+    dns: { schema: flag, help: 'make a label for names of the DNS block list too' },
+    agent: {
+      schema: flag,
+      help: 'make the password of an agent that reports; it fetches no decisions',
+    },
+    mail: {
+      schema: flag,
+      help: 'make a key of a mail server, which asks of log-ins and tells of failed ones',
+    },
+  },
+  audit: 'required',
+  async run(w, { email, name, limit, dns, agent, mail }) {
+    if (Number(dns) + Number(agent) + Number(mail) > 1) {
+      throw new OperatorError('--dns, --agent and --mail do not go together');
+    }
+    const terms = { name, entriesMax: limit, label: dns };
+    const scope: KeyScope = agent ? 'agent' : mail ? 'mail' : 'bouncer';
+    return expect(await namedKeysOf(w).add(email, { ...terms, scopes: [scope] }));
+  },
+  lines: ({ text, label }) => [text, ...(label === undefined ? [] : [`DNS label: ${label}`])],
 });
 
 export const listBouncers = defineOperation({
   name: 'bouncer list',
-  input: v.strictObject({ email: v.optional(accountName) }),
+  purpose: 'bouncers with their last use; never the secret part',
+  parameters: {
+    email: {
+      schema: v.optional(account.schema),
+      value: 'email',
+      help: 'only those of this account: its mail address or id',
+      isArgument: true,
+    },
+  },
   async run(w, { email }) {
     const keys =
       email === undefined
         ? await namedKeysOf(w).all()
         : await namedKeysOf(w).list(expect(await w.accounts.find(email)).id);
     const emails = new Map<string, string>();
-    for (const { account } of keys) {
-      const found = emails.has(account) ? undefined : await w.accounts.find(account);
-      if (found?.ok) emails.set(account, found.value.email);
+    for (const { account: id } of keys) {
+      const found = emails.has(id) ? undefined : await w.accounts.find(id);
+      if (found?.ok) emails.set(id, found.value.email);
     }
     return keys
       .filter(isOfIntegration)
       .map((key) => shownBouncer(key, emails.get(key.account) ?? ''));
   },
+  lines: (keys) =>
+    columnsOr(
+      'there is no bouncer yet',
+      keys.map((key) => [
+        key.name,
+        key.email,
+        key.id,
+        key.lastUsedAt ?? 'never',
+        key.address || '-',
+        key.agent || '-',
+        key.scopes.includes('bouncer') ? `${grouped(key.dropped)} dropped` : 'reports',
+      ]),
+    ),
 });
 
 export const removeBouncer = defineOperation({
   name: 'bouncer remove',
-  input: v.strictObject({ email: accountName, name: shortText }),
-  audit: { args: ['email', 'name'], person: 'email' },
+  purpose: 'refuse the key of a bouncer from its next request on, for good',
+  parameters: { email: account, name: bouncerName },
+  audit: 'required',
   async run(w, { email, name }) {
     const key = expect(await namedKeysOf(w).remove(email, name));
     return { id: key.id, name };
   },
+  lines: ({ name }) => [`the key of ${name} is revoked`],
 });
 
 /** Named keys that only check or report are shown by `key list`. */
@@ -174,37 +290,85 @@ const shownSiteKey = <T extends SiteKey>(siteKey: T) => ({
   createdAt: dateText(siteKey.createdAt),
 });
 
+const puzzleOf = ({ passesClean }: Pick<SiteKey, 'passesClean'>): string =>
+  passesClean ? 'clean addresses pass' : 'a puzzle for everybody';
+
+const siteKeyId = {
+  schema: shortText,
+  value: 'id',
+  help: 'the site key itself: pcs_…',
+  isArgument: true,
+  kept: true,
+} as const;
+
 export const createSiteKey = defineOperation({
   name: 'sitekey create',
-  input: v.strictObject({
-    email: accountName,
-    hosts: v.pipe(v.array(shortText), v.maxLength(hostsMax)),
-    passClean: v.optional(v.boolean()),
-  }),
-  audit: { args: ['email'], person: 'email' },
-  async run(w, { email, hosts, passClean }) {
-    const account = expect(await w.accounts.find(email));
-    return shownSiteKey(expect(await createSiteKeys(w).create(account.id, hosts, passClean)));
+  purpose: 'make a site key; its receipts are redeemed with an API key of the account',
+  parameters: {
+    email: account,
+    hosts: {
+      schema: v.optional(v.pipe(v.array(shortText), v.maxLength(hostsMax)), []),
+      option: 'host',
+      value: 'name',
+      help: 'a host name that may use it, sub-domains included; may be given again (default: any)',
+    },
+    passClean: {
+      schema: flag,
+      help: 'no puzzle for visitors from clean addresses (default: for everybody)',
+    },
   },
+  audit: 'required',
+  async run(w, { email, hosts, passClean }) {
+    const { id } = expect(await w.accounts.find(email));
+    return shownSiteKey(expect(await createSiteKeys(w).create(id, hosts, passClean)));
+  },
+  lines: ({ id }) => [id],
 });
 
 export const setSiteKey = defineOperation({
   name: 'sitekey set',
-  input: v.strictObject({ id: shortText, passClean: v.boolean() }),
-  audit: { args: ['id'] },
+  purpose: 'who has to solve a puzzle, from the next request on',
+  parameters: {
+    id: siteKeyId,
+    passClean: {
+      schema: choice(['on', 'off']),
+      value: 'on|off',
+      help: 'no puzzle for visitors from clean addresses',
+      kept: true,
+    },
+  },
+  audit: 'required',
   run: async (w, { id, passClean }) =>
-    shownSiteKey(expect(await createSiteKeys(w).setPassesClean(id, passClean))),
+    shownSiteKey(expect(await createSiteKeys(w).setPassesClean(id, passClean === 'on'))),
+  outcome: puzzleOf,
+  lines: (siteKey) => [`${siteKey.id}: ${puzzleOf(siteKey)}`],
 });
 
 export const listSiteKeys = defineOperation({
   name: 'sitekey list',
-  input: noInput,
+  purpose: 'all site keys with their accounts and host names',
+  parameters: {},
   run: async (w) => (await createSiteKeys(w).list()).map(shownSiteKey),
+  lines: (siteKeys) =>
+    columnsOr(
+      'no site key was made yet',
+      siteKeys.map((one) => [
+        one.id,
+        one.email,
+        one.createdAt,
+        puzzleOf(one),
+        one.hosts.length === 0 ? 'any host' : one.hosts.join(' '),
+      ]),
+    ),
 });
 
 export const revokeSiteKey = defineOperation({
   name: 'sitekey revoke',
-  input: keyId,
-  audit: { args: ['id'] },
+  purpose: 'refuse a site key and its receipts from the next request on, for good',
+  parameters: { id: siteKeyId },
+  audit: 'required',
+  before: async () => 'active',
   run: async (w, { id }) => shownSiteKey(expect(await createSiteKeys(w).revoke(id))),
+  outcome: () => 'revoked',
+  lines: ({ id }) => [`site key ${id} is revoked`],
 });

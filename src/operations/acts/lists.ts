@@ -1,12 +1,20 @@
 /** Operations on third-party lists: load them, and have the server fetch them. */
 
 import * as v from 'valibot';
+import { durationMs, durationRule } from '../../config/durations.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { dateText } from '../../core/names/date-text.ts';
+import { listNameOf, listNameShape } from '../../core/names/list-name.ts';
+import { columns, grouped } from '../../core/text-table.ts';
 import { dayMs, minuteMs } from '../../core/time.ts';
 import { urlLabel } from '../../reputation/lists/import/download.ts';
-import { goodFormats, seedFormats } from '../../reputation/lists/import/parse.ts';
-import { serviceNames } from '../../reputation/lists/known-services.ts';
+import {
+  confidenceDefault,
+  goodFormats,
+  type ListFormatName,
+  seedFormats,
+} from '../../reputation/lists/import/parse.ts';
+import { type ServiceName, serviceNames } from '../../reputation/lists/known-services.ts';
 import { findList } from '../../reputation/lists/list-rows.ts';
 import { loadList } from '../../reputation/lists/load-list.ts';
 import {
@@ -26,50 +34,114 @@ import {
   type Subscription,
 } from '../../reputation/lists/subscriptions/subscriptions.ts';
 import { defineOperation, type OperationCall } from '../operation.ts';
-import { noInput, shortText, textOf, wholeNumber } from '../schema.ts';
+import { choice, flag, shortText, textOf, wholeNumber } from '../parameters.ts';
 import { runTask } from '../tasks.ts';
 import { expect, type StoreTools, type Workspace } from '../workspace.ts';
 
-const holdDays = wholeNumber(1, 3_650);
-const confidence = wholeNumber(0, 100);
-const sourceName = v.pipe(
-  v.string(),
-  v.regex(/^[\w.:@+-]{1,64}$/, 'It may hold letters, digits and . : @ + - _, at most 64.'),
-);
-const format = v.picklist([...new Set([...seedFormats, ...goodFormats]), 'anon'] as const);
+const listArgument = {
+  schema: shortText,
+  value: 'file|url',
+  help: 'a file, - for standard input, or an http(s) address; gzip is detected',
+  isArgument: true,
+  kept: true,
+} as const;
+const source = {
+  schema: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(listNameShape, 'It may hold letters, digits and . : @ + - _, at most 64.'),
+    ),
+  ),
+  value: 'name',
+  help: 'name of the list; loading the same name again replaces it (default: from the file name)',
+  kept: true,
+} as const;
+const hold = {
+  schema: v.optional(wholeNumber(1, 3_650), '30'),
+  value: 'days',
+  help: 'how long the list holds after its last load',
+  kept: true,
+} as const;
+const documentation = {
+  schema: flag,
+  help: 'take documentation ranges too (RFC 5737, RFC 3849): for demos and tests',
+  kept: true,
+} as const;
+const confidence = {
+  schema: v.optional(wholeNumber(0, 100)),
+  value: 'score',
+  help: `score of rows that bring none (default: ${confidenceDefault})`,
+  kept: true,
+} as const;
+const knownGood = {
+  schema: flag,
+  help: 'the list names services of which reports have no effect: crawlers, content networks, resolvers',
+  kept: true,
+} as const;
+const service = {
+  schema: v.optional(choice(serviceNames)),
+  value: 'what',
+  help: 'with --known-good: what its ranges belong to',
+  kept: true,
+} as const;
+const listFormats = [...new Set([...seedFormats, ...goodFormats])] as const;
 
-const listInput = v.strictObject({
-  /** Name under which a later load replaces this one. */
-  source: sourceName,
-  /** The name of the file or the host of the address, as messages show it. */
-  label: shortText,
+interface ListKind {
+  readonly format: ListFormatName;
+  readonly knownGood: boolean;
+  readonly confidence?: number | undefined;
+  readonly service?: ServiceName | undefined;
+}
+
+/** @throws OperatorError when what was said of a list does not go together */
+function refuseMixed({
   format,
-  confidence: v.optional(confidence, 0),
-  service: v.optional(v.picklist(serviceNames)),
-  hold: holdDays,
-  documentation: v.optional(v.boolean(), false),
-});
+  knownGood: isGood,
+  confidence: score,
+  service: of,
+}: ListKind): void {
+  const formats: readonly string[] = isGood ? goodFormats : [...seedFormats, 'anon'];
+  if (!formats.includes(format)) {
+    const other = isGood ? `with --known-good it is ${formats.join(', ')}` : 'add --known-good';
+    throw new OperatorError(`--format ${format} is of another kind of list: ${other}`);
+  }
+  if (of !== undefined && !isGood) throw new OperatorError('--service belongs to --known-good');
+  if (score !== undefined && isGood) {
+    throw new OperatorError('--confidence does not go with --known-good');
+  }
+}
+
+interface ListInput {
+  /** The name of the file or the host of the address, as messages show it. */
+  readonly label: string;
+  readonly source?: string | undefined;
+  readonly hold: number;
+  readonly documentation: boolean;
+}
 
 /** Loads the list whose bytes come along. It is read to its end before anything is written. */
 async function load(
   w: Workspace,
   list: 'seed' | 'anon' | 'good',
-  input: v.InferOutput<typeof listInput>,
+  input: ListInput,
+  kind: Pick<ListKind, 'format'> & Partial<ListKind>,
   call: OperationCall,
 ) {
-  const { source, label, service, documentation: allowDocumentation, hold } = input;
+  const { label, source: name = listNameOf(label), hold: holdDays } = input;
   const { clock } = w;
   const startMs = clock.monotonicMs();
-  const how = { format: input.format, confidence: input.confidence, allowDocumentation };
-  const { collected, stats } = await runTask('list', { ...how, service, label }, call);
+  const { format, confidence: score = 0, service: of } = kind;
+  const rules = { format, confidence: score, service: of };
+  const how = { ...rules, label, allowDocumentation: input.documentation };
+  const { collected, stats } = await runTask('list', how, call);
   const total = collected.rows;
   call.progress({ verb: 'written', done: 0, total });
   const seq = expect(
     await loadList({
       ...w,
       list,
-      source,
-      holdDays: hold,
+      source: name,
+      holdDays,
       batches: collected.batches,
       onRows(done) {
         // Nothing was taken back yet: who loads it again finds the former list, and what came of this one.
@@ -80,7 +152,7 @@ async function load(
   );
   const seconds = (clock.monotonicMs() - startMs) / 1_000;
   return {
-    source,
+    source: name,
     rows: total,
     duplicates: collected.duplicates,
     badLines: stats.badLines,
@@ -93,118 +165,238 @@ async function load(
   };
 }
 
-const listAudit = {
-  args: ['label'],
-  options: ['format', 'confidence', 'hold', 'source', 'service', 'documentation'],
-} as const;
+type LoadedList = Awaited<ReturnType<typeof load>>;
+
+function loadedLines(loaded: LoadedList): string[] {
+  const { rows, badLines, duplicates, notPublic, rented, normalised } = loaded;
+  const asides = [
+    [badLines, badLines === 1 ? 'line skipped' : 'lines skipped'],
+    [duplicates, duplicates === 1 ? 'duplicate' : 'duplicates'],
+    [notPublic, 'not public, left out'],
+    [rented, 'of rented machines or of nobody named, left out'],
+    [normalised, 'with host bits cleared'],
+  ] as const;
+  return [
+    `${loaded.source}: ${grouped(rows)} ${rows === 1 ? 'row' : 'rows'} loaded in ${loaded.seconds.toFixed(1)} s`,
+    ...asides.filter(([count]) => count > 0).map(([count, what]) => `  ${grouped(count)} ${what}`),
+    ...loaded.samples.map(
+      ({ line, reason, text }) => `    line ${grouped(line)}: ${reason}: ${text}`,
+    ),
+  ];
+}
+
+const listFormat = { value: 'format', help: 'how the list is written', kept: true } as const;
 
 export const seedList = defineOperation({
   name: 'seed',
-  input: v.strictObject({
-    ...listInput.entries,
-    /** The list names services of which reports have no effect. */
-    knownGood: v.optional(v.boolean(), false),
-  }),
-  audit: { args: ['label'], options: [...listAudit.options, 'knownGood'] },
-  run: (w, input, call) => load(w, input.knownGood ? 'good' : 'seed', input, call),
+  purpose: 'load a list of bad addresses; loading it again refreshes it',
+  parameters: {
+    label: listArgument,
+    format: { ...listFormat, schema: choice(listFormats) },
+    confidence,
+    knownGood,
+    service,
+    source,
+    hold,
+    documentation,
+  },
+  audit: 'required',
+  async run(w, input, call) {
+    refuseMixed(input);
+    if (input.knownGood) return load(w, 'good', input, { ...input, confidence: 0 }, call);
+    const score = input.confidence ?? confidenceDefault;
+    return load(w, 'seed', input, { ...input, confidence: score }, call);
+  },
+  lines: loadedLines,
 });
 
 export const loadAnonymous = defineOperation({
   name: 'anon',
-  input: listInput,
-  audit: listAudit,
-  run: (w, input, call) => load(w, 'anon', input, call),
+  purpose: 'load a list of anonymous exits: Tor bulk list or exit-addresses',
+  parameters: { label: listArgument, source, hold, documentation },
+  audit: 'required',
+  run: (w, input, call) => load(w, 'anon', input, { format: 'anon' }, call),
+  lines: loadedLines,
 });
 
 export const loadKnownGoodList = defineOperation({
   name: 'known-good',
-  input: listInput,
-  audit: listAudit,
-  run: (w, input, call) => load(w, 'good', input, call),
+  purpose: 'the same as seed --known-good --format plain',
+  parameters: { label: listArgument, source, hold, documentation },
+  audit: 'required',
+  run: (w, input, call) => load(w, 'good', input, { format: 'plain' }, call),
+  lines: loadedLines,
 });
 
 const urlCharsMax = 2_000;
 const everyMsMax = 30 * dayMs;
 
+/** Returns the time between two downloads; undefined for what is none. */
+function everyIn(text: string): number | undefined {
+  const ms = durationMs(text);
+  return ms !== undefined && ms >= minuteMs && ms <= everyMsMax ? ms : undefined;
+}
+
 export const addSource = defineOperation({
   name: 'source add',
-  input: v.strictObject({
-    url: textOf(urlCharsMax),
-    source: sourceName,
-    format,
+  purpose: 'fetch a list again and again; the running server begins within seconds',
+  parameters: {
+    url: {
+      schema: v.pipe(
+        textOf(urlCharsMax),
+        v.check((text) => URL.canParse(text), 'the address of the list is not valid'),
+      ),
+      value: 'url',
+      help: 'an http(s) address; gzip is detected',
+      isArgument: true,
+      kept: true,
+    },
+    format: { ...listFormat, schema: choice([...listFormats, 'anon']) },
+    every: {
+      schema: v.optional(
+        v.pipe(
+          v.string(),
+          v.check((text) => everyIn(text) !== undefined, `It ${durationRule}, from 1m to 30d.`),
+        ),
+        '6h',
+      ),
+      value: 'duration',
+      help: 'how often, such as 30m, 6h or 1d',
+      kept: true,
+    },
+    source: { ...source, help: 'name of the list (default: from the address)' },
     confidence,
-    hold: holdDays,
-    everyMs: wholeNumber(minuteMs, everyMsMax),
-    knownGood: v.optional(v.boolean(), false),
-    service: v.optional(v.picklist(serviceNames)),
-    documentation: v.optional(v.boolean(), false),
-  }),
-  audit: {
-    args: ['url'],
-    options: [
-      'format',
-      'confidence',
-      'hold',
-      'source',
-      'documentation',
-      'everyMs',
-      'knownGood',
-      'service',
-    ],
+    hold: { ...hold, help: 'how long the rows hold while no download is good' },
+    knownGood,
+    service,
+    documentation,
   },
+  audit: 'required',
   async run(w, input) {
-    if (!URL.canParse(input.url)) throw new OperatorError('the address of the list is not valid');
+    refuseMixed(input);
     const url = new URL(input.url);
     url.hash = '';
-    if (input.hold * dayMs < 2 * input.everyMs) {
+    const everyMs = everyIn(input.every)!;
+    if (input.hold * dayMs < 2 * everyMs) {
       throw new OperatorError('--hold must be twice as long as --every, or longer');
     }
     const destinations = openDestinations({ allowPrivate: w.config.sourceAllowPrivate });
     const fault = await sourceFault(url, destinations);
     if (fault !== undefined) throw new OperatorError(fault);
     const terms = {
-      name: input.source,
+      name: input.source ?? listNameOf(url.href),
       url: url.href,
       list: input.knownGood ? 'good' : input.format === 'anon' ? 'anon' : 'seed',
       format: input.format,
-      confidence: input.confidence,
+      confidence: input.confidence ?? confidenceDefault,
       holdDays: input.hold,
       allowDocumentation: input.documentation,
       service: input.service,
-      everyMs: input.everyMs,
+      everyMs,
     } as const;
     const at = w.clock.now();
     return shownSource(expect(await addSubscription(w.store, terms, at)), at);
   },
+  outcome: ({ state }) => state,
+  lines: ({ name, url }) => [`${name}: the running server fetches it, ${url}`],
 });
 
 export const listSources = defineOperation({
   name: 'source list',
-  input: noInput,
+  purpose: 'sources with their age, rows, last changes and failures',
+  parameters: {},
   async run(w) {
     const now = w.clock.now();
     return (await listSubscriptions(w.store)).map((row) => shownSource(row, now));
   },
+  lines(sources) {
+    if (sources.length === 0) return ['there is no source yet'];
+    const heads = [
+      'source',
+      'state',
+      'rows',
+      'age',
+      'last change',
+      'bad lines',
+      'failures',
+      'from',
+    ];
+    const rows = sources.map((one) => [
+      one.name,
+      one.state,
+      grouped(one.rows),
+      ageText(one.ageSeconds),
+      `+${grouped(one.added)} -${grouped(one.removed)}`,
+      grouped(one.badLines),
+      grouped(one.failures),
+      one.url,
+    ]);
+    const notes = sources.flatMap((one) => remarksOf(one).map((line) => `  ${one.name}: ${line}`));
+    return [...columns([heads, ...rows]), ...notes];
+  },
 });
 
-const oneSource = v.strictObject({ source: shortText });
+type ShownSource = ReturnType<typeof shownSource>;
 
-function sourceOrder<const Order extends SourceOrder>(order: Order) {
+function remarksOf({ failure, heldRows, samples }: ShownSource): string[] {
+  const held =
+    heldRows !== null &&
+    `held: ${grouped(heldRows)} rows are less than half of what was there; source accept takes them`;
+  return [
+    ...(failure === null ? [] : [failure]),
+    ...(held ? [held] : []),
+    ...samples.map(({ line, reason, text }) => `line ${grouped(line)}: ${reason}: ${text}`),
+  ];
+}
+
+function ageText(seconds: number | null): string {
+  if (seconds === null) return 'never';
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`;
+  return seconds < 172_800
+    ? `${Math.floor(seconds / 3_600)} h`
+    : `${Math.floor(seconds / 86_400)} d`;
+}
+
+const oneSource = {
+  name: {
+    schema: shortText,
+    value: 'name',
+    help: 'as list shows it',
+    isArgument: true,
+    kept: true,
+  },
+} as const;
+
+async function stateOfSource(w: StoreTools, { name }: { readonly name: string }): Promise<string> {
+  const row = (await listSubscriptions(w.store)).find((one) => one.name === name);
+  return row === undefined ? '' : sourceState(row);
+}
+
+function sourceOrder<const Order extends SourceOrder>(order: Order, purpose: string) {
   return defineOperation({
     name: `source ${order}` as const,
-    input: oneSource,
-    audit: { args: ['source'] },
-    async run(w, { source }) {
+    purpose,
+    parameters: oneSource,
+    audit: 'required',
+    before: stateOfSource,
+    async run(w, { name }) {
       const at = w.clock.now();
-      return shownSource(expect(await orderSource(w.store, source, order, at)), at);
+      return shownSource(expect(await orderSource(w.store, name, order, at)), at);
     },
+    outcome: ({ state }) => state,
+    lines: ({ name, dueAt }) => [
+      `${name}: ${dueAt === null ? 'it is fetched no more' : 'the running server fetches it within seconds'}`,
+    ],
   });
 }
 
-export const refreshSource = sourceOrder('refresh');
-export const acceptSource = sourceOrder('accept');
-export const pauseSource = sourceOrder('pause');
-export const resumeSource = sourceOrder('resume');
+export const refreshSource = sourceOrder('refresh', 'fetch it now, however long it still has');
+export const acceptSource = sourceOrder(
+  'accept',
+  'take the download that was held because it shrank',
+);
+export const pauseSource = sourceOrder('pause', 'fetch it no more; its rows stay until they end');
+export const resumeSource = sourceOrder('resume', 'fetch it again, from now on');
 
 /**
  * The list's rows go by an empty run that holds for no day. Marked first, so that no download that
@@ -212,15 +404,19 @@ export const resumeSource = sourceOrder('resume');
  */
 export const removeSource = defineOperation({
   name: 'source remove',
-  input: oneSource,
-  audit: { args: ['source'] },
-  async run(w, { source }) {
+  purpose: 'fetch it no more and take its rows back',
+  parameters: oneSource,
+  audit: 'required',
+  before: stateOfSource,
+  async run(w, { name }) {
     const { store } = w;
-    const row = expect(await changeSubscription(store, source, () => ({ state: 'removing' })));
+    const row = expect(await changeSubscription(store, name, () => ({ state: 'removing' })));
     await retractRows(w, row);
-    expect(await forgetSubscription(store, source));
+    expect(await forgetSubscription(store, name));
     return shownSource(row, w.clock.now());
   },
+  outcome: () => 'removed',
+  lines: ({ name }) => [`${name}: it is fetched no more, and its rows are taken back`],
 });
 
 async function retractRows(tools: StoreTools, { name, list }: Subscription): Promise<void> {

@@ -3,12 +3,12 @@
 import * as v from 'valibot';
 import { OperatorError } from '../../core/errors.ts';
 import { dateIn, dateText } from '../../core/names/date-text.ts';
+import { columns, columnsOr, grouped } from '../../core/text-table.ts';
 import { createSemaphore } from '../../core/work/semaphore.ts';
 import { createTurns } from '../../core/work/turns.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
-import { typedAddress } from '../../ip/typed.ts';
-import { whyJson } from '../../reputation/address/evidence/evidence.ts';
+import { type Evidence, whyJson } from '../../reputation/address/evidence/evidence.ts';
 import { type AllowRule, createAllowlist } from '../../reputation/lists/allowlist.ts';
 import { createOwnEntries, type OwnEntry } from '../../reputation/lists/own-entries.ts';
 import { categoriesOf, categoryMax, categoryNames } from '../../reputation/reports/categories.ts';
@@ -20,44 +20,83 @@ import { createAnonymousReports } from '../../reputation/requests/anonymous-repo
 import { createRemovals } from '../../reputation/requests/removals.ts';
 import { retractReport } from '../../reputation/votes/retract.ts';
 import { defineLook, defineOperation } from '../operation.ts';
-import { retract } from '../retraction.ts';
 import {
-  accountName,
-  noInput,
-  rangeText,
+  account,
+  address,
+  flag,
+  range,
   shortText,
   textOf,
   typedDate,
   wholeNumber,
-} from '../schema.ts';
+} from '../parameters.ts';
+import { retract } from '../retraction.ts';
 import { expect } from '../workspace.ts';
 
-const oneRange = v.strictObject({ cidr: rangeText });
-const oneAddress = v.strictObject({ address: rangeText });
-const noteText = textOf(10_000);
+const noteText = v.optional(textOf(10_000), '');
 
-/** Reads an address as people type it. @throws OperatorError when it is none */
-function addressOf(text: string) {
+const isAddress = { ...address, help: 'IPv4 or IPv6' };
+
+/** @param text canonical, as the schema of an address gives it */
+function partsOf(text: string) {
   const words = new Uint32Array(4);
-  const family = parseIp(typedAddress(text), words);
-  if (family === 0) throw new OperatorError(`'${text.slice(0, 50)}' is not an address`);
-  return { family, words, text: formatIp(family, words) };
+  const family = lookBehind(parseIp(text, words) as 4 | 6, words);
+  return { family, words };
 }
 
 export const checkAddress = defineLook({
   name: 'check',
-  input: oneAddress,
-  async run(reading, { address: given }) {
-    const { family, words, text } = addressOf(given);
-    const behind = lookBehind(family, words);
+  purpose: 'the score of an address and what is known of it, as GET /api/v2/check says it',
+  parameters: {
+    address: isAddress,
+    verbose: {
+      schema: flag,
+      help: 'also why: lists, reports, the entry that decided, and until when',
+    },
+  },
+  async run(reading, { address: text, verbose }) {
+    const { family, words } = partsOf(text);
     return reading.withMemory(({ check, evidence: reader }) => {
       const now = reading.clock.now();
       const facts = JSON.parse(check.toJson(text, now)!) as object;
-      const evidence = reader.of(behind, words, now);
-      return { facts, evidence, why: whyJson(evidence) };
+      return { facts, evidence: verbose ? reader.of(family, words, now) : undefined };
     });
   },
+  lines: ({ facts, evidence }) => [
+    ...columns(Object.entries(facts).map(([name, value]) => [name, cellOf(value)])),
+    ...(evidence === undefined ? [] : evidenceLines(evidence)),
+  ],
+  json: ({ facts, evidence }) =>
+    evidence === undefined ? facts : { ...facts, why: whyJson(evidence) },
 });
+
+function cellOf(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? '-' : value.join(', ');
+  if (value === null || value === '') return '-';
+  return typeof value === 'number' ? grouped(value) : String(value);
+}
+
+function evidenceLines({ decidedBy, lists, reports, fallsBelowAt }: Evidence): string[] {
+  return [
+    ...lists.map(({ name, kind, confidence, entry, since, loadedAt, endsAt }) => {
+      const score = confidence === undefined ? kind : `confidence ${confidence}`;
+      const end = endsAt === undefined ? 'does not end' : `ends ${dateText(endsAt)}`;
+      if (kind === 'own') {
+        return `own entry ${entry}: score ${confidence}, set ${dateText(loadedAt)}, ${end}`;
+      }
+      const times = `known since ${dateText(since)}, loaded ${dateText(loadedAt)}, ${end}`;
+      return `list ${name} names ${entry}: ${score}, ${times}`;
+    }),
+    ...reports.map(({ entry, score, reports: count, reporters, lastReportedAt }) => {
+      const who = `${grouped(count)} by ${grouped(reporters)} accounts`;
+      return `reports of ${entry}: ${who}, the last ${dateText(lastReportedAt)}: ${score}`;
+    }),
+    decidedBy === undefined ? 'no entry decides: not observed' : `decided by ${decidedBy}`,
+    ...(fallsBelowAt === undefined
+      ? []
+      : [`without new reports below 75 from ${dateText(fallsBelowAt)} on`]),
+  ];
+}
 
 function shownEntry({ prefix, score, category, note, setAt, endsAt }: OwnEntry) {
   return {
@@ -71,68 +110,141 @@ function shownEntry({ prefix, score, category, note, setAt, endsAt }: OwnEntry) 
   };
 }
 
+const categoryFault = `It must be a number from 1 to ${categoryMax}, or a name.`;
+
+/** Returns the number of a category by its number or its name; NaN if there is none. */
+function categoryIn(text: string): number {
+  const name = text.trim().toLowerCase();
+  const number = categoryNames.findIndex((one) => one.toLowerCase() === name) + 1;
+  if (number > 0) return number;
+  const typed = /^\d{1,2}$/.test(name) ? Number(name) : Number.NaN;
+  return typed >= 1 && typed <= categoryMax ? typed : Number.NaN;
+}
+
 export const addEntry = defineOperation({
   name: 'entry add',
-  input: v.strictObject({
-    cidr: rangeText,
-    score: wholeNumber(1, 100),
-    /** A category number of the report API; undefined records none. */
-    category: v.optional(wholeNumber(1, categoryMax)),
-    note: v.optional(noteText, ''),
-    /** The date on which the entry ends; undefined keeps it for good. */
-    until: v.optional(typedDate),
-  }),
-  audit: { args: ['cidr'], options: ['score', 'category', 'until'] },
-  async run(w, { cidr, score, category = 0, note, until }) {
-    const endsAt = until === undefined ? 0 : dateIn(until)!;
-    return shownEntry(
-      expect(await createOwnEntries(w).add(cidr, { score, category, note, endsAt })),
-    );
+  purpose: 'give an address or a network a score; one that is there is set anew',
+  parameters: {
+    prefix: range,
+    score: {
+      schema: v.optional(wholeNumber(1, 100), '100'),
+      value: 'score',
+      help: '1 to 100; from 75 on it is blocked',
+      kept: true,
+    },
+    category: {
+      schema: v.optional(
+        v.pipe(
+          v.string(),
+          v.check((text) => !Number.isNaN(categoryIn(text)), categoryFault),
+          v.transform(categoryIn),
+        ),
+      ),
+      value: 'category',
+      help: 'of reports: its number, or its name such as "Port Scan"',
+      kept: true,
+    },
+    note: { schema: noteText, value: 'text', help: 'why; operators alone see it' },
+    until: {
+      schema: v.optional(typedDate),
+      value: 'date',
+      help: 'when it ends, such as 2026-12-31: as the day begins, in UTC',
+      kept: true,
+    },
   },
+  audit: 'required',
+  async run(w, { prefix, score, category = 0, note, until }) {
+    const endsAt = until === undefined ? 0 : dateIn(until)!;
+    const terms = { score, category, note, endsAt };
+    return shownEntry(expect(await createOwnEntries(w).add(prefix, terms)));
+  },
+  outcome: (entry) => `${entry.prefix} set`,
+  lines: (entry) => [`${entry.prefix} has score ${entry.score} as an own entry`],
 });
 
 export const removeEntry = defineOperation({
   name: 'entry remove',
-  input: oneRange,
-  audit: { args: ['cidr'] },
-  run: async (w, { cidr }) => shownEntry(expect(await createOwnEntries(w).remove(cidr))),
+  purpose: 'take an own entry back',
+  parameters: { prefix: { ...range, help: 'as it was added' } },
+  audit: 'required',
+  run: async (w, { prefix }) => shownEntry(expect(await createOwnEntries(w).remove(prefix))),
+  outcome: (entry) => `${entry.prefix} removed`,
+  lines: (entry) => [`${entry.prefix} is no own entry any more`],
 });
 
 export const listEntries = defineOperation({
   name: 'entry list',
-  input: v.strictObject({ part: v.optional(shortText, '') }),
+  purpose: 'own entries: score, category, since when, until when, and the note',
+  parameters: {
+    part: {
+      schema: v.optional(shortText, ''),
+      value: 'part',
+      help: 'of the range or the note, or an address in the range',
+      isArgument: true,
+    },
+  },
   run: async (w, { part }) => (await createOwnEntries(w).list(part.trim())).map(shownEntry),
+  lines: (entries) =>
+    columnsOr(
+      'there is no such entry',
+      entries.map((one) => [
+        one.prefix,
+        String(one.score),
+        one.categoryName ?? '-',
+        one.setAt,
+        one.endsAt ?? 'never',
+        one.note,
+      ]),
+    ),
 });
 
 const shownRule = (rule: AllowRule) => ({ ...rule, addedAt: dateText(rule.addedAt) });
 
 export const addRule = defineOperation({
   name: 'allow add',
-  input: v.strictObject({ cidr: rangeText, reason: v.optional(noteText, '') }),
-  audit: { args: ['cidr'] },
-  run: async (w, { cidr, reason }) => shownRule(expect(await createAllowlist(w).add(cidr, reason))),
+  purpose: 'put an address or a network on the allowlist',
+  parameters: {
+    prefix: range,
+    reason: { schema: noteText, value: 'text', help: 'why; shown by list' },
+  },
+  audit: 'required',
+  run: async (w, { prefix, reason }) =>
+    shownRule(expect(await createAllowlist(w).add(prefix, reason))),
+  outcome: (rule) => `${rule.prefix} on`,
+  lines: (rule) => [`${rule.prefix} is on the allowlist`],
 });
 
 export const removeRule = defineOperation({
   name: 'allow remove',
-  input: oneRange,
-  audit: { args: ['cidr'] },
-  run: async (w, { cidr }) => shownRule(expect(await createAllowlist(w).remove(cidr))),
+  purpose: 'take an address or a network off the allowlist',
+  parameters: { prefix: { ...range, help: 'as it was added' } },
+  audit: 'required',
+  run: async (w, { prefix }) => shownRule(expect(await createAllowlist(w).remove(prefix))),
+  outcome: (rule) => `${rule.prefix} off`,
+  lines: (rule) => [`${rule.prefix} is off the allowlist`],
 });
 
 export const listRules = defineOperation({
   name: 'allow list',
-  input: noInput,
+  purpose: 'what is on the allowlist, since when, and why',
+  parameters: {},
   run: async (w) => (await createAllowlist(w).list()).map(shownRule),
+  lines: (rules) =>
+    columnsOr(
+      'the allowlist is empty',
+      rules.map((rule) => [rule.prefix, rule.addedAt, rule.reason]),
+    ),
 });
 
 const listedMax = 10_000;
+/** Newest first; an operator who needs more of one address asks for more. */
+const listedDefault = '100';
 
-function shownReport({ id, account, reporter, reportedAt, categories, comment }: StoredReport) {
+function shownReport({ id, account: by, reporter, reportedAt, categories, comment }: StoredReport) {
   return {
     id,
     reportedAt: dateText(reportedAt),
-    account,
+    account: by,
     reporterId: reporter,
     categories: categoriesOf(categories),
     comment,
@@ -141,24 +253,31 @@ function shownReport({ id, account, reporter, reportedAt, categories, comment }:
 
 export const listReports = defineOperation({
   name: 'report list',
-  input: v.strictObject({
-    /** Exactly one of `address` and `account` is given. */
-    address: v.optional(rangeText),
-    account: v.optional(accountName),
-    limit: wholeNumber(1, listedMax),
-  }),
-  async run(w, { address, account, limit }) {
-    if ((address === undefined) === (account === undefined)) {
+  purpose: 'the reports of an address, or of an account, with their ids, newest first',
+  parameters: {
+    address: { ...isAddress, schema: v.optional(address.schema) },
+    account: {
+      schema: v.optional(account.schema),
+      value: 'email',
+      help: 'in place of an address: what this account reported',
+    },
+    limit: {
+      schema: v.optional(wholeNumber(1, listedMax), listedDefault),
+      value: 'n',
+      help: 'at most so many',
+    },
+  },
+  async run(w, { address: text, account: email, limit }) {
+    if ((text === undefined) === (email === undefined)) {
       throw new OperatorError('name either an address or --account <email>');
     }
-    if (address !== undefined) {
-      const { family: given, words, text } = addressOf(address);
-      const family = lookBehind(given, words);
+    if (text !== undefined) {
+      const { family, words } = partsOf(text);
       const found = await createReportStore(w).list(family, words, 0, limit);
-      return { of: text, reports: found.map(shownReport) };
+      return { of: text, by: false, reports: found.map(shownReport) };
     }
     // By the index that the account's own page reads; it is made where there is none.
-    const { id, email, createdAt } = expect(await w.accounts.find(account!));
+    const { id, email: of, createdAt } = expect(await w.accounts.find(email!));
     const walks = createSemaphore({ runningMax: 1, waitingMax: 0 });
     const own = createOwnReports({ ...w, walks, pace: () => createTurns() });
     const found: OwnReport[] = [];
@@ -171,83 +290,158 @@ export const listReports = defineOperation({
     const reports = found
       .slice(0, limit)
       .map((one) => ({ address: formatIp(one.family, one.words), ...shownReport(one) }));
-    return { of: email, reports };
+    return { of, by: true, reports };
   },
+  lines: ({ of, by, reports }) =>
+    columnsOr(
+      `there are no reports ${by ? 'by' : 'of'} ${of}`,
+      reports.map((row) => [
+        row.id,
+        row.reportedAt,
+        'address' in row ? String(row.address) : row.account,
+        row.categories.join(),
+        row.comment,
+      ]),
+    ),
+  json: ({ reports }) => reports,
 });
 
 export const retractReports = defineOperation({
   name: 'report retract',
-  input: v.strictObject({
-    /** The id of a report: all reports of its account on its address are retracted. Else `account` is given. */
-    id: v.optional(shortText),
-    account: v.optional(accountName),
-    since: v.optional(typedDate),
-  }),
-  audit: { args: ['id'], options: ['since'] },
-  async run(w, { id, account, since }) {
-    if (account !== undefined && id === undefined) {
-      const found = expect(await w.accounts.find(account));
+  purpose: "take back all that a report's account said of its address; it loses trust",
+  parameters: {
+    id: {
+      schema: v.optional(shortText),
+      value: 'id',
+      help: 'id of the report, as list shows it',
+      isArgument: true,
+      kept: true,
+    },
+    account: {
+      schema: v.optional(account.schema),
+      value: 'email',
+      help: 'in place of an id: all that this account reported, of any address',
+      kept: 'account',
+    },
+    since: {
+      schema: v.optional(typedDate),
+      value: 'date',
+      help: 'with --account: reports dated earlier stay',
+      kept: true,
+    },
+  },
+  audit: 'required',
+  async run(w, { id, account: email, since }) {
+    if (email !== undefined && id === undefined) {
+      const found = expect(await w.accounts.find(email));
       const from = since === undefined ? 0 : dateIn(since)!;
       const gone = await retract(w, found.id, from, true);
       return { ofAccount: { email: found.email, account: found.id, ...gone } };
     }
-    if (id === undefined || account !== undefined || since !== undefined) {
+    if (id === undefined || email !== undefined || since !== undefined) {
       throw new OperatorError('name either the id of a report or --account <email>');
     }
-    const gone = expect(await retractReport(createReportStore(w), id));
-    return {
-      ofReport: { address: gone.address, account: gone.account, removed: gone.removed },
-    };
+    const {
+      address: of,
+      account: by,
+      removed,
+    } = expect(await retractReport(createReportStore(w), id));
+    return { ofReport: { address: of, account: by, removed } };
+  },
+  outcome: ({ ofAccount, ofReport }) =>
+    ofReport === undefined
+      ? `${ofAccount?.reports} reports of ${ofAccount?.addresses} addresses taken back`
+      : `${ofReport.removed} reports of ${ofReport.address} by ${ofReport.account} taken back`,
+  lines: ({ ofAccount, ofReport }) => [
+    ofReport === undefined
+      ? `${ofAccount?.reports} reports of ${ofAccount?.addresses} addresses by ${ofAccount?.email} are taken back`
+      : `${ofReport.removed} reports of ${ofReport.address} by account ${ofReport.account} are taken back`,
+  ],
+  json({ ofAccount, ofReport }) {
+    if (ofAccount === undefined) return ofReport;
+    const { email: _, ...gone } = ofAccount;
+    return gone;
   },
 });
 
 export const listRemovals = defineOperation({
   name: 'removals list',
-  input: noInput,
+  purpose: 'what is asked for, the oldest first',
+  parameters: {},
   run: async (w) =>
     (await createRemovals(w).list()).map((one) => ({ ...one, at: dateText(one.at) })),
+  lines: (rows) =>
+    columnsOr(
+      'nobody asks for a removal',
+      rows.map(({ address: of, at, fromAddress, signedIn, reason }) => [
+        of,
+        at,
+        fromAddress ? 'from there' : '-',
+        signedIn ? 'signed in' : '-',
+        reason,
+      ]),
+    ),
 });
 
 export const acceptRemovalOf = defineOperation({
   name: 'removals accept',
-  input: v.strictObject({ address: rangeText, allow: v.optional(v.boolean(), false) }),
-  audit: { args: ['address'], options: ['allow'] },
-  async run(w, { address: given, allow }) {
-    const address = addressOf(given).text;
-    const removed = expect(await acceptRemoval(w, address, allow));
-    return { address, removed, allowed: allow };
+  purpose: 'take back all reports of the address, at no cost of trust; lists stay',
+  parameters: {
+    address,
+    allow: {
+      schema: flag,
+      help: 'put it on the allowlist too, so that no list blocks it',
+      kept: true,
+    },
   },
+  audit: 'required',
+  async run(w, { address: of, allow }) {
+    const removed = expect(await acceptRemoval(w, of, allow));
+    return { address: of, removed, allowed: allow };
+  },
+  outcome: ({ removed }) => `${removed} reports taken back`,
+  lines: (done) => [`${done.removed} reports of ${done.address} are taken back`],
 });
 
 export const refuseRemoval = defineOperation({
   name: 'removals refuse',
-  input: oneAddress,
-  audit: { args: ['address'] },
-  async run(w, { address: given }) {
-    const address = addressOf(given).text;
-    expect(await createRemovals(w).remove(address));
-    return { address };
+  purpose: 'leave everything as it is; the address may be asked for again',
+  parameters: { address },
+  audit: 'required',
+  async run(w, { address: of }) {
+    expect(await createRemovals(w).remove(of));
+    return { address: of };
   },
+  outcome: () => 'refused',
+  lines: (done) => [`the request for ${done.address} is refused`],
 });
 
 export const listAnonymousReports = defineOperation({
   name: 'tips list',
-  input: noInput,
+  purpose: 'what waits for you, the oldest first; a tip counts for nothing until you report',
+  parameters: {},
   run: async (w) =>
     (await createAnonymousReports(w).list()).map(({ at, categories, ...report }) => ({
       ...report,
       at: dateText(at),
       categories: categoriesOf(categories),
     })),
+  lines: (rows) =>
+    columnsOr(
+      'no tip waits',
+      rows.map(({ address: of, at, categories, comment }) => [of, at, categories.join(), comment]),
+    ),
 });
 
 export const removeAnonymousReport = defineOperation({
   name: 'tips remove',
-  input: oneAddress,
-  audit: { args: ['address'] },
-  async run(w, { address: given }) {
-    const address = addressOf(given).text;
-    expect(await createAnonymousReports(w).remove(address));
-    return { address };
+  purpose: 'forget a tip, once you have reported the address or decided otherwise',
+  parameters: { address },
+  audit: 'required',
+  async run(w, { address: of }) {
+    expect(await createAnonymousReports(w).remove(of));
+    return { address: of };
   },
+  outcome: () => 'forgotten',
+  lines: (done) => [`the tip about ${done.address} is removed`],
 });

@@ -1,15 +1,18 @@
 /** Operations on the service: sites, mails, logs, and the store as a whole. */
 
 import { statSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import * as v from 'valibot';
 import { createAuditLog } from '../../access/audit-log.ts';
 import { activitiesOf, createActivityCounters } from '../../app/figures/activity-counters.ts';
 import { loadActivityCounters } from '../../app/figures/sampling.ts';
 import { signInsPage } from '../../app/memory/counting.ts';
 import { readSignInCounts } from '../../app/memory/sign-in-counts.ts';
-import { capacities } from '../../config.ts';
+import { type Config, capacities } from '../../config.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { dateText } from '../../core/names/date-text.ts';
+import { fail } from '../../core/result.ts';
+import { columns, columnsOr, grouped } from '../../core/text-table.ts';
 import { dayMs } from '../../core/time.ts';
 import { createTurns } from '../../core/work/turns.ts';
 import type { ReportTrait } from '../../reputation/counts/bucket.ts';
@@ -17,22 +20,31 @@ import type { CountPeriod, ReportCounts } from '../../reputation/counts/report-c
 import { readFill } from '../../reputation/lists/room.ts';
 import { categoryNames } from '../../reputation/reports/categories.ts';
 import { mailSender, signature } from '../../signon/mail/letter.ts';
+import type { Mailer } from '../../signon/mail/mailer.ts';
 import { mailCatalogues } from '../../signon/mail/texts.ts';
 import { readSignIns } from '../../signon/sessions/sign-in-log.ts';
 import { type BlockedSites, createBlockedSites } from '../../signon/sites/clients/blocked-sites.ts';
 import { createClientSuffixes } from '../../signon/sites/clients/client-suffixes.ts';
 import { createSiteList } from '../../signon/sites/clients/site-list.ts';
-import { languages } from '../../signon/visitor.ts';
+import { languages, type StoredLanguage } from '../../signon/visitor.ts';
 import { listPrefix } from '../../storage/keys.ts';
 import { readLedger } from '../../storage/ledger.ts';
 import { readCheckpointSeq } from '../../storage/projection.ts';
 import { lookAtTls, transportOf } from '../mailing.ts';
-import { defineLook, defineOperation } from '../operation.ts';
-import { noInput, shortText, textOf, wholeNumber } from '../schema.ts';
+import { defineLook, defineOperation, type OperationCall } from '../operation.ts';
+import { choice, shortText, textOf, wholeNumber } from '../parameters.ts';
 import { runTask } from '../tasks.ts';
-import { expect, type Reading, type StoreTools } from '../workspace.ts';
+import { expect, type Reading, refuse, type StoreTools } from '../workspace.ts';
 
-const oneDomain = v.strictObject({ domain: shortText });
+const domainShape = /^[a-z0-9.-]{1,253}$/;
+/** The log keeps no text that is not a name: it may be a mail address. */
+const domain = {
+  schema: v.pipe(shortText, v.trim(), v.toLowerCase()),
+  value: 'domain',
+  help: 'such as shop.example.com; names below it go with it',
+  isArgument: true,
+  kept: (text: string) => (domainShape.test(text) ? text : '(not a domain)'),
+} as const;
 
 function blockedSites({ store, clock, config }: StoreTools): BlockedSites {
   // Names of this machine are sites of the demo alone.
@@ -42,7 +54,15 @@ function blockedSites({ store, clock, config }: StoreTools): BlockedSites {
 
 export const listSites = defineOperation({
   name: 'site list',
-  input: v.strictObject({ part: v.optional(shortText, '') }),
+  purpose: 'visitors and sign-ins of each lately, and what is blocked',
+  parameters: {
+    part: {
+      schema: v.optional(shortText, ''),
+      value: 'part',
+      help: 'of the domain',
+      isArgument: true,
+    },
+  },
   async run(w, { part }) {
     const signIns = async (nowMs: number) =>
       (await readSignInCounts(w.store, signInsPage))?.sums(nowMs);
@@ -64,40 +84,110 @@ export const listSites = defineOperation({
       })),
     };
   },
+  lines: ({ sites, isCut }) => [
+    ...columnsOr(
+      'there is no such site',
+      sites.map(({ domain: name, visitors, day, week, signIns, lastUsedAt, blockedBy }) => [
+        name,
+        `visitors ${visitors}`,
+        `24 h ${day}`,
+        `7 days ${week}`,
+        signIns === null
+          ? 'sign-ins not known here'
+          : `sign-ins today ${signIns.today}, 7 days ${signIns.week}, 30 days ${signIns.month}`,
+        lastUsedAt ?? 'never',
+        blockedBy === null ? 'open' : `blocked${blockedBy === name ? '' : ` with ${blockedBy}`}`,
+      ]),
+    ),
+    ...(isCut ? ['there are more sites than are counted'] : []),
+  ],
+  json: ({ sites }) => sites,
 });
 
 export const blockSite = defineOperation({
   name: 'site block',
-  input: oneDomain,
-  audit: { args: ['domain'] },
-  async run(w, { domain }) {
-    const done = expect(await blockedSites(w).block(domain));
+  purpose: 'a domain gets no code and no profile, from the next request on',
+  parameters: { domain },
+  audit: 'required',
+  async run(w, { domain: name }) {
+    const done = expect(await blockedSites(w).block(name));
     return { domain: done.domain, blockedAt: dateText(done.blockedAt) };
   },
+  outcome: (done) => `${done.domain} blocked`,
+  lines: (done) => [`${done.domain} is blocked, with all names below it`],
 });
 
 export const unblockSite = defineOperation({
   name: 'site unblock',
-  input: oneDomain,
-  audit: { args: ['domain'] },
-  async run(w, { domain }) {
-    const done = expect(await blockedSites(w).unblock(domain));
+  purpose: 'let a blocked domain work again',
+  parameters: { domain: { ...domain, help: 'as it was blocked' } },
+  audit: 'required',
+  async run(w, { domain: name }) {
+    const done = expect(await blockedSites(w).unblock(name));
     return { domain: done.domain };
   },
+  outcome: (done) => `${done.domain} unblocked`,
+  lines: (done) => [`${done.domain} is not blocked any more`],
 });
+
+const byOf = ({ smtpUrl }: Pick<Config, 'smtpUrl'>): string =>
+  smtpUrl === undefined ? 'outbox' : new URL(smtpUrl).host;
+
+/** For a mail server's answer; the queue tries longer. */
+const mailWaitMs = 3_000;
+const mailNotTaken =
+  'The mail server has not taken it yet. It is tried again for six minutes; the log has the reason.';
+const mailsFull = 'The queue of mails is full: the log says since when.';
+const mailsEnough =
+  'It was not sent: the mail server refused it each time, or the address had all its mails of this hour.';
+
+/** Sends the test mail by the server's queue, as all others, and waits for a moment only: a page waits for it. */
+async function sendByServer(
+  { config }: Pick<StoreTools, 'config'>,
+  mailer: Mailer,
+  to: string,
+  language: StoredLanguage,
+): Promise<void> {
+  const ended = mailer.deliver(to, language, 'test', { link: `${config.baseUrl}/` });
+  const late = new AbortController();
+  const { signal } = late;
+  const wait = sleep(mailWaitMs, 'late' as const, { signal, ref: false }).catch(() => undefined);
+  const how = await Promise.race([ended, wait]).finally(() => late.abort());
+  if (how === 'sent') return;
+  if (how === 'late') refuse(fail('conflict', mailNotTaken));
+  refuse(fail('conflict', how === 'not_now' ? mailsFull : mailsEnough));
+}
 
 export const testMail = defineOperation({
   name: 'mail test',
-  input: v.strictObject({
-    to: v.pipe(
-      textOf(320),
-      v.regex(/^[^\s<>"@]{1,64}@[^\s<>"@]{1,253}$/, 'It is not a mail address.'),
-    ),
-    language: v.picklist(languages),
-  }),
-  audit: { args: ['to'], person: 'to' },
-  async run(w, { to, language }) {
+  purpose: 'send one mail now and say how it went; without SMTP_URL into the outbox',
+  parameters: {
+    to: {
+      schema: v.pipe(
+        textOf(320),
+        v.regex(
+          /^[^\s<>"@]{1,64}@[^\s<>"@]{1,253}$/,
+          ({ input }) => `'${input.slice(0, 80)}' is not a mail address`,
+        ),
+      ),
+      value: 'address',
+      help: 'to whom',
+      isArgument: true,
+      kept: 'account',
+    },
+    language: {
+      schema: v.optional(choice(languages), 'en'),
+      value: 'code',
+      help: 'of the text',
+    },
+  },
+  audit: 'required',
+  async run(w, { to, language }, call) {
     const { config, log } = w;
+    if (call.isOnConsole && w.mailer !== undefined) {
+      await sendByServer(w, w.mailer, to, language);
+      return { to, language, by: byOf(config), tls: undefined, dataDir: config.dataDir };
+    }
     // This opens a connection of its own, with the same TLS rules as the transport.
     const tls = config.smtpUrl === undefined ? undefined : await lookAtTls(config.smtpUrl);
     const [link, service] = [`${config.baseUrl}/`, signature(mailSender(config))];
@@ -110,28 +200,54 @@ export const testMail = defineOperation({
     } finally {
       await transport.close();
     }
-    const by = config.smtpUrl === undefined ? 'outbox' : new URL(config.smtpUrl).host;
-    return { to, language, by, tls, dataDir: config.dataDir };
+    return { to, language, by: byOf(config), tls, dataDir: config.dataDir };
   },
+  outcome: ({ by }) => (by === 'outbox' ? by : 'sent'),
+  lines: ({ to, by, tls, dataDir }) => [
+    by === 'outbox'
+      ? `written to ${dataDir}/outbox: there is no SMTP_URL`
+      : `${by} took the mail to ${to}, ${tls ?? 'TLS unknown'}`,
+  ],
+  json: ({ dataDir: _, ...done }) => done,
 });
 
-const lastDays = v.strictObject({ days: v.optional(wholeNumber(1, 36_500)) });
+const lastDays = {
+  days: {
+    schema: v.optional(wholeNumber(1, 36_500)),
+    value: 'n',
+    help: 'only of the last days',
+  },
+} as const;
 const since = (now: number, days: number | undefined): number =>
   days === undefined ? 0 : now - days * dayMs;
 
 export const readAudit = defineOperation({
   name: 'audit',
-  input: lastDays,
+  purpose: 'what operators changed by command and on the console: when, by whom, the result',
+  parameters: lastDays,
   run: async (w, { days }) =>
     (await createAuditLog(w).list(since(w.clock.now(), days))).map((entry) => ({
       ...entry,
       at: dateText(entry.at),
     })),
+  lines: (entries) =>
+    columnsOr(
+      'nothing has been changed yet',
+      entries.map(({ at, result, user, command, before, after, address }) => [
+        at,
+        result,
+        user,
+        command,
+        ...(after === '' ? [] : [`${before || '-'} > ${after}`]),
+        ...(address === '' ? [] : [`from ${address}`]),
+      ]),
+    ),
 });
 
 export const readSignInLog = defineOperation({
   name: 'log sign-ins',
-  input: lastDays,
+  purpose: 'sign-ins, failures, lock-outs and refusals with their addresses, 30 days',
+  parameters: lastDays,
   async run(w, { days }) {
     const entries = [];
     for await (const entry of readSignIns(w.store, since(w.clock.now(), days))) {
@@ -139,19 +255,23 @@ export const readSignInLog = defineOperation({
     }
     return entries;
   },
+  lines: (entries) =>
+    entries.map(({ at, event, address, account, path, status }) =>
+      [at, event, address, account || '-', path, status].join('  '),
+    ),
 });
 
 export const backupStore = defineLook({
   name: 'backup',
-  input: v.strictObject({
+  parameters: {
     /** The path of the backup's file, for the audit log; the caller writes the file. */
-    target: textOf(4_096),
-    passphrase: v.optional(textOf(10_000)),
-    recipients: v.optional(v.array(textOf(10_000))),
+    target: { schema: textOf(4_096), isArgument: true, kept: true },
+    passphrase: { schema: v.optional(textOf(10_000)) },
+    recipients: { schema: v.optional(v.array(textOf(10_000))) },
     /** Hex; goes into an encrypted backup. */
-    masterKey: v.optional(shortText),
-  }),
-  audit: { args: ['target'], isOptional: true },
+    masterKey: { schema: v.optional(shortText) },
+  },
+  audit: 'if possible',
   run(reading, { passphrase, recipients, masterKey }, call) {
     const { databaseUrl } = reading.config;
     const place = databaseUrl === undefined ? embeddedOf(reading) : { databaseUrl };
@@ -162,7 +282,7 @@ export const backupStore = defineLook({
 
 export const verifyStore = defineLook({
   name: 'verify',
-  input: noInput,
+  parameters: {},
   run: (reading, _, call) =>
     runTask('verify', { ...embeddedOf(reading), dataDir: reading.config.dataDir }, call),
 });
@@ -176,47 +296,112 @@ function embeddedOf({ embedded }: Reading) {
 
 export const readStats = defineLook({
   name: 'stats',
-  input: noInput,
-  async run(reading, _, call) {
-    const { clock, store, embedded } = reading;
-    const counted = embedded && (await runTask('count', embedded, call));
-    const fill = await readFill(store);
-    const tallies = createActivityCounters(clock.now());
-    await loadActivityCounters(store, tallies);
-    const used = async (table: Parameters<typeof readLedger>[1]) =>
-      (await readLedger(store, table)).used;
-    return {
-      // A damaged projection must not keep the rows from being counted.
-      reports: await reading
-        .withMemory(({ counts }) => reportsOf(counts, clock.now()))
-        .catch(() => null),
-      // As of the last minute, of this machine's server alone.
-      did: activitiesOf(tallies, clock.now()),
-      // The size of a PostgreSQL database is read with PostgreSQL's own tools.
-      file: embedded && { bytes: statSync(`${embedded.path}/data.mdb`).size },
-      journal: {
-        first: counted?.firstSeq,
-        last: Number(await store.lastSeq()),
-        checkpoint: Number(await readCheckpointSeq(store)),
-      },
-      tables: counted?.totals,
-      kinds: counted?.kinds,
-      // As the server left word of them; /metrics has these and more while it runs.
-      bounds: [
-        { name: 'accounts', used: await used('account_slots'), limit: capacities.accounts },
-        { name: 'entries', used: fill?.entries ?? 0, limit: capacities.entries },
-        {
-          name: 'contributions',
-          used: fill?.contributions ?? 0,
-          limit: capacities.entries * capacities.contributionsPerEntry,
-        },
-        { name: 'lists', used: await used('lists'), limit: capacities.sources },
-        { name: 'allow_rules', used: await used('allow_rules'), limit: capacities.allowRules },
-        { name: 'own_entries', used: await used('own_entries'), limit: capacities.ownEntries },
-      ],
-    };
-  },
+  purpose:
+    'reports of 24 hours, 7 and 90 days, what the server did, rows and bytes by kind, journal, bounded tables',
+  parameters: {},
+  run: (reading, _, call) => statsOf(reading, call),
+  // At once, so that nobody who reads the first lines alone breaks it.
+  lines: (stats) => [statsLines(stats).join('\n')],
 });
+
+type Stats = Awaited<ReturnType<typeof statsOf>>;
+
+async function statsOf(reading: Reading, call: OperationCall) {
+  const { clock, store, embedded } = reading;
+  const counted = embedded && (await runTask('count', embedded, call));
+  const fill = await readFill(store);
+  const tallies = createActivityCounters(clock.now());
+  await loadActivityCounters(store, tallies);
+  const used = async (table: Parameters<typeof readLedger>[1]) =>
+    (await readLedger(store, table)).used;
+  return {
+    // A damaged projection must not keep the rows from being counted.
+    reports: await reading
+      .withMemory(({ counts }) => reportsOf(counts, clock.now()))
+      .catch(() => null),
+    // As of the last minute, of this machine's server alone.
+    did: activitiesOf(tallies, clock.now()),
+    // The size of a PostgreSQL database is read with PostgreSQL's own tools.
+    file: embedded && { bytes: statSync(`${embedded.path}/data.mdb`).size },
+    journal: {
+      first: counted?.firstSeq,
+      last: Number(await store.lastSeq()),
+      checkpoint: Number(await readCheckpointSeq(store)),
+    },
+    tables: counted?.totals,
+    kinds: counted?.kinds,
+    // As the server left word of them; /metrics has these and more while it runs.
+    bounds: [
+      { name: 'accounts', used: await used('account_slots'), limit: capacities.accounts },
+      { name: 'entries', used: fill?.entries ?? 0, limit: capacities.entries },
+      {
+        name: 'contributions',
+        used: fill?.contributions ?? 0,
+        limit: capacities.entries * capacities.contributionsPerEntry,
+      },
+      { name: 'lists', used: await used('lists'), limit: capacities.sources },
+      { name: 'allow_rules', used: await used('allow_rules'), limit: capacities.allowRules },
+      { name: 'own_entries', used: await used('own_entries'), limit: capacities.ownEntries },
+    ],
+  };
+}
+
+interface RowCount {
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+function statsLines(stats: Stats): string[] {
+  const { file, journal, tables = {}, kinds = {}, bounds } = stats;
+  const counts = (of: Readonly<Record<string, RowCount>>) =>
+    Object.entries(of).map(([name, { rows, bytes }]) => [name, grouped(rows), grouped(bytes)]);
+  const { first, last, checkpoint } = journal;
+  const stored = [
+    ['table', 'rows', 'bytes'],
+    ...counts(tables),
+    ['kind of entry', 'rows', 'bytes'],
+    ...counts(kinds),
+  ];
+  return [
+    ...columns(reportRows(stats)),
+    ...(file === undefined ? [] : [`file ${grouped(file.bytes)} bytes`]),
+    `journal ${first === undefined ? 'up' : grouped(first)} to ${grouped(last)}, checkpoint at ${grouped(checkpoint)}`,
+    ...columns([
+      ...(file === undefined ? [] : stored),
+      ['what the server did', '24 hours', 'ever'],
+      ...stats.did.map(({ name, day, ever }) => [name, grouped(day), grouped(ever)]),
+      ['bounded table', 'used', 'limit'],
+      ...bounds.map(({ name, used, limit }) => [name, grouped(used), grouped(limit)]),
+    ]),
+  ];
+}
+
+/** The lines show so many of each at most; the JSON has all. */
+const topShown = 5;
+
+function reportRows({ reports, file }: Pick<Stats, 'reports' | 'file'>): string[][] {
+  if (reports === null) {
+    const next = file === undefined ? 'start a node here' : 'portcullis verify says what is wrong';
+    return [['reports', `not counted: ${next}`]];
+  }
+  const top = (rows: readonly { name: string; reports: number }[]) =>
+    rows
+      .slice(0, topShown)
+      .map(({ name, reports: count }) => `${name} ${grouped(count)}`)
+      .join(', ');
+  const { total, since: _, ...periods } = reports;
+  return [
+    ['reports', 'count', 'categories', 'countries', 'networks'],
+    ...Object.entries(periods).map(([name, one]) => [
+      name,
+      grouped(one.reports),
+      top(one.categories),
+      top(one.countries),
+      top(one.networks),
+    ]),
+    ['ever', grouped(total), '', '', ''],
+  ];
+}
 
 function reportsOf(counts: ReportCounts, nowMs: number) {
   const { reports, startMs } = counts.inAll();
@@ -249,7 +434,7 @@ function reportsOf(counts: ReportCounts, nowMs: number) {
 /** Asked for by a command that wrote to a shared store itself. */
 export const waitForJournal = defineLook({
   name: 'journal wait',
-  input: v.strictObject({ seq: v.pipe(v.string(), v.regex(/^\d{1,19}$/)) }),
+  parameters: { seq: { schema: v.pipe(v.string(), v.regex(/^\d{1,19}$/)) } },
   async run(reading, { seq }) {
     const position = BigInt(seq);
     if (position > (await reading.store.lastSeq())) throw new OperatorError('not in the journal');
@@ -261,7 +446,7 @@ export const waitForJournal = defineLook({
 /** Reads the end of the journal, the time of its last event, and whether a list is loaded. */
 export const describeStore = defineLook({
   name: 'store state',
-  input: noInput,
+  parameters: {},
   async run({ store }) {
     const lastSeq = await store.lastSeq();
     const [last] = lastSeq === 0n ? [] : await store.read(lastSeq - 1n, 1).catch(() => []);

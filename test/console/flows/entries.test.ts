@@ -80,6 +80,23 @@ it('what makes no sense is refused and changes nothing; the log keeps no text of
   assert.doesNotMatch(JSON.stringify(await server.cliJson('audit')), /mail\.example|our logs/);
 });
 
+it('what does not parse is noted as refused, from the console and from the command', async () => {
+  await post({ do: 'add', prefix: range, score: '101' });
+  const { code, stderr } = await server.cli('entry', 'add', range, '--score', '101');
+  assert.deepEqual(
+    [code, stderr],
+    [1, 'portcullis: --score: It must be a whole number from 1 to 100.\n'],
+  );
+  const entries = (await server.cliJson('audit')) as Record<string, string>[];
+  assert.deepEqual(
+    entries.slice(-2).map(({ command, result, address }) => [command, result, address]),
+    [
+      ['entry add (refused)', 'failed', '127.0.0.1'],
+      ['entry add (refused)', 'failed', ''],
+    ],
+  );
+});
+
 it('it is set anew and removed, and the audit log has each change', async () => {
   await post({ do: 'add', prefix: range, score: '40' });
   assert.equal(await scoreOf('45.40.0.9'), 40);
@@ -97,7 +114,7 @@ it('it is set anew and removed, and the audit log has each change', async () => 
       [`entry add ${range} score=90 category=14 until=2099-12-31`, `${range} set`],
       [`entry add ${range} score=40`, `${range} set`],
       [`entry remove ${range}`, `${range} removed`],
-      [`entry add ${range} score=100 until=2099-12-31`, ''],
+      [`entry add ${range} score=100 until=2099-12-31`, `${range} set`],
     ],
   );
 });

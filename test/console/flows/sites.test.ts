@@ -103,7 +103,7 @@ it('the command does the same, and the audit log has both', async () => {
     [
       [true, 'site block example.com', 'done'],
       [false, 'site unblock example.com', 'done'],
-      [false, 'site block Shop.Example.com', 'done'],
+      [false, 'site block shop.example.com', 'done'],
       [false, 'site block com', 'failed'],
       [true, 'site block (not a domain)', 'failed'],
       [true, 'site unblock example.com', 'failed'],

@@ -1,0 +1,25 @@
+/** Tables of a terminal, and the counts in them. */
+
+/** Columns padded to their widest cell; nothing stands behind the last one. */
+export function columns(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, cell.length);
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i]!)))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+/** Columns, or the sentence for none. */
+export function columnsOr(none: string, rows: readonly (readonly string[])[]): readonly string[] {
+  return rows.length === 0 ? [none] : columns(rows);
+}
+
+/** 1234567 → 1,234,567 */
+export function grouped(count: number): string {
+  return count.toLocaleString('en-US');
+}

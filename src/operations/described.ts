@@ -1,0 +1,37 @@
+/**
+ * Describes the commands of operations as plain data: what stands on the command line, and the JSON schema of
+ * the input. The bundler puts the data in place of this file, so that a command beside a server loads no
+ * operation, and nothing of what operations work on.
+ */
+
+import { type JsonSchema, toJsonSchema } from '@valibot/to-json-schema';
+import { operations } from './catalog.ts';
+import type { AnyOperation, Parameter } from './operation.ts';
+
+export type DescribedParameter = Omit<Parameter, 'schema' | 'kept'>;
+
+export interface DescribedCommand {
+  readonly name: string;
+  readonly purpose: string;
+  readonly parameters: Readonly<Record<string, DescribedParameter>>;
+  /** The schema of the input as it is typed: its properties are texts, flags and lists of texts. */
+  readonly input: JsonSchema;
+}
+
+export const described: readonly DescribedCommand[] = [...operations.values()].flatMap(
+  (operation) => (operation.purpose === undefined ? [] : [describe(operation, operation.purpose)]),
+);
+
+function describe({ name, parameters, input }: AnyOperation, purpose: string): DescribedCommand {
+  const rows = Object.entries(parameters).map(([key, { schema: _, kept: __, ...rest }]) => [
+    key,
+    rest,
+  ]);
+  const asTyped = { typeMode: 'input', errorMode: 'ignore' } as const;
+  return {
+    name,
+    purpose,
+    parameters: Object.fromEntries(rows),
+    input: toJsonSchema(input, asTyped),
+  };
+}

@@ -1,0 +1,92 @@
+/** Parameters and schemas that several operations have. Every text has a bound. */
+
+import * as v from 'valibot';
+import { perMinuteMax } from '../access/accounts/accounts-table.ts';
+import { dateIn } from '../core/names/date-text.ts';
+import { formatIp, parseIp } from '../ip/address.ts';
+import { formatPrefix } from '../ip/prefix.ts';
+import { typedAddress } from '../ip/typed.ts';
+import { readPrefix } from '../ip/written.ts';
+import type { Parameter } from './operation.ts';
+
+export function textOf(charsMax: number) {
+  return v.pipe(
+    v.string('It must be a text.'),
+    v.maxLength(charsMax, `It has more than ${charsMax} characters.`),
+  );
+}
+
+/** A whole number in digits. */
+export function wholeNumber(min: number, max: number) {
+  const fault = `It must be a whole number from ${min} to ${max}.`;
+  return v.pipe(
+    v.string(fault),
+    v.regex(/^\d{1,9}$/, fault),
+    v.transform(Number),
+    v.minValue(min, fault),
+    v.maxValue(max, fault),
+  );
+}
+
+export function choice<const Names extends readonly string[]>(names: Names) {
+  return v.picklist(
+    names,
+    ({ received }) =>
+      `${received.replaceAll('"', "'").slice(0, 60)} is none of ${names.join(', ')}.`,
+  );
+}
+
+/** A flag: on or off. */
+export const flag = v.optional(v.boolean('It is a flag.'), false);
+
+/** Longer than a mail address, an account's id, or a former spelling. */
+const accountCharsMax = 400;
+const rangeCharsMax = 100;
+export const shortText = textOf(1_000);
+export const accountName = textOf(accountCharsMax);
+/** Requests a minute that an operator may set. */
+export const perMinute = wholeNumber(0, perMinuteMax);
+/** A date as it is typed, so that the audit log has it like this. `dateIn` reads it. */
+export const typedDate = v.pipe(
+  v.string(),
+  v.check((text) => dateIn(text) !== undefined, 'It must be a date such as 2026-12-31.'),
+);
+
+/** The account that an operation is about. */
+export const account = {
+  schema: accountName,
+  value: 'email',
+  help: 'mail address of the account, or its id',
+  isArgument: true,
+  kept: 'account',
+} as const satisfies Parameter;
+
+/** An address or a network. The log keeps no text that is none: it may be a mail address. */
+export const range = {
+  schema: v.pipe(textOf(rangeCharsMax), v.trim()),
+  value: 'cidr',
+  help: 'an address or a network such as 192.0.2.0/24',
+  isArgument: true,
+  kept(text: string) {
+    const network = readPrefix(typedAddress(text));
+    return network.ok ? formatPrefix(network.value) : '(not a network)';
+  },
+} as const satisfies Parameter;
+
+/** An address as people type it; read, it is canonical. */
+export const address = {
+  schema: v.pipe(
+    textOf(rangeCharsMax),
+    v.rawTransform(({ dataset, addIssue, NEVER }) => {
+      const words = new Uint32Array(4);
+      const family = parseIp(typedAddress(dataset.value), words);
+      if (family !== 0) return formatIp(family, words);
+      addIssue({ message: `'${dataset.value.slice(0, 50)}' is not an address` });
+      return NEVER;
+    }),
+  ),
+  value: 'address',
+  help: 'as list shows it',
+  isArgument: true,
+  kept: true,
+} as const satisfies Parameter;

@@ -1,0 +1,125 @@
+/** Commands, forms and schemas derive from the description of an operation, and hand on what was typed. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { Ajv } from 'ajv';
+import type { Command } from 'commander';
+import { derivedCommand, type TypedInput } from '../../src/commands/derived.ts';
+import { operations } from '../../src/operations/catalog.ts';
+import { described } from '../../src/operations/described.ts';
+import { readInput } from '../../src/operations/execute.ts';
+import { fieldsOf } from '../../src/operations/operation.ts';
+
+const byName = new Map(described.map((one) => [one.name, one]));
+
+/** What the command of an operation hands on. */
+async function typed(name: string, ...args: string[]): Promise<TypedInput> {
+  let input: TypedInput = {};
+  const command: Command = derivedCommand(byName.get(name)!, async (given) => {
+    input = given;
+  }).exitOverride();
+  command.configureOutput({ writeErr() {} });
+  await command.parseAsync(args, { from: 'user' });
+  return input;
+}
+
+it('a command hands on texts, flags and lists by the names of the parameters', async () => {
+  assert.deepEqual(await typed('entry add', '9.9.9.0/24', '--until', 'soon', '--score', '7'), {
+    prefix: '9.9.9.0/24',
+    score: '7',
+    until: 'soon',
+  });
+  assert.deepEqual(await typed('entry add', '9.9.9.9'), { prefix: '9.9.9.9', score: '100' });
+  assert.deepEqual(await typed('removals accept', '9.9.9.9', '--allow'), {
+    address: '9.9.9.9',
+    allow: true,
+  });
+  const hosts = ['--host', 'a.example', '--host', 'b.example'];
+  assert.deepEqual(await typed('sitekey create', 'ada@example.org', ...hosts), {
+    email: 'ada@example.org',
+    hosts: ['a.example', 'b.example'],
+  });
+  assert.deepEqual(await typed('key rename', 'ada@example.org', 'one', 'two'), {
+    email: 'ada@example.org',
+    name: 'one',
+    newName: 'two',
+  });
+  assert.deepEqual(await typed('account set-quotas', 'ada', '--read-per-minute', 'many'), {
+    email: 'ada',
+    readPerMinute: 'many',
+  });
+  assert.deepEqual(await typed('account vouch', 'ada', '--member'), {
+    email: 'ada',
+    standing: 'member',
+  });
+});
+
+it('a command refuses what it is not told, or told twice', async () => {
+  await assert.rejects(typed('entry add'), /missing required argument 'cidr'/);
+  await assert.rejects(typed('sitekey set', 'pcs_1'), /required option '--pass-clean <on\|off>'/);
+  await assert.rejects(typed('account vouch', 'ada'), /say one of --staff, --member and --none/);
+  const both = typed('account vouch', 'ada', '--staff', '--none');
+  await assert.rejects(both, /say one of --staff, --member and --none/);
+});
+
+it('what a command hands on without options is what its operation and its schema take', async () => {
+  const ajv = new Ajv({ strict: false });
+  const values: Record<string, string> = { prefix: '9.9.9.9', address: '9.9.9.9', role: 'member' };
+  for (const { name, parameters, input } of described) {
+    const required = input.required ?? [];
+    const args = Object.entries(parameters)
+      .filter(([key, { isArgument }]) => isArgument && required.includes(key))
+      .map(([key]) => values[key] ?? 'free');
+    const options: Record<string, readonly string[]> = {
+      seed: ['--format', 'plain'],
+      'source add': ['--format', 'plain'],
+      'sitekey set': ['--pass-clean', 'on'],
+      'account vouch': ['--none'],
+    };
+    if (name === 'mail test') args[0] = 'ada@example.org';
+    if (name === 'source add') args[0] = 'https://lists.example/a.txt';
+    const given = await typed(name, ...args, ...(options[name] ?? []));
+    const schema: object = input;
+    assert.ok(ajv.validate(schema, given), `${name}: ${ajv.errorsText()}`);
+    assert.ok(readInput(operations.get(name)!, given).ok, name);
+    assert.ok(!ajv.validate(schema, { ...given, more: 'x' }), name);
+  }
+});
+
+it('the JSON schema of an operation says what may be typed', () => {
+  const { properties, required } = byName.get('account set-role')!.input;
+  assert.deepEqual(properties?.role, { enum: ['member', 'operator'], type: 'string' });
+  assert.deepEqual(required, ['email', 'role']);
+});
+
+it('a form is read by the parameters: nothing else, trimmed, and an empty field is none', () => {
+  const form: Record<string, string> = {
+    prefix: ' 9.9.9.9 ',
+    score: '',
+    note: '',
+    until: '2099-12-31',
+    csrf: 'x',
+    do: 'add',
+  };
+  assert.deepEqual(
+    fieldsOf(operations.get('entry add')!, (name) => form[name]),
+    { prefix: '9.9.9.9', until: '2099-12-31' },
+  );
+  for (const allow of ['true', 'false']) {
+    const fields = fieldsOf(operations.get('removals accept')!, (name) => ({ allow })[name]);
+    assert.deepEqual(fields, { allow: allow === 'true' });
+  }
+});
+
+it('a fault names the option, and of an argument what was typed', () => {
+  const faultOf = (name: string, input: object) => {
+    const read = readInput(operations.get(name)!, input);
+    return read.ok ? '' : read.detail;
+  };
+  const email = 'ada';
+  const quota = faultOf('account set-quotas', { email, readPerMinute: '33554432' });
+  assert.equal(quota, '--read-per-minute: It must be a whole number from 0 to 33554431.');
+  assert.equal(faultOf('account set-quotas', { email, readPerMinute: '33554431' }), '');
+  assert.equal(faultOf('check', { address: '8.8.8.0/24' }), "'8.8.8.0/24' is not an address");
+  assert.match(faultOf('account set-role', { email, role: 'king' })!, /^'king' is none of /);
+});
