@@ -21,7 +21,13 @@ const scopeList = Object.keys(keyScopes).join(', ');
 const scopes = v.pipe(
   shortText,
   v.transform((text) => text.split(',').map((name) => name.trim())),
-  v.array(v.picklist(Object.keys(keyScopes) as KeyScope[], `There are the scopes ${scopeList}.`)),
+  v.array(
+    v.picklist(
+      Object.keys(keyScopes) as KeyScope[],
+      ({ received }) =>
+        `there is no scope ${received.replaceAll('"', "'").slice(0, 60)}; there are ${scopeList}`,
+    ),
+  ),
   v.maxLength(scopesMax, 'These are too many.'),
 );
 const defaultScopes: readonly KeyScope[] = ['check'];
