@@ -4,6 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -209,6 +210,26 @@ for (const demo of [true, false])
     shell.take('README.md, Production in five minutes', 'sh', 'npm pack');
     shell.take('README.md, Production in five minutes', 'sh', 'caddy run');
 
+    sample(
+      'docs/OPERATIONS.md, Operations',
+      'age -d',
+      async (code) => {
+        const [own, other] = ['identity.txt', 'other.txt'].map((name) => {
+          const { stderr } = spawnSync('age-keygen', ['-o', name], {
+            cwd: at.folder,
+            encoding: 'utf8',
+          });
+          return /age1\w+/.exec(stderr)![0];
+        });
+        await at.server.cliJson('backup', `${at.folder}/store.backup`, '--recipient', own!);
+        const output = await run(code, { OTHER_KEY: other! });
+        assert.equal(output.trim(), 'portcullis backup 1');
+        const again = ['--backup', `${at.folder}/other.backup`];
+        const identity = ['--identity', `${at.folder}/other.txt`];
+        assert.ok((await at.server.cliJson('verify', ...again, ...identity)).ok);
+      },
+      ['age'],
+    );
     sample('docs/SIGNON.md, GET or POST /api.php', '', async (code) => {
       const query = new URLSearchParams({
         ...{ client_id: 'example.com', redirect_uri: 'https://example.com/cb' },
