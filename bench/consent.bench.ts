@@ -16,7 +16,7 @@ import type { Request } from '../src/http/request/message.ts';
 import type { PlainRoute } from '../src/http/router.ts';
 import { createProfiles } from '../src/signon/people/profile/profile-store.ts';
 import { openPeople } from '../src/signon/people.ts';
-import { failures } from '../src/signon/sessions/failure.page.ts';
+import { failures } from '../src/signon/sessions/failure.page.tsx';
 import { createSessions } from '../src/signon/sessions/sessions.ts';
 import { authorizeRoutes } from '../src/signon/sites/pages/authorize.route.ts';
 import { scopeNames } from '../src/signon/sites/scopes.ts';

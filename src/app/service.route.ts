@@ -16,7 +16,7 @@ import type { Assets } from '../web/assets.ts';
 import { type Endpoint, openFile } from '../web/guard/endpoint.ts';
 import type { Guard } from '../web/guard/guard.ts';
 import { catalogueFor } from '../web/language.ts';
-import { webManifestPath } from '../web/layout/layout.ts';
+import { webManifestPath } from '../web/layout/layout.tsx';
 import { failureBody, jsonType, noStore, textType } from '../web/shape.ts';
 import { readinessDocs } from './service.openapi.ts';
 

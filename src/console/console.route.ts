@@ -39,7 +39,7 @@ import {
   checklistEndpoints,
   checklistScreens,
 } from './service/checklist.route.ts';
-import type { ServiceFacts } from './service/overview.page.ts';
+import type { ServiceFacts } from './service/overview.page.tsx';
 import { overviewEndpoint, overviewScreen } from './service/overview.route.ts';
 
 export const consoleEndpoints = [

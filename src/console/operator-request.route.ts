@@ -14,7 +14,7 @@ import type { AnyPageBuilder } from '../web/guard/page-builder.ts';
 import type { AnyRequestContext, SessionLike } from '../web/guard/request-context.ts';
 import { sessionForm, sessionPage } from '../web/guard/session-endpoint.ts';
 import type { Language } from '../web/language.ts';
-import { type ConsoleSection, type ConsoleView, consolePaths, refusedPage } from './parts.page.ts';
+import { type ConsoleSection, type ConsoleView, consolePaths, refusedPage } from './parts.page.tsx';
 
 export interface OperatorSession extends SessionLike {
   readonly accountId: string;

@@ -9,7 +9,6 @@ import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
 import type { GeoReader } from '../geo/reader.ts';
 import type { PlainRoute } from '../http/router.ts';
-import { notice } from '../web/components/notice.ts';
 import type { Callers } from '../web/guard/callers.ts';
 import { createCookies } from '../web/guard/cookies.ts';
 import type { Endpoint, FailureNotes } from '../web/guard/endpoint.ts';
@@ -17,8 +16,6 @@ import type { FormChallenges } from '../web/guard/form-challenges.ts';
 import { type UnsavedSeals, unsavedBytesMax, unsavedLifeMs } from '../web/guard/intake/unsaved.ts';
 import { createPageBuilder } from '../web/guard/page-builder.ts';
 import { createRequestContexts } from '../web/guard/request-context.ts';
-import { html, renderHtml } from '../web/html.ts';
-import type { Language } from '../web/language.ts';
 import type { PageTools } from '../web/page-tools.ts';
 import { type AccountRoutesOptions, accountRoutes } from './account/account.route.ts';
 import * as avatar from './account/avatar.route.ts';
@@ -42,7 +39,7 @@ import { verifyRoutes } from './people/pages/verify.route.ts';
 import type { Profiles } from './people/profile/profile-store.ts';
 import type { PageBuilder } from './request-context.route.ts';
 import { createSealedTexts } from './sealed-text.ts';
-import { failures } from './sessions/failure.page.ts';
+import { failures, unsavedNotice } from './sessions/failure.page.tsx';
 import { createOnwards } from './sessions/onward.route.ts';
 import * as signIn from './sessions/sign-in/sign-in.route.ts';
 import { signInRoutes } from './sessions/sign-in/sign-in.route.ts';
@@ -54,7 +51,6 @@ import * as authorize from './sites/pages/authorize.route.ts';
 import { authorizeRoutes } from './sites/pages/authorize.route.ts';
 import * as consent from './sites/pages/consent.route.ts';
 import { consentRoutes } from './sites/pages/consent.route.ts';
-import { catalogueFor } from './words/words.ts';
 
 export interface SignonPageOptions {
   readonly config: Config;
@@ -98,14 +94,6 @@ function createUnsavedSeals(options: {
       return isOver ? undefined : inflateRawSync(plain.subarray(stampBytes)).toString('utf8');
     },
   };
-}
-
-function unsavedNotice(language: Language, isKept: boolean): string {
-  const { kept, nothing } = catalogueFor(language).signon.unsaved;
-  const body = isKept ? kept : nothing;
-  return renderHtml(
-    html`<div class="wrap">${notice({ tone: 'warning', body, alert: true })}</div>`,
-  );
 }
 
 /** Returns the page builder, which makes all pages with a session. */

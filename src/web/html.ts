@@ -1,17 +1,13 @@
 /**
- * Templates as tagged literals: `html\`<p>${text}</p>\``. Every interpolated string is escaped when
- * the tree is rendered, as text or as an attribute; there is no way to pass raw markup through
- * (nothing in `pages/` uses `dangerouslySetInnerHTML`).
+ * Pages are JSX, rendered to text. Every string in it is escaped then, as text or as an attribute;
+ * there is no way to pass raw markup through (lint refuses `dangerouslySetInnerHTML`).
  */
 
-import { html } from 'htm/preact';
 import { type ComponentChildren, Fragment, h } from 'preact';
 import { renderToStaticMarkup } from 'preact-render-to-string';
 
-/** The children that a template accepts. `null`, `undefined` and booleans render as nothing. */
+/** The children that an element accepts. `null`, `undefined` and booleans render as nothing. */
 export type Html = ComponentChildren;
-
-export { html };
 
 /** Replaces lone surrogates, which have no UTF-8 form. */
 export function wellFormed(text: string): string {

@@ -5,8 +5,8 @@ import { sentenceFor } from '../core/errors.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../http/request/message.ts';
 import { type Assets, loadAssets } from './assets.ts';
 import { catalogueFor, type Language, pickLanguage } from './language.ts';
-import { type ErrorStatus, errorPage } from './layout/error.page.ts';
-import type { PageFrame, SiteLinks } from './layout/layout.ts';
+import { type ErrorStatus, errorPage } from './layout/error.page.tsx';
+import type { PageFrame, SiteLinks } from './layout/layout.tsx';
 import { pageHeaders, type SecurityNeeds } from './security-headers.ts';
 import type { RenderErrorPage } from './shape.ts';
 

@@ -7,7 +7,7 @@ import { activityLabel } from '../../src/console/service/activity-labels.page.ts
 import { type ErrorCode, errors } from '../../src/core/errors.ts';
 import { securityEvents } from '../../src/signon/sessions/security-log.ts';
 import { catalogueFor } from '../../src/signon/words/words.ts';
-import type { PageFrame } from '../../src/web/layout/layout.ts';
+import type { PageFrame } from '../../src/web/layout/layout.tsx';
 
 /** One more name of a tally, and this does not compile without it. */
 const others = {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { connectPage } from '../../src/site/connect/connect.page.ts';
+import { connectPage } from '../../src/site/connect/connect.page.tsx';
 import { filledIn, openSamples } from '../../src/site/connect/samples.ts';
 import {
   type Filling,

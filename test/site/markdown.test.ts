@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { publishedPart } from '../../src/site/docs/library.ts';
-import { anchorOf, parseArticle } from '../../src/site/docs/markdown.ts';
+import { anchorOf, parseArticle } from '../../src/site/docs/markdown.tsx';
 import { catalogueFor } from '../../src/site/words.ts';
 import { renderHtml } from '../../src/web/html.ts';
 

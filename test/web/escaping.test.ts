@@ -5,17 +5,17 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ipPage } from '../../src/reputation/address/address.page.ts';
-import type { IpPageData } from '../../src/reputation/address/parts/scene.page.ts';
-import { homePage } from '../../src/site/home/home.page.ts';
-import { badge } from '../../src/web/components/badge.ts';
-import { codeBlock } from '../../src/web/components/code-block.ts';
-import { field } from '../../src/web/components/field.ts';
-import { notice } from '../../src/web/components/notice.ts';
-import { table } from '../../src/web/components/table.ts';
+import { ipPage } from '../../src/reputation/address/address.page.tsx';
+import type { IpPageData } from '../../src/reputation/address/parts/scene.page.tsx';
+import { homePage } from '../../src/site/home/home.page.tsx';
+import { Badge } from '../../src/web/components/badge.tsx';
+import { CodeBlock } from '../../src/web/components/code-block.tsx';
+import { Field } from '../../src/web/components/field.tsx';
+import { Notice } from '../../src/web/components/notice.tsx';
+import { Table } from '../../src/web/components/table.tsx';
 import { type Html, renderHtml, safeHref } from '../../src/web/html.ts';
 import { catalogueFor } from '../../src/web/language.ts';
-import { errorPage } from '../../src/web/layout/error.page.ts';
+import { errorPage } from '../../src/web/layout/error.page.tsx';
 import { maliciousAddress, testFrame } from './page-fixtures.ts';
 
 const hostileTexts = [
@@ -71,13 +71,13 @@ const views: Record<string, (text: string) => string> = {
     ),
   'error page': (text) => errorPage(testFrame(), { status: 400, title: text, detail: text }),
   nonce: (text) => errorPage({ ...testFrame(), nonce: text }, { status: 500 }),
-  badge: (text) => render(badge({ label: text, title: text })),
-  notice: (text) => render(notice({ title: text, body: text })),
+  badge: (text) => render(Badge({ label: text, title: text })),
+  notice: (text) => render(Notice({ title: text, children: text })),
   'code block': (text) =>
-    render(codeBlock({ id: text, title: text, code: text, text: catalogueFor('en') })),
+    render(CodeBlock({ id: text, title: text, code: text, text: catalogueFor('en') })),
   field: (text) =>
     render(
-      field({
+      Field({
         id: text,
         name: text,
         label: text,
@@ -87,7 +87,7 @@ const views: Record<string, (text: string) => string> = {
         error: text,
       }),
     ),
-  table: (text) => render(table({ caption: text, columns: [{ title: text }], rows: [[text]] })),
+  table: (text) => render(Table({ caption: text, columns: [{ title: text }], rows: [[text]] })),
 };
 
 function render(tree: Html): string {

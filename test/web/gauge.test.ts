@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { gateDrawing, gauge } from '../../src/web/components/gauge.ts';
+import { GateDrawing, Gauge } from '../../src/web/components/gauge.tsx';
 import { renderHtml } from '../../src/web/html.ts';
 import { catalogueFor } from '../../src/web/language.ts';
 import { bandEnds, bandStarts, scoreBand, scoreBands } from '../../src/web/score-band.ts';
@@ -21,7 +21,7 @@ test('the bands cover 0 to 100 without gap or overlap', () => {
 });
 
 function lowestPoint(closed: number): number {
-  return Number(/translate\(0 ([\d.]+)\)/.exec(renderHtml(gateDrawing('g', closed)))?.[1]);
+  return Number(/translate\(0 ([\d.]+)\)/.exec(renderHtml(GateDrawing({ id: 'g', closed })))?.[1]);
 }
 
 test('the gate comes down as the score rises, and stays within its arch', () => {
@@ -36,6 +36,6 @@ test('the gate comes down as the score rises, and stays within its arch', () => 
 });
 
 test('the gauge says number and word to those who do not see it', () => {
-  const markup = renderHtml(gauge({ id: 'g', score: 97, text: catalogueFor('en') }));
+  const markup = renderHtml(Gauge({ id: 'g', score: 97, text: catalogueFor('en') }));
   assert.match(markup, /role="img" aria-label="Score 97 of 100: Malicious"/);
 });

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ipPage } from '../../src/reputation/address/address.page.ts';
-import { homePage } from '../../src/site/home/home.page.ts';
+import { ipPage } from '../../src/reputation/address/address.page.tsx';
+import { homePage } from '../../src/site/home/home.page.tsx';
 import { catalogueFor, type Language, pickLanguage } from '../../src/web/language.ts';
-import { errorPage } from '../../src/web/layout/error.page.ts';
+import { errorPage } from '../../src/web/layout/error.page.tsx';
 import { formatFor } from '../../src/web/layout/format.ts';
 import {
   cleanAddress,

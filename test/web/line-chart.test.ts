@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { lineChart } from '../../src/web/components/chart.ts';
+import { LineChart } from '../../src/web/components/chart.tsx';
 import { renderHtml } from '../../src/web/html.ts';
 
 const shared = {
@@ -14,7 +14,7 @@ const shared = {
 
 it('a line has a point for each label and a gap where nothing was measured', () => {
   const text = renderHtml(
-    lineChart({
+    LineChart({
       ...shared,
       labels: ['a', 'b', 'c', 'd', 'e'],
       lines: [
@@ -35,7 +35,7 @@ it('a line has a point for each label and a gap where nothing was measured', () 
 it('more points than there is room for keep the highest of each group', () => {
   const points = Array.from({ length: 1_440 }, (_, i) => (i === 701 ? 900 : i % 7));
   const labels = points.map((_, i) => String(i));
-  const text = renderHtml(lineChart({ ...shared, labels, lines: [{ name: 'checks', points }] }));
+  const text = renderHtml(LineChart({ ...shared, labels, lines: [{ name: 'checks', points }] }));
   const [path] = [...text.matchAll(/ d="([^"]*)"/g)].map(([, d]) => d!);
   assert.equal(path!.match(/[ML]/g)!.length, 360);
   assert.match(path!, /L175 1L/);
@@ -43,6 +43,6 @@ it('more points than there is room for keep the highest of each group', () => {
 });
 
 it('without any measure there is a chart all the same', () => {
-  const text = renderHtml(lineChart({ ...shared, labels: [], lines: [{ name: 'x', points: [] }] }));
+  const text = renderHtml(LineChart({ ...shared, labels: [], lines: [{ name: 'x', points: [] }] }));
   assert.match(text, /class="line" d>/);
 });

@@ -1,12 +1,12 @@
 /** Data for the pages' tests: a frame over the real static files, and addresses of several kinds. */
 
-import type { IpPageData } from '../../src/reputation/address/parts/scene.page.ts';
+import type { IpPageData } from '../../src/reputation/address/parts/scene.page.tsx';
 import { feeds } from '../../src/reputation/blocklists/catalog.ts';
-import type { FeedLabel, FeedsPageData } from '../../src/reputation/blocklists/feeds.page.ts';
+import type { FeedLabel, FeedsPageData } from '../../src/reputation/blocklists/feeds.page.tsx';
 import type { Assets } from '../../src/web/assets.ts';
 import { loadAssets } from '../../src/web/assets.ts';
 import type { Language } from '../../src/web/language.ts';
-import type { PageFrame } from '../../src/web/layout/layout.ts';
+import type { PageFrame } from '../../src/web/layout/layout.tsx';
 
 export const dayMs = 86_400_000;
 export const nowMs = Date.UTC(2026, 10, 21, 9, 30);

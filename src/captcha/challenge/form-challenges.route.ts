@@ -2,7 +2,7 @@
 
 import { ok, type Result } from '../../core/result.ts';
 import type { Request } from '../../http/request/message.ts';
-import type { ChallengeView } from '../../web/components/challenge.ts';
+import type { ChallengeView } from '../../web/components/challenge.tsx';
 import type { FormChallenges } from '../../web/guard/form-challenges.ts';
 import { shownSize } from '../picture/profiles.ts';
 import { newChallenge } from './challenge.endpoints.ts';

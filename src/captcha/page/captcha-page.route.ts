@@ -24,7 +24,7 @@ import {
   issueChallenge,
 } from '../challenge/challenge.route.ts';
 import { shownSize } from '../picture/profiles.ts';
-import { type CaptchaPageData, captchaPage } from './captcha.page.ts';
+import { type CaptchaPageData, captchaPage } from './captcha.page.tsx';
 
 export interface CaptchaPageOptions extends ChallengeRouteOptions {
   readonly tools: PageTools;

@@ -16,8 +16,8 @@ import {
   perform,
   viewOf,
 } from '../operator-request.route.ts';
-import { peoplePage } from './people.page.ts';
-import { type PersonFacts, personPage } from './person.page.ts';
+import { peoplePage } from './people.page.tsx';
+import { type PersonFacts, personPage } from './person.page.tsx';
 
 export const peopleScreenEndpoints = {
   show: consoleScreen('/admin/people'),

@@ -9,7 +9,7 @@ import {
   consoleScreen,
   viewOf,
 } from '../operator-request.route.ts';
-import { type ShownSite, sitesPage } from './sites.page.ts';
+import { type ShownSite, sitesPage } from './sites.page.tsx';
 
 export const siteScreenEndpoints = {
   show: consoleScreen('/admin/sites'),

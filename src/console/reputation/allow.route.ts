@@ -8,7 +8,7 @@ import {
   consoleScreen,
   viewOf,
 } from '../operator-request.route.ts';
-import { type AllowedRange, allowPage } from './allow.page.ts';
+import { type AllowedRange, allowPage } from './allow.page.tsx';
 
 export const allowScreenEndpoints = {
   show: consoleScreen('/admin/allow'),

@@ -8,7 +8,7 @@ import {
   consoleScreen,
   viewOf,
 } from '../operator-request.route.ts';
-import { anonymousReportsPage, type WaitingAnonymousReport } from './anonymous-reports.page.ts';
+import { anonymousReportsPage, type WaitingAnonymousReport } from './anonymous-reports.page.tsx';
 
 export const anonymousReportEndpoints = {
   show: consoleScreen('/admin/tips'),

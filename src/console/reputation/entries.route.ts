@@ -9,7 +9,7 @@ import {
   consoleScreen,
   viewOf,
 } from '../operator-request.route.ts';
-import { entriesPage, type ShownEntry } from './entries.page.ts';
+import { entriesPage, type ShownEntry } from './entries.page.tsx';
 
 export const entryScreenEndpoints = {
   show: consoleScreen('/admin/entries'),

@@ -8,7 +8,7 @@ import {
   consoleScreen,
   viewOf,
 } from '../operator-request.route.ts';
-import { type FetchedList, type LoadedList, listOrders, listsPage } from './lists.page.ts';
+import { type FetchedList, type LoadedList, listOrders, listsPage } from './lists.page.tsx';
 
 export const listScreenEndpoints = {
   show: consoleScreen('/admin/lists'),

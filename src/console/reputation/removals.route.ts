@@ -9,7 +9,7 @@ import {
   perform,
   viewOf,
 } from '../operator-request.route.ts';
-import { removalsPage, type WaitingRemoval } from './removals.page.ts';
+import { removalsPage, type WaitingRemoval } from './removals.page.tsx';
 
 export const removalScreenEndpoints = {
   show: consoleScreen('/admin/removals'),

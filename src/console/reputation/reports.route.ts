@@ -14,7 +14,7 @@ import {
   perform,
   viewOf,
 } from '../operator-request.route.ts';
-import { type ReporterFacts, reportsPage, type ShownReport } from './reports.page.ts';
+import { type ReporterFacts, reportsPage, type ShownReport } from './reports.page.tsx';
 
 export const reportScreenEndpoints = {
   show: consoleScreen('/admin/reports'),

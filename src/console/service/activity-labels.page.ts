@@ -1,7 +1,7 @@
 /** Puts the names under which a server counts what it did into plain words. */
 
 import { type ErrorCode, errors, sentenceFor } from '../../core/errors.ts';
-import type { PageFrame } from '../../web/layout/layout.ts';
+import type { PageFrame } from '../../web/layout/layout.tsx';
 import { frameText } from '../words.ts';
 
 /** Words for events of accounts, by name. */

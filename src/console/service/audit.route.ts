@@ -13,7 +13,7 @@ import {
   type OperatorRequest,
   viewOf,
 } from '../operator-request.route.ts';
-import { auditPage } from './audit.page.ts';
+import { auditPage } from './audit.page.tsx';
 
 export const auditScreenEndpoints = {
   show: consoleScreen('/admin/audit'),

@@ -10,7 +10,7 @@ import {
   perform,
   viewOf,
 } from '../operator-request.route.ts';
-import { checklistPage, type StepsDone } from './checklist.page.ts';
+import { checklistPage, type StepsDone } from './checklist.page.tsx';
 
 export const checklistEndpoints = {
   show: consoleScreen('/admin/checklist'),

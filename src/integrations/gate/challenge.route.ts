@@ -23,7 +23,7 @@ import {
   tooManyText,
 } from '../../web/page-tools.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
-import { challengePage } from './challenge.page.ts';
+import { challengePage } from './challenge.page.tsx';
 import { anotherDocs } from './gate.openapi.ts';
 import { hostOf, type Passes, passCookie, passLifeSeconds } from './pass.ts';
 import { challengePath, guestPath, wayBack } from './way-back.ts';

@@ -16,9 +16,9 @@ import { languageOf, type PageTools } from '../../web/page-tools.ts';
 import { noStore } from '../../web/shape.ts';
 import { csvText } from '../blocklists/pieces/records.ts';
 import type { Check } from '../check/check.ts';
-import { type FoundAddress, findPage } from './find.page.ts';
+import { type FoundAddress, findPage } from './find.page.tsx';
 import { cellOf } from './known.ts';
-import type { CellKind } from './parts/grid.page.ts';
+import type { CellKind } from './parts/grid.page.tsx';
 
 /** Rows of one answer. */
 const foundMax = 100;

@@ -2,7 +2,7 @@
 
 import { type SpecialUse, specialUse } from '../../ip/special.ts';
 import type { Verdict } from '../check/check-body.ts';
-import type { AddressCell, CellKind } from './parts/grid.page.ts';
+import type { AddressCell, CellKind } from './parts/grid.page.tsx';
 
 /** Something is known of it: a report, a list, a rule. */
 export function isObserved({ decidedBy, reports, anonymousExit }: Verdict): boolean {

@@ -17,8 +17,8 @@ import { errorReply, languageOf, type PageTools } from '../../web/page-tools.ts'
 import { failureBody, jsonType, noStore } from '../../web/shape.ts';
 import type { Check } from '../check/check.ts';
 import { cellOf } from './known.ts';
-import { type NetworkPageData, networkPage } from './network.page.ts';
-import type { AddressCell } from './parts/grid.page.ts';
+import { type NetworkPageData, networkPage } from './network.page.tsx';
+import type { AddressCell } from './parts/grid.page.tsx';
 import { surveyOf } from './survey.ts';
 
 const worstShownMax = 50;

@@ -15,7 +15,7 @@ import { errorReply, languageOf, type PageTools } from '../../web/page-tools.ts'
 import { failureBody, jsonType, noStore } from '../../web/shape.ts';
 import { systemDocs } from '../check/check.openapi.ts';
 import { type SurveyOptions, surveyOf } from './survey.ts';
-import { type SystemPageData, systemPage } from './system.page.ts';
+import { type SystemPageData, systemPage } from './system.page.tsx';
 
 const worstShownMax = 50;
 /** The index is made in less. */

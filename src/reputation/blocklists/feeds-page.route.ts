@@ -14,7 +14,7 @@ import { type Guard, movedTo } from '../../web/guard/guard.ts';
 import type { Language } from '../../web/language.ts';
 import { languageOf, type PageTools, pageRequestHeaders } from '../../web/page-tools.ts';
 import { feeds, variantName } from './catalog.ts';
-import { type FeedFigures, type FeedLabel, feedsPage } from './feeds.page.ts';
+import { type FeedFigures, type FeedLabel, feedsPage } from './feeds.page.tsx';
 import type { FeedPublisher, Published } from './publish.ts';
 
 export interface FeedsPageOptions {

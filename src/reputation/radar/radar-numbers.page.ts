@@ -1,12 +1,12 @@
 /** The five numbers of the radar, as the server knows them at this moment. */
 
 import { formatFor } from '../../web/layout/format.ts';
-import type { PageFrame } from '../../web/layout/layout.ts';
+import type { PageFrame } from '../../web/layout/layout.tsx';
 import type { EntryBands } from '../counts/entry-bands.ts';
 import type { ReportCounts } from '../counts/report-counts.ts';
 import type { Sources } from '../lists/sources.ts';
 import { frameText } from '../words.ts';
-import type { RadarNumber } from './radar.page.ts';
+import type { RadarNumber } from './radar.page.tsx';
 
 /** Counters that the server keeps. */
 export interface RadarFigures {

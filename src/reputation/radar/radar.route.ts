@@ -19,7 +19,7 @@ import {
   sessionPage,
   visitHeaders,
 } from '../../web/guard/session-endpoint.ts';
-import type { PageFrame } from '../../web/layout/layout.ts';
+import type { PageFrame } from '../../web/layout/layout.tsx';
 import type { Check } from '../check/check.ts';
 import { halfLivesAt } from '../check/score.ts';
 import { ownScore } from '../counts/entry-bands.ts';
@@ -32,9 +32,9 @@ import { blockSide, rowsOfBlock } from './map/hilbert.ts';
 import { cellCount, levelOf, levels, type MapCounts } from './map/map-counts.ts';
 import { mapSide, mapThemes } from './map/map-picture.ts';
 import type { RadarMap } from './map/radar-map.ts';
-import { eventsPath, mapPath, radarPage } from './radar.page.ts';
+import { eventsPath, mapPath, radarPage } from './radar.page.tsx';
 import { type RadarFigures, radarNumbers } from './radar-numbers.page.ts';
-import { type Square, zoomPage } from './zoom.page.ts';
+import { type Square, zoomPage } from './zoom.page.tsx';
 
 function radarEndpoint(path: string, more: Parameters<typeof sessionPage>[2] = {}) {
   const declared = sessionPage(path, 'anyone', {

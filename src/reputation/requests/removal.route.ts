@@ -20,7 +20,7 @@ import {
 } from './asked.route.ts';
 import { isBetter } from './queue.ts';
 import { readReason, standingOf } from './removals.ts';
-import { removalPage } from './requests.page.ts';
+import { removalPage } from './requests.page.tsx';
 
 export const removalEndpoints = {
   ask: sessionPage('/removal', 'anyone', { errors: ['invalid_parameter'] }),

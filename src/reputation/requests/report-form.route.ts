@@ -22,7 +22,7 @@ import {
   type RequestPageOptions,
   tooMany,
 } from './asked.route.ts';
-import { reportPage } from './report-form.page.ts';
+import { reportPage } from './report-form.page.tsx';
 
 export const reportFormEndpoints = {
   ask: sessionPage('/report', 'anyone', { errors: ['invalid_parameter'] }),

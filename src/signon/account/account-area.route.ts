@@ -24,7 +24,7 @@ import type { Profiles } from '../people/profile/profile-store.ts';
 import type { Review } from '../people/review.ts';
 import { isActive, unchanged } from '../people.ts';
 import type { PageBuilder, RequestContext } from '../request-context.route.ts';
-import { failureText } from '../sessions/failure.page.ts';
+import { failureText } from '../sessions/failure.page.tsx';
 import type { Onwards } from '../sessions/onward.route.ts';
 import type { ChangeEvent } from '../sessions/security-log.ts';
 import type { Renewed } from '../sessions/session-records.ts';
@@ -37,9 +37,9 @@ import {
   type DoneName,
   isDoneName,
   sectionPaths,
-} from './pages/parts.page.ts';
-import type { OwnReportLine } from './pages/reports.page.ts';
-import type { WebhookLine } from './pages/webhooks.page.ts';
+} from './pages/parts.page.tsx';
+import type { OwnReportLine } from './pages/reports.page.tsx';
+import type { WebhookLine } from './pages/webhooks.page.tsx';
 
 /** The account's reports, which reputation keeps, as /account/reports shows and retracts them. */
 export interface AccountAreaReports {

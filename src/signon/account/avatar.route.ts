@@ -18,7 +18,7 @@ import {
 import { avatarFileBytesMax } from '../people/profile/avatar-image.ts';
 import { frameText } from '../words/words.ts';
 import type { AccountArea, AccountRequest } from './account-area.route.ts';
-import type { PictureError } from './pages/profile.page.ts';
+import type { PictureError } from './pages/profile.page.tsx';
 import { showProfile } from './profile.route.ts';
 
 /** The limit leaves room for the form around the file, and for an error at the field of a file that is too large. */

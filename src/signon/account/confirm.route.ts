@@ -11,10 +11,10 @@ import type { PlainRoute } from '../../http/router.ts';
 import { localPath } from '../../web/guard/intake/local-path.ts';
 import { sessionCall, sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import { tooMany } from '../people/pages/register.route.ts';
-import { failureText } from '../sessions/failure.page.ts';
+import { failureText } from '../sessions/failure.page.tsx';
 import { frameText } from '../words/words.ts';
 import type { AccountArea, AccountRequest } from './account-area.route.ts';
-import { confirmPage } from './pages/confirm.page.ts';
+import { confirmPage } from './pages/confirm.page.tsx';
 
 const proof = {
   handlerLimits: ['signInOwner'],

@@ -7,7 +7,7 @@ import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import { frameText } from '../words/words.ts';
 import type { AccountArea, AccountRequest, ViewChange } from './account-area.route.ts';
-import { dataPage, deletedPage, type OwnDataView } from './pages/data.page.ts';
+import { dataPage, deletedPage, type OwnDataView } from './pages/data.page.tsx';
 
 const wordCharsMax = 40;
 

@@ -10,8 +10,8 @@ import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import { frameText } from '../words/words.ts';
 import type { AccountArea, AccountRequest, ViewChange } from './account-area.route.ts';
 import { type KeysPage, namedKeyRoutes, namedKeysOf } from './named-keys.route.ts';
-import { type KeysView, keysPage, type QuotaStanding, surePage } from './pages/keys.page.ts';
-import { offeredScopes } from './pages/named-keys.page.ts';
+import { type KeysView, keysPage, type QuotaStanding, surePage } from './pages/keys.page.tsx';
+import { offeredScopes } from './pages/named-keys.page.tsx';
 
 const hostsCharsMax = hostsMax * 260;
 const hostCharsShown = 80;

@@ -13,7 +13,7 @@ import {
   offeredScopes,
   type RenameView,
   renamePage,
-} from './pages/named-keys.page.ts';
+} from './pages/named-keys.page.tsx';
 
 const backTo = '/account/keys';
 

@@ -11,14 +11,14 @@ import type { Profile } from '../people/profile/profile.ts';
 import { editProfile, type ProfileChanges } from '../people/profile/profile-edit.ts';
 import { frameText } from '../words/words.ts';
 import type { AccountArea, AccountRequest, ViewChange } from './account-area.route.ts';
-import type { Overview } from './pages/overview.page.ts';
+import type { Overview } from './pages/overview.page.tsx';
 import {
   type ProfileErrorField,
   type ProfilePageView,
   type ProfileTextField,
   profilePage,
   profileTextFields,
-} from './pages/profile.page.ts';
+} from './pages/profile.page.tsx';
 
 const page = '/account';
 

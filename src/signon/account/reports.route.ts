@@ -6,7 +6,7 @@ import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import type { AccountArea, AccountRequest } from './account-area.route.ts';
-import { reportsPage, takeBackPage } from './pages/reports.page.ts';
+import { reportsPage, takeBackPage } from './pages/reports.page.tsx';
 
 export const reportsEndpoints = {
   show: sessionPage('/account/reports', 'verified', {

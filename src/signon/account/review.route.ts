@@ -9,10 +9,10 @@ import type { PlainRoute } from '../../http/router.ts';
 import { reviewPath } from '../../web/guard/page-builder.ts';
 import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import { type Decide, decisions, reviewNames } from '../people/review.ts';
-import { type Onward, onwardHref } from '../sessions/onward.page.ts';
+import { type Onward, onwardHref } from '../sessions/onward.page.tsx';
 import { carriesRequest, targetOf } from '../sessions/onward.route.ts';
 import type { AccountArea, AccountRequest } from './account-area.route.ts';
-import { reviewPage } from './pages/review.page.ts';
+import { reviewPage } from './pages/review.page.tsx';
 
 /** The review itself is done by both: opening it ends one that has nothing to decide. */
 const errors = [

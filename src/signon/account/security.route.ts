@@ -9,11 +9,11 @@ import { localPath } from '../../web/guard/intake/local-path.ts';
 import { enrolPath } from '../../web/guard/page-builder.ts';
 import { sessionCall, sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import type { NewCodes } from '../proofs/factors/second-factors.ts';
-import { onwardHref } from '../sessions/onward.page.ts';
+import { onwardHref } from '../sessions/onward.page.tsx';
 import { frameText } from '../words/words.ts';
 import type { AccountArea, AccountRequest, ViewChange } from './account-area.route.ts';
-import { backupCodesPage, enrolmentPage } from './pages/second-factor.page.ts';
-import { type SecurityView, securityPage } from './pages/security.page.ts';
+import { backupCodesPage, enrolmentPage } from './pages/second-factor.page.tsx';
+import { type SecurityView, securityPage } from './pages/security.page.tsx';
 
 const totpPath = '/account/security/totp';
 

@@ -6,7 +6,7 @@ import type { PlainRoute } from '../../http/router.ts';
 import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import { frameText } from '../words/words.ts';
 import type { AccountArea, AccountRequest, ViewChange } from './account-area.route.ts';
-import { type WebhooksView, webhooksPage } from './pages/webhooks.page.ts';
+import { type WebhooksView, webhooksPage } from './pages/webhooks.page.tsx';
 
 export const webhookEndpoints = {
   show: sessionPage('/account/webhooks', 'verified', { errors: ['store_unavailable'] }),

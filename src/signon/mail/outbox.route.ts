@@ -17,7 +17,7 @@ import { openPage } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import { languageOf, type PageTools, pageRequestHeaders } from '../../web/page-tools.ts';
 import { noStore } from '../../web/shape.ts';
-import { outboxPage } from './outbox.page.ts';
+import { outboxPage } from './outbox.page.tsx';
 import type { OutboxMessage } from './outbox-files.ts';
 
 /** The random bytes of the name. */

@@ -13,7 +13,7 @@ import type { RequestContext } from '../request-context.route.ts';
 import type { Authorization } from '../sites/authorization.ts';
 import { requestQuery } from '../sites/authorize.ts';
 import { requestQueryCharsMax } from '../sites/request-seal.ts';
-import { isForSite, type Onward, onwardHref } from './onward.page.ts';
+import { isForSite, type Onward, onwardHref } from './onward.page.tsx';
 
 export const authorizePath = '/authorize.php';
 export const continuePath = `${authorizePath}/continue`;

@@ -23,7 +23,7 @@ import {
   connectPage,
   connectPath,
   type KeyStanding,
-} from './connect.page.ts';
+} from './connect.page.tsx';
 import {
   type ConnectTarget,
   families,

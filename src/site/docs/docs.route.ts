@@ -20,7 +20,7 @@ import {
   readyRoute,
   readyText,
 } from '../manifest/ready-text.route.ts';
-import { docsPage, searchIndex } from './docs.page.ts';
+import { docsPage, searchIndex } from './docs.page.tsx';
 import { type DocPage, docSlugs, docsPath, markdownPath } from './library.ts';
 
 const searchPath = `${docsPath}/search.json`;

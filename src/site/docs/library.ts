@@ -8,9 +8,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { once } from '../../core/work/preparation.ts';
-import { type AfterSample, type Article, parseArticle } from './markdown.ts';
+import { type AfterSample, type Article, parseArticle } from './markdown.tsx';
 import { tries } from './tries.ts';
-import { tryBox } from './try-box.ts';
+import { tryBox } from './try-box.tsx';
 
 /** In the order of the navigation. The first is /docs itself. */
 const files = [

@@ -7,14 +7,14 @@ import type { PlainRoute } from '../../http/router.ts';
 import type { Assets } from '../../web/assets.ts';
 import { openFile, openPage } from '../../web/guard/endpoint.ts';
 import { type Guard, movedTo } from '../../web/guard/guard.ts';
-import type { PageFrame } from '../../web/layout/layout.ts';
+import type { PageFrame } from '../../web/layout/layout.tsx';
 import {
   errorReply,
   languageOf,
   type PageTools,
   pageRequestHeaders,
 } from '../../web/page-tools.ts';
-import { type HomePageData, homePage } from './home.page.ts';
+import { type HomePageData, homePage } from './home.page.tsx';
 import { staticEndpoint } from './static.endpoint.ts';
 
 /** The address is from a range for documentation: a check knows it with demo data alone. */

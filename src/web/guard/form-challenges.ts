@@ -6,7 +6,7 @@
 import type { Result } from '../../core/result.ts';
 import type { Header, Request } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
-import { anotherField, type ChallengeView } from '../components/challenge.ts';
+import { anotherField, type ChallengeView } from '../components/challenge.tsx';
 
 /** Returns whether the form only asks for another picture, so that nothing else in it counts. */
 export function asksForAnother(form: Params): boolean {

@@ -5,7 +5,7 @@
  */
 
 import type { Header, Reply } from '../../http/request/message.ts';
-import { withPersonMenu } from '../layout/layout.ts';
+import { withPersonMenu } from '../layout/layout.tsx';
 import { languageOf, type PageTools } from '../page-tools.ts';
 import { noStore } from '../shape.ts';
 import type { Cookies } from './cookies.ts';

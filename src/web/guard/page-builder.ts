@@ -15,7 +15,7 @@
  * session, is no dead end: the answer leads to its page again, with what was typed
  * (intake/unsaved.ts).
  *
- * Forms carry the context's `csrf` in a hidden field of that name (web/components/form.ts does it).
+ * Forms carry the context's `csrf` in a hidden field of that name (web/components/form.tsx does it).
  * What needs no session is read by `intake/`, which any thread could do; the page builder runs on
  * the main thread.
  */
@@ -28,7 +28,7 @@ import type { Header, Reply, Request } from '../../http/request/message.ts';
 import { type Params, parseQuery } from '../../http/request/query.ts';
 import type { Caller, PlainRoute } from '../../http/router.ts';
 import type { Language } from '../language.ts';
-import type { PageFrame } from '../layout/layout.ts';
+import type { PageFrame } from '../layout/layout.tsx';
 import type { PageTools } from '../page-tools.ts';
 import type { SecurityNeeds } from '../security-headers.ts';
 import { apiErrorBody, jsonType, noStore } from '../shape.ts';

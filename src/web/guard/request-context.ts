@@ -9,7 +9,7 @@ import type { GeoReader } from '../../geo/reader.ts';
 import { clientCountry } from '../../geo/reader.ts';
 import { firstHeader, type Header, type Request } from '../../http/request/message.ts';
 import type { Language } from '../language.ts';
-import type { PageFrame } from '../layout/layout.ts';
+import type { PageFrame } from '../layout/layout.tsx';
 import { languageOf, type PageTools } from '../page-tools.ts';
 import type { Callers } from './callers.ts';
 import type { Cookies } from './cookies.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { ipPage } from '../../../src/reputation/address/address.page.ts';
+import { ipPage } from '../../../src/reputation/address/address.page.tsx';
 import {
   cleanAddress,
   maliciousAddress,

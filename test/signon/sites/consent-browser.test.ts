@@ -6,13 +6,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { consentPage } from '../../../src/signon/sites/pages/consent.page.ts';
+import { consentPage } from '../../../src/signon/sites/pages/consent.page.tsx';
 import {
   endedFormPage,
   nameTargetPage,
   refusalPage,
   verifyFirstPage,
-} from '../../../src/signon/sites/pages/consent-notes.page.ts';
+} from '../../../src/signon/sites/pages/consent-notes.page.tsx';
 import { type Language, pickLanguage } from '../../../src/web/language.ts';
 import { pageHeaders } from '../../../src/web/security-headers.ts';
 import { checkPage, withBrowser } from '../../support/browser/browser.ts';

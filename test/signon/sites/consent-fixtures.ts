@@ -3,7 +3,7 @@
 import type { AskedScope } from '../../../src/signon/sites/authorization.ts';
 import { parseClientId } from '../../../src/signon/sites/clients/client-id.ts';
 import { parseRedirectUri } from '../../../src/signon/sites/clients/redirect-uri.ts';
-import type { ConsentPageData } from '../../../src/signon/sites/pages/consent.page.ts';
+import type { ConsentPageData } from '../../../src/signon/sites/pages/consent.page.tsx';
 
 export function asked(
   scope: AskedScope['scope'],

@@ -2,13 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ConsentPageData, consentPage } from '../../../src/signon/sites/pages/consent.page.ts';
+import {
+  type ConsentPageData,
+  consentPage,
+} from '../../../src/signon/sites/pages/consent.page.tsx';
 import {
   endedFormPage,
   nameTargetPage,
   refusalPage,
-} from '../../../src/signon/sites/pages/consent-notes.page.ts';
-import { foreignForm } from '../../../src/web/layout/host-name.ts';
+} from '../../../src/signon/sites/pages/consent-notes.page.tsx';
+import { foreignForm } from '../../../src/web/layout/host-name.tsx';
 import { testFrame } from '../../web/page-fixtures.ts';
 import {
   addedConsent,

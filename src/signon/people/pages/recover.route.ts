@@ -11,15 +11,15 @@ import type { PlainRoute } from '../../../http/router.ts';
 import { doneMark } from '../../../web/done-mark.ts';
 import { sessionForm, sessionPage } from '../../../web/guard/session-endpoint.ts';
 import type { RequestContext } from '../../request-context.route.ts';
-import { failureText } from '../../sessions/failure.page.ts';
-import { onwardHref } from '../../sessions/onward.page.ts';
+import { failureText } from '../../sessions/failure.page.tsx';
+import { onwardHref } from '../../sessions/onward.page.tsx';
 import { carriesRequest, keptOnward, onwardKept } from '../../sessions/onward.route.ts';
 import { catalogueFor } from '../../words/words.ts';
-import { recoverPage, resetPage } from './recover.page.ts';
-import { emailLengthMax } from './register.page.ts';
+import { recoverPage, resetPage } from './recover.page.tsx';
+import { emailLengthMax } from './register.page.tsx';
 import { type RegisterOptions, tooMany } from './register.route.ts';
-import { checkMailPage } from './sent.page.ts';
-import { confirmEmailPage } from './verify.page.ts';
+import { checkMailPage } from './sent.page.tsx';
+import { confirmEmailPage } from './verify.page.tsx';
 
 const confirmPath = '/account/email/confirm';
 

@@ -21,8 +21,8 @@ import { jsonOf } from '../../../web/guard/intake/form.ts';
 import { sessionForm, sessionPage } from '../../../web/guard/session-endpoint.ts';
 import type { Signon } from '../../open-signon.ts';
 import type { PageBuilder, RequestContext } from '../../request-context.route.ts';
-import { failureText } from '../../sessions/failure.page.ts';
-import { type Onward, onwardHref } from '../../sessions/onward.page.ts';
+import { failureText } from '../../sessions/failure.page.tsx';
+import { type Onward, onwardHref } from '../../sessions/onward.page.tsx';
 import {
   carriesRequest,
   hintOf,
@@ -40,8 +40,8 @@ import {
   passwordLengthMax,
   type RegisterPageData,
   registerPage,
-} from './register.page.ts';
-import { registeredPage } from './sent.page.ts';
+} from './register.page.tsx';
+import { registeredPage } from './sent.page.tsx';
 
 const path = '/register';
 const needs = { media: true, connect: true } as const;

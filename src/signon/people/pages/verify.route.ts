@@ -10,14 +10,14 @@ import { doneIn, doneMark } from '../../../web/done-mark.ts';
 import { jsonOf } from '../../../web/guard/intake/form.ts';
 import { sessionCall, sessionForm, sessionPage } from '../../../web/guard/session-endpoint.ts';
 import type { RequestContext } from '../../request-context.route.ts';
-import { failureText } from '../../sessions/failure.page.ts';
-import { onwardHref } from '../../sessions/onward.page.ts';
+import { failureText } from '../../sessions/failure.page.tsx';
+import { onwardHref } from '../../sessions/onward.page.tsx';
 import { carriesRequest, keptOnward, onwardKept, targetOf } from '../../sessions/onward.route.ts';
 import { catalogueFor } from '../../words/words.ts';
 import { paceOfQuery, paceQuery } from './pace-query.ts';
 import { linkWait } from './recover.route.ts';
 import { type RegisterOptions, tooMany } from './register.route.ts';
-import { linkButtonPage, unverifiedPage } from './verify.page.ts';
+import { linkButtonPage, unverifiedPage } from './verify.page.tsx';
 
 /** The errors after which the form of the link can be sent again. */
 const askedAgain: readonly ErrorCode[] = [

@@ -10,12 +10,12 @@ import { sessionForm, sessionPage } from '../../../web/guard/session-endpoint.ts
 import type { Signon } from '../../open-signon.ts';
 import { linkWait } from '../../people/pages/recover.route.ts';
 import { type RegisterOptions, tooMany } from '../../people/pages/register.route.ts';
-import { checkMailPage } from '../../people/pages/sent.page.ts';
+import { checkMailPage } from '../../people/pages/sent.page.tsx';
 import type { PageBuilder, RequestContext } from '../../request-context.route.ts';
-import type { Onward } from '../onward.page.ts';
+import type { Onward } from '../onward.page.tsx';
 import { carriesRequest, type Onwards, onwardKept } from '../onward.route.ts';
 import type { SecondFactorNeeded, SignedIn } from './sign-in.ts';
-import { otherBrowserPage, signInLinkPage } from './sign-in-link.page.ts';
+import { otherBrowserPage, signInLinkPage } from './sign-in-link.page.tsx';
 
 const signInLinkPath = '/signin/link';
 export const linkSentPath = `${signInLinkPath}/sent`;

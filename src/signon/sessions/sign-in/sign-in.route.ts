@@ -17,14 +17,14 @@ import { doneIn } from '../../../web/done-mark.ts';
 import { asksForAnother } from '../../../web/guard/form-challenges.ts';
 import { lostIn } from '../../../web/guard/intake/unsaved.ts';
 import { sessionCall, sessionForm, sessionPage } from '../../../web/guard/session-endpoint.ts';
-import { emailLengthMax } from '../../people/pages/register.page.ts';
+import { emailLengthMax } from '../../people/pages/register.page.tsx';
 import { type RegisterOptions, tooMany } from '../../people/pages/register.route.ts';
 import type { RequestContext } from '../../request-context.route.ts';
 import { catalogueFor } from '../../words/words.ts';
-import { failureText } from '../failure.page.ts';
-import { isForSite, type Onward, onwardHref } from '../onward.page.ts';
+import { failureText } from '../failure.page.tsx';
+import { isForSite, type Onward, onwardHref } from '../onward.page.tsx';
 import { carriesRequest, hintOf, keptOnward, targetOf } from '../onward.route.ts';
-import { type SignInPageData, secondFactorPage, signInPage } from './sign-in.page.ts';
+import { type SignInPageData, secondFactorPage, signInPage } from './sign-in.page.tsx';
 import type { SecondFactorNeeded, SignedIn } from './sign-in.ts';
 import { linkSentPath, signInLinkRoutes } from './sign-in-link.route.ts';
 

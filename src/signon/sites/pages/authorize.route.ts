@@ -21,7 +21,7 @@ import { askedOrigin } from '../../../web/guard/intake/form.ts';
 import { enrolPath, reviewPath } from '../../../web/guard/page-builder.ts';
 import { sessionPage } from '../../../web/guard/session-endpoint.ts';
 import type { PageBuilder, RequestContext } from '../../request-context.route.ts';
-import { onwardHref } from '../../sessions/onward.page.ts';
+import { onwardHref } from '../../sessions/onward.page.tsx';
 import {
   authorizePath,
   carriesRequest,
@@ -40,13 +40,13 @@ import {
 } from '../authorize.ts';
 import type { ErrorAnswer, FlowDecision } from '../authorize-flow.ts';
 import type { Client } from '../clients/client-id.ts';
-import { consentPage } from './consent.page.ts';
+import { consentPage } from './consent.page.tsx';
 import {
   endedFormPage,
   nameTargetPage,
   refusalPage,
   verifyFirstPage,
-} from './consent-notes.page.ts';
+} from './consent-notes.page.tsx';
 
 export const consentPath = `${authorizePath}/consent`;
 const signInPath = '/signin';

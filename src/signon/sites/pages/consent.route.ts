@@ -14,7 +14,7 @@ import type { PageBuilder, RequestContext } from '../../request-context.route.ts
 import { authorizePath, carriesRequest, continueHref } from '../../sessions/onward.route.ts';
 import type { Authorization } from '../authorization.ts';
 import { consentPath, signedInOf, signInHref } from './authorize.route.ts';
-import { endedFormPage } from './consent-notes.page.ts';
+import { endedFormPage } from './consent-notes.page.tsx';
 
 /** The address of a form that was answered with a page: leads to the request that it carries. */
 export const consentAgainEndpoint = sessionPage(consentPath, 'anyone', carriesRequest);

@@ -1,0 +1,149 @@
+/**
+ * The page on which people try the motion CAPTCHA. A form with a challenge in it, so it works
+ * without a script; who asks for less motion gets the choice between picture and sound first, and
+ * the picture isn't loaded before it is asked for: a GIF can't be paused.
+ */
+
+import { Button, LinkButton } from '../../web/components/button.tsx';
+import { Card } from '../../web/components/card.tsx';
+import {
+  AnswerField,
+  ChallengeSound,
+  ChallengeStage,
+  type ChallengeView,
+} from '../../web/components/challenge.tsx';
+import { Icon } from '../../web/components/icon.tsx';
+import { Notice } from '../../web/components/notice.tsx';
+import type { Html } from '../../web/html.ts';
+import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
+import type { Catalogue } from '../words.ts';
+import { frameText } from '../words.ts';
+import { captchaForSites } from './for-sites.page.tsx';
+
+export interface CaptchaPageData {
+  /** Base URL of the API, without a slash at the end. */
+  readonly secureUrl: string;
+  /** Public; undefined where there is none to show the widget with. */
+  readonly siteKey?: string | undefined;
+  /** Undefined for a client that has asked for too many. */
+  readonly challenge?: ChallengeView | undefined;
+  /** The result of the attempt that this page responds to. */
+  readonly outcome?: 'right' | 'wrong' | undefined;
+}
+
+/** Returns the script's messages as attributes, so that every sentence stays in the catalogue. */
+function sayings({ captcha: text, challenge }: Catalogue) {
+  return {
+    'data-right': text.right,
+    'data-wrong': text.wrong,
+    'data-fresh': text.fresh,
+    'data-expired': text.expired,
+    'data-renewed': challenge.renewed,
+    'data-busy': challenge.busy,
+    'data-freeze': text.freeze,
+    'data-play': text.play,
+  };
+}
+
+function outcomeText(outcome: CaptchaPageData['outcome'], { captcha: text }: Catalogue): string {
+  if (outcome === undefined) return '';
+  return outcome === 'right' ? text.right : text.wrong;
+}
+
+function challengeForm(frame: PageFrame, data: CaptchaPageData, text: Catalogue): Html {
+  const { challenge, outcome } = data;
+  const said = outcomeText(outcome, text);
+  const status = (
+    <p class="captcha-outcome" role="status" data-tone={outcome}>
+      {said}
+    </p>
+  );
+  const title = <h2 class="card-title">{text.captcha.tryTitle}</h2>;
+  if (challenge === undefined) {
+    return (
+      <section class="card captcha">
+        {title}
+        {status}
+        <Notice tone="warning">{text.challenge.busy}</Notice>
+      </section>
+    );
+  }
+  return (
+    <form
+      class="card captcha"
+      action="/captcha/"
+      method="post"
+      data-lifetime={challenge.lifetimeSeconds}
+      {...sayings(text)}
+    >
+      {title}
+      <input type="hidden" name="token" value={challenge.token} />
+      <ChallengeStage frame={frame} challenge={challenge} />
+      <p class="field-hint">{text.challenge.expires(challenge.lifetimeSeconds)}</p>
+      <p class="captcha-tools">
+        <LinkButton
+          label={text.captcha.another}
+          href="/captcha/"
+          kind="quiet"
+          icon="refresh"
+          className="captcha-another"
+        />
+        <button class="button button-quiet captcha-freeze" type="button" hidden>
+          <Icon name="pause" />
+          <span>{text.captcha.freeze}</span>
+        </button>
+      </p>
+      <ChallengeSound frame={frame} challenge={challenge} />
+      <AnswerField frame={frame} name="answer" />
+      <div>
+        <Button label={text.captcha.submit} />
+      </div>
+      {status}
+    </form>
+  );
+}
+
+function howItWorks({ captcha: text }: Catalogue): Html {
+  return (
+    <Card title={text.howTitle} icon="info">
+      <ul class="ticks">
+        {text.how.map((point) => (
+          <li>
+            <Icon name="check" />
+            <span>{point}</span>
+          </li>
+        ))}
+      </ul>
+      <p class="card-note">{text.honest}</p>
+    </Card>
+  );
+}
+
+export function captchaPage(frame: PageFrame, data: CaptchaPageData): string {
+  const text = frameText(frame);
+  return renderDocument(
+    { ...frame, current: 'captchaDemo' },
+    {
+      title: text.captcha.title,
+      description: text.captcha.description,
+      className: 'page-captcha',
+      script: 'captcha.js',
+      headerLookup: true,
+      body: (
+        <>
+          <div class="wrap stack">
+            <div class="section-intro captcha-intro">
+              <h1>{text.captcha.title}</h1>
+              <p class="lede">{text.captcha.lede}</p>
+            </div>
+            <div class="columns">
+              {challengeForm(frame, data, text)}
+              {howItWorks(text)}
+            </div>
+          </div>
+          {captchaForSites(data, text)}
+        </>
+      ),
+    },
+  );
+}

@@ -1,0 +1,204 @@
+/** One account: its facts, and what may be changed of it. No password and no text of a key is here. */
+
+import type { ListedAccount } from '../../access/accounts/directory.ts';
+import { Button } from '../../web/components/button.tsx';
+import { Card } from '../../web/components/card.tsx';
+import { Field } from '../../web/components/field.tsx';
+import { ActionButton, Form, Hidden, SelectField } from '../../web/components/form.tsx';
+import { Link } from '../../web/components/link.tsx';
+import { Table, type TableOptions } from '../../web/components/table.tsx';
+import type { Html } from '../../web/html.ts';
+import { formatFor } from '../../web/layout/format.ts';
+import type { PageFrame } from '../../web/layout/layout.tsx';
+import { type ConsoleView, consolePage, factsCard } from '../parts.page.tsx';
+import { frameText } from '../words.ts';
+
+export interface PersonFacts extends Omit<ListedAccount, 'keys'> {
+  /** 0 to 100; undefined before its first key. */
+  readonly trust: number | undefined;
+  readonly plan: string;
+  readonly plans: readonly string[];
+  readonly sessions: number;
+  /** In force; undefined while it has neither a key nor a quota that an operator set. */
+  readonly quotas:
+    | Readonly<Record<'reads' | 'writes', { readonly perMinute: number; readonly isSet: boolean }>>
+    | undefined;
+  /** The keys that work: revoked and ended ones are left out. */
+  readonly keys: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly scopes: readonly string[];
+    readonly createdAt: number;
+    /** Milliseconds since 1970; undefined: not used yet, or not noted yet. */
+    readonly lastUsedAt: number | undefined;
+  }[];
+  /** Public: they stand in pages of web sites. */
+  readonly siteKeys: readonly {
+    readonly id: string;
+    /** None: any host. */
+    readonly hosts: readonly string[];
+    readonly createdAt: number;
+    readonly passesClean: boolean;
+  }[];
+}
+
+type Cells = TableOptions['rows'];
+
+const action = '/admin/people/change';
+
+export function personPage(
+  frame: PageFrame,
+  view: ConsoleView & { readonly person: PersonFacts },
+): string {
+  const { console: all } = frameText(frame);
+  const { person: text, people } = all;
+  const format = formatFor(frame.language);
+  const { person, csrf } = view;
+  const { id, trust, quotas } = person;
+  const quota = (kind: 'reads' | 'writes') => {
+    if (quotas === undefined) return text.quotaLater;
+    const { perMinute, isSet } = quotas[kind];
+    const shown = format.number(perMinute);
+    return isSet ? text.quotaSet(shown) : text.quotaByTrust(shown);
+  };
+  const does = (what: string, label: string, kind: 'secondary' | 'danger' = 'secondary') => (
+    <ActionButton csrf={csrf} action={action} fields={{ id, do: what }} label={label} kind={kind} />
+  );
+  const asks = (what: string, fields: Html, label: string) => (
+    <Form csrf={csrf} action={action}>
+      <Hidden name="id" value={id} />
+      <Hidden name="do" value={what} />
+      {fields}
+      <p>
+        <Button label={label} kind="secondary" />
+      </p>
+    </Form>
+  );
+  const quotaFields = (
+    <>
+      <p class="card-note">{text.quotaHint}</p>
+      <div class="field-grid">
+        <Field id="reads" name="reads" label={text.reads} inputMode="numeric" maxLength={9} />
+        <Field id="writes" name="writes" label={text.writes} inputMode="numeric" maxLength={9} />
+      </div>
+    </>
+  );
+  const plans = (
+    <SelectField
+      id="plan"
+      name="plan"
+      label={text.plan}
+      value={person.plan}
+      hint={text.planHint}
+      options={person.plans.map((plan) => ({ value: plan, label: plan }))}
+    />
+  );
+  return consolePage(frame, view, {
+    section: 'people',
+    title: person.email,
+    lede: text.lede,
+    body: (
+      <>
+        {factsCard(text.facts, [
+          [people.state, people.states[person.state]],
+          [people.role, people.roles[person.role]],
+          [text.standing, people.standings[person.standing]],
+          [text.trust, trust === undefined ? all.none : format.number(trust)],
+          [text.reads, quota('reads')],
+          [text.writes, quota('writes')],
+          [text.plan, person.plan],
+          [text.sessions, format.number(person.sessions)],
+          [people.since, format.day(person.createdAt)],
+          [text.id, <code class="breaks">{id}</code>],
+          [
+            text.reports,
+            <Link href={`/admin/reports?reporter=${id}`}>{all.sections.reports}</Link>,
+          ],
+        ])}
+        <Card title={text.access}>
+          <p class="card-note">
+            {text.disableHint} {text.sendResetHint}
+          </p>
+          <div class="acts">
+            {person.state === 'disabled'
+              ? does('enable', text.enable)
+              : does('disable', text.disable, 'danger')}
+            {does('end-sessions', text.endSessions)}
+            {person.state === 'active' && does('send-reset', text.sendReset)}
+            {person.role === 'operator'
+              ? does('member', text.makeMember, 'danger')
+              : does('operator', text.makeOperator)}
+          </div>
+        </Card>
+        {keysCards(frame, view)}
+        <Card title={text.quotas}>{asks('quotas', quotaFields, text.setQuotas)}</Card>
+        <Card title={text.planTitle}>{asks('plan', plans, text.setPlan)}</Card>
+      </>
+    ),
+  });
+}
+
+/** Its API keys by their ids, never their texts, and its site keys, which are public. */
+function keysCards(
+  frame: PageFrame,
+  { csrf, person }: ConsoleView & { readonly person: PersonFacts },
+): Html {
+  const { console: all } = frameText(frame);
+  const { person: text } = all;
+  const format = formatFor(frame.language);
+  const { id, keys, siteKeys } = person;
+  const revoke = (what: string, key: string) => (
+    <ActionButton
+      csrf={csrf}
+      action={action}
+      fields={{ id, do: what, key }}
+      label={text.revoke}
+      kind="danger"
+    />
+  );
+  const code = (words: string) => <code class="breaks">{words}</code>;
+  const columnsOf = (titles: readonly string[]) => titles.map((title) => ({ title }));
+  const keyTitles = [text.key, text.keyName, text.scopes, text.made, text.lastUse];
+  const keyRows = keys.map((key) => [
+    code(key.id),
+    <span class="breaks">{key.name || all.none}</span>,
+    code(key.scopes.join(', ')),
+    format.day(key.createdAt),
+    key.lastUsedAt === undefined ? all.never : format.moment(key.lastUsedAt),
+    revoke('revoke', key.id),
+  ]);
+  const siteTitles = [text.siteKey, text.hosts, text.puzzle, text.made];
+  const siteRows = siteKeys.map((key) => [
+    code(key.id),
+    key.hosts.length === 0 ? text.anyHost : code(key.hosts.join(', ')),
+    key.passesClean ? text.cleanPass : text.puzzleForAll,
+    format.day(key.createdAt),
+    revoke('revoke-site', key.id),
+  ]);
+  const keysCard = (
+    title: string,
+    caption: string,
+    none: string,
+    titles: string[],
+    rows: Cells,
+  ) => (
+    <Card title={title}>
+      {rows.length === 0 ? (
+        <p>{none}</p>
+      ) : (
+        <Table
+          caption={caption}
+          columns={columnsOf([...titles, all.lists.actions])}
+          rows={rows}
+          stack
+        />
+      )}
+    </Card>
+  );
+  return (
+    <>
+      {keysCard(text.keysTitle, text.keysCaption, text.noKeys, keyTitles, keyRows)}
+      {keysCard(text.siteKeysTitle, text.siteKeysTitle, text.noSiteKeys, siteTitles, siteRows)}
+    </>
+  );
+}

@@ -1,0 +1,145 @@
+/** Sites that people sign in to, each with the button that blocks it, and a form for any other domain. */
+
+import { Badge } from '../../web/components/badge.tsx';
+import { Button } from '../../web/components/button.tsx';
+import { Card } from '../../web/components/card.tsx';
+import { Field } from '../../web/components/field.tsx';
+import { ActionButton, Form, Hidden } from '../../web/components/form.tsx';
+import { Link } from '../../web/components/link.tsx';
+import type { Html } from '../../web/html.ts';
+import { formatFor } from '../../web/layout/format.ts';
+import type { PageFrame } from '../../web/layout/layout.tsx';
+import { type ConsoleView, consolePage, FindForm, Listing } from '../parts.page.tsx';
+import { frameText } from '../words.ts';
+
+export interface ShownSite {
+  readonly domain: string;
+  readonly visitors: number;
+  readonly day: number;
+  readonly week: number;
+  /** Today (UTC), and in 7 and 30 days with today; undefined: not known here. */
+  readonly signIns:
+    | { readonly today: number; readonly week: number; readonly month: number }
+    | undefined;
+  readonly lastUsedAt: number | undefined;
+  readonly blockedBy: string | undefined;
+}
+
+export interface SiteScreenView extends ConsoleView {
+  readonly part: string;
+  readonly sites: readonly ShownSite[];
+  readonly found: number;
+  readonly countedAt: number;
+  readonly isCut: boolean;
+  /** Number of the next page. */
+  readonly next: number | undefined;
+}
+
+const action = '/admin/sites/change';
+
+export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
+  const all = frameText(frame).console;
+  const text = all.sites;
+  const format = formatFor(frame.language);
+  const { csrf, part, next } = view;
+  const counts = (each: readonly number[]) => each.map(format.number).join(' · ');
+  const rows = view.sites.map((site) => [
+    <span class="mono breaks">{site.domain}</span>,
+    counts([site.visitors, site.day, site.week]),
+    site.signIns === undefined
+      ? '–'
+      : counts([site.signIns.today, site.signIns.week, site.signIns.month]),
+    site.lastUsedAt === undefined ? all.never : format.moment(site.lastUsedAt),
+    stateOf(frame, site),
+    actOf(frame, site, csrf),
+  ]);
+  const columns = [
+    text.site,
+    ...[text.visitors, text.signIns].map((title) => ({
+      title,
+      numeric: true,
+    })),
+    ...[text.last, text.state, text.actions],
+  ];
+  const more = next && `/admin/sites?${new URLSearchParams({ part, page: String(next) })}`;
+  const blocking = (
+    <Form csrf={csrf} action={action}>
+      <Hidden name="do" value="block" />
+      <Field
+        id="domain"
+        name="domain"
+        label={text.domain}
+        hint={text.blockHint}
+        mono
+        required
+        maxLength={253}
+        autocomplete="off"
+      />
+      <p>
+        <Button label={text.block} kind="danger" />
+      </p>
+    </Form>
+  );
+  return consolePage(frame, view, {
+    section: 'sites',
+    lede: text.lede,
+    body: (
+      <>
+        <FindForm
+          id="part"
+          action="/admin/sites"
+          name="part"
+          label={text.part}
+          submit={all.search}
+          value={part}
+        />
+        <p class="card-note">
+          {text.counted(format.number(view.found), format.moment(view.countedAt))}
+          {view.isCut && text.cut}
+        </p>
+        <Listing
+          icon="list"
+          none={text.none}
+          caption={text.caption}
+          columns={columns}
+          rows={rows}
+        />
+        {more && (
+          <p>
+            <Link href={more}>{all.more}</Link>
+          </p>
+        )}
+        <Card title={text.blockTitle} icon="alert">
+          {blocking}
+        </Card>
+      </>
+    ),
+  });
+}
+
+function stateOf(frame: PageFrame, { domain, blockedBy }: ShownSite): Html {
+  const text = frameText(frame).console.sites;
+  if (blockedBy === undefined) return text.open;
+  const label = blockedBy === domain ? text.blocked : text.blockedWith(blockedBy);
+  return <Badge label={label} tone="accent" />;
+}
+
+/** One that is blocked with a domain above it is unblocked there. */
+function actOf(frame: PageFrame, { domain, blockedBy }: ShownSite, csrf: string): Html {
+  const text = frameText(frame).console.sites;
+  if (blockedBy === undefined) {
+    const fields = { do: 'block', domain };
+    return (
+      <ActionButton csrf={csrf} action={action} fields={fields} label={text.block} kind="danger" />
+    );
+  }
+  if (blockedBy !== domain) return '–';
+  return (
+    <ActionButton
+      csrf={csrf}
+      action={action}
+      fields={{ do: 'unblock', domain }}
+      label={text.unblock}
+    />
+  );
+}

@@ -1,0 +1,123 @@
+/** The operator's own entries: what is said of which range until when, a search, and a form for one more. */
+
+import { Button } from '../../web/components/button.tsx';
+import { Card } from '../../web/components/card.tsx';
+import { Field } from '../../web/components/field.tsx';
+import { ActionButton, Form, Hidden, SelectField } from '../../web/components/form.tsx';
+import { Link } from '../../web/components/link.tsx';
+import type { Html } from '../../web/html.ts';
+import { formatFor, namesText } from '../../web/layout/format.ts';
+import type { PageFrame } from '../../web/layout/layout.tsx';
+import { type ConsoleView, consolePage, FindForm, Listing } from '../parts.page.tsx';
+import { frameText } from '../words.ts';
+
+export interface ShownEntry {
+  /** Canonical CIDR text. */
+  readonly prefix: string;
+  readonly score: number;
+  /** Number; 0: none. */
+  readonly category: number;
+  readonly note: string;
+  /** Milliseconds since 1970; `endsAt` 0: it does not end. */
+  readonly setAt: number;
+  readonly endsAt: number;
+}
+
+export interface EntriesView extends ConsoleView {
+  /** As it was typed. */
+  readonly part: string;
+  readonly entries: readonly ShownEntry[];
+}
+
+const action = '/admin/entries/change';
+/** Rows of one page; the command line shows all. */
+const rowsMax = 500;
+const scoreDefault = '100';
+
+export function entriesPage(frame: PageFrame, view: EntriesView): string {
+  const all = frameText(frame).console;
+  const text = all.entries;
+  const { part } = view;
+  const find = { id: 'part', name: 'part', label: text.part, value: part };
+  return consolePage(frame, view, {
+    section: 'entries',
+    lede: text.lede,
+    body: (
+      <>
+        <Card title={text.addTitle}>{addForm(frame, view)}</Card>
+        <FindForm {...find} action="/admin/entries" submit={all.search} />
+        {found(frame, view)}
+      </>
+    ),
+  });
+}
+
+function addForm(frame: PageFrame, { csrf, categoryNames }: EntriesView): Html {
+  const text = frameText(frame).console.entries;
+  const categories = [
+    { value: '', label: text.noCategory },
+    ...categoryNames.map((label, i) => ({ value: String(i + 1), label })),
+  ];
+  return (
+    <Form csrf={csrf} action={action}>
+      <Hidden name="do" value="add" />
+      <Field id="prefix" name="prefix" label={text.prefix} mono required maxLength={60} />
+      <div class="field-grid">
+        <Field
+          id="score"
+          name="score"
+          label={text.score}
+          hint={text.scoreHint}
+          value={scoreDefault}
+          inputMode="numeric"
+          required
+          maxLength={3}
+        />
+        <Field id="until" name="until" label={text.ends} hint={text.endsHint} type="date" />
+      </div>
+      <SelectField id="category" name="category" label={text.category} options={categories} />
+      <Field id="note" name="note" label={text.note} hint={text.noteHint} maxLength={200} />
+      <p>
+        <Button label={text.add} />
+      </p>
+      <p class="card-note">{text.addHint}</p>
+    </Form>
+  );
+}
+
+function found(frame: PageFrame, { csrf, categoryNames, part, entries }: EntriesView): Html {
+  const all = frameText(frame).console;
+  const text = all.entries;
+  const format = formatFor(frame.language);
+  const rows = entries.slice(0, rowsMax).map(({ prefix, score, category, note, setAt, endsAt }) => [
+    <Link class="mono breaks" href={`/ip/${prefix.replace(/\/(32|128)$/, '')}`}>
+      {prefix}
+    </Link>,
+    format.number(score),
+    category === 0 ? all.none : namesText([category], categoryNames),
+    <span class="breaks">{note}</span>,
+    format.day(setAt),
+    endsAt === 0 ? all.never : format.moment(endsAt),
+    <ActionButton
+      csrf={csrf}
+      action={action}
+      fields={{ do: 'remove', prefix }}
+      label={text.remove}
+      kind="danger"
+    />,
+  ]);
+  const titles = [text.category, text.note, text.set, text.ends, text.actions];
+  const columns = [text.prefix, { title: text.score, numeric: true }, ...titles];
+  return (
+    <>
+      {entries.length > rowsMax && <p class="card-note">{text.first(format.number(rowsMax))}</p>}
+      <Listing
+        icon="list"
+        none={part === '' ? text.noneYet : text.none}
+        caption={text.caption}
+        columns={columns}
+        rows={rows}
+      />
+    </>
+  );
+}

@@ -1,0 +1,151 @@
+/** Reports of an address, or of one account with its trust, each with the button that takes it back. */
+
+import { Card } from '../../web/components/card.tsx';
+import { ActionButton } from '../../web/components/form.tsx';
+import { Link } from '../../web/components/link.tsx';
+import type { Html } from '../../web/html.ts';
+import { formatFor, namesText } from '../../web/layout/format.ts';
+import type { PageFrame } from '../../web/layout/layout.tsx';
+import { type ConsoleView, consolePage, FindForm, facts, Listing } from '../parts.page.tsx';
+import { frameText } from '../words.ts';
+
+export interface ShownReport {
+  readonly id: string;
+  readonly address: string;
+  /** Id of the account. */
+  readonly account: string;
+  readonly reportedAt: number;
+  readonly categories: readonly number[];
+  readonly comment: string;
+}
+
+export interface ReporterFacts {
+  readonly id: string;
+  readonly email: string;
+  /** 0 to 100; undefined before its first key. */
+  readonly trust: number | undefined;
+  readonly standing: 'none' | 'member' | 'staff';
+}
+
+export interface ReportsView extends ConsoleView {
+  /** As they were typed. */
+  readonly address: string;
+  readonly reporter: string;
+  readonly wrong?: 'address' | 'reporter';
+  /** Undefined: nothing was asked for. */
+  readonly reports?: readonly ShownReport[] | undefined;
+  readonly by?: ReporterFacts;
+  /** More of an address are not shown. */
+  readonly limit?: number;
+  /** The next page of an account's reports begins at this cursor; undefined: there is none. */
+  readonly next?: string | undefined;
+}
+
+const action = '/admin/reports/change';
+
+export function reportsPage(frame: PageFrame, view: ReportsView): string {
+  const all = frameText(frame).console;
+  const text = all.reports;
+  const { address, reporter, wrong } = view;
+  const find = { action: '/admin/reports', submit: all.search };
+  return consolePage(frame, view, {
+    section: 'reports',
+    lede: text.lede,
+    body: (
+      <>
+        <div class="field-grid">
+          <FindForm
+            {...find}
+            id="address"
+            name="address"
+            label={text.address}
+            value={address}
+            error={wrong === 'address' ? text.noAddress : undefined}
+          />
+          <FindForm
+            {...find}
+            id="reporter"
+            name="reporter"
+            label={text.reporter}
+            value={reporter}
+            error={wrong === 'reporter' ? text.noReporter : undefined}
+          />
+        </div>
+        {view.by && reporterCard(frame, view.by, view.csrf)}
+        {view.reports && found(frame, view, view.reports)}
+      </>
+    ),
+  });
+}
+
+function reporterCard(frame: PageFrame, by: ReporterFacts, csrf: string): Html {
+  const all = frameText(frame).console;
+  const format = formatFor(frame.language);
+  const trust = by.trust === undefined ? all.none : format.number(by.trust);
+  return (
+    <Card title={by.email} icon="person">
+      {facts([
+        [all.reports.trust, trust],
+        [all.reports.standing, all.people.standings[by.standing]],
+        [
+          all.reports.account,
+          <Link href={`/admin/people/${by.id}`}>
+            <code class="breaks">{by.id}</code>
+          </Link>,
+        ],
+      ])}
+      <ActionButton
+        csrf={csrf}
+        action={action}
+        fields={{ do: 'retract-all', id: by.id }}
+        label={all.reports.retractAll}
+        kind="danger"
+      />
+    </Card>
+  );
+}
+
+function found(frame: PageFrame, view: ReportsView, reports: readonly ShownReport[]): Html {
+  const all = frameText(frame).console;
+  const text = all.reports;
+  const format = formatFor(frame.language);
+  const { limit, next, reporter } = view;
+  const more = next && `/admin/reports?${new URLSearchParams({ reporter, after: next })}`;
+  const rows = reports.map((one) => [
+    <Link class="mono breaks" href={`/admin/reports?address=${one.address}`}>
+      {one.address}
+    </Link>,
+    format.moment(one.reportedAt),
+    <Link class="mono breaks" href={`/admin/people/${one.account}`}>
+      {one.account}
+    </Link>,
+    namesText(one.categories, view.categoryNames),
+    <span class="breaks">{one.comment}</span>,
+    <ActionButton
+      csrf={view.csrf}
+      action={action}
+      fields={{ do: 'retract', id: one.id }}
+      label={text.retract}
+      kind="danger"
+    />,
+  ]);
+  const titles = [text.address, text.reported, text.account, text.categories, text.comment];
+  const columns = [...titles, text.actions];
+  const isCut = limit !== undefined && reports.length >= limit;
+  return (
+    <>
+      {rows.length > 0 && (
+        <p class="card-note">
+          {text.retractHint}
+          {isCut && text.first(format.number(limit))}
+        </p>
+      )}
+      <Listing icon="flag" none={text.none} caption={text.caption} columns={columns} rows={rows} />
+      {more && (
+        <p>
+          <Link href={more}>{all.more}</Link>
+        </p>
+      )}
+    </>
+  );
+}

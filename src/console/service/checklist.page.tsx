@@ -1,0 +1,75 @@
+/** Shows what a new service still needs, each step with its setting, command or page. */
+
+import { Badge } from '../../web/components/badge.tsx';
+import { Card } from '../../web/components/card.tsx';
+import { ActionButton } from '../../web/components/form.tsx';
+import { Table } from '../../web/components/table.tsx';
+import { formatFor } from '../../web/layout/format.ts';
+import type { PageFrame } from '../../web/layout/layout.tsx';
+import { type ConsoleView, consolePage } from '../parts.page.tsx';
+import type { ConsoleCatalogue } from '../words.en.ts';
+import { frameText } from '../words.ts';
+
+export type FirstStep = keyof ConsoleCatalogue['checklist']['steps'];
+/** A step that this service can't take is left out. */
+export type StepsDone = Readonly<Partial<Record<FirstStep, boolean>>>;
+
+/** Settings, commands and pages: the same in every language. */
+const ways: Readonly<Record<FirstStep, string>> = {
+  publicUrl: 'BASE_URL, SECURE_URL',
+  tls: 'portcullis doctor',
+  mail: 'SMTP_URL, MAIL_FROM; portcullis doctor',
+  list: 'portcullis source add',
+  backup: 'BACKUP_FOLDER',
+  passkey: '/account/security',
+};
+
+export interface ChecklistView extends ConsoleView {
+  readonly steps: StepsDone;
+  /** Milliseconds since 1970; 0: there is none; undefined: the server makes none. */
+  readonly newestBackupAt: number | undefined;
+  /** The mail address of the operator who asks: the test mail goes there. */
+  readonly address: string;
+}
+
+export function checklistPage(frame: PageFrame, view: ChecklistView): string {
+  const text = frameText(frame).console.checklist;
+  const { newestBackupAt, now, csrf, address } = view;
+  const format = formatFor(frame.language);
+  const backup =
+    newestBackupAt !== undefined &&
+    (newestBackupAt === 0
+      ? text.noBackup
+      : text.newestBackup(format.ago(newestBackupAt, now), format.moment(newestBackupAt)));
+  const steps = (Object.keys(ways) as FirstStep[]).filter((step) => step in view.steps);
+  const rows = steps.map((step) => {
+    const isDone = view.steps[step];
+    return [
+      text.steps[step],
+      <Badge label={isDone ? text.isDone : text.isOpen} tone={isDone ? 'clean' : 'suspect'} />,
+      <>
+        <code class="breaks">{ways[step]}</code>
+        {step === 'backup' && backup && <p class="card-note">{backup}</p>}
+      </>,
+    ];
+  });
+  const columns = [text.step, text.state, text.how].map((title) => ({ title }));
+  return consolePage(frame, view, {
+    section: 'checklist',
+    lede: text.lede,
+    body: (
+      <>
+        <Table caption={text.caption} columns={columns} rows={rows} stack />
+        <Card title={text.testTitle}>
+          <p class="card-note breaks">{text.testHint(address)}</p>
+          <ActionButton
+            csrf={csrf}
+            action="/admin/checklist/change"
+            fields={{ do: 'mail-test' }}
+            label={text.testMail}
+          />
+        </Card>
+      </>
+    ),
+  });
+}

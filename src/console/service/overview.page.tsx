@@ -1,0 +1,286 @@
+/** Shows the service at this moment: reports, threads, queues, store, memory and errors. */
+
+import { hourMs, minuteMs } from '../../core/time.ts';
+import { Card } from '../../web/components/card.tsx';
+import { BarChart, LineChart } from '../../web/components/chart.tsx';
+import { Table } from '../../web/components/table.tsx';
+import type { Html } from '../../web/html.ts';
+import { type Format, formatFor } from '../../web/layout/format.ts';
+import type { PageFrame } from '../../web/layout/layout.tsx';
+import { type ConsoleView, consolePage, facts, factsCard } from '../parts.page.tsx';
+import type { ConsoleCatalogue } from '../words.en.ts';
+import { frameText } from '../words.ts';
+import { activityLabel, type EventNames } from './activity-labels.page.ts';
+
+export interface ServiceFacts {
+  readonly version: string;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly entries: number;
+  /** Reports by quarter of an hour, for 24 hours, the oldest first. */
+  readonly reports: readonly { readonly startMs: number; readonly count: number }[];
+  /** The most frequent of 24 hours come first: categories by number, countries by code. */
+  readonly categories: readonly ReportsOf[];
+  readonly countries: readonly ReportsOf[];
+  /** By minute, for 24 hours, the oldest first; seconds of a check, undefined where none was timed. */
+  readonly minutes: readonly {
+    readonly startMs: number;
+    readonly checks: number;
+    readonly p50: number | undefined;
+    readonly p99: number | undefined;
+  }[];
+  /** By name: challenges, sign-ins, consents, refusals; of the last day and ever. */
+  readonly did: readonly { readonly name: string; readonly day: number; readonly ever: number }[];
+  readonly removalsWaiting: number;
+  readonly anonymousReportsWaiting: number;
+  readonly threads: number;
+  /** Longest pause of each event loop lately, in seconds. */
+  readonly pauses: readonly (readonly [thread: string, seconds: number])[];
+  readonly tables: readonly { name: string; used: number; limit: number }[];
+  readonly store: { writable: boolean; appliedSeq: number; checkpointSeq: number };
+  readonly memory: { residentBytes: number; heapBytes: number; indexBytes: number };
+  readonly errors: {
+    /** For so long they have been counted, an hour at most. */
+    readonly forMs: number;
+    readonly routes: readonly { readonly route: string; readonly count: number }[];
+    /** Codes of docs/ERRORS.md with the shape in which they were sent. */
+    readonly codes: readonly { readonly name: string; readonly count: number }[];
+  };
+}
+
+interface ReportsOf {
+  readonly name: string;
+  readonly count: number;
+}
+
+export interface OverviewView extends ConsoleView {
+  readonly service: ServiceFacts;
+  readonly eventNames: EventNames;
+}
+
+type OverviewText = ConsoleCatalogue['overview'];
+
+/** An address that no table has gets this code. */
+const unknownCountry = 'ZZ';
+/** The fullest ones. */
+const tablesShown = 12;
+
+function clockTime(ms: number): string {
+  return new Date(ms).toISOString().slice(11, 16);
+}
+
+function reportChart(text: OverviewText, format: Format, service: ServiceFacts): Html {
+  const highest = Math.max(0, ...service.reports.map(({ count }) => count));
+  const bars = service.reports.map(({ startMs, count }) => {
+    const label = clockTime(startMs);
+    const formatted = format.number(count);
+    return { label, value: count, formatted, title: `${label}: ${formatted}` };
+  });
+  return (
+    <BarChart
+      bars={bars}
+      summary={text.chart}
+      top={format.number(highest)}
+      tableLabel={text.chartTable}
+      columns={[text.time, text.reports]}
+    />
+  );
+}
+
+function checksCharts(text: OverviewText, format: Format, { minutes }: ServiceFacts): Html {
+  const labels = minutes.map(({ startMs }) => clockTime(startMs));
+  const shared = { labels, tableLabel: text.chartTable, labelTitle: text.time };
+  const milliseconds = (seconds: number | undefined) => seconds && seconds * 1_000;
+  return (
+    <>
+      <LineChart
+        {...shared}
+        summary={text.checksChart}
+        lines={[{ name: text.checks, points: minutes.map(({ checks }) => checks) }]}
+        format={format.number}
+      />
+      <h3>{text.took}</h3>
+      <LineChart
+        {...shared}
+        summary={text.tookChart}
+        lines={[
+          { name: 'p50', points: minutes.map(({ p50 }) => milliseconds(p50)) },
+          { name: 'p99', points: minutes.map(({ p99 }) => milliseconds(p99)) },
+        ]}
+        format={(ms) => `${format.number(Math.round(ms * 1_000) / 1_000)} ms`}
+      />
+    </>
+  );
+}
+
+/** A table of names with their numbers: as the log and the docs write them, or in words. */
+function countsTable(
+  caption: string,
+  titles: readonly [string, ...string[]],
+  rows: readonly (readonly [name: string, ...counts: number[]])[],
+  format: Format,
+  voice: 'mono breaks' | 'breaks' = 'mono breaks',
+): Html {
+  const [first, ...others] = titles;
+  return (
+    <Table
+      caption={caption}
+      columns={[{ title: first }, ...others.map((title) => ({ title, numeric: true }))]}
+      rows={rows.map(([name, ...counts]) => [
+        <span class={voice}>{name}</span>,
+        ...counts.map((count) => format.number(count)),
+      ])}
+      stack
+    />
+  );
+}
+
+function reportsBy(
+  text: OverviewText,
+  format: Format,
+  { service, categoryNames }: OverviewView,
+): Html {
+  const { categories, countries } = service;
+  if (categories.length === 0) return <p>{text.noReports}</p>;
+  const named = (code: string) =>
+    format.country(code) ?? (code === unknownCountry ? text.unknownCountry : code);
+  return (
+    <>
+      {countsTable(
+        text.byCategory,
+        [text.category, text.reports],
+        categories.map(({ name, count }) => [
+          `${name} ${categoryNames[Number(name) - 1] ?? ''}`,
+          count,
+        ]),
+        format,
+        'breaks',
+      )}
+      {countsTable(
+        text.byCountry,
+        [text.country, text.reports],
+        countries.map(({ name, count }) => [named(name), count]),
+        format,
+        'breaks',
+      )}
+    </>
+  );
+}
+
+function tablesOf(text: OverviewText, format: Format, { tables }: ServiceFacts): Html {
+  const share = ({ used, limit }: { used: number; limit: number }) => used / limit;
+  const rows = tables
+    .toSorted((a, b) => share(b) - share(a) || a.name.localeCompare(b.name))
+    .slice(0, tablesShown)
+    .map(({ name, used, limit }) => [
+      <span class="mono breaks">{name}</span>,
+      format.number(used),
+      format.number(limit),
+    ]);
+  const columns = [
+    { title: text.table },
+    { title: text.used, numeric: true },
+    { title: text.limit, numeric: true },
+  ];
+  return <Table caption={text.tables} columns={columns} rows={rows} stack />;
+}
+
+function errorsOf(text: OverviewText, format: Format, { errors }: ServiceFacts): Html {
+  const minutes = format.number(Math.floor(errors.forMs / minuteMs));
+  const isShort = errors.forMs < hourMs;
+  return (
+    <>
+      {isShort && <p class="card-note">{text.errorsSince(minutes)}</p>}
+      {errors.routes.length === 0 ? (
+        <p>{text.noErrors}</p>
+      ) : (
+        countsTable(
+          text.errors,
+          [text.route, text.count],
+          errors.routes.map(({ route, count }) => [route, count]),
+          format,
+        )
+      )}
+      {errors.codes.length > 0 &&
+        countsTable(
+          text.code,
+          [text.code, text.told],
+          errors.codes.map(({ name, count }) => [name, count]),
+          format,
+        )}
+    </>
+  );
+}
+
+export function overviewPage(frame: PageFrame, view: OverviewView): string {
+  const text = frameText(frame).console.overview;
+  const format = formatFor(frame.language);
+  const { service, now } = view;
+  const { store, memory } = service;
+  const reports = service.reports.reduce((sum, { count }) => sum + count, 0);
+  const checks = service.minutes.reduce((sum, minute) => sum + minute.checks, 0);
+  const hours = format.number(Math.round((now - service.startedAt) / 360_000) / 10);
+  const pauses = service.pauses.map(([thread, seconds]) => [
+    thread,
+    format.number(Math.round(seconds * 10_000) / 10),
+  ]);
+  return consolePage(frame, view, {
+    section: 'overview',
+    lede: text.lede,
+    body: (
+      <>
+        <Card title={text.now}>
+          {facts([
+            [text.entries, format.number(service.entries)],
+            [text.reports24, format.number(reports)],
+            [text.checks24, format.number(checks)],
+            [text.waiting, <a href="/admin/removals">{format.number(service.removalsWaiting)}</a>],
+            [text.tips, <a href="/admin/tips">{format.number(service.anonymousReportsWaiting)}</a>],
+            [text.threads, format.number(service.threads)],
+            [text.uptime, text.hours(hours)],
+            [text.version, service.version],
+          ])}
+        </Card>
+        <Card title={text.reports24}>
+          {reportChart(text, format, service)}
+          {reportsBy(text, format, view)}
+        </Card>
+        <Card title={text.checks}>{checksCharts(text, format, service)}</Card>
+        {service.did.length > 0 && (
+          <Card title={text.did}>
+            {countsTable(
+              text.did,
+              [text.what, text.day, text.ever],
+              service.did.map(({ name, day, ever }) => [
+                activityLabel(frame, view.eventNames, name),
+                ...[day, ever],
+              ]),
+              format,
+              'breaks',
+            )}
+          </Card>
+        )}
+        <Card title={text.errors}>{errorsOf(text, format, service)}</Card>
+        {factsCard(text.store, [
+          [text.store, store.writable ? text.writable : text.notWritable],
+          [text.applied, format.number(store.appliedSeq)],
+          [text.checkpoint, format.number(store.checkpointSeq)],
+        ])}
+        {factsCard(text.memory, [
+          [text.resident, format.bytes(memory.residentBytes)],
+          [text.heap, format.bytes(memory.heapBytes)],
+          [text.index, format.bytes(memory.indexBytes)],
+        ])}
+        <Card title={text.pauses}>
+          <Table
+            caption={text.pauses}
+            columns={[{ title: text.thread }, { title: text.pause, numeric: true }]}
+            rows={pauses}
+            stack
+          />
+        </Card>
+        <Card title={text.tables}>{tablesOf(text, format, service)}</Card>
+      </>
+    ),
+  });
+}

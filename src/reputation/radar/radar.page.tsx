@@ -1,0 +1,308 @@
+/** The radar: five numbers, all of IPv4 as a map, reports over time and where they are about. */
+
+import { hourSeconds } from '../../core/time.ts';
+import { unknownProvider } from '../../geo/layout.ts';
+import { Card } from '../../web/components/card.tsx';
+import { type Bar, BarChart, ShareList } from '../../web/components/chart.tsx';
+import { Icon } from '../../web/components/icon.tsx';
+import { Link } from '../../web/components/link.tsx';
+import { EmptyState } from '../../web/components/notice.tsx';
+import type { Html } from '../../web/html.ts';
+import { formatFor, machineTime } from '../../web/layout/format.ts';
+import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
+import { scoreBand } from '../../web/score-band.ts';
+import { type CountPeriod, countPeriods, type ReportBucket } from '../counts/report-counts.ts';
+import { type Catalogue, frameText } from '../words.ts';
+import type { WatchedReport } from './latest.route.ts';
+import { mapThemes } from './map/map-picture.ts';
+import { legend, type Square, squareLabel, squareTable } from './zoom.page.tsx';
+
+export interface RadarNumber {
+  readonly value: string;
+  readonly label: string;
+  readonly note: string;
+}
+
+export interface RadarPageData {
+  readonly now: number;
+  readonly numbers: readonly RadarNumber[];
+  readonly map:
+    | {
+        /** ms since 1970. */
+        readonly at: number;
+        /** The 256 /8s, row by row as the picture shows them. */
+        readonly squares: readonly Square[];
+        /** The same in the order of addresses. */
+        readonly inOrder: readonly Square[];
+      }
+    | undefined;
+  readonly period: CountPeriod;
+  readonly series: readonly ReportBucket[];
+  readonly sum: ReportBucket;
+  /** The newest first. */
+  readonly latest: readonly WatchedReport[];
+  /** Mark of the newest report: the stream goes on after it. */
+  readonly mark: string;
+}
+
+const rowsMax = 6;
+export const mapPath = '/radar/map.png';
+export const eventsPath = '/radar/events';
+
+function numbers(data: RadarPageData, text: Catalogue): Html {
+  return (
+    <dl class="radar-numbers" aria-label={text.radar.numbers.label}>
+      {data.numbers.map(({ value, label, note }) => (
+        <div class="card">
+          <dt>{label}</dt>
+          <dd>
+            <strong>{value}</strong>
+            <span>{note}</span>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/**
+ * A picture with a square of its own to choose for each /8. Who doesn't see the picture has the table
+ * instead: its squares are no stops on the way of the keyboard.
+ */
+function mapFigure(
+  map: NonNullable<RadarPageData['map']>,
+  text: Catalogue,
+  frame: PageFrame,
+): Html {
+  const words = text.radar.map;
+  return (
+    <>
+      <div class="radar-map">
+        {mapThemes.map((theme) => (
+          <img
+            class={`is-${theme}`}
+            src={`${mapPath}?theme=${theme}&at=${map.at}`}
+            width="256"
+            height="256"
+            loading="lazy"
+            alt={words.alt}
+          />
+        ))}
+        <div class="radar-overlay" aria-hidden="true">
+          {map.squares.map((square) => (
+            <Link href={square.href} tabindex={-1} title={squareLabel(square, text, frame)} />
+          ))}
+        </div>
+      </div>
+      {legend(frame)}
+      <details class="chart-table">
+        <summary>{words.tableLabel}</summary>
+        {squareTable(map.inOrder, frame)}
+      </details>
+    </>
+  );
+}
+
+function mapCard(data: RadarPageData, text: Catalogue, frame: PageFrame): Html {
+  const words = text.radar.map;
+  return (
+    <Card
+      title={words.title}
+      className="radar-map-card"
+      aside={<span class="card-aside">{words.hint}</span>}
+    >
+      {data.map === undefined ? (
+        <EmptyState icon="chart" text={words.none} />
+      ) : (
+        mapFigure(data.map, text, frame)
+      )}
+    </Card>
+  );
+}
+
+function periodLinks(current: CountPeriod, text: Catalogue): Html {
+  const words = text.radar.curve;
+  const periods = Object.keys(countPeriods) as CountPeriod[];
+  return (
+    <nav class="radar-periods card-aside" aria-label={words.label}>
+      {periods.map((period) => (
+        <Link
+          href={`/radar?period=${period}`}
+          aria-current={period === current ? 'true' : undefined}
+        >
+          {words.periods[period]}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+function curve(data: RadarPageData, text: Catalogue, frame: PageFrame): Html {
+  const words = text.radar.curve;
+  const { number, day } = formatFor(frame.language);
+  const labelOf = (ms: number) =>
+    data.period === 'day' ? day(ms) : machineTime(ms).slice(5, 16).replace('T', ' ');
+  const bars = data.series.map(({ startMs, reports }): Bar => {
+    const label = labelOf(startMs);
+    const formatted = number(reports);
+    return { label, value: reports, formatted, title: `${label}: ${formatted}` };
+  });
+  const highest = Math.max(0, ...data.series.map(({ reports }) => reports));
+  const { reports } = data.sum;
+  const summary = words.summary(reports, number(reports), words.periods[data.period]);
+  return (
+    <Card title={words.title} aside={periodLinks(data.period, text)}>
+      <p class="card-note">{summary}</p>
+      <BarChart
+        bars={bars}
+        summary={summary}
+        top={number(highest)}
+        tableLabel={words.table}
+        columns={[words.columns.time, words.columns.reports]}
+      />
+    </Card>
+  );
+}
+
+function ranking(
+  title: string,
+  rows: readonly { readonly name: Html; readonly count: number }[],
+  text: Catalogue,
+  frame: PageFrame,
+): Html {
+  const { number } = formatFor(frame.language);
+  return (
+    <Card title={title}>
+      {rows.length === 0 ? (
+        <EmptyState icon="flag" text={text.radar.noReports} />
+      ) : (
+        <ShareList
+          rows={rows.map(({ name, count }) => ({ name, value: count, formatted: number(count) }))}
+        />
+      )}
+    </Card>
+  );
+}
+
+function rankings({ sum }: RadarPageData, text: Catalogue, frame: PageFrame): Html {
+  const { unknown, networks, countries, categories } = text.radar;
+  const { country } = formatFor(frame.language);
+  const top = (trait: 'network' | 'country' | 'category', nameOf: (name: string) => Html) =>
+    sum
+      .by(trait)
+      .slice(0, rowsMax)
+      .map(({ name, count }) => ({ name: nameOf(name), count }));
+  return (
+    <>
+      {ranking(
+        networks,
+        top('network', (name) =>
+          name === '' || name === unknownProvider ? unknown : <bdi>{name}</bdi>,
+        ),
+        text,
+        frame,
+      )}
+      {ranking(
+        countries,
+        top('country', (code) => country(code) ?? unknown),
+        text,
+        frame,
+      )}
+      {ranking(
+        categories,
+        top('category', (number) => text.categories[Number(number) - 1] ?? number),
+        text,
+        frame,
+      )}
+    </>
+  );
+}
+
+/** `12 s ago` of today, else the day. */
+function ageOf(at: number, now: number, text: Catalogue, frame: PageFrame): string {
+  const words = text.radar.latest;
+  const seconds = Math.max(0, Math.floor((now - at) / 1_000));
+  if (seconds < 60) return words.seconds(seconds);
+  if (seconds < hourSeconds) return words.minutes(Math.floor(seconds / 60));
+  return formatFor(frame.language).moment(at);
+}
+
+function latestCard({ latest, now }: RadarPageData, text: Catalogue, frame: PageFrame): Html {
+  const words = text.radar.latest;
+  const { country } = formatFor(frame.language);
+  return (
+    <Card title={words.title} aside={<span class="card-aside">{words.note}</span>}>
+      {latest.length === 0 ? (
+        <EmptyState icon="flag" text={words.none} />
+      ) : (
+        <ol class="radar-latest">
+          {latest.map((report) => {
+            const { ipAddress, abuseConfidenceScore: score, comment, reportedAt } = report;
+            const about = [
+              ...report.categories.map((number) => text.categories[number - 1] ?? String(number)),
+              country(report.countryCode) ?? text.radar.unknown,
+            ];
+            return (
+              <li>
+                <Link class="mono" href={`/ip/${ipAddress}`}>
+                  {ipAddress}
+                </Link>
+                <span class={`badge band-${scoreBand(score)}`}>{score}</span>
+                <time datetime={machineTime(reportedAt)}>
+                  {ageOf(reportedAt, now, text, frame)}
+                </time>
+                <span class="radar-about">{about.join(' · ')}</span>
+                {comment !== '' && <q class="radar-comment">{comment}</q>}
+              </li>
+            );
+          })}
+        </ol>
+      )}
+    </Card>
+  );
+}
+
+export function radarPage(frame: PageFrame, data: RadarPageData): string {
+  const text = frameText(frame);
+  const words = text.radar;
+  const { moment } = formatFor(frame.language);
+  return renderDocument(
+    { ...frame, current: 'radar' },
+    {
+      title: words.title,
+      description: words.description,
+      noindex: true,
+      stylesheet: 'radar.css',
+      script: 'radar.js',
+      className: 'page-radar',
+      body: (
+        <div class="wrap stack">
+          <header class="radar-head">
+            <h1>{words.title}</h1>
+            <p class="card-aside radar-live" data-radar-events={`${eventsPath}?after=${data.mark}`}>
+              <span class="radar-light">{words.live}</span>{' '}
+              <span data-live="updated">{words.updated(moment(data.now))}</span>{' '}
+              <Link href={`/radar?period=${data.period}`}>
+                <Icon name="refresh" />
+                <span>{words.refresh}</span>
+              </Link>
+            </p>
+          </header>
+          <div data-live="numbers">{numbers(data, text)}</div>
+          <div class="radar-row">
+            <div class="radar-place" data-live="map">
+              {mapCard(data, text, frame)}
+            </div>
+            <div class="radar-column">
+              <div data-live="curve">{curve(data, text, frame)}</div>
+              <div data-live="latest">{latestCard(data, text, frame)}</div>
+            </div>
+            <div class="radar-rankings" data-live="rankings">
+              {data.sum.reports > 0 && rankings(data, text, frame)}
+            </div>
+          </div>
+        </div>
+      ),
+    },
+  );
+}

@@ -1,0 +1,352 @@
+/** The profile: every field of every scope, each form with its errors at the fields. */
+
+import { Badge } from '../../../web/components/badge.tsx';
+import { Button } from '../../../web/components/button.tsx';
+import { Card } from '../../../web/components/card.tsx';
+import { Field } from '../../../web/components/field.tsx';
+import { Form, SelectField, SwitchField } from '../../../web/components/form.tsx';
+import type { Html } from '../../../web/html.ts';
+import { formatFor } from '../../../web/layout/format.ts';
+import type { PageFrame } from '../../../web/layout/layout.tsx';
+import { countryCodes } from '../../people/profile/countries.ts';
+import type { Profile } from '../../people/profile/profile.ts';
+import { hiddenIn, profileLimits } from '../../people/profile/profile-edit.ts';
+import { frameText } from '../../words/words.ts';
+import { type Overview, overviewCard } from './overview.page.tsx';
+import { type AccountView, accountPage, FileField, freshWanted } from './parts.page.tsx';
+import type { AccountCatalogue } from './words.ts';
+
+export const profileTextFields = [
+  'given_name',
+  'family_name',
+  'nickname',
+  'birthdate',
+  'street_address',
+  'postal_code',
+  'locality',
+  'region',
+  'country',
+] as const;
+export type ProfileTextField = (typeof profileTextFields)[number];
+export type ProfileErrorField = keyof AccountCatalogue['profile']['errors'];
+export type PictureError = keyof AccountCatalogue['profile']['pictureErrors'];
+
+export interface ProfilePageView extends AccountView {
+  readonly profile: Profile;
+  /** The account's mail address. */
+  readonly email: string;
+  /** The values as typed, where they were not accepted; the others are shown as stored. */
+  readonly typed: Partial<Record<ProfileTextField | 'email' | 'phone', string>>;
+  readonly typedGlass?: boolean | undefined;
+  readonly errors: readonly ProfileErrorField[];
+  readonly pictureError?: PictureError | undefined;
+  /** A code was sent, so its form is shown. */
+  readonly codeWanted: boolean;
+  readonly fresh: boolean;
+  /** Undefined with a form that has an error. */
+  readonly overview: Overview | undefined;
+}
+
+function storedTexts({ address, ...profile }: Profile): Record<ProfileTextField, string> {
+  return {
+    given_name: profile.givenName,
+    family_name: profile.familyName,
+    nickname: profile.nickname,
+    birthdate: profile.birthdate,
+    street_address: address.streetAddress,
+    postal_code: address.postalCode,
+    locality: address.locality,
+    region: address.region,
+    country: address.country,
+  };
+}
+
+export function profilePage(frame: PageFrame, view: ProfilePageView): string {
+  const text = frameText(frame).account;
+  return accountPage(frame, view, {
+    section: 'profile',
+    lede: text.profile.lede,
+    body: (
+      <>
+        {view.overview && overviewCard(frame, view.overview)}
+        {pictureCard(text, view)}
+        {personForm(frame, text, view)}
+        {emailCard(text, view)}
+        {phoneCard(text, view)}
+        {planCard(text, view)}
+      </>
+    ),
+  });
+}
+
+function pictureCard({ profile: text }: AccountCatalogue, view: ProfilePageView): Html {
+  const { avatar } = view.profile;
+  const { csrf } = view;
+  return (
+    <Card title={text.pictureTitle} icon="person">
+      <div class="picture-row">
+        {avatar === '' ? (
+          <p class="card-note">{text.pictureNone}</p>
+        ) : (
+          <img
+            class="picture"
+            src={`/avatars/${avatar}`}
+            width="96"
+            height="96"
+            alt={text.pictureAlt}
+          />
+        )}
+        <Form csrf={csrf} action="/account/avatar" multipart>
+          <FileField
+            id="avatar"
+            name="avatar"
+            label={text.pictureFile}
+            hint={text.pictureHint}
+            accept="image/png,image/jpeg,image/webp"
+            error={view.pictureError && text.pictureErrors[view.pictureError]}
+          />
+          <p>
+            <Button label={text.pictureSend} kind="secondary" />
+          </p>
+        </Form>
+      </div>
+      {avatar !== '' && (
+        <Form csrf={csrf} action="/account/avatar/remove">
+          <Button label={text.pictureRemove} kind="quiet" />
+        </Form>
+      )}
+    </Card>
+  );
+}
+
+const autofill: Record<ProfileTextField, string> = {
+  given_name: 'given-name',
+  family_name: 'family-name',
+  nickname: 'nickname',
+  birthdate: 'bday',
+  street_address: 'street-address',
+  postal_code: 'postal-code',
+  locality: 'address-level2',
+  region: 'address-level1',
+  country: 'country',
+};
+
+function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfilePageView): Html {
+  const text = account.profile;
+  const values = { ...storedTexts(view.profile), ...view.typed };
+  const errorOf = (name: ProfileErrorField) => {
+    if (!view.errors.includes(name)) return {};
+    const typed = name in values ? values[name as ProfileTextField] : '';
+    const hidden = name in profileLimits ? hiddenIn(name, typed) : undefined;
+    return { error: hidden === undefined ? text.errors[name] : text.hidden(hidden) };
+  };
+  const textField = (name: Exclude<ProfileTextField, 'country' | 'birthdate'>, label: string) => (
+    <Field
+      id={name}
+      name={name}
+      label={label}
+      value={values[name]}
+      maxLength={profileLimits[name]}
+      autocomplete={autofill[name]}
+      rows={name === 'street_address' ? 2 : undefined}
+      {...errorOf(name)}
+    />
+  );
+  const person = (
+    <div class="field-grid">
+      {textField('given_name', text.givenName)}
+      {textField('family_name', text.familyName)}
+      {textField('nickname', text.nickname)}
+      <Field
+        id="birthdate"
+        name="birthdate"
+        label={
+          text.birthdate
+        } /* A date field drops a value that is no day; a text field shows it as it was typed. */
+        type={errorOf('birthdate').error === undefined ? 'date' : 'text'}
+        value={values.birthdate}
+        autocomplete={autofill.birthdate}
+        hint={view.profile.ageVerified ? text.ageLost : undefined}
+        {...errorOf('birthdate')}
+      />
+    </div>
+  );
+  const address = (
+    <div class="field-grid">
+      {textField('street_address', text.street)}
+      {textField('postal_code', text.postalCode)}
+      {textField('locality', text.locality)}
+      {textField('region', text.region)}
+      <SelectField
+        id="country"
+        name="country"
+        label={text.country}
+        value={values.country}
+        options={[{ value: '', label: text.countryNone }, ...countries(frame)]}
+        autocomplete={autofill.country}
+        {...errorOf('country')}
+      />
+    </div>
+  );
+  const preferences = (
+    <SwitchField
+      id="liquid_glass"
+      name="liquid_glass"
+      label={text.liquidGlass}
+      hint={text.liquidGlassHint}
+      checked={view.typedGlass ?? view.profile.liquidGlass}
+    />
+  );
+  return (
+    <Form csrf={view.csrf} action="/account/profile" className="form-cards">
+      <Card
+        title={text.personTitle}
+        icon="person"
+        aside={view.profile.ageVerified && <Badge label={text.ageVerified} icon="check" />}
+      >
+        {person}
+      </Card>
+      <Card title={text.addressTitle} icon="place">
+        {address}
+      </Card>
+      <Card title={text.preferencesTitle} icon="sliders">
+        {preferences}
+      </Card>
+      <p>
+        <Button label={account.save} />
+      </p>
+    </Form>
+  );
+}
+
+/** Sorts by the names in the reader's language; a country without a name is named by its code. */
+function countries(frame: PageFrame): { value: string; label: string }[] {
+  const format = formatFor(frame.language);
+  const named = countryCodes.map((value) => ({ value, label: format.country(value) ?? value }));
+  return named.sort((a, b) => a.label.localeCompare(b.label, frame.language));
+}
+
+function emailCard(account: AccountCatalogue, view: ProfilePageView): Html {
+  const text = account.profile;
+  return (
+    <Card title={text.emailTitle} icon="mail">
+      <p>
+        {text.emailNow}: <strong class="breaks">{view.email}</strong>
+      </p>
+      {view.fresh ? (
+        <Form csrf={view.csrf} action="/account/email">
+          <Field
+            id="email"
+            name="email"
+            type="email"
+            label={text.emailNew}
+            hint={text.emailHint}
+            autocomplete="email"
+            value={view.typed.email ?? ''}
+            error={view.errors.includes('email') ? text.errors.email : undefined}
+          />
+          <p>
+            <Button label={text.emailSend} kind="secondary" />
+          </p>
+        </Form>
+      ) : (
+        freshWanted(account, '/account')
+      )}
+    </Card>
+  );
+}
+
+function phoneCard(account: AccountCatalogue, view: ProfilePageView): Html {
+  const text = account.profile;
+  const { phone, phoneVerified } = view.profile;
+  return (
+    <Card
+      title={text.phoneTitle}
+      icon="phone"
+      aside={
+        phone !== '' && <Badge label={phoneVerified ? text.phoneVerified : text.phoneUnverified} />
+      }
+    >
+      {view.fresh ? (
+        phoneForms(text, view)
+      ) : (
+        <>
+          {phone !== '' && <p>{phone}</p>}
+          {freshWanted(account, '/account')}
+        </>
+      )}
+    </Card>
+  );
+}
+
+function phoneForms(text: AccountCatalogue['profile'], view: ProfilePageView): Html {
+  const { csrf } = view;
+  const { phone } = view.profile;
+  const error = (name: 'phone' | 'code') =>
+    view.errors.includes(name) ? { error: text.errors[name] } : {};
+  return (
+    <>
+      <Form csrf={csrf} action="/account/phone">
+        <Field
+          id="phone"
+          name="phone"
+          type="tel"
+          label={text.phone}
+          hint={text.phoneHint}
+          autocomplete="tel"
+          value={view.typed.phone ?? phone}
+          {...error('phone')}
+        />
+        <p>
+          <Button label={text.phoneSend} kind="secondary" />
+        </p>
+      </Form>
+      {view.codeWanted && (
+        <Form csrf={csrf} action="/account/phone/verify">
+          <Field
+            id="code"
+            name="code"
+            label={text.phoneCode}
+            hint={text.phoneCodeHint}
+            autocomplete="one-time-code"
+            inputMode="numeric"
+            maxLength={12}
+            mono
+            {...error('code')}
+          />
+          <p>
+            <Button label={text.phoneVerify} />
+          </p>
+        </Form>
+      )}
+      {phone !== '' && (
+        <Form csrf={csrf} action="/account/phone/remove">
+          <Button label={text.phoneRemove} kind="quiet" />
+        </Form>
+      )}
+    </>
+  );
+}
+
+function planCard({ profile: text }: AccountCatalogue, { profile }: ProfilePageView): Html {
+  return (
+    <Card title={text.planTitle} icon="tag">
+      <dl class="facts">
+        <div class="is-wide">
+          <dt>{text.planTitle}</dt>
+          <dd>
+            {text.plans[profile.plan]}
+            <span class="fact-note fact-below">{text.planText}</span>
+          </dd>
+        </div>
+        <div class="is-wide">
+          <dt>{text.identifier}</dt>
+          <dd class="mono">
+            {profile.serviceId}
+            <span class="fact-note fact-below">{text.identifierHint}</span>
+          </dd>
+        </div>
+      </dl>
+    </Card>
+  );
+}

@@ -1,0 +1,278 @@
+/** The protection of an account: password, second factor, passkeys, sessions, and what happened. */
+
+import { Badge } from '../../../web/components/badge.tsx';
+import { Button } from '../../../web/components/button.tsx';
+import { Card } from '../../../web/components/card.tsx';
+import { Field } from '../../../web/components/field.tsx';
+import { ActionButton, Form } from '../../../web/components/form.tsx';
+import { Notice } from '../../../web/components/notice.tsx';
+import { Table } from '../../../web/components/table.tsx';
+import type { Html } from '../../../web/html.ts';
+import { type Format, formatFor } from '../../../web/layout/format.ts';
+import type { PageFrame } from '../../../web/layout/layout.tsx';
+import { accountField, passkeyOutcome } from '../../people/pages/register.page.tsx';
+import type { SecondFactorState } from '../../proofs/factors/second-factor-rows.ts';
+import type { PasskeyInfo } from '../../proofs/passkeys.ts';
+import { passwordLength } from '../../proofs/password/passwords.ts';
+import { onwardHref } from '../../sessions/onward.page.tsx';
+import type { SecurityLogEntry } from '../../sessions/security-log.ts';
+import type { SessionInfo } from '../../sessions/session-records.ts';
+import { frameText } from '../../words/words.ts';
+import { type AccountView, accountPage, freshWanted, sectionPaths } from './parts.page.tsx';
+import type { AccountCatalogue } from './words.ts';
+
+export interface SecurityView extends AccountView {
+  /** The account's mail address. */
+  readonly account: string;
+  readonly fresh: boolean;
+  /** A second factor is demanded: nothing else may be done yet. */
+  readonly isDue: boolean;
+  /** The path to which the person was going when the factor was demanded. */
+  readonly returnTo: string | undefined;
+  /** Ms since 1970; 0: there is no password. */
+  readonly passwordChangedAt: number;
+  readonly passwordError?: keyof AccountCatalogue['security']['passwordErrors'] | undefined;
+  readonly secondFactor: SecondFactorState;
+  readonly passkeys: readonly PasskeyInfo[];
+  readonly sessions: readonly SessionInfo[];
+  readonly log: readonly SecurityLogEntry[];
+}
+
+export function securityPage(frame: PageFrame, view: SecurityView): string {
+  const text = frameText(frame).account;
+  const format = formatFor(frame.language);
+  return accountPage(frame, view, {
+    section: 'security',
+    lede: text.security.lede,
+    script: 'account.js',
+    body: (
+      <>
+        {view.isDue && (
+          <Notice tone="warning" title={text.security.dueTitle} alert>
+            {text.security.dueText}
+          </Notice>
+        )}
+        {!view.fresh &&
+          freshWanted(text, onwardHref(sectionPaths.security, { back: view.returnTo }))}
+        {!view.isDue && passwordCard(text, format, view)}
+        {secondFactorCard(text, format, view)}
+        {passkeyCard(text, format, view)}
+        {!view.isDue && sessionCard(text, format, view)}
+        {!view.isDue && logCard(text, format, view)}
+      </>
+    ),
+  });
+}
+
+function passwordCard(account: AccountCatalogue, format: Format, view: SecurityView): Html {
+  const text = account.security;
+  const { passwordChangedAt: at, csrf } = view;
+  return (
+    <Card title={text.passwordTitle} icon="key">
+      <p>{at === 0 ? text.passwordNone : text.passwordSet(format.moment(at))}</p>
+      {view.fresh && (
+        <Form csrf={csrf} action="/account/security/password">
+          {accountField(view.account)}
+          <Field
+            id="password"
+            name="password"
+            type="password"
+            label={text.passwordNew}
+            hint={text.passwordHint}
+            autocomplete="new-password"
+            required
+            maxLength={passwordLength.max}
+            error={
+              view.passwordError === undefined ? undefined : text.passwordErrors[view.passwordError]
+            }
+          />
+          <p>
+            <Button label={text.passwordChange} kind="secondary" />
+          </p>
+        </Form>
+      )}
+    </Card>
+  );
+}
+
+function secondFactorCard(account: AccountCatalogue, format: Format, view: SecurityView): Html {
+  const text = account.security;
+  const { enabled, enabledAt, backupCodesLeft: left } = view.secondFactor;
+  const act = (name: string, label: string, kind: 'primary' | 'secondary' | 'danger') => (
+    <ActionButton
+      csrf={view.csrf}
+      action={onwardHref(`/account/security/totp/${name}`, { back: view.returnTo })}
+      fields={view.returnTo === undefined ? {} : { return: view.returnTo }}
+      label={label}
+      kind={kind}
+    />
+  );
+  return (
+    <Card title={text.totpTitle} icon="shield">
+      <p>
+        {enabled ? text.totpOn(format.moment(enabledAt)) : text.totpOff}
+        {enabled && ` ${text.totpBackupLeft(left, format.number(left))}`}
+      </p>
+      {view.fresh && (
+        <div class="row-actions">
+          {enabled ? (
+            <>
+              {act('renew', text.totpRenew, 'secondary')}
+              {act('disable', text.totpDisable, 'danger')}
+            </>
+          ) : (
+            act('begin', text.totpBegin, 'secondary')
+          )}
+        </div>
+      )}
+    </Card>
+  );
+}
+
+function passkeyCard(account: AccountCatalogue, format: Format, view: SecurityView): Html {
+  const text = account.security;
+  const { passkeys, csrf, fresh } = view;
+  const columns = text.passkeyColumns;
+  return (
+    <Card title={text.passkeyTitle} icon="key">
+      <p class="card-note">{text.passkeyText}</p>
+      {passkeys.length === 0 ? (
+        <p>{text.passkeyNone}</p>
+      ) : (
+        <Table
+          caption={text.passkeyTitle}
+          stack
+          columns={[columns.name, columns.created, columns.used, columns.actions].map((title) => ({
+            title,
+          }))}
+          rows={passkeys.map(({ id, name, createdAt, lastUsedAt }) => [
+            name === '' ? text.passkeyUnnamed : name,
+            format.day(createdAt),
+            format.day(lastUsedAt),
+            fresh ? (
+              <ActionButton
+                csrf={csrf}
+                action="/account/security/passkeys/remove"
+                fields={{ id }}
+                label={text.passkeyRemove}
+                kind="danger"
+              />
+            ) : (
+              '–'
+            ),
+          ])}
+        />
+      )}
+      {fresh && passkeyForm(text, csrf, view.returnTo)}
+    </Card>
+  );
+}
+
+/** The page's script sends this form: the browser has to be asked for the passkey. */
+function passkeyForm(
+  text: AccountCatalogue['security'],
+  csrf: string,
+  returnTo: string | undefined,
+): Html {
+  return (
+    <>
+      <form
+        class="form"
+        id="passkey-form"
+        method="post"
+        data-passkey="register"
+        data-csrf={csrf}
+        data-return={returnTo}
+        hidden
+      >
+        <Field
+          id="passkey-name"
+          name="name"
+          label={text.passkeyName}
+          hint={text.passkeyNameHint}
+          maxLength={60}
+          autocomplete="off"
+        />
+        <p>
+          <Button label={text.passkeyAdd} kind="secondary" />
+        </p>
+        {passkeyOutcome({ failed: text.passkeyFailed, causes: text.passkeyErrors })}
+      </form>
+      <p class="card-note" data-passkey-none>
+        {text.passkeyNoScript}
+      </p>
+    </>
+  );
+}
+
+function sessionCard(account: AccountCatalogue, format: Format, view: SecurityView): Html {
+  const text = account.security;
+  const { csrf, sessions } = view;
+  const columns = text.sessionsColumns;
+  return (
+    <Card title={text.sessionsTitle} icon="list">
+      <Table
+        caption={text.sessionsTitle}
+        stack
+        columns={[columns.agent, columns.country, columns.seen, columns.actions].map((title) => ({
+          title,
+        }))}
+        rows={sessions.map((session) => [
+          <>
+            {session.agent === '' ? text.unknownAgent : session.agent}
+            <span class="fact-note fact-below">{text.sessionMethods[session.method]}</span>
+          </>,
+          format.country(session.country) ?? text.unknownCountry,
+          format.moment(session.lastSeenAt),
+          session.current ? (
+            <Badge label={text.sessionThis} tone="accent" />
+          ) : (
+            <ActionButton
+              csrf={csrf}
+              action="/account/security/sessions/end"
+              fields={{ id: session.id }}
+              label={text.sessionEnd}
+              kind="secondary"
+            />
+          ),
+        ])}
+      />
+      {sessions.length > 1 && (
+        <ActionButton
+          csrf={csrf}
+          action="/account/security/sessions/end-others"
+          fields={{}}
+          label={text.sessionsEndOthers}
+          kind="danger"
+        />
+      )}
+    </Card>
+  );
+}
+
+function logCard(account: AccountCatalogue, format: Format, view: SecurityView): Html {
+  const text = account.security;
+  const { at, event, agent, country } = text.logColumns;
+  return (
+    <Card title={text.logTitle} icon="clock">
+      {view.log.length === 0 ? (
+        <p>{text.logEmpty}</p>
+      ) : (
+        <>
+          <p class="card-note">{text.logText}</p>
+          <Table
+            caption={text.logTitle}
+            columns={[at, event, agent, country].map((title) => ({ title }))}
+            rows={view.log.map((entry) => [
+              format.moment(entry.at),
+              text.events[entry.event],
+              entry.agent === '' ? text.unknownAgent : entry.agent,
+              format.country(entry.country) ?? text.unknownCountry,
+            ])}
+            scroll
+          />
+        </>
+      )}
+    </Card>
+  );
+}

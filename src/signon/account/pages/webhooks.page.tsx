@@ -1,0 +1,198 @@
+/** The webhooks of an account: each with what it watches and its last delivery, and a form for one more. */
+
+import { Button } from '../../../web/components/button.tsx';
+import { Card } from '../../../web/components/card.tsx';
+import { CodeBlock } from '../../../web/components/code-block.tsx';
+import { Field } from '../../../web/components/field.tsx';
+import { ActionButton, Form } from '../../../web/components/form.tsx';
+import { Notice } from '../../../web/components/notice.tsx';
+import type { Html } from '../../../web/html.ts';
+import { type Format, formatFor } from '../../../web/layout/format.ts';
+import type { PageFrame } from '../../../web/layout/layout.tsx';
+import { type Catalogue, frameText } from '../../words/words.ts';
+import { type AccountView, accountPage, freshWanted } from './parts.page.tsx';
+
+export interface WebhookLine {
+  readonly id: string;
+  readonly url: string;
+  readonly threshold: number;
+  readonly watches: readonly { readonly prefix: string; readonly state: string }[];
+  readonly waiting: number;
+  readonly failures: number;
+  readonly nextTryAt: number;
+  /** Ms since 1970; 0: nothing was tried yet. */
+  readonly triedAt: number;
+  /** The HTTP status, or one word for the failure. */
+  readonly outcome: string;
+  readonly delivered: number;
+  readonly dropped: number;
+}
+
+export interface WebhooksView extends AccountView {
+  readonly fresh: boolean;
+  readonly hooks: readonly WebhookLine[];
+  readonly isFull: boolean;
+  /** The secret of the webhook that was just made, shown once. */
+  readonly secret?: string;
+  readonly typed?: {
+    readonly url: string;
+    readonly watches: string;
+    readonly threshold: string;
+    readonly fault: string | undefined;
+  };
+}
+
+export function webhooksPage(frame: PageFrame, view: WebhooksView): string {
+  const text = frameText(frame);
+  const words = text.automation.webhooks;
+  const format = formatFor(frame.language);
+  return accountPage(frame, view, {
+    section: 'webhooks',
+    lede: words.lede,
+    body: (
+      <>
+        {view.secret !== undefined && (
+          <div class="shown-key">
+            <Notice tone="warning">{words.secretShown}</Notice>
+            <CodeBlock id="shown-secret" title={words.secretTitle} code={view.secret} text={text} />
+          </div>
+        )}
+        {view.hooks.map((hook) => hookCard(text, format, view.csrf, hook))}
+        {makeCard(text, view)}
+      </>
+    ),
+  });
+}
+
+function hookCard(text: Catalogue, format: Format, csrf: string, hook: WebhookLine): Html {
+  const words = text.automation.webhooks;
+  const { id } = hook;
+  const action = (what: 'test' | 'remove', kind: 'secondary' | 'danger') => (
+    <ActionButton
+      csrf={csrf}
+      kind={kind}
+      label={words[what]}
+      fields={{ id }}
+      action={`/account/webhooks/${what}`}
+    />
+  );
+  const outcomes: Readonly<Record<string, string>> = words.outcomes;
+  const outcome = outcomes[hook.outcome] ?? words.answered(hook.outcome);
+  const last =
+    hook.triedAt === 0 ? (
+      words.notTried
+    ) : (
+      <>
+        {format.moment(hook.triedAt)}: {outcome}
+      </>
+    );
+  const retry = hook.failures > 0 && words.retry(format.moment(hook.nextTryAt));
+  return (
+    <Card title={new URL(hook.url).host} icon="arrow" className="webhook">
+      <dl class="facts">
+        <div class="is-wide">
+          <dt>{words.url}</dt>
+          <dd class="mono own-comment">{hook.url}</dd>
+        </div>
+        <div class="is-wide">
+          <dt>{words.watches}</dt>
+          <dd>
+            {hook.watches.map(({ prefix, state }) => (
+              <>
+                <span class="mono">{prefix}</span>
+                {state === 'listed' && <> ({words.listed})</>}
+                <br />
+              </>
+            ))}
+          </dd>
+        </div>
+        <div>
+          <dt>{words.threshold}</dt>
+          <dd>{format.number(hook.threshold)}</dd>
+        </div>
+        <div>
+          <dt>{words.delivered}</dt>
+          <dd>
+            {format.number(hook.delivered)}
+            <span class="fact-note fact-below">
+              {words.waiting(format.number(hook.waiting), format.number(hook.dropped))}
+            </span>
+          </dd>
+        </div>
+        <div class="is-wide">
+          <dt>{words.last}</dt>
+          <dd>
+            {last}
+            {retry && <span class="fact-note fact-below">{retry}</span>}
+          </dd>
+        </div>
+      </dl>
+      <div class="row-actions">
+        {action('test', 'secondary')}
+        {action('remove', 'danger')}
+      </div>
+    </Card>
+  );
+}
+
+function makeCard(text: Catalogue, view: WebhooksView): Html {
+  const words = text.automation.webhooks;
+  const { csrf, typed, fresh, isFull } = view;
+  const fault = (name: 'url' | 'watches' | 'threshold') =>
+    typed?.fault === name ? { error: words.errors[name] } : {};
+  const shown = (
+    <Form csrf={csrf} action="/account/webhooks/create">
+      <Field
+        id="hook-url"
+        name="url"
+        label={words.url}
+        hint={words.urlHint}
+        type="url"
+        required
+        autocomplete="off"
+        value={typed?.url ?? ''}
+        {...fault('url')}
+      />
+      <Field
+        id="hook-watches"
+        name="watches"
+        label={words.watches}
+        hint={words.watchesHint}
+        required
+        mono
+        autocomplete="off"
+        value={typed?.watches ?? ''}
+        {...fault('watches')}
+      />
+      <Field
+        id="hook-threshold"
+        name="threshold"
+        label={words.threshold}
+        type="text"
+        hint={words.thresholdHint}
+        inputMode="numeric"
+        required
+        autocomplete="off"
+        value={typed?.threshold ?? '75'}
+        {...fault('threshold')}
+      />
+      <p>
+        <Button label={words.create} />
+      </p>
+    </Form>
+  );
+  return (
+    <Card title={words.makeTitle} icon="arrow">
+      <p class="card-note">
+        {words.text} <a href="/docs/webhooks">{words.docs}</a>
+      </p>
+      {isFull ? (
+        <p>{words.full}</p>
+      ) : fresh ? (
+        shown
+      ) : (
+        freshWanted(text.account, '/account/webhooks')
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,261 @@
+/** The form of registration, and the page on which the browser makes a passkey. */
+
+import { Button } from '../../../web/components/button.tsx';
+import { ChallengeField, type ChallengeView } from '../../../web/components/challenge.tsx';
+import { Field, type FieldOptions } from '../../../web/components/field.tsx';
+import { Form, Hidden } from '../../../web/components/form.tsx';
+import { Link } from '../../../web/components/link.tsx';
+import { Notice } from '../../../web/components/notice.tsx';
+import type { Html } from '../../../web/html.ts';
+import type { PageFrame } from '../../../web/layout/layout.tsx';
+import { narrowPage } from '../../sessions/narrow.page.tsx';
+import { isForSite, type Onward, onwardFields, onwardHref } from '../../sessions/onward.page.tsx';
+import { frameText } from '../../words/words.ts';
+
+/** The limits of bytes of an address (RFC 5321) and characters of a password. */
+export const emailLengthMax = 254;
+export const passwordLengthMax = 256;
+
+export interface RegisterPageData extends Onward {
+  readonly csrf: string;
+  readonly email?: string | undefined;
+  /** The form takes neither password nor passkey: the mail's link asks for one. */
+  readonly byMailOnly: boolean;
+  /** Undefined for a client that has asked for too many; `solved` if the earlier form solved it. */
+  readonly challenge: ChallengeView | 'solved' | undefined;
+  /** The sealed part of the earlier form (kept-form.ts). */
+  readonly kept?: string | undefined;
+  /** `kept` holds the password. */
+  readonly hasPassword?: boolean;
+  /** The sentences at the fields. */
+  readonly errors?: {
+    readonly email?: string;
+    readonly password?: string;
+    readonly answer?: string;
+    /** Above the form. */
+    readonly form?: string;
+  };
+}
+
+/** The address that somebody signs in by. */
+export function emailField(frame: PageFrame, more: Partial<FieldOptions>): Html {
+  return (
+    <Field
+      id="email"
+      name="email"
+      label={frameText(frame).signon.email}
+      required
+      maxLength={emailLengthMax}
+      autocomplete="username"
+      {...more}
+    />
+  );
+}
+
+/** A field with the account's address, next to one for a password: password managers store the password under it. */
+export function accountField(account: string): Html {
+  return (
+    <input
+      class="visually-hidden"
+      type="text"
+      name="username"
+      value={account}
+      autocomplete="username"
+      readonly
+      tabindex={-1}
+      aria-hidden="true"
+    />
+  );
+}
+
+export function currentPasswordField(frame: PageFrame, error?: string): Html {
+  return (
+    <Field
+      id="password"
+      name="password"
+      type="password"
+      label={frameText(frame).signon.password}
+      required
+      maxLength={passwordLengthMax}
+      autocomplete="current-password"
+      error={error}
+    />
+  );
+}
+
+export function registerPage(frame: PageFrame, data: RegisterPageData): string {
+  const text = frameText(frame);
+  const { register } = text.signon;
+  const { errors = {} } = data;
+  return narrowPage(
+    { ...frame, current: 'register', back: onwardHref('/register', data) },
+    {
+      title: register.title,
+      script: 'passkey-register.js',
+      lede: isForSite(data) ? register.forSite : register.lede,
+      body: (
+        <>
+          {data.byMailOnly && <Notice tone="info">{register.byMailOnly}</Notice>}
+          {errors.form && (
+            <Notice tone="warning" alert>
+              {errors.form}
+            </Notice>
+          )}
+          <Form action={onwardHref('/register', data)} csrf={data.csrf}>
+            {onwardFields(data)}
+            {emailField(frame, {
+              type: 'email',
+              hint: register.emailHint,
+              ...(data.email === undefined ? {} : { value: data.email }),
+              ...(errors.email === undefined ? {} : { error: errors.email }),
+            })}
+            {data.kept && <Hidden name="kept" value={data.kept} />}
+            {data.byMailOnly ? (
+              <Hidden name="with" value="mail" />
+            ) : (
+              newPasswordField(frame, text.signon.password, errors.password, data.hasPassword)
+            )}
+            {data.challenge === 'solved' ? (
+              <Notice tone="success">{register.challengeSolved}</Notice>
+            ) : (
+              <ChallengeField frame={frame} challenge={data.challenge} error={errors.answer} />
+            )}
+            {data.challenge && <Button label={register.submit} />}
+            {data.challenge && !data.byMailOnly && passkeyChoice(frame)}
+          </Form>
+        </>
+      ),
+      foot: (
+        <p>
+          {register.haveAccount} <Link href={onwardHref('/signin', data)}>{text.links.signIn}</Link>
+        </p>
+      ),
+    },
+  );
+}
+
+/** Hidden until the page's script finds that the browser can do it. */
+function passkeyChoice(frame: PageFrame): Html {
+  const { register, signIn } = frameText(frame).signon;
+  return (
+    <div class="passkey" data-passkey-choice hidden>
+      <p class="passkey-or" aria-hidden="true">
+        {signIn.or}
+      </p>
+      <Button label={register.passkey} kind="secondary" icon="key" name="with" value="passkey" />
+      <p class="field-hint">{register.passkeyHint}</p>
+    </div>
+  );
+}
+
+export interface CreatePasskeyData extends Onward {
+  readonly csrf: string;
+  readonly email: string;
+  /** The options for `navigator.credentials.create`. */
+  readonly options: object;
+}
+
+/** The answer to the challenge: the browser makes the passkey, and the form sends what it says. */
+export function createPasskeyPage(frame: PageFrame, data: CreatePasskeyData): string {
+  const text = frameText(frame);
+  const words = text.signon.createPasskey;
+  const outcome = { failed: words.failed, causes: text.account.security.passkeyErrors };
+  return narrowPage(
+    { ...frame, back: onwardHref('/register', data) },
+    {
+      title: words.title,
+      lede: words.text(data.email),
+      script: 'passkey-register.js',
+      body: (
+        <>
+          <p data-passkey-none>{words.noScript}</p>
+          <Form action={onwardHref('/register/passkey', data)} csrf={data.csrf}>
+            {onwardFields(data)}
+            <Hidden name="email" value={data.email} />
+            {passkeyPress('create', words.submit, outcome, {
+              options: JSON.stringify(data.options),
+            })}
+          </Form>
+        </>
+      ),
+      foot: (
+        <p>
+          <Link href={onwardHref('/register', data)}>{words.startAgain}</Link>
+        </p>
+      ),
+    },
+  );
+}
+
+/**
+ * A button that asks the browser for a passkey, and the field for what it says. Hidden until the
+ * script finds that the browser can do it.
+ */
+export function passkeyPress(
+  ceremony: 'create' | 'prove',
+  submit: string,
+  outcome: PasskeyOutcome,
+  data: { readonly options?: string; readonly token?: string },
+): Html {
+  return (
+    <div
+      class="passkey"
+      data-passkey-press={ceremony}
+      data-options={data.options}
+      data-token={data.token}
+      hidden
+    >
+      <Hidden name="passkey" value="" />
+      <Button label={submit} type="button" icon="key" />
+      {passkeyOutcome(outcome)}
+    </div>
+  );
+}
+
+export interface PasskeyOutcome {
+  /** The sentence for all other causes. */
+  readonly failed: string;
+  readonly causes: Readonly<Partial<Record<PasskeyCause, string>>>;
+}
+
+/** The scripts know them by the names of WebAuthn's errors, and by our own answers. */
+type PasskeyCause = 'known' | 'unfit' | 'denied' | 'address' | 'unreachable' | 'stale' | 'many';
+
+/** The element in which a script shows why there is no passkey, with the sentence for each cause. */
+export function passkeyOutcome({ failed, causes }: PasskeyOutcome): Html {
+  return (
+    <p
+      class="field-error"
+      role="alert"
+      data-failed={failed}
+      data-known={causes.known}
+      data-unfit={causes.unfit}
+      data-denied={causes.denied}
+      data-address={causes.address}
+      data-unreachable={causes.unreachable}
+      data-stale={causes.stale}
+      data-many={causes.many}
+    />
+  );
+}
+
+/**
+ * The field of a new password, which is never sent back to the page.
+ * @param isKept true: it may be left empty
+ */
+export function newPasswordField(frame: PageFrame, label: string, error?: string, isKept = false) {
+  const { passwordHint, register } = frameText(frame).signon;
+  return (
+    <Field
+      id="new-password"
+      name="password"
+      type="password"
+      label={label}
+      hint={isKept ? register.passwordKept : passwordHint}
+      required={!isKept}
+      maxLength={passwordLengthMax}
+      autocomplete="new-password"
+      error={error}
+    />
+  );
+}

@@ -1,0 +1,167 @@
+/** The pages of a link that came by mail, and of an account that waits for its link to be opened. */
+
+import { Button } from '../../../web/components/button.tsx';
+import { Form, Hidden } from '../../../web/components/form.tsx';
+import { Notice } from '../../../web/components/notice.tsx';
+import type { Html } from '../../../web/html.ts';
+import type { PageFrame } from '../../../web/layout/layout.tsx';
+import { narrowPage } from '../../sessions/narrow.page.tsx';
+import { type Onward, onwardFields, onwardHref } from '../../sessions/onward.page.tsx';
+import { frameText } from '../../words/words.ts';
+import { timeText } from '../pacing.ts';
+import type { LinkAsks } from '../verification.ts';
+import {
+  accountField,
+  currentPasswordField,
+  newPasswordField,
+  passkeyPress,
+} from './register.page.tsx';
+import { demoMails } from './sent.page.tsx';
+
+/**
+ * The page of a person who is signed in and not verified: it sends another link. For an account whose
+ * address must be confirmed anew (`formerEmail` is not empty) the link goes to that address.
+ */
+export function unverifiedPage(
+  frame: PageFrame,
+  data: Onward & {
+    csrf: string;
+    email: string;
+    formerEmail: string;
+    sent: boolean;
+    worksFrom: number;
+  },
+): string {
+  const { unverified, anew, checkMail } = frameText(frame).signon;
+  const isAnew = data.formerEmail !== '';
+  const words = isAnew ? { ...unverified, ...anew } : unverified;
+  return narrowPage(frame, {
+    title: words.title,
+    body: (
+      <>
+        {data.sent && (
+          <Notice tone="success" alert>
+            {words.sentAgain}
+          </Notice>
+        )}
+        {data.worksFrom > 0 && <p>{checkMail.worksFrom(timeText(data.worksFrom))}</p>}
+        <p>{words.text(data.email)}</p>
+        {demoMails(frame)}
+        {isAnew && <p>{anew.names(data.formerEmail)}</p>}
+        <Form action={onwardHref('/verify/resend', data)} csrf={data.csrf}>
+          {onwardFields(data)}
+          <Button label={words.resend} kind="secondary" />
+        </Form>
+        {isAnew && (
+          <p>
+            <a href="/account#email">{anew.other}</a>
+          </p>
+        )}
+      </>
+    ),
+  });
+}
+
+/** A page with one button: scanners of mail open links, and must not use them up. */
+export function linkButtonPage(
+  frame: PageFrame,
+  data: LinkPageData & {
+    asks: LinkAsks;
+    /** The account's mail address. */
+    account: string;
+    /** The time of `later`, ms since 1970. */
+    worksFrom: number;
+    error?: string | undefined;
+  },
+): string {
+  const text = frameText(frame);
+  const words = text.signon.verify;
+  if (data.asks === 'nothing') return buttonPage(frame, data, words, words.text);
+  if (data.asks === 'passkey') return proofPage(frame, data);
+  if (data.asks === 'later') {
+    const body = <Notice tone="info">{words.later(timeText(data.worksFrom))}</Notice>;
+    return narrowPage(frame, { title: words.title, body });
+  }
+  if (data.asks === 'choose') {
+    const chosen = newPasswordField(frame, text.signon.newPassword, data.error);
+    const fields = (
+      <>
+        {accountField(data.account)}
+        {chosen}
+      </>
+    );
+    return buttonPage(frame, data, words, words.choose, fields);
+  }
+  const password = currentPasswordField(frame, data.error);
+  const fields = (
+    <>
+      {accountField(data.account)}
+      {password}
+    </>
+  );
+  return buttonPage(frame, data, words, words.otherBrowser, fields);
+}
+
+/** The page of a link in another browser than the one where the passkey was made. */
+function proofPage(
+  frame: PageFrame,
+  data: LinkPageData & { readonly error?: string | undefined },
+): string {
+  const { verify: words, passkeyProofErrors: causes } = frameText(frame).signon;
+  const outcome = { failed: words.proveFailed, causes };
+  return narrowPage(frame, {
+    title: words.title,
+    script: 'passkey-register.js',
+    body: (
+      <>
+        {data.error && (
+          <Notice tone="danger" alert>
+            {data.error}
+          </Notice>
+        )}
+        <p>{words.otherBrowserPasskey}</p>
+        <Form action={`${data.action}?token=${encodeURIComponent(data.token)}`} csrf={data.csrf}>
+          <Hidden name="token" value={data.token} />
+          {passkeyPress('prove', words.proveSubmit, outcome, { token: data.token })}
+        </Form>
+      </>
+    ),
+  });
+}
+
+/** Names both addresses: nobody is to move an account to a mailbox without seeing it. */
+export function confirmEmailPage(
+  frame: PageFrame,
+  data: LinkPageData & { from: string; to: string },
+): string {
+  const words = frameText(frame).signon.confirmEmail;
+  return buttonPage(frame, data, words, words.text(data.from, data.to));
+}
+
+export interface LinkPageData {
+  readonly csrf: string;
+  readonly token: string;
+  readonly action: string;
+}
+
+export function buttonPage(
+  frame: PageFrame,
+  data: LinkPageData,
+  words: { title: string; submit: string },
+  text: string,
+  more?: Html,
+): string {
+  return narrowPage(frame, {
+    title: words.title,
+    body: (
+      <>
+        <p>{text}</p>
+        <Form action={`${data.action}?token=${encodeURIComponent(data.token)}`} csrf={data.csrf}>
+          <Hidden name="token" value={data.token} />
+          {more}
+          <Button label={words.submit} />
+        </Form>
+      </>
+    ),
+  });
+}

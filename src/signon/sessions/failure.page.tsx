@@ -1,0 +1,87 @@
+/** An expected failure in the reader's language, as a sentence and as a page. */
+
+import type { Failure } from '../../core/result.ts';
+import { LinkButton } from '../../web/components/button.tsx';
+import { Notice } from '../../web/components/notice.tsx';
+import type { FailureWords } from '../../web/guard/page-builder.ts';
+import { renderHtml } from '../../web/html.ts';
+import type { Language } from '../../web/language.ts';
+import { requestNote } from '../../web/layout/error.page.tsx';
+import type { PageFrame } from '../../web/layout/layout.tsx';
+import { type Catalogue, catalogueFor, frameText } from '../words/words.ts';
+import { narrowPage } from './narrow.page.tsx';
+
+/** Returns one sentence. A failure that no page expects is described as the service's. */
+export function failureText(language: Language, failure: Failure): string {
+  return sentenceOf(catalogueFor(language), failure);
+}
+
+function sentenceOf(text: Catalogue, { error, retryAfterSeconds }: Failure): string {
+  const says = text.signon.failures;
+  if (error === 'too_many_attempts' && retryAfterSeconds !== undefined) {
+    return says.waitFor(retryAfterSeconds);
+  }
+  const known: Readonly<Record<string, unknown>> = says;
+  const sentence = Object.hasOwn(known, error) ? known[error] : says.other;
+  return typeof sentence === 'string' ? sentence : says.other;
+}
+
+function failurePage(frame: PageFrame, failure: Failure): string {
+  const text = frameText(frame);
+  const { failureTitles: titles } = text.signon;
+  const isExpired = ['form_expired', 'foreign_form', 'unknown_transaction'].includes(failure.error);
+  const title = failure.error === 'cookies_required' ? titles.cookies : titles.other;
+  return narrowPage(frame, {
+    title: isExpired ? titles.expired : title,
+    body: (
+      <>
+        <Notice tone="warning" alert>
+          {sentenceOf(text, failure)}
+        </Notice>
+        {failure.error === 'factor_required' && (
+          <p>
+            <LinkButton
+              label={text.account.sections.security}
+              href="/account/security"
+              icon="key"
+            />
+          </p>
+        )}
+        {frame.here && leadsBack(failure) && (
+          <p>
+            <LinkButton label={text.signon.pageAgain} href={frame.here} />
+          </p>
+        )}
+        <p>
+          <LinkButton
+            label={text.error.goHome}
+            href={frame.links.home ?? '/'}
+            kind="secondary"
+            icon="back"
+          />
+        </p>
+        {requestNote(text)}
+      </>
+    ),
+  });
+}
+
+/** Renders the notice above a page whose form was not saved; `isKept`: it comes with what was typed. */
+export function unsavedNotice(language: Language, isKept: boolean): string {
+  const { kept, nothing } = catalogueFor(language).signon.unsaved;
+  return renderHtml(
+    <div class="wrap">
+      <Notice tone="warning" alert>
+        {isKept ? kept : nothing}
+      </Notice>
+    </div>,
+  );
+}
+
+/** Returns whether loading the page again can help. */
+function leadsBack({ error }: Failure): boolean {
+  return !['not_found', 'invalid_link', 'registration_closed', 'forbidden'].includes(error);
+}
+
+/** The texts of failures for the guard, which has none of its own. */
+export const failures: FailureWords = { sentence: failureText, page: failurePage };

@@ -1,0 +1,166 @@
+/** Sign-in by password or passkey, and the second step. Where to go afterwards travels along. */
+
+import { Button } from '../../../web/components/button.tsx';
+import { ChallengeField, type ChallengeView } from '../../../web/components/challenge.tsx';
+import { Field } from '../../../web/components/field.tsx';
+import { Form, Hidden } from '../../../web/components/form.tsx';
+import { Link } from '../../../web/components/link.tsx';
+import { Notice } from '../../../web/components/notice.tsx';
+import type { Html } from '../../../web/html.ts';
+import type { PageFrame } from '../../../web/layout/layout.tsx';
+import {
+  currentPasswordField,
+  emailField,
+  passkeyOutcome,
+} from '../../people/pages/register.page.tsx';
+import { frameText } from '../../words/words.ts';
+import { narrowPage } from '../narrow.page.tsx';
+import { isForSite, type Onward, onwardFields, onwardHref, sealOf } from '../onward.page.tsx';
+
+export interface SignInPageData extends Onward {
+  readonly csrf: string;
+  readonly email?: string;
+  /** An address that a site suggested: fills the form of registration too. */
+  readonly hint?: string | undefined;
+  /** The act that was just done, shown above the form. */
+  readonly done?: 'verified' | 'reset' | 'renewed' | 'unsaved' | 'undone' | undefined;
+  readonly error?: string;
+  /** The challenge of a sign-in that is limited; `busy`: this client has asked for too many challenges. */
+  readonly challenge?: ChallengeView | 'busy' | undefined;
+  readonly answerError?: string | undefined;
+}
+
+/** The longest backup code with all the spaces that people put in. */
+const codeLengthMax = 40;
+
+export function signInPage(frame: PageFrame, data: SignInPageData): string {
+  const text = frameText(frame);
+  const { signIn } = text.signon;
+  const email = data.email ?? data.hint;
+  return narrowPage(
+    { ...frame, current: 'signIn', back: onwardHref('/signin', data) },
+    {
+      title: signIn.title,
+      script: 'passkey-sign-in.js',
+      ...(isForSite(data) ? { lede: signIn.forSite } : {}),
+      body: (
+        <>
+          {data.done && (
+            <Notice tone={data.done === 'verified' || data.done === 'reset' ? 'success' : 'info'}>
+              {signIn.done[data.done]}
+            </Notice>
+          )}
+          {data.challenge && (
+            <Notice tone="warning" alert>
+              {signIn.limited}
+            </Notice>
+          )}
+          {data.error && (
+            <Notice tone="danger" alert>
+              {data.error}
+            </Notice>
+          )}
+          <Form action={onwardHref('/signin', data)} csrf={data.csrf}>
+            {onwardFields(data)}
+            {emailField(frame, {
+              inputMode: 'email',
+              autocomplete: 'username webauthn',
+              ...(email === undefined ? {} : { value: email }),
+            })}
+            {currentPasswordField(frame)}
+            {challengePart(frame, data)}
+            <Button label={signIn.submit} />
+          </Form>
+          {passkeyPart(frame, data)}
+        </>
+      ),
+      foot: (
+        <>
+          <p>
+            <Link href={onwardHref('/recover', data)}>{signIn.forgotten}</Link>
+          </p>
+          <p>
+            {signIn.noAccount}{' '}
+            <Link href={onwardHref('/register', data, { hint: data.hint })}>
+              {text.links.register}
+            </Link>
+          </p>
+        </>
+      ),
+    },
+  );
+}
+
+function challengePart(frame: PageFrame, { challenge, answerError }: SignInPageData): Html | false {
+  if (challenge === undefined) return false;
+  return (
+    <ChallengeField
+      frame={frame}
+      challenge={challenge === 'busy' ? undefined : challenge}
+      error={answerError}
+    />
+  );
+}
+
+/** Hidden until the page's script finds that the browser can do it. */
+function passkeyPart(frame: PageFrame, data: SignInPageData): Html {
+  const { signIn: words, passkeyProofErrors: causes } = frameText(frame).signon;
+  return (
+    <div
+      class="passkey"
+      id="passkey"
+      hidden
+      data-csrf={data.csrf}
+      data-request={sealOf(data)}
+      data-continue={data.continueId}
+      data-return={data.back}
+    >
+      <p class="passkey-or" aria-hidden="true">
+        {words.or}
+      </p>
+      <Button label={words.passkey} kind="secondary" type="button" icon="key" />
+      {passkeyOutcome({ failed: words.passkeyFailed, causes })}
+    </div>
+  );
+}
+
+export interface SecondFactorPageData extends Onward {
+  readonly csrf: string;
+  readonly ticket: string;
+  readonly error?: string;
+}
+
+export function secondFactorPage(frame: PageFrame, data: SecondFactorPageData): string {
+  const words = frameText(frame).signon.secondFactor;
+  return narrowPage(
+    { ...frame, back: onwardHref('/signin/second-factor', data) },
+    {
+      title: words.title,
+      body: (
+        <>
+          <Form action={onwardHref('/signin/second-factor', data)} csrf={data.csrf}>
+            {onwardFields(data)}
+            <Hidden name="ticket" value={data.ticket} />
+            <Field
+              id="code"
+              name="code"
+              label={words.code}
+              hint={words.hint}
+              required
+              maxLength={codeLengthMax}
+              autocomplete="one-time-code"
+              mono
+              error={data.error}
+            />
+            <Button label={words.submit} />
+          </Form>
+        </>
+      ),
+      foot: (
+        <p>
+          <Link href={onwardHref('/signin', data)}>{words.startAgain}</Link>
+        </p>
+      ),
+    },
+  );
+}

@@ -1,0 +1,262 @@
+/**
+ * The page that asks: who wants to know, where the answer goes, what would be shared, value by
+ * value. A plain form: it works without a script. What it sends is the id of the request, which
+ * lies on the server, and which switches are on; nothing in it names the site.
+ */
+
+import { domainOf } from '../../../core/names/mail-address.ts';
+import { Button } from '../../../web/components/button.tsx';
+import { Form, Hidden } from '../../../web/components/form.tsx';
+import { Icon } from '../../../web/components/icon.tsx';
+import { Notice } from '../../../web/components/notice.tsx';
+import { classes, type Html } from '../../../web/html.ts';
+import type { Language } from '../../../web/language.ts';
+import { foreignForm, HostName } from '../../../web/layout/host-name.tsx';
+import { type PageFrame, renderDocument } from '../../../web/layout/layout.tsx';
+import type { UnseenValue } from '../../people/profile/seen-values.ts';
+import { type ConsentCatalogue, consentEn } from '../../words/consent.en.ts';
+import { consentFr } from '../../words/consent.fr.ts';
+import type { AskedScope } from '../authorization.ts';
+import { sharedValues } from './shared-values.page.ts';
+
+export interface ConsentPageData {
+  readonly client: { readonly id: string; readonly registrable: string };
+  /** The host, with its port if that is not the default. */
+  readonly redirectHost: string;
+  /** The mail address of the account. */
+  readonly email: string;
+  /** A name that the person knows and that the site's name only resembles. */
+  readonly lookAlike?: string | undefined;
+  readonly scopes: readonly AskedScope[];
+  /** A fingerprint of the values that are shown. */
+  readonly shown: string;
+  /** The form was sent before, and its values have changed since it was shown. */
+  readonly hasChanged?: boolean;
+  /** The address to which the form is sent. */
+  readonly action: string;
+  /** The id of the request, which is kept on the server. */
+  readonly id: string;
+  /** Proof that the form is ours: the context's `csrf`. */
+  readonly csrf: string;
+}
+
+const catalogues: Record<Language, ConsentCatalogue> = { en: consentEn, fr: consentFr };
+
+export function consentText(language: Language): ConsentCatalogue {
+  return catalogues[language];
+}
+
+export function consentPage(frame: PageFrame, data: ConsentPageData): string {
+  const text = consentText(frame.language);
+  const { client, scopes } = data;
+  return renderDocument(frame, {
+    title: text.title(client.id),
+    noindex: true,
+    className: 'page-consent',
+    stylesheet: 'consent.css',
+    body: (
+      <div class="wrap consent">
+        <header class="consent-head">
+          <h1>
+            <HostName host={client.id} registrable={client.registrable} /> {text.heading}
+          </h1>
+          <p class="lede">{text.lede}</p>
+        </header>
+        {parties(data, text)}
+        {data.lookAlike !== undefined && (
+          <Notice tone="warning">{text.looksLike(client.id, data.lookAlike)}</Notice>
+        )}
+        {data.hasChanged && (
+          <Notice tone="warning" alert>
+            {text.changedMeanwhile}
+          </Notice>
+        )}
+        {askedAgain(scopes, text)}
+        <Form action={data.action} csrf={data.csrf} className="consent-form">
+          {formBody(data, frame.language, text)}
+        </Form>
+      </div>
+    ),
+  });
+}
+
+function formBody(
+  { id, scopes, shown, email }: ConsentPageData,
+  language: Language,
+  text: ConsentCatalogue,
+): Html {
+  return (
+    <>
+      <Hidden name="id" value={id} />
+      <Hidden name="shown" value={shown} />
+      <fieldset class="consent-scopes">
+        <legend>{text.scopesTitle}</legend>
+        <ul>{scopes.map((asked) => scopeItem(asked, isNew(asked, scopes), language, text))}</ul>
+      </fieldset>
+      <div class="consent-answers">
+        <Button label={text.allow} name="decision" value="allow" icon="check" />
+        <Button label={text.refuse} name="decision" value="deny" kind="secondary" />
+      </div>
+      <p class="consent-after">{text.after}</p>
+      {mailNote(email, text)}
+      <p class="consent-account">
+        <span>
+          {text.signedInAs} <strong>{email}</strong>
+        </span>
+        <Button label={text.otherAccount} name="decision" value="switch" kind="quiet" />
+      </p>
+    </>
+  );
+}
+
+function parties({ client, redirectHost }: ConsentPageData, text: ConsentCatalogue): Html {
+  const differs = redirectHost !== client.id;
+  const foreign = foreignForm(client.id);
+  const foreignRedirect = differs ? foreignForm(redirectHost) : undefined;
+  if (!differs && foreign === undefined) return null;
+  return (
+    <div class="consent-parties">
+      <dl>
+        <div>
+          <dt>{text.site}</dt>
+          <dd>
+            <HostName host={client.id} registrable={client.registrable} />
+            {inItsLetters(foreign, text)}
+          </dd>
+        </div>
+        {differs && (
+          <div>
+            <dt>{text.answerGoesTo}</dt>
+            <dd>
+              <HostName host={redirectHost} registrable={client.registrable} />
+              {inItsLetters(foreignRedirect, text)}
+            </dd>
+          </div>
+        )}
+      </dl>
+      {(foreign ?? foreignRedirect) !== undefined && (
+        <Notice tone="warning">{text.foreignLetters}</Notice>
+      )}
+    </div>
+  );
+}
+
+/** The ASCII form, which sites get, comes first, as with names of sites. */
+function mailNote(email: string, text: ConsentCatalogue): Html {
+  const foreign = foreignForm(domainOf(email));
+  if (foreign === undefined) return null;
+  return (
+    <p class="consent-mail">
+      {text.mailDomain(domainOf(email))}
+      {inItsLetters(foreign, text)}
+    </p>
+  );
+}
+
+/** The text is isolated, as letters that run from the right would else reorder the text next to them. */
+function inItsLetters(foreign: string | undefined, text: ConsentCatalogue): Html {
+  return (
+    foreign !== undefined && (
+      <span class="host-foreign">
+        {text.inItsLetters} <bdi>{foreign}</bdi>
+      </span>
+    )
+  );
+}
+
+/**
+ * Returns whether a scope is marked as new: at the first consent none is, as all of them are new.
+ */
+function isNew(asked: AskedScope, scopes: readonly AskedScope[]): boolean {
+  return asked.before === undefined && scopes.some(({ before }) => before !== undefined);
+}
+
+function askedAgain(scopes: readonly AskedScope[], text: ConsentCatalogue): Html {
+  if (scopes.every(({ before }) => before === undefined)) return null;
+  const added = scopes.filter((asked) => isNew(asked, scopes));
+  const names = added.map(({ scope }) => text.scopes[scope].name);
+  const unseen = scopes.flatMap((asked) => asked.unseen);
+  const labelsOf = (kind: UnseenValue['kind']) =>
+    unseen.filter((value) => value.kind === kind).map(({ field }) => text.fields[field]);
+  const [filled, changed] = [labelsOf('new'), labelsOf('changed')];
+  const news = [
+    ...(names.length === 0 ? [] : [text.again.added(names)]),
+    ...(filled.length === 0 ? [] : [text.again.filled(filled)]),
+    ...(changed.length === 0 ? [] : [text.again.changed(changed)]),
+  ];
+  const body = news.length === 0 ? text.again.review : [...news, text.again.rest].join(' ');
+  return <Notice title={text.again.title}>{body}</Notice>;
+}
+
+function scopeItem(
+  asked: AskedScope,
+  added: boolean,
+  language: Language,
+  text: ConsentCatalogue,
+): Html {
+  const { scope, isFixed, isOn } = asked;
+  const id = `scope-${scope}`;
+  const { name, hint } = text.scopes[scope];
+  const values = sharedValues(scope, asked.values, language, text);
+  return (
+    <li class={classes('scope', added && 'is-new')}>
+      <div class="scope-head">
+        <label class="scope-name" for={id}>
+          {name}
+        </label>
+        <span class="scope-state">{stateOf(asked, added, text)}</span>
+        <input
+          class="switch-box"
+          type="checkbox"
+          role="switch"
+          id={id}
+          name="scope"
+          value={scope}
+          checked={isOn}
+          disabled={isFixed}
+          aria-describedby={`${id}-values`}
+        />
+      </div>
+      <div class="scope-values" id={`${id}-values`}>
+        {hint !== '' && <p class="scope-hint">{hint}</p>}
+        <dl>
+          {values.map(({ field, label, value }) => (
+            <div>
+              <dt>{label}</dt>
+              <dd class={value === undefined ? 'is-empty' : undefined}>
+                {value ?? text.empty}
+                {unseenMark(asked, field, text)}
+              </dd>
+            </div>
+          ))}
+        </dl>
+      </div>
+    </li>
+  );
+}
+
+/** The tag of a value that the person has not agreed to. */
+function unseenMark({ unseen }: AskedScope, name: string, text: ConsentCatalogue): Html {
+  const found = unseen.find(({ field }) => field === name);
+  if (found === undefined) return null;
+  return (
+    <>
+      {' '}
+      <strong class="value-mark">{found.kind === 'new' ? text.isNew : text.isChanged}</strong>
+    </>
+  );
+}
+
+function stateOf({ isFixed, before }: AskedScope, added: boolean, text: ConsentCatalogue): Html {
+  if (isFixed) {
+    return (
+      <>
+        <Icon name="shield" />
+        {text.always}
+      </>
+    );
+  }
+  if (added) return <strong>{text.isNew}</strong>;
+  if (before === undefined) return null;
+  return before === 'granted' ? text.granted : text.refused;
+}

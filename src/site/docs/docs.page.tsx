@@ -1,0 +1,148 @@
+/**
+ * A page of the documentation: navigation with the search, the text, and a list of its headings.
+ * The texts are English; what is around them speaks the language of the reader and says so.
+ * The text comes first: a narrow screen begins with it, and links to the navigation below it.
+ * Without a script the navigation is the list of all pages, and the search stays hidden.
+ */
+
+import { Icon } from '../../web/components/icon.tsx';
+import { Link } from '../../web/components/link.tsx';
+import type { Html } from '../../web/html.ts';
+import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
+import type { Catalogue } from '../words.ts';
+import { frameText } from '../words.ts';
+import { type DocGroup, type DocPage, docPath, markdownPath } from './library.ts';
+
+export interface DocsPageData {
+  readonly pages: readonly DocPage[];
+  readonly page: DocPage;
+  /** The script loads the sections of all pages from this path. */
+  readonly searchPath: string;
+}
+
+const groups: readonly DocGroup[] = ['start', 'signOn', 'reputation'];
+
+function searchBox(text: Catalogue, searchPath: string): Html {
+  const { docs } = text;
+  return (
+    <div
+      class="docs-search"
+      hidden
+      data-index={searchPath}
+      data-none={docs.searchNone}
+      data-failed={docs.searchFailed}
+    >
+      <label for="docs-search">{docs.search}</label>
+      <input
+        class="input"
+        id="docs-search"
+        type="search"
+        autocomplete="off"
+        spellcheck={false}
+        maxlength={80}
+        aria-controls="docs-results"
+      />
+      <p class="visually-hidden" role="status" id="docs-found" />
+      <ol id="docs-results" class="docs-results" lang="en" aria-label={docs.searchResults} hidden />
+    </div>
+  );
+}
+
+function pageList(data: DocsPageData, text: Catalogue): Html {
+  const { docs } = text;
+  return groups.map((group) => {
+    const members = data.pages.filter((page) => page.group === group);
+    return (
+      <section class="docs-group">
+        <h2 class="eyebrow" id={`docs-${group}`}>
+          {docs.groups[group]}
+        </h2>
+        <ul lang="en" aria-labelledby={`docs-${group}`}>
+          {members.map(({ slug, article }) => (
+            <li>
+              <Link
+                href={docPath(slug)}
+                aria-current={slug === data.page.slug ? 'page' : undefined}
+              >
+                {article.title}
+              </Link>
+            </li>
+          ))}
+        </ul>
+      </section>
+    );
+  });
+}
+
+function contents({ page }: DocsPageData, text: Catalogue): Html {
+  const headings = page.article.headings.filter(({ depth }) => depth === 2);
+  if (headings.length < 2) return null;
+  return (
+    <nav class="docs-contents" aria-label={text.docs.onThisPage}>
+      <p class="eyebrow" aria-hidden="true">
+        {text.docs.onThisPage}
+      </p>
+      <ul lang="en">
+        {headings.map(({ id, text: label }) => (
+          <li>
+            <Link href={`#${id}`}>{label}</Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+export function docsPage(frame: PageFrame, data: DocsPageData): string {
+  const text = frameText(frame);
+  const { article, slug } = data.page;
+  return renderDocument(
+    { ...frame, current: 'docs' },
+    {
+      title: article.title,
+      description: article.summary.slice(0, 200),
+      className: 'page-docs',
+      script: 'docs.js',
+      body: (
+        <div class="wrap docs">
+          <div class="docs-main">
+            <p class="docs-jump">
+              <a href="#docs-all">
+                <Icon name="list" />
+                <span>{text.docs.pages}</span>
+              </a>
+            </p>
+            {frame.language !== 'en' && <p class="docs-note">{text.docs.inEnglish}</p>}
+            <article class="docs-article" lang="en">
+              {article.render(text)}
+            </article>
+            <p class="docs-twin">
+              <Link href={markdownPath(slug)}>
+                <Icon name="code" />
+                <span>{text.docs.asMarkdown}</span>
+              </Link>
+            </p>
+          </div>
+          {contents(data, text)}
+          <div class="docs-side" id="docs-all">
+            {searchBox(text, data.searchPath)}
+            <nav aria-label={text.docs.pages}>{pageList(data, text)}</nav>
+          </div>
+        </div>
+      ),
+    },
+  );
+}
+
+/** All sections of all pages as the search reads them. */
+export function searchIndex(pages: readonly DocPage[]): string {
+  const sections = pages.flatMap(({ slug, article }) =>
+    article.sections.map(({ depth, id, text, body }) => ({
+      href: depth === 1 ? docPath(slug) : `${docPath(slug)}#${id}`,
+      page: article.title,
+      title: text,
+      text: body,
+    })),
+  );
+  return JSON.stringify({ sections });
+}

@@ -1,0 +1,371 @@
+/**
+ * Markdown of our own to the page's tree. Nothing raw gets through: every text is escaped when the
+ * tree is rendered, and what would be markup in the source (raw HTML, pictures) is an error
+ * instead of being dropped or shown. Code gets the frame with the copy button, wide tables a frame
+ * that scrolls by itself. Fences that follow one another, each in another language, are one sample in tabs.
+ */
+
+import { lexer, type Token, type Tokens } from 'marked';
+import { CodeBlock } from '../../web/components/code-block.tsx';
+import { Link } from '../../web/components/link.tsx';
+import { Table } from '../../web/components/table.tsx';
+import type { Html } from '../../web/html.ts';
+import type { Catalogue } from '../words.ts';
+import { type Sample, sampleTabs, sampleTitles } from './sample-tabs.tsx';
+
+export interface Heading {
+  readonly depth: number;
+  readonly id: string;
+  readonly text: string;
+}
+
+/** A heading and all that stands under it up to the next one, as plain text. */
+export interface DocsSection extends Heading {
+  readonly body: string;
+}
+
+export interface Article {
+  /** Text of the first heading, which must be the only one of its depth. */
+  readonly title: string;
+  /** The headings of depth 2 and 3, in the order of the page. */
+  readonly headings: readonly Heading[];
+  readonly sections: readonly DocsSection[];
+  /** The first paragraph, as plain text. */
+  readonly summary: string;
+  /** Everything; the labels of buttons are in the language of `text`. */
+  render(text: Catalogue): Html;
+}
+
+/** Each function makes what stands behind the first sample under the heading with its id. */
+export type AfterSample = Readonly<Record<string, (heading: string, text: Catalogue) => Html>>;
+
+/** Returns the link's target as the page writes it; undefined: none, which is an error. */
+export type ResolveLink = (href: string) => string | undefined;
+
+/** Each title stands over code of its language; one that is not here keeps its short name. */
+const languageTitles: Readonly<Record<string, string>> = {
+  '': 'Text',
+  go: 'Go',
+  csv: 'CSV',
+  html: 'HTML',
+  http: 'Header',
+  js: 'JavaScript',
+  json: 'JSON',
+  php: 'PHP',
+  python: 'Python',
+  sh: 'Shell',
+};
+
+/** Throws on what the rules above don't allow; `name` is of the file, for the message. */
+export function parseArticle(
+  name: string,
+  source: string,
+  resolve: ResolveLink,
+  after: AfterSample = {},
+): Article {
+  const tokens = lexer(source);
+  checkTokens(name, tokens, resolve);
+  const sections = sectionsOf(tokens);
+  const [first, ...rest] = sections;
+  if (first === undefined || first.depth !== 1 || rest.some(({ depth }) => depth === 1)) {
+    throw new Error(`${name}: must have one heading of the first depth, at its beginning`);
+  }
+  const astray = Object.keys(after).find((id) => !hasSample(tokens, sections, id));
+  if (astray !== undefined) throw new Error(`${name}: no sample under #${astray}`);
+  const intro = tokens.find((token) => token.type === 'paragraph') as Tokens.Paragraph | undefined;
+  return {
+    title: first.text,
+    headings: rest.filter(({ depth }) => depth <= 3),
+    sections,
+    summary: intro === undefined ? '' : plainText(intro.tokens).replace(/\s+/g, ' '),
+    render: (text) =>
+      blocks(tokens, {
+        text,
+        resolve,
+        ids: sections.map(({ id }) => id),
+        codes: 0,
+        under: first.text,
+        underId: '',
+        labels: new Set(),
+        after: new Map(Object.entries(after)),
+      }),
+  };
+}
+
+/** `GET /api.php` becomes `get-api-php`. */
+export function anchorOf(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '-')
+    .replace(/^-|-$/g, '');
+}
+
+function checkTokens(name: string, tokens: readonly Token[], resolve: ResolveLink): void {
+  for (const token of tokens) {
+    const shown = token.raw.slice(0, 60);
+    if (token.type === 'html' || token.type === 'image' || token.type === 'def') {
+      throw new Error(`${name}: no raw HTML, pictures or references here: ${shown}`);
+    }
+    if (token.type === 'text' && /&#?\w+;/.test(token.raw)) {
+      throw new Error(`${name}: write the character itself, not ${shown}`);
+    }
+    if (token.type === 'table' && (token as Tokens.Table).header.some(({ text }) => text === '')) {
+      throw new Error(`${name}: a column without a title: ${shown}`);
+    }
+    if (token.type === 'link' && resolve((token as Tokens.Link).href) === undefined) {
+      throw new Error(`${name}: a link that leads nowhere: ${shown}`);
+    }
+    checkTokens(name, childrenOf(token), resolve);
+  }
+}
+
+function childrenOf(token: Token): readonly Token[] {
+  if (token.type === 'list') return (token as Tokens.List).items.flatMap(({ tokens }) => tokens);
+  if (token.type === 'table') {
+    const { header, rows } = token as Tokens.Table;
+    return [...header, ...rows.flat()].flatMap(({ tokens }) => tokens);
+  }
+  return ('tokens' in token ? token.tokens : undefined) ?? [];
+}
+
+function plainText(tokens: readonly Token[]): string {
+  return tokens
+    .map((token) => {
+      const children = childrenOf(token);
+      if (children.length > 0) return plainText(children) + (isBlock(token) ? ' ' : '');
+      if (token.type === 'br' || token.type === 'space') return ' ';
+      return 'text' in token ? String(token.text) + (isBlock(token) ? ' ' : '') : '';
+    })
+    .join('');
+}
+
+function isBlock({ type }: Token): boolean {
+  return !['text', 'strong', 'em', 'codespan', 'link', 'escape', 'del'].includes(type);
+}
+
+function sectionsOf(tokens: readonly Token[]): DocsSection[] {
+  const found: (Heading & { parts: string[] })[] = [];
+  const taken = new Set<string>();
+  for (const token of tokens) {
+    if (token.type !== 'heading') {
+      found.at(-1)?.parts.push(plainText([token]));
+      continue;
+    }
+    const { depth, tokens: inner } = token as Tokens.Heading;
+    const text = plainText(inner).trim();
+    const base = anchorOf(text);
+    let id = base;
+    for (let n = 2; taken.has(id); n++) id = `${base}-${n}`;
+    taken.add(id);
+    found.push({ depth, id, text, parts: [] });
+  }
+  return found.map(({ parts, ...heading }) => ({
+    ...heading,
+    body: parts.join(' ').replace(/\s+/g, ' ').trim(),
+  }));
+}
+
+interface Rendering {
+  readonly text: Catalogue;
+  readonly resolve: ResolveLink;
+  /** The ids of the headings still to come: each heading takes the first. */
+  readonly ids: string[];
+  /** Blocks of code so far: their ids. */
+  codes: number;
+  /** Text of the last heading, and the labels given under it: no two regions are named alike. */
+  under: string;
+  underId: string;
+  readonly labels: Set<string>;
+  /** By heading: what still has to come. */
+  readonly after: Map<string, AfterSample[string]>;
+}
+
+function regionLabel(rendering: Rendering, what: string): string {
+  const base = `${what} (${rendering.under})`;
+  let label = base;
+  for (let n = 2; rendering.labels.has(label); n++) label = `${base} ${n}`;
+  rendering.labels.add(label);
+  return label;
+}
+
+function blocks(tokens: readonly Token[], rendering: Rendering): Html[] {
+  const shown: Html[] = [];
+  for (let i = 0; i < tokens.length; i++) {
+    const alike = alikeFrom(tokens, i);
+    if (alike.length < 2) {
+      const token = tokens[i]!;
+      shown.push(block(token, rendering));
+      if (isSample(token)) shown.push(afterSample(rendering));
+      continue;
+    }
+    shown.push(
+      sampleTabs(
+        alike.map((code) => sample(code, rendering)),
+        rendering.text,
+      ),
+    );
+    shown.push(afterSample(rendering));
+    i = tokens.indexOf(alike.at(-1)!);
+  }
+  return shown;
+}
+
+/** Fences that follow one another, each in another language that requests are shown in: one thing, said in each. */
+function alikeFrom(tokens: readonly Token[], from: number): Tokens.Code[] {
+  const found: Tokens.Code[] = [];
+  for (const token of tokens.slice(from)) {
+    if (token.type === 'space' && found.length > 0) continue;
+    if (!isSample(token) || found.some(({ lang }) => lang === token.lang)) break;
+    found.push(token);
+  }
+  return found;
+}
+
+function isSample(token: Token): token is Tokens.Code {
+  return token.type === 'code' && ((token as Tokens.Code).lang ?? '') in sampleTitles;
+}
+
+function afterSample(rendering: Rendering): Html {
+  const { after, under, underId, text } = rendering;
+  const shown = after.get(underId)?.(under, text) ?? null;
+  after.delete(underId);
+  return shown;
+}
+
+/** Returns whether a sample stands between the heading of this id and the next one. */
+function hasSample(
+  tokens: readonly Token[],
+  sections: readonly DocsSection[],
+  id: string,
+): boolean {
+  const headings = tokens.filter(({ type }) => type === 'heading');
+  const at = sections.findIndex((section) => section.id === id);
+  if (at < 0) return false;
+  const next = headings[at + 1];
+  const from = tokens.indexOf(headings[at]!);
+  const to = next === undefined ? tokens.length : tokens.indexOf(next);
+  return tokens.slice(from, to).some(isSample);
+}
+
+function sample({ lang = '', text: code }: Tokens.Code, rendering: Rendering): Sample {
+  const title = sampleTitles[lang] ?? lang;
+  return { title, figure: codeFigure(title, code, rendering) };
+}
+
+function codeFigure(title: string, code: string, rendering: Rendering): Html {
+  rendering.codes += 1;
+  const label = regionLabel(rendering, title);
+  return (
+    <CodeBlock
+      id={`code-${rendering.codes}`}
+      title={title}
+      label={label}
+      code={code}
+      text={rendering.text}
+    />
+  );
+}
+
+function block(token: Token, rendering: Rendering): Html {
+  const { text } = rendering;
+  switch (token.type) {
+    case 'space':
+      return null;
+    case 'heading':
+      return heading(token as Tokens.Heading, rendering);
+    case 'paragraph':
+      return <p>{inlines(token.tokens ?? [], rendering)}</p>;
+    case 'text':
+      // A list without blank lines has its text here, without a paragraph.
+      return inlines(token.tokens ?? [token], rendering);
+    case 'blockquote':
+      return <blockquote>{blocks(token.tokens ?? [], rendering)}</blockquote>;
+    case 'code': {
+      const { lang = '', text: code } = token as Tokens.Code;
+      return codeFigure(languageTitles[lang] ?? lang, code, rendering);
+    }
+    case 'list': {
+      const { ordered, items } = token as Tokens.List;
+      const rows = items.map((item) => <li>{blocks(item.tokens, rendering)}</li>);
+      return ordered ? <ol>{rows}</ol> : <ul>{rows}</ul>;
+    }
+    case 'table': {
+      const { header, rows } = token as Tokens.Table;
+      const columns = header.map((cell) => ({
+        title: plainText(cell.tokens),
+        numeric: cell.align === 'right',
+      }));
+      return (
+        <Table
+          caption={regionLabel(
+            rendering,
+            text.docs.tableOf(columns.map(({ title }) => title).join(', ')),
+          )}
+          columns={columns}
+          rows={rows.map((row) => row.map((cell) => inlines(cell.tokens, rendering)))}
+        />
+      );
+    }
+    default:
+      throw new Error(`Markdown that is not known here: ${token.type}`);
+  }
+}
+
+function heading(token: Tokens.Heading, rendering: Rendering): Html {
+  const id = rendering.ids.shift();
+  const label = plainText(token.tokens).trim();
+  rendering.under = label;
+  rendering.underId = id ?? '';
+  const content = inlines(token.tokens, rendering);
+  const link = (
+    <Link class="anchor" href={`#${id}`} aria-label={rendering.text.docs.linkTo(label)}>
+      #
+    </Link>
+  );
+  switch (token.depth) {
+    case 1:
+      return <h1 id={id}>{content}</h1>;
+    case 2:
+      return (
+        <h2 id={id}>
+          {content} {link}
+        </h2>
+      );
+    case 3:
+      return (
+        <h3 id={id}>
+          {content} {link}
+        </h3>
+      );
+    default:
+      return (
+        <h4 id={id}>
+          {content} {link}
+        </h4>
+      );
+  }
+}
+
+function inlines(tokens: readonly Token[], rendering: Rendering): Html[] {
+  return tokens.map((token): Html => {
+    const inner = () => inlines(childrenOf(token), rendering);
+    switch (token.type) {
+      case 'text':
+        return childrenOf(token).length > 0 ? inner() : token.text;
+      case 'escape':
+        return token.text;
+      case 'codespan':
+        return <code>{token.text}</code>;
+      case 'strong':
+        return <strong>{inner()}</strong>;
+      case 'em':
+        return <em>{inner()}</em>;
+      case 'br':
+        return <br />;
+      case 'link':
+        return <Link href={rendering.resolve((token as Tokens.Link).href) ?? '#'}>{inner()}</Link>;
+      default:
+        throw new Error(`Markdown that is not known here: ${token.type}`);
+    }
+  });
+}

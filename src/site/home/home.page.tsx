@@ -1,0 +1,185 @@
+/** The front page: what the platform is, a box to look an address up, its two halves, one line of curl. */
+
+import { LinkButton } from '../../web/components/button.tsx';
+import { CodeBlock } from '../../web/components/code-block.tsx';
+import { LookupForm } from '../../web/components/field.tsx';
+import { GateDrawing, ScoreScale } from '../../web/components/gauge.tsx';
+import { Icon, type IconName } from '../../web/components/icon.tsx';
+import { Link } from '../../web/components/link.tsx';
+import type { Html } from '../../web/html.ts';
+import { type LinkName, type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
+import { scoreBand } from '../../web/score-band.ts';
+import type { Catalogue } from '../words.ts';
+import { frameText } from '../words.ts';
+
+export interface HomePageData {
+  /** Base URL of the API, without a slash at the end. */
+  readonly secureUrl: string;
+  /** Addresses offered under the box; their pages must exist. */
+  readonly exampleAddresses?: readonly string[];
+  /** Drawn before the gate of the picture, with the scores that they have now. */
+  readonly arrivals?: readonly { readonly address: string; readonly score: number }[];
+  /** The numbers of the radar; undefined unless everybody may see it. */
+  readonly radar?: readonly { readonly value: string; readonly label: string }[] | undefined;
+  /** A check as this server answers it now. */
+  readonly sample?: { readonly address: string; readonly answer: string };
+}
+
+function curlLine(secureUrl: string, address: string): string {
+  return `curl -H "Key: $PORTCULLIS_KEY" \\\n  "${secureUrl}/api/v2/check?ipAddress=${address}"`;
+}
+
+function hero(frame: PageFrame, data: HomePageData, text: Catalogue): Html {
+  const { exampleAddresses: examples = [], arrivals = [] } = data;
+  return (
+    <section class="hero">
+      <div class="wrap hero-row">
+        <div class="hero-text">
+          <h1>{text.home.title}</h1>
+          <p class="lede">{text.home.lede}</p>
+          <LookupForm id="home-lookup" action={frame.lookupAction ?? '/ip'} text={text} />
+          {examples.length > 0 && (
+            <p class="hero-examples">
+              <span>{text.lookup.examples}</span>
+              {examples.map((address) => (
+                <Link class="mono" href={`/ip/${address}`}>
+                  {address}
+                </Link>
+              ))}
+            </p>
+          )}
+        </div>
+        <div class="hero-picture" aria-hidden="true">
+          <GateDrawing id="hero-gate" closed={0.36} className="hero-gate" />
+          {arrivals.length > 0 && (
+            <ul class="arrivals">
+              {arrivals.map(({ address, score }) => (
+                <li>
+                  <span class="mono">{address}</span>
+                  <strong class={`band-${scoreBand(score)}`}>{score}</strong>
+                </li>
+              ))}
+            </ul>
+          )}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+function radarStrip(
+  href: string,
+  numbers: NonNullable<HomePageData['radar']>,
+  text: Catalogue,
+): Html {
+  const { title, link } = text.home.radar;
+  return (
+    <section class="wrap section strip">
+      <div class="strip-head">
+        <h2>{title}</h2>
+        <Link href={href}>{link}</Link>
+      </div>
+      <dl>
+        {numbers.map(({ value, label }) => (
+          <div>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+interface Half {
+  readonly icon: IconName;
+  readonly words: Catalogue['home']['reputation'];
+  readonly links: readonly LinkName[];
+}
+
+function halfCard(frame: PageFrame, text: Catalogue, half: Half): Html {
+  const links = half.links.filter((name) => frame.links[name] !== undefined);
+  return (
+    <section class="card half">
+      <h3 class="half-title">
+        <Icon name={half.icon} />
+        <span>{half.words.title}</span>
+      </h3>
+      <p>{half.words.text}</p>
+      <ul class="ticks">
+        {half.words.points.map((point) => (
+          <li>
+            <Icon name="check" />
+            <span>{point}</span>
+          </li>
+        ))}
+      </ul>
+      {links.length > 0 && (
+        <p class="half-links">
+          {links.map((name) => (
+            <LinkButton label={text.links[name]} href={frame.links[name]!} kind="secondary" />
+          ))}
+        </p>
+      )}
+    </section>
+  );
+}
+
+function oneLineAway(
+  secureUrl: string,
+  { address, answer }: NonNullable<HomePageData['sample']>,
+  text: Catalogue,
+): Html {
+  return (
+    <section class="section section-sunken">
+      <div class="wrap ask">
+        <div>
+          <div class="section-intro">
+            <h2>{text.home.apiTitle}</h2>
+            <p>{text.home.apiText}</p>
+          </div>
+          <CodeBlock id="curl-line" title="curl" code={curlLine(secureUrl, address)} text={text} />
+        </div>
+        <CodeBlock id="curl-answer" title={text.home.apiAnswer} code={answer} text={text} />
+      </div>
+    </section>
+  );
+}
+
+export function homePage(frame: PageFrame, data: HomePageData): string {
+  const text = frameText(frame);
+  return renderDocument(frame, {
+    title: text.home.title,
+    description: text.home.description,
+    className: 'page-home',
+    body: (
+      <>
+        {hero(frame, data, text)}
+        {data.radar && frame.links.radar && radarStrip(frame.links.radar, data.radar, text)}
+        <section class="wrap section">
+          <h2>{text.home.halvesTitle}</h2>
+          <div class="halves">
+            {halfCard(frame, text, {
+              icon: 'shield',
+              words: text.home.reputation,
+              links: ['feeds', 'captchaDemo'],
+            })}
+            {halfCard(frame, text, {
+              icon: 'person',
+              words: text.home.signOn,
+              links: ['docs', 'register', 'kit'],
+            })}
+          </div>
+        </section>
+        {data.sample && oneLineAway(data.secureUrl, data.sample, text)}
+        <section class="wrap section">
+          <div class="section-intro">
+            <h2>{text.home.scoreTitle}</h2>
+            <p>{text.home.scoreText}</p>
+          </div>
+          <ScoreScale text={text} />
+        </section>
+      </>
+    ),
+  });
+}

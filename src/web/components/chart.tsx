@@ -1,0 +1,371 @@
+/**
+ * Charts as inline SVG, without a script and in the colours of the theme: bars or lines only, stretched to
+ * the width of the page, with their labels in HTML so that they stay readable at any width. A table with
+ * the same numbers lies behind each.
+ */
+
+import { classes, type Html } from '../html.ts';
+import { Table } from './table.tsx';
+
+export interface Bar {
+  /** First column of the table, e.g. the day. */
+  readonly label: string;
+  readonly value: number;
+  /** The value as the reader's language writes it. */
+  readonly formatted: string;
+  /** Shown when the pointer rests on the bar. */
+  readonly title: string;
+  /** It may be more: what is above it is hatched. */
+  readonly isPart?: boolean | undefined;
+}
+
+export interface BarChartOptions {
+  /** Drawn from left to right. */
+  readonly bars: readonly Bar[];
+  /** The alternative text of the picture. */
+  readonly summary: string;
+  /** The highest value, formatted, next to the top line. */
+  readonly top: string;
+  /** The value of a bar of full height. Default: the highest one. */
+  readonly whole?: number | undefined;
+  readonly tableLabel: string;
+  readonly columns: readonly [string, string];
+  /** Explains the hatching, where bars have some. */
+  readonly partLabel?: string | undefined;
+}
+
+const barPitch = 8;
+const barWidth = 6;
+const chartHeight = 120;
+/** Lowest height of a bar that is not zero, so that one report next to a thousand still shows. */
+const barHeightMin = 3;
+const barsMax = 400;
+
+/** The hatching. Its lines lean one way, at any angle, as charts are stretched. A page needs it once. */
+const hatch = (
+  <defs>
+    <pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse">
+      <path class="hatch-line" d="M0 8L8 0M-2 2L2 -2M6 10L10 6" />
+    </pattern>
+  </defs>
+);
+
+function partShape(bar: Bar, index: number): Html {
+  return (
+    bar.isPart && (
+      <rect
+        class="bar-part"
+        x={index * barPitch}
+        width={barPitch}
+        height={chartHeight}
+        fill="url(#hatch)"
+      >
+        <title>{bar.title}</title>
+      </rect>
+    )
+  );
+}
+
+function barShape(bar: Bar, index: number, highest: number): Html {
+  if (bar.value <= 0) {
+    return (
+      <rect class="bar-zero" x={index * barPitch} y={chartHeight - 1} width={barWidth} height="1" />
+    );
+  }
+  const height = Math.max(barHeightMin, Math.round((bar.value / highest) * chartHeight));
+  return (
+    <rect
+      class="bar"
+      x={index * barPitch}
+      y={chartHeight - height}
+      width={barWidth}
+      height={height}
+    >
+      <title>{bar.title}</title>
+    </rect>
+  );
+}
+
+export function BarChart(options: BarChartOptions): Html {
+  const bars = options.bars.slice(0, barsMax);
+  const highest = options.whole ?? Math.max(1, ...bars.map((bar) => bar.value));
+  const middle = bars[Math.floor(bars.length / 2)];
+  const hasParts = bars.some(({ isPart }) => isPart);
+  return (
+    <figure class="chart">
+      <div class="chart-frame">
+        <span class="chart-top" aria-hidden="true">
+          {options.top}
+        </span>
+        <svg
+          class="chart-bars"
+          viewBox={`0 0 ${Math.max(1, bars.length) * barPitch - (barPitch - barWidth)} ${chartHeight}`}
+          preserveAspectRatio="none"
+          width="100%"
+          height="160"
+          role="img"
+          aria-label={options.summary}
+        >
+          {hasParts && hatch}
+          {bars.map(partShape)}
+          {bars.map((bar, index) => barShape(bar, index, highest))}
+        </svg>
+        <div class="chart-days" aria-hidden="true">
+          <span>{bars[0]?.label}</span>
+          <span class="chart-middle">{middle?.label}</span>
+          <span>{bars.at(-1)?.label}</span>
+        </div>
+        {hasParts && (
+          <ul class="chart-key">
+            <li>
+              <svg width="24" height="12" viewBox="0 0 24 12" aria-hidden="true" focusable="false">
+                <rect class="bar-part" width="24" height="12" fill="url(#hatch)" />
+              </svg>
+              {options.partLabel}
+            </li>
+          </ul>
+        )}
+      </div>
+      <details class="chart-table">
+        <summary>{options.tableLabel}</summary>
+        <Table
+          caption={options.summary}
+          columns={[{ title: options.columns[0] }, { title: options.columns[1], numeric: true }]}
+          rows={bars
+            .filter((bar) => bar.value > 0 || bar.isPart)
+            .map((bar) => [bar.label, bar.formatted])}
+          scroll
+        />
+      </details>
+    </figure>
+  );
+}
+
+export interface ShareRow {
+  readonly name: Html;
+  /** A line below the name. */
+  readonly note?: Html | undefined;
+  readonly value: number;
+  readonly formatted: string;
+  /** As the segment of a stacked bar that the row explains. */
+  readonly tone?: number | undefined;
+}
+
+/** Colours of segments; behind the last they begin again. */
+const tones = 5;
+
+function toneClass(tone: number): string {
+  return `tone-${tone % tones}`;
+}
+
+export interface StackedBarOptions {
+  /** From 0 to 100, from left to right. */
+  readonly segments: readonly {
+    readonly from: number;
+    readonly to: number;
+    readonly tone: number;
+    /** Shown when the pointer rests on it. */
+    readonly title: string;
+  }[];
+  /** The alternative text of the picture. */
+  readonly summary: string;
+  /** A value with a line of its own. */
+  readonly mark: number;
+}
+
+/** One bar of 100 parts; a list of what its segments are stands behind it. */
+export function StackedBar({ segments, summary, mark }: StackedBarOptions): Html {
+  return (
+    <svg
+      class="stacked"
+      viewBox="0 0 100 10"
+      preserveAspectRatio="none"
+      width="100%"
+      height="22"
+      role="img"
+      aria-label={summary}
+    >
+      <rect class="shares-track" width="100" height="10" />
+      {segments.map(({ from, to, tone, title }) => (
+        <rect class={toneClass(tone)} x={from} width={to - from} height="10">
+          <title>{title}</title>
+        </rect>
+      ))}
+      <rect class="stacked-mark" x={mark - 0.2} width="0.4" height="10" />
+    </svg>
+  );
+}
+
+/** A list of names, each with a bar for its part of the whole, or of the largest value. */
+export function ShareList({
+  rows,
+  whole,
+}: {
+  readonly rows: readonly ShareRow[];
+  readonly whole?: number | undefined;
+}): Html {
+  const largest = whole ?? Math.max(1, ...rows.map((row) => row.value));
+  return (
+    <ul class="shares">
+      {rows.map((row) => (
+        <li>
+          <span class="shares-name">
+            {row.tone !== undefined && (
+              <>
+                <svg class="swatch" width="12" height="12" aria-hidden="true" focusable="false">
+                  <rect class={toneClass(row.tone)} width="12" height="12" rx="3" />
+                </svg>{' '}
+              </>
+            )}
+            {row.name}
+          </span>
+          <span class="shares-value">{row.formatted}</span>
+          <svg class="shares-bar" width="100%" height="6" aria-hidden="true" focusable="false">
+            <rect class="shares-track" width="100%" height="6" rx="3" />
+            {row.value > 0 && (
+              <rect
+                class={row.tone === undefined ? 'shares-fill' : toneClass(row.tone)}
+                width={`${Math.max(2, Math.round((row.value / largest) * 100))}%`}
+                height="6"
+                rx="3"
+              />
+            )}
+          </svg>
+          {row.note !== undefined && <span class="fact-note shares-note">{row.note}</span>}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export interface Line {
+  readonly name: string;
+  /** One for each label; undefined: nothing was measured, the line has a gap. */
+  readonly points: readonly (number | undefined)[];
+}
+
+export interface LineChartOptions {
+  /** The lines; more than two can't be distinguished. */
+  readonly lines: readonly Line[];
+  /** From left to right, e.g. the time. */
+  readonly labels: readonly string[];
+  readonly format: (value: number) => string;
+  /** The alternative text of the picture. */
+  readonly summary: string;
+  readonly tableLabel: string;
+  /** Title of the first column. */
+  readonly labelTitle: string;
+}
+
+/** More points than a screen has room for say no more: of several the highest stays. */
+const pointsMax = 360;
+
+export function LineChart(given: LineChartOptions): Html {
+  const { labels, lines } = thinned(given);
+  const { format, summary } = given;
+  const known = lines.flatMap(({ points }) => points.filter((point) => point !== undefined));
+  const highest = known.reduce((most, point) => Math.max(most, point), 0);
+  const path = ({ points }: Line) => linePath(points, highest || 1);
+  const width = Math.max(1, labels.length - 1);
+  return (
+    <figure class="chart">
+      <div class="chart-frame">
+        <span class="chart-top" aria-hidden="true">
+          {format(highest)}
+        </span>
+        <svg
+          class="chart-bars"
+          viewBox={`0 0 ${width} ${chartHeight}`}
+          preserveAspectRatio="none"
+          width="100%"
+          height="160"
+          role="img"
+          aria-label={summary}
+        >
+          {lines.map((line, i) => (
+            <path class={classes('line', i > 0 && 'is-second')} d={path(line)}>
+              <title>{line.name}</title>
+            </path>
+          ))}
+        </svg>
+        <div class="chart-days" aria-hidden="true">
+          <span>{labels[0]}</span>
+          <span class="chart-middle">{labels[Math.floor(labels.length / 2)]}</span>
+          <span>{labels.at(-1)}</span>
+        </div>
+        <ul class="chart-key" aria-hidden="true">
+          {lines.map(({ name }, i) => (
+            <li>
+              <svg width="24" height="8" viewBox="0 0 24 8" focusable="false">
+                <path class={classes('line', i > 0 && 'is-second')} d="M0 4H24" />
+              </svg>
+              {name}
+            </li>
+          ))}
+        </ul>
+      </div>
+      <details class="chart-table">
+        <summary>{given.tableLabel}</summary>
+        <Table
+          caption={summary}
+          columns={[
+            { title: given.labelTitle },
+            ...lines.map(({ name }) => ({ title: name, numeric: true })),
+          ]}
+          rows={lineRows(labels, lines, format)}
+          scroll
+        />
+      </details>
+    </figure>
+  );
+}
+
+/** Rows in which anything was measured. */
+function lineRows(
+  labels: readonly string[],
+  lines: readonly Line[],
+  format: (value: number) => string,
+): Html[][] {
+  const rows = labels.map((label, i) => ({ label, values: lines.map(({ points }) => points[i]) }));
+  return rows
+    .filter(({ values }) => values.some((value) => value !== undefined))
+    .map(({ label, values }) => [
+      label,
+      ...values.map((value) => (value === undefined ? '–' : format(value))),
+    ]);
+}
+
+function linePath(points: readonly (number | undefined)[], highest: number): string {
+  let isDown = false;
+  return points
+    .map((point, x) => {
+      if (point === undefined) {
+        isDown = false;
+        return '';
+      }
+      const y = Math.round(chartHeight - (point / highest) * (chartHeight - 2)) - 1;
+      // A point alone is a dash of its own, or nobody would see it.
+      const step = isDown ? `L${x} ${y}` : `M${x} ${y}h0.5`;
+      isDown = true;
+      return step;
+    })
+    .join('');
+}
+
+function thinned({ labels, lines }: LineChartOptions): Pick<LineChartOptions, 'labels' | 'lines'> {
+  const each = Math.ceil(labels.length / pointsMax);
+  if (each <= 1) return { labels, lines };
+  const groups = Array.from({ length: Math.ceil(labels.length / each) }, (_, i) => i * each);
+  return {
+    labels: groups.map((from) => labels[from]!),
+    lines: lines.map(({ name, points }) => ({
+      name,
+      points: groups.map((from) => highestOf(points.slice(from, from + each))),
+    })),
+  };
+}
+
+function highestOf(points: readonly (number | undefined)[]): number | undefined {
+  const known = points.filter((point) => point !== undefined);
+  return known.length === 0 ? undefined : Math.max(...known);
+}

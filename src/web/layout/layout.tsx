@@ -1,0 +1,365 @@
+/**
+ * The document around every page: head, header, navigation, footer. A page gives its title and its
+ * body; what differs per request (language, links that exist, nonce) arrives in the frame.
+ */
+
+import type { Assets } from '../assets.ts';
+import { Button } from '../components/button.tsx';
+import { LookupForm } from '../components/field.tsx';
+import { Form } from '../components/form.tsx';
+import { Icon } from '../components/icon.tsx';
+import { Link } from '../components/link.tsx';
+import { classes, type Html, renderHtml } from '../html.ts';
+import { type Catalogue, catalogueFor, type Language, languages } from '../language.ts';
+
+export type LinkName = keyof Catalogue['links'];
+
+/** Pages that exist on this server, by name; a link without a target is not shown. */
+export type SiteLinks = Partial<Record<LinkName, string>>;
+
+export interface PageFrame {
+  readonly language: Language;
+  readonly assets: Pick<Assets, 'url'>;
+  readonly links: SiteLinks;
+  /** Scheme and host, for addresses that programs of other sites read. */
+  readonly origin?: string | undefined;
+  /** The operator's own name for the site, in previews of links; that of the program by default. */
+  readonly siteName?: string | undefined;
+  /** The path to which the address box sends `?address=`. Default: `/ip`. */
+  readonly lookupAction?: string;
+  /** Put on the page's script and style elements; see security-headers.ts. */
+  readonly nonce?: string | undefined;
+  /** A demo keeps its mails on a page of this machine, whose address only the terminal shows. */
+  readonly hasOutbox?: boolean;
+  /** The address that shows this page once more, as it was asked for: for a link of the page itself. */
+  readonly here?: string | undefined;
+  /**
+   * The address of the page for the forms of the footer, where the browser may not send it (it is too long, or
+   * that of a form's answer). It is made of parsed values, so that nobody can put anything into it.
+   */
+  readonly back?: string | undefined;
+  /** The link of the navigation that leads to this page. */
+  readonly current?: LinkName;
+  /**
+   * The signed-in person, shown in the header with a way to sign out. Only for pages that are made for one
+   * visitor and kept by nobody; see `headerLinks`.
+   */
+  readonly person?: FramePerson | undefined;
+  /** On the host of somebody else's site: names this service, and leads nowhere. */
+  readonly isGuest?: boolean;
+}
+
+export interface FramePerson {
+  readonly email: string;
+  readonly csrf: string;
+  /** Has the console in the header. */
+  readonly operator?: boolean;
+  /** The person's own wish: translucent surfaces, on every page. */
+  readonly prefersGlass: boolean;
+}
+
+/** Names and icons for who puts the site on a home screen. */
+export const webManifestPath = '/site.webmanifest';
+
+const glassClass = 'is-glass';
+
+export interface DocumentOptions {
+  readonly title: string;
+  readonly description?: string;
+  /** Keeps the page out of search engines. */
+  readonly noindex?: boolean;
+  /** The address box in the header; the home page has its own. */
+  readonly headerLookup?: boolean;
+  readonly className?: string;
+  /** Static file of a style sheet of this page's own. */
+  readonly stylesheet?: string;
+  /** Static file of a script of this page's own. */
+  readonly script?: string;
+  readonly body: Html;
+}
+
+/**
+ * The links of the header, the same for everybody. A page that a browser, a proxy or this server's memory may keep can't know
+ * who reads it, so none says "sign in" or a name: the link to the account is right for all, and
+ * /account asks whoever isn't signed in. For who is signed in it is replaced (`personMenu`), on public
+ * pages when they are finished (web/guard/header-person.ts).
+ */
+const headerLinks: readonly LinkName[] = [
+  'radar',
+  'docs',
+  'connect',
+  'feeds',
+  'captchaDemo',
+  'account',
+];
+const footerLinks: readonly LinkName[] = [
+  'radar',
+  'docs',
+  'connect',
+  'feeds',
+  'captchaDemo',
+  'report',
+  'kit',
+  'manifest',
+  'guide',
+  'source',
+];
+
+export function frameText(frame: PageFrame): Catalogue {
+  return catalogueFor(frame.language);
+}
+
+function linkItems(frame: PageFrame, names: readonly LinkName[]): Html[] {
+  const text = frameText(frame);
+  return names
+    .filter((name) => frame.links[name] !== undefined)
+    .map((name) => (
+      <li>
+        <Link href={frame.links[name]!} aria-current={frame.current === name ? 'page' : undefined}>
+          {text.links[name]}
+        </Link>
+      </li>
+    ));
+}
+
+/** Returns the tags for previews of a link to the page, in messengers and search engines (ogp.me). */
+function previewTags(frame: PageFrame, options: DocumentOptions): Html {
+  const { assets, origin } = frame;
+  const { title, description } = options;
+  return (
+    <>
+      <meta property="og:type" content="website" />
+      <meta property="og:site_name" content={frame.siteName ?? frameText(frame).site.name} />
+      <meta property="og:title" content={title} />
+      {description && <meta property="og:description" content={description} />}
+      {origin && <meta property="og:image" content={`${origin}${assets.url('icon-512.png')}`} />}
+      <meta name="twitter:card" content="summary" />
+    </>
+  );
+}
+
+function documentHead(frame: PageFrame, options: DocumentOptions): Html {
+  const text = frameText(frame);
+  const { url } = frame.assets;
+  return (
+    <head>
+      <meta charset="utf-8" />
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      <title>
+        {options.title} · {text.site.name}
+      </title>
+      {options.description && <meta name="description" content={options.description} />}
+      {options.noindex && <meta name="robots" content="noindex" />}
+      {options.noindex !== true && previewTags(frame, options)}
+      <meta name="color-scheme" content="light dark" />
+      <meta name="theme-color" content="#f2f4f3" media="(prefers-color-scheme: light)" />
+      <meta name="theme-color" content="#0c131a" media="(prefers-color-scheme: dark)" />
+      <link rel="icon" type="image/svg+xml" href={url('favicon.svg')} />
+      <link rel="apple-touch-icon" href={url('touch-icon.png')} />
+      {!frame.isGuest && <link rel="manifest" href={webManifestPath} />}
+      <link
+        rel="preload"
+        as="font"
+        type="font/woff2"
+        crossorigin="anonymous"
+        href={url('fonts/recursive-latin.woff2')}
+      />
+      <link rel="stylesheet" href={url('app.css')} nonce={frame.nonce} />
+      {options.stylesheet && (
+        <link rel="stylesheet" href={url(options.stylesheet)} nonce={frame.nonce} />
+      )}
+      <script src={url('app.js')} defer nonce={frame.nonce} />
+      {options.script && <script src={url(options.script)} defer nonce={frame.nonce} />}
+    </head>
+  );
+}
+
+/** Renders the person's menu, in place of the link to the account. */
+function personMenu(frame: PageFrame, person: NonNullable<PageFrame['person']>): Html {
+  const text = frameText(frame);
+  const label = text.person.signedInAs(person.email);
+  return (
+    <div class="site-person">
+      <a
+        class="site-person-name"
+        href="/account"
+        title={label}
+        aria-current={frame.current === 'account' ? 'page' : undefined}
+      >
+        <Icon name="person" />
+        <span class="visually-hidden">{text.links.account}: </span>
+        <span>{person.email}</span>
+      </a>
+      {person.operator && <a href="/admin">{text.person.console}</a>}
+      <Form action="/signout" csrf={person.csrf} className="site-person-out">
+        <Button label={text.person.signOut} kind="quiet" />
+      </Form>
+    </div>
+  );
+}
+
+/** The link to the account is the last of the header's. */
+const accountLink = /<li><a href="\/account"[^>]*>[^<]*<\/a><\/li>(<\/ul><\/nav>)/;
+
+const bodyTag = /<body(?: class="([^"]*)")?>/;
+
+/** A page that was made for everybody, with the person of the frame in its header. */
+export function withPersonMenu(markup: string, frame: PageFrame): string {
+  const { person } = frame;
+  if (person === undefined) return markup;
+  const appearance = person.prefersGlass
+    ? markup.replace(bodyTag, (_tag, own) => `<body class="${classes(own, glassClass)}">`)
+    : markup;
+  return appearance.replace(
+    accountLink,
+    (_link, end: string) => end + renderHtml(personMenu(frame, person)),
+  );
+}
+
+function documentHeader(frame: PageFrame, options: DocumentOptions): Html {
+  const text = frameText(frame);
+  const { person } = frame;
+  const names = person ? headerLinks.filter((name) => name !== 'account') : headerLinks;
+  const items = linkItems(frame, names);
+  return (
+    <header class="site-header">
+      <div class="wrap site-header-row">
+        {frame.isGuest ? (
+          <span class="brand">
+            {logo()}
+            <span>{text.site.name}</span>
+          </span>
+        ) : (
+          <Link class="brand" href={frame.links.home ?? '/'} aria-label={text.site.home}>
+            {logo()}
+            <span>{text.site.name}</span>
+          </Link>
+        )}
+        {options.headerLookup && (
+          <LookupForm id="header-lookup" action={frame.lookupAction ?? '/ip'} text={text} compact />
+        )}
+        {items.length > 0 && (
+          <nav class="site-nav" aria-label={text.site.navigation}>
+            <ul>{items}</ul>
+          </nav>
+        )}
+        {person && personMenu(frame, person)}
+      </div>
+    </header>
+  );
+}
+
+const languageNames: Readonly<Record<Language, string>> = { en: 'English', fr: 'Français' };
+
+/**
+ * The chosen theme is known when the page is finished (web/guard/appearance.ts): the style marks
+ * it.
+ */
+function looksForm(frame: PageFrame): Html {
+  const { looks: text } = frameText(frame);
+  return (
+    <form class="site-looks" method="post" action="/looks">
+      {frame.back && <input type="hidden" name="back" value={frame.back} />}
+      <fieldset>
+        <legend class="visually-hidden">{text.language}</legend>
+        {languages.map((language) => (
+          <button
+            name="language"
+            value={language}
+            lang={language}
+            aria-pressed={language === frame.language ? 'true' : 'false'}
+          >
+            {languageNames[language]}
+          </button>
+        ))}
+      </fieldset>
+      <fieldset>
+        <legend class="visually-hidden">{text.theme}</legend>
+        {(['light', 'dark', 'auto'] as const).map((theme) => (
+          <button name="theme" value={theme}>
+            {text[theme]}
+          </button>
+        ))}
+      </fieldset>
+    </form>
+  );
+}
+
+function documentFooter(frame: PageFrame): Html {
+  const text = frameText(frame);
+  const items = linkItems(frame, footerLinks);
+  return (
+    <footer class="site-footer">
+      <div class="wrap site-footer-row">
+        <p class="site-tagline">
+          {logo()}
+          <span>
+            <strong>{text.site.name}</strong> {text.site.tagline}
+          </span>
+        </p>
+        {items.length > 0 && (
+          <nav aria-label={text.site.footerNavigation}>
+            <ul>{items}</ul>
+          </nav>
+        )}
+        {!frame.isGuest && looksForm(frame)}
+      </div>
+    </footer>
+  );
+}
+
+/** The whole document as text, to be sent as UTF-8. */
+export function renderDocument(frame: PageFrame, options: DocumentOptions): string {
+  const text = frameText(frame);
+  const page = (
+    <html lang={frame.language}>
+      {documentHead(frame, options)}
+      <body
+        class={classes(options.className, frame.person?.prefersGlass && glassClass) || undefined}
+      >
+        <a class="skip" href="#main">
+          {text.site.skip}
+        </a>
+        {documentHeader(frame, options)}
+        <main id="main" tabindex={-1}>
+          {options.body}
+        </main>
+        {documentFooter(frame)}
+      </body>
+    </html>
+  );
+  return `<!doctype html>${renderHtml(page)}`;
+}
+
+/** Returns the logo: an arch with its portcullis half down. `data/static/favicon.svg` is the same drawing on a tile. */
+function logo(): Html {
+  return (
+    <svg
+      class="logo"
+      viewBox="0 0 32 32"
+      width="32"
+      height="32"
+      aria-hidden="true"
+      focusable="false"
+    >
+      <path
+        class="logo-bars"
+        fill="none"
+        stroke="currentColor"
+        stroke-width="2.4"
+        d="M11.3 6v16.5M16 4v18.5M20.7 6v16.5M6 13h20M6 19h20"
+      />
+      <path
+        class="logo-bars"
+        fill="currentColor"
+        d="M10.1 22h2.4l-1.2 4.4zM14.8 22h2.4L16 26.4zM19.5 22h2.4l-1.2 4.4z"
+      />
+      <path
+        class="logo-arch"
+        fill="currentColor"
+        fill-rule="evenodd"
+        d="M3 30V15a13 13 0 0 1 26 0v15h-4.5V15a8.5 8.5 0 0 0-17 0v15z"
+      />
+    </svg>
+  );
+}
