@@ -8,7 +8,6 @@ import type { Config } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
 import type { Metrics } from '../core/metrics.ts';
-import { checkRecipients } from '../storage/backup/age.ts';
 import { type BackupStats, startBackups } from '../storage/backup/schedule.ts';
 import { readSealing } from '../storage/backup/sealing.ts';
 import type { BackupSummary } from '../storage/backup/write.ts';
@@ -32,8 +31,9 @@ export async function startOwnBackups(options: {
 }) {
   const { config, path, masterKey, clock, log, writeErased } = options;
   const { backupFolder: folder } = config;
-  await checkRecipients(readSealing(config).recipients);
   const ending = new AbortController();
+  const { recipients } = readSealing(config);
+  if (recipients.length > 0) await runTask('recipients', { recipients }, unattended(ending.signal));
 
   function make(file: string): Promise<BackupSummary> {
     return runTask(

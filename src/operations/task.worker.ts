@@ -8,6 +8,7 @@ import { createLog } from '../core/log/log.ts';
 import { systemRandom } from '../core/random.ts';
 import { collectRows } from '../reputation/lists/import/collect.ts';
 import { parseList } from '../reputation/lists/import/parse.ts';
+import { checkRecipients } from '../storage/backup/age.ts';
 import { readDatabase } from '../storage/backup/postgres.ts';
 import { makeBackup, writeBackup } from '../storage/backup/write.ts';
 import { inheritClaim } from '../storage/claim.ts';
@@ -89,6 +90,10 @@ const runs: { [Name in TaskName]: (task: Tasks[Name]['task']) => Promise<Tasks[N
       inheritClaim(place.claim);
       const random = systemRandom();
       return makeBackup({ ...options, path: place.path, random, target: file ?? send });
+    },
+    async recipients({ recipients }) {
+      await checkRecipients(recipients);
+      return undefined;
     },
     async verify({ path, claim, dataDir }): Promise<VerificationResult> {
       inheritClaim(claim);

@@ -60,6 +60,11 @@ export interface Tasks {
     };
     readonly result: BackupSummary;
   };
+  /** Reading the library of age takes the event loop longer than anything may. */
+  recipients: {
+    readonly task: { readonly recipients: readonly string[] };
+    readonly result: undefined;
+  };
   verify: {
     readonly task: EmbeddedTask & { readonly dataDir: string };
     readonly result: VerificationResult;

@@ -115,7 +115,7 @@ function unordered(): OperatorError {
   return new OperatorError("the backup's rows are not in order");
 }
 
-export interface RestoredRows<T> {
+interface RestoredStore<T> {
   /** Counts and hashes of the rows, equal in the backup and in the store. */
   readonly kinds: readonly Tally[];
   readonly changed: T;
@@ -130,12 +130,12 @@ export async function restoreRows<T>(
   path: string,
   change: (tables: Tables) => T,
   onProgress?: OnProgress,
-): Promise<RestoredRows<T>> {
+): Promise<RestoredStore<T>> {
   const backup = await openBackup(source);
   try {
     rmSync(path, { recursive: true, force: true });
     const tables = openTables(path);
-    let restored: RestoredRows<T>;
+    let restored: RestoredStore<T>;
     try {
       const { about } = backup;
       const target = lmdbTarget(tables, about);
