@@ -61,7 +61,7 @@ export interface AuditLog {
 }
 
 export const auditKeptMs = 730 * dayMs;
-const layouts = { ofCommands: 1, withFacts: 2 } as const;
+const layout = 2;
 const kinds = { begun: 1, done: 2, failed: 3 } as const;
 const factCharsMax = 400;
 /** A page searches the past in steps, each longer than all before it. */
@@ -86,7 +86,7 @@ export function createAuditLog(options: { store: Store; clock: Clock; random: Ra
   ): Promise<Result<void>> {
     const at = clock.now();
     const key = auditKey(at, random.bytes(noise));
-    const out = createWriter().u8(layouts.withFacts).u8(kind).bytes(id);
+    const out = createWriter().u8(layout).u8(kind).bytes(id);
     for (const fact of [row.user, row.command, row.before, row.after, row.address]) {
       out.text(short(fact));
     }
@@ -172,19 +172,12 @@ function resultOf(kind: number | undefined): AuditEntry['result'] {
 
 function decodeRow(value: Uint8Array): AuditRow | undefined {
   return decode(value, (input) => {
-    const layout = input.u8();
-    if (layout !== layouts.ofCommands && layout !== layouts.withFacts) input.reject();
-    const kind = input.u8();
-    const id = Buffer.from(input.bytes()).toString('hex');
-    const [user, command] = [input.text(), input.text()];
-    if (layout === layouts.ofCommands) {
-      return { id, kind, user, command, before: '', after: '', address: '' };
-    }
+    if (input.u8() !== layout) input.reject();
     return {
-      id,
-      kind,
-      user,
-      command,
+      kind: input.u8(),
+      id: Buffer.from(input.bytes()).toString('hex'),
+      user: input.text(),
+      command: input.text(),
       before: input.text(),
       after: input.text(),
       address: input.text(),

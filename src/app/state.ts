@@ -42,7 +42,6 @@ import { policyChanged, reputationEvents } from '../reputation/state/events.ts';
 import { entryPages } from '../reputation/state/page-lists.ts';
 import { createReducer, type Reducer } from '../reputation/state/reducer.ts';
 import { createReportReducer } from '../reputation/state/report-reducer.ts';
-import { forgetTranslatedNetwork } from '../reputation/state/translated-network.ts';
 import { createPolicyKeeper, type PolicyKeeper } from '../reputation/votes/policy-keeper.ts';
 import type { Policy } from '../reputation/votes/quorum.ts';
 import { signedIn } from '../signon/sites/sign-in-events.ts';
@@ -87,8 +86,6 @@ export interface State {
   readonly counting: Pick<Counting, 'counts' | 'signIns'>;
   readonly follower: Follower;
   readonly projection: Projection;
-  /** The pages were written by a rule of before, and the loaded state was mended. */
-  readonly isMended: boolean;
   readonly shared: SharedState;
   readonly takeUsedKeys: KeyTable['takeUsed'];
   /** A digest of the state that nodes of a cluster compare; undefined without one. */
@@ -237,7 +234,6 @@ export async function openState(options: StateOptions): Promise<State> {
   const { store, clock, random, log, maintenance = localMaintenance(options.store) } = options;
   const parts = await loadParts(options);
   const { index, entries, sources, policy, access, refusals, counting, projection } = parts;
-  const isMended = forgetTranslatedNetwork(entries, index);
   const { reporters } = access;
   const reports = createReportReducer({ entries, index, reporters, policy: policy.get, refusals });
   const { onReport } = counting;
@@ -395,7 +391,6 @@ export async function openState(options: StateOptions): Promise<State> {
     refusals,
     follower,
     projection,
-    isMended,
     shared: parts.shared,
     takeUsedKeys: parts.takeUsedKeys,
     digest,

@@ -35,7 +35,7 @@ export interface VerificationResult {
   readonly lines: readonly string[];
   readonly notes: readonly string[];
   readonly count: number;
-  readonly seen: { readonly entries: number; readonly events: number; readonly unsealed: number };
+  readonly seen: { readonly entries: number; readonly events: number };
   readonly journalPosition: number;
 }
 

@@ -8,7 +8,7 @@ import { type AccountRecord, decodeAccount } from '../access/accounts/records.ts
 import { readKnownAddress } from '../core/names/mail-address.ts';
 import type { Random } from '../core/random.ts';
 import { accountByEmailKey, accountKey, credentialsKey } from '../storage/keys.ts';
-import { bytes, group, list, oneOf, record, since, text, time, varint } from '../storage/record.ts';
+import { bytes, group, list, oneOf, record, text, time, varint } from '../storage/record.ts';
 import type { RowCheck, SetRow, Store } from '../storage/store.ts';
 import { newToken } from './tokens.ts';
 import { browserHash, languages, type StoredLanguage } from './visitor.ts';
@@ -169,22 +169,13 @@ export function knowsBrowser({ credentials }: Person, browser: Uint8Array): bool
   return credentials.browsers.some((b) => Buffer.compare(b, browser) === 0);
 }
 
-/** The first layout ended with `browsers`. */
-export const { encode: encodeCredentials, decode: decodeCredentials } = record<Credentials>(
-  2,
-  {
-    passwordHash: text,
-    passwordChangedAt: time,
-    epoch: varint,
-    language: oneOf(languages),
-    browsers: list(bytes),
-    factors: since(2, varint, noCredentials.factors),
-    reviewSince: since(2, time, noCredentials.reviewSince),
-    formerEmails: since(
-      2,
-      list(group<FormerEmail>({ email: text, until: time })),
-      noCredentials.formerEmails,
-    ),
-  },
-  1,
-);
+export const { encode: encodeCredentials, decode: decodeCredentials } = record<Credentials>(2, {
+  passwordHash: text,
+  passwordChangedAt: time,
+  epoch: varint,
+  language: oneOf(languages),
+  browsers: list(bytes),
+  factors: varint,
+  reviewSince: time,
+  formerEmails: list(group<FormerEmail>({ email: text, until: time })),
+});

@@ -19,7 +19,7 @@ import type { Commit, NewEvent, Store, StoreEvent } from './store.ts';
 export const eventVersions = { read: 1 };
 
 /** The rows of a restored store, of which events are taken back from the oldest on. */
-export interface RestoredRows {
+export interface RewoundRows {
   readonly store: Store;
   /** Returns true for the first event about a row, which says what was before all of them. */
   isFirst(key: Key): boolean;
@@ -47,7 +47,7 @@ interface EventDescription<Kind extends string, Facts, State> {
    * Takes the event back in the rows beside the journal. `kept`: it stays in a journal that is taken back;
    * `dropped`: no row follows it.
    */
-  readonly undo: 'kept' | 'dropped' | ((rows: RestoredRows, facts: Facts) => Promise<void>);
+  readonly undo: 'kept' | 'dropped' | ((rows: RewoundRows, facts: Facts) => Promise<void>);
 }
 
 export function defineEvent<const Kind extends string, Facts extends object, State>(

@@ -34,7 +34,6 @@ export const namespaces = {
   apiKey: 0x12,
   apiKeyByAccount: 0x13,
   accountBySpelling: 0x14,
-  addressClaim: 0x0e,
   accountSlot: 0x15,
   accountStanding: 0x16,
   budgetsTold: 0x17,
@@ -181,12 +180,6 @@ export const apiKeyUseKey = (keyId: string): Key => encodeKey(namespaces.apiKeyU
 export const accountBySpellingKey = (formerEmail: string): Key =>
   encodeKey(namespaces.accountBySpelling, text(formerEmail));
 export const accountBySpellingPrefix = (): Key => encodeKey(namespaces.accountBySpelling);
-
-/** 0e e-mail 00 account-id 00: who claims an address, only while the update to format 2 runs. */
-export const addressClaimKey = (email: string, accountId: string): Key =>
-  encodeKey(namespaces.addressClaim, text(email), text(accountId));
-export const addressClaimPrefix = (email?: string): Key =>
-  encodeKey(namespaces.addressClaim, ...given(email));
 
 /** 15 account-id: whether the account holds a slot of the shared tables (access/slots.ts). */
 export const accountSlotKey = (id: string): Key => encodeKey(namespaces.accountSlot, text(id));
@@ -464,5 +457,5 @@ export function expiryRowKey(expiresAt: number, version: number): Uint8Array {
 
 /** `meta`: a name. */
 export const metaRowKey = (
-  name: 'format' | 'migration' | 'counters' | 'probe' | 'identity' | 'master_key',
+  name: 'format' | 'counters' | 'probe' | 'identity' | 'master_key',
 ): Uint8Array => Buffer.from(name, 'utf8');

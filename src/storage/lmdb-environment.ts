@@ -13,7 +13,7 @@ import { open } from 'lmdb';
 import { OperatorError } from '../core/errors.ts';
 import { joinClaim } from './claim.ts';
 import { syncPath } from './files.ts';
-import { checkFormat, migrationSteps, type StoreFormatOptions } from './format.ts';
+import { checkFormat, type DataFormat, dataFormat } from './format.ts';
 import { type FileState, stateOfFile, watchFile } from './lmdb-file.ts';
 import type { Table, Tables } from './lmdb-tables.ts';
 
@@ -23,22 +23,23 @@ const mapBytesMost = 64 * 2 ** 30;
 const mapBytesLeast = 2 ** 30;
 const tableOptions = { encoding: 'binary', keyEncoding: 'binary' } as const;
 
-const presentFormat: StoreFormatOptions = { steps: migrationSteps, refuseOlder: true };
-
-/** Throws an OperatorError when the directory can't be used, or holds something else or newer. */
-export function openTables(path: string, format: StoreFormatOptions = presentFormat): Tables {
+/**
+ * @param ledOn true for who leads an older store on
+ * @throws OperatorError when the directory can't be used, or holds something else, newer or older
+ */
+export function openTables(path: string, format = dataFormat, ledOn = false): Tables {
   try {
-    return openEnvironment(path, format);
+    return openEnvironment(path, format, ledOn);
   } catch (error) {
     if (error instanceof OperatorError) throw error;
     throw new OperatorError(`the store in ${path} can't be opened: ${(error as Error).message}`);
   }
 }
 
-function openEnvironment(path: string, format: StoreFormatOptions): Tables {
+function openEnvironment(path: string, format: DataFormat, ledOn: boolean): Tables {
   const claim = joinClaim(dirname(path));
   try {
-    return withClaim(openClaimed(path, format), claim.release);
+    return withClaim(openClaimed(path, format, ledOn), claim.release);
   } catch (error) {
     claim.release();
     throw error;
@@ -59,7 +60,7 @@ function withClaim(tables: Tables, release: () => void): Tables {
   return tables;
 }
 
-function openClaimed(path: string, format: StoreFormatOptions): Tables {
+function openClaimed(path: string, format: DataFormat, ledOn: boolean): Tables {
   // lmdb makes its files readable to the group: the directory keeps others out.
   mkdirSync(path, { recursive: true, mode: 0o700 });
   refuseUnusable(path);
@@ -84,7 +85,7 @@ function openClaimed(path: string, format: StoreFormatOptions): Tables {
     file: watchFile(`${path}/data.mdb`),
   };
   try {
-    checkFormat(tables, format);
+    checkFormat(tables, format, ledOn);
   } catch (error) {
     tables.file.close();
     void root.close();

@@ -13,21 +13,21 @@ import { applyCommit } from './apply-commit.ts';
 import { intoFile } from './backup/target.ts';
 import { backUpTables } from './backup/write.ts';
 import {
+  type DataFormat,
   dataFormat,
-  formatOf,
-  isUpToDate,
-  type MigrationPlace,
-  migrationPlace,
-  migrationSteps,
+  type FormatRow,
+  formatIn,
+  isPresent,
+  type MigrationReader,
+  type MigrationRow,
+  type MigrationStep,
   writeFormat,
-  writeMigrationPlace,
 } from './format.ts';
 import { type Key, prefixEnd, storedKey } from './keys.ts';
 import { createLmdbStore, type LmdbStoreOptions } from './lmdb.ts';
 import { prepareCommit, rowsOf } from './lmdb-commit.ts';
 import { openTables } from './lmdb-environment.ts';
 import { type Tables, writeCounters } from './lmdb-tables.ts';
-import type { MigrationReader, MigrationRow, MigrationStep } from './migrations/step.ts';
 import {
   claimMasterKey,
   claimPresence,
@@ -45,8 +45,8 @@ export interface OpenStoreOptions extends LmdbStoreOptions {
   readonly masterKey?: MasterKeyClaim;
   /** False: there is a backup of it already. Else an update begins with one, in `dataDir`. */
   readonly backsUp?: boolean;
-  /** For tests: other steps, smaller batches, a pause after each. */
-  readonly steps?: readonly MigrationStep[];
+  /** For tests: a format to come, smaller batches, a pause after each. */
+  readonly format?: DataFormat;
   readonly batchRows?: number;
   readonly afterBatch?: () => Promise<void>;
 }
@@ -59,13 +59,14 @@ const batchRowsDefault = 500;
  * @throws OperatorError when it is newer, can't be opened, or is in use by another process
  */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
-  const steps = options.steps ?? migrationSteps;
+  const { format = dataFormat } = options;
   refuseHalfRestored(options.dataDir, options.path);
   refuseLostStore(options.dataDir, options.path);
-  const tables = openTables(options.path, { steps, refuseOlder: false });
+  const tables = openTables(options.path, format, true);
   const store = createLmdbStore(tables, options);
   try {
-    if (!isUpToDate(tables, steps)) await update(tables, steps, options);
+    const found = formatIn(tables.meta)!;
+    if (!isPresent(found, format)) await update(tables, found, format, options);
     if (options.masterKey !== undefined) claimMasterKey(tables.meta, options.masterKey);
     claimPresence(tables.meta, options.dataDir, options.random);
     return store;
@@ -77,40 +78,37 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
 
 async function update(
   tables: Tables,
-  steps: readonly MigrationStep[],
+  found: FormatRow,
+  format: DataFormat,
   options: OpenStoreOptions,
 ): Promise<void> {
-  const from = formatOf(tables.meta) ?? 1;
-  await backUp(tables, from, options);
-  tables.meta.transactionSync(() => {
-    writeFormat(tables.meta);
-    writeMigrationPlace(tables.meta, migrationPlace(tables.meta));
-  });
-  const rows = await runSteps(tables, steps, options);
-  options.log.info({ from, to: dataFormat, rows }, 'store: led to the present data format');
+  const { number: to } = format;
+  // Once: what was begun is no state to go back to.
+  if (found.number !== to) await backUp(tables, to, options);
+  // The new number first, so that an older program stays out from the first batch on.
+  tables.meta.transactionSync(() => writeFormat(tables.meta, { ...found, number: to }));
+  const rows = await runSteps(tables, format, options);
+  options.log.info({ from: found.number, to, rows }, 'store: led to the present data format');
 }
 
-/** Once: what was begun is no state to go back to. */
-async function backUp(tables: Tables, from: number, options: OpenStoreOptions): Promise<void> {
+async function backUp(tables: Tables, to: number, options: OpenStoreOptions): Promise<void> {
   const { dataDir, clock, random, log, backsUp = true } = options;
-  const { done, after } = migrationPlace(tables.meta);
-  const isBegun = from === dataFormat && (done > 0 || after !== undefined);
-  if (!backsUp || isBegun) return;
+  if (!backsUp) return;
   const stamp = new Date(clock.now()).toISOString().replace(/[-:]|\.\d+/g, '');
-  const file = join(dataDir, `before-format-${dataFormat}-${stamp}.backup`);
+  const file = join(dataDir, `before-format-${to}-${stamp}.backup`);
   const made = await intoFile(file, random, (write) => backUpTables(tables, { clock, write }));
   log.info({ file, rows: made.rows, bytes: made.bytes }, 'store: backed up before the update');
 }
 
-/** Number of rows written. */
+/** @returns how many rows were written */
 async function runSteps(
   tables: Tables,
-  steps: readonly MigrationStep[],
+  { steps }: DataFormat,
   { clock, log, batchRows = batchRowsDefault, afterBatch }: OpenStoreOptions,
 ): Promise<number> {
   let rows = 0;
   for (;;) {
-    const place = migrationPlace(tables.meta);
+    const place = formatIn(tables.meta)!;
     const step = steps[place.done];
     if (step === undefined) return rows;
     if (place.after === undefined) log.info({ step: step.name }, 'store: a step of the update');
@@ -124,7 +122,7 @@ async function runSteps(
 function runBatch(
   tables: Tables,
   step: MigrationStep,
-  { done, after }: MigrationPlace,
+  { number, done, after }: FormatRow,
   nowMs: number,
   limit: number,
 ): number {
@@ -133,8 +131,7 @@ function runBatch(
   const result = applyCommit(context, prepareCommit(commit));
   if (!result.ok) throw new Error(`a batch of '${step.name}' was refused: ${result.error}`);
   if (context.writes > 0) writeCounters(tables.meta, context.counters);
-  const place = next === undefined ? { done: done + 1, after: undefined } : { done, after: next };
-  writeMigrationPlace(tables.meta, place);
+  writeFormat(tables.meta, { number, done: next === undefined ? done + 1 : done, after: next });
   return context.writes;
 }
 

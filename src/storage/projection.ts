@@ -41,8 +41,6 @@ export interface ProjectionHeader {
   encode(out: Writer): void;
   /** Before the pages: what they add up to may depend on it. */
   load(input: Reader): boolean;
-  /** After the pages. */
-  loaded?(): void;
 }
 
 const name = 'state';
@@ -237,7 +235,6 @@ export function createProjection(options: {
       after = found.at(-1)!.key;
     }
     loadPage(held, parts);
-    if (record !== undefined) header.loaded?.();
     checkpointSeq = seq;
     await removeOutdated();
     return seq;

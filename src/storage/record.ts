@@ -166,14 +166,6 @@ export function both<A, B>(first: Field<A>, second: Field<B>): Field<A & B> {
   };
 }
 
-/** Wraps a field that was added at the end: rows of older programs end before it. */
-export function addedLast<T>(field: Field<T>, former: T): Field<T> {
-  return {
-    write: field.write,
-    read: (input, found) => (input.remaining() === 0 ? former : field.read(input, found)),
-  };
-}
-
 /** Kept as something else than it is worked with. */
 export function mapped<T, Stored>(
   stored: Field<Stored>,

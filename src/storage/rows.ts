@@ -2,9 +2,8 @@
  * The layout of the rows of `entries` and `journal`, each with a checksum: LMDB has none, so without
  * it a byte that a disk changed would be served as if somebody had written it.
  *
- * Invariants: a row that is written ends with the CRC-32 of its key and of all bytes before. Its
- * mark stands in the four highest bits of its time: no time until the year 2527 uses them, and no
- * single changed bit makes a marked row look like one of the programs that wrote none.
+ * Invariant: a row ends with the CRC-32 of its key and of all bytes before. Its mark stands in the four highest
+ * bits of its time, which no time until the year 2527 uses.
  */
 
 import { crc32 } from 'node:zlib';
@@ -146,7 +145,7 @@ function writeCrc(row: Buffer, key: Uint8Array): void {
   row.writeUInt32BE(crc32(row.subarray(0, end), crc32(key)), end);
 }
 
-/** Returns where the row's own bytes end. A row without the flag has no checksum: an older program wrote it. */
+/** Returns where the row's own bytes end. @throws DamagedRowError */
 function checkedEnd(
   row: Buffer,
   key: Uint8Array,
@@ -155,7 +154,6 @@ function checkedEnd(
 ): number {
   const least = table === 'entries' ? entryHeaderBytes : eventHeaderBytes;
   const found = row.length < least ? -1 : row.readUInt8(markAt) >> 4;
-  if (found === 0) return row.length;
   const end = row.length - crcBytes;
   const isWhole =
     found === mark &&

@@ -5,7 +5,6 @@ import { it } from 'node:test';
 import { createAccountsTable } from '../../src/access/accounts/accounts-table.ts';
 import { createAccessReducer } from '../../src/access/accounts/reducer.ts';
 import { seededRandom } from '../../src/core/random.ts';
-import { createReader, createWriter } from '../../src/storage/codec.ts';
 import { applyEvent } from '../support/reputation/events.ts';
 
 const hash = (seed: number) => seededRandom(seed).bytes(32);
@@ -65,47 +64,4 @@ it('a release is ignored while a key or a contribution is left', () => {
   );
   assert.equal(fold.account('b')?.slot, 0);
   assert.equal(fold.account('b')?.generation, 1);
-});
-
-it('of an older checkpoint, accounts with something keep their slots, the others give them back', () => {
-  const old = openFold();
-  for (let i = 0; i < 6; i++) {
-    applyEvent(
-      old.fold,
-      { kind: 'account.created', account: `a${i}`, verified: true, slot: 'now' },
-      i,
-    );
-  }
-  applyEvent(
-    old.fold,
-    { kind: 'key.created', account: 'a1', key: 'k', hash: hash(1), facts: new Uint8Array() },
-    0,
-  );
-  old.fold.reporters.earnAccepted(2, 0);
-  applyEvent(
-    old.fold,
-    { kind: 'account.quotas', account: 'a3', readPerMinute: 5, writePerMinute: 0 },
-    0,
-  );
-  const { fold } = openFold((slot) => (slot === 4 ? 1 : 0));
-  assert.ok(fold.section.load(7, old.fold.section.encode(7)));
-  fold.releaseBlank();
-  assert.deepEqual(
-    [0, 1, 2, 3, 4, 5].map((i) => fold.account(`a${i}`)?.slot),
-    [undefined, 1, 2, 3, 4, undefined],
-  );
-  applyEvent(
-    fold,
-    { kind: 'key.created', account: 'new', key: 'l', hash: hash(2), facts: new Uint8Array() },
-    0,
-  );
-  assert.equal(fold.account('new')?.slot, 0);
-  assert.equal(fold.account('new')?.generation, 6, 'none that an account had before');
-  // As it is read the next time.
-  const header = createWriter();
-  fold.encodeHeader(header);
-  const again = openFold().fold;
-  assert.ok(again.section.load(7, fold.section.encode(7)));
-  again.loadHeader(createReader(header.finish()));
-  assert.equal(again.used(), fold.used());
 });

@@ -1,26 +1,24 @@
 /**
- * Child of the tests of the update: leads a store through the steps of format-steps.ts in batches
- * of a few rows (or, with `real`, through the program's own), says so after each, and goes on when told. Prints `opened` at the end.
+ * Child of the tests of the update: leads a store to the format of format-steps.ts in batches of a few rows, says so
+ * after each, and goes on when told. Prints `opened` at the end.
  */
 
 import { once } from 'node:events';
 import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
 import { systemRandom } from '../../src/core/random.ts';
-import { migrationSteps } from '../../src/storage/format.ts';
 import { openStore } from '../../src/storage/migrate.ts';
-import { testSteps } from './format-steps.ts';
+import { format2 } from './format-steps.ts';
 
-const [dataDir, which] = process.argv.slice(2);
+const [dataDir] = process.argv.slice(2);
 const store = await openStore({
   path: `${dataDir}/store`,
   dataDir: dataDir!,
   clock: systemClock(),
   random: systemRandom(),
   log: createLog('silent'),
-  ...(which === 'real'
-    ? { steps: migrationSteps, batchRows: 2 }
-    : { steps: testSteps, batchRows: 3 }),
+  format: format2,
+  batchRows: 3,
   async afterBatch() {
     process.stdout.write('batch\n');
     await once(process.stdin, 'data');

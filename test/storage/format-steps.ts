@@ -1,20 +1,19 @@
 /**
- * Steps of an update that show whether a batch ran twice or not at all: the first adds one to each
+ * A format to come, 2. Its steps show whether a batch ran twice or not at all: the first adds one to each
  * number under `a`, the second writes a copy of each under `b`.
  */
 
+import type { DataFormat, MigrationStep } from '../../src/storage/format.ts';
 import { scratchKey, text } from '../../src/storage/keys.ts';
-import type { MigrationStep } from '../../src/storage/migrations/step.ts';
 
 export const aKey = (name: string) => scratchKey(text('a'), text(name));
 export const bKey = (name: string) => scratchKey(text('b'), text(name));
 const aPrefix = scratchKey(text('a'));
 const bPrefix = scratchKey(text('b'));
 
-export const testSteps: readonly MigrationStep[] = [
+const steps: readonly MigrationStep[] = [
   {
     name: 'add one',
-    format: 2,
     plan(store, after, limit) {
       const { rows, last } = store.scan(aPrefix, after, limit);
       const set = rows.map(({ key, value, expiresAt }) => ({
@@ -27,7 +26,6 @@ export const testSteps: readonly MigrationStep[] = [
   },
   {
     name: 'copy',
-    format: 2,
     plan(store, after, limit) {
       const { rows, last } = store.scan(aPrefix, after, limit);
       const set = rows.map(({ key, value }) => ({
@@ -38,3 +36,5 @@ export const testSteps: readonly MigrationStep[] = [
     },
   },
 ];
+
+export const format2: DataFormat = { number: 2, steps };

@@ -9,14 +9,14 @@ import { OperatorError } from '../../src/core/errors.ts';
 import { createLog } from '../../src/core/log/log.ts';
 import { systemRandom } from '../../src/core/random.ts';
 import { checkBackup, restoreRows } from '../../src/storage/backup/restore.ts';
-import { dataFormat, migrationSteps } from '../../src/storage/format.ts';
+import { type DataFormat, dataFormat } from '../../src/storage/format.ts';
 import { openLmdbStore } from '../../src/storage/lmdb.ts';
+import { openTables } from '../../src/storage/lmdb-environment.ts';
 import { openStore } from '../../src/storage/migrate.ts';
-import type { MigrationStep } from '../../src/storage/migrations/step.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { type LineChild, startChild } from '../support/server/child.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
-import { aKey, bKey, testSteps } from './format-steps.ts';
+import { aKey, bKey, format2 } from './format-steps.ts';
 
 const log = createLog('silent');
 const clock = systemClock();
@@ -24,9 +24,9 @@ const child = new URL('./format-child.js', import.meta.url);
 const names = Array.from({ length: 10 }, (_, i) => `row-${i}`);
 const farAway = 4_000_000_000_000;
 
-function optionsOf(dataDir: string, steps: readonly MigrationStep[] = migrationSteps) {
+function optionsOf(dataDir: string, format: DataFormat = dataFormat) {
   const path = `${dataDir}/store`;
-  return { path, dataDir, clock, random: systemRandom(), log, pid: process.pid, steps };
+  return { path, dataDir, clock, random: systemRandom(), log, format };
 }
 
 function makeDataDir() {
@@ -59,9 +59,8 @@ async function withMeta<T>(
 }
 
 const formatKey = Buffer.from('format');
-const migrationKey = Buffer.from('migration');
 
-/** As a program of format 1 leaves it: ten numbers under `a`, one of them with a time of expiry. */
+/** Ten numbers under `a`, one of them with a time of expiry. */
 async function makeFormat1(dataDir: string): Promise<void> {
   const store = openLmdbStore({ path: `${dataDir}/store`, clock, log });
   await store.commit({
@@ -73,10 +72,6 @@ async function makeFormat1(dataDir: string): Promise<void> {
     events: [{ id: 'one', kind: 'kept', version: 1, body: Uint8Array.of(7) }],
   });
   await store.close();
-  await withMeta(dataDir, (meta) => {
-    meta.putSync(formatKey, Buffer.from('00000001', 'hex'));
-    meta.removeSync(migrationKey);
-  });
 }
 
 async function assertUpdated(store: Store): Promise<void> {
@@ -90,21 +85,15 @@ async function assertUpdated(store: Store): Promise<void> {
 /** One, of before the first change, which makes the store of before. */
 async function assertBackedUp(dataDir: string): Promise<void> {
   const names = readdirSync(dataDir).filter((name) => name.startsWith('before-'));
-  assert.match(
-    names.join(' '),
-    new RegExp(`^before-format-${dataFormat}-\\d{8}T\\d{6}Z\\.backup$`),
-  );
+  assert.match(names.join(' '), /^before-format-2-\d{8}T\d{6}Z\.backup$/);
   const source = { path: `${dataDir}/${names[0]}`, passphrase: async () => undefined };
   assert.equal((await checkBackup(source)).about.dataFormat, 1);
   const path = `${dataDir}/again/store`;
   mkdirSync(`${dataDir}/again`);
   await restoreRows(source, path, () => undefined);
-  const again = await withMeta(`${dataDir}/again`, (meta) => ({
-    format: meta.get(formatKey)?.toString('hex'),
-    migration: meta.get(migrationKey),
-  }));
-  assert.deepEqual(again, { format: '00000001', migration: undefined });
-  const store = await openStore({ ...optionsOf(`${dataDir}/again`, testSteps), batchRows: 3 });
+  const again = await withMeta(`${dataDir}/again`, (meta) => Buffer.from(meta.get(formatKey)!));
+  assert.equal(again.toString('hex'), '0000000100000000');
+  const store = await openStore({ ...optionsOf(`${dataDir}/again`, format2), batchRows: 3 });
   await assertUpdated(store);
   await store.close();
 }
@@ -119,14 +108,13 @@ async function withChild(dataDir: string, use: (child: LineChild) => Promise<voi
   }
 }
 
-it('an empty directory gets the present number, where every version since the first looks for it', async () => {
+it('an empty directory gets the present number', async () => {
   const directory = makeDataDir();
   try {
     const store = await openStore(optionsOf(directory.path));
     await store.close();
     const row = await withMeta(directory.path, (meta) => Buffer.from(meta.get(formatKey)!));
-    // Programs of format 1 compare these four bytes with 00000001 and refuse all others.
-    assert.equal(row.toString('hex'), `0000000${dataFormat}`);
+    assert.equal(row.toString('hex'), '0000000100000000');
     openLmdbStore({ path: `${directory.path}/store`, clock, log }).close();
   } finally {
     directory.remove();
@@ -136,36 +124,43 @@ it('an empty directory gets the present number, where every version since the fi
 it('a newer number is refused in one line that says what to do, and nothing is changed', async () => {
   const directory = makeDataDir();
   try {
-    await (await openStore(optionsOf(directory.path))).close();
-    const newer = Buffer.from(`0000000${dataFormat + 1}`, 'hex');
-    await withMeta(directory.path, (meta) => meta.putSync(formatKey, newer));
+    await makeFormat1(directory.path);
+    await (await openStore(optionsOf(directory.path, format2))).close();
     const refused = (error: unknown) =>
       error instanceof OperatorError &&
       error.message.includes(
-        `data format ${dataFormat + 1}, this program knows ${dataFormat}: start the newer version again, or restore a backup`,
+        'data format 2, this program knows 1: start the newer version again, or restore a backup',
       ) &&
       !error.message.includes('\n');
     await assert.rejects(openStore(optionsOf(directory.path)), refused);
     assert.throws(() => openLmdbStore({ path: `${directory.path}/store`, clock, log }), refused);
-    assert.deepEqual(
-      await withMeta(directory.path, (meta) => Buffer.from(meta.get(formatKey)!)),
-      newer,
-    );
+    const row = await withMeta(directory.path, (meta) => Buffer.from(meta.get(formatKey)!));
+    assert.equal(row.toString('hex'), '0000000200000002');
   } finally {
     directory.remove();
   }
 });
 
-it('a store with rows and no number counts as format 1', async () => {
-  const directory = makeDataDir();
-  try {
-    await makeFormat1(directory.path);
-    await withMeta(directory.path, (meta) => meta.removeSync(formatKey));
-    const store = await openStore(optionsOf(directory.path, testSteps));
-    await assertUpdated(store);
-    await store.close();
-  } finally {
-    directory.remove();
+it('what a build from before format 1 wrote is refused in one line, and nothing is changed', async () => {
+  for (const number of [undefined, '00000001', '00000003']) {
+    const directory = makeDataDir();
+    try {
+      await makeFormat1(directory.path);
+      const before = number === undefined ? undefined : Buffer.from(number, 'hex');
+      await withMeta(directory.path, (meta) => {
+        if (before === undefined) meta.removeSync(formatKey);
+        else meta.putSync(formatKey, before);
+      });
+      const refused =
+        /^the data directory was written by a build from before data format 1, .* set another DATA_DIR, or go on with that build$/;
+      await assert.rejects(openStore(optionsOf(directory.path)), { message: refused });
+      const { path } = optionsOf(directory.path);
+      assert.throws(() => openLmdbStore({ path, clock, log }), { message: refused });
+      const found = await withMeta(directory.path, (meta) => meta.get(formatKey)?.toString('hex'));
+      assert.equal(found, number);
+    } finally {
+      directory.remove();
+    }
   }
 });
 
@@ -174,8 +169,8 @@ it('an older store is not opened by what can not lead it on', async () => {
   try {
     await makeFormat1(directory.path);
     assert.throws(
-      () => openLmdbStore({ path: `${directory.path}/store`, clock, log }),
-      new RegExp(`data format 1 and its update to ${dataFormat} is not finished`),
+      () => openTables(`${directory.path}/store`, format2),
+      /data format 1 and its update to 2 is not finished/,
     );
   } finally {
     directory.remove();
@@ -187,12 +182,12 @@ it('each step runs once over each row, keeps its expiry, and not again at the ne
   try {
     await makeFormat1(directory.path);
     for (let round = 0; round < 3; round++) {
-      const store = await openStore({ ...optionsOf(directory.path, testSteps), batchRows: 4 });
+      const store = await openStore({ ...optionsOf(directory.path, format2), batchRows: 4 });
       await assertUpdated(store);
       await store.close();
     }
     const later = { ...clock, now: () => farAway };
-    const store = await openStore({ ...optionsOf(directory.path, testSteps), clock: later });
+    const store = await openStore({ ...optionsOf(directory.path, format2), clock: later });
     assert.equal(await store.get(aKey('row-3')), undefined);
     assert.notEqual(await store.get(aKey('row-4')), undefined);
     await store.close();
@@ -215,8 +210,8 @@ it('killed after any batch, the update goes on at the next open and ends the sam
       });
       // Whatever was done so far: a program of format 1 reads another number from now on.
       const row = await withMeta(directory.path, (meta) => Buffer.from(meta.get(formatKey)!));
-      assert.equal(row.toString('hex'), `0000000${dataFormat}`);
-      const store = await openStore({ ...optionsOf(directory.path, testSteps), batchRows: 3 });
+      assert.equal(row.readUInt32BE(0), 2);
+      const store = await openStore({ ...optionsOf(directory.path, format2), batchRows: 3 });
       await assertUpdated(store);
       await store.close();
       await assertBackedUp(directory.path);
@@ -233,7 +228,7 @@ it('while one process updates, another one is refused', async () => {
     await withChild(directory.path, async (first) => {
       await first.line((line) => line === 'batch');
       await assert.rejects(
-        openStore(optionsOf(directory.path, testSteps)),
+        openStore(optionsOf(directory.path, format2)),
         new RegExp(`in use by a command \\(pid ${first.process.pid}\\)`),
       );
     });

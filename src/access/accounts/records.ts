@@ -1,6 +1,6 @@
 /** The stored records of accounts and API keys, and their byte layouts. */
 
-import { bytes, flag, list, record, since, text, time, u8, u32 } from '../../storage/record.ts';
+import { bytes, flag, list, record, text, time, u8, u32 } from '../../storage/record.ts';
 import { plainScopes } from '../keys/key-scopes.ts';
 
 export interface AccountRecord {
@@ -57,38 +57,23 @@ export function labelId(keyId: string): string {
   return `${keyId}.dns`;
 }
 
-/** The first layout had no `pendingUntil`, the second no `formerEmail`. */
-export const { encode: encodeAccount, decode: decodeAccount } = record<AccountRecord>(
-  3,
-  {
-    email: text,
-    createdAt: time,
-    disabled: flag,
-    pendingUntil: since(2, time, 0),
-    keys: list(text),
-    formerEmail: since(3, text, ''),
-  },
-  1,
-);
+export const { encode: encodeAccount, decode: decodeAccount } = record<AccountRecord>(3, {
+  email: text,
+  createdAt: time,
+  disabled: flag,
+  pendingUntil: time,
+  keys: list(text),
+  formerEmail: text,
+});
 
-const keyFields = { account: text, createdAt: time, endsAt: time, revokedAt: time, sealed: bytes };
-/** A key without a name is still written as all keys once were. */
-const plainKeys = record<Omit<KeyRecord, keyof typeof plainKey>>(1, keyFields);
-const namedKeys = record<KeyRecord>(
-  2,
-  {
-    ...keyFields,
-    name: since(2, text, plainKey.name),
-    scopes: since(2, u8, plainKey.scopes),
-    entriesMax: since(2, u32, plainKey.entriesMax),
-    hasLabel: since(2, flag, plainKey.hasLabel),
-  },
-  1,
-);
-
-export function encodeKeyRecord(key: KeyRecord): Uint8Array {
-  const isPlain = key.name === '' && key.scopes === plainScopes;
-  return (isPlain ? plainKeys : namedKeys).encode(key);
-}
-
-export const decodeKey = namedKeys.decode;
+export const { encode: encodeKeyRecord, decode: decodeKey } = record<KeyRecord>(2, {
+  account: text,
+  createdAt: time,
+  endsAt: time,
+  revokedAt: time,
+  sealed: bytes,
+  name: text,
+  scopes: u8,
+  entriesMax: u32,
+  hasLabel: flag,
+});

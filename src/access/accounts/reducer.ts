@@ -13,7 +13,6 @@ import { createReader, createWriter, type Reader, type Writer } from '../../stor
 import type { PageSection } from '../../storage/projection.ts';
 import {
   type Account,
-  isBlank,
   newAccount,
   readAccountRow,
   readFacts,
@@ -89,8 +88,6 @@ export interface AccessReducer extends AccountsInMemory {
   /** Encodes the counters, which belong to no page. */
   encodeHeader(out: Writer): void;
   loadHeader(input: Reader): void;
-  /** Frees slots that accounts without a key took under an older header. Called after the pages are loaded. */
-  releaseBlank(): void;
 }
 
 export interface ReportersView {
@@ -309,11 +306,6 @@ export function createAccessReducer(options: {
     refused = input.varint();
   }
 
-  /** Formerly each account took a slot: frees the slots of accounts that have nothing to keep. */
-  function releaseBlank(): void {
-    for (const account of [...byId.values()]) if (isBlank(account)) release(account);
-  }
-
   return {
     create({ account, verified, slot }, at) {
       if (slot === 'now' && !byId.has(account)) take(account, newAccount('', at, verified));
@@ -380,6 +372,5 @@ export function createAccessReducer(options: {
     },
     encodeHeader: (out) => void out.varint(nextGeneration).varint(refused),
     loadHeader,
-    releaseBlank,
   };
 }

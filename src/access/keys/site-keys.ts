@@ -20,7 +20,7 @@ import {
   siteKeyPrefix,
 } from '../../storage/keys.ts';
 import { pagesUnder } from '../../storage/pages.ts';
-import { flag, list, record, since, text, time } from '../../storage/record.ts';
+import { flag, list, record, text, time } from '../../storage/record.ts';
 import type { Store } from '../../storage/store.ts';
 import { decodeAccount } from '../accounts/records.ts';
 
@@ -67,16 +67,12 @@ export const siteKeysPerAccountMax = 100;
 export const hostsMax = 20;
 /** RFC 1035, 2.3.4, as text. */
 const hostCharactersMax = 253;
-const rows = record<Omit<SiteKey, 'id'>>(
-  2,
-  {
-    account: text,
-    createdAt: time,
-    hosts: list(text),
-    passesClean: since(2, flag, false),
-  },
-  1,
-);
+const rows = record<Omit<SiteKey, 'id'>>(2, {
+  account: text,
+  createdAt: time,
+  hosts: list(text),
+  passesClean: flag,
+});
 
 /**
  * A host name as a browser writes it, or undefined: no scheme, port, path or wildcard.

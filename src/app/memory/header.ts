@@ -13,9 +13,8 @@ interface HeaderParts {
   readonly policy: PolicyKeeper;
 }
 
-/** Returns the header of the checkpoint record; records of older programs end after the lists. */
+/** Returns the header of the checkpoint record. */
 export function headerOf({ sources, access, refusals, policy }: HeaderParts): ProjectionHeader {
-  let isOld = false;
   return {
     encode(out) {
       sources.encode(out);
@@ -25,15 +24,10 @@ export function headerOf({ sources, access, refusals, policy }: HeaderParts): Pr
     },
     load(input) {
       if (!sources.load(input)) return false;
-      isOld = input.remaining() === 0;
-      if (isOld) return true;
       access.loadHeader(input);
       refusals.load(input);
       policy.load(input);
       return !input.failed();
-    },
-    loaded() {
-      if (isOld) access.releaseBlank();
     },
   };
 }

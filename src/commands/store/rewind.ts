@@ -13,7 +13,7 @@ import { journalEvent } from '../../app/journal-events.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { About } from '../../storage/backup/content.ts';
 import { cutJournal, reachOf } from '../../storage/backup/cut.ts';
-import type { RestoredRows } from '../../storage/define-event.ts';
+import type { RewoundRows } from '../../storage/define-event.ts';
 import { feedHeadKey, feedsBehindKey, type Key } from '../../storage/keys.ts';
 import { type LedgerTable, readLedger } from '../../storage/ledger.ts';
 import type { Tables } from '../../storage/lmdb-tables.ts';
@@ -21,7 +21,7 @@ import { pagesUnder } from '../../storage/pages.ts';
 import type { Commit, Store, StoreEvent } from '../../storage/store.ts';
 
 /** Takes an event back in the rows beside the journal. */
-export type Undo = (rows: RestoredRows) => Promise<void>;
+export type Undo = (rows: RewoundRows) => Promise<void>;
 
 /** @throws OperatorError which says how far the backup reaches */
 export function checkReach(about: About, to: number): void {
@@ -57,7 +57,7 @@ export async function forget(store: Store, dropped: readonly Undo[]): Promise<vo
   if (dropped.length > 0) await setFeedsBehind(store);
   const seen = new Set<string>();
   const changed = new Map<LedgerTable, Key>();
-  const rows: RestoredRows = {
+  const rows: RewoundRows = {
     store,
     isFirst: (key) => seen.size < seen.add(String(key)).size,
     put: (key, value) => write(store, { set: [{ key, value }] }),

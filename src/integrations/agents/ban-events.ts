@@ -3,7 +3,7 @@
  * with what they were. They hold the id of the account and addresses, which are in the reports of the same moment, too.
  */
 
-import { defineEvent, type RestoredRows } from '../../storage/define-event.ts';
+import { defineEvent, type RewoundRows } from '../../storage/define-event.ts';
 import { agentBanKey } from '../../storage/keys.ts';
 import { f64, group, list, oneOf, record, text } from '../../storage/record.ts';
 import { type Decision, type DecisionType, decisionTypes } from './decision.ts';
@@ -64,7 +64,7 @@ export const agentUnbanned = defineEvent({
   since: { 1: 1 },
   fields,
   apply: (decisions: DecisionsInMemory, ended) => decisions.takeBack(ended),
-  async undo(rows: RestoredRows, { account, decisions }) {
+  async undo(rows: RewoundRows, { account, decisions }) {
     for (const decision of decisions) {
       const key = agentBanKey(account, decision.value);
       if (rows.isFirst(key)) await rows.put(key, decisionRow.encode(decision));

@@ -21,7 +21,7 @@ import {
   type Store,
   type StoreEvent,
 } from '../../storage/store.ts';
-import { createEntryRow, pageMark, readEntryRow } from '../state/entry-page.ts';
+import { createEntryRow, readEntryRow } from '../state/entry-page.ts';
 import { type RowBatch, reputationEvents, rowsPerEventMax } from '../state/events.ts';
 import { pageOf } from '../state/page-lists.ts';
 
@@ -109,10 +109,9 @@ async function countKnown(store: Store, batches: Iterable<RowBatch>): Promise<nu
   const row = createEntryRow();
   for (const [page, names] of byPage) {
     const bytes = await readProjectionPage(store, page);
-    const isOld = bytes[0] !== pageMark;
-    for (let at = isOld ? 0 : 1; at >= 0 && at < bytes.length; ) {
+    for (let at = 1; at >= 0 && at < bytes.length; ) {
       row.words.fill(0);
-      at = readEntryRow(bytes, at, row, isOld);
+      at = readEntryRow(bytes, at, row);
       if (at >= 0 && names.has(nameOf(row.family, row.words, 0, row.length))) known++;
     }
   }

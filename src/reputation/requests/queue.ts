@@ -21,7 +21,7 @@ import { addWithin, type BoundedRows } from '../../storage/bounded-rows.ts';
 import { commitOnce, written } from '../../storage/change.ts';
 import type { Key } from '../../storage/keys.ts';
 import { pagesUnder } from '../../storage/pages.ts';
-import { addedLast, fixed, oneOf } from '../../storage/record.ts';
+import { fixed, oneOf } from '../../storage/record.ts';
 import type { Store } from '../../storage/store.ts';
 
 /** The lowest first. */
@@ -40,10 +40,10 @@ const markBytes = 8;
 const noMark = new Uint8Array(markBytes);
 const stranger: Asker = { standing: 'anyone', network: noMark };
 
-/** Fields of the asker at the end of a row. Rows of earlier versions have none. */
+/** Fields of the asker at the end of a row. */
 export const askerFields = {
-  standing: addedLast<AskerStanding>(oneOf(standings), 'anyone'),
-  network: addedLast<Uint8Array>(fixed(markBytes), noMark),
+  standing: oneOf<AskerStanding>(standings),
+  network: fixed(markBytes),
 };
 
 /** @param key of this service. @returns the mark of a client's network */

@@ -315,9 +315,9 @@ export function createEntries(options: {
   }
 
   function loadPage(page: number, bytes: Uint8Array): boolean {
-    const isOld = bytes[0] !== pageMark;
-    for (let at = isOld ? 0 : 1; at < bytes.length; ) {
-      const next = readEntryRow(bytes, at, row, isOld);
+    if (bytes.length > 0 && bytes[0] !== pageMark) return false;
+    for (let at = 1; at < bytes.length; ) {
+      const next = readEntryRow(bytes, at, row);
       if (next < 0 || !isPrefix(row) || pageOf(row.family, row.words[0]!, row.words[1]!) !== page) {
         return false;
       }

@@ -7,15 +7,14 @@
  *                 ceiling that is held u8
  *   contributions varint; each: tag u32, x u32, y u32, z varint; vote u32, of reports alone
  *
- * A page begins with 0xff, which no prefix does. One of data format 1 has no such byte, no held
- * ceiling and no votes, and z of reports is their number << 1 | confirmed.
+ * A page begins with 0xff, which no prefix does.
  *
  * Integers are big-endian. The page is under a checksum (storage/projection.ts), so a row that
  * does not fit is not damage but a mistake: reading stops and says so, nothing worse.
  */
 
 import { bitsOf, type IndexPrefix } from '../../index/prefix.ts';
-import { contributionKinds, kindOf, said } from './contributions.ts';
+import { contributionKinds, kindOf } from './contributions.ts';
 
 /** First byte of a page in the present layout. */
 export const pageMark = 0xff;
@@ -92,11 +91,8 @@ function varintAt(bytes: Uint8Array, at: number): number {
   return -1;
 }
 
-/**
- * Reads the row that begins at `at`; `isOld`: in the layout of data format 1.
- * @returns where the next begins, −1: it is not such a row
- */
-export function readEntryRow(bytes: Uint8Array, at: number, row: EntryRow, isOld: boolean): number {
+/** Reads the row that begins at `at`. @returns where the next begins, −1: it is not such a row */
+export function readEntryRow(bytes: Uint8Array, at: number, row: EntryRow): number {
   const first = bytes[at]!;
   const family = first < 64 ? 4 : 6;
   row.family = family;
@@ -115,15 +111,15 @@ export function readEntryRow(bytes: Uint8Array, at: number, row: EntryRow, isOld
     row.reporters = (bytes[at + 4]! << 8) | bytes[at + 5]!;
     row.firstReportedAt = u32At(bytes, at + 6);
     row.lastReportedAt = u32At(bytes, at + 10);
-    row.heldCeiling = isOld ? 0 : bytes[at + 14]!;
-    at += isOld ? 14 : 15;
+    row.heldCeiling = bytes[at + 14]!;
+    at += 15;
   }
   if (row.reports < 0 || at >= bytes.length) return -1;
   row.contributions = varintAt(bytes, at);
-  return row.contributions < 0 ? -1 : readContributions(bytes, varintEnd, row, isOld);
+  return row.contributions < 0 ? -1 : readContributions(bytes, varintEnd, row);
 }
 
-function readContributions(bytes: Uint8Array, at: number, row: EntryRow, isOld: boolean): number {
+function readContributions(bytes: Uint8Array, at: number, row: EntryRow): number {
   const count = row.contributions;
   if (count > (bytes.length - at) / contributionBytesMin) return -1;
   if (5 * count > row.contributionWords.length) row.contributionWords = new Uint32Array(10 * count);
@@ -136,19 +132,11 @@ function readContributions(bytes: Uint8Array, at: number, row: EntryRow, isOld: 
     if (z < 0 || z > 0xffff_ffff) return -1;
     at = varintEnd;
     const isReports = kindOf(words[word]!) === contributionKinds.reports;
-    words[word + 3] = isOld && isReports ? saidOf(z) : z;
-    words[word + 4] = isReports && !isOld ? u32At(bytes, at) : 0;
-    if (isReports && !isOld) at += 4;
+    words[word + 3] = z;
+    words[word + 4] = isReports ? u32At(bytes, at) : 0;
+    if (isReports) at += 4;
   }
   return at > bytes.length ? -1 : at;
-}
-
-/**
- * Converts z of reports of data format 1, which knew nobody's standing: it has no units and no
- * rank.
- */
-function saidOf(z: number): number {
-  return ((z >>> 1) * said.report + (z & 1) * said.confirmed) >>> 0;
 }
 
 export interface PageWriter {

@@ -6,7 +6,7 @@
 import { bitsOf, hostMask, type IndexPrefix } from '../../index/prefix.ts';
 import { formatPrefix } from '../../ip/prefix.ts';
 import type { Reader, Writer } from '../../storage/codec.ts';
-import { defineEvent, type RestoredRows } from '../../storage/define-event.ts';
+import { defineEvent, type RewoundRows } from '../../storage/define-event.ts';
 import {
   allowKey,
   allowPrefix,
@@ -235,7 +235,7 @@ export const allowRemoved = defineEvent({
 
 /** @param before the row that there was before the event */
 async function undoRule(
-  rows: RestoredRows,
+  rows: RewoundRows,
   rule: IndexPrefix,
   before: Uint8Array | undefined,
 ): Promise<void> {
@@ -284,7 +284,7 @@ export const entryRemoved = defineEvent({
 
 /** @param before the row that there was before the event */
 async function undoEntry(
-  rows: RestoredRows,
+  rows: RewoundRows,
   entry: IndexPrefix,
   before: Uint8Array | undefined,
 ): Promise<void> {

@@ -1,7 +1,4 @@
-/**
- * Keeps the policy of votes, as the journal last said it, in the header of the checkpoint:
- * a store of data format 1 has none and begins with the default.
- */
+/** Keeps the policy of votes, as the journal last said it, in the header of the checkpoint. */
 
 import type { Reader, Writer } from '../../storage/codec.ts';
 import { readPolicy, writePolicy } from '../state/events.ts';
@@ -27,7 +24,7 @@ export function createPolicyKeeper(touch: () => void) {
   }
 
   function load(input: Reader): void {
-    if (input.remaining() > 0) policy = readPolicy(input);
+    policy = readPolicy(input);
   }
 
   return { get, set, encode, load };

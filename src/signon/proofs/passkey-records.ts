@@ -7,7 +7,7 @@ import {
   passkeyKey,
 } from '../../storage/keys.ts';
 import { pagesUnder } from '../../storage/pages.ts';
-import { bytes, flag, list, oneOf, record, since, text, time, u32 } from '../../storage/record.ts';
+import { bytes, flag, list, oneOf, record, text, time, u32 } from '../../storage/record.ts';
 import type { SetRow, Store } from '../../storage/store.ts';
 
 export interface PasskeyRecord {
@@ -46,22 +46,17 @@ export interface Ceremony {
 const ceremonyPurposes = ['register', 'sign_in', 'reauthenticate', 'sign_up', 'verify'] as const;
 export type CeremonyPurpose = (typeof ceremonyPurposes)[number];
 
-/** Passkeys of the first layout have no handle: it was the account's id. */
-export const { encode: encodePasskey, decode: decodePasskey } = record<PasskeyRecord>(
-  2,
-  {
-    account: text,
-    name: text,
-    handle: since(2, text, ({ account }) => account as string),
-    publicKey: bytes,
-    counter: u32,
-    transports: list(text),
-    backedUp: flag,
-    createdAt: time,
-    lastUsedAt: time,
-  },
-  1,
-);
+export const { encode: encodePasskey, decode: decodePasskey } = record<PasskeyRecord>(2, {
+  account: text,
+  name: text,
+  handle: text,
+  publicKey: bytes,
+  counter: u32,
+  transports: list(text),
+  backedUp: flag,
+  createdAt: time,
+  lastUsedAt: time,
+});
 
 export const { encode: encodeCeremony, decode: decodeCeremony } = record<Ceremony>(2, {
   purpose: oneOf(ceremonyPurposes),

@@ -8,7 +8,7 @@ import {
   sessionKey,
 } from '../../storage/keys.ts';
 import { pagesUnder } from '../../storage/pages.ts';
-import { bytes, oneOf, record, since, text, time, varint } from '../../storage/record.ts';
+import { bytes, oneOf, record, text, time, varint } from '../../storage/record.ts';
 import type { Store } from '../../storage/store.ts';
 
 /** The proofs of identity of a sign-in. The order is on disk. */
@@ -50,24 +50,19 @@ export interface SessionInfo {
 
 const idBytes = 16;
 
-/** The first layout had no separate last proof. */
-export const { encode: encodeSession, decode: decodeSession } = record<SessionRecord>(
-  2,
-  {
-    account: text,
-    secretHash: bytes,
-    epoch: varint,
-    createdAt: time,
-    lastSeenAt: time,
-    authenticatedAt: time,
-    method: oneOf(sessionMethods),
-    agent: text,
-    country: text,
-    proof: since(2, oneOf(sessionMethods), ({ method }) => method as SessionMethod),
-    factors: since(2, varint, 0),
-  },
-  1,
-);
+export const { encode: encodeSession, decode: decodeSession } = record<SessionRecord>(2, {
+  account: text,
+  secretHash: bytes,
+  epoch: varint,
+  createdAt: time,
+  lastSeenAt: time,
+  authenticatedAt: time,
+  method: oneOf(sessionMethods),
+  agent: text,
+  country: text,
+  proof: oneOf(sessionMethods),
+  factors: varint,
+});
 
 /** Returns the ids of an account's sessions, all or at most `limit`; some may be over. */
 export async function sessionIdsOf(

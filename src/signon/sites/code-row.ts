@@ -3,7 +3,7 @@
  * The row lies under the code's SHA-256; the code itself is nowhere.
  */
 
-import { addedLast, fixed, group, optionalText, record, text, time } from '../../storage/record.ts';
+import { fixed, group, optionalText, record, text, time } from '../../storage/record.ts';
 import { type Scope, scopesField } from './scopes.ts';
 
 /** The grant that a code stands for. */
@@ -54,7 +54,7 @@ const tombstoneLayout = 2;
 const tombstone = record<CodeTombstone>(tombstoneLayout, {
   clientId: text,
   claimedAt: time,
-  event: addedLast(optionalText, undefined),
+  event: optionalText,
 });
 
 export function encodeLiveCode(grant: CodeGrant, expiresAt: number): Uint8Array {

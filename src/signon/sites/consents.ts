@@ -15,14 +15,12 @@ import { type HeldBounds, holdBounds } from '../../storage/bounded-rows.ts';
 import { consentKey, consentPrefix, consentUseKey, type Key } from '../../storage/keys.ts';
 import { pagesUnder } from '../../storage/pages.ts';
 import {
-  addedLast,
   bareRecord,
   type Field,
   fixed,
   group,
   optionalText,
   record,
-  since,
   text,
   time,
 } from '../../storage/record.ts';
@@ -219,30 +217,25 @@ const seenValues: Field<SeenValues> = {
   },
 };
 
-/** The first layout had no values; whoever agreed then is asked once more. */
-const rows = record<{ clientId: string; origin: string; consent: Consent }>(
-  2,
-  {
-    clientId: text,
-    origin: text,
-    consent: group<Consent>({
-      grantId: fixed(grantIdBytes),
-      asked: scopesField,
-      granted: scopesField,
-      grantedAt: time,
-      changedAt: time,
-      seen: since<SeenValues>(2, seenValues, {}),
-    }),
-  },
-  1,
-);
+const rows = record<{ clientId: string; origin: string; consent: Consent }>(2, {
+  clientId: text,
+  origin: text,
+  consent: group<Consent>({
+    grantId: fixed(grantIdBytes),
+    asked: scopesField,
+    granted: scopesField,
+    grantedAt: time,
+    changedAt: time,
+    seen: seenValues,
+  }),
+});
 
-/** The last use of a consent, and the id of the event of that sign-in; older rows have none. */
+/** The last use of a consent, and the id of the event of that sign-in. */
 interface ConsentUse {
   readonly at: number;
   readonly event: string | undefined;
 }
-const uses = bareRecord<ConsentUse>({ at: time, event: addedLast(optionalText, undefined) });
+const uses = bareRecord<ConsentUse>({ at: time, event: optionalText });
 
 export function readConsentUse(value: Uint8Array): ConsentUse | undefined {
   return uses.decode(value);

@@ -1,6 +1,6 @@
 /** The embedded store as what is backed up, and as what a backup is restored into. */
 
-import { formatOf } from '../format.ts';
+import { encodeFormat, formatIn, wholeFormat } from '../format.ts';
 import {
   expiryRowKey,
   journalRowKey,
@@ -63,9 +63,10 @@ export function lmdbSource(view: View): RowSource {
   return {
     async facts() {
       const { lastSeq, prunedThrough, lastVersion } = view.counters;
+      const format = formatIn({ get: (key) => view.get('meta', key) }) ?? wholeFormat;
       return {
-        dataFormat: formatOf({ get: (key) => view.get('meta', key) }) ?? 1,
-        migration: hexOf('migration'),
+        dataFormat: format.number,
+        migration: encodeFormat(format).toString('hex', 4),
         seq: lastSeq,
         lastVersion,
         prunedThrough,
@@ -148,8 +149,7 @@ export function lmdbTarget(tables: Tables, facts: StoreFacts) {
         const format = Buffer.alloc(4);
         format.writeUInt32BE(dataFormat);
         const rows = {
-          format: format.toString('hex'),
-          migration: names.migration,
+          format: `${format.toString('hex')}${names.migration}`,
           identity: names.identity,
           master_key: names.masterKeyId,
         };

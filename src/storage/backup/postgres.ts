@@ -9,7 +9,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log/log.ts';
-import { dataFormat, migrationSteps } from '../format.ts';
+import { encodeFormat, wholeFormat } from '../format.ts';
 import { namespaces } from '../keys.ts';
 import { byteaArray, int8Array, textArray } from '../postgres/arrays.ts';
 import { createConnection, type PostgresSession, type Query } from '../postgres/connection.ts';
@@ -44,8 +44,6 @@ const othersMs = 5_000;
 const othersPauseMs = 100;
 const nodeAliveMs = 10_000;
 const none = Buffer.alloc(0);
-/** The row of `meta` of an embedded store that has seen all steps of its data format, in hex. */
-const allSteps = migrationSteps.length.toString(16).padStart(8, '0');
 
 /** @throws OperatorError when a node or a command uses the database, or another restore does */
 async function holdDatabase(session: PostgresSession): Promise<void> {
@@ -194,8 +192,8 @@ function databaseSource(session: PostgresSession): RowSource {
       });
       const checkpoint = await newestCheckpoint(session);
       return {
-        dataFormat,
-        migration: allSteps,
+        dataFormat: wholeFormat.number,
+        migration: encodeFormat(wholeFormat).toString('hex', 4),
         seq: Number(head!.last_seq),
         lastVersion: Number(head!.version),
         prunedThrough: Number(head!.pruned),

@@ -78,9 +78,9 @@ export async function openBackup(source: BackupSource): Promise<OpenBackup> {
         'the backup is damaged: it is not encrypted, and yet a master key is in it',
       );
     }
-    if (about.dataFormat > dataFormat) {
+    if (about.dataFormat > dataFormat.number) {
       throw new OperatorError(
-        `the backup has data format ${about.dataFormat}, this program knows ${dataFormat}: restore it with the newer version`,
+        `the backup has data format ${about.dataFormat}, this program knows ${dataFormat.number}: restore it with the newer version`,
       );
     }
     return {

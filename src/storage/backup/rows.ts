@@ -32,7 +32,7 @@ export interface BackupRow {
 
 export interface StoreFacts {
   readonly dataFormat: number;
-  /** The row of `meta` that says how far an update had come (format.ts), in hex; empty: there is none. */
+  /** The row `format` of `meta` behind that number: how far an update had come (format.ts), in hex. */
   readonly migration: string;
   /** The journal's last event in it. */
   readonly seq: number;

@@ -1,6 +1,6 @@
 /**
  * Keeps what nodes of two programs agree on: the event version up to which all write, as a row of
- * `meta`, and the oldest schema of tables by which a program may go on. Both only ever rise: the
+ * `meta`, and the oldest format of tables by which a program may go on. Both only ever rise: the
  * one by `portcullis cluster upgrade`, the other by a step of schema.ts that an older program can't
  * work with.
  *
@@ -13,7 +13,7 @@ import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log/log.ts';
 import { eventVersions } from '../define-event.ts';
 import type { PostgresSession } from '../postgres/connection.ts';
-import { knownSchema, nowMs } from '../postgres/schema.ts';
+import { knownFormat, nowMs } from '../postgres/schema.ts';
 import type { PostgresStore } from '../postgres/store.ts';
 import type { CommitResult, NewEvent } from '../store.ts';
 import { answersMs } from './node-messages.ts';
@@ -36,16 +36,16 @@ export async function openAgreement(store: PostgresStore, log: Log) {
   }
 
   async function poll(): Promise<void> {
-    const { version, schemaFrom } = await readAgreed(await store.session());
+    const { version, formatFrom } = await readAgreed(await store.session());
     agreed = version;
     if (version > eventVersions.read) {
       found(
         `the nodes write events of version ${version}, this program reads up to ${eventVersions.read}: start the newer version`,
       );
     }
-    if (schemaFrom > knownSchema) {
+    if (formatFrom > knownFormat) {
       found(
-        `the database needs a program that knows schema ${schemaFrom}, this one knows ${knownSchema}: start the newer version`,
+        `the database needs a program that knows data format ${formatFrom}, this one knows ${knownFormat}: start the newer version`,
       );
     }
   }
@@ -100,16 +100,16 @@ export type Agreement = Awaited<ReturnType<typeof openAgreement>>;
 
 const agreedRows = {
   name: 'agreed',
-  text: `select name, value from meta where name in ('${agreedName}', 'schema_from')`,
+  text: `select name, value from meta where name in ('${agreedName}', 'format_from')`,
 };
 
 async function readAgreed(
   session: PostgresSession,
-): Promise<{ readonly version: number; readonly schemaFrom: number }> {
+): Promise<{ readonly version: number; readonly formatFrom: number }> {
   const rows = await session.query<{ name: string; value: Buffer }>(agreedRows);
   const of = (wanted: string) =>
     Number(rows.find(({ name }) => name === wanted)?.value.toString() ?? 0);
-  return { version: of(agreedName), schemaFrom: of('schema_from') };
+  return { version: of(agreedName), formatFrom: of('format_from') };
 }
 
 /**
@@ -145,7 +145,7 @@ export async function upgradeCluster(
   );
 }
 
-/** Nodes that may still answer requests. Older programs wrote no version. */
+/** Nodes that may still answer requests. */
 const tooOldNodes = (version: string) =>
-  `select id, name, version, coalesce(read_version, 1) as read from nodes
-   where not is_stopped and seen_at > ${nowMs} - ${answersMs} and coalesce(read_version, 1) < ${version}::int`;
+  `select id, name, version, read_version as read from nodes
+   where not is_stopped and seen_at > ${nowMs} - ${answersMs} and read_version < ${version}::int`;

@@ -52,7 +52,7 @@ export interface NodePositions {
   readonly checkpointSeq: bigint;
 }
 
-/** The event version of a node's program; older programs wrote none. */
+/** The event version of a node's program. */
 interface NodeEvents {
   /** Up to which event version it reads. */
   readonly readVersion: number;
@@ -347,11 +347,10 @@ interface StoredNode {
   readonly checkpoint_seq: string;
   readonly is_stopped: boolean;
   readonly digests: string | null;
-  readonly read_version: number | null;
+  readonly read_version: number;
 }
 
-const readVersionOf = (row: StoredNode) => row.read_version ?? 1;
-const programOf = (row: StoredNode) => `${row.version} ${readVersionOf(row)}`;
+const programOf = (row: StoredNode) => `${row.version} ${row.read_version}`;
 
 /** @param holder the process that has the lease */
 export async function readNodes(
@@ -373,7 +372,7 @@ export async function readNodes(
       id: row.id,
       name: row.name,
       version: row.version,
-      readVersion: readVersionOf(row),
+      readVersion: row.read_version,
       state: row.is_stopped ? 'stopped' : isUp(row) ? 'up' : 'away',
       startedAt: Number(row.started_at),
       seenMsAgo: Math.max(0, Number(row.ago)),

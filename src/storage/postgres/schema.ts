@@ -22,6 +22,11 @@ export type SchemaStep = string | { readonly text: string; readonly breaks: true
  * A row of `journal` is the events of one transaction, so following costs little; its bytes are drawn
  * in journal.ts. A row of `kv` with version 0 stands for a key that was seen to be absent: who checked
  * that and wrote something else has it locked, so nobody can make the key meanwhile.
+ *
+ * In `nodes`, `node` names the directory and `boot` the process; a number is one process's at a time; `digests` are
+ * events and digests of the node's memory, in pairs. Rows of a checkpoint are a node's memory at `seq`, under the
+ * keys that they have on its disk. `told` has messages between nodes about recent counts, which nobody needs after
+ * a crash.
  */
 const steps: readonly SchemaStep[] = [
   `create table kv (
@@ -53,9 +58,8 @@ const steps: readonly SchemaStep[] = [
      seq bigint not null,
      at bigint not null
    );
-   create index event_ids_at on event_ids (at)`,
-  // `node` names the directory, `boot` the process; a number is one process's at a time.
-  `create table nodes (
+   create index event_ids_at on event_ids (at);
+   create table nodes (
      id smallint primary key,
      node uuid not null unique,
      boot uuid not null,
@@ -65,10 +69,12 @@ const steps: readonly SchemaStep[] = [
      seen_at bigint not null,
      applied_seq bigint not null,
      checkpoint_seq bigint not null,
-     is_stopped bool not null default false
-   ) with (fillfactor = 50)`,
-  // Pages and record of a node's memory at `seq`, under the keys that they have on its disk.
-  `create table checkpoints (
+     is_stopped bool not null default false,
+     url text,
+     digests text,
+     read_version int not null
+   ) with (fillfactor = 50);
+   create table checkpoints (
      id uuid primary key,
      seq bigint not null,
      at bigint not null,
@@ -81,50 +87,18 @@ const steps: readonly SchemaStep[] = [
      value bytea not null,
      primary key (id, key)
    );
-   alter table checkpoint_rows alter column value set storage external`,
-  'alter table nodes add column url text',
-  // Messages between nodes about recent counts; nobody needs them after a crash.
-  `create unlogged table told (
+   alter table checkpoint_rows alter column value set storage external;
+   create unlogged table told (
      boot uuid not null,
      seq bigint not null,
      at bigint not null,
      bytes bytea not null,
      primary key (boot, seq)
    )`,
-  // Event and digest of the node's memory, in pairs.
-  'alter table nodes add column digests text',
-  // Nodes that share a journal by now may be of programs that read version 1 of the events alone.
-  `alter table nodes add column read_version int;
-   insert into meta select 'write_version', '1' from journal_head where last_seq > 0
-     on conflict do nothing`,
-  // Row 1c of each API key (keys.ts), also of those that programs of before make and remove: the layout of a
-  // key begins with a byte of its version, then the account's id behind a byte of its length. The triggers
-  // may go with a step that comes a release later.
-  `create function owned_api_key(key bytea, value bytea) returns bytea language sql immutable as $$
-     select decode('1c', 'hex') || substr(value, 3, get_byte(value, 1)) || decode('00', 'hex') || substr(key, 2)
-   $$;
-   create function api_key_made() returns trigger language plpgsql as $$
-   begin
-     insert into kv (key, value, version) values (owned_api_key(new.key, new.value), '', new.version)
-       on conflict do nothing;
-     return null;
-   end $$;
-   create function api_key_removed() returns trigger language plpgsql as $$
-   begin
-     delete from kv where key = owned_api_key(old.key, old.value);
-     return null;
-   end $$;
-   create trigger api_key_made after insert on kv for each row
-     when (get_byte(new.key, 0) = 18 and octet_length(new.value) > 1) execute function api_key_made();
-   create trigger api_key_removed after delete on kv for each row
-     when (get_byte(old.key, 0) = 18 and octet_length(old.value) > 1) execute function api_key_removed();
-   insert into kv (key, value, version) select owned_api_key(key, value), '', version from kv
-     where key >= decode('12', 'hex') and key < decode('13', 'hex') and octet_length(value) > 1
-     on conflict do nothing`,
 ];
 
-/** The number of steps that this program knows. */
-export const knownSchema = steps.length;
+/** The data format that this program knows, the number of steps. */
+export const knownFormat = steps.length;
 
 /** Versions that a node takes at a time; the sequence's increment. */
 export const versionBlock = 100_000;
@@ -144,17 +118,22 @@ export async function migrate(
       'create table if not exists meta (name text primary key, value bytea not null)',
     );
     const rows = await session.query<{ name: string; value: Buffer }>({
-      text: "select name, value from meta where name in ('schema', 'schema_from')",
+      text: "select name, value from meta where name in ('format', 'format_from', 'schema')",
     });
     const numberOf = (wanted: string) =>
       Number(rows.find(({ name }) => name === wanted)?.value.toString('utf8') ?? 0);
-    if (numberOf('schema_from') > plan.length) {
+    if (numberOf('format_from') > plan.length) {
       throw new OperatorError(
-        `the database has schema ${numberOf('schema')} and needs a program that knows ${numberOf('schema_from')}, ` +
+        `the database has data format ${numberOf('format')} and needs a program that knows ${numberOf('format_from')}, ` +
           `this one knows ${plan.length}: start the newer version again`,
       );
     }
-    for (let step = numberOf('schema'); step < plan.length; step++) {
+    if (numberOf('schema') > 0) {
+      throw new OperatorError(
+        'the database was written by a build from before data format 1, which no release reads: set another DATABASE_URL, or go on with that build',
+      );
+    }
+    for (let step = numberOf('format'); step < plan.length; step++) {
       await session.script(stepScript(plan[step]!, step + 1));
     }
   } catch (error) {
@@ -172,7 +151,7 @@ function stepScript(step: SchemaStep, number: number): string {
     on conflict (name) do update set value = excluded.value`;
   return `begin;
     ${isBreaking ? step.text : step};
-    ${set('schema')};
-    ${isBreaking ? `${set('schema_from')};` : ''}
+    ${set('format')};
+    ${isBreaking ? `${set('format_from')};` : ''}
     commit`;
 }

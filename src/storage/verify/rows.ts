@@ -4,7 +4,7 @@
  */
 
 import { createReader, decode } from '../codec.ts';
-import { dataFormat, formatOf } from '../format.ts';
+import { dataFormat, formatIn } from '../format.ts';
 import { eventIdRowKey, expiryRowKey, journalRowKey, namespaces } from '../keys.ts';
 import { encodeExpiryTarget, expiryKinds, readEventIdSeq } from '../lmdb-tables.ts';
 import { checkpointRowKey, checkpointSeqIn } from '../projection.ts';
@@ -18,8 +18,6 @@ const known = new Set<number>(Object.values(namespaces));
 export interface RowsSeen {
   readonly entries: number;
   readonly events: number;
-  /** Rows of a program that wrote no checksums. */
-  readonly unsealed: number;
 }
 
 /** @param storeId the name in the file next to the store, in hex; undefined: there is none */
@@ -44,16 +42,14 @@ export async function verifyRows(options: {
     }
   }
   verifyMeta(view, findings, storeId);
-  const seen = { entries: 0, events: 0, unsealed: 0 };
+  const seen = { entries: 0, events: 0 };
   await each('entries', (row) => {
     seen.entries += 1;
-    seen.unsealed += row.value[6]! >> 4 === 0 ? 1 : 0;
     verifyEntry(view, findings, nowMs, row);
   });
   let next = view.counters.prunedThrough + 1;
   await each('journal', (row) => {
     seen.events += 1;
-    seen.unsealed += row.value[0]! >> 4 === 0 ? 1 : 0;
     next = verifyEvent(view, findings, next, row);
   });
   if (next !== view.counters.lastSeq + 1) {
@@ -74,9 +70,10 @@ export async function verifyRows(options: {
 }
 
 function verifyMeta(view: View, findings: Findings, storeId: string | undefined): void {
-  const format = formatOf({ get: (key) => view.get('meta', key) });
-  if (format !== dataFormat) {
-    findings.add('meta', `the store has data format ${format ?? 1}, and not ${dataFormat}`);
+  const format = formatIn({ get: (key) => view.get('meta', key) });
+  if (format?.number !== dataFormat.number) {
+    const found = format === undefined ? 'no data format' : `data format ${format.number}`;
+    findings.add('meta', `the store has ${found}, and not ${dataFormat.number}`);
   }
   const identity = view.meta('identity')?.toString('hex');
   if (storeId !== undefined && storeId !== identity) {

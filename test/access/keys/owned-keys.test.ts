@@ -9,23 +9,18 @@ import { createNamedKeys } from '../../../src/access/keys/named-keys.ts';
 import { createOwnKeys } from '../../../src/access/keys/own-keys.ts';
 import { manualClock, systemClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
-import { seededRandom, systemRandom } from '../../../src/core/random.ts';
+import { seededRandom } from '../../../src/core/random.ts';
 import { createDeletion } from '../../../src/signon/people/deletion/deletion.ts';
 import {
   apiKeyPrefix,
   encodeKey,
   type Key,
-  metaRowKey,
   namespaces,
   ownedApiKeyPrefix,
 } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb.ts';
-import { openTables } from '../../../src/storage/lmdb-environment.ts';
-import { openStore } from '../../../src/storage/migrate.ts';
 import { pagesUnder } from '../../../src/storage/pages.ts';
 import type { Store } from '../../../src/storage/store.ts';
-import { unpackFormat1 } from '../../storage/format-1.ts';
-import { release, unpackRelease } from '../../storage/release-0.1.0.ts';
 import { value } from '../../support/house/result.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
@@ -174,71 +169,4 @@ it('the export, the deletion and the lists of an account read no key of others',
   assert.equal(await rowsUnder(store, apiKeyPrefix()), 58);
   await store.close();
   directory.remove();
-});
-
-async function openAgain(dataDir: string, batchRows?: number): Promise<Store> {
-  const own = { clock: systemClock(), random: systemRandom(), log, pid: process.pid };
-  const more = batchRows === undefined ? {} : { batchRows };
-  return openStore({ ...own, ...more, path: `${dataDir}/store`, dataDir, backsUp: false });
-}
-
-it('a store of format 2 has it when it is opened, also of keys that were revoked', async () => {
-  const directory = makeTempDir('owned-keys-format-2');
-  const path = `${directory.path}/store`;
-  const before = openLmdbStore({ path, clock: systemClock(), log });
-  const { accounts, named, records } = partsOn(before, 8);
-  for (const email of ['one@example.org', 'two@example.org']) {
-    value(await accounts.create(email));
-    for (let n = 0; n < 4; n++) {
-      const { id } = value(await accounts.createKey(email));
-      if (n < 3) value(await records.revoke(id));
-    }
-    value(await named.add(email, { name: 'fw', scopes: ['bouncer'] }));
-  }
-  const all = (await listed(records.all())).map(({ id, record }) => `${record.account} ${id}`);
-  await before.close();
-  const tables = openTables(path);
-  tables.root.transactionSync(() => {
-    for (const key of [...tables.entries.getKeys({ start: everyKey, end: Uint8Array.of(0x1d) })]) {
-      tables.entries.removeSync(key);
-    }
-    tables.meta.putSync(metaRowKey('format'), Buffer.from('00000002', 'hex'));
-    tables.meta.putSync(metaRowKey('migration'), Buffer.from('00000003', 'hex'));
-  });
-  await tables.root.close();
-  const store = await openAgain(directory.path, 3);
-  const found: string[] = [];
-  for await (const page of pagesUnder(store, everyKey)) {
-    for (const { key } of page) found.push(Buffer.from(key).toString('utf8', 1, key.length - 1));
-  }
-  assert.equal(found.length, 10);
-  assert.deepEqual(
-    found,
-    all.map((line) => line.replace(' ', '\0')).sort((a, b) => (a < b ? -1 : 1)),
-  );
-  await store.close();
-  directory.remove();
-});
-
-it('stores that programs of before left behind have it when they are opened', async () => {
-  for (const [unpack, keys] of [
-    [unpackFormat1, 2],
-    [unpackRelease, 1],
-  ] as const) {
-    const directory = makeTempDir('owned-keys-before');
-    unpack(directory.path);
-    const store = await openAgain(directory.path);
-    const { records } = partsOn(store, 9);
-    const all = await listed(records.all());
-    assert.equal(all.length, keys);
-    for (const { id, record } of all) {
-      assert.deepEqual(
-        (await listed(records.ofAccount(record.account))).map((key) => key.id),
-        [id],
-      );
-      if (unpack === unpackRelease) assert.equal(record.account, release.account.id);
-    }
-    await store.close();
-    directory.remove();
-  }
 });

@@ -6,12 +6,10 @@ import { bytesOf } from '../../../src/core/array-image.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import type { IpIndex } from '../../../src/index/ip-index.ts';
 import {
-  ceilingOf,
   firstReportedAtOf,
   lastReportedAtOf,
   metaOf,
   packMeta,
-  reportersOf,
   reportsOf,
   setMeta,
   setReportedAt,
@@ -21,18 +19,8 @@ import {
   strengthOf,
 } from '../../../src/index/records.ts';
 import { formatPrefix } from '../../../src/ip/prefix.ts';
-import {
-  halfLivesAt,
-  strengthOf as strengthOfEvidence,
-} from '../../../src/reputation/check/score.ts';
-import {
-  contributionKinds,
-  countIn,
-  said,
-  tagOf,
-} from '../../../src/reputation/state/contributions.ts';
+import { contributionKinds, tagOf } from '../../../src/reputation/state/contributions.ts';
 import type { Entries } from '../../../src/reputation/state/entries.ts';
-import { createWriter } from '../../../src/storage/codec.ts';
 import { corrupted } from '../../support/reputation/corrupted.ts';
 import { createRandomJournal } from '../../support/reputation/random-journal.ts';
 import { type FoldFixture, openFold } from './fixture.ts';
@@ -102,42 +90,6 @@ it('pages come back as they were written', () => {
     );
     assert.equal(read.entries.contributions.count(), written.entries.contributions.count());
   }
-});
-
-it('a page of data format 1 gives the evidence of newcomers, and what lists say as it was', () => {
-  const read = openFold();
-  const out = createWriter();
-  // 9.9.9.1: two reports of slot 7, confirmed, evidence 4; a list rates it 60.
-  out.u8(32).u32(0x0909_0901).varint(2);
-  const now = halfLivesAt(Date.UTC(2026, 10, 21));
-  out.f32(strengthOfEvidence(4, now)).u16(1).u32(1_700_000_000).u32(1_700_000_100).varint(2);
-  const strength = Buffer.alloc(4);
-  strength.writeFloatBE(strengthOfEvidence(4, now));
-  out
-    .u32(tagOf(contributionKinds.reports, 7))
-    .raw(strength)
-    .u32(1_700_000_100)
-    .varint((2 << 1) | 1);
-  out
-    .u32(tagOf(contributionKinds.seed, 1))
-    .u32((1 << 8) | 60)
-    .u32(0)
-    .varint(0);
-  assert.ok(read.entries.section.load(0x0909, out.finish()));
-  const words = Uint32Array.of(0x0909_0901, 0, 0, 0);
-  const { records } = read.index;
-  const entry = read.index.get({ family: 4, words, length: 32 });
-  assert.equal(reportsOf(records, entry), 2);
-  assert.equal(reportersOf(records, entry), 1);
-  // The list is nine units: no quorum.
-  assert.equal(ceilingOf(metaOf(records, entry)), 74);
-  const { contributions } = read.entries;
-  const node = contributions.find(entry, tagOf(contributionKinds.reports, 7));
-  assert.equal(countIn(contributions.detail[node]!), 2);
-  assert.equal(contributions.detail[node]! & said.confirmed, said.confirmed);
-  assert.equal(contributions.vote[node], 0);
-  const verdict = read.check.judge(4, words, Date.UTC(2026, 10, 21));
-  assert.equal(verdict.score, Math.round(74 * (1 - Math.exp(-160 / 74))));
 });
 
 it('damaged pages are refused or read as other entries: no throw, no hang', () => {

@@ -4,9 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, it } from 'node:test';
 import { seededRandom } from '../../../src/core/random.ts';
 import { ceremonyLifeMs } from '../../../src/signon/proofs/passkey-ceremonies.ts';
-import { decodePasskey, encodePasskey } from '../../../src/signon/proofs/passkey-records.ts';
 import { passkeysMax } from '../../../src/signon/proofs/passkeys.ts';
-import { createWriter } from '../../../src/storage/codec.ts';
 import {
   type Authenticator,
   createAuthenticator,
@@ -240,13 +238,4 @@ it('the last places go to as many passkeys as there are, from however many sessi
     ...['none', 'none'],
   ]);
   assert.equal((await passkeys.list(id)).length, passkeysMax);
-});
-
-it('a passkey that was stored without a handle of its own has its account’s id', () => {
-  const before = createWriter().u8(1).text('account').text('phone').bytes(Uint8Array.of(1, 2));
-  const bytes = before.u32(3).varint(1).text('usb').u8(1).f64(4).f64(5).finish();
-  const record = decodePasskey(bytes)!;
-  assert.deepEqual([record.account, record.handle, record.counter], ['account', 'account', 3]);
-  assert.deepEqual(decodePasskey(encodePasskey({ ...record, handle: 'own' }))!.handle, 'own');
-  assert.deepEqual(record.transports, ['usb']);
 });

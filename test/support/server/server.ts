@@ -265,9 +265,15 @@ export interface CliResult {
 }
 
 /** One command, no server. */
-export function runCli(args: readonly string[], env: Environment, input = ''): Promise<CliResult> {
+export function runCli(
+  args: readonly string[],
+  env: Environment,
+  input = '',
+  nodeArguments?: readonly string[],
+): Promise<CliResult> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [entry, ...args], { env: withPath(env) });
+    const program = nodeArguments === undefined ? [entry] : [...nodeArguments, unbundled];
+    const child = spawn(process.execPath, [...program, ...args], { env: withPath(env) });
     let stdout = '';
     let stderr = '';
     child.stdout.on('data', (chunk) => {
