@@ -172,7 +172,7 @@ export const signonEn = {
   /** Back to the page of the form. */
   pageAgain: 'Load the page again',
   unsaved: {
-    kept: 'This was not saved yet, because the session of the page had ended. What you typed stands in its form again, passwords and codes aside. Look through it and send it once more.',
+    kept: 'This was not saved yet, because the session of the page had ended, or its proof that it is you was too old. What you typed stands in its form again, passwords and codes aside. Look through it and send it once more.',
     nothing:
       'What you did last was not saved, because the session of the page had ended. Please do it once more.',
   },

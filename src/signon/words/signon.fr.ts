@@ -173,7 +173,7 @@ export const signonFr: typeof signonEn = {
   },
   pageAgain: 'Recharger la page',
   unsaved: {
-    kept: 'Ceci n’est pas encore enregistré, car la session de la page était terminée. Ce que vous avez tapé est de nouveau dans son formulaire, sauf mots de passe et codes. Relisez-le et envoyez-le encore une fois.',
+    kept: 'Ceci n’est pas encore enregistré, car la session de la page était terminée, ou la preuve que c’est bien vous était trop ancienne. Ce que vous avez tapé est de nouveau dans son formulaire, sauf mots de passe et codes. Relisez-le et envoyez-le encore une fois.',
     nothing:
       'Votre dernière action n’a pas été enregistrée, car la session de la page était terminée. Recommencez-la.',
   },

@@ -54,6 +54,7 @@ import { localPath } from './intake/local-path.ts';
 import { createPageAddresses } from './intake/page-address.ts';
 import {
   carrying,
+  lostIn,
   readUnsaved,
   refilled,
   type SentForm,
@@ -350,11 +351,18 @@ export function createPageBuilder<S extends SessionLike>(
     return fail(context.isCookieless ? 'cookies_required' : 'form_expired');
   }
 
-  /** Returns the redirect to the proof of identity where the page wants a fresh one; undefined when there is one. */
-  function toConfirm(context: AnyRequestContext): Reply | undefined {
+  /**
+   * Returns the redirect to the proof of identity where the page wants a fresh one; undefined when there is one.
+   * @param form what was typed, which comes back after the proof
+   */
+  function toConfirm(context: AnyRequestContext, form?: Params): Reply | undefined {
     const { who, path, backTo = path } = context.endpoint;
     if (!wantsFreshProof(who) || context.session?.fresh) return undefined;
-    return go(context, `${confirmPath}?return=${encodeURIComponent(backTo)}`);
+    // With nothing but a button, there is nothing to lose.
+    const isTyped = form?.names.some((name) => !/^(?:csrf|id|sure)$/.test(name));
+    const filled = isTyped ? pageWith(context, form) : undefined;
+    const back = filled !== undefined && lostIn(filled) === 'kept' ? localPath(filled) : undefined;
+    return go(context, `${confirmPath}?return=${encodeURIComponent(back ?? backTo)}`);
   }
 
   /** The steps before the handler, the same for all that answer with pages. */
@@ -422,7 +430,7 @@ export function createPageBuilder<S extends SessionLike>(
           const sent = read(context.request);
           const failure = refused(context, sent);
           if (failure === undefined && sent.ok) {
-            return toConfirm(context) ?? handle(context, sent.value.fields);
+            return toConfirm(context, sent.value.fields) ?? handle(context, sent.value.fields);
           }
           const isStale = ['form_expired', 'cookies_required'].includes(failure!.error);
           if (!isStale || !sent.ok) return problem(context, failure!);

@@ -10,7 +10,12 @@ import {
   within,
 } from '../../support/server/server.ts';
 import { doneWay } from '../../support/signon/done-way.ts';
-import { type OwnBrowser, openPeopleOf, type People } from '../../support/signon/person.ts';
+import {
+  type OwnBrowser,
+  openPeopleOf,
+  type People,
+  placeOf,
+} from '../../support/signon/person.ts';
 
 const long = 20 * 60_000;
 
@@ -145,7 +150,7 @@ for (const threads of threadCounts) {
       const named = '/account/keys/named';
       const wanted = { name: 'sensor', report: 'on' };
       const stale = await old.post(`${named}/create`, wanted);
-      assert.equal(stale.headers.location, '/account/confirm?return=%2Faccount%2Fkeys');
+      assert.equal(placeOf(stale), '/account/confirm?return=%2Faccount%2Fkeys');
       const made = await eve.post(`${named}/create`, wanted);
       const sensor = shownKey(made.body)!;
       assert.match(made.body, /shown this one time/);

@@ -13,7 +13,12 @@ import { createWebhooks } from '../../../src/reputation/webhooks/hooks.ts';
 import { mailsIn } from '../../support/browser/web-visitor.ts';
 import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import { doneWay } from '../../support/signon/done-way.ts';
-import { type OwnBrowser, openPeopleOf, type People } from '../../support/signon/person.ts';
+import {
+  type OwnBrowser,
+  openPeopleOf,
+  type People,
+  placeOf,
+} from '../../support/signon/person.ts';
 
 interface Got {
   readonly headers: IncomingHttpHeaders;
@@ -74,7 +79,7 @@ async function openVerify() {
 it('a webhook is made with a fresh proof and a target, and its secret is shown once', async () => {
   const old = await people.signIn('ada@example.org', 20 * 60_000);
   const stale = await old.post(`${page}/create`, wanted('9.9.20.1'));
-  assert.equal(stale.headers.location, '/account/confirm?return=%2Faccount%2Fwebhooks');
+  assert.equal(placeOf(stale), '/account/confirm?return=%2Faccount%2Fwebhooks');
   for (const [fields, error] of [
     [{ ...wanted('9.9.20.1'), url: 'ftp://x.example/' }, 'hook-url-error'],
     [{ ...wanted('9.9.20.1'), url: 'http://user@x.example/' }, 'hook-url-error'],

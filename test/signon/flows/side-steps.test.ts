@@ -518,6 +518,30 @@ describe('beside the straight way', () => {
       });
     }
 
+    it('comes back after a fresh proof as well, and is said not to be saved yet', async () => {
+      const [name, value] = (await people.signIn(email, 20 * 60_000)).cookie.split('=');
+      const visitor = visitorOf();
+      await visitor.get('/signin');
+      visitor.cookies.set(name!, value!);
+      const { csrf } = hiddenOf(await visitor.get('/account/keys'), '/signout');
+      const sent = await visitor.post(
+        '/account/keys/named/create',
+        `csrf=${csrf}&name=late-wall&check=on`,
+      );
+      assert.match(
+        sent.headers.location!,
+        /^\/account\/confirm\?return=%2Faccount%2Fkeys%3Funsaved/,
+      );
+      const confirm = await visitor.get(sent.headers.location!);
+      const proved = await visitor.submit(confirm, '/account/confirm', {
+        password: personPassword,
+      });
+      assert.equal(proved.status, 303, proved.body.slice(0, 300));
+      const back = await visitor.get(proved.headers.location!);
+      assert.match(back.body, /value="late-wall"/);
+      assert.match(back.body, /This was not saved yet/);
+    });
+
     it('a long text comes back as well', async () => {
       const visitor = visitorOf();
       await visitor.signIn(email, personPassword);

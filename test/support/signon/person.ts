@@ -158,3 +158,8 @@ export function outboxOf(dataDir: string, text: string): string[] {
     .map(([, content]) => content.toString('utf8'))
     .filter((content) => content.includes(text));
 }
+
+/** Where an answer leads, without what was typed. */
+export function placeOf({ headers }: { headers: { location?: string | undefined } }): string {
+  return (headers.location ?? '').replace(/%3Funsaved%3D[\w-]+$/, '');
+}
