@@ -115,6 +115,8 @@ export interface Config {
   readonly geoCountryMmdb: string | undefined;
   readonly geoAsnMmdb: string | undefined;
   readonly logLevel: LogLevel;
+  /** A binary of the web server with this hash is loaded although this version does not know it. */
+  readonly webServerSha256: string | undefined;
   /** A file, or `stdout`; undefined: none. */
   readonly accessLog: string | undefined;
   /** Without it, /metrics answers loopback peers only, and nobody behind a proxy. */
@@ -213,6 +215,9 @@ const schema = v.object({
   GEO_COUNTRY_MMDB: v.optional(path),
   GEO_ASN_MMDB: v.optional(path),
   LOG_LEVEL: v.optional(v.picklist(logLevels, `must be one of ${logLevels.join(', ')}`), 'info'),
+  WEB_SERVER_SHA256: v.optional(
+    v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, 'must be 64 digits of 0-9 and a-f')),
+  ),
   ACCESS_LOG: v.optional(
     v.union([v.picklist(['off', 'stdout']), path], 'must be off, stdout or a file'),
     'off',
@@ -330,6 +335,7 @@ export function readConfig(
     geoCountryMmdb: s.GEO_COUNTRY_MMDB,
     geoAsnMmdb: s.GEO_ASN_MMDB,
     logLevel: s.LOG_LEVEL,
+    webServerSha256: s.WEB_SERVER_SHA256,
     accessLog: s.ACCESS_LOG === 'off' ? undefined : s.ACCESS_LOG,
     metricsToken: s.METRICS_TOKEN,
     clientLimitsOn: s.CLIENT_LIMITS === 'on',

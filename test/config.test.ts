@@ -132,6 +132,11 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
       good: [['https://sms/x?k=1', 'https://sms/x?k=1']],
       bad: ['sms', 'ftp://sms'],
     },
+    WEB_SERVER_SHA256: {
+      field: 'webServerSha256',
+      good: [['0123456789abcdef'.repeat(4), '0123456789abcdef'.repeat(4)]],
+      bad: ['0123456789abcdef'.repeat(3), 'ABCDEF0123456789'.repeat(4), 'any'],
+    },
     PWNED_RANGE_URL: {
       field: 'pwnedRangeUrl',
       good: [['https://ranges.example/range/', 'https://ranges.example/range/']],

@@ -33,7 +33,8 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
   // more, that is no reason to stop.
   process.stderr.on('error', () => {});
   const config = settings();
-  loadNative(); // The start ends here, before anything is written, if it does not load.
+  // The start ends here, before anything is written, if it does not load.
+  loadNative(config.webServerSha256);
   const faults = checkExposure(config, options.insecure);
   makeDataDir(config);
   const clock = systemClock();

@@ -1,10 +1,13 @@
 /** The choice between the two builds of the web server, and the refusal where neither loads. */
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { chooseNative, loadNative, type Surroundings } from '../../src/http/native.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const require = createRequire(import.meta.url);
 const newerFolder = dirname(require.resolve('uWebSockets.js'));
@@ -18,41 +21,40 @@ interface Machine extends Partial<Surroundings> {
   readonly libc?: string | undefined;
   /** Packages whose binary loads. */
   readonly loads?: readonly ('uWebSockets.js' | 'uws-older')[];
+  /** The hash that the operator names. */
+  readonly trusted?: string;
 }
 
-function choose({ libc, loads = [], ...rest }: Machine) {
-  const files: string[] = [];
-  return chooseNative({
+function choose({ libc, loads = [], trusted, ...rest }: Machine) {
+  const at: Surroundings = {
     platform: 'linux',
     arch: 'x64',
     nodeVersion: 'v20.20.2',
     modules: '115',
     glibc: () => libc,
+    folderOf: (name) => (name === 'uws-older' ? olderFolder : newerFolder),
     load: (id) => {
       const name = id.split('/')[0] as 'uWebSockets.js' | 'uws-older';
       if (!loads.includes(name)) throw new Error(glibcProblem);
-      const modules = rest.modules ?? '115';
-      const folder = name === 'uws-older' ? olderFolder : newerFolder;
-      files.push(join(folder, `uws_linux_x64_${modules}.node`));
       return {};
     },
-    loadedFiles: () => files,
     ...rest,
-  });
+  };
+  return chooseNative(at, trusted);
 }
 
 test('the newer build is taken where it loads, on each version of Node that has one', () => {
   for (const modules of ['115', '127', '137']) {
     const native = choose({ modules, libc: '2.38', loads: ['uWebSockets.js', 'uws-older'] });
     assert.equal(native.path, join(newerFolder, `uws_linux_x64_${modules}.node`));
-    assert.equal(native.isKnown, true, modules);
+    assert.equal(native.isTested, true, modules);
   }
 });
 
 test('the older build is taken on Node 20 where the newer does not load', () => {
   const native = choose({ libc: '2.36', loads: ['uws-older'] });
   assert.equal(native.path, join(olderFolder, 'uws_linux_x64_115.node'));
-  assert.equal(native.isKnown, true);
+  assert.equal(native.isTested, true);
   assert.equal(native.parsesChunksStrictly, false);
 });
 
@@ -85,14 +87,41 @@ test('without a build that loads, the start is refused with a line that says wha
 });
 
 test('the imitation in JavaScript is not used', () => {
-  const imitation = { load: () => ({}), loadedFiles: () => ['/x/uws-older/dist/index.js'] };
+  const imitation = { load: () => ({}), folderOf: () => '/x/uws-older/dist' };
   assert.throws(() => choose({ ...imitation, libc: '2.41' }), { name: 'OperatorError' });
+});
+
+test('a binary with an unknown hash is not loaded, unless the operator names the hash', () => {
+  const folder = makeTempDir('unknown-binary');
+  const file = `${folder.path}/uws_linux_x64_115.node`;
+  writeFileSync(file, 'of somebody else');
+  const sha256 = createHash('sha256').update('of somebody else').digest('hex');
+  let loaded = 0;
+  const machine: Machine = {
+    libc: '2.41',
+    folderOf: () => folder.path,
+    load: () => {
+      loaded += 1;
+      return {};
+    },
+  };
+  for (const trusted of [undefined, sha256.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))]) {
+    assert.throws(() => choose({ ...machine, ...(trusted === undefined ? {} : { trusted }) }), {
+      name: 'OperatorError',
+      message: new RegExp(`^${file} is no build .* WEB_SERVER_SHA256=${sha256} `),
+    });
+  }
+  assert.equal(loaded, 0);
+  const native = choose({ ...machine, trusted: sha256 });
+  assert.deepEqual([native.path, native.isTested, loaded], [file, false, 1]);
+  assert.equal(native.parsesChunksStrictly, false);
+  folder.remove();
 });
 
 test('the build that runs here is known', () => {
   const native = loadNative();
   assert.match(native.path, /uws_.*\.node$/);
   assert.match(native.sha256, /^[0-9a-f]{64}$/);
-  if (process.platform === 'linux' && process.arch === 'x64') assert.equal(native.isKnown, true);
+  if (process.platform === 'linux' && process.arch === 'x64') assert.equal(native.isTested, true);
   assert.equal(loadNative(), native, 'loaded once');
 });

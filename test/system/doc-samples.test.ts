@@ -204,9 +204,8 @@ for (const demo of [true, false])
     // These are what .ci/run does.
     shell.take('README.md, Try it', 'sh', 'npm start');
     shell.take('README.md, Try it', 'sh', 'npm test');
-    // Would install anew over the folder that is being tested.
-    shell.take('README.md, Try it', 'sh', '--omit=dev');
     // test/system/packaging.test.ts carries out what needs no root of the machine.
+    shell.take('README.md, Try it', 'sh', 'npm pack');
     shell.take('README.md, Production in five minutes', 'sh', 'npm pack');
     shell.take('README.md, Production in five minutes', 'sh', 'caddy run');
 

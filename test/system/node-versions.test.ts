@@ -54,11 +54,11 @@ for (const major of [20, 22, 24]) {
     assert.match(versionOf(node), new RegExp(`^v${major}\\.`));
     const script =
       "const { loadNative } = await import('./dist/src/http/native.js');" +
-      'const { path, isKnown } = loadNative(); console.log(JSON.stringify({ path, isKnown }));';
+      'const { path, isTested } = loadNative(); console.log(JSON.stringify({ path, isTested }));';
     const shown = spawnSync(node, ['--input-type=module', '-e', script], { encoding: 'utf8' });
-    const native = JSON.parse(shown.stdout) as { path: string; isKnown: boolean };
+    const native = JSON.parse(shown.stdout) as { path: string; isTested: boolean };
     assert.match(native.path, /node_modules\/uWebSockets\.js\//);
-    assert.equal(native.isKnown, true);
+    assert.equal(native.isTested, true);
     const files = [...testsIn('http'), ...(wantsAll ? allFlows() : someFlows)];
     const { code, output } = await runTests(node, files);
     assert.equal(code, 0, output.slice(output.indexOf('failing tests:')).slice(0, 20_000));

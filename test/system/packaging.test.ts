@@ -73,24 +73,9 @@ test('npm pack, npm install -g, portcullis serve --demo', async () => {
   run('npm', ['install', '-g', '--prefix', prefix, '--no-audit', '--no-fund', tarball]);
   const folder = `${prefix}/lib/node_modules/portcullis`;
   const there = readdirSync(folder).filter((name) => name !== 'node_modules');
-  const wanted = [
-    'Dockerfile',
-    'LICENSE',
-    'README.md',
-    'bin',
-    'compose.cluster.yaml',
-    'compose.yaml',
-    'data',
-    'dist',
-    'docs',
-  ];
+  const wanted = ['LICENSE', 'README.md', 'bin', 'data', 'dist', 'docs'];
   assert.deepEqual(there.sort(), [...wanted, 'package.json'].sort());
-  assert.deepEqual(readdirSync(`${folder}/dist`).sort(), [
-    'built',
-    'bundle',
-    'geo.snapshot',
-    'src',
-  ]);
+  assert.deepEqual(readdirSync(`${folder}/dist`).sort(), ['built', 'bundle', 'geo.snapshot']);
 
   const portcullis = `${prefix}/bin/portcullis`;
   assert.equal(run(portcullis, ['--version']).trim(), version);

@@ -73,7 +73,7 @@ export async function listen(
   const warning = openFilesWarning();
   if (warning !== undefined) log.warn(warning);
   // The native library reads the environment once, when the first thread loads it.
-  loadNative();
+  loadNative(config.webServerSha256);
   const { port, release } = claim ?? (await claimPort(config.host, 0));
   if (claim === undefined) closers.add(release);
   let threads: Threads | undefined;
@@ -101,6 +101,7 @@ export async function listen(
     https: config.baseUrl.startsWith('https:'),
     clientLimitsOn: config.clientLimitsOn,
     logLevel: config.logLevel,
+    webServerSha256: config.webServerSha256,
     accessLog: config.accessLog,
     log,
   });

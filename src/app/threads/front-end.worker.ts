@@ -130,6 +130,7 @@ async function run(setup: ThreadSetup): Promise<void> {
     renderProblem,
     addresses: addressRules(setup.trustedProxies),
     https: setup.https,
+    webServerSha256: setup.webServerSha256,
     limits: { inFlightMax: inFlightMaxOf(setup.threads) },
     clock,
     log,

@@ -36,6 +36,7 @@ export interface ThreadSetup {
   readonly https: boolean;
   readonly clientLimitsOn: boolean;
   readonly logLevel: string;
+  readonly webServerSha256: string | undefined;
   readonly accessLog: string | undefined;
   /** Requests for the main thread. */
   readonly forwardPort: MessagePort;
@@ -69,6 +70,7 @@ export interface ThreadsOptions
     | 'https'
     | 'clientLimitsOn'
     | 'logLevel'
+    | 'webServerSha256'
     | 'accessLog'
   > {
   readonly threads: number;

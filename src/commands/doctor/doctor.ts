@@ -33,13 +33,12 @@ export async function doctor(output: Output, settingsFile?: string): Promise<voi
 }
 
 async function examine(settingsFile: string | undefined): Promise<Finding[]> {
-  const native = lookAtNative();
   try {
     const config = settings();
     const clock = systemClock();
     return [
       fine('settings', 'all can be read'),
-      native,
+      lookAtNative(config.webServerSha256),
       ...(await lookedAt('open files', lookAtOpenFiles)),
       ...(await lookedAt('permissions', () => lookAtPermissions(config, settingsFile))),
       ...(await lookedAt('disk', () => lookAtDisk(config))),
@@ -55,13 +54,14 @@ async function examine(settingsFile: string | undefined): Promise<Finding[]> {
     ];
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
-    return [fault('settings', error.message, 'mend the setting, then run this again'), native];
+    const found = fault('settings', error.message, 'mend the setting, then run this again');
+    return [found, lookAtNative()];
   }
 }
 
-function lookAtNative(): Finding {
+function lookAtNative(trustedSha256?: string): Finding {
   try {
-    loadNative();
+    loadNative(trustedSha256);
     return fine('platform', `Node ${process.version} and the web server go together`);
   } catch (error) {
     const mend = 'use Node 20.20, 22 or 24 on a platform that README.md names';
