@@ -61,9 +61,8 @@ function optionsOf(parameter: Described): Option[] {
     return Object.entries(flags).map(([name, text]) => new Option(`--${name}`, text));
   }
   if (inputFlag !== undefined) return [new Option(`--${inputFlag}`, help)];
-  const name = optionName(parameter);
-  if (property.type === 'boolean') return [new Option(`--${name}`, help)];
-  const option = new Option(`--${name} <${value ?? key}>`, help);
+  if (property.type === 'boolean') return [new Option(`--${parameter.option}`, help)];
+  const option = new Option(`--${parameter.option} <${value ?? key}>`, help);
   if (property.enum !== undefined) option.choices(property.enum);
   if (property.type === 'array') {
     option.argParser((text: string, texts: readonly string[] = []) => [...texts, text]);
@@ -84,7 +83,7 @@ async function inputOf(
     const { key, isArgument, inputFlag, flags: choices } = parameter;
     if (isArgument) input[key] = rest.shift();
     else if (choices !== undefined) input[key] = oneOf(Object.keys(choices), flags);
-    else if (inputFlag === undefined) input[key] = flags[camelCase(optionName(parameter))];
+    else if (inputFlag === undefined) input[key] = flags[camelCase(parameter.option)];
     else if (flags[camelCase(inputFlag)]) input[key] = await firstLine(key);
   }
   const given = Object.entries(input).filter(([, value]) => value !== undefined);
@@ -125,11 +124,6 @@ export async function runAndPrint(
   onDone?.();
   const lines = isJson ? [JSON.stringify(shown)] : (shown as readonly string[]);
   if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`);
-}
-
-/** `readPerMinute` is `--read-per-minute`. */
-function optionName({ key, option }: Described): string {
-  return option ?? key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 function camelCase(name: string): string {

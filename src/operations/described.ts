@@ -6,9 +6,12 @@
 
 import { type JsonSchema, toJsonSchema } from '@valibot/to-json-schema';
 import { operations } from './catalog.ts';
-import type { AnyOperation, Parameter } from './operation.ts';
+import { type AnyOperation, optionOf, type Parameter } from './operation.ts';
 
-export type DescribedParameter = Omit<Parameter, 'schema' | 'kept'>;
+export interface DescribedParameter extends Omit<Parameter, 'schema' | 'kept'> {
+  /** The name of its option, if it is one. */
+  readonly option: string;
+}
 
 export interface DescribedCommand {
   readonly name: string;
@@ -23,10 +26,10 @@ export const described: readonly DescribedCommand[] = [...operations.values()].f
 );
 
 function describe({ name, parameters, input }: AnyOperation, purpose: string): DescribedCommand {
-  const rows = Object.entries(parameters).map(([key, { schema: _, kept: __, ...rest }]) => [
-    key,
-    rest,
-  ]);
+  const rows = Object.entries(parameters).map(([key, parameter]) => {
+    const { schema: _, kept: __, ...rest } = parameter;
+    return [key, { ...rest, option: optionOf(key, parameter) }];
+  });
   const asTyped = { typeMode: 'input', errorMode: 'ignore' } as const;
   return {
     name,

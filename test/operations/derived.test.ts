@@ -1,6 +1,7 @@
 /** Commands, forms and schemas derive from the description of an operation, and hand on what was typed. */
 
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { it } from 'node:test';
 import { Ajv } from 'ajv';
 import type { Command } from 'commander';
@@ -9,6 +10,8 @@ import { operations } from '../../src/operations/catalog.ts';
 import { described } from '../../src/operations/described.ts';
 import { readInput } from '../../src/operations/execute.ts';
 import { fieldsOf } from '../../src/operations/operation.ts';
+import { runCli } from '../support/server/server.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const byName = new Map(described.map((one) => [one.name, one]));
 
@@ -90,6 +93,23 @@ it('the JSON schema of an operation says what may be typed', () => {
   const { properties, required } = byName.get('account set-role')!.input;
   assert.deepEqual(properties?.role, { enum: ['member', 'operator'], type: 'string' });
   assert.deepEqual(required, ['email', 'role']);
+});
+
+it('what was mistyped makes no store', async () => {
+  const place = makeTempDir('mistyped');
+  const dataDir = `${place.path}/var`;
+  try {
+    const { code, stderr } = await runCli(['entry', 'add', '9.9.9.9', '--score', '101'], {
+      DATA_DIR: dataDir,
+    });
+    assert.deepEqual(
+      [code, stderr],
+      [1, 'portcullis: --score: It must be a whole number from 1 to 100.\n'],
+    );
+    assert.ok(!existsSync(dataDir));
+  } finally {
+    place.remove();
+  }
 });
 
 it('a form is read by the parameters: nothing else, trimmed, and an empty field is none', () => {
