@@ -44,8 +44,16 @@ function begin(root: Command): void {
   if (settingsFile !== undefined) readSettingsFile(settingsFile);
 }
 
-// A reader that has seen enough (`| head`) is no reason to stop half-way, nor to complain.
-process.stdout.on('error', () => undefined);
+// A reader that has seen enough (`| head`) is no reason to stop half-way, nor to complain. A full disk is one.
+process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+  if (code !== 'EPIPE') outputFault ??= message;
+});
+let outputFault: string | undefined;
+process.once('exit', () => {
+  if (outputFault === undefined || process.exitCode === 1) return;
+  process.stderr.write(`portcullis: the output can't be written: ${outputFault}\n`);
+  process.exitCode = 1;
+});
 try {
   await throwing(program().hook('preAction', begin)).parseAsync(process.argv);
 } catch (error) {

@@ -31,7 +31,9 @@ const filesMsMax = 1_500;
 export async function serve(options: { demo: boolean; insecure: boolean }): Promise<void> {
   // Libraries write there by themselves. Where a full disk takes nothing more, or nobody reads any
   // more, that is no reason to stop.
-  process.stderr.on('error', () => {});
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.removeAllListeners('error').on('error', () => {});
+  }
   const config = settings();
   // The start ends here, before anything is written, if it does not load.
   loadNative(config.webServerSha256);

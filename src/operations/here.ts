@@ -1,12 +1,13 @@
 /** An operation in a command of its own: where no server runs, or the store is a database. */
 
 import { placeOfData } from '../config/place.ts';
-import { claimDataDir } from '../storage/claim.ts';
+import { claimDataDir, inheritable } from '../storage/claim.ts';
 import { hadStore, storePath } from '../storage/presence.ts';
 import { asksNode } from './asks-node.ts';
 import { createAudit } from './audit.ts';
 import { type Execution, execute, findOperation, type Order, readInput } from './execute.ts';
 import type { OperationCall } from './operation.ts';
+import { tasksEnded } from './tasks.ts';
 import {
   expect,
   makeDataDir,
@@ -59,11 +60,11 @@ async function runAlone(order: Order, call: OperationCall): Promise<unknown> {
     if (!('readsOnly' in operation)) {
       return await withWorkspace((workspace) => execute(whole(workspace), order, call));
     }
-    const inherited = { dataDir: config.dataDir, pid: process.pid };
-    return await withReading(inherited, (reading) =>
+    return await withReading(inheritable(config.dataDir), (reading) =>
       execute({ workspace: undefined, reading, withAudit: auditOnce }, order, call),
     );
   } finally {
+    await tasksEnded();
     claim.release();
   }
 }

@@ -11,6 +11,7 @@ import type { Metrics } from '../core/metrics.ts';
 import { type BackupStats, startBackups } from '../storage/backup/schedule.ts';
 import { readSealing } from '../storage/backup/sealing.ts';
 import type { BackupSummary } from '../storage/backup/write.ts';
+import { inheritable } from '../storage/claim.ts';
 import type { OperationCall } from './operation.ts';
 import { runTask } from './tasks.ts';
 
@@ -41,7 +42,7 @@ export async function startOwnBackups(options: {
       {
         path,
         file,
-        claim: { dataDir: config.dataDir, pid: process.pid },
+        claim: inheritable(config.dataDir),
         sealing: readSealing(config),
         masterKey: Buffer.from(masterKey.secret).toString('hex'),
       },

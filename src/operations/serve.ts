@@ -9,6 +9,7 @@ import type { EvidenceReader } from '../reputation/address/evidence/evidence.ts'
 import type { Check } from '../reputation/check/check.ts';
 import type { Mailer } from '../signon/mail/mailer.ts';
 import type { ResetLinks } from '../signon/people/reset-links.ts';
+import { inheritable } from '../storage/claim.ts';
 import { storePath } from '../storage/presence.ts';
 import { createAudit } from './audit.ts';
 import type { Control } from './control.ts';
@@ -28,10 +29,7 @@ export function openOperations(opening: Opening, served: Served) {
   const { config, clock, random, log, masterKey } = opening;
   const { store, state, member, check, evidence } = served;
   const { follower } = state;
-  const embedded = {
-    path: storePath(config.dataDir),
-    claim: { dataDir: config.dataDir, pid: process.pid },
-  };
+  const embedded = { path: storePath(config.dataDir), claim: inheritable(config.dataDir) };
   const workspace: Workspace = {
     ...storeTools({ config, clock, random, log, store, masterKey }, true),
     embedded: member === undefined ? embedded : undefined,

@@ -107,6 +107,14 @@ export type FromTask =
  */
 const endMsMax = 6_000;
 
+/** Threads of tasks that have not ended. */
+const alive = new Set<Promise<unknown>>();
+
+/** Resolves when no thread of a task has the store open any more, also of those that were cancelled. */
+export async function tasksEnded(): Promise<void> {
+  await Promise.all(alive);
+}
+
 /** Runs a task; a call that is aborted ends its thread. */
 export function runTask<Name extends TaskName>(
   name: Name,
@@ -118,6 +126,11 @@ export function runTask<Name extends TaskName>(
     workerData: { name, ...task },
     name: `task ${name}`,
   });
+  const ended = new Promise((resolve) => {
+    worker.once('exit', resolve);
+  });
+  alive.add(ended);
+  ended.then(() => alive.delete(ended));
   let onTaken = () => {};
   let underWay = 0;
 
@@ -144,6 +157,8 @@ export function runTask<Name extends TaskName>(
       reject(error);
       cancel();
     }
+    // One after the other: whoever takes them slowly gets them in their order, and all before the end.
+    let written = Promise.resolve();
     const onAbort = () => fail(new OperatorError('it was cancelled'));
     call.signal.addEventListener('abort', onAbort, { once: true });
     worker.on('message', (message: FromTask) => {
@@ -153,17 +168,20 @@ export function runTask<Name extends TaskName>(
         onTaken();
       } else if ('bytes' in message) {
         const { bytes } = message;
-        call
-          .write(bytes)
-          .then(() => worker.postMessage({ taken: bytes.length } satisfies ToTask), fail);
-      } else if ('done' in message) resolve(message.done as Tasks[Name]['result']);
-      else reject(errorOf(message));
+        written = written.then(async () => {
+          await call.write(bytes);
+          worker.postMessage({ taken: bytes.length } satisfies ToTask);
+        });
+        written.catch(fail);
+      } else if ('done' in message) {
+        written.then(() => resolve(message.done as Tasks[Name]['result']), fail);
+      } else reject(errorOf(message));
     });
     worker.once('error', reject);
     worker.once('exit', () => {
       clearTimeout(timer);
-      call.signal.removeEventListener('abort', onAbort);
-      reject(new Error(`the thread of '${name}' ended early`));
+      const early = () => reject(new Error(`the thread of '${name}' ended early`));
+      written.then(early, fail).finally(() => call.signal.removeEventListener('abort', onAbort));
     });
     if (name === 'list') pump().catch(fail);
   });

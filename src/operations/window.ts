@@ -5,7 +5,7 @@ export function createWindow(bytesMax: number) {
   let failure: Error | undefined;
   let waiting: { resolve: () => void; reject: (error: Error) => void } | undefined;
   return {
-    /** Resolves when so many bytes more may be on their way. Rejects when the other side is gone. */
+    /** For one sender at a time. Resolves when so many bytes more may be on their way. Rejects when the other side is gone. */
     async take(bytes: number): Promise<void> {
       while (failure === undefined && underWay > 0 && underWay + bytes > bytesMax) {
         await new Promise<void>((resolve, reject) => {

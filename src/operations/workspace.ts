@@ -23,7 +23,7 @@ import { profileExtraRows } from '../signon/people/profile/profile-extra-rows.ts
 import { createProfiles, type Profiles } from '../signon/people/profile/profile-store.ts';
 import type { ResetLinks } from '../signon/people/reset-links.ts';
 import { suffixFault } from '../signon/sites/clients/client-suffixes.ts';
-import type { InheritedClaim } from '../storage/claim.ts';
+import { type InheritedClaim, inheritable } from '../storage/claim.ts';
 import { openTables } from '../storage/lmdb-environment.ts';
 import { openStoreOf } from '../storage/open.ts';
 import { hadStore, refuseLostStore, storePath } from '../storage/presence.ts';
@@ -170,14 +170,16 @@ export async function withWorkspace<T>(
   const { random, log } = opening;
   const masterKey = checkMasterKey(config, random);
   const { store, clock } = await openStoreOf(config, { ...opening, masterKey, hasOwnPart });
-  const isShared = config.databaseUrl !== undefined;
-  const claim = { dataDir: config.dataDir, pid: process.pid };
+  const embedded =
+    config.databaseUrl === undefined
+      ? { path: opening.path, claim: inheritable(config.dataDir) }
+      : undefined;
   try {
     const tools = storeTools({ config, clock, random, log, store, masterKey });
     const reading = { config, clock, random, store: asRead(store) };
     return await run({
       ...tools,
-      embedded: isShared ? undefined : { path: opening.path, claim },
+      embedded,
       withMemory: (read) => loadedMemory(reading, read),
       catchUpTo: async () => undefined,
     });

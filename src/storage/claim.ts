@@ -7,16 +7,20 @@
  *
  * Invariants: the claim is a kernel lock on a file next to the store, held by an open descriptor
  * for as long as the process lives, so it is free after any kill and a process that is frozen keeps
- * it. Within a process the environment is shared: threads inherit the claim of their process.
+ * it. Within a process the environment is shared: threads inherit the claim of their process. The file of
+ * an open store is locked as well: whoever removes the claim's file, or comes by another directory, is refused.
  */
 
 import {
   closeSync,
+  fchownSync,
+  fstatSync,
   ftruncateSync,
   mkdirSync,
   openSync,
   readSync,
   realpathSync,
+  statSync,
   writeSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -28,6 +32,11 @@ export const claimFile = 'claim.lock';
 
 export interface Claim {
   readonly dataDir: string;
+  /**
+   * Locks the file of a store until what it returns is called. The file is made where there is none.
+   * @throws ClaimedError when another process has it, by whichever directory
+   */
+  holdFile(file: string): () => void;
   /** Gives the directory back. Files of a store in it must be closed before. */
   release(): void;
 }
@@ -63,6 +72,8 @@ export const serverUse = 'the server';
 
 /** Directories that this thread may open stores in, and by how many. */
 const held = new Map<string, { descriptor: number | undefined; users: number }>();
+/** Files that this process has locked, by device and number, and how many of its users have them open. */
+const heldFiles = new Map<string, { readonly descriptor: number; users: number }>();
 const holderBytesMax = 512;
 
 /**
@@ -91,6 +102,11 @@ export function joinClaim(dataDir: string): Claim {
   return claimOf(directory);
 }
 
+/** Returns what a thread of this process gets. The directory is claimed already. */
+export function inheritable(dataDir: string): InheritedClaim {
+  return { dataDir: realpathSync(dataDir), pid: process.pid };
+}
+
 /** For a thread: what its process has claimed counts in it. */
 export function inheritClaim({ dataDir, pid }: InheritedClaim): void {
   if (pid !== process.pid) throw new Error('a claim of another process is no claim');
@@ -101,6 +117,9 @@ function claimOf(directory: string): Claim {
   let isHeld = true;
   return {
     dataDir: directory,
+    // A thread has the file open together with its process, which holds it.
+    holdFile: (file) =>
+      held.get(directory)?.descriptor === undefined ? () => {} : holdFile(directory, file),
     release() {
       const own = held.get(directory);
       if (!isHeld || own === undefined) return;
@@ -136,6 +155,7 @@ function lock(directory: string, use: string): number {
       closeSync(descriptor);
       throw new ClaimedError(directory, holder);
     }
+    giveToOwner(descriptor, directory);
     writeHolder(descriptor, use);
     return descriptor;
   } catch (error) {
@@ -143,6 +163,37 @@ function lock(directory: string, use: string): number {
     if (descriptor !== undefined) closeQuietly(descriptor);
     throw refusal(directory, error as NodeJS.ErrnoException);
   }
+}
+
+function holdFile(directory: string, file: string): () => void {
+  // A descriptor of a file that is locked already is closed again: the lock belongs to the other one.
+  const descriptor = openSync(file, 'a+', 0o600);
+  const { dev, ino } = fstatSync(descriptor, { bigint: true });
+  const name = `${dev} ${ino}`;
+  let own = heldFiles.get(name);
+  if (own !== undefined) closeSync(descriptor);
+  else {
+    try {
+      if (!locks().tryLock(descriptor)) throw new ClaimedError(directory, undefined);
+    } catch (error) {
+      closeSync(descriptor);
+      if (error instanceof OperatorError) throw error;
+      throw refusal(directory, error as NodeJS.ErrnoException);
+    }
+    own = { descriptor, users: 0 };
+    heldFiles.set(name, own);
+  }
+  own.users += 1;
+  const { descriptor: locked } = own;
+  let isHeld = true;
+  return () => {
+    if (!isHeld) return;
+    isHeld = false;
+    own.users -= 1;
+    if (own.users > 0) return;
+    heldFiles.delete(name);
+    closeSync(locked);
+  };
 }
 
 function refusal(directory: string, { code = '', message }: NodeJS.ErrnoException): OperatorError {
@@ -153,10 +204,22 @@ function refusal(directory: string, { code = '', message }: NodeJS.ErrnoExceptio
   }
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
     return new OperatorError(
-      `${join(directory, claimFile)} can't be written (${code}): run this as the user that DATA_DIR belongs to`,
+      `${join(directory, claimFile)} can't be written (${code}): run this as the user that DATA_DIR belongs to, who must own that file too`,
     );
   }
   return new OperatorError(`${directory} can't be claimed: ${message}`);
+}
+
+/** Hands over what root makes, which would keep the owner of the directory out. */
+function giveToOwner(descriptor: number, directory: string): void {
+  if (process.geteuid?.() !== 0) return;
+  const { uid, gid } = statSync(directory);
+  if (fstatSync(descriptor).uid === uid) return;
+  try {
+    fchownSync(descriptor, uid, gid);
+  } catch {
+    // The owner is told of it.
+  }
 }
 
 /** The lock is what counts: on a full disk nobody learns who holds it. */

@@ -36,10 +36,29 @@ export function openTables(path: string, format = dataFormat, ledOn = false): Ta
   }
 }
 
+interface Opening {
+  readonly format: DataFormat;
+  readonly ledOn: boolean;
+  readonly kind: FileState['kind'];
+}
+
 function openEnvironment(path: string, format: DataFormat, ledOn: boolean): Tables {
   const claim = joinClaim(dirname(path));
   try {
-    return withClaim(openClaimed(path, format, ledOn), claim.release);
+    // lmdb makes its files readable to the group: the directory keeps others out.
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    refuseUnusable(path);
+    const { kind } = stateOfUsable(`${path}/data.mdb`);
+    const letGo = claim.holdFile(`${path}/data.mdb`);
+    try {
+      return withClaim(openClaimed(path, { format, ledOn, kind }), () => {
+        letGo();
+        claim.release();
+      });
+    } catch (error) {
+      letGo();
+      throw error;
+    }
   } catch (error) {
     claim.release();
     throw error;
@@ -60,11 +79,7 @@ function withClaim(tables: Tables, release: () => void): Tables {
   return tables;
 }
 
-function openClaimed(path: string, format: DataFormat, ledOn: boolean): Tables {
-  // lmdb makes its files readable to the group: the directory keeps others out.
-  mkdirSync(path, { recursive: true, mode: 0o700 });
-  refuseUnusable(path);
-  const { kind } = stateOfUsable(`${path}/data.mdb`);
+function openClaimed(path: string, { format, ledOn, kind }: Opening): Tables {
   const root = open<Buffer, Uint8Array>({
     path,
     ...tableOptions,

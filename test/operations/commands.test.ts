@@ -1,7 +1,7 @@
 /** Commands beside a real server: refusals in words, ends of either side, bounded memory, one process with the store. */
 
 import assert from 'node:assert/strict';
-import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 import { after, before, it } from 'node:test';
@@ -353,4 +353,21 @@ it('a server that stops ends the command with a clear line, and what was half do
   assert.equal(code, 0);
   assert.equal(JSON.parse(stdout).facts?.abuseConfidenceScore ?? 0, 0);
   assert.equal((await runCli(['verify'], env)).code, 0);
+});
+
+it('DATA_DIR may be a link: threads open the store by the name that it was given', async () => {
+  const folder = makeTempDir('commands-link');
+  const link = `${folder.path}/link`;
+  mkdirSync(`${folder.path}/real`);
+  symlinkSync(`${folder.path}/real`, link);
+  const linked = { DATA_DIR: link };
+  try {
+    assert.equal((await runCli(['allow', 'add', '198.51.100.7'], linked)).code, 0);
+    for (const args of [['stats'], ['verify'], ['backup', `${folder.path}/one.backup`]]) {
+      const { code, stderr } = await runCli(args, linked);
+      assert.equal(code, 0, `${args[0]}: ${stderr}`);
+    }
+  } finally {
+    folder.remove();
+  }
 });

@@ -1,15 +1,17 @@
 /** One process per data directory: races, kill -9, release, and what a store that is opened finds. */
 
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { ClaimedError, claimDataDir, claimFile, joinClaim } from '../../src/storage/claim.ts';
 import { openTables } from '../../src/storage/lmdb-environment.ts';
+import { hasOtherUser } from '../support/house/other-user.ts';
 import { type LineChild, startChild } from '../support/server/child.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const claimChild = new URL('./claim-child.js', import.meta.url);
+const openChild = new URL('./open-child.js', import.meta.url);
 const anyLine = () => true;
 
 /** Starts servers that are killed and waited for in the end, whatever the test does. */
@@ -119,4 +121,35 @@ it('works where the path is longer than the name of a socket may be', async () =
     await Promise.all(children.map((child) => child.ended));
     base.remove();
   }
+});
+
+it('a store that is open is refused to others, also when the file of the claim was removed', async () => {
+  await withServers(async (start, directory) => {
+    const child = startChild(openChild, [join(directory, 'store')]);
+    try {
+      assert.equal(await child.line(anyLine), 'open');
+      rmSync(join(directory, claimFile));
+      assert.throws(() => openTables(join(directory, 'store')), ClaimedError);
+      // By another directory that leads to the same store too.
+      const other = join(directory, 'other');
+      mkdirSync(other);
+      symlinkSync(join(directory, 'store'), join(other, 'store'));
+      assert.throws(() => openTables(join(other, 'store')), ClaimedError);
+    } finally {
+      child.process.kill('SIGKILL');
+      await child.ended;
+    }
+    await openTables(join(directory, 'store')).root.close();
+    assert.equal(await start().line(anyLine), 'won');
+  });
+});
+
+it('what root claims first stays open to the owner of the directory', (t) => {
+  if (!hasOtherUser(t)) return;
+  const directory = makeTempDir('claim-root');
+  chownSync(directory.path, 12_345, 12_346);
+  claimDataDir(directory.path, 'a test').release();
+  const { uid, gid, mode } = statSync(join(directory.path, claimFile));
+  assert.deepEqual([uid, gid, mode & 0o777], [12_345, 12_346, 0o600]);
+  directory.remove();
 });

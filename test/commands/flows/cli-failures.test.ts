@@ -1,11 +1,15 @@
 /** Commands that can't be done: exit status 1, one line that tells what to mend, nothing changed. */
 
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { chmodSync, closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { after, before, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { spawn } from '../../support/house/spawn.ts';
 import { runCli, startCli } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
+const entry = fileURLToPath(new URL('../../../../bin/portcullis.js', import.meta.url));
 const directory = makeTempDir('cli');
 const env = { DATA_DIR: `${directory.path}/data` };
 const email = 'user@portcullis.example';
@@ -214,6 +218,27 @@ it('a reader that leaves early stops no command, and hears no complaint', async 
   assert.equal(child.stderr(), '');
   const listed = await runCli(['allow', 'list'], env);
   assert.match(listed.stdout, /192\.0\.2\.0\/24/);
+});
+
+it('output that a full disk does not take is a failure, told in one line', async () => {
+  const full = openSync('/dev/full', 'w');
+  try {
+    for (const args of [['account', 'show', email, '--json'], ['stats'], ['--help']]) {
+      const child = spawn(process.execPath, [entry, ...args], {
+        env: { ...process.env, ...env },
+        stdio: ['ignore', full, 'pipe'],
+      });
+      let stderr = '';
+      child.stderr!.on('data', (chunk) => {
+        stderr += String(chunk);
+      });
+      const [code] = await once(child, 'close');
+      assert.equal(code, 1, `${args[0]}: ${stderr}`);
+      assert.match(stderr, /^portcullis: the output can't be written: ENOSPC[^\n]*\n$/);
+    }
+  } finally {
+    closeSync(full);
+  }
 });
 
 it('a backup whose reader leaves early has failed', async () => {

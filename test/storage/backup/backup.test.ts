@@ -1,15 +1,23 @@
 /** A backup is the store at one position of the journal, whoever writes meanwhile, or no file at all. */
 
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import files from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { manualClock, systemClock } from '../../../src/core/clock.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import type { OperationCall } from '../../../src/operations/operation.ts';
-import { runTask } from '../../../src/operations/tasks.ts';
+import { runTask, tasksEnded } from '../../../src/operations/tasks.ts';
 import { checkBackup, restoreRows } from '../../../src/storage/backup/restore.ts';
 import { startBackups } from '../../../src/storage/backup/schedule.ts';
 import { intoFile } from '../../../src/storage/backup/target.ts';
@@ -81,6 +89,67 @@ function unwatched(): OperationCall {
   const signal = new AbortController().signal;
   return { signal, input: nothing(), progress() {}, note() {}, async write() {} };
 }
+
+it('a backup reaches whoever takes it slowly whole, in its order, and is done behind its last byte', async () => {
+  const directory = makeTempDir('backup-slow');
+  const path = `${directory.path}/store`;
+  const claim = claimDataDir(directory.path, 'a test');
+  const store = await open(path, clock);
+  const value = () => Buffer.concat([random.bytes(180_000), Buffer.alloc(700_000)]);
+  for (let n = 0; n < 16; n++) {
+    await store.commit({ set: [{ key: scratchKey(u32(n)), value: value() }] });
+  }
+  const taken: Uint8Array[] = [];
+  let underWay = 0;
+  const call = {
+    ...unwatched(),
+    async write(bytes: Uint8Array) {
+      underWay += 1;
+      assert.equal(underWay, 1, 'bytes are given while others are being taken');
+      await delay(20);
+      taken.push(bytes);
+      underWay -= 1;
+    },
+  };
+  const inherited = { dataDir: directory.path, pid: process.pid };
+  const task = { path, claim: inherited, sealing: {}, masterKey: undefined };
+  const made = await runTask('backup', { ...task, file: undefined }, call);
+  const file = `${directory.path}/slow.backup`;
+  writeFileSync(file, Buffer.concat(taken));
+  assert.equal(statSync(file).size, made.bytes);
+  await checkBackup({ path: file, passphrase: noPassphrase });
+  await store.close();
+  claim.release();
+  directory.remove();
+});
+
+it('a task that is cancelled is over when its thread has let the store go', async () => {
+  const directory = makeTempDir('backup-cancelled');
+  const path = `${directory.path}/store`;
+  const claim = claimDataDir(directory.path, 'a test');
+  await (await open(path, clock)).close();
+  const isOpen = () =>
+    readdirSync('/proc/self/fd').some((name) => {
+      const to = `/proc/self/fd/${name}`;
+      return existsSync(to) && readlinkSync(to) === `${path}/data.mdb`;
+    });
+  assert.ok(!isOpen());
+  const ending = new AbortController();
+  const inherited = { dataDir: directory.path, pid: process.pid };
+  const task = { path, claim: inherited, sealing: {}, masterKey: undefined };
+  const call = {
+    ...unwatched(),
+    signal: ending.signal,
+    async write() {
+      ending.abort();
+    },
+  };
+  await assert.rejects(runTask('backup', { ...task, file: undefined }, call), /cancelled/);
+  await tasksEnded();
+  assert.ok(!isOpen());
+  claim.release();
+  directory.remove();
+});
 
 it('a backup that is killed half-way has no file of its name, and the next one is made', async () => {
   const directory = makeTempDir('backup-killed');
