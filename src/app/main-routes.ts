@@ -2,10 +2,9 @@
 
 import type { Accounts } from '../access/accounts/accounts.ts';
 import type { DistributedLimits } from '../access/distributed-limits/distributed-limits.ts';
+import type { ApiKeys } from '../access/keys/api-keys.ts';
 import { bitsFor } from '../access/keys/key-scopes.ts';
 import type { MasterKey } from '../access/keys/master-key.ts';
-import type { NamedKeys } from '../access/keys/named-keys.ts';
-import type { OwnKeys } from '../access/keys/own-keys.ts';
 import type { SiteKeys } from '../access/keys/site-keys.ts';
 import type { SpotMark } from '../access/marks/sighting-board.ts';
 import type { Sightings } from '../access/marks/sightings.ts';
@@ -155,11 +154,10 @@ export function mainRoutes(options: {
   profiles: Profiles;
   accounts: Accounts;
   siteKeys: SiteKeys;
-  namedKeys: NamedKeys;
+  apiKeys: ApiKeys;
   noteKeyUses: AccountAreaOptions['noteKeyUses'];
   ownReports: AccountAreaOptions['ownReports'];
   webhooks: AccountAreaOptions['webhooks'];
-  ownKeys: OwnKeys;
   avatars: Avatars;
   consents: Consents;
   review: Review;
@@ -349,7 +347,7 @@ export function mainRoutes(options: {
       proxied: proxiedHost(config),
       spoe: config.spoeListen,
       sample: openSamples(docsFolder),
-      keys: options.ownKeys,
+      keys: options.apiKeys,
       ...firstRequests(options),
     }),
     ...consoleRoutes({ ...options, pageBuilder }, options.console),

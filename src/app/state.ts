@@ -18,9 +18,9 @@ import {
   createAccessReducer,
 } from '../access/accounts/reducer.ts';
 import { type DigestedTables, digestTables } from '../access/accounts/tables-digest.ts';
+import { namedHashesMax } from '../access/keys/api-keys.ts';
 import { createKeyRecords } from '../access/keys/key-records.ts';
 import { createKeyTable, type KeyTable, type KeyTableHandle } from '../access/keys/key-table.ts';
-import { namedHashesMax } from '../access/keys/named-keys.ts';
 import { createQuotaMemory, type QuotaHandle } from '../access/quota/quota.ts';
 import { createSlotKeeper } from '../access/slots.ts';
 import { capacities } from '../config.ts';

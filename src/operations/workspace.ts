@@ -6,6 +6,7 @@
 
 import { mkdirSync } from 'node:fs';
 import { type Accounts, createAccounts } from '../access/accounts/accounts.ts';
+import { type ApiKeys, createApiKeys } from '../access/keys/api-keys.ts';
 import { loadMasterKey, type MasterKey } from '../access/keys/master-key.ts';
 import type { Vouched } from '../access/quota/points.ts';
 import type { Memory } from '../app/offline-state.ts';
@@ -41,6 +42,7 @@ export interface StoreTools {
   readonly masterKey: MasterKey;
   readonly store: Store;
   readonly accounts: Accounts;
+  readonly apiKeys: ApiKeys;
   readonly profiles: Profiles;
   /** True in a server, where the process goes on when the operation has ended. */
   readonly inServer: boolean;
@@ -190,12 +192,13 @@ export async function withWorkspace<T>(
 
 /** @param parts of a store that is open */
 export function storeTools(
-  parts: Omit<StoreTools, 'accounts' | 'profiles' | 'inServer'>,
+  parts: Omit<StoreTools, 'accounts' | 'apiKeys' | 'profiles' | 'inServer'>,
   inServer = false,
 ): StoreTools {
   const profiles = createProfiles(parts);
-  const accounts = createAccounts({ ...parts, by: 'operator', beside: profileExtraRows(profiles) });
-  return { ...parts, accounts, profiles, inServer };
+  const accounts = createAccounts({ ...parts, beside: profileExtraRows(profiles) });
+  const apiKeys = createApiKeys({ ...parts, accounts, by: 'operator' });
+  return { ...parts, accounts, apiKeys, profiles, inServer };
 }
 
 /** The master key; a file that others may read is refused. Call it before the store is opened. */

@@ -22,7 +22,6 @@ import * as avatar from './account/avatar.route.ts';
 import * as confirm from './account/confirm.route.ts';
 import * as data from './account/data.route.ts';
 import * as keys from './account/keys.route.ts';
-import * as namedKeys from './account/named-keys.route.ts';
 import * as profile from './account/profile.route.ts';
 import * as ownReports from './account/reports.route.ts';
 import * as review from './account/review.route.ts';
@@ -195,9 +194,9 @@ export const signonEndpoints: readonly Endpoint[] = [
   keys.keyEndpoints.create, // POST /account/keys/create
   keys.keyEndpoints.reveal, // POST /account/keys/reveal
   keys.keyEndpoints.revoke, // POST /account/keys/revoke
-  namedKeys.namedKeyEndpoints.create, // POST /account/keys/named/create
-  namedKeys.namedKeyEndpoints.rename, // POST /account/keys/named/rename
-  namedKeys.namedKeyEndpoints.remove, // POST /account/keys/named/remove
+  keys.keyEndpoints.createNamed, // POST /account/keys/named/create
+  keys.keyEndpoints.rename, // POST /account/keys/named/rename
+  keys.keyEndpoints.removeNamed, // POST /account/keys/named/remove
   webhooks.webhookEndpoints.create, // POST /account/webhooks/create
   data.dataEndpoints.download, // POST /account/export
   data.dataEndpoints.remove, // POST /account/delete

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { createAccounts } from '../../src/access/accounts/accounts.ts';
+import { createApiKeys } from '../../src/access/keys/api-keys.ts';
 import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
@@ -35,14 +36,19 @@ after(async () => {
 it(`${people} first keys at once through two nodes are all made, each with a slot of its own`, async (t) => {
   if (cluster === undefined) return;
   const masterKey = masterKeyFromBytes(cluster.masterKey);
-  const writers = stores.map((store) => createAccounts({ store, clock, random, masterKey }));
+  const writers = stores.map((store) => {
+    const accounts = createAccounts({ store, clock, random });
+    return { accounts, apiKeys: createApiKeys({ store, clock, random, masterKey, accounts }) };
+  });
   const writerOf = (n: number) => writers[n % writers.length]!;
   const emails = Array.from({ length: people }, (_, n) => `p${n}@example.org`);
-  for (const made of await Promise.all(emails.map((email, n) => writerOf(n).create(email)))) {
+  for (const made of await Promise.all(
+    emails.map((email, n) => writerOf(n).accounts.create(email)),
+  )) {
     assert.ok(made.ok);
   }
   const startMs = performance.now();
-  const made = await Promise.all(emails.map((email, n) => writerOf(n).createKey(email)));
+  const made = await Promise.all(emails.map((email, n) => writerOf(n).apiKeys.create(email)));
   const tookMs = performance.now() - startMs;
   const refused = made.filter((one) => !one.ok);
   assert.deepEqual(refused, [], `${refused.length} of ${people}`);

@@ -8,6 +8,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { after, before, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createAccounts } from '../../src/access/accounts/accounts.ts';
+import { createApiKeys } from '../../src/access/keys/api-keys.ts';
 import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
@@ -44,14 +45,14 @@ async function makeKeys(count: number): Promise<string[]> {
   const log = createLog('silent');
   const store = await openPostgresStore({ url: env.DATABASE_URL!, clock, log });
   try {
-    const accounts = createAccounts({
-      ...{ store, clock, random, masterKey: masterKeyFromBytes(masterKey) },
-    });
+    const tools = { store, clock, random, masterKey: masterKeyFromBytes(masterKey) };
+    const accounts = createAccounts({ store, clock, random });
+    const apiKeys = createApiKeys({ ...tools, accounts });
     const keys: string[] = [];
     for (let n = 0; n < count; n++) {
       const email = `p${n}@example.org`;
       assert.ok((await accounts.create(email, 'member')).ok);
-      const made = await accounts.createKey(email);
+      const made = await apiKeys.create(email);
       assert.ok(made.ok);
       assert.ok((await accounts.setQuotas(email, { writePerMinute: 100_000 })).ok);
       keys.push(made.value.text);

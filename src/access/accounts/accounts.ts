@@ -1,28 +1,16 @@
 /**
- * Accounts and API keys as durable records: what the operator's commands and an owner's own
- * pages do. Each change is one commit of the records and the journal event, so the tables in
- * memory follow it wherever it was made.
- *
- * An account has one key, and a second one while the former lives on for 24 hours after it was
- * replaced. Key records outlive the key: the list shows what was revoked, never its text.
+ * Accounts as durable records: what the operator's commands and an owner's own pages do. Each change
+ * is one commit of the records and the journal event, so the tables in memory follow it wherever it
+ * was made. Their keys are in keys/api-keys.ts.
  */
 
-import { capacities } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { readKnownAddress, readMailAddress } from '../../core/names/mail-address.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { dayMs } from '../../core/time.ts';
-import {
-  type Also,
-  checksOf,
-  commitOnce,
-  inTurn,
-  untilUndisturbed,
-  written,
-} from '../../storage/change.ts';
+import { commitOnce, untilUndisturbed, written } from '../../storage/change.ts';
 import { createEventId } from '../../storage/event-id.ts';
-import { accountByEmailKey, accountKey, apiKeyKey, erasureKey } from '../../storage/keys.ts';
+import { accountByEmailKey, accountKey, erasureKey } from '../../storage/keys.ts';
 import type { NewEvent, RowCheck, SetRow, Store } from '../../storage/store.ts';
 import {
   type AccountInfo,
@@ -30,13 +18,8 @@ import {
   isAccountId,
   unconfirmedAccounts,
 } from '../account-names.ts';
-import { hashKey, makeKey } from '../keys/key-format.ts';
-import { createKeyRecords, newKeyRows, type StoredKey } from '../keys/key-records.ts';
-import type { MasterKey } from '../keys/master-key.ts';
-import { open, seal } from '../keys/seal.ts';
 import type { Vouched } from '../quota/points.ts';
-import { roleOf } from '../roles.ts';
-import { changeFacts, claimSlot } from '../slots.ts';
+import { changeFacts } from '../slots.ts';
 import { findVouched, vouchedRow } from '../vouching.ts';
 import { perMinuteMax } from './accounts-table.ts';
 import {
@@ -45,25 +28,8 @@ import {
   accountQuotas,
   accountVouched,
   keepQuota,
-  keyCreated,
 } from './events.ts';
-import {
-  type AccountRecord,
-  decodeAccount,
-  encodeAccount,
-  encodeKeyRecord,
-  type KeyRecord,
-  plainKey,
-} from './records.ts';
-
-/** A replaced key goes on working for this long. */
-const replacedKeyLifeMs = dayMs;
-
-export interface KeyInfo extends Omit<KeyRecord, 'sealed'> {
-  readonly id: string;
-  readonly email: string;
-  readonly state: 'active' | 'replaced' | 'revoked';
-}
+import { type AccountRecord, decodeAccount, encodeAccount } from './records.ts';
 
 /** `email`: the address, its former spelling, or the account's id (`findAccountId`). */
 export interface Accounts {
@@ -80,20 +46,6 @@ export interface Accounts {
   setDisabled(email: string, disabled: boolean): Promise<Result<AccountInfo>>;
   /** Quotas by hand; undefined leaves one as it is, 0 gives it back to trust. */
   setQuotas(email: string, quotas: KeyQuotas): Promise<Result<AccountInfo>>;
-  /**
-   * Makes a key and shows its text, the only time that the text leaves sealed storage unasked.
-   * `capacity_exceeded`: no room for another account with keys; nothing is made.
-   */
-  createKey(
-    email: string,
-    also?: Also,
-  ): Promise<Result<{ id: string; text: string; replaces?: string }>>;
-  revokeKey(keyId: string): Promise<Result<KeyInfo>>;
-  listKeys(): Promise<KeyInfo[]>;
-  /** Text of the account's newest live key. */
-  revealKey(email: string): Promise<Result<string>>;
-  /** Revokes replaced keys whose time is over. @returns how many */
-  retireKeys(): Promise<number>;
 }
 
 export interface KeyQuotas {
@@ -105,16 +57,10 @@ export function createAccounts(options: {
   store: Store;
   clock: Clock;
   random: Random;
-  masterKey: MasterKey;
-  /** Accounts that may have keys at one time. */
-  slotsMax?: number;
-  /** `operator` when an operator makes the keys; the account itself when left out. */
-  by?: 'operator';
   /** Further rows to write in the commit that makes an account. */
   beside?: (accountId: string, email: string) => readonly SetRow[];
 }): Accounts {
-  const { store, clock, random, masterKey, slotsMax = capacities.accounts } = options;
-  const keys = createKeyRecords(options);
+  const { store, clock, random } = options;
 
   const eventId = () => createEventId(clock, random);
 
@@ -235,113 +181,6 @@ export function createAccounts(options: {
     });
   }
 
-  /** The account's keys that still work, oldest first. */
-  async function liveKeys(record: AccountRecord) {
-    const found = await Promise.all(record.keys.map(keys.find));
-    return found.filter((k): k is StoredKey => k !== undefined && k.record.revokedAt === 0);
-  }
-
-  function createKey(
-    email: string,
-    also: Also = {},
-  ): Promise<Result<{ id: string; text: string; replaces?: string }>> {
-    return inTurn(store, async () => {
-      const found = await load(email);
-      if (!found.ok) return found;
-      const account = found.value;
-      if (account.record.pendingUntil !== 0) return unverified(account.record);
-      if (account.record.disabled) return fail('conflict', `${account.record.email} is disabled`);
-      const live = await liveKeys(account.record);
-      const over = live.find((k) => keys.isOver(k.record));
-      if (over !== undefined) {
-        // Its time ended and nobody has retired it yet: it must not count as a second key.
-        const revoked = await keys.revoke(over.id);
-        return revoked.ok ? 'lost' : revoked;
-      }
-      if (live.length > 1) {
-        return fail(
-          'conflict',
-          `${account.record.email} has two keys; revoke one first: ${live.map((k) => k.id).join(', ')}`,
-        );
-      }
-      const { createdAt } = account.record;
-      const hadKeys = account.record.keys.length > 0;
-      const role = options.by ?? (await roleOf(store, account.id));
-      const slot = await claimSlot(store, { id: account.id, createdAt, hadKeys }, slotsMax, role);
-      if (!slot.ok) return slot;
-      const said = await findVouched(store, account.id);
-      const more = await checksOf(also);
-      if (!more.ok) return more;
-      const made = makeKey(random);
-      const record: KeyRecord = {
-        account: account.id,
-        createdAt: clock.now(),
-        endsAt: 0,
-        revokedAt: 0,
-        sealed: seal(masterKey, random, `${account.id}/${made.id}`, made.text),
-        ...plainKey,
-      };
-      const check: RowCheck[] = [
-        { key: account.key, version: account.version },
-        { key: apiKeyKey(made.id), version: null },
-        ...slot.value.check,
-        { key: said.key, version: said.version },
-        ...more.value,
-      ];
-      const keyIds = [...live.map((k) => k.id), made.id];
-      const set: SetRow[] = [
-        ...newKeyRows(made.id, record),
-        { key: account.key, value: encodeAccount({ ...account.record, keys: keyIds }) },
-        ...slot.value.set,
-        ...(also.set ?? []),
-      ];
-      const former = live[0];
-      if (former !== undefined) {
-        check.push({ key: former.key, version: former.version });
-        // One that was replaced before keeps its end: its successor was revoked since.
-        const endsAt = former.record.endsAt || clock.now() + replacedKeyLifeMs;
-        set.push({ key: former.key, value: encodeKeyRecord({ ...former.record, endsAt }) });
-      }
-      const hash = hashKey(made.text);
-      const { facts } = slot.value;
-      const done = await write(check, set, [
-        keyCreated.encode(eventId(), { account: account.id, key: made.id, hash, facts }),
-        ...(said.version === null
-          ? []
-          : [accountVouched.encode(eventId(), { account: account.id, vouched: said.vouched })]),
-      ]);
-      const replaces = former ? { replaces: former.id } : {};
-      return written(done, { id: made.id, text: made.text, ...replaces });
-    });
-  }
-
-  async function revokeKey(keyId: string): Promise<Result<KeyInfo>> {
-    const revoked = await keys.revoke(keyId);
-    return revoked.ok ? ok(await info(keyId, revoked.value)) : revoked;
-  }
-
-  async function info(id: string, record: KeyRecord): Promise<KeyInfo> {
-    const entry = await store.get(accountKey(record.account));
-    const account = entry && decodeAccount(entry.value);
-    const { sealed: _sealed, ...shownFields } = record;
-    const state = record.revokedAt !== 0 ? 'revoked' : record.endsAt !== 0 ? 'replaced' : 'active';
-    return { id, email: account?.email ?? '', state, ...shownFields };
-  }
-
-  async function listKeys(): Promise<KeyInfo[]> {
-    const list: KeyInfo[] = [];
-    for await (const { id, record } of keys.all()) list.push(await info(id, record));
-    return list.sort((a, b) => a.createdAt - b.createdAt);
-  }
-
-  async function revealKey(email: string): Promise<Result<string>> {
-    const found = await load(email);
-    if (!found.ok) return found;
-    const newest = (await liveKeys(found.value.record)).at(-1);
-    if (newest === undefined) return fail('unknown_key', `${found.value.record.email} has no key`);
-    return open(masterKey, `${found.value.id}/${newest.id}`, newest.record.sealed);
-  }
-
   return {
     create,
     find,
@@ -350,11 +189,6 @@ export function createAccounts(options: {
     unconfirmed: () => unconfirmedAccounts(store),
     setDisabled,
     setQuotas,
-    createKey,
-    revokeKey,
-    listKeys,
-    revealKey,
-    retireKeys: keys.retire,
   };
 }
 

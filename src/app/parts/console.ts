@@ -6,8 +6,8 @@
 import { accountEmail, createDirectory } from '../../access/accounts/directory.ts';
 import { quotasInForce } from '../../access/accounts/reducer.ts';
 import { createAuditLog } from '../../access/audit-log.ts';
-import { plainScopes, scopeNames } from '../../access/keys/key-scopes.ts';
-import { type KeyUse, readKeyUse } from '../../access/keys/key-use.ts';
+import { scopeNames } from '../../access/keys/key-scopes.ts';
+import type { KeyUse } from '../../access/keys/key-use.ts';
 import type { MasterKey } from '../../access/keys/master-key.ts';
 import { waitingFacts } from '../../access/slots.ts';
 import { packageVersion } from '../../config/version.ts';
@@ -208,10 +208,7 @@ interface ConsolePeopleParts {
   readonly state: Pick<State, 'access'>;
   /** By the account's index. */
   readonly ownReports: { readonly ofAccount: OwnReports['page'] };
-  readonly signon: Pick<
-    SignonParts,
-    'accounts' | 'profiles' | 'ownKeys' | 'namedKeys' | 'siteKeys' | 'signon'
-  >;
+  readonly signon: Pick<SignonParts, 'accounts' | 'profiles' | 'apiKeys' | 'siteKeys' | 'signon'>;
 }
 
 /** In whole points, 0 to 100; undefined before the first key. */
@@ -226,7 +223,7 @@ function usedAt(use: KeyUse | undefined): { lastUsedAt: number | undefined } {
 
 function consolePeople(parts: ConsolePeopleParts): ConsolePeople {
   const { store, state, signon } = parts;
-  const { accounts, profiles, ownKeys, namedKeys: named, siteKeys } = signon;
+  const { accounts, profiles, apiKeys, siteKeys } = signon;
   const { sessions } = signon.signon;
   const directory = createDirectory({ store, accounts });
 
@@ -239,15 +236,9 @@ function consolePeople(parts: ConsolePeopleParts): ConsolePeople {
   }
 
   async function keysOf(id: string) {
-    const own = await ownKeys.list(id);
-    const plain = own.map(async ({ id: keyId, createdAt }) => {
-      const use = await readKeyUse(store, keyId);
-      return { id: keyId, name: '', createdAt, scopes: scopeNames(plainScopes), ...usedAt(use) };
-    });
-    const others = (await named.list(id)).map(({ id: keyId, name, createdAt, scopes, use }) => {
+    return (await apiKeys.list(id)).map(({ id: keyId, name, createdAt, scopes, use }) => {
       return { id: keyId, name, createdAt, scopes: scopeNames(scopes), ...usedAt(use) };
     });
-    return [...(await Promise.all(plain)), ...others];
   }
 
   return {

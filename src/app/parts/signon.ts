@@ -7,12 +7,10 @@
 import { type Accounts, createAccounts } from '../../access/accounts/accounts.ts';
 import { decodeAccount } from '../../access/accounts/records.ts';
 import type { DistributedLimits } from '../../access/distributed-limits/distributed-limits.ts';
-import { createKeyRecords } from '../../access/keys/key-records.ts';
+import { type ApiKeys, createApiKeys } from '../../access/keys/api-keys.ts';
 import { erasedSealOf, type MasterKey } from '../../access/keys/master-key.ts';
-import { createNamedKeys, type NamedKeys } from '../../access/keys/named-keys.ts';
-import { createOwnKeys, type OwnKeys } from '../../access/keys/own-keys.ts';
 import { createSiteKeys, type SiteKeys } from '../../access/keys/site-keys.ts';
-import { type Config, capacities } from '../../config.ts';
+import type { Config } from '../../config.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
@@ -32,10 +30,10 @@ import {
 import { createProfiles, type Profiles } from '../../signon/people/profile/profile-store.ts';
 import { createReview, type Review } from '../../signon/people/review.ts';
 import type { RowCounterStats } from '../../signon/people/row-counter.ts';
-import type { SignOnEvent } from '../../signon/sessions/sign-in-log.ts';
 import {
   createSignInLog,
   type SignInLog,
+  type SignOnEvent,
   signInLogData,
 } from '../../signon/sessions/sign-in-log.ts';
 import {
@@ -61,8 +59,7 @@ export interface SignonParts {
   /** Accounts and API keys. */
   readonly accounts: Accounts;
   readonly siteKeys: SiteKeys;
-  readonly ownKeys: OwnKeys;
-  readonly namedKeys: NamedKeys;
+  readonly apiKeys: ApiKeys;
   readonly avatars: Avatars;
   readonly consents: Consents;
   /** Counts of rows that unauthenticated requests caused, with their bounds. */
@@ -154,9 +151,7 @@ async function start(options: SignonOptions, closers: Closers): Promise<SignonPa
   signon.notices.resume();
   await signon.restore();
   const accounts = createAccounts({ ...options, beside: profileExtraRows(profiles) });
-  const records = createKeyRecords(options);
-  const ownKeys = createOwnKeys({ ...options, accounts, records });
-  const namedKeys = createNamedKeys({ ...options, accounts, slotsMax: capacities.accounts });
+  const apiKeys = createApiKeys({ ...options, accounts });
   const images = createAvatarImages();
   options.tables.add(images.table);
   const avatars = createAvatars({ ...options, profiles, images });
@@ -164,8 +159,7 @@ async function start(options: SignonOptions, closers: Closers): Promise<SignonPa
   const review = createReview({
     changes,
     passkeys,
-    ownKeys,
-    namedKeys,
+    apiKeys,
     siteKeys,
     consents,
     webhooks: storedWebhooks(store),
@@ -177,8 +171,7 @@ async function start(options: SignonOptions, closers: Closers): Promise<SignonPa
     profiles,
     accounts,
     siteKeys,
-    ownKeys,
-    namedKeys,
+    apiKeys,
     avatars,
     consents,
     review,

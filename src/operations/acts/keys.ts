@@ -1,15 +1,13 @@
 /** Operations on keys: API keys, keys of bouncers and agents, site keys. */
 
 import * as v from 'valibot';
-import type { KeyInfo } from '../../access/accounts/accounts.ts';
+import type { ApiKey, KeyInfo } from '../../access/keys/api-keys.ts';
 import { type KeyScope, keyScopes, plainScopes, scopeNames } from '../../access/keys/key-scopes.ts';
 import { type KeyUse, readKeyUse } from '../../access/keys/key-use.ts';
-import type { NamedKey } from '../../access/keys/named-keys.ts';
 import { createSiteKeys, type SiteKey } from '../../access/keys/site-keys.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { dateText } from '../../core/names/date-text.ts';
 import { columnsOr, grouped } from '../../core/text-table.ts';
-import { namedKeysOf } from '../named-keys.ts';
 import { defineOperation } from '../operation.ts';
 import { account, choice, flag, perMinute, shortText, wholeNumber } from '../parameters.ts';
 import { expect } from '../workspace.ts';
@@ -81,10 +79,8 @@ export const createKey = defineOperation({
         '--scope goes with --name; a key without a name may check and report',
       );
     }
-    const made: { readonly id: string; readonly text: string; readonly replaces?: string } =
-      name === undefined
-        ? expect(await w.accounts.createKey(email))
-        : expect(await namedKeysOf(w).add(email, { name, scopes: asked ?? defaultScopes }));
+    const wanted = { name, scopes: asked ?? defaultScopes };
+    const made = expect(await w.apiKeys.create(email, wanted));
     if (readPerMinute !== undefined || writePerMinute !== undefined) {
       expect(await w.accounts.setQuotas(email, { readPerMinute, writePerMinute }));
     }
@@ -100,9 +96,9 @@ export const listKeys = defineOperation({
   name: 'key list',
   purpose: 'all keys with their accounts and last use; never the secret part',
   parameters: {},
-  async run({ accounts, store }) {
+  async run({ apiKeys, store }) {
     const listed = [];
-    for (const info of await accounts.listKeys()) {
+    for (const info of await apiKeys.all()) {
       listed.push(shownKey(info, await readKeyUse(store, info.id)));
     }
     return listed;
@@ -145,9 +141,8 @@ export const renameKey = defineOperation({
   audit: 'required',
   async run(w, { email, name, newName }) {
     const { id } = expect(await w.accounts.find(email));
-    const keys = namedKeysOf(w);
-    const found = (await keys.list(id)).find((one) => one.name === name);
-    expect(await keys.rename(id, found?.id ?? '', newName));
+    const found = (await w.apiKeys.list(id)).find((one) => one.name === name);
+    expect(await w.apiKeys.rename(id, found?.id ?? '', newName));
     return { id: found?.id, name: newName };
   },
   lines: ({ name }, { name: former }) => [`the key ${former} is called ${name} now`],
@@ -167,7 +162,7 @@ export const revokeKey = defineOperation({
   },
   audit: 'required',
   before: async () => 'active',
-  run: async (w, { id }) => shownKey(expect(await w.accounts.revokeKey(id))),
+  run: async (w, { id }) => shownKey(expect(await w.apiKeys.revoke(id))),
   outcome: () => 'revoked',
   lines: ({ id, email }) => [`key ${id} of ${email} is revoked`],
 });
@@ -210,7 +205,7 @@ export const addBouncer = defineOperation({
     }
     const terms = { name, entriesMax: limit, label: dns };
     const scope: KeyScope = agent ? 'agent' : mail ? 'mail' : 'bouncer';
-    return expect(await namedKeysOf(w).add(email, { ...terms, scopes: [scope] }));
+    return expect(await w.apiKeys.create(email, { ...terms, scopes: [scope] }));
   },
   lines: ({ text, label }) => [text, ...(label === undefined ? [] : [`DNS label: ${label}`])],
 });
@@ -229,8 +224,8 @@ export const listBouncers = defineOperation({
   async run(w, { email }) {
     const keys =
       email === undefined
-        ? await namedKeysOf(w).all()
-        : await namedKeysOf(w).list(expect(await w.accounts.find(email)).id);
+        ? await w.apiKeys.allNamed()
+        : await w.apiKeys.list(expect(await w.accounts.find(email)).id);
     const emails = new Map<string, string>();
     for (const { account: id } of keys) {
       const found = emails.has(id) ? undefined : await w.accounts.find(id);
@@ -261,18 +256,23 @@ export const removeBouncer = defineOperation({
   parameters: { email: account, name: bouncerName },
   audit: 'required',
   async run(w, { email, name }) {
-    const key = expect(await namedKeysOf(w).remove(email, name));
+    const { id, email: address } = expect(await w.accounts.find(email));
+    const key = (await w.apiKeys.list(id)).find((one) => one.name === name);
+    if (key === undefined || name === '') {
+      throw new OperatorError(`${address} has no key of that name`);
+    }
+    expect(await w.apiKeys.revoke(key.id));
     return { id: key.id, name };
   },
   lines: ({ name }) => [`the key of ${name} is revoked`],
 });
 
 /** Named keys that only check or report are shown by `key list`. */
-function isOfIntegration(key: NamedKey): boolean {
+function isOfIntegration(key: ApiKey): boolean {
   return (key.scopes & ~plainScopes) !== 0;
 }
 
-function shownBouncer(key: NamedKey, email: string) {
+function shownBouncer(key: ApiKey, email: string) {
   const { id, name, createdAt, use } = key;
   const { lastUsedAt = 0, agent = '', address = '', processed = 0, dropped = 0 } = use ?? {};
   return {

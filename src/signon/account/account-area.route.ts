@@ -4,8 +4,7 @@
  * others.
  */
 
-import type { NamedKeys } from '../../access/keys/named-keys.ts';
-import type { OwnKeys } from '../../access/keys/own-keys.ts';
+import type { ApiKeys } from '../../access/keys/api-keys.ts';
 import type { SiteKeys } from '../../access/keys/site-keys.ts';
 import type { QuotaGuard } from '../../access/quota/quota-guard.ts';
 import type { Usage } from '../../access/quota/usage.ts';
@@ -97,8 +96,7 @@ export interface AccountAreaOptions {
   readonly profiles: Profiles;
   readonly avatars: Avatars;
   readonly consents: Consents;
-  readonly ownKeys: OwnKeys;
-  readonly namedKeys: NamedKeys;
+  readonly apiKeys: ApiKeys;
   /** Resolves when the last uses of keys are known as they are, or were a few seconds ago. */
   readonly noteKeyUses: () => Promise<void>;
   readonly ownReports: AccountAreaReports;

@@ -1,5 +1,7 @@
 /** /account/keys: API keys and site keys of the person, by id only among their own. */
 
+import { isKeyName, namedKeyBounds, strangeIn } from '../../access/keys/api-keys.ts';
+import { scopeNames } from '../../access/keys/key-scopes.ts';
 import { hostsMax, normaliseHost } from '../../access/keys/site-keys.ts';
 import { quotaKind } from '../../access/quota/quota.ts';
 import { fail } from '../../core/result.ts';
@@ -9,12 +11,18 @@ import type { PlainRoute } from '../../http/router.ts';
 import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import { frameText } from '../words/words.ts';
 import type { AccountArea, AccountRequest, ViewChange } from './account-area.route.ts';
-import { type KeysPage, namedKeyRoutes, namedKeysOf } from './named-keys.route.ts';
 import { type KeysView, keysPage, type QuotaStanding, surePage } from './pages/keys.page.tsx';
-import { offeredScopes } from './pages/named-keys.page.tsx';
+import {
+  type NamedKeyFault,
+  offeredScopes,
+  type RenameView,
+  renamePage,
+} from './pages/named-keys.page.tsx';
 
 const hostsCharsMax = hostsMax * 260;
 const hostCharsShown = 80;
+/** A typed name is shown again up to this length. */
+const typedCharsMax = 1_000;
 
 const backTo = '/account/keys';
 
@@ -32,6 +40,21 @@ export const keyEndpoints = {
     backTo,
     errors: ['unknown_account', 'unknown_key'],
   }),
+  createNamed: sessionForm('/account/keys/named/create', 'confirmed', {
+    backTo,
+    errors: [
+      ...(['too_many_attempts', 'conflict', 'unknown_account'] as const),
+      ...(['capacity_exceeded', 'invalid_parameter'] as const),
+    ],
+  }),
+  rename: sessionForm('/account/keys/named/rename', 'confirmed', {
+    backTo,
+    errors: ['conflict', 'invalid_parameter', 'unknown_key'],
+  }),
+  removeNamed: sessionForm('/account/keys/named/remove', 'confirmed', {
+    backTo,
+    errors: ['unknown_key'],
+  }),
   createSiteKey: sessionForm('/account/site-keys/create', 'verified', {
     backTo: '/account/keys',
     errors: ['invalid_parameter', 'conflict', 'unknown_account'],
@@ -43,7 +66,7 @@ export const keyEndpoints = {
 };
 
 export function keyRoutes(area: AccountArea): PlainRoute[] {
-  const { pageBuilder, ownKeys, siteKeys, usage, gate, signon } = area;
+  const { pageBuilder, apiKeys, siteKeys, usage, gate, signon } = area;
 
   function standingOf(accountId: string): QuotaStanding | undefined {
     const known = area.standingOf(accountId);
@@ -66,11 +89,19 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
   ): Promise<Reply> {
     const { accountId, fresh } = context.session;
     const slot = area.standingOf(accountId)?.slot;
+    await area.noteKeyUses();
+    const keys = await apiKeys.list(accountId);
+    const named = keys
+      .filter(({ name }) => name !== '')
+      .map(({ use, scopes, ...key }) => {
+        return { ...key, scopes: scopeNames(scopes), lastUsedAt: use?.lastUsedAt ?? 0 };
+      });
     const view: KeysView = {
       ...(await area.viewOf(context, change)),
       fresh,
-      keys: await ownKeys.list(accountId),
-      ...(await namedKeysOf(area, accountId)),
+      keys: keys.filter(({ name }) => name === ''),
+      named,
+      isFull: named.length >= namedKeyBounds.perAccountMax,
       standing: standingOf(accountId),
       usage: slot === undefined ? [] : usage.of(slot),
       usageSince: usage.since,
@@ -88,7 +119,7 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
     if (tooOften !== undefined) return area.refuse(context, 'keys', tooOften);
     const changed = await area.change(context, 'api_key_made');
     const also = { check: () => area.stands(context), set: changed.set };
-    const made = await ownKeys.create(context.session.accountId, also);
+    const made = await apiKeys.create(context.session.accountId, {}, also);
     if (!made.ok && made.error === 'conflict') {
       return show(context, { status: 409, failed: frameText(context.frame).account.keys.two });
     }
@@ -100,7 +131,7 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
 
   async function reveal(context: AccountRequest, form: Params): Promise<Reply> {
     const id = form.get('id') ?? '';
-    const text = await ownKeys.reveal(context.session.accountId, id);
+    const text = await apiKeys.reveal(context.session.accountId, id);
     if (!text.ok) return area.refuse(context, 'keys', text);
     return show(context, {}, { shown: { id, text: text.value } });
   }
@@ -112,17 +143,78 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
     );
   }
 
-  async function revoke(context: AccountRequest, form: Params): Promise<Reply> {
+  async function createNamed(context: AccountRequest, form: Params): Promise<Reply> {
     const { accountId } = context.session;
-    const id = form.get('id') ?? '';
-    const isOwn = (await ownKeys.list(accountId)).some((key) => key.id === id);
-    if (isOwn && form.get('sure') !== 'yes') return ask(context, '/account/keys/revoke', id);
-    const changed = await area.change(context, 'api_key_revoked');
-    const gone = await ownKeys.revoke(accountId, id, changed.set);
-    if (!gone.ok) return area.refuse(context, 'keys', gone);
+    const tooOften = signon.changes.count(accountId);
+    if (tooOften !== undefined) return area.refuse(context, 'keys', tooOften);
+    const name = (form.get('name') ?? '').slice(0, typedCharsMax);
+    const scopes = offeredScopes.filter((scope) => form.get(scope) === 'on');
+    const changed = await area.change(context, 'api_key_made');
+    const also = { check: () => area.stands(context), set: changed.set };
+    const made = await apiKeys.create(accountId, { name, scopes }, also);
+    if (!made.ok) {
+      const isWrong = made.error === 'invalid_parameter';
+      if (!isWrong && made.error !== 'conflict') return area.refuse(context, 'keys', made);
+      const fault: NamedKeyFault = !isWrong
+        ? await takenBy(accountId, name)
+        : isKeyName(name)
+          ? { kind: 'scopes' }
+          : { kind: 'name', at: strangeIn(name) };
+      const change = {
+        status: isWrong ? 422 : 409,
+        failed: frameText(context.frame).account.failed.form,
+      };
+      return show(context, change, { typed: { name, scopes, fault } });
+    }
     await changed.done();
     await area.catchUp();
-    return area.back(context, 'keys', 'key_revoked');
+    const { id, text } = made.value;
+    return show(context, {}, { shown: { id, text, isOnce: true } });
+  }
+
+  /** Tells the key that has the name. */
+  async function takenBy(accountId: string, name: string): Promise<NamedKeyFault> {
+    const by = (await apiKeys.list(accountId)).find((key) => key.name === name);
+    return { kind: 'taken', by };
+  }
+
+  async function rename(context: AccountRequest, form: Params): Promise<Reply> {
+    const { accountId } = context.session;
+    const id = form.get('id') ?? '';
+    const key = (await apiKeys.list(accountId)).find((one) => one.id === id && one.name !== '');
+    const typed = form.get('name');
+    const ask = (view: Pick<RenameView, 'typed' | 'fault'>, status = 200) =>
+      pageBuilder.show(
+        context,
+        (frame) => renamePage(frame, { csrf: context.csrf, id, name: key!.name, ...view }),
+        { status },
+      );
+    if (key !== undefined && typed === undefined) return ask({ typed: key.name });
+    const done = await apiKeys.rename(accountId, id, typed ?? '');
+    if (done.ok) return area.back(context, 'keys', 'key_renamed');
+    const again = { typed: (typed ?? '').slice(0, typedCharsMax) };
+    if (done.error === 'invalid_parameter' && key !== undefined) {
+      return ask({ ...again, fault: { kind: 'name', at: strangeIn(typed ?? '') } }, 422);
+    }
+    if (done.error === 'conflict') {
+      return ask({ ...again, fault: await takenBy(accountId, typed ?? '') }, 409);
+    }
+    return area.refuse(context, 'keys', done);
+  }
+
+  function revoking(action: string) {
+    return async (context: AccountRequest, form: Params): Promise<Reply> => {
+      const { accountId } = context.session;
+      const id = form.get('id') ?? '';
+      const isOwn = (await apiKeys.list(accountId)).some((key) => key.id === id);
+      if (isOwn && form.get('sure') !== 'yes') return ask(context, action, id);
+      const changed = await area.change(context, 'api_key_revoked');
+      const gone = await apiKeys.revokeOwn(accountId, id, changed.set);
+      if (!gone.ok) return area.refuse(context, 'keys', gone);
+      await changed.done();
+      await area.catchUp();
+      return area.back(context, 'keys', 'key_revoked');
+    };
   }
 
   async function createSiteKey(context: AccountRequest, form: Params): Promise<Reply> {
@@ -151,20 +243,17 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
     return area.back(context, 'keys', 'site_key_revoked');
   }
 
-  const page: KeysPage = {
-    show,
-    ask,
-    wrongForm: (context) => frameText(context.frame).account.failed.form,
-  };
   return [
-    ...namedKeyRoutes(area, page),
     pageBuilder.page(keyEndpoints.show, (context, query) => {
       const wantedScope = offeredScopes.find((scope) => scope === query.get('scope'));
       return show(context, { query }, { wantedScope });
     }),
     pageBuilder.form(keyEndpoints.create, create),
     pageBuilder.form(keyEndpoints.reveal, reveal),
-    pageBuilder.form(keyEndpoints.revoke, revoke),
+    pageBuilder.form(keyEndpoints.revoke, revoking('/account/keys/revoke')),
+    pageBuilder.form(keyEndpoints.createNamed, createNamed),
+    pageBuilder.form(keyEndpoints.rename, rename),
+    pageBuilder.form(keyEndpoints.removeNamed, revoking('/account/keys/named/remove')),
     pageBuilder.form(keyEndpoints.createSiteKey, createSiteKey),
     pageBuilder.form(keyEndpoints.revokeSiteKey, revokeSiteKey),
   ];

@@ -60,14 +60,14 @@ async function overviewOf(
   const slot = area.standingOf(accountId)?.slot;
   const hours = slot === undefined ? [] : usage.of(slot);
   const [keys, sites, passkeys, factor, sessions] = await Promise.all([
-    Promise.all([area.ownKeys.list(accountId), area.namedKeys.list(accountId)]),
+    area.apiKeys.list(accountId),
     area.consents.list(accountId),
     signon.passkeys.list(accountId),
     signon.secondFactors.state(accountId),
     signon.sessions.list(accountId, id),
   ]);
   return {
-    keys: keys.flat().length,
+    keys: keys.length,
     reads: hours.reduce((sum, hour) => sum + hour.reads, 0),
     writes: hours.reduce((sum, hour) => sum + hour.writes, 0),
     sites: sites.length,

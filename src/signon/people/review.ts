@@ -9,8 +9,7 @@
  * ends the review. A stop between the two leaves the review due, with fewer things in it.
  */
 
-import type { NamedKey, NamedKeys } from '../../access/keys/named-keys.ts';
-import type { OwnKey, OwnKeys } from '../../access/keys/own-keys.ts';
+import type { ApiKey, ApiKeys } from '../../access/keys/api-keys.ts';
 import type { SiteKey, SiteKeys } from '../../access/keys/site-keys.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import {
@@ -38,7 +37,7 @@ export interface ReviewedWebhook {
 
 export interface Reviewed {
   readonly passkeys: readonly PasskeyInfo[];
-  readonly keys: readonly (OwnKey & Partial<Pick<NamedKey, 'name'>>)[];
+  readonly keys: readonly Pick<ApiKey, 'id' | 'name' | 'createdAt'>[];
   readonly siteKeys: readonly SiteKey[];
   readonly webhooks: readonly ReviewedWebhook[];
   /** One entry a site, the site that was allowed last first. */
@@ -95,8 +94,7 @@ export function reviewNames(reviewed: Reviewed): string[] {
 export function createReview(options: {
   changes: Pick<AccountChanges, 'make'>;
   passkeys: Pick<Passkeys, 'list'>;
-  ownKeys: Pick<OwnKeys, 'list' | 'revoke'>;
-  namedKeys: Pick<NamedKeys, 'list' | 'removeOwn'>;
+  apiKeys: Pick<ApiKeys, 'list' | 'revokeOwn'>;
   siteKeys: Pick<SiteKeys, 'ofAccount' | 'revoke'>;
   webhooks: {
     list(accountId: string): Promise<readonly ReviewedWebhook[]>;
@@ -105,7 +103,7 @@ export function createReview(options: {
   };
   consents: Pick<Consents, 'list' | 'revoke'>;
 }) {
-  const { changes, passkeys, ownKeys, namedKeys, siteKeys, webhooks, consents } = options;
+  const { changes, passkeys, apiKeys, siteKeys, webhooks, consents } = options;
 
   async function of(accountId: string): Promise<Reviewed> {
     const newestFirst = (await consents.list(accountId)).sort((a, b) => b.changedAt - a.changedAt);
@@ -117,7 +115,7 @@ export function createReview(options: {
     const all = [...bySite.values()];
     return {
       passkeys: await passkeys.list(accountId),
-      keys: [...(await ownKeys.list(accountId)), ...(await namedKeys.list(accountId))],
+      keys: await apiKeys.list(accountId),
       siteKeys: await siteKeys.ofAccount(accountId),
       webhooks: await webhooks.list(accountId),
       sites: all.slice(0, sitesMax),
@@ -131,10 +129,8 @@ export function createReview(options: {
     reviewed: Reviewed,
     goes: (n: string) => boolean,
   ) {
-    for (const { id, name } of reviewed.keys.filter((k) => goes(reviewName.key(k.id)))) {
-      const gone = await (name === undefined
-        ? ownKeys.revoke(accountId, id)
-        : namedKeys.removeOwn(accountId, id));
+    for (const { id } of reviewed.keys.filter((k) => goes(reviewName.key(k.id)))) {
+      const gone = await apiKeys.revokeOwn(accountId, id);
       if (!gone.ok && gone.error !== 'unknown_key') return gone;
     }
     for (const { id } of reviewed.siteKeys.filter((k) => goes(reviewName.siteKey(k.id)))) {

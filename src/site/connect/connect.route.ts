@@ -80,7 +80,7 @@ const docsOf: Readonly<Record<Integration, string>> = {
 export interface ConnectOptions extends TargetFacts {
   readonly pageBuilder: PageBuilder;
   readonly keys: {
-    list(accountId: string): Promise<readonly { readonly id: string }[]>;
+    list(accountId: string): Promise<readonly { readonly id: string; readonly name: string }[]>;
     /** The text of a key. */
     reveal(
       accountId: string,
@@ -110,7 +110,7 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
     if (session === undefined || !session.verified || session.factorDue !== undefined) {
       return { standing: 'unknown-reader' };
     }
-    const newest = (await keys.list(session.accountId)).at(-1);
+    const newest = (await keys.list(session.accountId)).findLast(({ name }) => name === '');
     if (newest === undefined) return { standing: 'none' };
     if (!session.fresh || session.reviewing) return { standing: 'hidden' };
     const text = await keys.reveal(session.accountId, newest.id);

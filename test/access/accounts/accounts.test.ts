@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, it } from 'node:test';
 import { type Accounts, createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { perMinuteMax } from '../../../src/access/accounts/accounts-table.ts';
+import { type ApiKeys, createApiKeys } from '../../../src/access/keys/api-keys.ts';
 import { hashKey, parseKey } from '../../../src/access/keys/key-format.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { manualClock } from '../../../src/core/clock.ts';
@@ -29,6 +30,8 @@ let store: Store;
 let otherStore: Store;
 let accounts: Accounts;
 let other: Accounts;
+let keys: ApiKeys;
+let otherKeys: ApiKeys;
 let mails = 0;
 let mail = '';
 
@@ -36,8 +39,12 @@ before(() => {
   const log = createLog('silent');
   store = openLmdbStore({ path: directory.path, clock, log });
   otherStore = openLmdbStore({ path: directory.path, clock, log });
-  accounts = createAccounts({ store, clock, random: seededRandom(1), masterKey });
-  other = createAccounts({ store: otherStore, clock, random: seededRandom(2), masterKey });
+  const own = { store, clock, random: seededRandom(1) };
+  accounts = createAccounts(own);
+  keys = createApiKeys({ ...own, masterKey, accounts });
+  const others = { store: otherStore, clock, random: seededRandom(2) };
+  other = createAccounts(others);
+  otherKeys = createApiKeys({ ...others, masterKey, accounts: other });
 });
 
 beforeEach(() => {
@@ -49,6 +56,12 @@ after(async () => {
   await otherStore.close();
   directory.remove();
 });
+
+/** The text of the account's newest key. */
+async function revealed(of: ApiKeys = keys) {
+  const { id } = value(await accounts.find(mail));
+  return of.reveal(id, (await of.list(id)).at(-1)?.id ?? '');
+}
 
 async function lastEvents(count: number): Promise<AccessEvent[]> {
   const page = await store.read((await store.lastSeq()) - BigInt(count), count);
@@ -114,15 +127,15 @@ it('hostile mail addresses are refused without an echo of what could do harm', a
 
 it('a key is shown once, sealed for later, and the journal has its hash alone', async () => {
   const account = value(await accounts.create(mail));
-  const made = value(await accounts.createKey(mail));
+  const made = value(await keys.create(mail));
   assert.ok(parseKey(made.text).ok);
   assert.equal(made.replaces, undefined);
   const [event] = await lastEvents(1);
   assert.ok(event?.kind === 'key.created');
   assert.deepEqual(Buffer.from(event.hash), Buffer.from(hashKey(made.text)));
   assert.equal(event.account, account.id);
-  assert.equal(value(await other.revealKey(mail)), made.text);
-  const listed = (await accounts.listKeys()).find((key) => key.id === made.id)!;
+  assert.equal(value(await revealed(otherKeys)), made.text);
+  const listed = (await keys.all()).find((key) => key.id === made.id)!;
   assert.equal(listed.state, 'active');
   assert.equal(listed.email, mail);
   assert.ok(!JSON.stringify(listed).includes(made.text));
@@ -130,64 +143,64 @@ it('a key is shown once, sealed for later, and the journal has its hash alone', 
 
 it('a second key replaces the first, which ends after 24 hours; a third is refused till then', async () => {
   value(await accounts.create(mail));
-  const first = value(await accounts.createKey(mail));
-  const second = value(await accounts.createKey(mail));
+  const first = value(await keys.create(mail));
+  const second = value(await keys.create(mail));
   assert.equal(second.replaces, first.id);
-  assert.equal(errorOf(await accounts.createKey(mail)), 'conflict');
-  assert.equal(value(await accounts.revealKey(mail)), second.text);
+  assert.equal(errorOf(await keys.create(mail)), 'conflict');
+  assert.equal(value(await revealed()), second.text);
   clock.advance(24 * hourMs - 1);
-  assert.equal(await accounts.retireKeys(), 0);
+  assert.equal(await keys.retire(), 0);
   clock.advance(1);
-  assert.equal(await accounts.retireKeys(), 1);
+  assert.equal(await keys.retire(), 1);
   assert.deepEqual((await lastEvents(1))[0]?.kind, 'key.revoked');
-  assert.equal(await accounts.retireKeys(), 0);
-  const states = (await accounts.listKeys()).filter((key) => key.email === mail);
+  assert.equal(await keys.retire(), 0);
+  const states = (await keys.all()).filter((key) => key.email === mail);
   assert.deepEqual(states.map((key) => key.state).sort(), ['active', 'revoked']);
 });
 
 it('a replaced key whose time is over does not count, retired or not', async () => {
   value(await accounts.create(mail));
-  const first = value(await accounts.createKey(mail));
-  const second = value(await accounts.createKey(mail));
+  const first = value(await keys.create(mail));
+  const second = value(await keys.create(mail));
   clock.advance(24 * hourMs);
-  const third = value(await accounts.createKey(mail));
+  const third = value(await keys.create(mail));
   assert.equal(third.replaces, second.id);
-  const listed = await accounts.listKeys();
+  const listed = await keys.all();
   assert.equal(listed.find((key) => key.id === first.id)?.state, 'revoked');
 });
 
 it('a replaced key keeps its end when its successor is revoked and replaced', async () => {
   value(await accounts.create(mail));
-  const first = value(await accounts.createKey(mail));
-  const second = value(await accounts.createKey(mail));
-  const endOf = async () => (await accounts.listKeys()).find((k) => k.id === first.id)!.endsAt;
+  const first = value(await keys.create(mail));
+  const second = value(await keys.create(mail));
+  const endOf = async () => (await keys.all()).find((k) => k.id === first.id)!.endsAt;
   const end = await endOf();
   clock.advance(hourMs);
-  value(await accounts.revokeKey(second.id));
-  value(await accounts.createKey(mail));
+  value(await keys.revoke(second.id));
+  value(await keys.create(mail));
   assert.equal(await endOf(), end);
 });
 
 it('keys made from two sides at once: never more than two live', async () => {
   value(await accounts.create(mail));
   const results = await Promise.all(
-    Array.from({ length: 6 }, (_, i) => (i % 2 === 0 ? accounts : other).createKey(mail)),
+    Array.from({ length: 6 }, (_, i) => (i % 2 === 0 ? keys : otherKeys).create(mail)),
   );
   assert.ok(results.filter((r) => r.ok).length <= 2);
-  const live = (await accounts.listKeys()).filter((k) => k.email === mail && k.revokedAt === 0);
+  const live = (await keys.all()).filter((k) => k.email === mail && k.revokedAt === 0);
   assert.equal(live.length, results.filter((r) => r.ok).length);
 });
 
 it('revoking twice is no error, revoking what is unknown is', async () => {
   value(await accounts.create(mail));
-  const { id } = value(await accounts.createKey(mail));
-  assert.equal(value(await accounts.revokeKey(id)).state, 'revoked');
+  const { id } = value(await keys.create(mail));
+  assert.equal(value(await keys.revoke(id)).state, 'revoked');
   const seq = await store.lastSeq();
-  assert.equal(value(await other.revokeKey(id)).state, 'revoked');
+  assert.equal(value(await otherKeys.revoke(id)).state, 'revoked');
   assert.equal(await store.lastSeq(), seq);
-  assert.equal(errorOf(await accounts.revealKey(mail)), 'unknown_key');
+  assert.equal(errorOf(await revealed()), 'unknown_key');
   for (const stranger of ['nope', 'x'.repeat(5_000), 'a\r\nb', '']) {
-    assert.equal(errorOf(await accounts.revokeKey(stranger)), 'unknown_key');
+    assert.equal(errorOf(await keys.revoke(stranger)), 'unknown_key');
   }
 });
 
@@ -197,9 +210,9 @@ it('a disabled account gets no key until it is enabled', async () => {
   assert.deepEqual(await lastEvents(1), [
     { kind: 'account.disabled', account: id, disabled: true },
   ]);
-  assert.equal(errorOf(await accounts.createKey(mail)), 'conflict');
+  assert.equal(errorOf(await keys.create(mail)), 'conflict');
   value(await accounts.setDisabled(mail, false));
-  value(await accounts.createKey(mail));
+  value(await keys.create(mail));
 });
 
 it('quotas by hand are kept apart and bounded', async () => {
@@ -223,8 +236,7 @@ it('what is asked of an account that does not exist fails by name', async () => 
     await accounts.find(mail),
     await accounts.setDisabled(mail, true),
     await accounts.setQuotas(mail, {}),
-    await accounts.createKey(mail),
-    await accounts.revealKey(mail),
+    await keys.create(mail),
   ]) {
     assert.equal(errorOf(result), 'unknown_account');
   }

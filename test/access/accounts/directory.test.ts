@@ -5,7 +5,6 @@ import { after, before, it } from 'node:test';
 import { type Accounts, createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { createDirectory, type Directory } from '../../../src/access/accounts/directory.ts';
 import { activeOperators } from '../../../src/access/accounts/operators.ts';
-import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { roleOf } from '../../../src/access/roles.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
@@ -24,8 +23,7 @@ let directory: Directory;
 
 before(() => {
   store = openLmdbStore({ path: place.path, clock, log: createLog('silent') });
-  const masterKey = masterKeyFromBytes(new Uint8Array(32).fill(7));
-  accounts = createAccounts({ store, clock, random: seededRandom(1), masterKey });
+  accounts = createAccounts({ store, clock, random: seededRandom(1) });
   directory = createDirectory({ store, accounts });
 });
 after(async () => {

@@ -5,17 +5,13 @@ import { after, before, it } from 'node:test';
 import { type Accounts, createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { createAccountsTable } from '../../../src/access/accounts/accounts-table.ts';
 import { createAccessReducer } from '../../../src/access/accounts/reducer.ts';
+import { type ApiKeys, createApiKeys, namedKeyBounds } from '../../../src/access/keys/api-keys.ts';
 import { createKeyCache, otherScope } from '../../../src/access/keys/key-cache.ts';
 import { keyScopes } from '../../../src/access/keys/key-scopes.ts';
 import { createKeyTable, openKeyTableReader } from '../../../src/access/keys/key-table.ts';
 import { noteKeyUse, readKeyUse } from '../../../src/access/keys/key-use.ts';
 import { openLabelReader } from '../../../src/access/keys/label-reader.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
-import {
-  createNamedKeys,
-  type NamedKeys,
-  namedKeyBounds,
-} from '../../../src/access/keys/named-keys.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
@@ -34,12 +30,12 @@ const email = 'owner@example.org';
 const bouncer = { scopes: ['bouncer'] } as const;
 let store: Store;
 let accounts: Accounts;
-let keys: NamedKeys;
+let keys: ApiKeys;
 
 before(async () => {
   store = openLmdbStore({ path: directory.path, clock, log: createLog('silent') });
-  accounts = createAccounts({ store, clock, random, masterKey });
-  keys = createNamedKeys({ store, clock, random, masterKey, accounts, slotsMax: 100 });
+  accounts = createAccounts({ store, clock, random });
+  keys = createApiKeys({ store, clock, random, masterKey, accounts, slotsMax: 100 });
   value(await accounts.create(email));
 });
 
@@ -74,9 +70,9 @@ async function replayed() {
 }
 
 it('a named key works for what it is for alone, and a plain key as before', async () => {
-  const plain = value(await accounts.createKey(email));
-  const fw = value(await keys.add(email, { name: 'fw-1', ...bouncer }));
-  const reporter = value(await keys.add(email, { name: 'sensor', scopes: ['report'] }));
+  const plain = value(await keys.create(email));
+  const fw = value(await keys.create(email, { name: 'fw-1', ...bouncer }));
+  const reporter = value(await keys.create(email, { name: 'sensor', scopes: ['report'] }));
   const { cache } = await replayed();
   const may = (text: string) =>
     Object.values(keyScopes).filter((scope) => cache.authenticate(text, scope) >= 0);
@@ -89,26 +85,30 @@ it('a named key works for what it is for alone, and a plain key as before', asyn
 });
 
 it('a key with a name outlives replacements of the plain one, and is no second key', async () => {
-  const fw = value(await keys.add(email, { name: 'lasting', ...bouncer }));
+  const fw = value(await keys.create(email, { name: 'lasting', ...bouncer }));
   clock.advance(48 * 3_600_000);
-  await accounts.retireKeys();
-  value(await accounts.createKey(email));
+  await keys.retire();
+  value(await keys.create(email));
   clock.advance(48 * 3_600_000);
-  await accounts.retireKeys();
-  const second = value(await accounts.createKey(email));
+  await keys.retire();
+  const second = value(await keys.create(email));
   const { cache } = await replayed();
   assert.ok(cache.authenticate(fw.text, keyScopes.bouncer) >= 0);
-  assert.equal(value(await accounts.revealKey(email)), second.text);
+  const { id } = value(await accounts.find(email));
+  assert.equal(value(await keys.reveal(id, second.id)), second.text);
+  assert.equal(errorOf(await keys.reveal(id, fw.id)), 'unknown_key', 'its text is shown once');
 });
 
 it('a DNS label works until its key is removed, and is no key', async () => {
-  const { text, label } = value(await keys.add(email, { name: 'mx', ...bouncer, label: true }));
+  const { id, text, label } = value(
+    await keys.create(email, { name: 'mx', ...bouncer, label: true }),
+  );
   assert.match(label!, /^[a-z2-7]{26}$/);
   const made = await replayed();
   assert.ok(made.labels.accountOf(label!) >= 0);
   assert.equal(made.cache.authenticate(label!, keyScopes.bouncer), -1);
   assert.equal(made.labels.accountOf(text), made.cache.authenticate(text, keyScopes.bouncer));
-  value(await keys.remove(email, 'mx'));
+  value(await keys.revoke(id));
   const gone = await replayed();
   assert.equal(gone.labels.accountOf(label!), -1);
   assert.equal(gone.cache.authenticate(text, keyScopes.bouncer), -1);
@@ -116,30 +116,36 @@ it('a DNS label works until its key is removed, and is no key', async () => {
 
 it('of two keys of one name made at once there is one; a removed name is free again', async () => {
   const both = await Promise.all([
-    keys.add(email, { name: 'twin', ...bouncer }),
-    keys.add(email, { name: 'twin', ...bouncer }),
+    keys.create(email, { name: 'twin', ...bouncer }),
+    keys.create(email, { name: 'twin', ...bouncer }),
   ]);
   assert.deepEqual(both.map(errorOf).sort(), ['conflict', 'none']);
-  value(await keys.remove(email, 'twin'));
-  assert.equal(errorOf(await keys.remove(email, 'twin')), 'unknown_key');
-  value(await keys.add(email, { name: 'twin', ...bouncer }));
+  const { id } = value(await accounts.find(email));
+  const twin = (await keys.list(id)).find(({ name }) => name === 'twin')!;
+  value(await keys.revokeOwn(id, twin.id));
+  assert.equal(errorOf(await keys.revokeOwn(id, twin.id)), 'unknown_key');
+  value(await keys.create(email, { name: 'twin', ...bouncer }));
   for (const name of ['', 'two words', '-x', 'a/b', 'x'.repeat(65)]) {
-    assert.equal(errorOf(await keys.add(email, { name, ...bouncer })), 'invalid_parameter', name);
+    assert.equal(
+      errorOf(await keys.create(email, { name, ...bouncer })),
+      'invalid_parameter',
+      name,
+    );
   }
 });
 
 it('an account has so many named keys, and no more', async () => {
   const { id } = value(await accounts.create('full@example.org'));
   for (let i = 0; i < namedKeyBounds.perAccountMax; i++) {
-    value(await keys.add(id, { name: `b${i}`, ...bouncer }));
+    value(await keys.create(id, { name: `b${i}`, ...bouncer }));
   }
-  assert.equal(errorOf(await keys.add(id, { name: 'more', ...bouncer })), 'capacity_exceeded');
-  value(await keys.remove(id, 'b0'));
-  value(await keys.add(id, { name: 'more', ...bouncer }));
+  assert.equal(errorOf(await keys.create(id, { name: 'more', ...bouncer })), 'capacity_exceeded');
+  value(await keys.revokeOwn(id, (await keys.list(id))[0]!.id));
+  value(await keys.create(id, { name: 'more', ...bouncer }));
 });
 
 it('the use of a key is seen in the table once, and its counts add up from both sides', async () => {
-  const { id, text } = value(await keys.add(email, { name: 'used', ...bouncer }));
+  const { id, text } = value(await keys.create(email, { name: 'used', ...bouncer }));
   const { table, cache, fold } = await replayed();
   assert.deepEqual(table.takeUsed(), []);
   assert.equal(cache.authenticate(text, keyScopes.check), otherScope);

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { type Accounts, createAccounts } from '../../../src/access/accounts/accounts.ts';
-import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import {
   allowsHost,
   createSiteKeys,
@@ -32,8 +31,7 @@ before(() => {
   const log = createLog('silent');
   stores = [1, 2].map(() => openLmdbStore({ path: directory.path, clock, log }));
   const [store, otherStore] = stores as [Store, Store];
-  const masterKey = masterKeyFromBytes(new Uint8Array(32).fill(7));
-  accounts = createAccounts({ store, clock, random: seededRandom(1), masterKey });
+  accounts = createAccounts({ store, clock, random: seededRandom(1) });
   siteKeys = createSiteKeys({ store, clock, random: seededRandom(2) });
   other = createSiteKeys({ store: otherStore, clock, random: seededRandom(3) });
 });

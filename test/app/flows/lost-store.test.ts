@@ -40,7 +40,7 @@ before(async () => {
   {
     await using beside = accountsBeside(dataDir);
     value(await beside.accounts.create(email, 'member'));
-    key = value(await beside.accounts.createKey(email)).text;
+    key = value(await beside.apiKeys.create(email)).text;
   }
   await server.stop();
 });

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
+import { createApiKeys } from '../../../src/access/keys/api-keys.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { encodeEvent } from '../../support/reputation/events.ts';
@@ -114,10 +115,11 @@ it('housekeeping ends lists and replaced keys whose time is over', async () => {
     const { store, clock } = fixture;
     const random = seededRandom(1);
     const masterKey = masterKeyFromBytes(new Uint8Array(32));
-    const accounts = createAccounts({ store, clock, random, masterKey });
+    const accounts = createAccounts({ store, clock, random });
+    const apiKeys = createApiKeys({ store, clock, random, masterKey, accounts });
     await accounts.create('a@example.org');
-    await accounts.createKey('a@example.org');
-    await accounts.createKey('a@example.org');
+    await apiKeys.create('a@example.org');
+    await apiKeys.create('a@example.org');
     const ref = { list: 'anon', source: 'tor', run: '1' } as const;
     await fixture.commit(encodeEvent('begun', { kind: 'list.begun', ref, holdDays: 1 }));
     await fixture.commit(
@@ -135,7 +137,7 @@ it('housekeeping ends lists and replaced keys whose time is over', async () => {
     await state.housekeep();
     await state.follower.catchUpTo(await store.lastSeq());
     assert.equal(state.sources.list().length, 0);
-    const states = (await accounts.listKeys()).map((key) => key.state);
+    const states = (await apiKeys.all()).map((key) => key.state);
     assert.deepEqual(states.sort(), ['active', 'revoked']);
     const seq = await store.lastSeq();
     await state.housekeep();

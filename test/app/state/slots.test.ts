@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
+import { createApiKeys } from '../../../src/access/keys/api-keys.ts';
 import { createKeyRecords } from '../../../src/access/keys/key-records.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { trustFromPoints } from '../../../src/access/quota/trust.ts';
@@ -50,7 +51,8 @@ function openWorld(seed: number) {
   const log = createLog('silent');
   const store = openLmdbStore({ path: `${directory.path}/store`, clock, log });
   const masterKey = masterKeyFromBytes(new Uint8Array(32).fill(7));
-  const accounts = createAccounts({ store, clock, random, masterKey, slotsMax });
+  const accounts = createAccounts({ store, clock, random });
+  const apiKeys = createApiKeys({ store, clock, random, masterKey, accounts, slotsMax });
   const records = createKeyRecords({ store, clock, random });
   const deletion = createDeletion({ store, clock, random, data: [] });
   const model: ModelAccount[] = [];
@@ -98,7 +100,7 @@ function openWorld(seed: number) {
   }
 
   async function createKey(account: ModelAccount): Promise<void> {
-    const made = await accounts.createKey(account.email);
+    const made = await apiKeys.create(account.email);
     if (account.live.size > 1) {
       assert.equal(!made.ok && made.error, 'conflict');
       return;

@@ -8,6 +8,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
+import { createApiKeys } from '../../../src/access/keys/api-keys.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { createSiteKeys } from '../../../src/access/keys/site-keys.ts';
 import { reportPersonalData } from '../../../src/app/parts/own/report-personal-data.ts';
@@ -87,16 +88,15 @@ async function openWorld() {
     log,
     profiles,
   });
-  const accounts = createAccounts({
-    ...tools,
-    masterKey: masterKeyFromBytes(new Uint8Array(32).fill(7)),
-    beside: profileExtraRows(profiles),
-  });
+  const accounts = createAccounts({ ...tools, beside: profileExtraRows(profiles) });
+  const masterKey = masterKeyFromBytes(new Uint8Array(32).fill(7));
+  const apiKeys = createApiKeys({ ...tools, masterKey, accounts });
   return {
     ...bench,
     late,
     random,
     profiles,
+    apiKeys,
     siteKeys,
     authorization,
     accounts,
@@ -231,7 +231,7 @@ const acts: Record<string, (w: World, p: Person) => Promise<Act | [Act, number]>
   'an API key':
     async (w, { email }) =>
     () =>
-      w.accounts.createKey(email),
+      w.apiKeys.create(email),
   'a site key':
     async (w, { id }) =>
     () =>

@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
+import { createApiKeys } from '../../../src/access/keys/api-keys.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { reportPersonalData } from '../../../src/app/parts/own/report-personal-data.ts';
 import { seededRandom } from '../../../src/core/random.ts';
@@ -69,8 +70,10 @@ async function live(bench: ReturnType<typeof openFileBench>, email: string) {
   value(await signon.phoneCodes.send(id, '+33612345678', visitor));
   await outboxMessages(outbox).send(id, '+33612345678', 'a code');
   await outbox.mail.send({ to: email, language: 'en', subject: 'Hello', text: `Hello ${email}` });
-  const accounts = createAccounts({ store, clock, random: seededRandom(5), masterKey });
-  const apiKey = value(await accounts.createKey(email));
+  const beside = { store, clock, random: seededRandom(5) };
+  const accounts = createAccounts(beside);
+  const apiKeys = createApiKeys({ ...beside, masterKey, accounts });
+  const apiKey = value(await apiKeys.create(email));
   const reports = createReportStore({ store, clock, random: seededRandom(6) });
   const words = new Uint32Array(4);
   const family = parseIp('203.0.113.9', words) as 4;
@@ -290,7 +293,9 @@ it('an account that is being deleted is not enabled any more', async () => {
   const { signon, store, clock } = bench;
   const email = 'person@example.org';
   const id = await bench.person(email);
-  const accounts = createAccounts({ store, clock, random: seededRandom(5), masterKey });
+  const own = { store, clock, random: seededRandom(5) };
+  const accounts = createAccounts(own);
+  const apiKeys = createApiKeys({ ...own, masterKey, accounts });
   value(await accounts.setDisabled(email, true));
   value(await accounts.setDisabled(email, false));
   value(await signon.deletion.begin(id));
@@ -298,7 +303,7 @@ it('an account that is being deleted is not enabled any more', async () => {
   assert.equal(errorOf(await accounts.setDisabled(email, false)), 'conflict');
   value(await accounts.setDisabled(email, true));
   assert.equal((await signon.people.byId(id))?.account.disabled, true);
-  assert.equal(errorOf(await accounts.createKey(email)), 'conflict');
+  assert.equal(errorOf(await apiKeys.create(email)), 'conflict');
   assert.equal(
     (await store.read(seq, 10)).filter(({ kind }) => kind !== 'account.disabled').length,
     0,

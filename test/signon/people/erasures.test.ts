@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
-import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { reportPersonalData } from '../../../src/app/parts/own/report-personal-data.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { ok } from '../../../src/core/result.ts';
@@ -163,10 +162,7 @@ it('mails that wait beyond the bound keep no account from its end', async () => 
     open--;
     return 'sent';
   };
-  const accounts = createAccounts({
-    ...{ store, clock, random: seededRandom(5) },
-    masterKey: masterKeyFromBytes(new Uint8Array(32)),
-  });
+  const accounts = createAccounts({ store, clock, random: seededRandom(5) });
   const deletion = createDeletion({
     store,
     clock,

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, it } from 'node:test';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
+import { createApiKeys } from '../../../src/access/keys/api-keys.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { linkLifeMs } from '../../../src/signon/people/links/links.ts';
@@ -124,14 +125,12 @@ it('a link ends after 24 hours, another one can be had, and the address is free 
 });
 
 it('a verified account lasts, an operator can do nothing lasting to one that is not', async () => {
-  const accounts = createAccounts({
-    store: bench.store,
-    clock: bench.clock,
-    random: seededRandom(9),
-    masterKey: masterKeyFromBytes(new Uint8Array(32)),
-  });
+  const own = { store: bench.store, clock: bench.clock, random: seededRandom(9) };
+  const accounts = createAccounts(own);
+  const masterKey = masterKeyFromBytes(new Uint8Array(32));
+  const apiKeys = createApiKeys({ ...own, masterKey, accounts });
   value(await register());
-  assert.equal(errorOf(await accounts.createKey(email)), 'conflict');
+  assert.equal(errorOf(await apiKeys.create(email)), 'conflict');
   assert.equal(errorOf(await accounts.setQuotas(email, { readPerMinute: 1 })), 'conflict');
   value(await accounts.setDisabled(email, true));
   const token = await bench.tokenTo(email);

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, it } from 'node:test';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
-import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { sessionLife, sessionsPerAccountMax } from '../../../src/signon/sessions/sessions.ts';
 import { sessionByAccountPrefix } from '../../../src/storage/keys.ts';
@@ -53,7 +52,6 @@ it('unknown address, wrong password, disabled account: one answer', async () => 
     store: bench.store,
     clock: bench.clock,
     random: seededRandom(9),
-    masterKey: masterKeyFromBytes(new Uint8Array(32)),
   });
   value(await accounts.setDisabled(email, true));
   assert.deepEqual(await attempt(password), refused);
@@ -67,7 +65,6 @@ it('an account that the operator made has no password until one is set by mail',
     store: bench.store,
     clock: bench.clock,
     random: seededRandom(8),
-    masterKey: masterKeyFromBytes(new Uint8Array(32)),
   });
   value(await accounts.create(email));
   assert.equal(errorOf(await attempt('')), 'sign_in_refused');

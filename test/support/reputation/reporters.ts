@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { type Agent, request as httpRequest } from 'node:http';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
+import { createApiKeys } from '../../../src/access/keys/api-keys.ts';
 import { loadMasterKey } from '../../../src/access/keys/master-key.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { seededRandom } from '../../../src/core/random.ts';
@@ -27,14 +28,15 @@ export async function makeReporters(dataDir: string, count: number): Promise<Rep
   const store = openStoreBeside(dataDir, clock);
   try {
     const masterKey = loadMasterKey({ dataDir, strict: true, random });
-    const accounts = createAccounts({ store, clock, random, masterKey });
+    const accounts = createAccounts({ store, clock, random });
+    const apiKeys = createApiKeys({ store, clock, random, masterKey, accounts });
     const made: Reporter[] = [];
     for (let i = 0; i < count; i++) {
       const email = `reporter${i}@example.org`;
       const account = await accounts.create(email);
       const quotas = { readPerMinute: perMinute, writePerMinute: perMinute };
       assert.ok((await accounts.setQuotas(email, quotas)).ok);
-      const key = await accounts.createKey(email);
+      const key = await apiKeys.create(email);
       assert.ok(account.ok && key.ok);
       made.push({ account: account.value.id, key: key.value.text });
     }

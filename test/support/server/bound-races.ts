@@ -5,8 +5,8 @@
 
 import assert from 'node:assert/strict';
 import { type Accounts, createAccounts } from '../../../src/access/accounts/accounts.ts';
+import { createApiKeys, namedKeyBounds } from '../../../src/access/keys/api-keys.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
-import { createNamedKeys, namedKeyBounds } from '../../../src/access/keys/named-keys.ts';
 import { createSiteKeys, siteKeysPerAccountMax } from '../../../src/access/keys/site-keys.ts';
 import { roleRow } from '../../../src/access/roles.ts';
 import { capacities } from '../../../src/config.ts';
@@ -56,9 +56,7 @@ export function boundRaces(nodes: () => readonly Store[]): BoundRaces {
       return one;
     };
   }
-  const accountsOf = onEach(
-    (store): Accounts => createAccounts({ store, clock, random, masterKey }),
-  );
+  const accountsOf = onEach((store): Accounts => createAccounts({ store, clock, random }));
   const person = async () =>
     value(await accountsOf(nodes()[0]!).create(`race${people++}@example.org`)).id;
 
@@ -105,23 +103,25 @@ export function boundRaces(nodes: () => readonly Store[]): BoundRaces {
       const keysOf = onEach((store) => {
         const accounts = accountsOf(store);
         const slotsMax = capacities.accounts;
-        return createNamedKeys({ store, clock, random, masterKey, accounts, slotsMax, totalMax });
+        return createApiKeys({ store, clock, random, masterKey, accounts, slotsMax, totalMax });
       });
       const scopes = ['bouncer'] as const;
       const ids = await Promise.all(Array.from({ length: 60 }, person));
       assert.deepEqual(
-        await outcomes(race(60, (store, n) => keysOf(store).add(ids[n]!, { name: 'fw', scopes }))),
+        await outcomes(
+          race(60, (store, n) => keysOf(store).create(ids[n]!, { name: 'fw', scopes })),
+        ),
         { none: 60 },
       );
       const id = await person();
       const { perAccountMax } = namedKeyBounds;
       assert.deepEqual(
-        await outcomes(race(70, (store, n) => keysOf(store).add(id, { name: `k${n}`, scopes }))),
+        await outcomes(race(70, (store, n) => keysOf(store).create(id, { name: `k${n}`, scopes }))),
         { none: perAccountMax, capacity_exceeded: 70 - perAccountMax },
       );
       const room = totalMax - 2 - 60 - perAccountMax;
       const more = (store: Store, n: number) =>
-        keysOf(store).add(ids[n % 60]!, { name: `more${n}`, scopes });
+        keysOf(store).create(ids[n % 60]!, { name: `more${n}`, scopes });
       assert.deepEqual(await outcomes(race(60, more)), {
         none: room,
         capacity_exceeded: 60 - room,
@@ -135,9 +135,9 @@ export function boundRaces(nodes: () => readonly Store[]): BoundRaces {
       const made = ids.map((id, n) => {
         // What one process has alone, such as the order of its own changes, another one knows nothing of.
         const store = { ...nodes()[n % nodes().length]! };
-        const accounts = createAccounts({ store, clock, random, masterKey });
-        const keys = createNamedKeys({ store, clock, random, masterKey, accounts, slotsMax });
-        return keys.add(id, { name: 'fw', scopes });
+        const accounts = createAccounts({ store, clock, random });
+        const keys = createApiKeys({ store, clock, random, masterKey, accounts, slotsMax });
+        return keys.create(id, { name: 'fw', scopes });
       });
       assert.deepEqual(await outcomes(made), { none: 60 });
     },

@@ -208,9 +208,9 @@ async function demoKeyIn(child: LineChild): Promise<string> {
 /** Made in this process: a command of its own takes as long as a third of a start. */
 async function plentifulKey(server: TestServer, isNewAccount: boolean): Promise<string> {
   await using beside = accountsBeside(server.dataDir);
-  const { accounts } = beside;
+  const { accounts, apiKeys } = beside;
   if (isNewAccount) value(await accounts.create(demoEmail, 'member'));
-  const made = value(await accounts.createKey(demoEmail));
+  const made = value(await apiKeys.create(demoEmail));
   value(await accounts.setQuotas(demoEmail, { readPerMinute: plenty }));
   const path = '/api/v2/check?ipAddress=192.0.2.1';
   await within(async () => {

@@ -1,7 +1,7 @@
 /** Reports to /connect, which waits for a first request, whether a key of the account was used. */
 
+import type { ApiKeys } from '../../../access/keys/api-keys.ts';
 import { keyScopes } from '../../../access/keys/key-scopes.ts';
-import type { NamedKeys } from '../../../access/keys/named-keys.ts';
 import type { Usage } from '../../../access/quota/usage.ts';
 
 export interface FirstRequests {
@@ -12,14 +12,14 @@ export interface FirstRequests {
 
 export function firstRequests(options: {
   readonly noteKeyUses: () => Promise<void>;
-  readonly namedKeys: NamedKeys;
+  readonly apiKeys: Pick<ApiKeys, 'list'>;
   readonly usage: Usage;
   readonly standingOf: (accountId: string) => { readonly slot: number } | undefined;
 }): FirstRequests {
   return {
     async isBouncerSeen(accountId) {
       await options.noteKeyUses();
-      const keys = await options.namedKeys.list(accountId);
+      const keys = await options.apiKeys.list(accountId);
       const newest = keys.findLast(({ scopes }) => (scopes & keyScopes.bouncer) !== 0);
       return newest?.use !== undefined;
     },

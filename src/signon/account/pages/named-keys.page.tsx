@@ -1,7 +1,7 @@
 /** The part of the page of keys with those that have a name: list, form, and the page that renames one. */
 
+import type { StrangeCharacter } from '../../../access/keys/api-keys.ts';
 import type { KeyScope } from '../../../access/keys/key-scopes.ts';
-import type { StrangeCharacter } from '../../../access/keys/named-keys.ts';
 import { Button, LinkButton } from '../../../web/components/button.tsx';
 import { Card } from '../../../web/components/card.tsx';
 import { Field } from '../../../web/components/field.tsx';

@@ -72,7 +72,7 @@ function groupsOf(all: Catalogue, format: Format, reviewed: Reviewed): [string, 
   }));
   const keys = reviewed.keys.map(({ id, name, createdAt }) => ({
     name: reviewName.key(id),
-    title: name === undefined ? id : `${name} · ${id}`,
+    title: name === '' ? id : `${name} · ${id}`,
     isMono: true,
     facts: text.keyFacts(format.moment(createdAt)),
   }));
