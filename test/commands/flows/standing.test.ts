@@ -138,7 +138,7 @@ it('account disable: reports stay; with --since or --abuse they are taken back',
 
   const bad = await server.cli('account', 'disable', thief, '--since', 'yesterday');
   assert.equal(bad.code, 1);
-  assert.match(bad.stderr, /--since takes a date such as 2026-11-21/);
+  assert.match(bad.stderr, /--since: It must be a date such as 2026-12-31/);
 
   const since = new Date(Date.now() - 2 * dayMs).toISOString().slice(0, 10);
   const part = await server.cli('account', 'disable', thief, '--since', since);
