@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { entryFlags } from '../src/contracts/entry-flags.ts';
 import { seededRandom } from '../src/core/random.ts';
 import { openGeo } from '../src/geo/open-geo.ts';
 import { countryOf, openGeoReader, providerOf } from '../src/geo/reader.ts';
@@ -12,7 +13,6 @@ import { type Built, createFeedBuilder } from '../src/reputation/blocklists/buil
 import { collect } from '../src/reputation/blocklists/builder/collect.ts';
 import { scoreMin } from '../src/reputation/blocklists/builder/contents.ts';
 import { entryScore, halfLivesAt } from '../src/reputation/check/score.ts';
-import { entryFlags } from '../src/reputation/state/entry-flags.ts';
 
 export const imprint = { homeUrl: 'https://reputation.example/feeds', licence: 'none' };
 

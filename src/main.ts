@@ -7,22 +7,15 @@ import { createDistributedLimits } from './access/distributed-limits/distributed
 import { openAdminListener } from './app/admin-listener.ts';
 import { registerFigures } from './app/figures/figure-metrics.ts';
 import { openFigures } from './app/figures/open-figures.ts';
-import { mainRoutes } from './app/main-routes.ts';
-import { ownAddresses } from './app/maintenance.ts';
 import { readinessOf } from './app/memory/readiness.ts';
 import { observe } from './app/metrics.ts';
-import { openCaptchaParts } from './app/parts/captcha.ts';
-import { openConsole } from './app/parts/console.ts';
+import { openModules } from './app/modules.ts';
 import { openData } from './app/parts/data.ts';
 import type { Opening, ServerDependencies } from './app/parts/dependencies.ts';
-import { openAgents, openBouncers, openIntegrations } from './app/parts/integrations.ts';
+import { openListeners } from './app/parts/integrations.ts';
 import { type Listening, listen } from './app/parts/listening.ts';
-import { openOwnReports } from './app/parts/own/own-reports.ts';
-import { openWebhooks } from './app/parts/own/webhooks.ts';
 import { openExchange } from './app/parts/peers.ts';
-import { openRadar } from './app/parts/radar.ts';
 import { openReputation } from './app/parts/reputation.ts';
-import { openRequests } from './app/parts/requests.ts';
 import { startSignon } from './app/parts/signon.ts';
 import { startSubscriptions } from './app/parts/subscriptions.ts';
 import type { State } from './app/state.ts';
@@ -33,7 +26,6 @@ import { createClosers } from './core/work/closers.ts';
 import { prepareInTurns } from './core/work/preparation.ts';
 import { createTimings } from './core/work/timings.ts';
 import { claimPort } from './http/port-claim.ts';
-import { createPasses } from './integrations/gate/pass.ts';
 import { openControl } from './operations/control.ts';
 import { type OwnBackups, startOwnBackups } from './operations/own-backups.ts';
 import { openOperations } from './operations/serve.ts';
@@ -81,7 +73,6 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   closers.add(control.close);
   const { store, state, maintenance, clock } = data;
   const opening = { ...given, clock };
-  const { access, follower } = state;
   const shares = createDistributedLimits({
     random,
     clock,
@@ -127,122 +118,66 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   tables.add(budgetMails.table);
   closers.add(() => budgetMails.stop());
 
-  const { captcha, peers, receipts } = await openCaptchaParts(opening, measured, signon.siteKeys);
   const metrics = createMetrics();
   registerFigures(metrics, counted);
-  const bouncers = openBouncers(opening, measured);
-  const radar = openRadar(opening, { state, store, tables });
-  const ownReports = openOwnReports({
-    store,
-    clock,
-    tables,
-    reports: reputation.reports,
-    catchUpTo: follower.catchUpTo,
-    gate: reputation.frontEnd.gate,
-    slotOf: (account) => access.standingOf(account)?.slot,
-  });
+  const { check } = reputation.frontEnd;
   const evidence = createEvidence({
     index: state.index,
     sources: state.sources,
-    check: reputation.frontEnd.check,
+    check,
     contributions: state.entries.contributions,
   });
   const operations = openOperations(opening, {
     ...data,
     evidence,
     mailer,
-    check: reputation.frontEnd.check,
+    check,
     sendReset: signon.signon.recovery.sendByOperator,
   });
-  const own = mainRoutes({
-    config,
+  const modules = await openModules(opening, {
+    data,
     shares,
-    clock,
-    random,
-    log,
+    reputation,
+    signon,
+    counted,
+    evidence,
+    runOnConsole: operations.onConsole,
     metrics,
     tables,
-    demo,
-    receipts,
-    bouncers,
-    masterKey,
-    agents: await openAgents(opening, measured),
-    ...reputation,
-    ...reputation.frontEnd,
-    ...signon,
-    ...captcha,
-    challenges: peers,
-    onChallenge: counted.onChallenge,
-    index: state.index,
-    figures: counted.figures,
-    onFailure: counted.onFailure,
-    sources: state.sources,
-    radar,
-    evidence,
-    ...openRequests({ store, clock, masterKey }),
-    passes: createPasses({ key: reputation.memory.gate.passKey, clock, random }),
-    accountOf: access.idOf,
-    standingOf: access.standingOf,
-    noteKeyUses: data.noteKeyUses,
-    webhooks: openWebhooks({
-      ...opening,
-      store,
-      maintenance,
-      tables,
-      people,
-      index: state.index,
-      check: reputation.frontEnd.check,
-    }),
-    ownReports,
-    catchUp: async () => follower.catchUpTo(await store.lastSeq()),
-    catchUpTo: follower.catchUpTo,
-    onRefused: reputation.refusedReports.count,
-    allowChanges: state.reducer.allowChanges,
-    serverAddresses: ownAddresses(),
-    exampleAddresses: opening.exampleAddresses ?? [],
-    exampleSiteKey: opening.exampleSiteKey?.(),
-    outboxName: opening.outboxName,
-    console: openConsole(opening, {
-      run: operations.onConsole,
-      store,
-      state,
-      signon,
-      ownReports,
-      figures: counted.figures,
-      newestBackupAt: () => backups?.newestAt() ?? 0,
-    }),
     readiness: () => readinessOf(state, store, clock, isDraining, data.member),
+    newestBackupAt: () => backups?.newestAt() ?? 0,
   });
   await openExchange(opening, data, { ...shares, metrics });
-  listening = await listen(opening, { ...reputation, claim, state, own, closeWith: captcha.close });
-  closers.add(radar.latest.stop);
+  const { endStreams } = modules;
+  listening = await listen(opening, { ...reputation, claim, state, modules });
+  closers.add(endStreams);
   if (!demo) reputation.systems.prepare();
   counted.follow(listening, reputation.refusedReports);
   if (config.adminListen !== undefined) {
-    const routes = [...reputation.frontEnd.routes, ...own.routes];
+    const routes = [...reputation.frontEnd.routes, ...modules.routes];
     const admin = await openAdminListener({ ...config.adminListen, routes, log });
     closers.add(admin.close);
     tables.add(admin.table);
   }
-  const integrations = await openIntegrations(opening, { ...reputation, state, metrics });
+  const integrations = await openListeners(opening, { memory: reputation.memory, state, metrics });
   const path = storePath(config.dataDir);
   const writeErased = signon.erased.sync;
   backups = await startOwnBackups({ config, path, masterKey, clock, log, writeErased });
   backups.register(metrics);
   closers.add(backups.stop);
   startSubscriptions(opening, data, { metrics, tables });
-  observe(opening, { metrics, tables, data, reputation, signon, captcha, own, listening });
+  observe(opening, { metrics, tables, data, reputation, signon, listening });
 
   operations.serveCommands(control);
   tables.add(control.table);
 
   function shareAssets(): void {
-    listening?.threads.serve({ assets: own.assets.shared() });
+    listening?.threads.serve({ assets: modules.assets.shared() });
     log.debug('static files: shared with the front ends');
   }
   reputation.feeds.start();
   closers.add(
-    prepareInTurns([...own.preparations, shareAssets], (error) =>
+    prepareInTurns([...modules.preparations, shareAssets], (error) =>
       log.error({ err: error }, 'start: not all is ready'),
     ),
   );
@@ -252,7 +187,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const drain = () => {
     isDraining = true;
     listening?.drain();
-    radar.latest.stop();
+    endStreams();
     integrations.drain();
   };
   return { port, store, state, drain, reopenAccessLog: listening.threads.reopen };

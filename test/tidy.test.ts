@@ -19,6 +19,7 @@ const floors: readonly (readonly string[])[] = [
   ['signon', 'reputation', 'captcha', 'integrations', 'console'],
   ['web'],
   ['http'],
+  ['contracts'],
   ['access'],
   ['geo'],
   ['index'],
@@ -52,11 +53,11 @@ test('imports point down the floors, and wings do not meet', () => {
   assert.deepEqual(wrong, []);
 });
 
-test('in a wing only routes import http/, and only routes, pages and words import web/', () => {
+test('in a wing only routes and modules import http/, and only they, pages and words import web/', () => {
   const wrong: string[] = [];
   for (const { path, imports } of sources) {
     if (!wings.includes(roomOf(path))) continue;
-    const isRoute = path.endsWith('.route.ts');
+    const isRoute = /(\.route|\/module)\.ts$/.test(path);
     const isShown = isRoute || /\.(page|openapi|endpoints)\.tsx?$|\/words(\.\w+)?\.ts$/.test(path);
     for (const target of imports) {
       if (roomOf(target) === 'http' && !isRoute) wrong.push(`${path} imports ${target}`);

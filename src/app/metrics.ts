@@ -1,7 +1,6 @@
 /** Registers the metrics that /metrics shows. */
 
-import type { Captcha } from '../captcha/challenge/open-captcha.ts';
-import { capacities, captchaBounds } from '../config.ts';
+import { capacities } from '../config.ts';
 import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Metrics } from '../core/metrics.ts';
@@ -15,7 +14,6 @@ import type { Pacing } from '../signon/people/pacing.ts';
 import type { RowCounterStats } from '../signon/people/row-counter.ts';
 import { signInLogWaitingMax } from '../signon/sessions/sign-in-log.ts';
 import type { Store } from '../storage/store.ts';
-import type { MainRoutes } from './main-routes.ts';
 import type { Opening } from './parts/dependencies.ts';
 import type { Listening } from './parts/listening.ts';
 import type { ReputationParts } from './parts/reputation.ts';
@@ -35,28 +33,24 @@ export function observe(
     data: { store: Store; state: State };
     reputation: ReputationParts;
     signon: SignonParts;
-    captcha: Captcha;
-    own: MainRoutes;
     listening: Listening;
   },
 ): void {
-  const { metrics, tables, captcha, listening } = parts;
+  const { metrics, tables, listening } = parts;
   const { feeds, refusedReports } = parts.reputation;
   const { signon, signInLog, rowsOfStrangers } = parts.signon;
-  registerMetrics({ ...parts.data, ...listening, metrics, clock, captcha, refusedReports });
+  registerMetrics({ ...parts.data, ...listening, metrics, clock, refusedReports });
   registerTimings(metrics, timings, config.httpThreads);
   registerSignonMetrics(metrics, rowsOfStrangers, signon.pacing);
   registerFeedMetrics(metrics, feeds);
   addTables(tables, {
     state: parts.data.state,
     feeds,
-    captcha,
     tables: [
       ...listening.gauges.tables,
       parts.reputation.counted,
       parts.reputation.systems.table,
       parts.reputation.sightings.table,
-      ...parts.own.tables,
       ...signon.tables,
       ...parts.data.store.tables,
     ],
@@ -76,12 +70,10 @@ function registerMetrics(options: {
   gauges: ThreadGauges;
   threads: Threads;
   descriptors: DescriptorWatch;
-  captcha: Pick<Captcha, 'stats'>;
   refusedReports: RefusedReports;
   clock: Clock;
 }): void {
   const { metrics, state, store, counters, gauges, threads } = options;
-  registerCaptchaMetrics(metrics, options.captcha);
   const { index } = state;
   metrics.counterBy(
     'portcullis_http_requests_total',
@@ -205,7 +197,6 @@ function addTables(
   parts: {
     state: State;
     feeds: FeedPublisher;
-    captcha: Pick<Captcha, 'stats'>;
     /** Bounded tables of the parts. */
     tables: readonly BoundedTable[];
     mails: () => number;
@@ -213,7 +204,7 @@ function addTables(
     signonRows: () => readonly RowCounterStats[];
   },
 ): void {
-  const { state, feeds, captcha } = parts;
+  const { state, feeds } = parts;
   const { entries } = capacities;
   tables.add(
     { name: 'accounts', used: state.access.used, limit: capacities.accounts },
@@ -235,22 +226,6 @@ function addTables(
       name: 'feed_entries',
       used: () => feeds.current()?.stats.entries ?? 0,
       limit: capacities.feedEntries,
-    },
-    { name: 'captcha_open', used: () => captcha.stats().open, limit: captchaBounds.openMax },
-    {
-      name: 'captcha_bytes',
-      used: () => captcha.stats().heldBytes,
-      limit: captchaBounds.heldBytesMax,
-    },
-    {
-      name: 'captcha_places',
-      used: () => captcha.stats().places,
-      limit: captchaBounds.placesMax,
-    },
-    {
-      name: 'captcha_waiting',
-      used: () => captcha.stats().waiting,
-      limit: captchaBounds.waitingMax,
     },
     { name: 'mails', used: parts.mails, limit: mailsWaitingMax },
     { name: 'sign_in_log', used: parts.signIns, limit: signInLogWaitingMax },
@@ -334,27 +309,5 @@ function registerFeedMetrics(metrics: Metrics, feeds: FeedPublisher): void {
   ]);
   metrics.gauge('portcullis_feed_build_seconds', 'Duration of the last build.', () => {
     return feeds.lastBuild.ms / 1_000;
-  });
-}
-
-function registerCaptchaMetrics(metrics: Metrics, captcha: Pick<Captcha, 'stats'>): void {
-  type Stats = ReturnType<Captcha['stats']>;
-  const gauge = (name: string, help: string, read: (stats: Stats) => number) =>
-    metrics.gauge(`portcullis_captcha_${name}`, help, () => read(captcha.stats()));
-  const counter = (name: string, help: string, read: (stats: Stats) => number) =>
-    metrics.counterBy(`portcullis_captcha_${name}_total`, help, [], () => [
-      [{}, read(captcha.stats())],
-    ]);
-  gauge('stock', 'Images rendered ahead.', ({ stock }) => stock);
-  gauge('stock_bytes', 'Bytes of the images rendered ahead.', ({ stockBytes }) => stockBytes);
-  gauge('waiting', 'Images and clips being waited for.', ({ waiting }) => waiting);
-  gauge('open', 'Challenges that can still be answered.', ({ open }) => open);
-  gauge('places', 'Tokens remembered, the used ones included.', ({ places }) => places);
-  gauge('held_bytes', 'Images and clips of open challenges.', ({ heldBytes }) => heldBytes);
-  counter('served', 'Images and clips given to a challenge.', ({ served }) => served);
-  counter('refused', 'Images and clips refused because too many waited.', (s) => s.refused);
-  counter('evicted', 'Challenges taken out before their time by a cap.', (s) => s.evicted);
-  counter('over_share', "Requests refused because their network's share was full.", (s) => {
-    return s.overShare;
   });
 }

@@ -11,14 +11,23 @@ import { dayMs } from '../core/time.ts';
 import { forwardingHeaders, isFromThisMachine } from '../http/request/client-ip.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../http/request/message.ts';
 import type { PlainRoute } from '../http/router.ts';
-import type { MemoryVerdict } from '../storage/nodes/digests.ts';
+import { type MemoryVerdict, memoryVerdicts } from '../storage/nodes/digests.ts';
 import type { Assets } from '../web/assets.ts';
 import { type Endpoint, openFile } from '../web/guard/endpoint.ts';
 import type { Guard } from '../web/guard/guard.ts';
 import { catalogueFor } from '../web/language.ts';
 import { webManifestPath } from '../web/layout/layout.tsx';
+import {
+  answer,
+  boolean,
+  count,
+  type Described,
+  media,
+  nullable,
+  object,
+  ref,
+} from '../web/openapi.ts';
 import { failureBody, jsonType, noStore, textType } from '../web/shape.ts';
-import { readinessDocs } from './service.openapi.ts';
 
 /**
  * The facts that /readyz reports. Ready means loaded, writable and not about to stop. A node with a
@@ -45,6 +54,31 @@ export interface Readiness {
 
 /** Beyond it a node's memory is too old to be asked. */
 const staleSecondsMax = 15 * 60;
+
+const readinessDocs: Described = {
+  id: 'readiness',
+  tag: 'Service',
+  summary: 'Whether the service is up to date, can write and is not about to stop; 503 when not.',
+  answers: { 200: answer('Ready.', media(ref('Readiness'))) },
+  refusals: media({ anyOf: [ref('Readiness'), ref('Errors')] }),
+  schemas: {
+    Readiness: object(
+      {
+        ready: boolean,
+        indexLoaded: boolean,
+        writable: boolean,
+        draining: boolean,
+        entries: count,
+        behind: count,
+        newestListAgeSeconds: nullable({ type: 'number', minimum: 0 }),
+        staleSeconds: count,
+        memory: { type: 'string', enum: [...memoryVerdicts] },
+        outdated: boolean,
+      },
+      { optional: ['staleSeconds', 'memory', 'outdated'] },
+    ),
+  },
+};
 
 export const readinessEndpoint = openFile('/readyz', {
   isProbe: true,

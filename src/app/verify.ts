@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
 import { accountCreated } from '../access/accounts/events.ts';
 import { capacities } from '../config.ts';
+import { entryFlags } from '../contracts/entry-flags.ts';
 import type { Clock } from '../core/clock.ts';
 import { fnv1a } from '../core/digest.ts';
 import type { Random } from '../core/random.ts';
@@ -36,7 +37,6 @@ import {
   keysOf,
 } from '../reputation/reports/store/report-rows.ts';
 import { countSince, decodeTail } from '../reputation/reports/store/tails.ts';
-import { entryFlags } from '../reputation/state/entry-flags.ts';
 import { reportAdded } from '../reputation/state/events.ts';
 import { decodeCode } from '../signon/sites/code-row.ts';
 import { readConsentUse } from '../signon/sites/consents.ts';

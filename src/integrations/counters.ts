@@ -20,3 +20,11 @@ export function createCounters<Outcome extends string>(
     read: () => outcomes.map((outcome, row): [Outcome, number] => [outcome, counts[row]!]),
   };
 }
+
+/** Yields counts as /metrics takes them, by one label. */
+export function* labelled(
+  label: string,
+  counts: Iterable<[string, number]>,
+): Generator<[Record<string, string>, number]> {
+  for (const [name, count] of counts) yield [{ [label]: name }, count];
+}

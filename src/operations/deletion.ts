@@ -2,7 +2,7 @@
 
 import { erasedSealOf } from '../access/keys/master-key.ts';
 import { createSiteKeys } from '../access/keys/site-keys.ts';
-import { reportPersonalData } from '../app/parts/own/report-personal-data.ts';
+import { reportPersonalData } from '../reputation/reports/personal-data.ts';
 import { mailSender } from '../signon/mail/letter.ts';
 import { createMailer } from '../signon/mail/mailer.ts';
 import { noDeletionNotice, openOutbox } from '../signon/mail/outbox.ts';

@@ -11,6 +11,7 @@ import {
 import type { MasterKey } from '../access/keys/master-key.ts';
 import { createClientLimits } from '../access/quota/client-limits.ts';
 import type { FactorDemand } from '../config.ts';
+import type { PersonalData } from '../contracts/personal-data.ts';
 import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
@@ -26,12 +27,7 @@ import { createNotices, type Notices } from './mail/notices.ts';
 import { noDeletionNotice, type Outbox, openOutbox } from './mail/outbox.ts';
 import { smtpTransport } from './mail/smtp.ts';
 import { type AccountChanges, createAccountChanges } from './people/account-changes.ts';
-import {
-  createDeletion,
-  type Deletion,
-  type DeletionNotice,
-  type PersonalData,
-} from './people/deletion/deletion.ts';
+import { createDeletion, type Deletion, type DeletionNotice } from './people/deletion/deletion.ts';
 import { isErased } from './people/deletion/erasure-mark.ts';
 import { createErasures, type Erasures } from './people/deletion/erasures.ts';
 import { ownPersonalData, type PersonalDataSources } from './people/deletion/personal-data.ts';

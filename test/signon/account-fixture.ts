@@ -5,11 +5,11 @@
 
 import assert from 'node:assert/strict';
 import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
-import { reportPersonalData } from '../../src/app/parts/own/report-personal-data.ts';
 import { manualClock } from '../../src/core/clock.ts';
 import type { Log } from '../../src/core/log/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { ok } from '../../src/core/result.ts';
+import { reportPersonalData } from '../../src/reputation/reports/personal-data.ts';
 import type { Mail } from '../../src/signon/mail/letter.ts';
 import { openSignon, type Signon, type SignonOptions } from '../../src/signon/open-signon.ts';
 import type { SignedIn } from '../../src/signon/sessions/sign-in/sign-in.ts';

@@ -11,14 +11,13 @@ import { loadNative } from '../../http/native.ts';
 import { claimPort, type PortClaim } from '../../http/port-claim.ts';
 import { problemHeader } from '../../http/request/arrival.ts';
 import { firstHeader, type Problem, type RenderProblem } from '../../http/request/message.ts';
-import { type PlainRoute, unknownPath } from '../../http/router.ts';
+import { type PlainRoute, type Route, unknownPath } from '../../http/router.ts';
 import { openPage, routeFacts } from '../../web/guard/endpoint.ts';
-import { withHooks } from '../../web/guard/hooks.ts';
+import { type Hook, withHooks } from '../../web/guard/hooks.ts';
 import { pageRequestHeaders } from '../../web/page-tools.ts';
-import { createRenderProblem } from '../../web/shape.ts';
+import { createRenderProblem, type RenderErrorPage } from '../../web/shape.ts';
 import { areas } from '../areas.ts';
 import { checkTable } from '../endpoints.ts';
-import type { MainRoutes } from '../main-routes.ts';
 import type { State } from '../state.ts';
 import { describeForwarded, pathsOf } from '../threads/forwarded.ts';
 import type { FrontEnd, FrontEndMemory } from '../threads/front-end.ts';
@@ -43,7 +42,6 @@ const graceMs = 2_000;
 /**
  * @param claim undefined: any port. One that nobody named is found when it is needed, for until then
  *   others could take it
- * @param closeWith what ends along with the connections, while they still may use it
  */
 export async function listen(
   { config, log, closers, timings }: Opening,
@@ -52,19 +50,23 @@ export async function listen(
     frontEnd: FrontEnd;
     memory: FrontEndMemory;
     state: State;
-    own: MainRoutes;
-    closeWith: () => Promise<void>;
+    modules: {
+      readonly routes: readonly Route[];
+      readonly hooks: readonly Hook[];
+      readonly renderPage: RenderErrorPage;
+      readonly closeCaptcha: () => Promise<void>;
+    };
   },
 ): Promise<Listening> {
-  const { claim, frontEnd, memory, own } = parts;
+  const { claim, frontEnd, memory, modules } = parts;
   const { index } = parts.state;
   const renderProblem = createRenderProblem({
-    routes: [...frontEnd.routes, ...own.routes],
+    routes: [...frontEnd.routes, ...modules.routes],
     areas,
-    renderPage: own.renderPage,
+    renderPage: modules.renderPage,
   });
-  const unknown = withHooks([unknownRoute(renderProblem)], own.hooks, () => unknownPage);
-  const ownRoutes = [...own.routes, ...unknown];
+  const unknown = withHooks([unknownRoute(renderProblem)], modules.hooks, () => unknownPage);
+  const ownRoutes = [...modules.routes, ...unknown];
   const table = [...frontEnd.routes, ...ownRoutes];
   log.debug({ routes: table.map(({ method, path }) => `${method} ${path}`) }, 'routes');
   checkTable(table);
@@ -81,7 +83,7 @@ export async function listen(
     const closing = threads?.stop(graceMs);
     // Rendering threads have the lowest priority, so they need time to end on a busy machine.
     await Promise.race([closing, sleep(graceMs / 2, undefined, { ref: false })]);
-    await Promise.all([closing, parts.closeWith()]);
+    await Promise.all([closing, modules.closeCaptcha()]);
   });
   const gauges = createThreadGauges(config.httpThreads);
   closers.add(gauges.writeMain());

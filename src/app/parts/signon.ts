@@ -17,7 +17,9 @@ import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
 import { type Closers, createClosers } from '../../core/work/closers.ts';
 import { type Params, parseQuery } from '../../http/request/query.ts';
+import { reportPersonalData } from '../../reputation/reports/personal-data.ts';
 import { storedWebhooks } from '../../reputation/webhooks/hooks.ts';
+import { webhookPersonalData } from '../../reputation/webhooks/module.ts';
 import type { Mail } from '../../signon/mail/letter.ts';
 import { openSignon, type Signon } from '../../signon/open-signon.ts';
 import { createAvatarImages } from '../../signon/people/profile/avatar-image.ts';
@@ -47,8 +49,6 @@ import { type ErasedList, openErasedList } from '../../storage/erased.ts';
 import { accountKey } from '../../storage/keys.ts';
 import type { Maintenance } from '../../storage/maintenance.ts';
 import type { Store } from '../../storage/store.ts';
-import { reportPersonalData } from './own/report-personal-data.ts';
-import { webhookPersonalData } from './own/webhook-personal-data.ts';
 
 export interface SignonParts {
   readonly signon: Signon;

@@ -5,6 +5,7 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads';
+import { entryFlags } from '../../contracts/entry-flags.ts';
 import { openGarbageCollection } from '../../core/garbage.ts';
 import { yieldToRequests } from '../../core/work/niceness.ts';
 import { countryOf, openGeoReader, providerOf } from '../../geo/reader.ts';
@@ -13,7 +14,6 @@ import { createFeedBuilder } from '../../reputation/blocklists/builder/build.ts'
 import { collect } from '../../reputation/blocklists/builder/collect.ts';
 import { scoreMin } from '../../reputation/blocklists/builder/contents.ts';
 import { entryScore, halfLivesAt } from '../../reputation/check/score.ts';
-import { entryFlags } from '../../reputation/state/entry-flags.ts';
 import type { FeedThreadSetup, FromFeedThread, ToFeedThread } from './feed-thread.ts';
 
 const setup = workerData as FeedThreadSetup;

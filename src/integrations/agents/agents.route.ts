@@ -6,6 +6,7 @@
 
 import { bitsFor } from '../../access/keys/key-scopes.ts';
 import type { QuotaGuard } from '../../access/quota/quota-guard.ts';
+import type { ReportInput, SendReports } from '../../contracts/report-input.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type Failure, fail, type Result } from '../../core/result.ts';
 import type { Turns } from '../../core/work/turns.ts';
@@ -111,14 +112,6 @@ export const takeBackOneEndpoint = endpoint({
   docs: takeBackOneDocs,
 });
 
-/** As `ReportInput` of the reports. */
-interface Reported {
-  readonly ip: string | undefined;
-  readonly categories: unknown;
-  readonly comment: string | undefined;
-  readonly timestamp: string | undefined;
-}
-
 export interface AgentRouteOptions {
   readonly guard: Guard;
   readonly gate: QuotaGuard;
@@ -129,11 +122,7 @@ export interface AgentRouteOptions {
   readonly tokens: AgentTokens;
   /** Account id by slot. */
   readonly accountOf: (slot: number) => string | undefined;
-  /** Each row as a report, durable when it is answered; undefined: no report. */
-  readonly report: (
-    rows: readonly (Reported | undefined)[],
-    sender: { readonly account: string; readonly slot: number; readonly clientIp: string },
-  ) => Promise<readonly (Result<{ readonly id: string }> | undefined)[]>;
+  readonly report: SendReports;
   /** Canonical addresses of this server. */
   readonly serverAddresses: readonly string[];
   /** Decisions for the account's bouncers, durable when it is answered. */
@@ -236,7 +225,13 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
   /**
    * Makes the report of an alert. Its time is by the agent's clock; one ahead of ours means now.
    */
-  function reportOf({ ip, categories, comment, stoppedAt, isByHand }: Alert): Reported | undefined {
+  function reportOf({
+    ip,
+    categories,
+    comment,
+    stoppedAt,
+    isByHand,
+  }: Alert): ReportInput | undefined {
     if (ip === undefined || isByHand) return undefined;
     const isPast = stoppedAt !== undefined && Date.parse(stoppedAt) <= clock.now();
     return { ip, categories, comment, timestamp: isPast ? stoppedAt : undefined };

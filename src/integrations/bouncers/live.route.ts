@@ -7,6 +7,7 @@
 
 import { bitsFor } from '../../access/keys/key-scopes.ts';
 import type { QuotaGuard } from '../../access/quota/quota-guard.ts';
+import type { Judge, Verdict } from '../../contracts/verdict.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import { renderHead } from '../../http/answer/head.ts';
@@ -36,24 +37,13 @@ import {
   sayerOf,
 } from './decisions.ts';
 
-/** Judges an address by the index. The answer is a part of `Verdict` of the check. */
-interface Judge {
-  judge(
-    family: 4 | 6,
-    words: Uint32Array,
-    nowMs: number,
-  ): {
-    readonly malicious: boolean;
-    /** The entry of the index that made the score. */
-    readonly decidedBy: number;
-    readonly allowlisted: boolean;
-    readonly knownGood: boolean;
-  };
-}
-
 export interface LiveOptions {
   readonly gate: QuotaGuard;
-  readonly check: Judge;
+  readonly check: {
+    judge(
+      ...asked: Parameters<Judge>
+    ): Pick<Verdict, 'malicious' | 'decidedBy' | 'allowlisted' | 'knownGood'>;
+  };
   readonly index: Pick<IndexView, 'readPrefix' | 'walk' | 'covering' | 'listNames'>;
   /** Returns the number of the list that makes an entry malicious by itself, 0 where reports do. */
   readonly maliciousBy: (entry: number) => number;

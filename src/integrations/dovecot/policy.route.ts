@@ -7,6 +7,8 @@
 import { otherScope } from '../../access/keys/key-cache.ts';
 import { bitsFor } from '../../access/keys/key-scopes.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota-guard.ts';
+import type { SendReports } from '../../contracts/report-input.ts';
+import type { Judge, Verdict } from '../../contracts/verdict.ts';
 import type { Clock } from '../../core/clock.ts';
 import { wrongScopeDetail } from '../../core/errors.ts';
 import { type Failure, fail } from '../../core/result.ts';
@@ -21,7 +23,6 @@ import type { Hook } from '../../web/guard/hooks.ts';
 import { jsonType, noStore, policyBody } from '../../web/shape.ts';
 import { forbiddenDetail } from '../bouncers/bouncers.openapi.ts';
 import { keyIdOf } from '../bouncers/live.route.ts';
-import type { Judged } from '../gate/decide.ts';
 import { policyDefaults } from '../gate/policy.ts';
 import type { IntegrationOutcome } from '../integration-counters.ts';
 import { isListable } from '../listable.ts';
@@ -51,11 +52,7 @@ export const policyEndpoint = endpoint({
 export interface PolicyIntegrationOptions {
   readonly gate: QuotaGuard;
   readonly check: {
-    judge(
-      family: 4 | 6,
-      words: Uint32Array,
-      nowMs: number,
-    ): Judged & { readonly malicious: boolean };
+    judge(...asked: Parameters<Judge>): Pick<Verdict, 'score' | 'malicious'>;
   };
   readonly clock: Pick<Clock, 'now'>;
   /** Counts one question for this name; true: it is beyond the budget of a key. */
@@ -178,19 +175,7 @@ export interface PolicyRouteOptions
   readonly failures: LoginFailures;
   /** Account id by slot. */
   readonly accountOf: (slot: number) => string | undefined;
-  /** Each row as a report, durable when it is answered. */
-  readonly report: (
-    rows: readonly Reported[],
-    sender: { readonly account: string; readonly slot: number; readonly clientIp: string },
-  ) => Promise<unknown>;
-}
-
-/** As `ReportInput` of the reports. */
-interface Reported {
-  readonly ip: string;
-  readonly categories: string;
-  readonly comment: string;
-  readonly timestamp: undefined;
+  readonly report: SendReports;
 }
 
 const bruteForce = {

@@ -6,6 +6,7 @@
  */
 
 import type { MarkSender, SpotMark } from '../../access/marks/sighting-board.ts';
+import type { Judge, Verdict } from '../../contracts/verdict.ts';
 import type { Clock } from '../../core/clock.ts';
 import { ok, type Result } from '../../core/result.ts';
 import { isListable } from '../listable.ts';
@@ -18,15 +19,9 @@ import {
   verdictOf,
 } from './policy.ts';
 
-export interface Judged {
-  readonly score: number;
-  readonly anonymousExit: boolean;
-  readonly allowlisted: boolean;
-}
-
 export interface DeciderOptions {
   readonly check: {
-    judge(family: 4 | 6, words: Uint32Array, nowMs: number): Judged;
+    judge(...asked: Parameters<Judge>): Pick<Verdict, 'score' | 'anonymousExit' | 'allowlisted'>;
   };
   readonly passes: Pick<Passes, 'look'>;
   readonly clock: Pick<Clock, 'now'>;

@@ -3,6 +3,7 @@
  * Needs no key, so it is limited per client; the main thread answers it.
  */
 
+import type { Verdict } from '../../contracts/verdict.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fail } from '../../core/result.ts';
@@ -36,7 +37,6 @@ import { createReplyCache } from '../../web/reply-cache.ts';
 import { failureBody, jsonType, noStore } from '../../web/shape.ts';
 import { addressPageDocs } from '../check/check.openapi.ts';
 import type { Check } from '../check/check.ts';
-import type { Verdict } from '../check/check-body.ts';
 import { entryScore, halfLivesAt, maliciousScore } from '../check/score.ts';
 import { categoriesOf } from '../reports/categories.ts';
 import { reportAgeMaxMs } from '../reports/report.ts';

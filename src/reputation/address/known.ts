@@ -1,7 +1,7 @@
 /** Judges what is known of an address, alike for the pages of addresses and of networks. */
 
+import type { Verdict } from '../../contracts/verdict.ts';
 import { type SpecialUse, specialUse } from '../../ip/special.ts';
-import type { Verdict } from '../check/check-body.ts';
 import type { AddressCell, CellKind } from './parts/grid.page.tsx';
 
 /** Something is known of it: a report, a list, a rule. */

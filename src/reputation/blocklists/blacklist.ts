@@ -11,6 +11,7 @@
  * index may change between slices: each row was right at some moment of the walk.
  */
 
+import { entryFlags } from '../../contracts/entry-flags.ts';
 import type { Clock } from '../../core/clock.ts';
 import { minuteMs } from '../../core/time.ts';
 import { createTurns, type Turns } from '../../core/work/turns.ts';
@@ -30,7 +31,6 @@ import { formatIp, type IpFamily } from '../../ip/address.ts';
 import { contains, type Prefix } from '../../ip/prefix.ts';
 import { withoutHoles } from '../../ip/prefix-pieces.ts';
 import { entryScore, halfLivesAt } from '../check/score.ts';
-import { entryFlags } from '../state/entry-flags.ts';
 
 /**
  * Rows in typed arrays: a million of them as objects would cost 100 bytes each and long pauses of

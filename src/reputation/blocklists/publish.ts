@@ -27,6 +27,7 @@ import { pagesUnder } from '../../storage/pages.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Adopted, BuildStats, Built, FeedFile, Restored } from './builder/build.ts';
 import type { Changes } from './builder/history.ts';
+import { feeds, variantName } from './catalog.ts';
 import { decodeHead, encodeHead, type FeedHead, type StoredStep } from './stored.ts';
 
 /** Builds in a thread of its own; see app/threads/feed-thread.worker.ts. */
@@ -447,4 +448,15 @@ function createFeedRows(
       return (await store.get(feedFollowedKey())) !== undefined;
     },
   };
+}
+
+const listFeed = feeds.find(({ name }) => name === 'blocklist.json')!;
+const listName = variantName(listFeed, { scoreMin: 75, family: undefined, aggregated: false });
+
+/** Returns the blocklist as JSON and what changed in it; undefined if there is none after `waitMs`. */
+export async function decisionListOf(publisher: Pick<FeedPublisher, 'first'>, waitMs: number) {
+  const published = await publisher.first(waitMs);
+  if (published === undefined) return undefined;
+  const { files, changes } = published;
+  return { parts: files.get(listName)!.identity.parts, changes };
 }

@@ -8,14 +8,14 @@
  * stands behind an IPv6 one (ip/behind.ts) is said of both.
  */
 
+import { entryFlags } from '../../contracts/entry-flags.ts';
+import type { Verdict } from '../../contracts/verdict.ts';
 import type { GeoFragments } from '../../geo/fragments.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { META, REPORTS, REPORTS_MASK, ROW_SHIFT, STRENGTH } from '../../index/records.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
 import { parseIp } from '../../ip/address.ts';
 import { addressBehind } from '../../ip/behind.ts';
-import { entryFlags } from '../state/entry-flags.ts';
-import type { Verdict } from './check-body.ts';
 import { createCheckBody, createSummaryWriter } from './check-body.ts';
 import { entryScore, halfLivesAt, maliciousScore } from './score.ts';
 

@@ -7,6 +7,7 @@
  * On the way it notes the addresses that have many reports.
  */
 
+import { entryFlags } from '../../contracts/entry-flags.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type ScoreBand, scoreBand } from '../../core/names/score-band.ts';
 import { every, type Run } from '../../core/work/every.ts';
@@ -24,7 +25,6 @@ import type { WalkPosition } from '../../index/trie/walk.ts';
 import { widthOf } from '../../ip/prefix.ts';
 import { entryScore, halfLivesAt } from '../check/score.ts';
 import { detailsKept, detailsSlack } from '../reports/store/details-bound.ts';
-import { entryFlags } from '../state/entry-flags.ts';
 import { type BusyAddress, createBusyAddresses } from './busy-addresses.ts';
 
 export interface EntryBands {

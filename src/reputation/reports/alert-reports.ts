@@ -1,12 +1,11 @@
 /** Alerts of agents as reports: by the rules of a single one, and in the score when they are answered. */
 
+import type { SendReports } from '../../contracts/report-input.ts';
 import type { ErrorCode } from '../../core/errors.ts';
-import type { Result } from '../../core/result.ts';
 import { clientCountry, type GeoReader } from '../../geo/reader.ts';
 import type { Check } from '../check/check.ts';
 import { clientNetwork } from '../votes/client-network.ts';
 import { type BulkSaveOptions, saveReports } from './bulk/bulk-save.ts';
-import type { ReportInput } from './report.ts';
 
 export interface AlertReportOptions extends BulkSaveOptions {
   readonly geo: GeoReader;
@@ -19,19 +18,7 @@ export interface AlertReportOptions extends BulkSaveOptions {
   readonly onRefused: (reason: ErrorCode) => void;
 }
 
-export interface AlertSender {
-  readonly account: string;
-  readonly slot: number;
-  readonly clientIp: string;
-}
-
-/** @returns of each row what became of it: the id of its report. Undefined for one that is none */
-export type ReportAlerts = (
-  rows: readonly (ReportInput | undefined)[],
-  sender: AlertSender,
-) => Promise<readonly (Result<{ readonly id: string }> | undefined)[]>;
-
-export function openAlertReports(options: AlertReportOptions): ReportAlerts {
+export function openAlertReports(options: AlertReportOptions): SendReports {
   return async (rows, { account, slot, clientIp }) => {
     const country = clientCountry(options.geo, clientIp);
     const reporter = { account, slot, country, network: clientNetwork(options, clientIp) };

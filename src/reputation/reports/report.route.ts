@@ -4,6 +4,7 @@
  * Order of refusals: 401, 429 (quota), 422, 429 (new addresses, duplicate), 503.
  */
 
+import type { ReportInput } from '../../contracts/report-input.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
@@ -17,7 +18,7 @@ import { addressIn, type Fields } from '../../web/guard/intake/fields.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import type { Check } from '../check/check.ts';
 import { clientNetwork } from '../votes/client-network.ts';
-import { duplicateDetail, type ReportInput, readReport } from './report.ts';
+import { duplicateDetail, readReport } from './report.ts';
 import { reportDocs } from './reports.openapi.ts';
 import type { ReportStore } from './store/report-store.ts';
 

@@ -2,21 +2,13 @@
  * Validates and cleans a report. Pure; clock and own addresses are passed in.
  */
 
+import type { ReportInput } from '../../contracts/report-input.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { dayMs, minuteMs } from '../../core/time.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
 import { specialUse } from '../../ip/special.ts';
 import { categoryMask, categoryMax } from './categories.ts';
-
-/** Fields as they came, from whatever encoding. */
-export interface ReportInput {
-  readonly ip: string | undefined;
-  /** Text, a number or an array of them; anything else is refused. */
-  readonly categories: unknown;
-  readonly comment: string | undefined;
-  readonly timestamp: string | undefined;
-}
 
 export interface Report {
   readonly family: 4 | 6;

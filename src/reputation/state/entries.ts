@@ -6,6 +6,7 @@
  * after it works out what readers see, or removes the entry when nothing is left.
  */
 
+import { entryFlags } from '../../contracts/entry-flags.ts';
 import { type ArrayImage, bytesOf, restoreArray } from '../../core/array-image.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { ownEntriesList } from '../../index/list-names.ts';
@@ -49,7 +50,6 @@ import {
   unitsIn,
 } from './contributions.ts';
 import { createEntryDigest, type EntryDigest } from './entry-digest.ts';
-import { entryFlags } from './entry-flags.ts';
 import { createEntryRow, createPageWriter, pageMark, readEntryRow } from './entry-page.ts';
 import { createPageLists, entryPages, pageOf } from './page-lists.ts';
 

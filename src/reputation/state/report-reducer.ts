@@ -15,6 +15,7 @@
  */
 
 import { createHash } from 'node:crypto';
+import { entryFlags } from '../../contracts/entry-flags.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import {
   firstReportedAtOf,
@@ -36,7 +37,6 @@ import { type Policy, unitsOf } from '../votes/quorum.ts';
 import { createVotes, type Vote, type Wish } from '../votes/votes.ts';
 import { contributionKinds, countIn, kindOf, said, tagOf } from './contributions.ts';
 import type { Entries } from './entries.ts';
-import { entryFlags } from './entry-flags.ts';
 import type { AddedReport, ExpiredReports, Reported, WithdrawnReports } from './events.ts';
 import type { Reporters } from './reporters.ts';
 

@@ -10,6 +10,7 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { findAccountId } from '../../access/account-names.ts';
+import type { PersonalData } from '../../contracts/personal-data.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
@@ -19,7 +20,6 @@ import { type Key, signInLogKey, signInLogPrefix } from '../../storage/keys.ts';
 import { pagesUnder } from '../../storage/pages.ts';
 import { record, text, u16 } from '../../storage/record.ts';
 import type { SetRow, Store } from '../../storage/store.ts';
-import type { PersonalData } from '../people/deletion/deletion.ts';
 import { isErased } from '../people/deletion/erasure-mark.ts';
 import type { SecurityEvent, SecurityLog } from './security-log.ts';
 

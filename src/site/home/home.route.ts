@@ -37,7 +37,7 @@ export function staticFiles(assets: Assets, tools: PageTools): (request: Request
   };
 }
 
-export function pageRoutes(options: {
+export interface HomeOptions {
   guard: Guard;
   tools: PageTools;
   assets: Assets;
@@ -48,7 +48,9 @@ export function pageRoutes(options: {
   /** The numbers of the radar in words; undefined where not everybody may see it. */
   radar: ((frame: PageFrame) => RadarNumbers) | undefined;
   clock: Clock;
-}): PlainRoute[] {
+}
+
+export function pageRoutes(options: HomeOptions): PlainRoute[] {
   const { guard, tools, assets, secureUrl, exampleAddresses, check, radar, clock } = options;
   const sampleAddress = exampleAddresses[1] ?? sampleElsewhere;
 

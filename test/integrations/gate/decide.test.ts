@@ -2,13 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import type { Verdict } from '../../../src/contracts/verdict.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { parseQuery } from '../../../src/http/request/query.ts';
-import { createDecider, type Judged } from '../../../src/integrations/gate/decide.ts';
+import { createDecider } from '../../../src/integrations/gate/decide.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 
 /** Of a check that says the same of every address. */
-function deciding(found: Judged, policy = '') {
+function deciding(found: Pick<Verdict, 'score' | 'anonymousExit' | 'allowlisted'>, policy = '') {
   const decider = createDecider({
     check: { judge: () => found },
     passes: { look: () => 'none' },

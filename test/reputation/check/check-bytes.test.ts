@@ -11,6 +11,7 @@ import { createSightingBoard } from '../../../src/access/marks/sighting-board.ts
 import { createQuotaMemory } from '../../../src/access/quota/quota.ts';
 import { quotaKind } from '../../../src/access/quota/quota-guard.ts';
 import { createFrontEnd } from '../../../src/app/threads/front-end.ts';
+import { entryFlags } from '../../../src/contracts/entry-flags.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { openGeo } from '../../../src/geo/open-geo.ts';
 import { statusOf } from '../../../src/http/answer/head.ts';
@@ -21,7 +22,6 @@ import * as rows from '../../../src/index/records.ts';
 import { createBanTable } from '../../../src/integrations/agents/ban-table.ts';
 import { formatIp, parseIp } from '../../../src/ip/address.ts';
 import { checkRoute, readQuery } from '../../../src/reputation/check/check.route.ts';
-import { entryFlags } from '../../../src/reputation/state/entry-flags.ts';
 import {
   below,
   pick,

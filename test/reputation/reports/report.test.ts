@@ -2,11 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  cleanComment,
-  type ReportInput,
-  readReport,
-} from '../../../src/reputation/reports/report.ts';
+import type { ReportInput } from '../../../src/contracts/report-input.ts';
+import { cleanComment, readReport } from '../../../src/reputation/reports/report.ts';
 
 const now = Date.UTC(2026, 10, 21, 9, 30);
 const dayMs = 86_400_000;

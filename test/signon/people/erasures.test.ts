@@ -3,15 +3,16 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
-import { reportPersonalData } from '../../../src/app/parts/own/report-personal-data.ts';
+import type { PersonalData } from '../../../src/contracts/personal-data.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { ok } from '../../../src/core/result.ts';
 import { parseIp } from '../../../src/ip/address.ts';
+import { reportPersonalData } from '../../../src/reputation/reports/personal-data.ts';
 import { reportsOfAccount } from '../../../src/reputation/reports/store/report-erasure.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import type { Mail } from '../../../src/signon/mail/letter.ts';
 import type { Delivery } from '../../../src/signon/mail/mailer.ts';
-import { createDeletion, type PersonalData } from '../../../src/signon/people/deletion/deletion.ts';
+import { createDeletion } from '../../../src/signon/people/deletion/deletion.ts';
 import { createErasures } from '../../../src/signon/people/deletion/erasures.ts';
 import { ownPersonalData } from '../../../src/signon/people/deletion/personal-data.ts';
 import { profilePersonalData } from '../../../src/signon/people/profile/profile-data.ts';

@@ -3,9 +3,9 @@
  * slices. What every entry and every address must show follows from it.
  */
 
+import { entryFlags } from '../../../src/contracts/entry-flags.ts';
 import { addressBehind } from '../../../src/ip/behind.ts';
 import { formatPrefix, type Prefix } from '../../../src/ip/prefix.ts';
-import { entryFlags } from '../../../src/reputation/state/entry-flags.ts';
 import type { ListKind } from '../../../src/reputation/state/events.ts';
 import type { ReputationEvent } from './events.ts';
 

@@ -3,6 +3,7 @@
  * counts where it begins, and colours all that it holds.
  */
 
+import { entryFlags } from '../../../contracts/entry-flags.ts';
 import { bandStarts, scoreBand } from '../../../core/names/score-band.ts';
 import {
   ceilingOf,
@@ -14,7 +15,6 @@ import {
 } from '../../../index/records.ts';
 import { scan4 } from '../../../index/scan.ts';
 import { halfLivesAt, leastStrength } from '../../check/score.ts';
-import { entryFlags } from '../../state/entry-flags.ts';
 
 /** Levels of a place on the map, by the worst entry in it. */
 export const levels = ['known', 'suspect', 'malicious'] as const;

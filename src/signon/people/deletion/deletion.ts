@@ -22,6 +22,7 @@ import type { AccountRecord } from '../../../access/accounts/records.ts';
 import { createKeyRecords, keysOfKeyRows } from '../../../access/keys/key-records.ts';
 import { scopeNames } from '../../../access/keys/key-scopes.ts';
 import { readKeyUse } from '../../../access/keys/key-use.ts';
+import { dateText, type PersonalData } from '../../../contracts/personal-data.ts';
 import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
@@ -48,16 +49,6 @@ import type { Delivery } from '../../mail/mailer.ts';
 import { isConfirmed, openPeople, type Person } from '../../people.ts';
 import type { StoredLanguage } from '../../visitor.ts';
 import { isErased, markRow, readMark } from './erasure-mark.ts';
-
-/** The data that one part of the service keeps about a person. */
-export interface PersonalData {
-  /** The key of this part in the export. */
-  readonly name: string;
-  /** Returns plain JSON; undefined when there is nothing. Long work yields by `pace`. */
-  exportOf(accountId: string, email: string, pace: Pace): Promise<unknown>;
-  /** Removes the data; safe to run again. @throws when something can't be removed now, and what `pace` throws */
-  erase(accountId: string, email: string, pace: Pace): Promise<void>;
-}
 
 /** Sends a person the notice that the account is deleted. */
 export type DeletionNotice = (email: string, language: StoredLanguage) => Promise<Delivery>;
@@ -304,9 +295,4 @@ export type Deletion = ReturnType<typeof createDeletion>;
  */
 function nameKey({ email, formerEmail }: AccountRecord): Key {
   return formerEmail === '' ? accountByEmailKey(email) : accountBySpellingKey(formerEmail);
-}
-
-/** Returns ISO 8601, null for "never". */
-export function dateText(ms: number): string | null {
-  return ms === 0 ? null : new Date(ms).toISOString().replace(/\.\d{3}Z$/, '+00:00');
 }

@@ -1,5 +1,6 @@
 /** The personal data of sign-on itself: for the export and for the deletion. */
 
+import { dateText, type PersonalData } from '../../../contracts/personal-data.ts';
 import type { Pace } from '../../../core/work/turns.ts';
 import { createReader } from '../../../storage/codec.ts';
 import {
@@ -23,7 +24,6 @@ import type { SecurityLog } from '../../sessions/security-log.ts';
 import { sessionIdsOf } from '../../sessions/session-records.ts';
 import type { Sessions } from '../../sessions/sessions.ts';
 import { linkAccountOf } from '../links/links.ts';
-import { dateText, type PersonalData } from './deletion.ts';
 
 /** The rows that are read or removed at a time: about a millisecond of the event loop. */
 const pageRows = 50;

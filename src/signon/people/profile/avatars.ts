@@ -5,11 +5,11 @@
  * at once leave one picture, and none outlives its profile.
  */
 
+import type { PersonalData } from '../../../contracts/personal-data.ts';
 import { type Random, randomToken } from '../../../core/random.ts';
 import { ok, type Result } from '../../../core/result.ts';
 import { avatarKey, avatarOwnerKey, avatarPrefix, type Key } from '../../../storage/keys.ts';
 import type { Store } from '../../../storage/store.ts';
-import type { PersonalData } from '../deletion/deletion.ts';
 import type { AvatarImages } from './avatar-image.ts';
 import type { Profiles } from './profile-store.ts';
 

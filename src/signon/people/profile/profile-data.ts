@@ -1,10 +1,10 @@
 /** Profile, consents and site keys of a person: for the export and for the deletion. */
 
 import type { SiteKeys } from '../../../access/keys/site-keys.ts';
+import { dateText, type PersonalData } from '../../../contracts/personal-data.ts';
 import { profileKey } from '../../../storage/keys.ts';
 import type { Store } from '../../../storage/store.ts';
 import type { Consents } from '../../sites/consents.ts';
-import { dateText, type PersonalData } from '../deletion/deletion.ts';
 import { avatarData } from './avatars.ts';
 import type { Profiles } from './profile-store.ts';
 

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { entryFlags } from '../../../../src/contracts/entry-flags.ts';
 import { seededRandom } from '../../../../src/core/random.ts';
 import type { Built, FeedFile } from '../../../../src/reputation/blocklists/builder/build.ts';
 import { choicesOf, feeds, variantName } from '../../../../src/reputation/blocklists/catalog.ts';
 import { decodeStep } from '../../../../src/reputation/blocklists/stored.ts';
-import { entryFlags } from '../../../../src/reputation/state/entry-flags.ts';
 import { createWorld, entriesIn, startMs, storedOf, textOf, type World } from './world.ts';
 
 const minuteMs = 60_000;

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { entryFlags } from '../../../../src/contracts/entry-flags.ts';
 import { seededRandom } from '../../../../src/core/random.ts';
 import { setStrength } from '../../../../src/index/records.ts';
 import { formatIp } from '../../../../src/ip/address.ts';
@@ -17,7 +18,6 @@ import {
 } from '../../../../src/reputation/blocklists/builder/rows.ts';
 import { openCheck } from '../../../../src/reputation/check/check.ts';
 import { halfLivesAt, strengthOf } from '../../../../src/reputation/check/score.ts';
-import { entryFlags } from '../../../../src/reputation/state/entry-flags.ts';
 import { nowhere } from '../../../support/reputation/geo.ts';
 import { createWorld, startMs, type World } from './world.ts';
 

@@ -1,6 +1,7 @@
 /** A small index with lists, networks, exits and allowlisted ranges, and a build of it. */
 
 import { inflateRawSync } from 'node:zlib';
+import { entryFlags } from '../../../../src/contracts/entry-flags.ts';
 import { createIpIndex, type IpIndex } from '../../../../src/index/ip-index.ts';
 import { packMeta, setMeta, setReportedAt, setReports } from '../../../../src/index/records.ts';
 import { parsePrefix } from '../../../../src/ip/prefix.ts';
@@ -12,7 +13,6 @@ import {
 import { collect } from '../../../../src/reputation/blocklists/builder/collect.ts';
 import { decodeHead, encodeHead } from '../../../../src/reputation/blocklists/stored.ts';
 import { entryScore, halfLivesAt } from '../../../../src/reputation/check/score.ts';
-import { entryFlags } from '../../../../src/reputation/state/entry-flags.ts';
 
 export const startMs = Date.UTC(2026, 10, 21, 9, 30, 12);
 export const reader = { enter: () => {}, leave: () => {}, pause: async () => {} };

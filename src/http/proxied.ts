@@ -1,7 +1,7 @@
 /** Settings that concern a proxy in front of the server. */
 
-import type { Config } from '../../config.ts';
-import { isLoopback } from '../../ip/loopback.ts';
+import type { Config } from '../config.ts';
+import { isLoopback } from '../ip/loopback.ts';
 
 /**
  * Returns whether the settings imply a proxy in front, named in them or not: the server speaks

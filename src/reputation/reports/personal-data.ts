@@ -1,16 +1,13 @@
 /** Personal data in reports, for the export and for the deletion of an account. */
 
-import { dayMs } from '../../../core/time.ts';
-import { formatIp } from '../../../ip/address.ts';
-import { removeOwnReportsIndex } from '../../../reputation/reports/store/own-reports.ts';
-import {
-  blankComments,
-  reportsOfAccount,
-} from '../../../reputation/reports/store/report-erasure.ts';
-import { addressOf } from '../../../reputation/reports/store/report-rows.ts';
-import { tailAddresses, tailOf } from '../../../reputation/reports/store/tails.ts';
-import { dateText, type PersonalData } from '../../../signon/people/deletion/deletion.ts';
-import type { Store } from '../../../storage/store.ts';
+import { dateText, type PersonalData } from '../../contracts/personal-data.ts';
+import { dayMs } from '../../core/time.ts';
+import { formatIp } from '../../ip/address.ts';
+import type { Store } from '../../storage/store.ts';
+import { removeOwnReportsIndex } from './store/own-reports.ts';
+import { blankComments, reportsOfAccount } from './store/report-erasure.ts';
+import { addressOf } from './store/report-rows.ts';
+import { tailAddresses, tailOf } from './store/tails.ts';
 
 export function reportPersonalData(store: Store): PersonalData {
   return {

@@ -1,0 +1,388 @@
+/**
+ * Opens the modules one after another: what each needs is named here, and what it gives is handed on
+ * here and nowhere else: routes to the server, tables and figures to the metrics, its end to the closers.
+ */
+
+import type { DistributedLimits } from '../access/distributed-limits/distributed-limits.ts';
+import { bitsFor } from '../access/keys/key-scopes.ts';
+import { quotaKind } from '../access/quota/quota-guard.ts';
+import { openCaptcha } from '../captcha/module.ts';
+import { consoleRoutes } from '../console/console.route.ts';
+import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
+import type { Metrics } from '../core/metrics.ts';
+import type { Closers } from '../core/work/closers.ts';
+import { createTurns } from '../core/work/turns.ts';
+import { isProxied } from '../http/proxied.ts';
+import type { Route } from '../http/router.ts';
+import { openCrowdsec } from '../integrations/bouncers/module.ts';
+import { openDovecot } from '../integrations/dovecot/module.ts';
+import { openForwardAuth } from '../integrations/gate/module.ts';
+import { ipPageRoutes } from '../reputation/address/address.route.ts';
+import type { EvidenceReader } from '../reputation/address/evidence/evidence.ts';
+import { feedRoutes } from '../reputation/blocklists/feeds.route.ts';
+import { feedsPageRoutes } from '../reputation/blocklists/feeds-page.route.ts';
+import { decisionListOf } from '../reputation/blocklists/publish.ts';
+import { apiReadRoutes } from '../reputation/check/api-reads.route.ts';
+import { maliciousBy } from '../reputation/check/score.ts';
+import { statsRoute } from '../reputation/counts/stats.route.ts';
+import { openRadar } from '../reputation/radar/module.ts';
+import { openAlertReports } from '../reputation/reports/alert-reports.ts';
+import { bulkReportRoute } from '../reputation/reports/bulk/bulk-report.route.ts';
+import { reportRoute } from '../reputation/reports/report.route.ts';
+import { requestRoutes } from '../reputation/requests/requests.route.ts';
+import { openWebhooks } from '../reputation/webhooks/module.ts';
+import { outboxRoute } from '../signon/mail/outbox.route.ts';
+import { isActive } from '../signon/people.ts';
+import { signonRoutes } from '../signon/signon.route.ts';
+import { profileExchangeRoutes } from '../signon/sites/pages/exchange.route.ts';
+import { openSite } from '../site/module.ts';
+import { withHooks } from '../web/guard/hooks.ts';
+import { endpoints } from './endpoints.ts';
+import type { OpenFigures } from './figures/open-figures.ts';
+import { ownAddresses } from './maintenance.ts';
+import { type ConsoleSources, openConsole } from './parts/console.ts';
+import type { Data } from './parts/data.ts';
+import type { Opening } from './parts/dependencies.ts';
+import { openOwnReports } from './parts/own/own-reports.ts';
+import { openPeers } from './parts/peers.ts';
+import type { ReputationParts } from './parts/reputation.ts';
+import { openRequests } from './parts/requests.ts';
+import type { SignonParts } from './parts/signon.ts';
+import { openWeb } from './parts/web.ts';
+import { mayReadMetrics, type Readiness, serviceRoutes } from './service.route.ts';
+
+/** A module as the server holds it. */
+export interface OpenModule {
+  readonly routes?: readonly Route[];
+  /** Its bounded tables. */
+  readonly tables?: readonly BoundedTable[];
+  /** Registers its figures. */
+  metrics?(metrics: Metrics): void;
+  close?(): Promise<void> | void;
+}
+
+/** Takes opened modules in, one after another. They close in reverse, with all others of the closers. */
+function createHost(parts: {
+  readonly closers: Closers;
+  readonly tables: BoundedTables;
+  readonly metrics: Metrics;
+}) {
+  const routes: Route[] = [];
+  return {
+    routes,
+    add<Module extends OpenModule>(module: Module): Module {
+      const { close } = module;
+      if (close !== undefined) parts.closers.add(close);
+      parts.tables.add(...(module.tables ?? []));
+      module.metrics?.(parts.metrics);
+      routes.push(...(module.routes ?? []));
+      return module;
+    },
+  };
+}
+
+export async function openModules(
+  opening: Opening,
+  parts: {
+    readonly data: Data;
+    readonly shares: DistributedLimits;
+    readonly reputation: ReputationParts;
+    readonly signon: SignonParts;
+    readonly counted: OpenFigures;
+    readonly metrics: Metrics;
+    readonly tables: BoundedTables;
+    readonly evidence: EvidenceReader;
+    /** Runs an operator's act. */
+    readonly runOnConsole: ConsoleSources['run'];
+    readonly readiness: () => Promise<Readiness>;
+    /** Milliseconds since 1970; 0: there is none. */
+    readonly newestBackupAt: () => number;
+  },
+) {
+  const { config, clock, random, log, masterKey, demo = false, closers, timings } = opening;
+  const { data, shares, reputation, signon, counted, evidence, metrics, tables } = parts;
+  const { store, state, maintenance } = data;
+  const { access, follower } = state;
+  const { frontEnd } = reputation;
+  const { gate, check, geo } = frontEnd;
+  const { outboxName } = opening;
+  const host = createHost({ closers, tables, metrics });
+  const turns = createTurns(clock.monotonicMs);
+  const serverAddresses = ownAddresses();
+  /** Yields the entries that the operator made by hand. */
+  function* manualEntries() {
+    const { own, owner } = state.entries.contributions;
+    for (const node of own) yield owner[node]!;
+  }
+  const slotOf = (account: string) => access.standingOf(account)?.slot;
+
+  const web = openWeb({
+    config,
+    clock,
+    random,
+    log,
+    masterKey,
+    demo,
+    shares,
+    check,
+    geo,
+    gate,
+    signon,
+    outboxName,
+    onFailure: counted.onFailure,
+  });
+  tables.add(...web.tables);
+  const { guard, callers, cookies, tools, assets, pageBuilder, radarMode } = web;
+
+  const captcha = host.add(
+    await openCaptcha({
+      store,
+      clock,
+      random,
+      log,
+      masterKey,
+      siteKeys: signon.siteKeys,
+      gate,
+      guard,
+      callers,
+      cookies,
+      tools,
+      config,
+      accountOf: access.idOf,
+      node: data.member?.id ?? 0,
+      throughNodes: (own) => openPeers(opening, own, { member: data.member, tables }),
+      exampleSiteKey: opening.exampleSiteKey?.(),
+      onChallenge: counted.onChallenge,
+      onRendered: (ms) => timings.recorder(config.httpThreads)('render', ms),
+    }),
+  );
+  const webhooks = host.add(
+    openWebhooks({
+      store,
+      maintenance,
+      clock,
+      random,
+      masterKey,
+      log,
+      index: state.index,
+      judge: check.judge,
+      async isActive(account) {
+        const person = await signon.signon.people.byId(account);
+        return person !== undefined && isActive(person);
+      },
+      allowPrivateTargets: config.sourceAllowPrivate,
+    }),
+  );
+  const radar = host.add(
+    openRadar({
+      store,
+      clock,
+      log,
+      turns,
+      index: state.index,
+      check,
+      geo,
+      figures: counted.figures,
+      sources: state.sources,
+      position: state.follower.appliedSeq,
+      pageBuilder,
+      mode: radarMode,
+      isOwner: (request) => mayReadMetrics(request, config.metricsToken, isProxied(config)),
+    }),
+  );
+  const ownReports = openOwnReports({
+    store,
+    clock,
+    tables,
+    reports: reputation.reports,
+    catchUpTo: follower.catchUpTo,
+    gate,
+    slotOf,
+  });
+  const options = {
+    ...reputation,
+    ...frontEnd,
+    ...signon,
+    ...openRequests({ store, clock, masterKey }),
+    config,
+    shares,
+    clock,
+    random,
+    log,
+    metrics,
+    tables,
+    demo,
+    masterKey,
+    index: state.index,
+    figures: counted.figures,
+    sources: state.sources,
+    evidence,
+    accountOf: access.idOf,
+    standingOf: access.standingOf,
+    noteKeyUses: data.noteKeyUses,
+    webhooks: webhooks.account,
+    ownReports,
+    catchUp: async () => follower.catchUpTo(await store.lastSeq()),
+    catchUpTo: follower.catchUpTo,
+    onRefused: reputation.refusedReports.count,
+    allowChanges: state.reducer.allowChanges,
+    serverAddresses,
+    guard,
+    callers,
+    tools,
+    pageBuilder,
+    turns,
+    challenges: captcha.forms,
+    secureUrl: config.secureUrl,
+    allowDocumentation: demo,
+  };
+  const site = host.add(
+    openSite({
+      config,
+      clock,
+      guard,
+      pageBuilder,
+      cookies,
+      tools,
+      assets,
+      endpoints,
+      check,
+      radar: radarMode === 'public' ? radar.numbers : undefined,
+      exampleAddresses: opening.exampleAddresses ?? [],
+      apiKeys: signon.apiKeys,
+      sightings: reputation.sightings,
+      usage: reputation.usage,
+      slotOf,
+      noteKeyUses: data.noteKeyUses,
+    }),
+  );
+  const report = openAlertReports(options);
+  host.add(
+    await openCrowdsec({
+      store,
+      clock,
+      random,
+      log,
+      masterKey,
+      gate,
+      guard,
+      callers,
+      turns,
+      index: state.index,
+      judge: check.judge,
+      maliciousBy: (entry) => maliciousBy(state.index, entry),
+      manualEntries,
+      bans: data.bans,
+      counters: reputation.integrationCounters,
+      blocklist: {
+        list: (waitMs) => decisionListOf(reputation.feeds, waitMs),
+        buildImmediatelyWhile: reputation.feeds.buildImmediatelyWhile,
+      },
+      accountOf: access.idOf,
+      slotOf,
+      catchUpTo: follower.catchUpTo,
+      allowChanges: state.reducer.allowChanges,
+      report,
+      serverAddresses,
+    }),
+  );
+  host.add(
+    openForwardAuth({
+      clock,
+      random,
+      guard,
+      assets,
+      asset: site.file,
+      challenges: captcha.forms,
+      media: captcha.media,
+      passKey: reputation.memory.gate.passKey,
+      counters: reputation.integrationCounters,
+    }),
+  );
+  host.add(
+    openDovecot({
+      clock,
+      gate,
+      guard,
+      judge: check.judge,
+      counters: reputation.integrationCounters,
+      accountOf: access.idOf,
+      report,
+    }),
+  );
+  const routes: Route[] = [
+    outboxRoute({
+      guard,
+      tools,
+      baseUrl: config.baseUrl,
+      name: outboxName,
+      read: web.hasOutbox ? signon.signon.outbox.newest : undefined,
+    }),
+    ...feedsPageRoutes({
+      guard,
+      publisher: reputation.feeds,
+      tools,
+      feedsUrl: `${config.secureUrl}/feeds`,
+      licence: config.feedLicence,
+    }),
+    // Asked until front ends have the first build: counted where they count.
+    ...feedRoutes({ ...frontEnd, publisher: reputation.feeds }),
+    ...profileExchangeRoutes({ authorization: signon.authorization, guard }),
+    statsRoute({
+      ...frontEnd,
+      clock,
+      counts: counted.figures.reports,
+      entries: counted.figures.entries,
+    }),
+    ...apiReadRoutes(options),
+    ...ipPageRoutes(options),
+    ...signonRoutes(options),
+    ...requestRoutes({
+      ...options,
+      slotOf,
+      spend: (slot) => gate.spend(slot, quotaKind.write, 1),
+    }),
+    ...consoleRoutes(
+      options,
+      openConsole(opening, {
+        run: parts.runOnConsole,
+        store,
+        state,
+        signon,
+        ownReports,
+        figures: counted.figures,
+        newestBackupAt: parts.newestBackupAt,
+      }),
+    ),
+    reportRoute(options),
+    bulkReportRoute({
+      ...options,
+      slotOf: (text) => gate.authenticate(text, bitsFor('write')),
+    }),
+    ...serviceRoutes({
+      guard,
+      assets,
+      endpoints,
+      clock,
+      metrics,
+      readiness: parts.readiness,
+      baseUrl: config.baseUrl,
+      siteName: config.siteName,
+      metricsToken: config.metricsToken,
+      isProxied: isProxied(config),
+    }),
+  ];
+  const declared = new Map(endpoints.map((one) => [`${one.method} ${one.path}`, one]));
+  const all = [...host.routes, ...routes];
+  return {
+    routes: withHooks(all, web.hooks, ({ method, path }) => declared.get(`${method} ${path}`)),
+    /** For what is no route of its own: the page of an unknown path. */
+    hooks: web.hooks,
+    assets,
+    renderPage: web.renderPage,
+    /** Work for when the server listens. */
+    preparations: [...assets.preparations, ...site.preparations],
+    endStreams: radar.endStreams,
+    closeCaptcha: captcha.close,
+  };
+}

@@ -1,0 +1,105 @@
+/**
+ * Webhooks of accounts: a server of the account's owner gets an event when an address or a network that
+ * it watches is listed, and when it no longer is. See docs/WEBHOOKS.md.
+ */
+
+import type { MasterKey } from '../../access/keys/master-key.ts';
+import { dateText, type PersonalData } from '../../contracts/personal-data.ts';
+import type { Judge } from '../../contracts/verdict.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log/log.ts';
+import type { Random } from '../../core/random.ts';
+import { every, type Run } from '../../core/work/every.ts';
+import { createTurns } from '../../core/work/turns.ts';
+import type { IpIndex } from '../../index/ip-index.ts';
+import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
+import type { Store } from '../../storage/store.ts';
+import { openDestinations, sourceFault } from '../lists/subscriptions/destinations.ts';
+import { createWebhooks, removeWebhooks, webhookBounds, webhooksOf } from './hooks.ts';
+import { createWebhookRunner } from './runner.ts';
+
+/**
+ * Scores change by reports, lists and time; each poll is a look-up for each watch, or a walk of a
+ * network.
+ */
+const pollMs = 2_000;
+/** After a poll that took long the next one waits for so many times as long. */
+const restRatio = 9;
+
+export function openWebhooks(needs: {
+  readonly store: Store;
+  /** The lease under which one of several nodes polls and sends. */
+  readonly maintenance: Maintenance;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly masterKey: MasterKey;
+  readonly log: Log;
+  readonly index: Pick<IpIndex, 'walk' | 'prefixOf'>;
+  readonly judge: Judge;
+  /** Nothing is sent for an account that is disabled. */
+  readonly isActive: (accountId: string) => Promise<boolean>;
+  readonly allowPrivateTargets: boolean;
+}) {
+  const { store, clock, random, masterKey, maintenance, log, index, judge, isActive } = needs;
+  const destinations = openDestinations({ allowPrivate: needs.allowPrivateTargets });
+  const hooks = createWebhooks({
+    store,
+    clock,
+    random,
+    masterKey,
+    faultOf: (url) => sourceFault(url, destinations),
+  });
+  const runner = createWebhookRunner({
+    maintenance,
+    clock,
+    random,
+    index,
+    hooks,
+    destinations,
+    isActive,
+    check: { judge },
+    turns: createTurns(),
+  });
+  async function poll({ wait }: Run): Promise<void> {
+    const begunMs = performance.now();
+    try {
+      if (maintenance.store.writeState().available) await runner.poll();
+    } catch (error) {
+      // Another node does it now.
+      if (!(error instanceof LeaseLostError)) {
+        log.warn({ err: error }, 'webhooks: not looked at, tried again later');
+      }
+    }
+    wait(Math.max(pollMs, restRatio * (performance.now() - begunMs)));
+  }
+  const loop = every(pollMs, poll, { isImmediate: true });
+  return {
+    /** For the account's page. */
+    account: {
+      create: hooks.create,
+      remove: hooks.remove,
+      test: hooks.test,
+      perAccountMax: webhookBounds.perAccountMax,
+      async list(account: string) {
+        const own = await hooks.ofAccount(account);
+        return own.map((hook) => ({ ...hook, waiting: hook.waiting.length }));
+      },
+    },
+    tables: [{ name: 'webhooks', used: runner.count, limit: webhookBounds.totalMax }],
+    async close(): Promise<void> {
+      await Promise.all([loop.stop(), runner.stop()]);
+    },
+  };
+}
+
+/** Returns what webhooks hold of a person. Needs a store and nothing else. */
+export function webhookPersonalData(store: Store): PersonalData {
+  return {
+    name: 'webhooks',
+    async exportOf(accountId) {
+      const hooks = await webhooksOf(store, accountId);
+      return hooks.map((hook) => ({ ...hook, createdAt: dateText(hook.createdAt) }));
+    },
+    erase: (accountId) => removeWebhooks(store, accountId),
+  };
+}

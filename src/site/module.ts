@@ -1,0 +1,135 @@
+/**
+ * The site: home page with styles and scripts, screens to connect with, documentation, manifest, OpenAPI
+ * and the kit. All that is published is made of declarations, tables and the samples of docs/.
+ */
+
+import type { ApiKeys } from '../access/keys/api-keys.ts';
+import { keyScopes } from '../access/keys/key-scopes.ts';
+import type { Sightings } from '../access/marks/sightings.ts';
+import type { Usage } from '../access/quota/usage.ts';
+import type { Config } from '../config.ts';
+import type { Clock } from '../core/clock.ts';
+import { proxiedHost } from '../http/proxied.ts';
+import type { PlainRoute } from '../http/router.ts';
+import type { PageBuilder } from '../signon/request-context.route.ts';
+import type { Assets } from '../web/assets.ts';
+import type { Cookies } from '../web/guard/cookies.ts';
+import type { Endpoint } from '../web/guard/endpoint.ts';
+import type { Guard } from '../web/guard/guard.ts';
+import type { PageTools } from '../web/page-tools.ts';
+import { connectEndpoints, connectRoutes } from './connect/connect.route.ts';
+import { openSamples } from './connect/samples.ts';
+import { docsEndpoints } from './docs/docs.route.ts';
+import { docsFolder } from './docs/library.ts';
+import { looksEndpoint, looksRoute } from './home/appearance.route.ts';
+import {
+  faviconEndpoint,
+  type HomeOptions,
+  homeEndpoint,
+  pageRoutes,
+  staticFiles,
+} from './home/home.route.ts';
+import { staticEndpoint } from './home/static.endpoint.ts';
+import { kitEndpoint, kitPath, kitRoutes } from './kit/kit.route.ts';
+import { openKit } from './kit/open-kit.ts';
+import { publishedEndpoints, publishedRoutes } from './manifest/published.route.ts';
+
+export const siteEndpoints: readonly Endpoint[] = [
+  homeEndpoint, // GET /
+  staticEndpoint, // GET /static/*
+  faviconEndpoint, // GET /favicon.ico
+  looksEndpoint, // POST /looks
+  ...connectEndpoints, // GET /connect, /connect/:target, /connect/seen, /connect/seen/:target, /connect/key
+  ...docsEndpoints, // GET /docs, /docs/, /docs/:page, /docs/*.md, /docs/search.json
+  ...publishedEndpoints, // GET /manifest, /manifest.schema.json, /openapi.json, /llms.txt
+  kitEndpoint, // GET /kit.zip
+];
+
+export function openSite(needs: {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly guard: Guard;
+  readonly pageBuilder: PageBuilder;
+  readonly cookies: Cookies;
+  readonly tools: PageTools;
+  readonly assets: Assets;
+  /** All of the service. */
+  readonly endpoints: readonly Endpoint[];
+  readonly check: HomeOptions['check'];
+  readonly radar: HomeOptions['radar'];
+  /** Shown under the address box of the home page. */
+  readonly exampleAddresses: readonly string[];
+  readonly apiKeys: ApiKeys;
+  readonly sightings: Sightings;
+  readonly usage: Usage;
+  readonly slotOf: (accountId: string) => number | undefined;
+  /** Resolves when the last uses of keys are known as they are, or were a few seconds ago. */
+  readonly noteKeyUses: () => Promise<void>;
+}) {
+  const { config, clock, guard, pageBuilder, cookies, tools, assets, endpoints } = needs;
+  const { apiKeys, usage, slotOf } = needs;
+  const { baseUrl, secureUrl } = config;
+  const kit = openKit();
+  const published = publishedRoutes({
+    guard,
+    endpoints,
+    tools,
+    baseUrl,
+    secureUrl,
+    dnsZone: config.dnsZone,
+    spoeListen: config.spoeListen,
+    kit: {
+      path: kitPath,
+      version: kit.version,
+      // Read when the manifest is asked for: a copy would make the kit.
+      get sha256() {
+        return kit.sha256;
+      },
+    },
+  });
+  const routes: readonly PlainRoute[] = [
+    ...pageRoutes({
+      guard,
+      tools,
+      assets,
+      clock,
+      secureUrl,
+      exampleAddresses: needs.exampleAddresses,
+      check: needs.check,
+      radar: needs.radar,
+    }),
+    ...published.routes,
+    ...connectRoutes({
+      pageBuilder,
+      baseUrl,
+      secureUrl,
+      proxied: proxiedHost(config),
+      dnsZone: config.dnsZone,
+      dnsListen: config.dnsListen,
+      spoe: config.spoeListen,
+      sample: openSamples(docsFolder),
+      keys: apiKeys,
+      sightings: needs.sightings,
+      async isBouncerSeen(accountId) {
+        await needs.noteKeyUses();
+        const keys = await apiKeys.list(accountId);
+        const newest = keys.findLast(({ scopes }) => (scopes & keyScopes.bouncer) !== 0);
+        return newest?.use !== undefined;
+      },
+      seenOf(accountId) {
+        const slot = slotOf(accountId);
+        const hours = slot === undefined ? [] : usage.of(slot);
+        return hours.reduce((sum, { reads, writes }) => sum + reads + writes, 0);
+      },
+    }),
+    ...kitRoutes(kit, guard),
+    looksRoute({ guard, cookies, endpoints, baseUrl, withTyped: pageBuilder.withTyped }),
+  ];
+  return {
+    routes,
+    /** Answers a path of /static/, for those who show it under another one. */
+    file: staticFiles(assets, tools),
+    /** Work for when the server listens. */
+    preparations: [kit.prepare, ...published.preparations],
+  };
+}
