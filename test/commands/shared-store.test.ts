@@ -8,10 +8,7 @@ import { storePath } from '../../src/storage/presence.ts';
 import { runCli } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
-const commands = [
-  ['restore', 'file'],
-  ['master-key', 'replace'],
-];
+const commands = [['compact'], ['master-key', 'replace']];
 
 it('what works on the embedded store alone says so on a node, and makes no store', async () => {
   const directory = makeTempDir('commands-of-a-node');

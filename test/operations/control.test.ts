@@ -16,6 +16,7 @@ import {
   frameKinds,
   type Greeting,
   jsonOf,
+  protocolVersion,
   windowBytes,
 } from '../../src/operations/protocol.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
@@ -78,7 +79,7 @@ const answering = async () => ({ ok: true });
 it('greets with its version, and is for its owner alone', async () => {
   await withControl(async ({ dataDir, join }) => {
     const greeting = jsonOf(await join().first(frameKinds.hello)) as Greeting;
-    assert.deepEqual([greeting.protocol, greeting.pid], [1, process.pid]);
+    assert.deepEqual([greeting.protocol, greeting.pid], [protocolVersion, process.pid]);
     assert.match(greeting.version, /^\d+\.\d+\.\d+/);
     assert.equal(statSync(`${dataDir}/control.sock`).mode & 0o777, 0o600);
   });
