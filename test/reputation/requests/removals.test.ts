@@ -4,8 +4,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AskerStanding, networkMarks } from '../../../src/reputation/requests/queue.ts';
 import { createRemovals, readReason } from '../../../src/reputation/requests/removals.ts';
-import { createWriter } from '../../../src/storage/codec.ts';
-import { removalKey } from '../../../src/storage/keys.ts';
 import { createMemoryStore } from '../../support/server/memory-store.ts';
 
 let nowMs = 1_000;
@@ -106,19 +104,6 @@ test('strangers of however many networks keep no holder out, and nobody who is s
   const there = await left(queue);
   assert.equal(there.length, 20);
   assert.ok(there.includes('45.200.0.1') && there.includes('45.201.0.1'));
-});
-
-test('rows of before have no asker, and each is of a network of its own', async () => {
-  const store = createMemoryStore();
-  const bytes = (n: number) => createWriter().f64(n).text('It was cleaned.').u8(0).u8(0).finish();
-  const set = [1, 2, 3].map((n) => ({ key: removalKey(`45.1.0.${n}`), value: bytes(n) }));
-  assert.ok((await store.commit({ set })).ok);
-  const queue = createRemovals({ store, clock, max: 3, perNetworkMax: 1 });
-  assert.equal((await queue.find('45.1.0.1'))?.standing, 'anyone');
-  assert.ok((await queue.add('45.1.0.4', request, from('45.9.0.1'))).ok);
-  assert.deepEqual(await left(queue), ['45.1.0.2', '45.1.0.3', '45.1.0.4']);
-  assert.ok((await queue.remove('45.1.0.2')).ok);
-  assert.equal((await queue.remove('45.1.0.2')).ok, false);
 });
 
 test('a reason has 10 to 1,000 characters, none of them control characters', () => {
