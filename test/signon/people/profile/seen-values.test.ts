@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Profile } from '../../../../src/signon/people/profile/profile.ts';
 import { scopeNames } from '../../../../src/signon/sites/scopes.ts';
-import { consentKey } from '../../../../src/storage/keys.ts';
 import { goodParameters, openSignon, parametersOf, queryOf } from '../../fixture.ts';
 
 type Signon = Awaited<ReturnType<typeof openSignon>>;
@@ -145,31 +144,3 @@ test('a value that changes after the code was issued is left out of the profile'
   assert.ok(other.ok);
   assert.equal(picture, other.value.profile.picture, 'the picture of the public id');
 });
-
-test('a consent of before values were remembered is asked for once more', async () => {
-  await using signon = await openSignon();
-  const parties = ['account-1', 'example.com', 'https://example.com'] as const;
-  await signon.codeFor();
-  const key = consentKey(...parties);
-  const { value } = (await signon.store.get(key))!;
-  const fields = value.length - 2 - 8 * countBits(value);
-  const former = Uint8Array.from(value.subarray(0, fields));
-  former[0] = 1;
-  assert.ok((await signon.store.commit({ set: [{ key, value: former }] })).ok);
-  assert.equal(await next(signon, { scope: goodParameters.scope }), 'consent');
-  const sites = await signon.authorization.connectedSites('account-1');
-  assert.deepEqual(sites[0]!.granted, ['openid', 'profile', 'email']);
-  await signon.codeFor();
-  assert.equal(await next(signon, { scope: goodParameters.scope }), 'issue-code');
-});
-
-/** Of name and mail address, as `goodParameters` asks for them: three names at most and the address. */
-function countBits(value: Uint8Array): number {
-  for (let count = 0; count <= 11; count++) {
-    const at = value.length - 2 - 8 * count;
-    const bits = (value[at]! << 8) | value[at + 1]!;
-    const ones = bits.toString(2).replaceAll('0', '').length;
-    if (ones === count && bits < 0x20 && bits > 0) return count;
-  }
-  throw new Error('no values');
-}
