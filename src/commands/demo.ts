@@ -11,6 +11,7 @@ import { createSiteKeys } from '../access/keys/site-keys.ts';
 import type { Config } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
+import { isProxied } from '../http/proxied.ts';
 import { expect, standingOf } from '../operations/workspace.ts';
 import { collectRows } from '../reputation/lists/import/collect.ts';
 import { openList } from '../reputation/lists/import/open-list.ts';
@@ -130,6 +131,7 @@ export function welcome(options: {
 }): string {
   const { config, port, keys, outboxName } = options;
   const key = keys.apiKey;
+  const hasMailPage = config.smtpUrl === undefined && !isProxied(config);
   // Links and passkeys belong to BASE_URL; a port that nobody named is not in it.
   const base = config.port === port ? config.baseUrl : `http://localhost:${port}`;
   const check = (address: string) =>
@@ -138,7 +140,7 @@ export function welcome(options: {
 Portcullis is running at ${base}/ with demo data (addresses in documentation ranges).
 Demo API key: ${key}
 Demo site key, for the CAPTCHA on a web site: ${keys.siteKey}
-${config.smtpUrl === undefined ? `Mails of the demo, with their links: ${base}${outboxPathOf(outboxName)}\n` : ''}Demo sign-in at ${base}/signin: ${demoEmail}, password ${keys.password ?? 'as you have set it'}
+${hasMailPage ? `Mails of the demo, with their links: ${base}${outboxPathOf(outboxName)}\n` : ''}Demo sign-in at ${base}/signin: ${demoEmail}, password ${keys.password ?? 'as you have set it'}
 
 A malicious address, a suspect one, an IPv6 one:
 

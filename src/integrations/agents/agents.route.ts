@@ -10,7 +10,7 @@ import type { ReportInput, SendReports } from '../../contracts/report-input.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type Failure, fail, type Result } from '../../core/result.ts';
 import type { Turns } from '../../core/work/turns.ts';
-import { mediaType, parseJsonObject } from '../../http/request/body.ts';
+import { parseJsonObject } from '../../http/request/body.ts';
 import { firstHeader, type Request } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
@@ -204,8 +204,6 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
   }
 
   function letIn(request: Request): Answer {
-    const refused = unlessJson(request);
-    if (refused !== undefined) return refused;
     const body = parseJsonObject(request.body);
     if (!body.ok) return body;
     const { password } = body.value;
@@ -280,8 +278,6 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
       return guard.failureReply(alertsEndpoint, admitted.failure, admitted.headers);
     const { call } = admitted;
     const refuse = (failure: Failure) => guard.failureReply(alertsEndpoint, failure, call.headers);
-    const refused = unlessJson(request);
-    if (refused !== undefined) return refuse(refused);
     return guard.unpacked(alertsEndpoint, request, (whole) =>
       whole.ok ? taken(whole.value, keyText, call) : refuse(whole),
     );
@@ -361,9 +357,4 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
 function coversAny(value: string, addresses: readonly Prefix[]): boolean {
   const network = networkOf(value);
   return network !== undefined && addresses.some((address) => covers(network, address));
-}
-
-function unlessJson(request: Request): Failure | undefined {
-  const isJson = mediaType(firstHeader(request, 'content-type')) === 'json';
-  return isJson ? undefined : fail('unsupported_media_type', 'the body must be JSON');
 }

@@ -202,3 +202,9 @@ for (const threads of threadCounts)
       assert.match(other, /abuseConfidenceScore(&quot;|"): 0/);
     });
   });
+
+it('behind a proxy, where nobody has the page of its mails, the terminal names none', async () => {
+  await using server = await startTestServer({ threads: 1, env: { TRUSTED_PROXIES: '127.0.0.1' } });
+  await within(() => server.stdout().includes('Ctrl-C'), 'the welcome');
+  assert.doesNotMatch(server.stdout(), /outbox/);
+});
