@@ -63,9 +63,12 @@ export async function execute(
   if (audit === undefined) {
     return shownAs(operation, await run(execution, operation, input, call), input, shows);
   }
-  const facts = { address, before: before ?? (await factsBefore(execution, operation, input)) };
+  const auditFacts = {
+    address,
+    before: before ?? (await factsBefore(execution, operation, input)),
+  };
   const begun = await execution
-    .withAudit((log) => log.begin(operation, input, user, facts))
+    .withAudit((log) => log.begin(operation, input, user, auditFacts))
     .catch((error: Error) => {
       if (audit === 'required') throw error;
       call.note(`not in the audit log: ${error.message}`);

@@ -10,7 +10,7 @@ const startMs = 1_750_000_000_000;
 
 /** A database whose clock is ahead by so much, and trips of so long to it. */
 async function follow(context: TestContext, aheadMs: number, tripsMs: readonly number[]) {
-  context.mock.timers.enable({ apis: ['setInterval'] });
+  context.mock.timers.enable({ apis: ['setTimeout'] });
   const own = manualClock(startMs);
   const { log, lines } = memoryLog();
   const clock = databaseClock(own, log);
@@ -54,7 +54,7 @@ it('spreads a correction out, so that time never goes back', async (context) => 
 });
 
 it('goes on when somebody sets the clock of this machine, and says so', async (context) => {
-  context.mock.timers.enable({ apis: ['setInterval'] });
+  context.mock.timers.enable({ apis: ['setTimeout'] });
   const steady = manualClock(startMs);
   let setByMs = 0;
   const own = { now: () => steady.now() + setByMs, monotonicMs: steady.monotonicMs };

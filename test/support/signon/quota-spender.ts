@@ -31,9 +31,15 @@ export type Spending = readonly [
   admitted: number,
 ];
 
+export interface Spent {
+  readonly spendings: Spending[];
+  /** The longest call: the thread may have slept in the middle of it. */
+  readonly longestMs: number;
+}
+
 const refusalsMax = 20_000;
 
-function spend(input: SpenderInput): Spending[] {
+function spend(input: SpenderInput): Spent {
   const clock = systemClock();
   const { handle, bucketMs } = input;
   const quotas = openQuotas({
@@ -45,6 +51,7 @@ function spend(input: SpenderInput): Spending[] {
   const random = seededRandom(input.seed);
   const spendings: Spending[] = [];
   let refusals = 0;
+  let longestMs = 0;
   Atomics.add(input.gate, 0, 1);
   while (Atomics.load(input.gate, 0) < input.threads) Atomics.wait(input.gate, 1, 0, 1);
   const endMs = clock.monotonicMs() + input.runMs;
@@ -53,6 +60,7 @@ function spend(input: SpenderInput): Spending[] {
     const cost = random.next() < 0.1 ? 1 + Math.floor(random.next() * 20) : 1;
     const admitted = quotas.take(0, quotaKind.read, cost, beforeMs);
     const afterMs = clock.monotonicMs();
+    longestMs = Math.max(longestMs, afterMs - beforeMs);
     if (admitted) {
       spendings.push([beforeMs, quotas.countedAtMs, afterMs, cost, 1]);
     } else if (refusals < refusalsMax && random.next() < 0.05) {
@@ -61,7 +69,7 @@ function spend(input: SpenderInput): Spending[] {
     }
     beforeMs = clock.monotonicMs();
   }
-  return spendings;
+  return { spendings, longestMs };
 }
 
 parentPort?.postMessage(spend(workerData as SpenderInput));
