@@ -2,7 +2,7 @@
 
 import { it } from 'node:test';
 import { checkPage, withBrowser } from '../../support/browser/browser.ts';
-import { startTestServer } from '../../support/server/server.ts';
+import { startTestServer, within } from '../../support/server/server.ts';
 
 for (const threads of [1, 3]) {
   it(`pages are in order in a browser, ${threads} threads`, async () => {
@@ -25,6 +25,8 @@ for (const threads of [1, 3]) {
         locale: 'fr-FR',
       });
       const wide = { widths: [390, 1440] };
+      // Its index is built behind the start, while nothing else asks.
+      await within(async () => (await fetch(at('/as/15169'))).status === 200);
       await checkPage(browser, at('/as/15169'), { name: 'flow-system', ...wide });
       await checkPage(browser, at('/ip/8.8.8.8'), { name: 'flow-known-good', ...wide });
       await checkPage(browser, at('/ip/10.0.0.1'), { name: 'flow-private', ...wide });
