@@ -153,6 +153,10 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
     const also = { check: () => area.stands(context), set: changed.set };
     const made = await apiKeys.create(accountId, { name, scopes }, also);
     if (!made.ok) {
+      if (made.error === 'capacity_exceeded' && (await hasMostNamed(accountId))) {
+        const failed = frameText(context.frame).automation.namedKeys.full;
+        return show(context, { status: 409, failed });
+      }
       const isWrong = made.error === 'invalid_parameter';
       if (!isWrong && made.error !== 'conflict') return area.refuse(context, 'keys', made);
       const fault: NamedKeyFault = !isWrong
@@ -170,6 +174,11 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
     await area.catchUp();
     const { id, text } = made.value;
     return show(context, {}, { shown: { id, text, isOnce: true } });
+  }
+
+  async function hasMostNamed(accountId: string): Promise<boolean> {
+    const named = (await apiKeys.list(accountId)).filter(({ name }) => name !== '');
+    return named.length >= namedKeyBounds.perAccountMax;
   }
 
   /** Tells the key that has the name. */
@@ -225,8 +234,8 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
       ? fail('invalid_parameter')
       : await siteKeys.create(context.session.accountId, hosts);
     if (made.ok) return area.back(context, 'keys', 'site_key_made');
-    const text = frameText(context.frame).account.failed;
-    if (made.error === 'conflict') return show(context, { status: 409, failed: text.conflict });
+    const { failed: text, keys } = frameText(context.frame).account;
+    if (made.error === 'conflict') return show(context, { status: 409, failed: keys.siteFull });
     if (made.error !== 'invalid_parameter') return area.refuse(context, 'keys', made);
     const place = hosts.findIndex((host) => normaliseHost(host) === undefined);
     const hostsError = { place: place + 1, host: hosts[place]?.slice(0, hostCharsShown) ?? '' };

@@ -39,6 +39,10 @@ export function webhookRoutes(area: AccountArea): PlainRoute[] {
     return pageBuilder.show(context, (frame) => webhooksPage(frame, view), { status });
   }
 
+  async function hasMost(accountId: string): Promise<boolean> {
+    return (await webhooks.list(accountId)).length >= webhooks.perAccountMax;
+  }
+
   async function create(context: AccountRequest, form: Params): Promise<Reply> {
     const { accountId } = context.session;
     const tooOften = signon.changes.count(accountId);
@@ -60,8 +64,12 @@ export function webhookRoutes(area: AccountArea): PlainRoute[] {
       await changed.done();
       return show(context, {}, { secret: made.value.secret });
     }
+    const text = frameText(context.frame);
+    if (made.error === 'capacity_exceeded' && (await hasMost(accountId))) {
+      return show(context, { status: 409, failed: text.automation.webhooks.full });
+    }
     if (made.error !== 'invalid_parameter') return area.refuse(context, 'webhooks', made);
-    const failed = frameText(context.frame).account.failed.form;
+    const failed = text.account.failed.form;
     return show(context, { status: 422, failed }, { typed: { ...typed, fault: made.parameter } });
   }
 

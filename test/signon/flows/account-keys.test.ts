@@ -215,6 +215,31 @@ for (const threads of threadCounts) {
       assert.ok(JSON.stringify(exported).includes('"script"'));
     });
 
+    const once = { skip: threads !== threadCounts[0] };
+    it(
+      'tells who has as many keys of a kind as there may be, in another tab too',
+      once,
+      async () => {
+        const email = `full${threads}@example.org`;
+        await people.register(email);
+        const full = await people.signIn(email);
+        const names = Array.from({ length: 50 }, (_, n) => `k${n}`);
+        // By hand an account makes 30 in an hour.
+        for (const name of names) {
+          await server.cliJson('key', 'create', email, '--name', name, '--scope', 'check');
+        }
+        const answer = await full.post('/account/keys/named/create', { name: 'k50', check: 'on' });
+        assert.equal(answer.status, 409);
+        assert.match(answer.body, /role="alert"[\s\S]*You have as many keys with a name/);
+        assert.doesNotMatch(answer.body, /service is full/);
+        const makeSiteKey = () => full.post('/account/site-keys/create', { hosts: '' });
+        for (let n = 0; n < 100; n++) assert.equal((await makeSiteKey()).status, 303);
+        const beyond = await makeSiteKey();
+        assert.equal(beyond.status, 409);
+        assert.match(beyond.body, /role="alert"[\s\S]*You have as many site keys as there may be/);
+      },
+    );
+
     it('makes and revokes site keys with host names', async () => {
       const wrong = await ada.post('/account/site-keys/create', {
         hosts: 'shop.example http://x/',

@@ -151,3 +151,15 @@ it('a network in which an address gets listed is told, once', async () => {
   const exported = (await ada.post('/account/export')).body;
   assert.ok(exported.includes('9.9.21.0/24'), 'in the copy of everything');
 });
+
+it('an account that has as many as there may be is told so in another tab too, and not that the service is full', async () => {
+  await people.register('full@example.org');
+  const full = await people.signIn('full@example.org');
+  for (const n of [1, 2, 3, 4, 5]) {
+    assert.equal((await full.post(`${page}/create`, wanted(`9.9.30.${n}`))).status, 200);
+  }
+  const answer = await full.post(`${page}/create`, wanted('9.9.30.6'));
+  assert.equal(answer.status, 409);
+  assert.match(answer.body, /role="alert"[\s\S]*You have as many webhooks as there may be/);
+  assert.doesNotMatch(answer.body, /service is full/);
+});

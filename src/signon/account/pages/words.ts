@@ -186,6 +186,7 @@ export const accountEn = {
     siteText:
       'A site key is public: it stands in the pages of your site and says that receipts may be redeemed with your API key.',
     siteNone: 'You have no site key yet.',
+    siteFull: 'You have as many site keys as there may be. Revoke one first.',
     siteHosts: 'Host names',
     siteHostsHint:
       'Separated by spaces, such as example.com; each stands for its sub-domains too. Empty: any host.',
@@ -563,6 +564,7 @@ export const accountFr: AccountCatalogue = {
     siteText:
       'Une clé de site est publique : elle figure dans les pages de votre site et dit que les reçus peuvent être encaissés avec votre clé d’API.',
     siteNone: 'Vous n’avez pas encore de clé de site.',
+    siteFull: 'Vous avez autant de clés de site qu’il peut y en avoir. Révoquez-en une d’abord.',
     siteHosts: 'Noms d’hôte',
     siteHostsHint:
       'Séparés par des espaces, comme example.com ; chacun vaut aussi pour ses sous-domaines. Vide : tout hôte.',
