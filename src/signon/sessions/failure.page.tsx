@@ -47,6 +47,11 @@ function failurePage(frame: PageFrame, failure: Failure): string {
             />
           </p>
         )}
+        {failure.error === 'invalid_link' && (
+          <p>
+            <LinkButton label={text.signon.signIn.title} href="/signin" icon="key" />
+          </p>
+        )}
         {frame.here && leadsBack(failure) && (
           <p>
             <LinkButton label={text.signon.pageAgain} href={frame.here} />

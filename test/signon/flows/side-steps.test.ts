@@ -305,6 +305,14 @@ describe('beside the straight way', () => {
     assert.match(link.body, /sent no cookie of this service/);
   });
 
+  it('a link that is over leads to the sign-in, where another can be asked for', async () => {
+    for (const path of ['/reset?token=x', '/reset', '/signin/link?token=x']) {
+      const answer = await server.fetch(path, { headers: { Accept: 'text/html' } });
+      assert.equal(answer.status, 400, path);
+      assert.match(answer.body, /<main[\s\S]*href="\/signin"[\s\S]*<\/main>/, path);
+    }
+  });
+
   it('a form of another site is told that it came from one', async () => {
     const visitor = visitorOf();
     const { csrf } = hiddenOf(await visitor.get('/signin'), '/signin');
