@@ -71,7 +71,7 @@ export async function doorTries(server: TestServer, key: string): Promise<Tried[
     toAgents('/v1/watchers/login', 400, 'x', agent),
     toAgents('/v1/watchers/login', 401, wrong, agent),
     toAgents('/v1/watchers/login', 413, 'x'.repeat(70_000), agent),
-    toAgents('/v1/watchers/login', 415, login, { ...agent, 'Content-Type': 'text/plain' }),
+    toAgents('/v1/watchers/login', 415, login, { ...agent, 'Content-Encoding': 'br' }),
     get('/v1/heartbeat', 200, agent),
     get('/v1/heartbeat', 401, own),
     toAgents('/v1/alerts', 201, alert, agent),
