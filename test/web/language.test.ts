@@ -141,3 +141,16 @@ test('formats are bounded to known countries and never speak of the future', () 
   assert.equal(format.ago(nowMs - 90 * dayMs, nowMs), '3 months ago');
   assert.equal(format.moment(nowMs), '21 Nov 2026, 09:30 UTC');
 });
+
+test('how long to wait is told in a unit that people read', () => {
+  const waits = (language: Language) =>
+    [1, 89, 90, 5_340, 89_653].map((seconds) => catalogueFor(language).error.tryAgainIn(seconds));
+  assert.deepEqual(waits('en'), [
+    'Try again in 1 second.',
+    'Try again in 89 seconds.',
+    'Try again in 2 minutes.',
+    'Try again in 89 minutes.',
+    'Try again in 25 hours.',
+  ]);
+  assert.equal(waits('fr')[4], 'Réessayez dans 25 heures.');
+});

@@ -149,7 +149,8 @@ export function profileRoutes(area: AccountArea): PlainRoute[] {
     const sent = await signon.phoneCodes.send(context.session.accountId, phone, context.visitor);
     if (sent.ok) return area.back(context, 'profile', 'phone_sent');
     const typed = clipped({ phone });
-    const text = frameText(context.frame).account.failed;
+    const { account, error } = frameText(context.frame);
+    const text = account.failed;
     switch (sent.error) {
       case 'invalid_parameter':
         return showProfile(
@@ -159,7 +160,8 @@ export function profileRoutes(area: AccountArea): PlainRoute[] {
           { typed, errors: ['phone'] },
         );
       case 'client_limit_exceeded': {
-        const failed = text.limitSeconds(String(sent.retryAfterSeconds ?? 60));
+        const wait = error.tryAgainIn(sent.retryAfterSeconds ?? 60);
+        const failed = `${text.tooOften} ${wait}`;
         return showProfile(area, context, { status: 429, failed }, { typed });
       }
       default:

@@ -80,10 +80,12 @@ export const en = {
       500: 'The fault is ours and has been logged. Try again in a while.',
       503: 'The service cannot answer right now. Try again in a minute.',
     },
-    tryAgainIn: (seconds: number) =>
-      seconds < 90
-        ? `Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`
-        : `Try again in ${Math.ceil(seconds / 60)} minutes.`,
+    tryAgainIn(seconds: number): string {
+      if (seconds < 90) return `Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
+      const minutes = Math.ceil(seconds / 60);
+      if (minutes < 90) return `Try again in ${minutes} minutes.`;
+      return `Try again in ${Math.ceil(minutes / 60)} hours.`;
+    },
     status: (status: number) => `Error ${status}`,
     goHome: 'Back to the home page',
     goBack: 'Back to the page before',

@@ -78,10 +78,12 @@ export const fr: Catalogue = {
       500: 'La faute est la nôtre et elle est consignée. Réessayez dans un moment.',
       503: 'Le service ne peut pas répondre pour l’instant. Réessayez dans une minute.',
     },
-    tryAgainIn: (seconds) =>
-      seconds < 90
-        ? `Réessayez dans ${seconds} ${seconds < 2 ? 'seconde' : 'secondes'}.`
-        : `Réessayez dans ${Math.ceil(seconds / 60)} minutes.`,
+    tryAgainIn(seconds) {
+      if (seconds < 90) return `Réessayez dans ${seconds} ${seconds < 2 ? 'seconde' : 'secondes'}.`;
+      const minutes = Math.ceil(seconds / 60);
+      if (minutes < 90) return `Réessayez dans ${minutes} minutes.`;
+      return `Réessayez dans ${Math.ceil(minutes / 60)} heures.`;
+    },
     status: (status) => `Erreur ${status}`,
     goHome: 'Retour à l’accueil',
     goBack: 'Retour à la page précédente',

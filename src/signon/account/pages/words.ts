@@ -47,7 +47,7 @@ export const accountEn = {
     form: 'Something in the form is not right. What you typed is still there.',
     conflict: 'That is not possible at the moment: it contradicts what is there already.',
     limit: 'That was too often. Wait a while, then try again.',
-    limitSeconds: (seconds: string) => `That was too often. Try again in ${seconds} seconds.`,
+    tooOften: 'That was too often.',
     busy: 'The service is too busy at the moment. Try again in a minute.',
   },
   overview: {
@@ -420,7 +420,7 @@ export const accountFr: AccountCatalogue = {
     form: 'Quelque chose ne va pas dans le formulaire. Ce que vous avez saisi est toujours là.',
     conflict: 'Ce n’est pas possible pour le moment : cela contredit ce qui existe déjà.',
     limit: 'C’était trop souvent. Attendez un peu, puis réessayez.',
-    limitSeconds: (seconds) => `C’était trop souvent. Réessayez dans ${seconds} secondes.`,
+    tooOften: 'C’était trop souvent.',
     busy: 'Le service est trop occupé pour le moment. Réessayez dans une minute.',
   },
   overview: {
