@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path';
 
-/** The only reader of `process.env`. */
+/** Returns the process's environment, also to set what a library reads of it: `process.env` stands here alone. */
 export function processEnvironment(): Record<string, string | undefined> {
   return process.env;
 }

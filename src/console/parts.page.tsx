@@ -6,11 +6,11 @@ import { Button, LinkButton } from '../web/components/button.tsx';
 import { Card } from '../web/components/card.tsx';
 import { Field } from '../web/components/field.tsx';
 import type { IconName } from '../web/components/icon.tsx';
-import { Link } from '../web/components/link.tsx';
 import { EmptyState, Notice } from '../web/components/notice.tsx';
 import { type Column, Table, type TableOptions } from '../web/components/table.tsx';
 import { type Html, safeHref } from '../web/html.ts';
-import { type PageFrame, renderDocument } from '../web/layout/layout.tsx';
+import type { PageFrame } from '../web/layout/layout.tsx';
+import { sectionPage } from '../web/layout/section-page.tsx';
 import type { ConsoleCatalogue } from './words.en.ts';
 import { frameText } from './words.ts';
 
@@ -52,40 +52,24 @@ export function consolePage(
   { section, title, lede, body }: ConsolePageOptions,
 ): string {
   const text = frameText(frame).console;
-  const heading = title ?? text.sections[section];
-  return renderDocument(frame, {
-    title: heading,
-    noindex: true,
+  return sectionPage(frame, {
+    navigation: text.navigation,
+    paths: consolePaths,
+    names: text.sections,
+    section,
+    title: title ?? text.sections[section],
+    titleClass: 'breaks',
+    lede,
     className: 'page-account page-console',
     body: (
-      <div class="wrap account">
-        <nav class="account-nav" aria-label={text.navigation}>
-          <ul>
-            {(Object.keys(consolePaths) as ConsoleSection[]).map((name) => (
-              <li>
-                <Link
-                  href={consolePaths[name]}
-                  aria-current={name === section ? 'page' : undefined}
-                >
-                  {text.sections[name]}
-                </Link>
-              </li>
-            ))}
-          </ul>
-        </nav>
-        <div class="account-body">
-          <header class="account-head">
-            <h1 class="breaks">{heading}</h1>
-            <p class="lede">{lede}</p>
-          </header>
-          {done && (
-            <Notice tone="success" alert>
-              {text.done}
-            </Notice>
-          )}
-          {body}
-        </div>
-      </div>
+      <>
+        {done && (
+          <Notice tone="success" alert>
+            {text.done}
+          </Notice>
+        )}
+        {body}
+      </>
     ),
   });
 }

@@ -11,6 +11,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { processEnvironment } from '../config/place.ts';
 import { OperatorError } from '../core/errors.ts';
 
 /** The results of the tests with one build. */
@@ -111,7 +112,7 @@ export function loadNative(trustedSha256?: string): NativeServer {
   if (loaded === undefined) {
     // The newer build reads it once, when the process loads it first: that must be the main thread,
     // because a worker's environment is a copy.
-    process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(headBytesMax);
+    processEnvironment().UWS_HTTP_MAX_HEADERS_SIZE = String(headBytesMax);
     loaded = chooseNative(surroundings(), trustedSha256);
   }
   return loaded;

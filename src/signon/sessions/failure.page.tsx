@@ -6,7 +6,7 @@ import { Notice } from '../../web/components/notice.tsx';
 import type { FailureWords } from '../../web/guard/page-builder.ts';
 import { renderHtml } from '../../web/html.ts';
 import type { Language } from '../../web/language.ts';
-import { requestNote } from '../../web/layout/error.page.tsx';
+import { failureEnd } from '../../web/layout/error.page.tsx';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import { type Catalogue, catalogueFor, frameText } from '../words/words.ts';
 import { narrowPage } from './narrow.page.tsx';
@@ -57,15 +57,7 @@ function failurePage(frame: PageFrame, failure: Failure): string {
             <LinkButton label={text.signon.pageAgain} href={frame.here} />
           </p>
         )}
-        <p>
-          <LinkButton
-            label={text.error.goHome}
-            href={frame.links.home ?? '/'}
-            kind="secondary"
-            icon="back"
-          />
-        </p>
-        {requestNote(text)}
+        {failureEnd(frame)}
       </>
     ),
   });

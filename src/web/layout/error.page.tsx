@@ -18,12 +18,23 @@ export interface ErrorPageData {
   readonly back?: string | undefined;
 }
 
-/** For a person who asks the operator about it. */
-export function requestNote(text: { readonly error: { readonly request: string } }): Html {
+/** Returns the end of a page about an error: the way home, and what a person quotes who asks the operator about it. */
+export function failureEnd(frame: PageFrame): Html {
+  const { error } = frameText(frame);
   return (
-    <p class="field-hint">
-      {text.error.request} <code>{requestIdMark}</code>
-    </p>
+    <>
+      <p>
+        <LinkButton
+          label={error.goHome}
+          href={frame.links.home ?? '/'}
+          kind="secondary"
+          icon="back"
+        />
+      </p>
+      <p class="field-hint">
+        {error.request} <code>{requestIdMark}</code>
+      </p>
+    </>
   );
 }
 
@@ -49,15 +60,7 @@ export function errorPage(frame: PageFrame, data: ErrorPageData): string {
               <LinkButton label={text.error.goBack} href={data.back} icon="back" />
             </p>
           )}
-          <p>
-            <LinkButton
-              label={text.error.goHome}
-              href={frame.links.home ?? '/'}
-              kind="secondary"
-              icon="back"
-            />
-          </p>
-          {requestNote(text)}
+          {failureEnd(frame)}
         </div>
       </div>
     ),

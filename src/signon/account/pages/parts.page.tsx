@@ -3,10 +3,10 @@
  */
 
 import { LinkButton } from '../../../web/components/button.tsx';
-import { Link } from '../../../web/components/link.tsx';
 import { Notice } from '../../../web/components/notice.tsx';
 import { classes, type Html } from '../../../web/html.ts';
-import { type PageFrame, renderDocument } from '../../../web/layout/layout.tsx';
+import type { PageFrame } from '../../../web/layout/layout.tsx';
+import { sectionPage } from '../../../web/layout/section-page.tsx';
 import { frameText } from '../../words/words.ts';
 import type { AccountCatalogue } from './words.ts';
 
@@ -52,46 +52,29 @@ export function accountPage(
   options: AccountPageOptions,
 ): string {
   const text = frameText(frame).account;
-  const title = text.sections[options.section];
-  return renderDocument(frame, {
-    title,
-    noindex: true,
+  return sectionPage(frame, {
+    navigation: text.navigation,
+    paths: sectionPaths,
+    names: text.sections,
+    section: options.section,
+    title: text.sections[options.section],
+    lede: options.lede,
     className: 'page-account',
-    ...(options.script === undefined ? {} : { script: options.script }),
+    script: options.script,
     body: (
-      <div class="wrap account">
-        <nav class="account-nav" aria-label={text.navigation}>
-          <ul>
-            {(Object.keys(sectionPaths) as AccountSection[]).map((name) => (
-              <li>
-                <Link
-                  href={sectionPaths[name]}
-                  aria-current={name === options.section ? 'page' : undefined}
-                >
-                  {text.sections[name]}
-                </Link>
-              </li>
-            ))}
-          </ul>
-        </nav>
-        <div class="account-body">
-          <header class="account-head">
-            <h1>{title}</h1>
-            <p class="lede">{options.lede}</p>
-          </header>
-          {view.done && (
-            <Notice tone="success" alert>
-              {text.done[view.done]}
-            </Notice>
-          )}
-          {view.failed && (
-            <Notice tone="danger" title={text.failed.title} alert>
-              {view.failed}
-            </Notice>
-          )}
-          {options.body}
-        </div>
-      </div>
+      <>
+        {view.done && (
+          <Notice tone="success" alert>
+            {text.done[view.done]}
+          </Notice>
+        )}
+        {view.failed && (
+          <Notice tone="danger" title={text.failed.title} alert>
+            {view.failed}
+          </Notice>
+        )}
+        {options.body}
+      </>
     ),
   });
 }
