@@ -46,6 +46,9 @@ export function stateOfFile(file: string): FileState {
   if (!existsSync(file)) return { kind: 'missing' };
   const descriptor = openSync(file, 'r');
   try {
+    // The order matters while LMDB makes the file: one that has a size has its meta pages, and one that grows
+    // behind the look has the pages that the meta page promised before.
+    if (fstatSync(descriptor).size === 0) return { kind: 'empty' };
     return stateIn(descriptor, newestMeta(descriptor), fstatSync(descriptor).size);
   } finally {
     closeSync(descriptor);
@@ -80,7 +83,6 @@ export function watchFile(file: string): OpenFile {
 }
 
 function stateIn(descriptor: number, meta: Meta | undefined, size: number): FileState {
-  if (size === 0) return { kind: 'empty' };
   if (meta === undefined) return { kind: 'strange' };
   const pages = Math.floor(size / meta.pageSize);
   const expected = meta.lastPage + 1;
