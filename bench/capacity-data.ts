@@ -13,7 +13,7 @@ import { loadMasterKey } from '../src/access/keys/master-key.ts';
 import { seal } from '../src/access/keys/seal.ts';
 import { claimSlot } from '../src/access/slots.ts';
 import type { Clock } from '../src/core/clock.ts';
-import { createLog } from '../src/core/log/log.ts';
+import { createLog } from '../src/core/log.ts';
 import { type Random, randomToken, seededRandom } from '../src/core/random.ts';
 import type { Report } from '../src/reputation/reports/report.ts';
 import { createReportStore } from '../src/reputation/reports/store/report-store.ts';

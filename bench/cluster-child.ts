@@ -6,7 +6,7 @@
 
 import { once } from 'node:events';
 import { systemClock } from '../src/core/clock.ts';
-import { createLog } from '../src/core/log/log.ts';
+import { createLog } from '../src/core/log.ts';
 import { systemRandom } from '../src/core/random.ts';
 import { createEventId } from '../src/storage/event-id.ts';
 import { scratchKey, text } from '../src/storage/keys.ts';

@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../src/core/clock.ts';
-import { createLog } from '../src/core/log/log.ts';
+import { createLog } from '../src/core/log.ts';
 import { systemRandom } from '../src/core/random.ts';
 import { createEventId } from '../src/storage/event-id.ts';
 import { createFollower } from '../src/storage/follower.ts';

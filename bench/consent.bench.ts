@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encodeAccount } from '../src/access/accounts/records.ts';
 import { systemClock } from '../src/core/clock.ts';
-import { createLog } from '../src/core/log/log.ts';
+import { createLog } from '../src/core/log.ts';
 import { systemRandom } from '../src/core/random.ts';
 import type { GeoReader } from '../src/geo/reader.ts';
 import type { Request } from '../src/http/request/message.ts';

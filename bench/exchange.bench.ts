@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../src/core/clock.ts';
-import { createLog } from '../src/core/log/log.ts';
+import { createLog } from '../src/core/log.ts';
 import { systemRandom } from '../src/core/random.ts';
 import { createServer } from '../src/http/server.ts';
 import { createProfiles } from '../src/signon/people/profile/profile-store.ts';

@@ -4,7 +4,7 @@
  */
 
 import { systemClock } from '../src/core/clock.ts';
-import { createLog } from '../src/core/log/log.ts';
+import { createLog } from '../src/core/log.ts';
 import { loadNative } from '../src/http/native.ts';
 import { createServer } from '../src/http/server.ts';
 import { feedRoutes } from '../src/reputation/blocklists/feeds.route.ts';

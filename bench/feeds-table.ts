@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { entryFlags } from '../src/contracts/entry-flags.ts';
+import { entryFlags } from '../src/contracts/reputation.ts';
 import { seededRandom } from '../src/core/random.ts';
 import { openGeo } from '../src/geo/open-geo.ts';
 import { countryOf, openGeoReader, providerOf } from '../src/geo/reader.ts';

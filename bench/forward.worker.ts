@@ -1,7 +1,7 @@
 /** The owner's side of `forward.bench.ts`: answers at once with what a small answer of the API is. */
 
 import { parentPort } from 'node:worker_threads';
-import { createLog } from '../src/core/log/log.ts';
+import { createLog } from '../src/core/log.ts';
 import { serveForwarded } from '../src/http/serve-forwarded.ts';
 
 const body = JSON.stringify({ data: { ipAddress: '192.0.2.1', abuseConfidenceScore: 52 } });

@@ -9,7 +9,7 @@ import { createServer as createNodeServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fastify from 'fastify';
 import { systemClock } from '../src/core/clock.ts';
-import { createLog } from '../src/core/log/log.ts';
+import { createLog } from '../src/core/log.ts';
 import { numberField, renderHead, withNumber } from '../src/http/answer/head.ts';
 import { loadNative } from '../src/http/native.ts';
 import { createServer } from '../src/http/server.ts';

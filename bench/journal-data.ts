@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openState, type State } from '../src/app/state.ts';
 import { systemClock } from '../src/core/clock.ts';
-import { createLog } from '../src/core/log/log.ts';
+import { createLog } from '../src/core/log.ts';
 import { seededRandom } from '../src/core/random.ts';
 import { createIpIndex } from '../src/index/ip-index.ts';
 import type { IndexPrefix } from '../src/index/prefix.ts';

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encodeAccount } from '../src/access/accounts/records.ts';
 import { systemClock } from '../src/core/clock.ts';
-import { createLog } from '../src/core/log/log.ts';
+import { createLog } from '../src/core/log.ts';
 import { seededRandom } from '../src/core/random.ts';
 import { openPeople } from '../src/signon/people.ts';
 import { openPasswordStrength } from '../src/signon/proofs/password/password-strength.ts';

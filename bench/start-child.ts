@@ -5,7 +5,7 @@
  */
 
 import { takeSnapshot } from '../src/app/state.ts';
-import { createLog } from '../src/core/log/log.ts';
+import { createLog } from '../src/core/log.ts';
 import { loadSnapshot } from '../src/index/snapshot.ts';
 import { readCheckpointSeq } from '../src/storage/projection.ts';
 import { openJournalStore } from './journal-data.ts';

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { open } from 'lmdb';
 import { systemClock } from '../src/core/clock.ts';
-import { createLog } from '../src/core/log/log.ts';
+import { createLog } from '../src/core/log.ts';
 import { seededRandom } from '../src/core/random.ts';
 import { createEventId } from '../src/storage/event-id.ts';
 import { scratchKey, u32 } from '../src/storage/keys.ts';

@@ -104,7 +104,7 @@ export async function makeBundle() {
   await keepBuilt();
 }
 
-/** See src/core/work/built.ts. */
+/** See src/core/preparation.ts. */
 async function keepBuilt() {
   const built = resolve('dist/built');
   const fresh = `${built}.${process.pid}`;

@@ -26,7 +26,7 @@ import {
   urlOf,
 } from './config/rules.ts';
 import { OperatorError } from './core/errors.ts';
-import { type LogLevel, logLevels } from './core/log/log.ts';
+import { type LogLevel, logLevels } from './core/log.ts';
 
 /** Bounds of what the process holds in memory. Each one is where a clear refusal begins. */
 export const capacities = {

@@ -4,7 +4,7 @@
  * address: two of them may claim the same one, and neither gets it unasked.
  */
 
-import { formerSpelling, readKnownAddress } from '../core/names/mail-address.ts';
+import { formerSpelling, readKnownAddress } from '../core/mail-address.ts';
 import {
   accountByEmailKey,
   accountBySpellingKey,

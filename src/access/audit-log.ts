@@ -10,8 +10,8 @@
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
 import { fail, ok, type Result } from '../core/result.ts';
+import { createTurns } from '../core/scheduling.ts';
 import { dayMs, hourMs } from '../core/time.ts';
-import { createTurns } from '../core/work/turns.ts';
 import { createWriter, decode } from '../storage/codec.ts';
 import { auditKey, auditPrefix, type Key } from '../storage/keys.ts';
 import { pagesUnder } from '../storage/pages.ts';

@@ -13,7 +13,7 @@
  */
 
 import type { Clock } from '../core/clock.ts';
-import type { Log } from '../core/log/log.ts';
+import type { Log } from '../core/log.ts';
 import type { Random } from '../core/random.ts';
 import { fail, ok, type Result } from '../core/result.ts';
 import { minuteMs } from '../core/time.ts';

@@ -10,7 +10,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { OperatorError } from '../core/errors.ts';
-import type { Log } from '../core/log/log.ts';
+import type { Log } from '../core/log.ts';
 import { bytesOf } from '../http/exchange.ts';
 import type { Header, Reply, Request } from '../http/request/message.ts';
 import type { PlainRoute, Route } from '../http/router.ts';

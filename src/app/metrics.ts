@@ -4,7 +4,7 @@ import { capacities } from '../config.ts';
 import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Metrics } from '../core/metrics.ts';
-import { type TimedWork, type Timings, timingBounds } from '../core/work/timings.ts';
+import { type TimedWork, type Timings, timingBounds } from '../core/timings.ts';
 import type { DescriptorWatch } from '../http/limits/descriptor-watch.ts';
 import type { FeedPublisher } from '../reputation/blocklists/publish.ts';
 import { refusalKinds } from '../reputation/reports/refusals.ts';

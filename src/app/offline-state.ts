@@ -6,7 +6,7 @@
 import type { Config } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
-import { createLog } from '../core/log/log.ts';
+import { createLog } from '../core/log.ts';
 import type { Random } from '../core/random.ts';
 import { createGeoFragments } from '../geo/fragments.ts';
 import { openGeoReader } from '../geo/reader.ts';

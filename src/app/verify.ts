@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
 import { accountCreated } from '../access/accounts/events.ts';
 import { capacities } from '../config.ts';
-import { entryFlags } from '../contracts/entry-flags.ts';
+import { entryFlags } from '../contracts/reputation.ts';
 import type { Clock } from '../core/clock.ts';
 import { fnv1a } from '../core/digest.ts';
 import type { Random } from '../core/random.ts';

@@ -12,9 +12,9 @@
 import type { AccessReducer } from '../access/accounts/reducer.ts';
 import type { Clock } from '../core/clock.ts';
 import { sha256 } from '../core/digest.ts';
-import type { Log } from '../core/log/log.ts';
+import { every } from '../core/every.ts';
+import type { Log } from '../core/log.ts';
 import { minuteMs } from '../core/time.ts';
-import { every } from '../core/work/every.ts';
 import { budgetBaseOf } from '../reputation/votes/votes.ts';
 import type { Mailer } from '../signon/mail/mailer.ts';
 import { isActive, type People } from '../signon/people.ts';

@@ -10,7 +10,7 @@ import type { QuotaGuard } from '../access/quota/quota-guard.ts';
 import { captchaBounds } from '../config.ts';
 import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
-import type { Log } from '../core/log/log.ts';
+import type { Log } from '../core/log.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { Random } from '../core/random.ts';
 import type { PlainRoute } from '../http/router.ts';

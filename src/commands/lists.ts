@@ -4,7 +4,7 @@
  */
 
 import { systemClock } from '../core/clock.ts';
-import { listNameOf } from '../core/names/list-name.ts';
+import { listNameOf } from '../core/list-name.ts';
 import type { OperationProgress } from '../operations/operation.ts';
 import { openList } from '../reputation/lists/import/open-list.ts';
 import {

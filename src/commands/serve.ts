@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { systemClock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
-import { createLog, type Log } from '../core/log/log.ts';
+import { createLog, type Log } from '../core/log.ts';
 import { randomToken, systemRandom } from '../core/random.ts';
 import { loadNative } from '../http/native.ts';
 import { startServer } from '../main.ts';

@@ -6,7 +6,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import * as v from 'valibot';
-import { durationMs, durationRule } from './durations.ts';
+import { durationMs, durationRule } from '../core/time.ts';
 
 export const integer = (min: number, max: number) =>
   v.pipe(

@@ -1,6 +1,6 @@
 /** Personal data: what each part of the service gives to the export and removes with the account. */
 
-import type { Pace } from '../core/work/turns.ts';
+import type { Pace } from '../core/scheduling.ts';
 
 /** The data that one part of the service keeps about a person. */
 export interface PersonalData {

@@ -4,9 +4,9 @@
  * has been below three quarters, so that a table at its edge does not fill the log.
  */
 
-import type { Log } from './log/log.ts';
+import { every } from './every.ts';
+import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
-import { every } from './work/every.ts';
 
 export interface BoundedTable {
   /** Label in metrics and in the log: lower case, `_` between words. */
@@ -16,25 +16,15 @@ export interface BoundedTable {
   readonly limit: number;
 }
 
-export interface BoundedTables {
-  add(...tables: readonly BoundedTable[]): void;
-  /** Writes the lines that are due. */
-  poll(): void;
-  /** Returns the present use of all tables. */
-  read(): { name: string; used: number; limit: number }[];
-  register(metrics: Metrics): void;
-  /** Polls at intervals, until the result is called. */
-  watch(): () => Promise<void>;
-}
-
 const warnAt = 0.8;
 const calmBelow = 0.75;
 const pollMs = 10_000;
 
-export function createBoundedTables(log: Pick<Log, 'warn'>): BoundedTables {
+export function createBoundedTables(log: Pick<Log, 'warn'>) {
   const tables: BoundedTable[] = [];
   const warned = new Set<string>();
 
+  /** Writes the lines that are due. */
   function poll(): void {
     for (const { name, used, limit } of tables) {
       const now = used();
@@ -46,10 +36,11 @@ export function createBoundedTables(log: Pick<Log, 'warn'>): BoundedTables {
   }
 
   return {
-    add: (...more) => void tables.push(...more),
+    add: (...more: readonly BoundedTable[]) => void tables.push(...more),
     poll,
+    /** Returns the present use of all tables. */
     read: () => tables.map(({ name, used, limit }) => ({ name, used: used(), limit })),
-    register(metrics) {
+    register(metrics: Metrics): void {
       metrics.gaugeBy('portcullis_table_used', 'Places taken, by bounded table.', 'table', () =>
         tables.map(({ name, used }) => [name, used()]),
       );
@@ -60,6 +51,9 @@ export function createBoundedTables(log: Pick<Log, 'warn'>): BoundedTables {
         () => tables.map(({ name, limit }) => [name, limit]),
       );
     },
+    /** Polls at intervals, until the result is called. */
     watch: () => every(pollMs, poll, { isImmediate: true }).stop,
   };
 }
+
+export type BoundedTables = ReturnType<typeof createBoundedTables>;

@@ -2,7 +2,13 @@
  * Time is passed in, so that rules about time can be tested without waiting.
  * `monotonicMs` is one clock for all threads of the process: CLOCK_MONOTONIC as
  * `process.hrtime` reads it. (`performance.now()` starts at another origin in each thread.)
+ *
+ * Where a database gives the time, the clock of this machine may be a wrong one, and only the main thread knows by
+ * how much: it shares its time with the other threads. What never changes is written before a thread reads it; the
+ * rest is one whole number.
  */
+
+import { every } from './every.ts';
 
 export interface Clock {
   /** Wall clock, milliseconds since 1970-01-01T00:00Z. */
@@ -51,4 +57,39 @@ export function manualClock(startMs: number): Clock & { advance(ms: number): voi
       elapsedMs += ms;
     },
   };
+}
+
+const sendMs = 250;
+
+interface SharedTime {
+  readonly buffer: SharedArrayBuffer;
+  /** Writes the time at intervals from now on. @returns a function that stops it */
+  start(): () => Promise<void>;
+}
+
+/** @param clock whose time it is; its monotonic clock is that of all threads */
+export function shareTime(clock: Clock): SharedTime {
+  const buffer = new SharedArrayBuffer(16);
+  const base = Math.floor(clock.now() - clock.monotonicMs());
+  new Float64Array(buffer, 0, 1)[0] = base;
+  const shift = new Int32Array(buffer, 8, 1);
+  function send(): void {
+    Atomics.store(shift, 0, Math.round(clock.now() - clock.monotonicMs() - base));
+  }
+  return {
+    buffer,
+    start: () => every(sendMs, send).stop,
+  };
+}
+
+/** @param buffer absent: the clock of this machine gives the time */
+export function openSharedTime(
+  buffer: SharedArrayBuffer | undefined,
+  own: Clock = systemClock(),
+): Clock {
+  if (buffer === undefined) return own;
+  const base = new Float64Array(buffer, 0, 1)[0]!;
+  const shift = new Int32Array(buffer, 8, 1);
+  const { monotonicMs } = own;
+  return { now: () => Math.floor(monotonicMs() + base + Atomics.load(shift, 0)), monotonicMs };
 }

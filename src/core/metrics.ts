@@ -4,7 +4,7 @@
  */
 
 import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
-import type { Histogram } from './work/timings.ts';
+import type { Histogram } from './timings.ts';
 
 export interface Metrics {
   readonly contentType: string;

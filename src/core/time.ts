@@ -1,4 +1,4 @@
-/** Units of time, in the unit that a name ends with. */
+/** Units of time, in the unit that a name ends with, and durations as people write them, such as 24h. */
 
 export const secondMs = 1_000;
 export const minuteMs = 60 * secondMs;
@@ -7,3 +7,14 @@ export const dayMs = 24 * hourMs;
 
 export const hourSeconds = 3_600;
 export const daySeconds = 24 * hourSeconds;
+
+const unitMs = { s: 1_000, m: minuteMs, h: hourMs, d: dayMs } as const;
+
+/** Milliseconds of a text such as 24h; undefined when it is none from 1 second to 365 days. */
+export function durationMs(text: string): number | undefined {
+  const [, count, unit] = /^(\d{1,8})([smhd])$/.exec(text) ?? [];
+  const ms = Number(count) * unitMs[unit as keyof typeof unitMs];
+  return ms >= unitMs.s && ms <= 365 * unitMs.d ? ms : undefined;
+}
+
+export const durationRule = 'must be a duration such as 24h, 90m or 7d';

@@ -23,7 +23,7 @@ import { fileURLToPath } from 'node:url';
 import { crc32 } from 'node:zlib';
 import { array, literal, object, optional, picklist, safeParse, string } from 'valibot';
 import { OperatorError } from '../core/errors.ts';
-import type { Log } from '../core/log/log.ts';
+import type { Log } from '../core/log.ts';
 import { compileGeo, type GeoTable } from './compile.ts';
 import { geoMagic, geoVersion, readCounts } from './layout.ts';
 import {

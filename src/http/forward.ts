@@ -8,7 +8,6 @@
 
 import type { MessagePort } from 'node:worker_threads';
 import { type Failure, fail, ok, type Result } from '../core/result.ts';
-import { openBatch } from '../core/work/batch.ts';
 import { storeOutOfReach } from './answer/refusal.ts';
 import type { Reply, Request } from './request/message.ts';
 import type { Caller } from './router.ts';
@@ -142,5 +141,40 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
       }),
     outstanding: () => waiting.size,
     close,
+  };
+}
+
+/**
+ * Sends many small messages to another thread as one: all of one turn of the event loop cross at
+ * its end. A message of its own costs both threads several times what its content does.
+ * @param onLost called for each item that can't be sent; the others of its turn are sent
+ * @returns sends an item with all others of this turn, in their order
+ */
+export function openBatch<Item>(
+  port: Pick<MessagePort, 'postMessage'>,
+  onLost: (item: Item, error: unknown) => void,
+): (item: Item) => void {
+  let waiting: Item[] = [];
+
+  function flush(): void {
+    const items = waiting;
+    waiting = [];
+    try {
+      port.postMessage(items);
+    } catch {
+      // One of them can't be copied: only that one is lost.
+      for (const item of items) sendAlone(item);
+    }
+  }
+  function sendAlone(item: Item): void {
+    try {
+      port.postMessage([item]);
+    } catch (error) {
+      onLost(item, error);
+    }
+  }
+
+  return (item) => {
+    if (waiting.push(item) === 1) setImmediate(flush);
   };
 }

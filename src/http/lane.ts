@@ -1,6 +1,6 @@
 /** The options of both lanes of a server: the hot lane, and the one of all other routes (admission.ts). */
 
-import type { Log } from '../core/log/log.ts';
+import type { Log } from '../core/log.ts';
 import type { AccessLog } from './answer/access-log.ts';
 import type { HttpLimits } from './limits/limits.ts';
 import type { RenderProblem } from './request/message.ts';

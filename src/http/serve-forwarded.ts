@@ -1,10 +1,9 @@
 /** The other end of `forward.ts`: the thread that owns the store works on what front ends send. */
 
 import type { MessagePort } from 'node:worker_threads';
-import type { Log } from '../core/log/log.ts';
-import { openBatch } from '../core/work/batch.ts';
+import type { Log } from '../core/log.ts';
 import { StoreUnavailableError } from '../storage/store.ts';
-import type { ToFront, ToOwner } from './forward.ts';
+import { openBatch, type ToFront, type ToOwner } from './forward.ts';
 import { BodyAborted } from './request/intake.ts';
 import { logFieldsOf, type Reply, type Request } from './request/message.ts';
 import type { Caller } from './router.ts';

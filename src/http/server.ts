@@ -8,7 +8,7 @@ import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
-import type { Log } from '../core/log/log.ts';
+import type { Log } from '../core/log.ts';
 import { type Random, systemRandom } from '../core/random.ts';
 import type { AccessLog } from './answer/access-log.ts';
 import { fieldsOf } from './answer/head.ts';

@@ -15,7 +15,7 @@ import * as v from 'valibot';
 import { packageVersion } from '../config/version.ts';
 import type { BoundedTable } from '../core/bounded-tables.ts';
 import { OperatorError } from '../core/errors.ts';
-import type { Log } from '../core/log/log.ts';
+import type { Log } from '../core/log.ts';
 import { isDamage } from '../storage/rows.ts';
 import type { Order } from './execute.ts';
 import type { OperationCall, OperationProgress } from './operation.ts';

@@ -1,6 +1,6 @@
 /** Mails that a command sends itself: it waits for them, since nothing goes on after it. */
 
-import type { Log } from '../core/log/log.ts';
+import type { Log } from '../core/log.ts';
 import { ok, type Result } from '../core/result.ts';
 import { mailSender } from '../signon/mail/letter.ts';
 import { createMailer, type Delivery, type MailTransport } from '../signon/mail/mailer.ts';

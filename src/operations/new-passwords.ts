@@ -1,7 +1,7 @@
 /** A first password for an account, judged and hashed as those that people choose. */
 
 import type { Config } from '../config.ts';
-import type { Log } from '../core/log/log.ts';
+import type { Log } from '../core/log.ts';
 import type { Random } from '../core/random.ts';
 import { createBreachedPasswords } from '../signon/proofs/password/breached-passwords.ts';
 import { createNewPasswords, type NewPasswords } from '../signon/proofs/password/new-password.ts';

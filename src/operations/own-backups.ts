@@ -6,7 +6,7 @@
 import type { MasterKey } from '../access/keys/master-key.ts';
 import type { Config } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
-import type { Log } from '../core/log/log.ts';
+import type { Log } from '../core/log.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { type BackupStats, startBackups } from '../storage/backup/schedule.ts';
 import { readSealing } from '../storage/backup/sealing.ts';

@@ -2,7 +2,7 @@
 
 import * as v from 'valibot';
 import { perMinuteMax } from '../access/accounts/accounts-table.ts';
-import { dateIn } from '../core/names/date-text.ts';
+import { dateIn } from '../core/dates.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
 import { formatPrefix } from '../ip/prefix.ts';
 import { typedAddress } from '../ip/typed.ts';

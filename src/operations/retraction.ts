@@ -1,6 +1,6 @@
 /** Taking back what an account reported, as `account disable` and `report retract` do. */
 
-import { createTurns } from '../core/work/turns.ts';
+import { createTurns } from '../core/scheduling.ts';
 import { createReportStore } from '../reputation/reports/store/report-store.ts';
 import { retractReports, type TakenBack } from '../reputation/votes/retract.ts';
 import { expect, type StoreTools } from './workspace.ts';

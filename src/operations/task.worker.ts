@@ -4,7 +4,7 @@ import { constants, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
-import { createLog } from '../core/log/log.ts';
+import { createLog } from '../core/log.ts';
 import { systemRandom } from '../core/random.ts';
 import { collectRows } from '../reputation/lists/import/collect.ts';
 import { parseList } from '../reputation/lists/import/parse.ts';

@@ -14,7 +14,7 @@ import { processEnvironment } from '../config/place.ts';
 import { type Config, readConfig } from '../config.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
-import { createLog, type Log } from '../core/log/log.ts';
+import { createLog, type Log } from '../core/log.ts';
 import { type Random, systemRandom } from '../core/random.ts';
 import type { Failure, Result } from '../core/result.ts';
 import { readEndpoint } from '../integrations/endpoint.ts';

@@ -14,7 +14,7 @@ import type { FactorDemand } from '../config.ts';
 import type { PersonalData } from '../contracts/personal-data.ts';
 import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
-import type { Log } from '../core/log/log.ts';
+import type { Log } from '../core/log.ts';
 import type { Random } from '../core/random.ts';
 import type { ErasedList } from '../storage/erased.ts';
 import type { Maintenance } from '../storage/maintenance.ts';

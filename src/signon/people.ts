@@ -5,7 +5,7 @@
 
 import { findAccountId } from '../access/account-names.ts';
 import { type AccountRecord, decodeAccount } from '../access/accounts/records.ts';
-import { readKnownAddress } from '../core/names/mail-address.ts';
+import { readKnownAddress } from '../core/mail-address.ts';
 import type { Random } from '../core/random.ts';
 import { accountByEmailKey, accountKey, credentialsKey } from '../storage/keys.ts';
 import { bytes, group, list, oneOf, record, text, time, varint } from '../storage/record.ts';

@@ -15,7 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
-import type { Log } from '../core/log/log.ts';
+import type { Log } from '../core/log.ts';
 import type { Random } from '../core/random.ts';
 import {
   type ErasedFile,

@@ -9,7 +9,7 @@
  */
 
 import type { Clock } from '../core/clock.ts';
-import type { Log } from '../core/log/log.ts';
+import type { Log } from '../core/log.ts';
 import { type Store, type StoreEvent, StoreUnavailableError, storeLimits } from './store.ts';
 
 export interface FollowerOptions {

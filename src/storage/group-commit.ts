@@ -9,8 +9,8 @@
 
 import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
-import type { Log } from '../core/log/log.ts';
-import { every, type Loop } from '../core/work/every.ts';
+import { every, type Loop } from '../core/every.ts';
+import type { Log } from '../core/log.ts';
 import type { Key } from './keys.ts';
 import type { WriteState } from './store.ts';
 

@@ -5,7 +5,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../core/clock.ts';
-import type { Log } from '../core/log/log.ts';
+import type { Log } from '../core/log.ts';
 import type { Transactor } from './group-commit.ts';
 import { metaRowKey } from './keys.ts';
 import { rowsOf } from './lmdb-commit.ts';

@@ -6,7 +6,7 @@
  */
 
 import type { Clock } from '../core/clock.ts';
-import type { Log } from '../core/log/log.ts';
+import type { Log } from '../core/log.ts';
 import { applyCommit, type PreparedCommit } from './apply-commit.ts';
 import { assertAfter, assertCommit, assertKey, assertLimit } from './bounds.ts';
 import { createGroupCommit, type GroupCommit } from './group-commit.ts';

@@ -11,8 +11,8 @@
 import { accessSync, constants, existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../core/errors.ts';
+import { every } from '../core/every.ts';
 import type { Random } from '../core/random.ts';
-import { every } from '../core/work/every.ts';
 import { makeFileOnce } from './files.ts';
 import { metaRowKey } from './keys.ts';
 import type { Table } from './lmdb-tables.ts';

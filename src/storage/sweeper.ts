@@ -3,8 +3,8 @@
  * counts as absent before it is swept. A failed sweep is tried again at the next turn.
  */
 
-import type { Log } from '../core/log/log.ts';
-import { every, type Run } from '../core/work/every.ts';
+import { every, type Run } from '../core/every.ts';
+import type { Log } from '../core/log.ts';
 import { type Store, StoreUnavailableError } from './store.ts';
 
 export interface SweeperOptions {

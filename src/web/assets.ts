@@ -9,8 +9,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib';
-import { builtOr } from '../core/work/built.ts';
-import type { Preparation, Prepared } from '../core/work/preparation.ts';
+import { builtOr, type Preparation, type Prepared } from '../core/preparation.ts';
 
 export interface AssetBody {
   /** Made when it is first read, where it is a compressed one. */

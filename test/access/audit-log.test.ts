@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { auditCsvLine, auditKeptMs, createAuditLog } from '../../src/access/audit-log.ts';
 import { manualClock } from '../../src/core/clock.ts';
-import { createLog } from '../../src/core/log/log.ts';
+import { createLog } from '../../src/core/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { openLmdbStore } from '../../src/storage/lmdb.ts';
 import { value } from '../support/house/result.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { forget, undoOf } from '../../src/commands/store/rewind.ts';
 import { manualClock } from '../../src/core/clock.ts';
-import { createLog } from '../../src/core/log/log.ts';
+import { createLog } from '../../src/core/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { agentEvents } from '../../src/integrations/agents/ban-events.ts';
 import { createBanStore } from '../../src/integrations/agents/ban-store.ts';

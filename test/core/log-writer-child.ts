@@ -3,7 +3,7 @@
  * lines to log, `abort`.
  */
 
-import { createLog } from '../../src/core/log/log.ts';
+import { createLog } from '../../src/core/log.ts';
 
 const log = createLog('info');
 const lines = Number(process.argv[2]);

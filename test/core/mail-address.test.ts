@@ -2,11 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  readDomain,
-  readKnownAddress,
-  readMailAddress,
-} from '../../src/core/names/mail-address.ts';
+import { readDomain, readKnownAddress, readMailAddress } from '../../src/core/mail-address.ts';
 
 test('a domain comes out as A-labels, however its own letters were written', () => {
   const label = 'victim@xn--exmple-cua.test';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MessageChannel, Worker } from 'node:worker_threads';
-import { createLog } from '../../src/core/log/log.ts';
+import { createLog } from '../../src/core/log.ts';
 import { createForwarder, unreadBytesMax } from '../../src/http/forward.ts';
 import { BodyAborted } from '../../src/http/request/intake.ts';
 import type { Request } from '../../src/http/request/message.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fail } from '../../src/core/result.ts';
-import { createTurns } from '../../src/core/work/turns.ts';
+import { createTurns } from '../../src/core/scheduling.ts';
 import { readParts, readPartsInto } from '../../src/http/request/multipart.ts';
 
 const type = 'multipart/form-data; boundary=b';

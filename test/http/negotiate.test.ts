@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { httpDate, parseHttpDate } from '../../src/core/http-date.ts';
+import { httpDate, parseHttpDate } from '../../src/core/dates.ts';
 import { negotiate, type Representation } from '../../src/http/answer/negotiate.ts';
 import { parseRange, sliceParts } from '../../src/http/answer/ranges.ts';
 import type { Method, Reply, Request } from '../../src/http/request/message.ts';

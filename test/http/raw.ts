@@ -5,7 +5,7 @@
 
 import { connect, type Socket } from 'node:net';
 import { systemClock } from '../../src/core/clock.ts';
-import { createLog } from '../../src/core/log/log.ts';
+import { createLog } from '../../src/core/log.ts';
 import type { HttpLimits } from '../../src/http/limits/limits.ts';
 import { loadNative } from '../../src/http/native.ts';
 import type { RenderProblem } from '../../src/http/request/message.ts';

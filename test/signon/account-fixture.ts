@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { manualClock } from '../../src/core/clock.ts';
-import type { Log } from '../../src/core/log/log.ts';
+import type { Log } from '../../src/core/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { ok } from '../../src/core/result.ts';
 import { reportPersonalData } from '../../src/reputation/reports/personal-data.ts';

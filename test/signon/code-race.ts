@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { systemClock } from '../../src/core/clock.ts';
-import { createLog } from '../../src/core/log/log.ts';
+import { createLog } from '../../src/core/log.ts';
 import { systemRandom } from '../../src/core/random.ts';
 import { createProfiles } from '../../src/signon/people/profile/profile-store.ts';
 import type { StoreFactory } from '../storage/fixture.ts';

@@ -6,7 +6,7 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { systemClock } from '../../src/core/clock.ts';
-import { createLog } from '../../src/core/log/log.ts';
+import { createLog } from '../../src/core/log.ts';
 import { systemRandom } from '../../src/core/random.ts';
 import { createProfiles } from '../../src/signon/people/profile/profile-store.ts';
 import type { OpenerModule } from '../storage/fixture.ts';

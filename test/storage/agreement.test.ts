@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { createLog } from '../../src/core/log/log.ts';
+import { createLog } from '../../src/core/log.ts';
 import { eventVersions } from '../../src/storage/define-event.ts';
 import { scratchKey, text } from '../../src/storage/keys.ts';
 import { openAgreement } from '../../src/storage/nodes/agreement.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
-import { createLog } from '../../src/core/log/log.ts';
+import { createLog } from '../../src/core/log.ts';
 import { addWithin, boundKeysOf, holdBounds } from '../../src/storage/bounded-rows.ts';
 import { commitOnce } from '../../src/storage/change.ts';
 import { boundKey, scratchKey, text } from '../../src/storage/keys.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { it } from 'node:test';
 import { manualClock } from '../../src/core/clock.ts';
-import { createLog } from '../../src/core/log/log.ts';
+import { createLog } from '../../src/core/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { compactStore } from '../../src/storage/compact.ts';
 import { scratchKey, text, u32 } from '../../src/storage/keys.ts';

@@ -5,7 +5,7 @@
 
 import { once } from 'node:events';
 import { systemClock } from '../../src/core/clock.ts';
-import { createLog } from '../../src/core/log/log.ts';
+import { createLog } from '../../src/core/log.ts';
 import { systemRandom } from '../../src/core/random.ts';
 import { openStore } from '../../src/storage/migrate.ts';
 import { format2 } from './format-steps.ts';

@@ -6,7 +6,7 @@ import { it } from 'node:test';
 import { open as openEnvironment } from 'lmdb';
 import { systemClock } from '../../src/core/clock.ts';
 import { OperatorError } from '../../src/core/errors.ts';
-import { createLog } from '../../src/core/log/log.ts';
+import { createLog } from '../../src/core/log.ts';
 import { systemRandom } from '../../src/core/random.ts';
 import { checkBackup, restoreRows } from '../../src/storage/backup/restore.ts';
 import { type DataFormat, dataFormat } from '../../src/storage/format.ts';

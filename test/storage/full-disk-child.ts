@@ -4,7 +4,7 @@
  */
 
 import { systemClock } from '../../src/core/clock.ts';
-import { createLog } from '../../src/core/log/log.ts';
+import { createLog } from '../../src/core/log.ts';
 import { scratchKey, u32 } from '../../src/storage/keys.ts';
 import { openLmdbStore } from '../../src/storage/lmdb.ts';
 

@@ -1,7 +1,7 @@
 /** Opens the LMDB store in the contract suite's processes. */
 
 import type { Clock } from '../../src/core/clock.ts';
-import { createLog } from '../../src/core/log/log.ts';
+import { createLog } from '../../src/core/log.ts';
 import { openLmdbStore } from '../../src/storage/lmdb.ts';
 import type { Store } from '../../src/storage/store.ts';
 

@@ -4,7 +4,7 @@
  */
 
 import { systemClock } from '../../src/core/clock.ts';
-import { createLog } from '../../src/core/log/log.ts';
+import { createLog } from '../../src/core/log.ts';
 import { scratchKey, text } from '../../src/storage/keys.ts';
 import { LeaseLostError } from '../../src/storage/maintenance.ts';
 import { openAgreement } from '../../src/storage/nodes/agreement.ts';

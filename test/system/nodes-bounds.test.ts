@@ -2,7 +2,7 @@
 
 import { after, before, it, type TestContext } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
-import { createLog } from '../../src/core/log/log.ts';
+import { createLog } from '../../src/core/log.ts';
 import { openPostgresStore, type PostgresStore } from '../../src/storage/postgres/store.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { boundRaces } from '../support/server/bound-races.ts';

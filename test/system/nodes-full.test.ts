@@ -11,7 +11,7 @@ import { createAccounts } from '../../src/access/accounts/accounts.ts';
 import { createApiKeys } from '../../src/access/keys/api-keys.ts';
 import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { systemClock } from '../../src/core/clock.ts';
-import { createLog } from '../../src/core/log/log.ts';
+import { createLog } from '../../src/core/log.ts';
 import { systemRandom } from '../../src/core/random.ts';
 import { decodeDigests } from '../../src/storage/nodes/digests.ts';
 import { openPostgresStore } from '../../src/storage/postgres/store.ts';

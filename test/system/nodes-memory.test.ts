@@ -5,7 +5,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { after, before, it } from 'node:test';
 import { openState } from '../../src/app/state.ts';
 import { systemClock } from '../../src/core/clock.ts';
-import { createLog } from '../../src/core/log/log.ts';
+import { createLog } from '../../src/core/log.ts';
 import { systemRandom } from '../../src/core/random.ts';
 import { setReports } from '../../src/index/records.ts';
 import { decodeDigests } from '../../src/storage/nodes/digests.ts';

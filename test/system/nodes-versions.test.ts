@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/core/clock.ts';
-import { createLog } from '../../src/core/log/log.ts';
+import { createLog } from '../../src/core/log.ts';
 import { createConnection } from '../../src/storage/postgres/connection.ts';
 import { migrate, type SchemaStep } from '../../src/storage/postgres/schema.ts';
 import { openPostgresStore } from '../../src/storage/postgres/store.ts';

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { bandEnds, bandStarts, scoreBand, scoreBands } from '../../src/core/score-band.ts';
 import { GateDrawing, Gauge } from '../../src/web/components/gauge.tsx';
 import { renderHtml } from '../../src/web/html.ts';
 import { catalogueFor } from '../../src/web/language.ts';
-import { bandEnds, bandStarts, scoreBand, scoreBands } from '../../src/web/score-band.ts';
 
 test('the bands cover 0 to 100 without gap or overlap', () => {
   let next = 0;

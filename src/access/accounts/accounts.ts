@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from '../../core/clock.ts';
-import { readKnownAddress, readMailAddress } from '../../core/names/mail-address.ts';
+import { readKnownAddress, readMailAddress } from '../../core/mail-address.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { commitOnce, untilUndisturbed, written } from '../../storage/change.ts';

@@ -4,7 +4,7 @@
  */
 
 import { domainToUnicode } from 'node:url';
-import { domainOf, readKnownAddress } from '../../core/names/mail-address.ts';
+import { domainOf, readKnownAddress } from '../../core/mail-address.ts';
 import { fail, type Result } from '../../core/result.ts';
 import { commitOnce, untilUndisturbed, written } from '../../storage/change.ts';
 import { accountKey, accountPrefix, erasureKey } from '../../storage/keys.ts';

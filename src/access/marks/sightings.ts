@@ -10,9 +10,9 @@
 
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
+import { every } from '../../core/every.ts';
 import { MaxByCountSet } from '../../core/fair-share.ts';
-import type { Log } from '../../core/log/log.ts';
-import { every } from '../../core/work/every.ts';
+import type { Log } from '../../core/log.ts';
 import { type Key, sightingKey } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
 import { createMarks, refusedSighting, sightingEndsAt } from './marks.ts';

@@ -5,10 +5,10 @@
  */
 
 import type { Clock } from '../../core/clock.ts';
-import type { Log } from '../../core/log/log.ts';
+import { every } from '../../core/every.ts';
+import type { Log } from '../../core/log.ts';
 import { minuteMs } from '../../core/time.ts';
-import { every } from '../../core/work/every.ts';
-import { type Histogram, type Timings, timingBounds } from '../../core/work/timings.ts';
+import { type Histogram, type Timings, timingBounds } from '../../core/timings.ts';
 import { talliesKey } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
 import type { ThreadCounters } from '../threads/thread-counters.ts';

@@ -4,7 +4,7 @@
  * between events.
  */
 
-import { every, type Loop } from '../../core/work/every.ts';
+import { every, type Loop } from '../../core/every.ts';
 import type { EntryDigest } from '../../reputation/state/entry-digest.ts';
 import { createDigestRing, digestEvery } from '../../storage/nodes/digests.ts';
 

@@ -3,10 +3,10 @@
 import type { MasterKey } from '../../access/keys/master-key.ts';
 import type { Config } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { Log } from '../../core/log/log.ts';
+import type { Closers } from '../../core/closers.ts';
+import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
-import type { Closers } from '../../core/work/closers.ts';
-import type { Timings } from '../../core/work/timings.ts';
+import type { Timings } from '../../core/timings.ts';
 import type { Mail } from '../../signon/mail/letter.ts';
 import type { Claim } from '../../storage/claim.ts';
 import type { Store } from '../../storage/store.ts';

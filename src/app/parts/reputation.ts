@@ -15,9 +15,8 @@ import { createUsage, type Usage } from '../../access/quota/usage.ts';
 import { clientLimits } from '../../config/limits.ts';
 import { capacities } from '../../config.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
-import { openGarbageCollection } from '../../core/garbage.ts';
-import { createHeartbeat } from '../../core/work/heartbeat.ts';
-import { shareTime } from '../../core/work/shared-time.ts';
+import { shareTime } from '../../core/clock.ts';
+import { createHeartbeat, openGarbageCollection } from '../../core/threads.ts';
 import { openSystems, type Systems } from '../../geo/systems/systems.ts';
 import { passKeyPurpose } from '../../integrations/gate/pass.ts';
 import {

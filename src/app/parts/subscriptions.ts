@@ -2,8 +2,8 @@
 
 import { capacities } from '../../config.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
+import { every } from '../../core/every.ts';
 import type { Metrics } from '../../core/metrics.ts';
-import { every } from '../../core/work/every.ts';
 import { fetchInThread } from '../../reputation/lists/subscriptions/fetching.ts';
 import { countKnownRows } from '../../reputation/lists/subscriptions/known-rows.ts';
 import { createRefresher } from '../../reputation/lists/subscriptions/refresher.ts';

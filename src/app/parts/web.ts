@@ -7,7 +7,7 @@ import type { QuotaGuard } from '../../access/quota/quota-guard.ts';
 import { clientLimits } from '../../config/limits.ts';
 import type { Config } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { Log } from '../../core/log/log.ts';
+import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
 import type { GeoReader } from '../../geo/reader.ts';
 import { isProxied } from '../../http/proxied.ts';

@@ -2,9 +2,9 @@
 
 import { createExchange, type Party } from '../../access/distributed-limits/exchange.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { Log } from '../../core/log/log.ts';
+import { every } from '../../core/every.ts';
+import type { Log } from '../../core/log.ts';
 import type { Metrics } from '../../core/metrics.ts';
-import { every } from '../../core/work/every.ts';
 import type { NodeMessages } from '../../storage/nodes/node-messages.ts';
 
 const everyMs = 1_000;

@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 import type { Challenges } from '../../captcha/challenge/challenge.ts';
 import type { Clock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
-import type { Log } from '../../core/log/log.ts';
+import type { Log } from '../../core/log.ts';
 import { answerBytes, type PeerQuestion, readAsked } from './asked.ts';
 import { createReplays, isMac, macHeader, macOf } from './signed.ts';
 import {

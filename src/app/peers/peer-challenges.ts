@@ -10,7 +10,7 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import type { CaptchaVisitor, Challenges } from '../../captcha/challenge/challenge.ts';
 import { nodeOf } from '../../captcha/challenge/ticket.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { Log } from '../../core/log/log.ts';
+import type { Log } from '../../core/log.ts';
 import { fail, type Result } from '../../core/result.ts';
 import { type PeerQuestion, readAnswer } from './asked.ts';
 import { isMac, macHeader, macOf } from './signed.ts';

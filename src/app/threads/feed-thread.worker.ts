@@ -5,9 +5,8 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { entryFlags } from '../../contracts/entry-flags.ts';
-import { openGarbageCollection } from '../../core/garbage.ts';
-import { yieldToRequests } from '../../core/work/niceness.ts';
+import { entryFlags } from '../../contracts/reputation.ts';
+import { openGarbageCollection, yieldToRequests } from '../../core/threads.ts';
 import { countryOf, openGeoReader, providerOf } from '../../geo/reader.ts';
 import { openIpIndexReader } from '../../index/reader.ts';
 import { createFeedBuilder } from '../../reputation/blocklists/builder/build.ts';

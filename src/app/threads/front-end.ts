@@ -12,11 +12,11 @@ import type { LimitMemory } from '../../access/quota/limit-records.ts';
 import { openQuotas } from '../../access/quota/quota.ts';
 import { createQuotaGuard } from '../../access/quota/quota-guard.ts';
 import type { ClientLimitName } from '../../config/limits.ts';
-import { entryFlags } from '../../contracts/entry-flags.ts';
+import { entryFlags } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { Log } from '../../core/log/log.ts';
+import type { Log } from '../../core/log.ts';
 import { systemRandom } from '../../core/random.ts';
-import { createHeartbeat } from '../../core/work/heartbeat.ts';
+import { createHeartbeat } from '../../core/threads.ts';
 import { createGeoFragments } from '../../geo/fragments.ts';
 import { openGeoReader } from '../../geo/reader.ts';
 import type { IndexView } from '../../index/reader.ts';
@@ -42,9 +42,9 @@ export interface FrontEndMemory extends SharedState {
   readonly geo: SharedArrayBuffer;
   /** Bans of agents: see integrations/agents/ban-table.ts. */
   readonly bans: SharedArrayBuffer;
-  /** Heartbeat of the main thread: see core/work/heartbeat.ts. */
+  /** Heartbeat of the main thread: see core/threads.ts. */
   readonly heartbeat: SharedArrayBuffer;
-  /** The database's time, which nodes of a cluster use: see core/work/shared-time.ts. */
+  /** The database's time, which nodes of a cluster use: see core/clock.ts. */
   readonly time: SharedArrayBuffer | undefined;
   /** Limits per client, counted by all front ends together. */
   readonly limits: LimitMemory;

@@ -5,7 +5,7 @@
  */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { every } from '../../core/work/every.ts';
+import { every } from '../../core/every.ts';
 import { defaultLimits } from '../../http/limits/limits.ts';
 import type { Taken } from '../../http/server.ts';
 

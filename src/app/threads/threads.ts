@@ -7,7 +7,7 @@
 
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { OperatorError } from '../../core/errors.ts';
-import type { Log } from '../../core/log/log.ts';
+import type { Log } from '../../core/log.ts';
 import { problemHeader } from '../../http/request/arrival.ts';
 import { createRouter, type Route } from '../../http/router.ts';
 import { type ServeForwardedOptions, serveForwarded } from '../../http/serve-forwarded.ts';
@@ -26,7 +26,7 @@ export interface ThreadSetup {
   readonly counters: SharedArrayBuffer;
   /** See thread-gauges.ts. */
   readonly gauges: SharedArrayBuffer;
-  /** See core/work/timings.ts. */
+  /** See core/timings.ts. */
   readonly timings: SharedArrayBuffer;
   readonly threads: number;
   /** Patterns in the order of the counters' rows. */

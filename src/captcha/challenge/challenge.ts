@@ -10,7 +10,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import type { Network } from '../../access/quota/client-limits.ts';
-import { CountsByKey } from '../../core/counts-by-key.ts';
+import { CountsByKey } from '../../core/fair-share.ts';
 import type { Random } from '../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import type { Rendered, RenderPool } from '../rendering/render-pool.ts';

@@ -5,7 +5,7 @@
  * that nobody asks for a challenge renders none: the stock begins with `fill`, or the first request.
  */
 
-import type { Log } from '../../core/log/log.ts';
+import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { seedBytes } from '../picture/keystream.ts';

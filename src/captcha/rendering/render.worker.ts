@@ -1,6 +1,6 @@
 /** A rendering thread: seeds in, finished challenges out. */
 
-import { yieldToRequests } from '../../core/work/niceness.ts';
+import { yieldToRequests } from '../../core/threads.ts';
 import { loadOutlines } from '../picture/glyphs.ts';
 import type { ProfileName } from '../picture/profiles.ts';
 import { createMotionRenderer, type MotionImage } from '../picture/render.ts';

@@ -2,7 +2,7 @@
 
 import { parentPort } from 'node:worker_threads';
 import { systemRandom } from '../../core/random.ts';
-import { yieldToRequests } from '../../core/work/niceness.ts';
+import { yieldToRequests } from '../../core/threads.ts';
 import { synthesiseVoices } from './speech.ts';
 
 yieldToRequests();

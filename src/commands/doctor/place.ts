@@ -4,7 +4,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
-import { dateText } from '../../core/names/date-text.ts';
+import { dateText } from '../../core/dates.ts';
 import type { Random } from '../../core/random.ts';
 import { grouped } from '../../core/text-table.ts';
 import { openFilesWarning } from '../../http/limits/limits.ts';

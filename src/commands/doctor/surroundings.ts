@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config } from '../../config.ts';
-import { dateText } from '../../core/names/date-text.ts';
+import { dateText } from '../../core/dates.ts';
 import { dayMs } from '../../core/time.ts';
 import { openMmdb } from '../../geo/mmdb.ts';
 import { ask } from './ask.ts';

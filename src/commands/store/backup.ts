@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import type { Config } from '../../config.ts';
 import { systemClock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
-import { createLog } from '../../core/log/log.ts';
+import { createLog } from '../../core/log.ts';
 import { systemRandom } from '../../core/random.ts';
 import { grouped } from '../../core/text-table.ts';
 import { minuteMs } from '../../core/time.ts';

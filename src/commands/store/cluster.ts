@@ -3,8 +3,8 @@
  * all of them may write, once all are of a newer version.
  */
 
+import { dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
-import { dateText } from '../../core/names/date-text.ts';
 import { columns, grouped } from '../../core/text-table.ts';
 import { type Audit, createAudit } from '../../operations/audit.ts';
 import { operatorName } from '../../operations/operator-name.ts';

@@ -8,7 +8,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config.ts';
 import { OperatorError } from '../../core/errors.ts';
-import type { Log } from '../../core/log/log.ts';
+import type { Log } from '../../core/log.ts';
 import { grouped } from '../../core/text-table.ts';
 import { existingStore, openingOf } from '../../operations/workspace.ts';
 import { claimDataDir } from '../../storage/claim.ts';

@@ -4,7 +4,7 @@
  */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { durationMs, durationRule } from '../../config/durations.ts';
+import { durationMs, durationRule } from '../../core/time.ts';
 import type { BackupFlags } from './backup.ts';
 import type { CompactFlags } from './compact.ts';
 import type { ReplaceFlags } from './master-key.ts';

@@ -8,8 +8,8 @@
 
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
-import { dateText } from '../../core/names/date-text.ts';
 import { grouped } from '../../core/text-table.ts';
 import type { About } from '../../storage/backup/content.ts';
 import {

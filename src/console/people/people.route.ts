@@ -1,8 +1,8 @@
 /** GET /admin/people, an account of it, and what may be changed of one: as the commands do it. */
 
 import type { ListedAccount } from '../../access/accounts/directory.ts';
-import { plainAddress } from '../../core/names/pasted-text.ts';
 import { fail } from '../../core/result.ts';
+import { plainAddress } from '../../core/text.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';

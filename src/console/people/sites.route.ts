@@ -1,6 +1,6 @@
 /** GET /admin/sites and its change: sites that people sign in to, and blocking a domain. */
 
-import { plainPasted } from '../../core/names/pasted-text.ts';
+import { plainPasted } from '../../core/text.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import {
   type ConsoleParts,

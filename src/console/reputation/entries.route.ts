@@ -1,6 +1,6 @@
 /** GET /admin/entries and its change: what the operator says of ranges by hand. */
 
-import { plainPasted } from '../../core/names/pasted-text.ts';
+import { plainPasted } from '../../core/text.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import {
   type ConsoleParts,

@@ -1,7 +1,7 @@
 /** GET /admin/reports and its change: reports of an address or of an account, and taking them back. */
 
-import { plainAddress, plainPasted } from '../../core/names/pasted-text.ts';
 import type { Result } from '../../core/result.ts';
+import { plainAddress, plainPasted } from '../../core/text.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';

@@ -1,7 +1,7 @@
 /** GET /admin/audit, and the same as CSV and JSON lines: what operators changed. Nothing changes it. */
 
 import { auditCsvHead, auditCsvLine, auditJsonLine } from '../../access/audit-log.ts';
-import { createTurns } from '../../core/work/turns.ts';
+import { createTurns } from '../../core/scheduling.ts';
 import { createBodyWriter } from '../../http/answer/body-writer.ts';
 import type { Header, Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';

@@ -8,8 +8,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
+import { openLoneThread } from '../../core/lone-thread.ts';
 import { minuteMs } from '../../core/time.ts';
-import { openLoneThread } from '../../core/work/lone-thread.ts';
 import type { IpFamily } from '../../ip/address.ts';
 import { defaultSource, type GeoSource } from '../sources.ts';
 import { openSystemIndex, type SystemIndex, type SystemRanges } from './system-index.ts';

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
-import { yieldToRequests } from '../../core/work/niceness.ts';
+import { yieldToRequests } from '../../core/threads.ts';
 import type { IpFamily } from '../../ip/address.ts';
 import { readCsvRanges, unquoted } from '../csv.ts';
 import { type MmdbValue, openMmdb } from '../mmdb.ts';

@@ -7,7 +7,7 @@ import { open, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Clock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
-import { createLogWriter, type LogWriter } from '../../core/log/log-writer.ts';
+import { createLogWriter, type LogWriter } from '../../core/log.ts';
 
 /** The facts of a finished request, from which its line is made. */
 export interface Answered {

@@ -3,7 +3,7 @@
  * shared memory: another thread that sends them gets them without a copy.
  */
 
-import { createTurns } from '../../core/work/turns.ts';
+import { createTurns } from '../../core/scheduling.ts';
 
 export interface BodyWriter {
   add(text: string): void;

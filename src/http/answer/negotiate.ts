@@ -6,7 +6,7 @@
  * representation with an ETag of its own.
  */
 
-import { httpDate, parseHttpDate } from '../../core/http-date.ts';
+import { httpDate, parseHttpDate } from '../../core/dates.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../request/message.ts';
 import { parseRange, sliceParts } from './ranges.ts';
 

@@ -8,8 +8,8 @@
 
 import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import type { Log } from '../../core/log/log.ts';
-import { every } from '../../core/work/every.ts';
+import { every } from '../../core/every.ts';
+import type { Log } from '../../core/log.ts';
 import { openFilesMaxNow } from './limits.ts';
 
 export interface DescriptorWatch {

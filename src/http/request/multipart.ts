@@ -6,7 +6,7 @@
 
 import { Busboy } from '@fastify/busboy';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
-import type { Turns } from '../../core/work/turns.ts';
+import type { Turns } from '../../core/scheduling.ts';
 import { mediaType } from './body.ts';
 
 /** Receives the parts of a form. A failure ends the reading. */

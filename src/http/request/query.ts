@@ -5,7 +5,7 @@
  */
 
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
-import { repairUtf8 } from '../../core/utf8.ts';
+import { repairUtf8 } from '../../core/text.ts';
 
 export interface Params {
   /** Returns undefined if absent; never one of several. */

@@ -6,10 +6,10 @@
 
 import { bitsFor } from '../../access/keys/key-scopes.ts';
 import type { QuotaGuard } from '../../access/quota/quota-guard.ts';
-import type { ReportInput, SendReports } from '../../contracts/report-input.ts';
+import type { ReportInput, SendReports } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type Failure, fail, type Result } from '../../core/result.ts';
-import type { Turns } from '../../core/work/turns.ts';
+import type { Turns } from '../../core/scheduling.ts';
 import { parseJsonObject } from '../../http/request/body.ts';
 import { firstHeader, type Request } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';

@@ -9,8 +9,8 @@
  */
 
 import * as v from 'valibot';
+import type { Pace } from '../../core/scheduling.ts';
 import { dayMs } from '../../core/time.ts';
-import type { Pace } from '../../core/work/turns.ts';
 import { formatNetwork } from '../../ip/prefix.ts';
 import {
   type DecisionType,

@@ -10,7 +10,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { createTurns } from '../../core/work/turns.ts';
+import { createTurns } from '../../core/scheduling.ts';
 import { type Prefix, parsePrefix } from '../../ip/prefix.ts';
 import { commitOnce } from '../../storage/change.ts';
 import { createEventId } from '../../storage/event-id.ts';

@@ -13,9 +13,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
+import { every, type Run } from '../../core/every.ts';
 import { MaxByCountSet } from '../../core/fair-share.ts';
 import { dayMs } from '../../core/time.ts';
-import { every, type Run } from '../../core/work/every.ts';
 import { type Prefix, parsePrefix } from '../../ip/prefix.ts';
 import type { Decided } from './ban-events.ts';
 import type { BanTable } from './ban-table.ts';

@@ -7,9 +7,9 @@
 
 import { type KeyUseChange, noteKeyUse } from '../../access/keys/key-use.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { Log } from '../../core/log/log.ts';
+import { every } from '../../core/every.ts';
+import type { Log } from '../../core/log.ts';
 import { minuteMs } from '../../core/time.ts';
-import { every } from '../../core/work/every.ts';
 import type { Store } from '../../storage/store.ts';
 
 export interface Seen {

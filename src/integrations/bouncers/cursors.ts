@@ -12,7 +12,7 @@
  */
 
 import type { BoundedTable } from '../../core/bounded-tables.ts';
-import { CountsByKey } from '../../core/counts-by-key.ts';
+import { CountsByKey } from '../../core/fair-share.ts';
 import { dayMs, minuteMs } from '../../core/time.ts';
 
 const cursorsMax = 10_000;

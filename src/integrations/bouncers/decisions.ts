@@ -4,8 +4,8 @@
  * operator by hand, a list or reports. Some clients delete only what matches both.
  */
 
+import { createTurns } from '../../core/scheduling.ts';
 import { hourSeconds } from '../../core/time.ts';
-import { createTurns } from '../../core/work/turns.ts';
 import { listName, ownEntriesList } from '../../index/list-names.ts';
 import type { IndexView } from '../../index/reader.ts';
 import {

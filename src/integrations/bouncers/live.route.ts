@@ -7,9 +7,9 @@
 
 import { bitsFor } from '../../access/keys/key-scopes.ts';
 import type { QuotaGuard } from '../../access/quota/quota-guard.ts';
-import type { Judge, Verdict } from '../../contracts/verdict.ts';
+import type { Judge, Verdict } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { Log } from '../../core/log/log.ts';
+import type { Log } from '../../core/log.ts';
 import { renderHead } from '../../http/answer/head.ts';
 import { parseQuery } from '../../http/request/query.ts';
 import type { HotRequest, HotRoute } from '../../http/router.ts';

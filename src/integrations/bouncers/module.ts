@@ -6,14 +6,12 @@
 import { createKeyRecords } from '../../access/keys/key-records.ts';
 import { deriveKey, type MasterKey } from '../../access/keys/master-key.ts';
 import type { QuotaGuard } from '../../access/quota/quota-guard.ts';
-import { entryFlags } from '../../contracts/entry-flags.ts';
-import type { SendReports } from '../../contracts/report-input.ts';
-import type { Judge } from '../../contracts/verdict.ts';
+import { entryFlags, type Judge, type SendReports } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { Log } from '../../core/log/log.ts';
+import type { Log } from '../../core/log.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Random } from '../../core/random.ts';
-import type { Turns } from '../../core/work/turns.ts';
+import type { Turns } from '../../core/scheduling.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { ownEntriesList } from '../../index/list-names.ts';

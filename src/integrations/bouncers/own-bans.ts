@@ -4,7 +4,7 @@
  * is banned stays when the list lets it go.
  */
 
-import { createTurns } from '../../core/work/turns.ts';
+import { createTurns } from '../../core/scheduling.ts';
 import type { Decision } from '../agents/decision.ts';
 import {
   decisionText,

@@ -1,8 +1,7 @@
 /** Dovecot's questions about logins, and the failed ones that it sends. */
 
 import type { QuotaGuard } from '../../access/quota/quota-guard.ts';
-import type { SendReports } from '../../contracts/report-input.ts';
-import type { Judge } from '../../contracts/verdict.ts';
+import type { Judge, SendReports } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';

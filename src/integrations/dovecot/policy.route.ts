@@ -7,8 +7,7 @@
 import { otherScope } from '../../access/keys/key-cache.ts';
 import { bitsFor } from '../../access/keys/key-scopes.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota-guard.ts';
-import type { SendReports } from '../../contracts/report-input.ts';
-import type { Judge, Verdict } from '../../contracts/verdict.ts';
+import type { Judge, SendReports, Verdict } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { wrongScopeDetail } from '../../core/errors.ts';
 import { type Failure, fail } from '../../core/result.ts';

@@ -6,7 +6,7 @@
  */
 
 import type { MarkSender, SpotMark } from '../../access/marks/sighting-board.ts';
-import type { Judge, Verdict } from '../../contracts/verdict.ts';
+import type { Judge, Verdict } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { ok, type Result } from '../../core/result.ts';
 import { isListable } from '../listable.ts';

@@ -5,8 +5,8 @@
  */
 
 import { createServer, type Socket } from 'node:net';
+import { every } from '../../core/every.ts';
 import { minuteMs } from '../../core/time.ts';
-import { every } from '../../core/work/every.ts';
 import type { IntegrationEndpoint } from '../endpoint.ts';
 import type { SpoeEnd } from './counters.ts';
 import { type Agent, createSession, type SpoeSession } from './session.ts';

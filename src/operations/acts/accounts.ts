@@ -6,8 +6,8 @@ import { createDirectory, type ListedAccount } from '../../access/accounts/direc
 import { activeOperators } from '../../access/accounts/operators.ts';
 import { createSiteKeys } from '../../access/keys/site-keys.ts';
 import { roles } from '../../access/roles.ts';
+import { dateIn, dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
-import { dateIn, dateText } from '../../core/names/date-text.ts';
 import { fail } from '../../core/result.ts';
 import { columns, columnsOr } from '../../core/text-table.ts';
 import { createOperator } from '../../signon/people/operator.ts';

@@ -1,12 +1,11 @@
 /** Operations on third-party lists: load them, and have the server fetch them. */
 
 import * as v from 'valibot';
-import { durationMs, durationRule } from '../../config/durations.ts';
+import { dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
-import { dateText } from '../../core/names/date-text.ts';
-import { listNameOf, listNameShape } from '../../core/names/list-name.ts';
+import { listNameOf, listNameShape } from '../../core/list-name.ts';
 import { columns, grouped } from '../../core/text-table.ts';
-import { dayMs, minuteMs } from '../../core/time.ts';
+import { dayMs, durationMs, durationRule, minuteMs } from '../../core/time.ts';
 import { urlLabel } from '../../reputation/lists/import/download.ts';
 import {
   confidenceDefault,

@@ -1,11 +1,10 @@
 /** Operations on what is known of addresses: entries, rules, reports, removal requests and anonymous reports. */
 
 import * as v from 'valibot';
+import { dateIn, dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
-import { dateIn, dateText } from '../../core/names/date-text.ts';
+import { createSemaphore, createTurns } from '../../core/scheduling.ts';
 import { columns, columnsOr, grouped } from '../../core/text-table.ts';
-import { createSemaphore } from '../../core/work/semaphore.ts';
-import { createTurns } from '../../core/work/turns.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
 import { type Evidence, whyJson } from '../../reputation/address/evidence/evidence.ts';

@@ -3,6 +3,7 @@
  * when. Everything a reporter or a registry wrote is text here; comments are masked before.
  */
 
+import { scoreBand } from '../../core/score-band.ts';
 import { Badge } from '../../web/components/badge.tsx';
 import { LinkButton } from '../../web/components/button.tsx';
 import { CodeBlock } from '../../web/components/code-block.tsx';
@@ -13,7 +14,6 @@ import { EmptyState } from '../../web/components/notice.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor, machineTime } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
-import { scoreBand } from '../../web/score-band.ts';
 import type { Catalogue } from '../words.ts';
 import { frameText } from '../words.ts';
 import { categories, comments, hasReports, history, scoreHistory } from './parts/reported.page.tsx';

@@ -3,12 +3,12 @@
  * Needs no key, so it is limited per client; the main thread answers it.
  */
 
-import type { Verdict } from '../../contracts/verdict.ts';
+import type { Verdict } from '../../contracts/reputation.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fail } from '../../core/result.ts';
+import type { Turns } from '../../core/scheduling.ts';
 import { dayMs } from '../../core/time.ts';
-import type { Turns } from '../../core/work/turns.ts';
 import { countryOf, type GeoReader, providerOf } from '../../geo/reader.ts';
 import { providerAttribution } from '../../geo/sources.ts';
 import type { Systems } from '../../geo/systems/systems.ts';

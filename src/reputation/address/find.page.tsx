@@ -3,6 +3,7 @@
  * wrong.
  */
 
+import { scoreBand } from '../../core/score-band.ts';
 import { Button, LinkButton } from '../../web/components/button.tsx';
 import { Card } from '../../web/components/card.tsx';
 import { Link } from '../../web/components/link.tsx';
@@ -11,7 +12,6 @@ import { Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
-import { scoreBand } from '../../web/score-band.ts';
 import type { Catalogue } from '../words.ts';
 import { frameText } from '../words.ts';
 import type { AddressCell } from './parts/grid.page.tsx';

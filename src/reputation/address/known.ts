@@ -1,6 +1,6 @@
 /** Judges what is known of an address, alike for the pages of addresses and of networks. */
 
-import type { Verdict } from '../../contracts/verdict.ts';
+import type { Verdict } from '../../contracts/reputation.ts';
 import { type SpecialUse, specialUse } from '../../ip/special.ts';
 import type { AddressCell, CellKind } from './parts/grid.page.tsx';
 

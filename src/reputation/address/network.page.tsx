@@ -1,5 +1,6 @@
 /** The page of a network: what is known of it as a whole, its worst addresses, and a map of a /24. */
 
+import { scoreBand } from '../../core/score-band.ts';
 import { Card } from '../../web/components/card.tsx';
 import { ScoreScale } from '../../web/components/gauge.tsx';
 import { Link } from '../../web/components/link.tsx';
@@ -8,7 +9,6 @@ import { Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
-import { scoreBand } from '../../web/score-band.ts';
 import type { Catalogue } from '../words.ts';
 import { frameText } from '../words.ts';
 import { type AddressCell, addressGrid } from './parts/grid.page.tsx';

@@ -4,7 +4,7 @@
  */
 
 import { fail } from '../../core/result.ts';
-import type { Turns } from '../../core/work/turns.ts';
+import type { Turns } from '../../core/scheduling.ts';
 import { countryOf, type GeoReader, providerOf } from '../../geo/reader.ts';
 import type { Reply, Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';

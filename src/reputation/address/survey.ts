@@ -3,7 +3,7 @@
  * in slices and up to a bound, so no network is too large to ask about.
  */
 
-import type { Turns } from '../../core/work/turns.ts';
+import type { Turns } from '../../core/scheduling.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { formatNetwork, type Prefix } from '../../ip/prefix.ts';
 import type { Check } from '../check/check.ts';

@@ -8,10 +8,9 @@
  */
 
 import type { BoundedTables } from '../../core/bounded-tables.ts';
-import { isoSeconds } from '../../core/iso-seconds.ts';
+import { isoSeconds } from '../../core/dates.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { createSemaphore } from '../../core/work/semaphore.ts';
-import { createTurns } from '../../core/work/turns.ts';
+import { createSemaphore, createTurns } from '../../core/scheduling.ts';
 import type { GeoReader } from '../../geo/reader.ts';
 import { createBodyWriter } from '../../http/answer/body-writer.ts';
 import { firstHeader, type Header, type Request } from '../../http/request/message.ts';

@@ -11,10 +11,10 @@
  * index may change between slices: each row was right at some moment of the walk.
  */
 
-import { entryFlags } from '../../contracts/entry-flags.ts';
+import { entryFlags } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
+import { createTurns, type Turns } from '../../core/scheduling.ts';
 import { minuteMs } from '../../core/time.ts';
-import { createTurns, type Turns } from '../../core/work/turns.ts';
 import { countryOf, type GeoReader } from '../../geo/reader.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import {

@@ -9,9 +9,9 @@
  */
 
 import type { Clock } from '../../core/clock.ts';
-import type { Log } from '../../core/log/log.ts';
+import { every, type Loop } from '../../core/every.ts';
+import type { Log } from '../../core/log.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
-import { every, type Loop } from '../../core/work/every.ts';
 import {
   feedBaseKey,
   feedBasePrefix,

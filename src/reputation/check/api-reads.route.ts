@@ -3,8 +3,7 @@
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Metrics } from '../../core/metrics.ts';
-import { createSemaphore } from '../../core/work/semaphore.ts';
-import type { Turns } from '../../core/work/turns.ts';
+import { createSemaphore, type Turns } from '../../core/scheduling.ts';
 import type { GeoReader } from '../../geo/reader.ts';
 import type { Route } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';

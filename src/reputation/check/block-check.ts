@@ -9,7 +9,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import type { Turns } from '../../core/work/turns.ts';
+import type { Turns } from '../../core/scheduling.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { firstReportedAtOf, lastReportedAtOf, reportsOf } from '../../index/records.ts';
 import { type Prefix, widthOf } from '../../ip/prefix.ts';

@@ -6,11 +6,10 @@
  */
 
 import type { Clock } from '../../core/clock.ts';
-import { isoSeconds } from '../../core/iso-seconds.ts';
+import { isoSeconds } from '../../core/dates.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
+import type { Semaphore, Turns } from '../../core/scheduling.ts';
 import { dayMs } from '../../core/time.ts';
-import type { Semaphore } from '../../core/work/semaphore.ts';
-import type { Turns } from '../../core/work/turns.ts';
 import { countryOf, type GeoReader } from '../../geo/reader.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';

@@ -5,8 +5,8 @@
  * what follows a piece is written behind it. 0.3 µs; as a string it was 1.1.
  */
 
-import type { Verdict } from '../../contracts/verdict.ts';
-import { isoSecondsBytes, writeIsoSeconds } from '../../core/iso-seconds.ts';
+import type { Verdict } from '../../contracts/reputation.ts';
+import { isoSecondsBytes, writeIsoSeconds } from '../../core/dates.ts';
 import type { GeoFragments } from '../../geo/fragments.ts';
 import { LAST_REPORTED_AT, type Records, ROW_SHIFT, reportersOf } from '../../index/records.ts';
 import { writeIp4, writeIp6, writeNumber } from '../../ip/address-writer.ts';

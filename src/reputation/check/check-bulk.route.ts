@@ -6,7 +6,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { decodeUtf8 } from '../../core/utf8.ts';
+import { decodeUtf8 } from '../../core/text.ts';
 import { mediaType } from '../../http/request/body.ts';
 import { firstHeader, type Header, type Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';

@@ -6,8 +6,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { ok, type Result } from '../../core/result.ts';
-import type { Semaphore } from '../../core/work/semaphore.ts';
-import { createTurns } from '../../core/work/turns.ts';
+import { createTurns, type Semaphore } from '../../core/scheduling.ts';
 import { type BodyWriter, createBodyWriter } from '../../http/answer/body-writer.ts';
 import type { Header, Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';

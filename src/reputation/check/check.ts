@@ -8,8 +8,7 @@
  * stands behind an IPv6 one (ip/behind.ts) is said of both.
  */
 
-import { entryFlags } from '../../contracts/entry-flags.ts';
-import type { Verdict } from '../../contracts/verdict.ts';
+import { entryFlags, type Verdict } from '../../contracts/reputation.ts';
 import type { GeoFragments } from '../../geo/fragments.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { META, REPORTS, REPORTS_MASK, ROW_SHIFT, STRENGTH } from '../../index/records.ts';

@@ -7,10 +7,10 @@
  * On the way it notes the addresses that have many reports.
  */
 
-import { entryFlags } from '../../contracts/entry-flags.ts';
+import { entryFlags } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
-import { type ScoreBand, scoreBand } from '../../core/names/score-band.ts';
-import { every, type Run } from '../../core/work/every.ts';
+import { every, type Run } from '../../core/every.ts';
+import { type ScoreBand, scoreBand } from '../../core/score-band.ts';
 import type { IndexView } from '../../index/reader.ts';
 import {
   ceilingOf,

@@ -4,7 +4,7 @@
  * with other tables may differ in those two.
  */
 
-import { scoreBand } from '../../core/names/score-band.ts';
+import { scoreBand } from '../../core/score-band.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
 import { openCheck } from '../check/check.ts';

@@ -4,8 +4,8 @@
  */
 
 import type { Clock } from '../../core/clock.ts';
-import { isoSeconds } from '../../core/iso-seconds.ts';
-import { scoreBands } from '../../core/names/score-band.ts';
+import { isoSeconds } from '../../core/dates.ts';
+import { scoreBands } from '../../core/score-band.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';

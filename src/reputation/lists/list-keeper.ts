@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from '../../core/clock.ts';
-import type { Log } from '../../core/log/log.ts';
+import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { formatPrefix } from '../../ip/prefix.ts';

@@ -6,7 +6,7 @@
 
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { sha256 } from '../../core/digest.ts';
-import { every, type Loop } from '../../core/work/every.ts';
+import { every, type Loop } from '../../core/every.ts';
 import type { NewestReport } from '../reports/store/newest-reports.ts';
 
 export interface LatestReport extends NewestReport {

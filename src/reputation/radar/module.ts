@@ -1,8 +1,8 @@
 /** The radar: its map of the state in memory, the latest reports, its pages, and the numbers of the home page. */
 
 import type { Clock } from '../../core/clock.ts';
-import type { Log } from '../../core/log/log.ts';
-import type { Turns } from '../../core/work/turns.ts';
+import type { Log } from '../../core/log.ts';
+import type { Turns } from '../../core/scheduling.ts';
 import type { GeoReader } from '../../geo/reader.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { Store } from '../../storage/store.ts';

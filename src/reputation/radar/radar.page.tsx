@@ -1,5 +1,6 @@
 /** The radar: five numbers, all of IPv4 as a map, reports over time and where they are about. */
 
+import { scoreBand } from '../../core/score-band.ts';
 import { hourSeconds } from '../../core/time.ts';
 import { unknownProvider } from '../../geo/layout.ts';
 import { Card } from '../../web/components/card.tsx';
@@ -10,7 +11,6 @@ import { EmptyState } from '../../web/components/notice.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor, machineTime } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
-import { scoreBand } from '../../web/score-band.ts';
 import { type CountPeriod, countPeriods, type ReportBucket } from '../counts/report-counts.ts';
 import { type Catalogue, frameText } from '../words.ts';
 import type { WatchedReport } from './latest.route.ts';

@@ -5,7 +5,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { fail } from '../../core/result.ts';
-import type { Pace, Turns } from '../../core/work/turns.ts';
+import type { Pace, Turns } from '../../core/scheduling.ts';
 import type { GeoReader } from '../../geo/reader.ts';
 import { forwardingHeaders } from '../../http/request/client-ip.ts';
 import type { Reply, Request } from '../../http/request/message.ts';

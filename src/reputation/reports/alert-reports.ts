@@ -1,6 +1,6 @@
 /** Alerts of agents as reports: by the rules of a single one, and in the score when they are answered. */
 
-import type { SendReports } from '../../contracts/report-input.ts';
+import type { SendReports } from '../../contracts/reputation.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import { clientCountry, type GeoReader } from '../../geo/reader.ts';
 import type { Check } from '../check/check.ts';

@@ -5,7 +5,7 @@
  */
 
 import { fail } from '../../core/result.ts';
-import type { Semaphore } from '../../core/work/semaphore.ts';
+import type { Semaphore } from '../../core/scheduling.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';

@@ -1,6 +1,6 @@
 /** Reports, dates and countries in the form that the API's clients know. */
 
-import { isoSeconds } from '../../core/iso-seconds.ts';
+import { isoSeconds } from '../../core/dates.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import { categoriesOf } from './categories.ts';
 import type { StoredReport } from './store/report-rows.ts';

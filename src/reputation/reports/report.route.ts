@@ -4,7 +4,7 @@
  * Order of refusals: 401, 429 (quota), 422, 429 (new addresses, duplicate), 503.
  */
 
-import type { ReportInput } from '../../contracts/report-input.ts';
+import type { ReportInput } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import { fail, ok, type Result } from '../../core/result.ts';

@@ -2,7 +2,7 @@
  * Validates and cleans a report. Pure; clock and own addresses are passed in.
  */
 
-import type { ReportInput } from '../../contracts/report-input.ts';
+import type { ReportInput } from '../../contracts/reputation.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { dayMs, minuteMs } from '../../core/time.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';

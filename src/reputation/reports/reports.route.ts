@@ -6,7 +6,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { ok, type Result } from '../../core/result.ts';
-import type { Semaphore } from '../../core/work/semaphore.ts';
+import type { Semaphore } from '../../core/scheduling.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';

@@ -6,7 +6,7 @@
  * after it works out what readers see, or removes the entry when nothing is left.
  */
 
-import { entryFlags } from '../../contracts/entry-flags.ts';
+import { entryFlags } from '../../contracts/reputation.ts';
 import { type ArrayImage, bytesOf, restoreArray } from '../../core/array-image.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { ownEntriesList } from '../../index/list-names.ts';

@@ -15,7 +15,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { entryFlags } from '../../contracts/entry-flags.ts';
+import { entryFlags } from '../../contracts/reputation.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import {
   firstReportedAtOf,

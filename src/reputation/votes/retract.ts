@@ -5,7 +5,7 @@
  */
 
 import { fail, ok, type Result } from '../../core/result.ts';
-import type { Pace } from '../../core/work/turns.ts';
+import type { Pace } from '../../core/scheduling.ts';
 import { formatIp } from '../../ip/address.ts';
 import type { Store } from '../../storage/store.ts';
 import { reportsOfAccount } from '../reports/store/report-erasure.ts';

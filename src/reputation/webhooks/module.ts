@@ -5,12 +5,12 @@
 
 import type { MasterKey } from '../../access/keys/master-key.ts';
 import { dateText, type PersonalData } from '../../contracts/personal-data.ts';
-import type { Judge } from '../../contracts/verdict.ts';
+import type { Judge } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { Log } from '../../core/log/log.ts';
+import { every, type Run } from '../../core/every.ts';
+import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
-import { every, type Run } from '../../core/work/every.ts';
-import { createTurns } from '../../core/work/turns.ts';
+import { createTurns } from '../../core/scheduling.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
 import type { Store } from '../../storage/store.ts';

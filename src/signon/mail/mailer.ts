@@ -10,7 +10,7 @@
  */
 
 import type { Clock } from '../../core/clock.ts';
-import type { Log } from '../../core/log/log.ts';
+import type { Log } from '../../core/log.ts';
 import { minuteMs } from '../../core/time.ts';
 import type { StoredLanguage } from '../visitor.ts';
 import { type Mail, type MailSender, signature } from './letter.ts';

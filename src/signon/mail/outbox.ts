@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { createTransport } from 'nodemailer';
 import type { Clock } from '../../core/clock.ts';
 import { sha256 } from '../../core/digest.ts';
-import type { Log } from '../../core/log/log.ts';
+import type { Log } from '../../core/log.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import type { Mail } from './letter.ts';
 import { envelopeOf } from './letter.ts';

@@ -17,7 +17,7 @@ import { accountRow } from '../../access/accounts/accounts.ts';
 import type { AccountRecord } from '../../access/accounts/records.ts';
 import type { ClientLimits } from '../../access/quota/client-limits.ts';
 import type { Clock } from '../../core/clock.ts';
-import { readKnownAddress, readMailAddress } from '../../core/names/mail-address.ts';
+import { readKnownAddress, readMailAddress } from '../../core/mail-address.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { hourMs } from '../../core/time.ts';
 import { commitOnce } from '../../storage/change.ts';

@@ -4,7 +4,7 @@
  * number and the code to somewhere that nobody configured. Nothing of a message is logged.
  */
 
-import type { Log } from '../../core/log/log.ts';
+import type { Log } from '../../core/log.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import type { Outbox } from '../mail/outbox.ts';
 

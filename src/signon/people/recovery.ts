@@ -11,7 +11,7 @@
 
 import { isAccountId } from '../../access/account-names.ts';
 import type { Clock } from '../../core/clock.ts';
-import { readKnownAddress } from '../../core/names/mail-address.ts';
+import { readKnownAddress } from '../../core/mail-address.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { type Change, commitOnce, untilUndisturbed } from '../../storage/change.ts';
 import type { Store } from '../../storage/store.ts';

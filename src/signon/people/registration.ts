@@ -21,7 +21,7 @@
 import { accountRow } from '../../access/accounts/accounts.ts';
 import type { AccountRecord } from '../../access/accounts/records.ts';
 import type { Clock } from '../../core/clock.ts';
-import { readMailAddress } from '../../core/names/mail-address.ts';
+import { readMailAddress } from '../../core/mail-address.ts';
 import { randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { hourMs } from '../../core/time.ts';

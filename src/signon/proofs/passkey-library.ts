@@ -6,7 +6,7 @@
 
 import type * as Library from '@simplewebauthn/server';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
-import { openLoneThread } from '../../core/work/lone-thread.ts';
+import { openLoneThread } from '../../core/lone-thread.ts';
 
 type Name =
   | 'generateRegistrationOptions'

@@ -4,7 +4,7 @@
  * the security log's entry, written after the answer.
  */
 
-import type { Log } from '../../core/log/log.ts';
+import type { Log } from '../../core/log.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { knowsBrowser, type Person } from '../people.ts';
 import type { SecurityEvent, SecurityLog } from '../sessions/security-log.ts';

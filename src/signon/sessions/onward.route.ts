@@ -6,7 +6,7 @@
  * in a mail), they are read here again.
  */
 
-import { readKnownAddress } from '../../core/names/mail-address.ts';
+import { readKnownAddress } from '../../core/mail-address.ts';
 import { type Params, parseQuery } from '../../http/request/query.ts';
 import { localPath } from '../../web/guard/intake/local-path.ts';
 import type { RequestContext } from '../request-context.route.ts';

@@ -10,7 +10,7 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
-import type { Log } from '../../core/log/log.ts';
+import type { Log } from '../../core/log.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, type Result } from '../../core/result.ts';
 import { minuteMs } from '../../core/time.ts';

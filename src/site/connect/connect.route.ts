@@ -5,8 +5,8 @@
  */
 
 import type { Sightings } from '../../access/marks/sightings.ts';
+import { once } from '../../core/preparation.ts';
 import { fail } from '../../core/result.ts';
-import { once } from '../../core/work/preparation.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';

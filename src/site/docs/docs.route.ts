@@ -1,6 +1,6 @@
 /** /docs: the documentation as pages, their Markdown twins, and the index of the search. */
 
-import { once } from '../../core/work/preparation.ts';
+import { once } from '../../core/preparation.ts';
 import { negotiate, type Representation } from '../../http/answer/negotiate.ts';
 import type { Reply, Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';

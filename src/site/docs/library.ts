@@ -7,7 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { once } from '../../core/work/preparation.ts';
+import { once } from '../../core/preparation.ts';
 import { type AfterSample, type Article, parseArticle } from './markdown.tsx';
 import { tries } from './tries.ts';
 import { tryBox } from './try-box.tsx';

@@ -1,5 +1,6 @@
 /** The front page: what the platform is, a box to look an address up, its two halves, one line of curl. */
 
+import { scoreBand } from '../../core/score-band.ts';
 import { LinkButton } from '../../web/components/button.tsx';
 import { CodeBlock } from '../../web/components/code-block.tsx';
 import { LookupForm } from '../../web/components/field.tsx';
@@ -8,7 +9,6 @@ import { Icon, type IconName } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
 import type { Html } from '../../web/html.ts';
 import { type LinkName, type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
-import { scoreBand } from '../../web/score-band.ts';
 import type { Catalogue } from '../words.ts';
 import { frameText } from '../words.ts';
 

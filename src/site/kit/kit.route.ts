@@ -1,6 +1,6 @@
 /** GET /kit.zip: the integration kit, from memory; whole, in parts, or not again when it is known. */
 
-import { once } from '../../core/work/preparation.ts';
+import { once } from '../../core/preparation.ts';
 import { negotiate, negotiatedHeaders } from '../../http/answer/negotiate.ts';
 import type { Header } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';

@@ -9,8 +9,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { builtOr } from '../../core/work/built.ts';
-import { once } from '../../core/work/preparation.ts';
+import { builtOr, once } from '../../core/preparation.ts';
 import { moOf } from './mo.ts';
 import { type KitFile, zipKit } from './zip.ts';
 

@@ -1,7 +1,7 @@
 /** All that is published about the service: documentation, manifest, llms.txt, OpenAPI. Made once each. */
 
 import { packageVersion } from '../../config/version.ts';
-import type { Preparation } from '../../core/work/preparation.ts';
+import type { Preparation } from '../../core/preparation.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';

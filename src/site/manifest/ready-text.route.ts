@@ -6,7 +6,7 @@
 
 import { createHash } from 'node:crypto';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import { once } from '../../core/work/preparation.ts';
+import { once } from '../../core/preparation.ts';
 import { conditionHeaders, negotiate, type Representation } from '../../http/answer/negotiate.ts';
 import type { Header } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';

@@ -8,7 +8,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { OperatorError } from '../../core/errors.ts';
-import type { Log } from '../../core/log/log.ts';
+import type { Log } from '../../core/log.ts';
 import { encodeFormat, wholeFormat } from '../format.ts';
 import { namespaces } from '../keys.ts';
 import { byteaArray, int8Array, textArray } from '../postgres/arrays.ts';

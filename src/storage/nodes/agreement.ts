@@ -10,7 +10,7 @@
  */
 
 import { OperatorError } from '../../core/errors.ts';
-import type { Log } from '../../core/log/log.ts';
+import type { Log } from '../../core/log.ts';
 import { eventVersions } from '../define-event.ts';
 import type { PostgresSession } from '../postgres/connection.ts';
 import { knownFormat, nowMs } from '../postgres/schema.ts';

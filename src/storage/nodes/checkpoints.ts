@@ -9,7 +9,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { OperatorError } from '../../core/errors.ts';
-import type { Log } from '../../core/log/log.ts';
+import type { Log } from '../../core/log.ts';
 import { hourMs } from '../../core/time.ts';
 import { journalMarkKey } from '../journal-mark.ts';
 import { projectionPagePrefix, readProjectionPageKey, storedKey } from '../keys.ts';

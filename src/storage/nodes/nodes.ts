@@ -9,9 +9,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
-import type { Log } from '../../core/log/log.ts';
+import { every } from '../../core/every.ts';
+import type { Log } from '../../core/log.ts';
 import { dayMs } from '../../core/time.ts';
-import { every } from '../../core/work/every.ts';
 import { eventVersions } from '../define-event.ts';
 import { scratchKey, text } from '../keys.ts';
 import type { Maintenance } from '../maintenance.ts';

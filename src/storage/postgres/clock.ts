@@ -5,8 +5,8 @@
  */
 
 import type { Clock } from '../../core/clock.ts';
-import type { Log } from '../../core/log/log.ts';
-import { every } from '../../core/work/every.ts';
+import { every } from '../../core/every.ts';
+import type { Log } from '../../core/log.ts';
 
 export interface DatabaseClock extends Clock {
   /**

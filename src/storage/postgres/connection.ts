@@ -10,7 +10,7 @@
 import { createRequire } from 'node:module';
 import { Socket } from 'node:net';
 import type pg from 'pg';
-import type { Log } from '../../core/log/log.ts';
+import type { Log } from '../../core/log.ts';
 import { StoreUnavailableError } from '../store.ts';
 
 export interface Query {

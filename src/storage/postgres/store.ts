@@ -10,8 +10,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
-import type { Log } from '../../core/log/log.ts';
-import { every } from '../../core/work/every.ts';
+import { every } from '../../core/every.ts';
+import type { Log } from '../../core/log.ts';
 import { applyCommit, type PreparedCommit } from '../apply-commit.ts';
 import { assertAfter, assertCommit, assertKey, assertLimit } from '../bounds.ts';
 import { createGroupCommit, type GroupCommit, type Job, type Transactor } from '../group-commit.ts';

@@ -1,7 +1,7 @@
 /** A short label with a tone. The word carries the meaning; the tone only helps. */
 
+import type { ScoreBand } from '../../core/score-band.ts';
 import type { Html } from '../html.ts';
-import type { ScoreBand } from '../score-band.ts';
 import { Icon, type IconName } from './icon.tsx';
 
 export type BadgeTone = 'neutral' | 'accent' | ScoreBand;

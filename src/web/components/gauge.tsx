@@ -4,9 +4,9 @@
  * meaning alone.
  */
 
+import { bandEnds, bandStarts, scoreBand, scoreBands } from '../../core/score-band.ts';
 import { classes, type Html } from '../html.ts';
 import type { Catalogue } from '../language.ts';
-import { bandEnds, bandStarts, scoreBand, scoreBands } from '../score-band.ts';
 
 const viewWidth = 168;
 const viewHeight = 184;

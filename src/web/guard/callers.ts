@@ -6,10 +6,10 @@
 import type { ClientLimits, Network } from '../../access/quota/client-limits.ts';
 import type { ClientLimitName } from '../../config/limits.ts';
 import type { Clock } from '../../core/clock.ts';
+import { scoreBand } from '../../core/score-band.ts';
 import type { Request } from '../../http/request/message.ts';
 import { parseIp } from '../../ip/address.ts';
 import { clientOf, networksOf } from '../../ip/networks.ts';
-import { scoreBand } from '../score-band.ts';
 
 export type Sender = Pick<Request, 'clientIp'>;
 

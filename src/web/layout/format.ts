@@ -1,7 +1,7 @@
 /** Numbers, dates and country names as a reader of a language expects them. Dates are UTC and say so. */
 
+import { once } from '../../core/preparation.ts';
 import { dayMs } from '../../core/time.ts';
-import { once } from '../../core/work/preparation.ts';
 import type { Language } from '../language.ts';
 
 const locales: Record<Language, string> = { en: 'en-GB', fr: 'fr-FR' };

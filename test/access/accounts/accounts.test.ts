@@ -8,8 +8,8 @@ import { type ApiKeys, createApiKeys } from '../../../src/access/keys/api-keys.t
 import { hashKey, parseKey } from '../../../src/access/keys/key-format.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { manualClock } from '../../../src/core/clock.ts';
-import { createLog } from '../../../src/core/log/log.ts';
-import { readKnownAddress, readMailAddress } from '../../../src/core/names/mail-address.ts';
+import { createLog } from '../../../src/core/log.ts';
+import { readKnownAddress, readMailAddress } from '../../../src/core/mail-address.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb.ts';
 import type { Store } from '../../../src/storage/store.ts';

@@ -7,7 +7,7 @@ import { createDirectory, type Directory } from '../../../src/access/accounts/di
 import { activeOperators } from '../../../src/access/accounts/operators.ts';
 import { roleOf } from '../../../src/access/roles.ts';
 import { manualClock } from '../../../src/core/clock.ts';
-import { createLog } from '../../../src/core/log/log.ts';
+import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { erasureKey } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb.ts';

@@ -13,7 +13,7 @@ import { noteKeyUse, readKeyUse } from '../../../src/access/keys/key-use.ts';
 import { openLabelReader } from '../../../src/access/keys/label-reader.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { manualClock } from '../../../src/core/clock.ts';
-import { createLog } from '../../../src/core/log/log.ts';
+import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { apiKeyKey, apiKeyUseKey } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb.ts';

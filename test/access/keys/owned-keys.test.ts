@@ -7,7 +7,7 @@ import { createApiKeys } from '../../../src/access/keys/api-keys.ts';
 import { createKeyRecords, type StoredKey } from '../../../src/access/keys/key-records.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { manualClock, systemClock } from '../../../src/core/clock.ts';
-import { createLog } from '../../../src/core/log/log.ts';
+import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { createDeletion } from '../../../src/signon/people/deletion/deletion.ts';
 import {

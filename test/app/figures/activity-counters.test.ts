@@ -6,7 +6,7 @@ import { createActivityCounters, minutesKept } from '../../../src/app/figures/ac
 import { createHourOfErrors } from '../../../src/app/figures/hour-of-errors.ts';
 import { quantileOf, sinceThen } from '../../../src/app/figures/sampling.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { createTimings, timingBounds } from '../../../src/core/work/timings.ts';
+import { createTimings, timingBounds } from '../../../src/core/timings.ts';
 import { type CountPeriod, countPeriods } from '../../../src/reputation/counts/report-counts.ts';
 
 const startMs = Date.UTC(2026, 0, 1, 0, 7);

@@ -7,8 +7,8 @@ import { createHourOfErrors } from '../../../src/app/figures/hour-of-errors.ts';
 import { loadActivityCounters, startSampling } from '../../../src/app/figures/sampling.ts';
 import { createThreadCounters } from '../../../src/app/threads/thread-counters.ts';
 import { manualClock } from '../../../src/core/clock.ts';
-import { createLog } from '../../../src/core/log/log.ts';
-import { createTimings } from '../../../src/core/work/timings.ts';
+import { createLog } from '../../../src/core/log.ts';
+import { createTimings } from '../../../src/core/timings.ts';
 import { createMemoryStore } from '../../support/server/memory-store.ts';
 
 const startMs = Date.UTC(2026, 0, 1);

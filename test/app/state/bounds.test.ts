@@ -8,7 +8,7 @@ import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, it } from 'node:test';
 import { openState, type State } from '../../../src/app/state.ts';
 import { manualClock } from '../../../src/core/clock.ts';
-import { createLog } from '../../../src/core/log/log.ts';
+import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { createAllowlist } from '../../../src/reputation/lists/allowlist.ts';
 import { loadList } from '../../../src/reputation/lists/load-list.ts';

@@ -9,7 +9,7 @@ import { signInsPage } from '../../../src/app/memory/counting.ts';
 import { createSignInCounts, readSignInCounts } from '../../../src/app/memory/sign-in-counts.ts';
 import { openState, type State } from '../../../src/app/state.ts';
 import { manualClock } from '../../../src/core/clock.ts';
-import { createLog } from '../../../src/core/log/log.ts';
+import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { signedIn } from '../../../src/signon/sites/sign-in-events.ts';
 import { createEventId } from '../../../src/storage/event-id.ts';

@@ -14,7 +14,7 @@ import { trustFromPoints } from '../../../src/access/quota/trust.ts';
 import { slotRestMs } from '../../../src/access/slots.ts';
 import { openState, type State } from '../../../src/app/state.ts';
 import { manualClock } from '../../../src/core/clock.ts';
-import { createLog } from '../../../src/core/log/log.ts';
+import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { createDeletion } from '../../../src/signon/people/deletion/deletion.ts';
 import { createEventId } from '../../../src/storage/event-id.ts';

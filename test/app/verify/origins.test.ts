@@ -8,7 +8,7 @@ import { cpSync, mkdirSync } from 'node:fs';
 import { after, before, it } from 'node:test';
 import { verifyDataDir } from '../../../src/app/verify.ts';
 import { systemClock } from '../../../src/core/clock.ts';
-import { createLog } from '../../../src/core/log/log.ts';
+import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { eventIdRowKey, journalRowKey, namespaces } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb.ts';

@@ -10,7 +10,7 @@ import {
   type RenderPoolOptions,
 } from '../../../src/captcha/rendering/render-pool.ts';
 import type { Renderer } from '../../../src/captcha/rendering/render-threads.ts';
-import { createLog } from '../../../src/core/log/log.ts';
+import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 
 const imageBytes = 100;

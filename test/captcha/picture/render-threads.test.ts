@@ -7,7 +7,7 @@ import { after, test } from 'node:test';
 import { createMotionRenderer } from '../../../src/captcha/picture/render.ts';
 import { openRenderThreads } from '../../../src/captcha/rendering/render-threads.ts';
 import { digitsSpoken } from '../../../src/captcha/sound/audio.ts';
-import { niceBehind } from '../../../src/core/work/niceness.ts';
+import { niceBehind } from '../../../src/core/threads.ts';
 import { outlines, seeds } from '../../support/captcha/frames.ts';
 
 const threads = openRenderThreads({ threads: 2, queueMax: 100 });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { createTurns } from '../../../src/core/work/turns.ts';
+import { createTurns } from '../../../src/core/scheduling.ts';
 import {
   type Alert,
   alertsMax,

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { Verdict } from '../../../src/contracts/verdict.ts';
+import type { Verdict } from '../../../src/contracts/reputation.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { parseQuery } from '../../../src/http/request/query.ts';
 import { createDecider } from '../../../src/integrations/gate/decide.ts';

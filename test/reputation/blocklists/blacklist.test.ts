@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { manualClock } from '../../../src/core/clock.ts';
-import { openGarbageCollection } from '../../../src/core/garbage.ts';
 import { seededRandom } from '../../../src/core/random.ts';
+import { openGarbageCollection } from '../../../src/core/threads.ts';
 import { packValue } from '../../../src/geo/layout.ts';
 import type { GeoReader } from '../../../src/geo/reader.ts';
 import { contains, formatPrefix, type Prefix, parsePrefix } from '../../../src/ip/prefix.ts';

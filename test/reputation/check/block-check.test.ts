@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { manualClock } from '../../../src/core/clock.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import type { Turns } from '../../../src/core/work/turns.ts';
+import type { Turns } from '../../../src/core/scheduling.ts';
 import { packMeta, setMeta, setReportedAt, setReports } from '../../../src/index/records.ts';
 import { type Prefix, parsePrefix } from '../../../src/ip/prefix.ts';
 import { createBlockCheck, hostsMax } from '../../../src/reputation/check/block-check.ts';

@@ -11,7 +11,7 @@ import { createSightingBoard } from '../../../src/access/marks/sighting-board.ts
 import { createQuotaMemory } from '../../../src/access/quota/quota.ts';
 import { quotaKind } from '../../../src/access/quota/quota-guard.ts';
 import { createFrontEnd } from '../../../src/app/threads/front-end.ts';
-import { entryFlags } from '../../../src/contracts/entry-flags.ts';
+import { entryFlags } from '../../../src/contracts/reputation.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { openGeo } from '../../../src/geo/open-geo.ts';
 import { statusOf } from '../../../src/http/answer/head.ts';

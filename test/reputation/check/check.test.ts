@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { isoSeconds } from '../../../src/core/iso-seconds.ts';
+import { isoSeconds } from '../../../src/core/dates.ts';
 import { parsePrefix } from '../../../src/ip/prefix.ts';
 import { checkBytesMax } from '../../../src/reputation/check/check-body.ts';
 import type { ListKind, RowBatch } from '../../../src/reputation/state/events.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { manualClock } from '../../../src/core/clock.ts';
 import { ok } from '../../../src/core/result.ts';
-import { createSemaphore } from '../../../src/core/work/semaphore.ts';
+import { createSemaphore } from '../../../src/core/scheduling.ts';
 import type { Caller, PlainRoute } from '../../../src/http/router.ts';
 import { checkBlockRoute } from '../../../src/reputation/check/check-block.route.ts';
 import { clearAddressRoute } from '../../../src/reputation/reports/clear-address.route.ts';

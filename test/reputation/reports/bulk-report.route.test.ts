@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '../../../src/core/clock.ts';
 import { fail, ok } from '../../../src/core/result.ts';
-import { createTurns } from '../../../src/core/work/turns.ts';
+import { createTurns } from '../../../src/core/scheduling.ts';
 import type { GeoReader } from '../../../src/geo/reader.ts';
 import type { Check } from '../../../src/reputation/check/check.ts';
 import { bulkReportRoute } from '../../../src/reputation/reports/bulk/bulk-report.route.ts';

@@ -3,10 +3,9 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { manualClock } from '../../../src/core/clock.ts';
-import { createLog } from '../../../src/core/log/log.ts';
+import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { createSemaphore } from '../../../src/core/work/semaphore.ts';
-import { createTurns } from '../../../src/core/work/turns.ts';
+import { createSemaphore, createTurns } from '../../../src/core/scheduling.ts';
 import { indexedRow, isIndexed } from '../../../src/reputation/reports/store/account-index.ts';
 import {
   createOwnReports,

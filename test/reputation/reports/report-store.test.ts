@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { manualClock } from '../../../src/core/clock.ts';
-import { createLog } from '../../../src/core/log/log.ts';
+import { createLog } from '../../../src/core/log.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { lastReportedAtOf } from '../../../src/index/records.ts';
 import { createReportAdmission } from '../../../src/reputation/reports/report-admission.ts';

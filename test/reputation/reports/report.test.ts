@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ReportInput } from '../../../src/contracts/report-input.ts';
+import type { ReportInput } from '../../../src/contracts/reputation.ts';
 import { cleanComment, readReport } from '../../../src/reputation/reports/report.ts';
 
 const now = Date.UTC(2026, 10, 21, 9, 30);

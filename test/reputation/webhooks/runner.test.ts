@@ -6,9 +6,9 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { after, before, it } from 'node:test';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { manualClock } from '../../../src/core/clock.ts';
-import { createLog } from '../../../src/core/log/log.ts';
+import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { createTurns } from '../../../src/core/work/turns.ts';
+import { createTurns } from '../../../src/core/scheduling.ts';
 import { openDestinations } from '../../../src/reputation/lists/subscriptions/destinations.ts';
 import {
   createWebhooks,

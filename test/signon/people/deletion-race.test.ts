@@ -13,7 +13,7 @@ import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { createSiteKeys } from '../../../src/access/keys/site-keys.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { ok } from '../../../src/core/result.ts';
-import { createTurns } from '../../../src/core/work/turns.ts';
+import { createTurns } from '../../../src/core/scheduling.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import { reportPersonalData } from '../../../src/reputation/reports/personal-data.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';

@@ -8,7 +8,7 @@ import { createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { createApiKeys } from '../../../src/access/keys/api-keys.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { createTurns } from '../../../src/core/work/turns.ts';
+import { createTurns } from '../../../src/core/scheduling.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import { reportPersonalData } from '../../../src/reputation/reports/personal-data.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createTurns } from '../../../src/core/work/turns.ts';
+import { createTurns } from '../../../src/core/scheduling.ts';
 import { createSiteList } from '../../../src/signon/sites/clients/site-list.ts';
 import { createConsents } from '../../../src/signon/sites/consents.ts';
 import { value } from '../../support/house/result.ts';

@@ -10,7 +10,7 @@ import { captchaReceiptRoutes } from '../../../src/captcha/receipt/receipt.route
 import { createReceipts } from '../../../src/captcha/receipt/receipts.ts';
 import { captchaWidgetRoutes } from '../../../src/captcha/receipt/widget.route.ts';
 import { systemClock } from '../../../src/core/clock.ts';
-import { createLog } from '../../../src/core/log/log.ts';
+import { createLog } from '../../../src/core/log.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { ok, type Result } from '../../../src/core/result.ts';
 import {

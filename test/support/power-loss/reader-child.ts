@@ -9,7 +9,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { loadMasterKey } from '../../../src/access/keys/master-key.ts';
 import { systemClock } from '../../../src/core/clock.ts';
-import { createLog } from '../../../src/core/log/log.ts';
+import { createLog } from '../../../src/core/log.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { erasedFile, readErasedFile } from '../../../src/storage/backup/erased-file.ts';
 import { checkBackup } from '../../../src/storage/backup/restore.ts';

@@ -3,7 +3,7 @@
  * slices. What every entry and every address must show follows from it.
  */
 
-import { entryFlags } from '../../../src/contracts/entry-flags.ts';
+import { entryFlags } from '../../../src/contracts/reputation.ts';
 import { addressBehind } from '../../../src/ip/behind.ts';
 import { formatPrefix, type Prefix } from '../../../src/ip/prefix.ts';
 import type { ListKind } from '../../../src/reputation/state/events.ts';

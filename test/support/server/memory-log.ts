@@ -2,7 +2,7 @@
 
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
-import type { Log } from '../../../src/core/log/log.ts';
+import type { Log } from '../../../src/core/log.ts';
 
 export function memoryLog(): { log: Log; lines: { level: number; msg: string }[] } {
   const lines: { level: number; msg: string }[] = [];

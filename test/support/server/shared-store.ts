@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { after } from 'node:test';
 import { loadMasterKey } from '../../../src/access/keys/master-key.ts';
 import { type Clock, systemClock } from '../../../src/core/clock.ts';
-import { createLog } from '../../../src/core/log/log.ts';
+import { createLog } from '../../../src/core/log.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb.ts';
 import { openPostgresStore } from '../../../src/storage/postgres/store.ts';

@@ -3,7 +3,7 @@
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { parseRequestQuery } from '../../../src/app/parts/signon.ts';
 import type { Clock } from '../../../src/core/clock.ts';
-import type { Log } from '../../../src/core/log/log.ts';
+import type { Log } from '../../../src/core/log.ts';
 import type { Random } from '../../../src/core/random.ts';
 import type { Profiles } from '../../../src/signon/people/profile/profile-store.ts';
 import {

@@ -4,8 +4,7 @@ import { type QuotaGuard, quotaKind } from '../../../access/quota/quota-guard.ts
 import type { BoundedTables } from '../../../core/bounded-tables.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { fail, ok } from '../../../core/result.ts';
-import { createSemaphore } from '../../../core/work/semaphore.ts';
-import { createTurns } from '../../../core/work/turns.ts';
+import { createSemaphore, createTurns } from '../../../core/scheduling.ts';
 import { formatIp } from '../../../ip/address.ts';
 import { categoriesOf } from '../../../reputation/reports/categories.ts';
 import {

@@ -1,6 +1,6 @@
 /** The thread of the DNS block list as its owner sees it. */
 
-import type { Log } from '../../../core/log/log.ts';
+import type { Log } from '../../../core/log.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
 import { createDnsCounters, type DnsOutcome } from '../../../integrations/dns/counters.ts';
 import type { FrontEndMemory } from '../front-end.ts';

@@ -4,7 +4,7 @@
 
 import { Worker } from 'node:worker_threads';
 import { OperatorError } from '../../../core/errors.ts';
-import type { Log } from '../../../core/log/log.ts';
+import type { Log } from '../../../core/log.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
 import type { ReaderHandle } from '../../../index/reader.ts';
 import { endpointText, type IntegrationEndpoint } from '../../../integrations/endpoint.ts';

@@ -1,6 +1,6 @@
 /** The thread that HAProxy asks, as its owner sees it. */
 
-import type { Log } from '../../../core/log/log.ts';
+import type { Log } from '../../../core/log.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
 import {
   createSpoeEnds,

@@ -2,11 +2,11 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { createMarkSpotter } from '../../../access/marks/sighting-board.ts';
-import { createLog, type LogLevel } from '../../../core/log/log.ts';
+import { openSharedTime } from '../../../core/clock.ts';
+import { every } from '../../../core/every.ts';
+import { createLog, type LogLevel } from '../../../core/log.ts';
 import { systemRandom } from '../../../core/random.ts';
 import { minuteMs } from '../../../core/time.ts';
-import { every } from '../../../core/work/every.ts';
-import { openSharedTime } from '../../../core/work/shared-time.ts';
 import { createGeoFragments } from '../../../geo/fragments.ts';
 import { openGeoReader } from '../../../geo/reader.ts';
 import { parseQuery } from '../../../http/request/query.ts';

@@ -1,7 +1,7 @@
 /** The wait that a busy list server asks for: `Retry-After` of 429 and 503 (RFC 9110, 10.2.3). */
 
+import { parseHttpDate } from '../../../core/dates.ts';
 import { OperatorError } from '../../../core/errors.ts';
-import { parseHttpDate } from '../../../core/http-date.ts';
 import { dayMs } from '../../../core/time.ts';
 
 /** A longer wait counts as this one, a day. */

@@ -3,8 +3,8 @@
  * counts where it begins, and colours all that it holds.
  */
 
-import { entryFlags } from '../../../contracts/entry-flags.ts';
-import { bandStarts, scoreBand } from '../../../core/names/score-band.ts';
+import { entryFlags } from '../../../contracts/reputation.ts';
+import { bandStarts, scoreBand } from '../../../core/score-band.ts';
 import {
   ceilingOf,
   flagsOf,

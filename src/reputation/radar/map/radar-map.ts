@@ -4,8 +4,8 @@
  */
 
 import type { Clock } from '../../../core/clock.ts';
+import { openLoneThread } from '../../../core/lone-thread.ts';
 import { hourMs } from '../../../core/time.ts';
-import { openLoneThread } from '../../../core/work/lone-thread.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
 import type { MapJob } from './map.worker.ts';
 import type { DrawnMap } from './map-picture.ts';

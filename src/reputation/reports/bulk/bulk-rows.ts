@@ -4,9 +4,9 @@
  * of rows; their text is bounded by the body.
  */
 
-import type { ReportInput } from '../../../contracts/report-input.ts';
+import type { ReportInput } from '../../../contracts/reputation.ts';
 import { type Failure, fail, ok, type Result } from '../../../core/result.ts';
-import { decodeUtf8, repairUtf8 } from '../../../core/utf8.ts';
+import { decodeUtf8, repairUtf8 } from '../../../core/text.ts';
 import { csvRecords } from '../../lists/formats/csv-records.ts';
 import { maxLineBytesDefault, splitLines } from '../../lists/import/lines.ts';
 

@@ -4,11 +4,11 @@
  * address counts: those behind it fall under the 15 minutes.
  */
 
-import type { ReportInput } from '../../../contracts/report-input.ts';
+import type { ReportInput } from '../../../contracts/reputation.ts';
 import type { Clock } from '../../../core/clock.ts';
 import type { ErrorCode } from '../../../core/errors.ts';
 import { type Failure, fail, ok, type Result } from '../../../core/result.ts';
-import type { Turns } from '../../../core/work/turns.ts';
+import type { Turns } from '../../../core/scheduling.ts';
 import { duplicateDetail, type ReportRules, readReport } from '../report.ts';
 import type { Reporter } from '../store/report-rows.ts';
 import type { ReportStore } from '../store/report-store.ts';

@@ -7,8 +7,7 @@
 
 import type { Clock } from '../../../core/clock.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
-import type { Semaphore } from '../../../core/work/semaphore.ts';
-import type { Pace } from '../../../core/work/turns.ts';
+import type { Pace, Semaphore } from '../../../core/scheduling.ts';
 import {
   erasureKey,
   type Key,

@@ -5,7 +5,7 @@
  * are walked, in slices, so that others get their turn.
  */
 
-import type { Pace } from '../../../core/work/turns.ts';
+import type { Pace } from '../../../core/scheduling.ts';
 import { type Key, reportByAddressKey, reportByIdPrefix } from '../../../storage/keys.ts';
 import { pagesUnder } from '../../../storage/pages.ts';
 import type { SetRow, Store } from '../../../storage/store.ts';

@@ -26,7 +26,7 @@ import { dateText, type PersonalData } from '../../../contracts/personal-data.ts
 import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
-import { createTurns, type Pace } from '../../../core/work/turns.ts';
+import { createTurns, type Pace } from '../../../core/scheduling.ts';
 import { boundKeysOf } from '../../../storage/bounded-rows.ts';
 import { commitOnce, untilUndisturbed } from '../../../storage/change.ts';
 import { type ErasedList, erasedRow } from '../../../storage/erased.ts';

@@ -8,9 +8,9 @@
  * fails is tried again after a while, for as long as the mark stands.
  */
 
-import type { Log } from '../../../core/log/log.ts';
+import type { Log } from '../../../core/log.ts';
 import type { Result } from '../../../core/result.ts';
-import { createTurns, type Pace } from '../../../core/work/turns.ts';
+import { createTurns, type Pace } from '../../../core/scheduling.ts';
 import { LeaseLostError, type Maintenance } from '../../../storage/maintenance.ts';
 import type { Deletion } from './deletion.ts';
 

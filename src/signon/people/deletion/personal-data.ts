@@ -1,7 +1,7 @@
 /** The personal data of sign-on itself: for the export and for the deletion. */
 
 import { dateText, type PersonalData } from '../../../contracts/personal-data.ts';
-import type { Pace } from '../../../core/work/turns.ts';
+import type { Pace } from '../../../core/scheduling.ts';
 import { createReader } from '../../../storage/codec.ts';
 import {
   agentBanPrefix,

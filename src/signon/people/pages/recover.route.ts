@@ -6,7 +6,7 @@
 
 import { isAccountId } from '../../../access/account-names.ts';
 import { statusOf } from '../../../core/errors.ts';
-import { readKnownAddress } from '../../../core/names/mail-address.ts';
+import { readKnownAddress } from '../../../core/mail-address.ts';
 import type { PlainRoute } from '../../../http/router.ts';
 import { doneMark } from '../../../web/done-mark.ts';
 import { sessionForm, sessionPage } from '../../../web/guard/session-endpoint.ts';

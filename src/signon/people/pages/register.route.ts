@@ -7,7 +7,7 @@
 
 import type { Clock } from '../../../core/clock.ts';
 import { statusOf } from '../../../core/errors.ts';
-import { readMailAddress } from '../../../core/names/mail-address.ts';
+import { readMailAddress } from '../../../core/mail-address.ts';
 import { type Failure, fail } from '../../../core/result.ts';
 import type { Params } from '../../../http/request/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';

@@ -6,7 +6,7 @@
  */
 
 import { fail, ok, type Result } from '../../../core/result.ts';
-import { createSemaphore } from '../../../core/work/semaphore.ts';
+import { createSemaphore } from '../../../core/scheduling.ts';
 
 const avatarPixels = 256;
 /** The largest file that is accepted: as much as a telephone makes of a photograph. */

@@ -6,8 +6,8 @@
  */
 
 import { type PhoneNumber, parsePhoneNumberFromString } from 'libphonenumber-js/max';
-import { plainPhone } from '../../../core/names/pasted-text.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
+import { plainPhone } from '../../../core/text.ts';
 import { isCountryCode } from './countries.ts';
 import type { Profile } from './profile.ts';
 

@@ -8,7 +8,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import type { Log } from '../../../core/log/log.ts';
+import type { Log } from '../../../core/log.ts';
 
 const prefixLength = 5;
 const timeoutMsDefault = 2_000;

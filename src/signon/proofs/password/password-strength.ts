@@ -5,8 +5,8 @@
  */
 
 import type { BoundedTable } from '../../../core/bounded-tables.ts';
+import { openLoneThread } from '../../../core/lone-thread.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
-import { openLoneThread } from '../../../core/work/lone-thread.ts';
 import type { StrengthJob } from './password-strength.worker.ts';
 
 /** The characters that zxcvbn gets of a password; its time grows with the square of the length. */

@@ -12,8 +12,8 @@ import {
 import type { MasterKey } from '../../../access/keys/master-key.ts';
 import { createClientLimits } from '../../../access/quota/client-limits.ts';
 import type { Clock } from '../../../core/clock.ts';
-import type { Log } from '../../../core/log/log.ts';
-import { readKnownAddress } from '../../../core/names/mail-address.ts';
+import type { Log } from '../../../core/log.ts';
+import { readKnownAddress } from '../../../core/mail-address.ts';
 import type { Random } from '../../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../../core/result.ts';
 import { hourMs } from '../../../core/time.ts';

@@ -6,8 +6,8 @@
  */
 
 import type { Clock } from '../../../core/clock.ts';
+import type { Pace } from '../../../core/scheduling.ts';
 import { dayMs } from '../../../core/time.ts';
-import type { Pace } from '../../../core/work/turns.ts';
 import { readTexts } from '../../../storage/key-parts.ts';
 import { consentPrefix, consentUsePrefix, type Key } from '../../../storage/keys.ts';
 import { pagesUnder } from '../../../storage/pages.ts';

@@ -11,8 +11,8 @@
 
 import type { Config } from '../../../config.ts';
 import type { Clock } from '../../../core/clock.ts';
-import { lookAlikeOf } from '../../../core/names/look-alike.ts';
-import { domainOf } from '../../../core/names/mail-address.ts';
+import { lookAlikeOf } from '../../../core/look-alike.ts';
+import { domainOf } from '../../../core/mail-address.ts';
 import type { Failure } from '../../../core/result.ts';
 import type { Reply } from '../../../http/request/message.ts';
 import type { Params } from '../../../http/request/query.ts';

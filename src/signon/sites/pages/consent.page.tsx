@@ -4,7 +4,7 @@
  * lies on the server, and which switches are on; nothing in it names the site.
  */
 
-import { domainOf } from '../../../core/names/mail-address.ts';
+import { domainOf } from '../../../core/mail-address.ts';
 import { Button } from '../../../web/components/button.tsx';
 import { Form, Hidden } from '../../../web/components/form.tsx';
 import { Icon } from '../../../web/components/icon.tsx';

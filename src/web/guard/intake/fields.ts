@@ -4,7 +4,7 @@
  */
 
 import { fail, ok, type Result } from '../../../core/result.ts';
-import { decodeUtf8, repairUtf8 } from '../../../core/utf8.ts';
+import { decodeUtf8, repairUtf8 } from '../../../core/text.ts';
 import {
   type JsonObject,
   mediaType,

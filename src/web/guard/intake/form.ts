@@ -4,8 +4,8 @@
  * right shape. The page builder, which has the session, compares the token.
  */
 
-import { plainAddress, plainDigits, plainPasted } from '../../../core/names/pasted-text.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
+import { plainAddress, plainDigits, plainPasted } from '../../../core/text.ts';
 import { mediaType, parseForm, parseJsonObject } from '../../../http/request/body.ts';
 import { firstHeader, type Request } from '../../../http/request/message.ts';
 import { type FormPart, readParts } from '../../../http/request/multipart.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { entryFlags } from '../../../../src/contracts/entry-flags.ts';
+import { entryFlags } from '../../../../src/contracts/reputation.ts';
 import { seededRandom } from '../../../../src/core/random.ts';
 import type { Built, FeedFile } from '../../../../src/reputation/blocklists/builder/build.ts';
 import { choicesOf, feeds, variantName } from '../../../../src/reputation/blocklists/catalog.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { entryFlags } from '../../../../src/contracts/entry-flags.ts';
+import { entryFlags } from '../../../../src/contracts/reputation.ts';
 import { seededRandom } from '../../../../src/core/random.ts';
 import { setStrength } from '../../../../src/index/records.ts';
 import { formatIp } from '../../../../src/ip/address.ts';

@@ -1,7 +1,7 @@
 /** A small index with lists, networks, exits and allowlisted ranges, and a build of it. */
 
 import { inflateRawSync } from 'node:zlib';
-import { entryFlags } from '../../../../src/contracts/entry-flags.ts';
+import { entryFlags } from '../../../../src/contracts/reputation.ts';
 import { createIpIndex, type IpIndex } from '../../../../src/index/ip-index.ts';
 import { packMeta, setMeta, setReportedAt, setReports } from '../../../../src/index/records.ts';
 import { parsePrefix } from '../../../../src/ip/prefix.ts';

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createClosers } from '../../../src/core/work/closers.ts';
-import { memoryLog } from '../../support/server/memory-log.ts';
+import { createClosers } from '../../src/core/closers.ts';
+import { memoryLog } from '../support/server/memory-log.ts';
 
 test('closes in reverse, each part once, and goes on where one fails', async () => {
   const { log, lines } = memoryLog();

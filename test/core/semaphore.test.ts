@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSemaphore } from '../../../src/core/work/semaphore.ts';
+import { createSemaphore } from '../../src/core/scheduling.ts';
 
 function deferred() {
   let resolve!: () => void;

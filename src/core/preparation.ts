@@ -4,7 +4,10 @@
  * meanwhile: work of more than a few milliseconds is done in another thread.
  */
 
+import { existsSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 
 /** Returns a function that makes the value at its first call and returns the same one from then on. */
 export function once<T>(make: () => T): () => T {
@@ -58,4 +61,28 @@ export function prepareInTurns(
     isStopped = true;
     return running;
   };
+}
+
+/** Found from the compiled file: dist/src/core/. */
+const folder = fileURLToPath(new URL('../../built/', import.meta.url));
+
+/**
+ * Reads a file that the build made of those that come with the service, compressed or zipped; makes it if there is none.
+ * Each lies in dist/built, named by the hash of its source, so none is found for another source.
+ * @param name holds the hash
+ * @param makeAside the same as `make`, without holding the event loop
+ */
+export function builtOr(
+  name: string,
+  make: () => Buffer,
+  makeAside: () => Promise<Buffer>,
+): Prepared<Buffer> {
+  const path = folder + name;
+  return prepared(
+    () => (existsSync(path) ? readFileSync(path) : make()),
+    async () => {
+      const built = await readFile(path).catch(() => undefined);
+      return built ?? makeAside();
+    },
+  );
 }

@@ -2,12 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  plainAddress,
-  plainDigits,
-  plainPasted,
-  plainPhone,
-} from '../../src/core/names/pasted-text.ts';
+import { plainAddress, plainDigits, plainPasted, plainPhone } from '../../src/core/text.ts';
 
 test('what nobody sees is dropped, wherever it stands', () => {
   const marks =

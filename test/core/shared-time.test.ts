@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { manualClock } from '../../../src/core/clock.ts';
-import { openSharedTime, shareTime } from '../../../src/core/work/shared-time.ts';
+import { manualClock, openSharedTime, shareTime } from '../../src/core/clock.ts';
 
 it('another thread has the time of the main thread, whatever the clock of the machine says', (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] });

@@ -1,9 +1,29 @@
 /**
- * Text that people paste into a field of one line whose words are ASCII: an address, a number, a
- * code, a domain. Invisible characters are dropped, since phones, mail programs and right-to-left
+ * Text that comes in. Bytes are decoded strictly: what is not UTF-8 is refused. Free text alone may be
+ * repaired, where a refusal would lose the values that came with it.
+ *
+ * People paste into fields of one line whose words are ASCII: an address, a number, a code, a domain. Invisible characters are dropped, since phones, mail programs and right-to-left
  * texts put them around numbers; full-width letters and signs, as East Asian keyboards type them,
  * become the plain ones. Pure.
  */
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
+
+/** Returns undefined if the bytes are not UTF-8. A byte order mark is dropped. */
+export function decodeUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+const repairing = new TextDecoder('utf-8');
+
+/** Decodes with U+FFFD in place of bytes that are not UTF-8, such as half a character at a cut. */
+export function repairUtf8(bytes: Uint8Array): string {
+  return repairing.decode(bytes);
+}
 
 /** Marks of direction, joiners, soft hyphens, byte order marks, variation selectors: none takes ink. */
 const unseen = /[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu;

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { manualClock } from '../../../src/core/clock.ts';
-import { createTurns } from '../../../src/core/work/turns.ts';
+import { manualClock } from '../../src/core/clock.ts';
+import { createTurns } from '../../src/core/scheduling.ts';
 
 test('of all jobs that wait, one gets each turn of the loop, first come first served', async () => {
   const turns = createTurns(manualClock(0).monotonicMs);

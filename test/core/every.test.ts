@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { every } from '../../../src/core/work/every.ts';
+import { every } from '../../src/core/every.ts';
 
 /** A clock that stands still until it is advanced. */
 function fakeTime(t: TestContext) {
@@ -162,7 +162,7 @@ test('work can ask for another pause before the next run, once', async (t) => {
 });
 
 test('a loop does not hold the process, and a failure that nobody takes ends it', async () => {
-  const every = JSON.stringify(new URL('../../../src/core/work/every.js', import.meta.url).href);
+  const every = JSON.stringify(new URL('../../src/core/every.js', import.meta.url).href);
   const run = (code: string) =>
     promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], { timeout: 10_000 });
   await run(`import { every } from ${every}; every(60_000, () => {});`);

@@ -1,7 +1,10 @@
 /**
- * Lines of a log to a file descriptor, in order, those of one turn of the event loop at once and
- * never waited for. What can't be written, because the disk is full or nobody reads any more, is
- * dropped: a log must neither end the program nor hold it, and the next lines are tried again.
+ * Structured log on standard error (pino). Secrets never reach it: request headers, bodies
+ * and query strings are not logged at all, so there is nothing to redact.
+ *
+ * Lines reach a file descriptor in order, those of one turn of the event loop at once and never waited for. What
+ * can't be written, because the disk is full or nobody reads any more, is dropped: a log must neither end the program
+ * nor hold it, and the next lines are tried again.
  *
  * pino's own destination holds the process instead (`test/core/log-writer.test.ts` fails with it): one that
  * ends while the disk is full, or while the reader of its pipe stands still, waits for as long as that lasts.
@@ -9,14 +12,18 @@
  */
 
 import { close, write, writeSync } from 'node:fs';
+import { type Logger, pino } from 'pino';
 
-export interface LogWriter {
-  /** @param line with its end */
-  write(line: string): void;
-  /** Writes the pending lines before it returns, or drops them: for lines before the process ends. */
-  flushSync(): void;
-  /** The next lines go there; the former descriptor is closed when its last line is written. */
-  turnTo(fd: number): void;
+export type Log = Logger;
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+const standardError = 2;
+
+export function createLog(level: LogLevel): Log {
+  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  return pino(options, createLogWriter(standardError));
 }
 
 /** Characters and bytes held for a reader that is slow; lines beyond it are dropped. */
@@ -24,7 +31,7 @@ const pendingMax = 1_048_576;
 /** A pipe that is full says so at once. */
 const retryMs = 100;
 
-export function createLogWriter(first: number): LogWriter {
+export function createLogWriter(first: number) {
   let fd = first;
   /** Former descriptors that may still be written to. */
   let former: number[] = [];
@@ -77,6 +84,7 @@ export function createLogWriter(first: number): LogWriter {
     });
   }
 
+  /** Writes the pending lines before it returns, or drops them: for lines before the process ends. */
   function flushSync(): void {
     const bytes = take();
     try {
@@ -87,7 +95,8 @@ export function createLogWriter(first: number): LogWriter {
   }
 
   return {
-    write(line) {
+    /** @param line with its end */
+    write(line: string): void {
       if (refused.length + pending.length + line.length > pendingMax) return;
       pending += line;
       if (isBusy) return;
@@ -97,10 +106,13 @@ export function createLogWriter(first: number): LogWriter {
       setImmediate(next);
     },
     flushSync,
-    turnTo(next) {
+    /** The next lines go there; the former descriptor is closed when its last line is written. */
+    turnTo(next: number): void {
       former.push(fd);
       fd = next;
       if (!isBusy) closeFormer();
     },
   };
 }
+
+export type LogWriter = ReturnType<typeof createLogWriter>;

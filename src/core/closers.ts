@@ -1,20 +1,13 @@
 /** Closes the parts of a program in the reverse order of opening: each after all that use it. */
 
-import type { Log } from '../log/log.ts';
+import type { Log } from './log.ts';
 
-export interface Closers {
-  add(close: () => unknown): void;
-  /**
-   * Closes one part after the other. A failure is logged, and the next part is closed all the same.
-   */
-  closeAll(): Promise<void>;
-}
-
-export function createClosers(log: Log): Closers {
+export function createClosers(log: Log) {
   const open: (() => unknown)[] = [];
   return {
-    add: (close) => void open.push(close),
-    async closeAll() {
+    add: (close: () => unknown) => void open.push(close),
+    /** Closes one part after the other. A failure is logged, and the next part is closed all the same. */
+    async closeAll(): Promise<void> {
       for (const close of open.splice(0).reverse()) {
         await Promise.resolve()
           .then(close)
@@ -23,3 +16,5 @@ export function createClosers(log: Log): Closers {
     },
   };
 }
+
+export type Closers = ReturnType<typeof createClosers>;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { once, prepared, prepareInTurns } from '../../../src/core/work/preparation.ts';
+import { once, prepared, prepareInTurns } from '../../src/core/preparation.ts';
 
 const never = (error: unknown) => assert.fail(String(error));
 

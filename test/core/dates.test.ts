@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isoSeconds } from '../../src/core/iso-seconds.ts';
+import { isoSeconds } from '../../src/core/dates.ts';
 import { seededRandom } from '../../src/core/random.ts';
 
 test('a date is that of the platform, whatever came before', () => {

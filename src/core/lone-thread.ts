@@ -1,26 +1,15 @@
 /** One thread for work that comes now and then: it starts at the first job and ends after a quiet minute. */
 
 import { Piscina } from 'piscina';
-import { minuteMs } from '../time.ts';
+import { minuteMs } from './time.ts';
 
 const idleTimeoutMs = minuteMs;
-
-export interface LoneThread<Job, Answer> {
-  run(job: Job): Promise<Answer>;
-  /** Jobs that wait. */
-  waiting(): number;
-  isClosed(): boolean;
-  close(): Promise<void>;
-}
 
 /**
  * @param worker the compiled module
  * @param waitingMax jobs that wait at most; beyond, `run` rejects
  */
-export function openLoneThread<Job, Answer>(
-  worker: URL,
-  waitingMax: number,
-): LoneThread<Job, Answer> {
+export function openLoneThread<Job, Answer>(worker: URL, waitingMax: number) {
   const pool = new Piscina<Job, Answer>({
     filename: worker.href,
     minThreads: 0,
@@ -31,14 +20,15 @@ export function openLoneThread<Job, Answer>(
   });
   let closed = false;
   return {
-    async run(job) {
+    async run(job: Job): Promise<Answer> {
       // A destroyed piscina pool would start threads anew.
       if (closed) throw new Error('the thread is closed');
       return pool.run(job);
     },
+    /** Jobs that wait. */
     waiting: () => pool.queueSize,
     isClosed: () => closed,
-    async close() {
+    async close(): Promise<void> {
       closed = true;
       await pool.destroy();
     },

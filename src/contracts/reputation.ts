@@ -1,0 +1,63 @@
+/** Reputation gives others its verdict on an address, the flags of an entry, and the form of a report. */
+
+import type { Result } from '../core/result.ts';
+
+/** The judgement of an address by the index. One object, reused by every call. */
+export interface Verdict {
+  /** 0..100 */
+  score: number;
+  anonymousExit: boolean;
+  allowlisted: boolean;
+  /** On a known-good list: reports have no effect. */
+  knownGood: boolean;
+  malicious: boolean;
+  /** Reports of the last 365 days on the most specific entry that has some. */
+  reports: number;
+  /** The entry that `reports` is of, 0 for none. */
+  reportedEntry: number;
+  /** Reports that the lists count as that name the address or a network around it. */
+  listReports: number;
+  /** Load time of the newest of these lists: seconds since 1970, 0 for none. */
+  listedAt: number;
+  /** The entry whose evidence made the score, 0 for none. */
+  decidedBy: number;
+}
+
+/** Takes `words` as `parseIp` leaves them. The next call overwrites the verdict. */
+export type Judge = (family: 4 | 6, words: Uint32Array, nowMs: number) => Verdict;
+
+/** Bits of the flags byte in an entry's record; what every check sees of the lists. */
+export const entryFlags = {
+  /** Some seed list names it. */
+  seeded: 1,
+  /** An exit node of an anonymising network. */
+  anonymousExit: 2,
+  /** The operator vouches for it: never malicious, never in feeds. */
+  allowlisted: 4,
+  /** On a list of known-good addresses: reports have no effect, what lists say stands. */
+  knownGood: 8,
+} as const;
+
+/** A report as it comes in, by whatever way: fields as they came, from whatever encoding. */
+export interface ReportInput {
+  readonly ip: string | undefined;
+  /** Text, a number or an array of them; anything else is refused. */
+  readonly categories: unknown;
+  readonly comment: string | undefined;
+  readonly timestamp: string | undefined;
+}
+
+interface ReportSender {
+  readonly account: string;
+  readonly slot: number;
+  readonly clientIp: string;
+}
+
+/**
+ * Makes a report of each row, durable when it is answered.
+ * @returns the id of the report of each row, or why it was not taken; undefined for a row that is none
+ */
+export type SendReports = (
+  rows: readonly (ReportInput | undefined)[],
+  sender: ReportSender,
+) => Promise<readonly (Result<{ readonly id: string }> | undefined)[]>;

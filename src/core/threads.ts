@@ -1,0 +1,53 @@
+/** Threads of the process owe each other a sign of life, the processor, and memory that nobody uses. */
+
+import { getPriority, setPriority } from 'node:os';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { Clock } from './clock.ts';
+import { every } from './every.ts';
+
+const beatMs = 250;
+
+/**
+ * Keeps the time of the last turn of the main thread's event loop in shared memory. Front ends see by it whether
+ * the thread behind them still moves, without asking it.
+ */
+export function createHeartbeat(
+  clock: Pick<Clock, 'monotonicMs'>,
+  buffer = new SharedArrayBuffer(8),
+) {
+  // Whole milliseconds, so that no reader sees half of a number.
+  const last = new BigInt64Array(buffer);
+  const beat = () => Atomics.store(last, 0, BigInt(Math.floor(clock.monotonicMs())));
+  return {
+    buffer,
+    /** Beats now and from now on, in the thread that is watched. @returns a function that stops it */
+    start: () => every(beatMs, beat, { isImmediate: true }).stop,
+    /** Milliseconds since the last beat. */
+    silentMs: () => clock.monotonicMs() - Number(Atomics.load(last, 0)),
+  };
+}
+
+/**
+ * Returns a full garbage collection, on purpose. V8 doesn't count shared buffers as memory of a thread: a
+ * thread that makes little garbage would keep hundreds of megabytes of buffers nobody uses.
+ * Costs a few milliseconds on a heap as small as a thread's here.
+ */
+export function openGarbageCollection(): () => void {
+  setFlagsFromString('--expose-gc');
+  return runInNewContext('gc') as () => void;
+}
+
+/** The threads' niceness above the process: a tenth of its weight when both want the processor. */
+export const niceBehind = 10;
+const nicest = 19;
+
+/**
+ * Lets threads that answer requests go first: to be called by the thread that steps back, which has no way up again
+ * without privileges. On Linux a priority belongs to a thread, and "process 0" is the calling one; elsewhere it would
+ * slow the whole process, so nothing is done there.
+ */
+export function yieldToRequests(): void {
+  if (process.platform !== 'linux') return;
+  setPriority(0, Math.min(nicest, getPriority(0) + niceBehind));
+}

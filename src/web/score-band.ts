@@ -1,3 +1,0 @@
-/** Exports the bands of a score for the pages. */
-
-export * from '../core/names/score-band.ts';
