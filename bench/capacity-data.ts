@@ -7,11 +7,10 @@
 import { join } from 'node:path';
 import { accountCreated, keyCreated } from '../src/access/accounts/events.ts';
 import { encodeAccount, plainKey } from '../src/access/accounts/records.ts';
+import { claimSlot } from '../src/access/accounts/slots.ts';
 import { hashKey, makeKey } from '../src/access/keys/key-format.ts';
 import { newKeyRows } from '../src/access/keys/key-records.ts';
-import { loadMasterKey } from '../src/access/keys/master-key.ts';
-import { seal } from '../src/access/keys/seal.ts';
-import { claimSlot } from '../src/access/slots.ts';
+import { loadMasterKey, seal } from '../src/access/keys/master-key.ts';
 import type { Clock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log.ts';
 import { type Random, randomToken, seededRandom } from '../src/core/random.ts';

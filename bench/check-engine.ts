@@ -7,7 +7,7 @@ import { createAccountsTable } from '../src/access/accounts/accounts-table.ts';
 import { hashKey } from '../src/access/keys/key-format.ts';
 import { allScopes } from '../src/access/keys/key-scopes.ts';
 import { createKeyTable } from '../src/access/keys/key-table.ts';
-import { createSightingBoard } from '../src/access/marks/sighting-board.ts';
+import { createSightingBoard } from '../src/access/marks.ts';
 import { createLimitMemory } from '../src/access/quota/limit-records.ts';
 import { createQuotaMemory } from '../src/access/quota/quota.ts';
 import { createFrontEnd, type FrontEnd } from '../src/app/threads/front-end.ts';

@@ -3,7 +3,7 @@
  * Everything that lives is made here and handed down; nothing else is a singleton.
  */
 
-import { createDistributedLimits } from './access/distributed-limits/distributed-limits.ts';
+import { createDistributedLimits } from './access/quota/distributed-limits.ts';
 import { openAdminListener } from './app/admin-listener.ts';
 import { registerFigures } from './app/figures/figure-metrics.ts';
 import { openFigures } from './app/figures/open-figures.ts';

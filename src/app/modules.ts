@@ -3,8 +3,8 @@
  * here and nowhere else: routes to the server, tables and figures to the metrics, its end to the closers.
  */
 
-import type { DistributedLimits } from '../access/distributed-limits/distributed-limits.ts';
 import { bitsFor } from '../access/keys/key-scopes.ts';
+import type { DistributedLimits } from '../access/quota/distributed-limits.ts';
 import { quotaKind } from '../access/quota/quota-guard.ts';
 import { openCaptcha } from '../captcha/module.ts';
 import { consoleRoutes } from '../console/console.route.ts';

@@ -17,12 +17,11 @@ import {
   type AccessTables,
   createAccessReducer,
 } from '../access/accounts/reducer.ts';
-import { type DigestedTables, digestTables } from '../access/accounts/tables-digest.ts';
+import { createSlotKeeper } from '../access/accounts/slots.ts';
 import { namedHashesMax } from '../access/keys/api-keys.ts';
 import { createKeyRecords } from '../access/keys/key-records.ts';
 import { createKeyTable, type KeyTable, type KeyTableHandle } from '../access/keys/key-table.ts';
 import { createQuotaMemory, type QuotaHandle } from '../access/quota/quota.ts';
-import { createSlotKeeper } from '../access/slots.ts';
 import { capacities } from '../config.ts';
 import type { ArrayImage } from '../core/array-image.ts';
 import type { Clock } from '../core/clock.ts';
@@ -53,7 +52,12 @@ import { asMaintenance, localMaintenance, type Maintenance } from '../storage/ma
 import { createProjection, type Projection, readCheckpointSeq } from '../storage/projection.ts';
 import type { Store, StoreEvent } from '../storage/store.ts';
 import { type Counting, createCounting } from './memory/counting.ts';
-import { createStateDigest, type StateDigest } from './memory/digest.ts';
+import {
+  createStateDigest,
+  type DigestedTables,
+  digestTables,
+  type StateDigest,
+} from './memory/digest.ts';
 import { headerOf } from './memory/header.ts';
 
 /** Keys of an account that work at one time. */

@@ -4,8 +4,7 @@
  * as a list's length has bits). Any thread opens its own reader over the same buffer.
  */
 
-import type { IpFamily } from '../ip/address.ts';
-import { parseIp } from '../ip/address.ts';
+import { type IpFamily, parseIp } from '../ip/address.ts';
 import {
   aliasFlags,
   countryMask,

@@ -3,7 +3,7 @@
  * before the operation runs, and only arguments that are known to be harmless stay.
  */
 
-import { findAccountId } from '../access/account-names.ts';
+import { findAccountId } from '../access/accounts/records.ts';
 import { type BegunChange, createAuditLog } from '../access/audit-log.ts';
 import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';

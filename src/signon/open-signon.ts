@@ -4,12 +4,9 @@
  * limit are in its memory.
  */
 
-import {
-  type DistributedLimits,
-  localLimits,
-} from '../access/distributed-limits/distributed-limits.ts';
 import type { MasterKey } from '../access/keys/master-key.ts';
 import { createClientLimits } from '../access/quota/client-limits.ts';
+import { type DistributedLimits, localLimits } from '../access/quota/distributed-limits.ts';
 import type { FactorDemand } from '../config.ts';
 import type { PersonalData } from '../contracts/personal-data.ts';
 import type { BoundedTable } from '../core/bounded-tables.ts';
@@ -19,8 +16,7 @@ import type { Random } from '../core/random.ts';
 import type { ErasedList } from '../storage/erased.ts';
 import type { Maintenance } from '../storage/maintenance.ts';
 import type { Store } from '../storage/store.ts';
-import type { Mail } from './mail/letter.ts';
-import { mailSender } from './mail/letter.ts';
+import { type Mail, mailSender } from './mail/letter.ts';
 import { createMailBudget } from './mail/mail-budget.ts';
 import { createMailer, type Mailer, type MailTransport } from './mail/mailer.ts';
 import { createNotices, type Notices } from './mail/notices.ts';

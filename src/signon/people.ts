@@ -3,8 +3,7 @@
  * all of sign-on, with the versions that a change must check.
  */
 
-import { findAccountId } from '../access/account-names.ts';
-import { type AccountRecord, decodeAccount } from '../access/accounts/records.ts';
+import { type AccountRecord, decodeAccount, findAccountId } from '../access/accounts/records.ts';
 import { readKnownAddress } from '../core/mail-address.ts';
 import type { Random } from '../core/random.ts';
 import { accountByEmailKey, accountKey, credentialsKey } from '../storage/keys.ts';

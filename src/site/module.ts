@@ -5,8 +5,8 @@
 
 import type { ApiKeys } from '../access/keys/api-keys.ts';
 import { keyScopes } from '../access/keys/key-scopes.ts';
-import type { Sightings } from '../access/marks/sightings.ts';
 import type { Usage } from '../access/quota/usage.ts';
+import type { Sightings } from '../access/sightings.ts';
 import type { Config } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import { proxiedHost } from '../http/proxied.ts';

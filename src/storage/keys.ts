@@ -181,12 +181,12 @@ export const accountBySpellingKey = (formerEmail: string): Key =>
   encodeKey(namespaces.accountBySpelling, text(formerEmail));
 export const accountBySpellingPrefix = (): Key => encodeKey(namespaces.accountBySpelling);
 
-/** 15 account-id: whether the account holds a slot of the shared tables (access/slots.ts). */
+/** 15 account-id: whether the account holds a slot of the shared tables (access/accounts/slots.ts). */
 export const accountSlotKey = (id: string): Key => encodeKey(namespaces.accountSlot, text(id));
 
-/** 16 account-id: the operator's word for it (access/vouching.ts). */
+/** 16 account-id: the operator's word for it (access/accounts/account-row.ts). */
 export const accountStandingKey = (id: string) => encodeKey(namespaces.accountStanding, text(id));
-/** 19 account-id: a role beyond that of a member (access/roles.ts). */
+/** 19 account-id: a role beyond that of a member (access/accounts/roles.ts). */
 export const accountRoleKey = (id: string): Key => encodeKey(namespaces.accountRole, text(id));
 export const accountRolePrefix = (): Key => encodeKey(namespaces.accountRole);
 
@@ -351,7 +351,7 @@ export const siteKeyByAccountPrefix = (id: string): Key =>
 /** 42 id:16 — a CAPTCHA receipt that was redeemed. Its `check: null` makes it single-use. */
 export const usedReceiptKey = (id: Uint8Array): Key => encodeKey(namespaces.usedReceipt, raw(id));
 
-/** 80 hour:4 name:8: a mark of /connect that came with a request (access/marks/sightings.ts). */
+/** 80 hour:4 name:8: a mark of /connect that came with a request (access/sightings.ts). */
 export const sightingKey = (id: Uint8Array): Key => encodeKey(namespaces.sighting, raw(id));
 
 /** 68 account-id: password hash, known browsers and the like. */

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { newAccount, writeFacts } from '../../src/access/account-row.ts';
+import { newAccount, writeFacts } from '../../src/access/accounts/account-row.ts';
 import { canRead, journalEvent, journalEvents } from '../../src/app/journal-events.ts';
 import { eventVersions } from '../../src/storage/define-event.ts';
 

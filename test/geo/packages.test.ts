@@ -6,8 +6,7 @@ import { test } from 'node:test';
 import { type CountryResponse, Reader } from 'mmdb-lib';
 import { compileGeo } from '../../src/geo/compile.ts';
 import { defaultSource, loadSource } from '../../src/geo/sources.ts';
-import type { IpFamily } from '../../src/ip/address.ts';
-import { parseIp } from '../../src/ip/address.ts';
+import { type IpFamily, parseIp } from '../../src/ip/address.ts';
 import { seeded, wordsToBigInt } from '../support/reputation/addresses.ts';
 import { lookupByText, probe } from '../support/reputation/geo.ts';
 

@@ -3,8 +3,7 @@
 import type { IpPageData } from '../../src/reputation/address/parts/scene.page.tsx';
 import { feeds } from '../../src/reputation/blocklists/catalog.ts';
 import type { FeedLabel, FeedsPageData } from '../../src/reputation/blocklists/feeds.page.tsx';
-import type { Assets } from '../../src/web/assets.ts';
-import { loadAssets } from '../../src/web/assets.ts';
+import { type Assets, loadAssets } from '../../src/web/assets.ts';
 import type { Language } from '../../src/web/language.ts';
 import type { PageFrame } from '../../src/web/layout/layout.tsx';
 

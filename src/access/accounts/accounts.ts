@@ -12,15 +12,8 @@ import { commitOnce, untilUndisturbed, written } from '../../storage/change.ts';
 import { createEventId } from '../../storage/event-id.ts';
 import { accountByEmailKey, accountKey, erasureKey } from '../../storage/keys.ts';
 import type { NewEvent, RowCheck, SetRow, Store } from '../../storage/store.ts';
-import {
-  type AccountInfo,
-  findAccountId,
-  isAccountId,
-  unconfirmedAccounts,
-} from '../account-names.ts';
 import type { Vouched } from '../quota/points.ts';
-import { changeFacts } from '../slots.ts';
-import { findVouched, vouchedRow } from '../vouching.ts';
+import { findVouched, vouchedRow } from './account-row.ts';
 import { perMinuteMax } from './accounts-table.ts';
 import {
   accountCreated,
@@ -29,7 +22,16 @@ import {
   accountVouched,
   keepQuota,
 } from './events.ts';
-import { type AccountRecord, decodeAccount, encodeAccount } from './records.ts';
+import {
+  type AccountInfo,
+  type AccountRecord,
+  decodeAccount,
+  encodeAccount,
+  findAccountId,
+  isAccountId,
+  unconfirmedAccounts,
+} from './records.ts';
+import { changeFacts } from './slots.ts';
 
 /** `email`: the address, its former spelling, or the account's id (`findAccountId`). */
 export interface Accounts {

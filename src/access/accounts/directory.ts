@@ -10,11 +10,10 @@ import { commitOnce, untilUndisturbed, written } from '../../storage/change.ts';
 import { accountKey, accountPrefix, erasureKey } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Vouched } from '../quota/points.ts';
-import { type Role, roleOf, roleRow } from '../roles.ts';
-import { findVouched } from '../vouching.ts';
+import { findVouched } from './account-row.ts';
 import type { Accounts } from './accounts.ts';
-import { otherOperator } from './operators.ts';
 import { type AccountRecord, decodeAccount } from './records.ts';
+import { otherOperator, type Role, roleOf, roleRow } from './roles.ts';
 
 export type ListedState = 'active' | 'disabled' | 'unverified' | 'unconfirmed';
 

@@ -16,10 +16,9 @@ import {
   u8,
   u32,
 } from '../../storage/record.ts';
-import { readFacts } from '../account-row.ts';
 import { allScopes } from '../keys/key-scopes.ts';
 import type { Vouched } from '../quota/points.ts';
-import { readVouched, vouchedNumber } from '../standing-row.ts';
+import { readFacts, readVouched, vouchedNumber } from './account-row.ts';
 import { perMinuteMax } from './accounts-table.ts';
 
 /** The accounts in memory, as the events change them. */

@@ -12,13 +12,6 @@
 import { createReader, createWriter, type Reader, type Writer } from '../../storage/codec.ts';
 import type { PageSection } from '../../storage/projection.ts';
 import {
-  type Account,
-  newAccount,
-  readAccountRow,
-  readFacts,
-  writeAccountRow,
-} from '../account-row.ts';
-import {
   budgetAt,
   type Confirmed,
   charge,
@@ -29,19 +22,24 @@ import {
   hasEarned,
   hasWithdrawn,
   newAddressesOn,
-  penalise,
-  rememberWithdrawn,
-  type Standing,
-  unconfirm,
-} from '../quota/points.ts';
-import {
   newAddressQuota,
+  penalise,
   type Rank,
   readQuota,
+  rememberWithdrawn,
   reportWeight,
+  type Standing,
   trustFromPoints,
+  unconfirm,
   writeQuota,
-} from '../quota/trust.ts';
+} from '../quota/points.ts';
+import {
+  type Account,
+  newAccount,
+  readAccountRow,
+  readFacts,
+  writeAccountRow,
+} from './account-row.ts';
 import type { AccountState } from './accounts-table.ts';
 import { type AccountsInMemory, type CreatedKey, keepQuota } from './events.ts';
 

@@ -34,6 +34,7 @@ import {
 } from '../../storage/keys.ts';
 import { pagesUnder } from '../../storage/pages.ts';
 import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
+import { findVouched } from '../accounts/account-row.ts';
 import { type Accounts, accountRow } from '../accounts/accounts.ts';
 import { accountVouched, keyCreated } from '../accounts/events.ts';
 import {
@@ -44,15 +45,18 @@ import {
   labelId,
   plainKey,
 } from '../accounts/records.ts';
-import { type Role, roleOf, roomFor } from '../roles.ts';
-import { claimSlot } from '../slots.ts';
-import { findVouched } from '../vouching.ts';
+import { type Role, roleOf, roomFor } from '../accounts/roles.ts';
+import { claimSlot } from '../accounts/slots.ts';
 import { hashKey, makeKey } from './key-format.ts';
-import { createKeyRecords, newKeyRows, type StoredKey } from './key-records.ts';
+import {
+  createKeyRecords,
+  type KeyUse,
+  newKeyRows,
+  readKeyUse,
+  type StoredKey,
+} from './key-records.ts';
 import { type KeyScope, scopeBits } from './key-scopes.ts';
-import { type KeyUse, readKeyUse } from './key-use.ts';
-import type { MasterKey } from './master-key.ts';
-import { open, seal } from './seal.ts';
+import { type MasterKey, open, seal } from './master-key.ts';
 
 export const namedKeyBounds = { perAccountMax: 50, totalMax: 8_192 } as const;
 

@@ -19,6 +19,7 @@
  */
 
 import { fail, ok, type Result } from '../../core/result.ts';
+import { hashKey } from './key-format.ts';
 import { plainScopes } from './key-scopes.ts';
 
 const headerWords = 16;
@@ -260,5 +261,16 @@ function hashBuffer() {
       if (hash.length !== bytes.length) throw new RangeError('a key hash has 32 bytes');
       bytes.set(hash);
     },
+  };
+}
+
+/**
+ * Returns the reader of keys' DNS labels: 26 characters of base32, kept as a hash like any key. It remembers
+ * nothing: a guess costs one SHA-256, and a label that is taken back works no more from the next query on.
+ */
+export function openLabelReader(keys: KeyTableReader) {
+  return {
+    /** @param label lower case. @returns the account's slot, or -1 */
+    accountOf: (label: string): number => (keys.find(hashKey(label)) ? keys.accountSlot : -1),
   };
 }

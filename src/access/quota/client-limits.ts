@@ -18,7 +18,7 @@ import {
   ringLength,
   sliceAt,
   sliceCount,
-} from './ring.ts';
+} from './limit-records.ts';
 
 const keyLengthMax = 320;
 

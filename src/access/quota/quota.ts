@@ -42,7 +42,7 @@
  * loaded total after reading a clock ≥ j, so everything exchanged before j began is outside; and
  * the call comes less than 240 buckets after that.
  *
- * With other nodes on one database (`distributed-limits/`): what they admitted is added to `total`
+ * With other nodes on one database (`distributed-limits.ts`): what they admitted is added to `total`
  * when it is received, and counts in the window from then on. So that all nodes together keep the
  * limit between two exchanges, a call assumes that each other node has admitted as much as is
  * pending here. The first call after an exchange is exempt, since one that costs more than a node's

@@ -5,11 +5,11 @@
 
 import { accountEmail, createDirectory } from '../../access/accounts/directory.ts';
 import { quotasInForce } from '../../access/accounts/reducer.ts';
+import { waitingFacts } from '../../access/accounts/slots.ts';
 import { createAuditLog } from '../../access/audit-log.ts';
+import type { KeyUse } from '../../access/keys/key-records.ts';
 import { scopeNames } from '../../access/keys/key-scopes.ts';
-import type { KeyUse } from '../../access/keys/key-use.ts';
 import type { MasterKey } from '../../access/keys/master-key.ts';
-import { waitingFacts } from '../../access/slots.ts';
 import { packageVersion } from '../../config/version.ts';
 import type { ConsoleOf } from '../../console/console.route.ts';
 import type { ConsolePeople } from '../../console/people/people.route.ts';

@@ -3,8 +3,8 @@
  * them, and counts.
  */
 
-import type { Party } from '../../access/distributed-limits/exchange.ts';
 import { deriveKey } from '../../access/keys/master-key.ts';
+import type { Party } from '../../access/quota/distributed-limits.ts';
 import type { Challenges } from '../../captcha/challenge/challenge.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Metrics } from '../../core/metrics.ts';

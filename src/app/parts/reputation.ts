@@ -1,17 +1,15 @@
 /** Opens geo tables, the check, reports, feeds and the use of accounts. */
 
 import { openAccountsTable } from '../../access/accounts/accounts-table.ts';
-import type { DistributedLimits } from '../../access/distributed-limits/distributed-limits.ts';
-import { quotaParty } from '../../access/distributed-limits/quota-party.ts';
 import { deriveKey } from '../../access/keys/master-key.ts';
-import { markKeyPurpose } from '../../access/marks/marks.ts';
-import { createSightingBoard } from '../../access/marks/sighting-board.ts';
-import { type Sightings, startSightings } from '../../access/marks/sightings.ts';
+import { createSightingBoard, markKeyPurpose } from '../../access/marks.ts';
 import { createClientLimits } from '../../access/quota/client-limits.ts';
+import { type DistributedLimits, quotaParty } from '../../access/quota/distributed-limits.ts';
 import { openLimitRecords } from '../../access/quota/limit-records.ts';
 import { secondsLeftOfDay } from '../../access/quota/points.ts';
 import { openQuotas } from '../../access/quota/quota.ts';
 import { createUsage, type Usage } from '../../access/quota/usage.ts';
+import { type Sightings, startSightings } from '../../access/sightings.ts';
 import { clientLimits } from '../../config/limits.ts';
 import { capacities } from '../../config.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';

@@ -6,10 +6,10 @@
 
 import { type Accounts, createAccounts } from '../../access/accounts/accounts.ts';
 import { decodeAccount } from '../../access/accounts/records.ts';
-import type { DistributedLimits } from '../../access/distributed-limits/distributed-limits.ts';
 import { type ApiKeys, createApiKeys } from '../../access/keys/api-keys.ts';
 import { erasedSealOf, type MasterKey } from '../../access/keys/master-key.ts';
 import { createSiteKeys, type SiteKeys } from '../../access/keys/site-keys.ts';
+import type { DistributedLimits } from '../../access/quota/distributed-limits.ts';
 import type { Config } from '../../config.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';

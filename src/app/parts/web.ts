@@ -1,8 +1,8 @@
 /** The ground of all routes: the guard, the page builder, the tools of pages and the hooks. */
 
-import type { DistributedLimits } from '../../access/distributed-limits/distributed-limits.ts';
 import type { MasterKey } from '../../access/keys/master-key.ts';
 import { createClientLimits } from '../../access/quota/client-limits.ts';
+import type { DistributedLimits } from '../../access/quota/distributed-limits.ts';
 import type { QuotaGuard } from '../../access/quota/quota-guard.ts';
 import { clientLimits } from '../../config/limits.ts';
 import type { Config } from '../../config.ts';

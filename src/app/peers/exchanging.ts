@@ -1,6 +1,6 @@
 /** The exchange of counts, each second for as long as the server runs. */
 
-import { createExchange, type Party } from '../../access/distributed-limits/exchange.ts';
+import { createExchange, type Party } from '../../access/quota/distributed-limits.ts';
 import type { Clock } from '../../core/clock.ts';
 import { every } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';

@@ -6,7 +6,7 @@
 import { openAccountsTable } from '../../access/accounts/accounts-table.ts';
 import { createKeyCache } from '../../access/keys/key-cache.ts';
 import { openKeyTableReader } from '../../access/keys/key-table.ts';
-import { createMarkSpotter, type MarkMemory } from '../../access/marks/sighting-board.ts';
+import { createMarkSpotter, type MarkMemory } from '../../access/marks.ts';
 import type { ClientLimits } from '../../access/quota/client-limits.ts';
 import type { LimitMemory } from '../../access/quota/limit-records.ts';
 import { openQuotas } from '../../access/quota/quota.ts';

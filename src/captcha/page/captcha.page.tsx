@@ -16,8 +16,7 @@ import { Icon } from '../../web/components/icon.tsx';
 import { Notice } from '../../web/components/notice.tsx';
 import type { Html } from '../../web/html.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
-import type { Catalogue } from '../words.ts';
-import { frameText } from '../words.ts';
+import { type Catalogue, frameText } from '../words.ts';
 import { captchaForSites } from './for-sites.page.tsx';
 
 export interface CaptchaPageData {

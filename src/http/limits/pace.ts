@@ -8,7 +8,7 @@
  */
 
 import { createClientLimits } from '../../access/quota/client-limits.ts';
-import type { LimitRecords } from '../../access/quota/ring.ts';
+import type { LimitRecords } from '../../access/quota/limit-records.ts';
 import type { ClientLimit } from '../../config/limits.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Networks } from '../../ip/networks.ts';

@@ -7,8 +7,7 @@
  * The key is inside, so that a token ends with its key. What is forged, altered or over is none.
  */
 
-import { type MasterKey, masterKeyFromBytes } from '../../access/keys/master-key.ts';
-import { open, seal } from '../../access/keys/seal.ts';
+import { type MasterKey, masterKeyFromBytes, open, seal } from '../../access/keys/master-key.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { hourMs } from '../../core/time.ts';

@@ -5,7 +5,7 @@
  * Bounded by the number of keys: only living ones come here.
  */
 
-import { type KeyUseChange, noteKeyUse } from '../../access/keys/key-use.ts';
+import { type KeyUseChange, noteKeyUse } from '../../access/keys/key-records.ts';
 import type { Clock } from '../../core/clock.ts';
 import { every } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';

@@ -5,7 +5,7 @@
  * in one label under `hex`.
  */
 
-import { markLength } from '../../access/marks/marks.ts';
+import { markLength } from '../../access/marks.ts';
 import type { Question } from './question.ts';
 import { lowerCase } from './wire.ts';
 

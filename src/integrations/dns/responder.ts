@@ -4,8 +4,7 @@
  * clients without a filter would take for a listing.
  */
 
-import { markLength } from '../../access/marks/marks.ts';
-import type { SpotMark } from '../../access/marks/sighting-board.ts';
+import { markLength, type SpotMark } from '../../access/marks.ts';
 import { createAnswerWriter } from './answer-writer.ts';
 import type { DnsCounters, DnsOutcome } from './counters.ts';
 import { createNameReader, keyLabelLength, type Meaning, type Zone } from './names.ts';

@@ -5,7 +5,7 @@
  * verdict.
  */
 
-import type { MarkSender, SpotMark } from '../../access/marks/sighting-board.ts';
+import type { MarkSender, SpotMark } from '../../access/marks.ts';
 import type { Judge, Verdict } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { ok, type Result } from '../../core/result.ts';

@@ -4,7 +4,7 @@
  * unknown or bad is an error, for that shows when the proxy is set up.
  */
 
-import { isMark } from '../../access/marks/marks.ts';
+import { isMark } from '../../access/marks.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { daySeconds, hourSeconds } from '../../core/time.ts';
 

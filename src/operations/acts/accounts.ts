@@ -1,11 +1,10 @@
 /** Operations on accounts: make, list, show, change, disable and delete them. */
 
 import * as v from 'valibot';
-import type { AccountInfo } from '../../access/account-names.ts';
 import { createDirectory, type ListedAccount } from '../../access/accounts/directory.ts';
-import { activeOperators } from '../../access/accounts/operators.ts';
+import type { AccountInfo } from '../../access/accounts/records.ts';
+import { activeOperators, roles } from '../../access/accounts/roles.ts';
 import { createSiteKeys } from '../../access/keys/site-keys.ts';
-import { roles } from '../../access/roles.ts';
 import { dateIn, dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { fail } from '../../core/result.ts';

@@ -2,8 +2,8 @@
 
 import * as v from 'valibot';
 import type { ApiKey, KeyInfo } from '../../access/keys/api-keys.ts';
+import { type KeyUse, readKeyUse } from '../../access/keys/key-records.ts';
 import { type KeyScope, keyScopes, plainScopes, scopeNames } from '../../access/keys/key-scopes.ts';
-import { type KeyUse, readKeyUse } from '../../access/keys/key-use.ts';
 import { createSiteKeys, type SiteKey } from '../../access/keys/site-keys.ts';
 import { dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';

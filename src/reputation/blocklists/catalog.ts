@@ -3,7 +3,7 @@
  * what is served. Every variant is built ahead, so their number here is the number in memory.
  */
 
-import { isMark } from '../../access/marks/marks.ts';
+import { isMark } from '../../access/marks.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import type { FrameName, LineStyle } from './pieces/lines.ts';
 import type { RecordStyle } from './pieces/records.ts';

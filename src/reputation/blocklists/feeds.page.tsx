@@ -10,8 +10,7 @@ import { Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor, machineTime } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
-import type { Catalogue } from '../words.ts';
-import { frameText } from '../words.ts';
+import { type Catalogue, frameText } from '../words.ts';
 import {
   type RecipeName,
   recipeNames,

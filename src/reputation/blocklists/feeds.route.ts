@@ -3,7 +3,7 @@
  * compresses or reads the store; what isn't there ahead is refused.
  */
 
-import type { SpotMark } from '../../access/marks/sighting-board.ts';
+import type { SpotMark } from '../../access/marks.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { type Encoded, negotiate, negotiatedHeaders } from '../../http/answer/negotiate.ts';
 import type { Header, Request } from '../../http/request/message.ts';

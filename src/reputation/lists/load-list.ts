@@ -8,8 +8,7 @@
 
 import { capacities } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { Random } from '../../core/random.ts';
-import { randomToken } from '../../core/random.ts';
+import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { createEventId } from '../../storage/event-id.ts';
 import { notCounted, readLedger } from '../../storage/ledger.ts';

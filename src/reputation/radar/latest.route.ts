@@ -5,8 +5,7 @@
  * nothing up, any front end passes it on, and a stop waits for none.
  */
 
-import type { GeoReader } from '../../geo/reader.ts';
-import { countryOf } from '../../geo/reader.ts';
+import { countryOf, type GeoReader } from '../../geo/reader.ts';
 import { firstHeader, type Header, type Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { Caller } from '../../http/router.ts';

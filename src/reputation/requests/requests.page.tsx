@@ -9,8 +9,7 @@ import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import { frameText } from '../words.ts';
 import { aboutAddress, textArea } from './about-address.page.tsx';
-import type { Removal } from './removals.ts';
-import { reasonLengths } from './removals.ts';
+import { type Removal, reasonLengths } from './removals.ts';
 
 export interface RemovalPageData {
   readonly address: string;

@@ -1,6 +1,6 @@
 /** The accounts behind the reports, as far as the reducer of reports touches them. */
 
-import type { Rank } from '../../access/quota/trust.ts';
+import type { Rank } from '../../access/quota/points.ts';
 
 export interface Reporters {
   /** Returns the account's slot, or -1 if the journal doesn't know the account. */

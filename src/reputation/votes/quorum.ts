@@ -9,7 +9,7 @@
  * report: it depends on the contributions alone, so taking one away leaves what the others make.
  */
 
-import type { Rank } from '../../access/quota/trust.ts';
+import type { Rank } from '../../access/quota/points.ts';
 import { daySeconds } from '../../core/time.ts';
 
 /** The operator's policy of votes, written to the journal as `policy.changed`. */

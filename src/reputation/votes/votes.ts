@@ -7,7 +7,7 @@
  * report counts as evidence and the vote does not.
  */
 
-import type { Rank } from '../../access/quota/trust.ts';
+import type { Rank } from '../../access/quota/points.ts';
 import { maliciousScore } from '../check/score.ts';
 import { type Contributions, said, unitsIn } from '../state/contributions.ts';
 import type { Reporters } from '../state/reporters.ts';

@@ -6,9 +6,8 @@
  * many events are pending the oldest is dropped, and counted.
  */
 
-import type { MasterKey } from '../../access/keys/master-key.ts';
-import { open, seal } from '../../access/keys/seal.ts';
-import { roleOf, roomFor } from '../../access/roles.ts';
+import { roleOf, roomFor } from '../../access/accounts/roles.ts';
+import { type MasterKey, open, seal } from '../../access/keys/master-key.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';

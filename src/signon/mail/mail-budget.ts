@@ -6,8 +6,8 @@
  * about a completed change is never refused: the changes are bounded instead (account-changes.ts).
  */
 
-import type { DistributedLimits } from '../../access/distributed-limits/distributed-limits.ts';
 import { createClientLimits } from '../../access/quota/client-limits.ts';
+import type { DistributedLimits } from '../../access/quota/distributed-limits.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { hourMs } from '../../core/time.ts';
 import type { MailKind } from './mailer.ts';

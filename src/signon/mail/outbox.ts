@@ -15,8 +15,7 @@ import type { Clock } from '../../core/clock.ts';
 import { sha256 } from '../../core/digest.ts';
 import type { Log } from '../../core/log.ts';
 import { type Random, randomToken } from '../../core/random.ts';
-import type { Mail } from './letter.ts';
-import { envelopeOf } from './letter.ts';
+import { envelopeOf, type Mail } from './letter.ts';
 import type { MailTransport } from './mailer.ts';
 import { type OutboxMessage, readOutbox } from './outbox-files.ts';
 

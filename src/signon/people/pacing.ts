@@ -9,10 +9,7 @@
  * memory, of all nodes, and begin anew. Bounded: at the bound the network that was quiet longest is forgotten.
  */
 
-import {
-  type DistributedLimits,
-  localLimits,
-} from '../../access/distributed-limits/distributed-limits.ts';
+import { type DistributedLimits, localLimits } from '../../access/quota/distributed-limits.ts';
 import type { Clock } from '../../core/clock.ts';
 import { dayMs, minuteMs } from '../../core/time.ts';
 import type { Visitor } from '../visitor.ts';

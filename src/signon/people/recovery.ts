@@ -9,7 +9,7 @@
  * Asking takes the same work and gives the same answer whether the address has an account or not.
  */
 
-import { isAccountId } from '../../access/account-names.ts';
+import { isAccountId } from '../../access/accounts/records.ts';
 import type { Clock } from '../../core/clock.ts';
 import { readKnownAddress } from '../../core/mail-address.ts';
 import { fail, ok, type Result } from '../../core/result.ts';

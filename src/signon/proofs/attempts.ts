@@ -25,10 +25,7 @@
  * those of the same second.
  */
 
-import {
-  type DistributedLimits,
-  localLimits,
-} from '../../access/distributed-limits/distributed-limits.ts';
+import { type DistributedLimits, localLimits } from '../../access/quota/distributed-limits.ts';
 import type { Clock } from '../../core/clock.ts';
 import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
 

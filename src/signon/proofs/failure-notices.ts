@@ -5,8 +5,8 @@
  * nodes; at the bound the account that was quiet longest is evicted.
  */
 
-import type { DistributedLimits } from '../../access/distributed-limits/distributed-limits.ts';
 import { createClientLimits } from '../../access/quota/client-limits.ts';
+import type { DistributedLimits } from '../../access/quota/distributed-limits.ts';
 import type { Clock } from '../../core/clock.ts';
 import { dayMs } from '../../core/time.ts';
 import type { Mailer } from '../mail/mailer.ts';

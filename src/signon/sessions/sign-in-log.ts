@@ -9,7 +9,7 @@
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { findAccountId } from '../../access/account-names.ts';
+import { findAccountId } from '../../access/accounts/records.ts';
 import type { PersonalData } from '../../contracts/personal-data.ts';
 import type { Clock } from '../../core/clock.ts';
 import { every } from '../../core/every.ts';

@@ -9,8 +9,7 @@ import { Link } from '../../web/components/link.tsx';
 import { Notice } from '../../web/components/notice.tsx';
 import { type Html, safeHref } from '../../web/html.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
-import type { Catalogue } from '../words.ts';
-import { frameText } from '../words.ts';
+import { type Catalogue, frameText } from '../words.ts';
 import {
   type ChoiceName,
   type ConnectStep,

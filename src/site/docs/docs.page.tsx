@@ -9,8 +9,7 @@ import { Icon } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
 import type { Html } from '../../web/html.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
-import type { Catalogue } from '../words.ts';
-import { frameText } from '../words.ts';
+import { type Catalogue, frameText } from '../words.ts';
 import { type DocGroup, type DocPage, docPath, markdownPath } from './library.ts';
 
 export interface DocsPageData {

@@ -1,7 +1,6 @@
 /** Numbers and tables that the documentation speaks of, from the tables that the code works by. */
 
-import { pointRules } from '../../access/quota/points.ts';
-import { newAddressQuota, readQuota, writeQuota } from '../../access/quota/trust.ts';
+import { newAddressQuota, pointRules, readQuota, writeQuota } from '../../access/quota/points.ts';
 import { receiptLifeMs } from '../../captcha/receipt/receipts.ts';
 import { type ClientLimitName, captchaBrowserLimits } from '../../config/limits.ts';
 import { captchaBounds } from '../../config.ts';

@@ -9,8 +9,7 @@ import { Icon, type IconName } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
 import type { Html } from '../../web/html.ts';
 import { type LinkName, type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
-import type { Catalogue } from '../words.ts';
-import { frameText } from '../words.ts';
+import { type Catalogue, frameText } from '../words.ts';
 
 export interface HomePageData {
   /** Base URL of the API, without a slash at the end. */

@@ -3,7 +3,7 @@
  * itself works by, so it can't say anything else than what is done.
  */
 
-import { readQuota, writeQuota } from '../../access/quota/trust.ts';
+import { readQuota, writeQuota } from '../../access/quota/points.ts';
 import { receiptLifeMs } from '../../captcha/receipt/receipts.ts';
 import { captchaBounds } from '../../config.ts';
 import {

@@ -5,8 +5,7 @@
 
 import { sha256 } from '../../core/digest.ts';
 import { type Random, randomToken } from '../../core/random.ts';
-import type { GeoReader } from '../../geo/reader.ts';
-import { clientCountry } from '../../geo/reader.ts';
+import { clientCountry, type GeoReader } from '../../geo/reader.ts';
 import { firstHeader, type Header, type Request } from '../../http/request/message.ts';
 import type { Language } from '../language.ts';
 import type { PageFrame } from '../layout/layout.tsx';

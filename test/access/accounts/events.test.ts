@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { newAccount, writeFacts } from '../../../src/access/account-row.ts';
+import { newAccount, writeFacts } from '../../../src/access/accounts/account-row.ts';
 import { createAccountsTable, perMinuteMax } from '../../../src/access/accounts/accounts-table.ts';
 import { keepQuota } from '../../../src/access/accounts/events.ts';
 import {

@@ -4,10 +4,13 @@
  */
 
 import { createAccountsTable } from '../../../src/access/accounts/accounts-table.ts';
-import { limitParty } from '../../../src/access/distributed-limits/distributed-limits.ts';
-import { createExchange, type Party } from '../../../src/access/distributed-limits/exchange.ts';
-import { quotaParty } from '../../../src/access/distributed-limits/quota-party.ts';
 import { createClientLimits } from '../../../src/access/quota/client-limits.ts';
+import {
+  createExchange,
+  limitParty,
+  type Party,
+  quotaParty,
+} from '../../../src/access/quota/distributed-limits.ts';
 import { createLimitMemory, openLimitRecords } from '../../../src/access/quota/limit-records.ts';
 import { createQuotaMemory, openQuotas, quotaKind } from '../../../src/access/quota/quota.ts';
 import { manualClock } from '../../../src/core/clock.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { createExchange, type Party } from '../../../src/access/distributed-limits/exchange.ts';
+import { createExchange, type Party } from '../../../src/access/quota/distributed-limits.ts';
 import type { NodeMessage, NodeMessages } from '../../../src/storage/nodes/node-messages.ts';
 
 function bench() {

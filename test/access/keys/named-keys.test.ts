@@ -7,10 +7,13 @@ import { createAccountsTable } from '../../../src/access/accounts/accounts-table
 import { createAccessReducer } from '../../../src/access/accounts/reducer.ts';
 import { type ApiKeys, createApiKeys, namedKeyBounds } from '../../../src/access/keys/api-keys.ts';
 import { createKeyCache, otherScope } from '../../../src/access/keys/key-cache.ts';
+import { noteKeyUse, readKeyUse } from '../../../src/access/keys/key-records.ts';
 import { keyScopes } from '../../../src/access/keys/key-scopes.ts';
-import { createKeyTable, openKeyTableReader } from '../../../src/access/keys/key-table.ts';
-import { noteKeyUse, readKeyUse } from '../../../src/access/keys/key-use.ts';
-import { openLabelReader } from '../../../src/access/keys/label-reader.ts';
+import {
+  createKeyTable,
+  openKeyTableReader,
+  openLabelReader,
+} from '../../../src/access/keys/key-table.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';

@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
-import { open, seal } from '../../../src/access/keys/seal.ts';
+import { masterKeyFromBytes, open, seal } from '../../../src/access/keys/master-key.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 
 const random = seededRandom(7);

@@ -2,15 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
-import { createMarks, isMark, sightingEndsAt } from '../../../src/access/marks/marks.ts';
 import {
   boardPlaces,
   createMarkSpotter,
+  createMarks,
   createSightingBoard,
+  isMark,
   type MarkSender,
   networkPlaces,
-} from '../../../src/access/marks/sighting-board.ts';
-import { startSightings } from '../../../src/access/marks/sightings.ts';
+  sightingEndsAt,
+} from '../../../src/access/marks.ts';
+import { startSightings } from '../../../src/access/sightings.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import { createMemoryStore } from '../../support/server/memory-store.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { readQuota, trustFromPoints, writeQuota } from '../../../src/access/quota/trust.ts';
+import { readQuota, trustFromPoints, writeQuota } from '../../../src/access/quota/points.ts';
 
 test('no points mean no trust, and points under zero no less', () => {
   assert.equal(trustFromPoints(0), 0);

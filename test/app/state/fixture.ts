@@ -2,8 +2,7 @@
 
 import { openState, type State } from '../../../src/app/state.ts';
 import { manualClock } from '../../../src/core/clock.ts';
-import type { Log } from '../../../src/core/log.ts';
-import { createLog } from '../../../src/core/log.ts';
+import { createLog, type Log } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { formatPrefix } from '../../../src/ip/prefix.ts';
 import { createEventId } from '../../../src/storage/event-id.ts';

@@ -7,11 +7,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
+import { slotRestMs } from '../../../src/access/accounts/slots.ts';
 import { createApiKeys } from '../../../src/access/keys/api-keys.ts';
 import { createKeyRecords } from '../../../src/access/keys/key-records.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
-import { trustFromPoints } from '../../../src/access/quota/trust.ts';
-import { slotRestMs } from '../../../src/access/slots.ts';
+import { trustFromPoints } from '../../../src/access/quota/points.ts';
 import { openState, type State } from '../../../src/app/state.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { createAccountsTable } from '../../../src/access/accounts/accounts-table.ts';
 import { hashKey, makeKey } from '../../../src/access/keys/key-format.ts';
 import { createKeyTable } from '../../../src/access/keys/key-table.ts';
-import { createSightingBoard } from '../../../src/access/marks/sighting-board.ts';
+import { createSightingBoard } from '../../../src/access/marks.ts';
 import { createQuotaMemory } from '../../../src/access/quota/quota.ts';
 import { quotaKind } from '../../../src/access/quota/quota-guard.ts';
 import { createFrontEnd } from '../../../src/app/threads/front-end.ts';

@@ -2,9 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { createDistributedLimits } from '../../../src/access/distributed-limits/distributed-limits.ts';
-import { createExchange } from '../../../src/access/distributed-limits/exchange.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
+import {
+  createDistributedLimits,
+  createExchange,
+} from '../../../src/access/quota/distributed-limits.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { createMailBudget } from '../../../src/signon/mail/mail-budget.ts';

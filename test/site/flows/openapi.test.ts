@@ -27,8 +27,7 @@ import {
   threadCounts,
   within,
 } from '../../support/server/server.ts';
-import type { StalledTarget } from '../../support/server/stalled.ts';
-import { stall } from '../../support/server/stalled.ts';
+import { type StalledTarget, stall } from '../../support/server/stalled.ts';
 import { targetsOf } from '../../support/server/targets.ts';
 import { allow, authorizePath, createAgent, openPeople } from '../../support/signon/visitor.ts';
 

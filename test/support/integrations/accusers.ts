@@ -4,8 +4,7 @@ import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { parseIp } from '../../../src/ip/address.ts';
-import type { TestServer } from '../server/server.ts';
-import { within } from '../server/server.ts';
+import { type TestServer, within } from '../server/server.ts';
 import { decode, encode } from './dns.ts';
 
 /** With these, feeds are made quickly, and all doors are open. */

@@ -5,10 +5,10 @@
 
 import assert from 'node:assert/strict';
 import { type Accounts, createAccounts } from '../../../src/access/accounts/accounts.ts';
+import { roleRow } from '../../../src/access/accounts/roles.ts';
 import { createApiKeys, namedKeyBounds } from '../../../src/access/keys/api-keys.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { createSiteKeys, siteKeysPerAccountMax } from '../../../src/access/keys/site-keys.ts';
-import { roleRow } from '../../../src/access/roles.ts';
 import { capacities } from '../../../src/config.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';

@@ -2,9 +2,8 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { openAccountsTable } from '../../../access/accounts/accounts-table.ts';
-import { openKeyTableReader } from '../../../access/keys/key-table.ts';
-import { openLabelReader } from '../../../access/keys/label-reader.ts';
-import { createMarkSpotter } from '../../../access/marks/sighting-board.ts';
+import { openKeyTableReader, openLabelReader } from '../../../access/keys/key-table.ts';
+import { createMarkSpotter } from '../../../access/marks.ts';
 import { openQuotas, quotaKind } from '../../../access/quota/quota.ts';
 import { entryFlags } from '../../../contracts/reputation.ts';
 import { openSharedTime } from '../../../core/clock.ts';

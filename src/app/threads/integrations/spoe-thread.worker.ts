@@ -1,7 +1,7 @@
 /** The thread that HAProxy asks: reads the socket, answers from shared memory, asks nobody. */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { createMarkSpotter } from '../../../access/marks/sighting-board.ts';
+import { createMarkSpotter } from '../../../access/marks.ts';
 import { openSharedTime } from '../../../core/clock.ts';
 import { every } from '../../../core/every.ts';
 import { createLog, type LogLevel } from '../../../core/log.ts';

@@ -12,8 +12,7 @@
  */
 
 import type { Failure } from '../../../core/result.ts';
-import type { IpFamily } from '../../../ip/address.ts';
-import { parseIp } from '../../../ip/address.ts';
+import { type IpFamily, parseIp } from '../../../ip/address.ts';
 import { embeddedBits, lookBehind, networkBehind } from '../../../ip/behind.ts';
 import {
   contains,

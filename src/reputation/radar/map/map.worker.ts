@@ -2,8 +2,7 @@
 
 import { openIpIndexReader, type ReaderHandle } from '../../../index/reader.ts';
 import { countMap } from './map-counts.ts';
-import type { DrawnMap } from './map-picture.ts';
-import { drawMap, pngsOf } from './map-picture.ts';
+import { type DrawnMap, drawMap, pngsOf } from './map-picture.ts';
 
 export interface MapJob {
   readonly reader: ReaderHandle;

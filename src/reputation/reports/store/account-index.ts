@@ -13,8 +13,7 @@ import {
 } from '../../../storage/keys.ts';
 import { pagesUnder } from '../../../storage/pages.ts';
 import type { SetRow, Store } from '../../../storage/store.ts';
-import type { OwnReport } from './report-rows.ts';
-import { addressBytes, reportedAtIn } from './report-rows.ts';
+import { addressBytes, type OwnReport, reportedAtIn } from './report-rows.ts';
 
 /** The account id of the row for all accounts. */
 export const everybody = '';

@@ -7,8 +7,7 @@
 import { reportByAddressKey, reportByIdKey, reportByIdPrefix } from '../../../storage/keys.ts';
 import type { Entry, Store } from '../../../storage/store.ts';
 import { reportAgeMaxMs } from '../report.ts';
-import type { StoredReport } from './report-rows.ts';
-import { addressOf, decodeIdRow, decodeRow } from './report-rows.ts';
+import { addressOf, decodeIdRow, decodeRow, type StoredReport } from './report-rows.ts';
 
 export interface NewestReport {
   readonly family: 4 | 6;

@@ -13,8 +13,7 @@ import type { Html } from '../../../web/html.ts';
 import { type Format, formatFor } from '../../../web/layout/format.ts';
 import type { PageFrame } from '../../../web/layout/layout.tsx';
 import { narrowPage } from '../../sessions/narrow.page.tsx';
-import type { Catalogue } from '../../words/words.ts';
-import { frameText } from '../../words/words.ts';
+import { type Catalogue, frameText } from '../../words/words.ts';
 import { type NamedKeysView, namedKeysCard } from './named-keys.page.tsx';
 import { type AccountView, accountPage, freshWanted } from './parts.page.tsx';
 

@@ -18,8 +18,7 @@ import {
 } from '../../people/review.ts';
 import { narrowPage } from '../../sessions/narrow.page.tsx';
 import { type Onward, onwardFields, onwardHref } from '../../sessions/onward.page.tsx';
-import type { Catalogue } from '../../words/words.ts';
-import { frameText } from '../../words/words.ts';
+import { type Catalogue, frameText } from '../../words/words.ts';
 
 export interface ReviewView extends Onward {
   readonly csrf: string;

@@ -17,11 +17,10 @@
 
 import { accountRow } from '../../../access/accounts/accounts.ts';
 import { accountDisabled } from '../../../access/accounts/events.ts';
-import { otherOperator } from '../../../access/accounts/operators.ts';
 import type { AccountRecord } from '../../../access/accounts/records.ts';
-import { createKeyRecords, keysOfKeyRows } from '../../../access/keys/key-records.ts';
+import { otherOperator } from '../../../access/accounts/roles.ts';
+import { createKeyRecords, keysOfKeyRows, readKeyUse } from '../../../access/keys/key-records.ts';
 import { scopeNames } from '../../../access/keys/key-scopes.ts';
-import { readKeyUse } from '../../../access/keys/key-use.ts';
 import { dateText, type PersonalData } from '../../../contracts/personal-data.ts';
 import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';

@@ -4,7 +4,7 @@
  * is kept with the link, as registration does it.
  */
 
-import { isAccountId } from '../../../access/account-names.ts';
+import { isAccountId } from '../../../access/accounts/records.ts';
 import { statusOf } from '../../../core/errors.ts';
 import { readKnownAddress } from '../../../core/mail-address.ts';
 import type { PlainRoute } from '../../../http/router.ts';

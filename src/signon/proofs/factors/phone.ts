@@ -14,12 +14,9 @@ import {
   type PhoneNumber,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js/max';
-import {
-  type DistributedLimits,
-  localLimits,
-} from '../../../access/distributed-limits/distributed-limits.ts';
 import { deriveKey, type MasterKey } from '../../../access/keys/master-key.ts';
 import { createClientLimits } from '../../../access/quota/client-limits.ts';
+import { type DistributedLimits, localLimits } from '../../../access/quota/distributed-limits.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { equalBytes } from '../../../core/digest.ts';
 import type { Log } from '../../../core/log.ts';

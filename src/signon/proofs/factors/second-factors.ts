@@ -9,8 +9,12 @@
 
 import { createHmac } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
-import { deriveKey, type MasterKey } from '../../../access/keys/master-key.ts';
-import { seal, open as unseal } from '../../../access/keys/seal.ts';
+import {
+  deriveKey,
+  type MasterKey,
+  seal,
+  open as unseal,
+} from '../../../access/keys/master-key.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { equalBytes, sha256 } from '../../../core/digest.ts';
 import type { Random } from '../../../core/random.ts';

@@ -5,12 +5,9 @@
  * gets a link by mail (`createSignInLinks`), which stands in for the password.
  */
 
-import {
-  type DistributedLimits,
-  localLimits,
-} from '../../../access/distributed-limits/distributed-limits.ts';
 import type { MasterKey } from '../../../access/keys/master-key.ts';
 import { createClientLimits } from '../../../access/quota/client-limits.ts';
+import { type DistributedLimits, localLimits } from '../../../access/quota/distributed-limits.ts';
 import type { Clock } from '../../../core/clock.ts';
 import type { Log } from '../../../core/log.ts';
 import { readKnownAddress } from '../../../core/mail-address.ts';

@@ -6,10 +6,81 @@
  * that is added here is carried over, too.
  */
 
-import { createWriter, decode, type Reader, type Writer } from '../storage/codec.ts';
-import { perMinuteMax } from './accounts/accounts-table.ts';
-import { newStanding, pointRules, type Standing, type Withdrawn } from './quota/points.ts';
-import { hasRecord, readFormerStanding, readRecord, writeRecord } from './standing-row.ts';
+import { createWriter, decode, type Reader, type Writer } from '../../storage/codec.ts';
+import { accountStandingKey, type Key } from '../../storage/keys.ts';
+import type { SetRow, Store } from '../../storage/store.ts';
+import {
+  newStanding,
+  pointRules,
+  type Standing,
+  type Vouched,
+  type Withdrawn,
+} from '../quota/points.ts';
+import { perMinuteMax } from './accounts-table.ts';
+
+// The part of an account's row that data format 2 added: standing, credit and budget. A row without it is of
+// data format 1, or of an account that has none of these: it counts as a newcomer's.
+//
+//   vouched u8 (0 none, 1 member, 2 staff) | points, credit and confirmedToday in 64ths, varint
+//   each | creditDays, lastCreditDay varint | open, confirmations f64 | budgetAt f64
+
+const vouchedNumbers: readonly Vouched[] = ['none', 'member', 'staff'];
+/** The seventh reporter of an address and those behind get 10/128: all credits are multiples. */
+const parts = 64;
+
+export function vouchedNumber(vouched: Vouched): number {
+  return vouchedNumbers.indexOf(vouched);
+}
+
+export function readVouched(input: Reader): Vouched {
+  const vouched = vouchedNumbers[input.u8()];
+  if (vouched === undefined) input.reject();
+  return vouched ?? 'none';
+}
+
+/** Returns whether the standing has a record that the row must hold. */
+function hasRecord(standing: Standing): boolean {
+  const { vouched, creditDays, open, confirmations } = standing;
+  return vouched !== 'none' || creditDays > 0 || open > 0 || confirmations > 0;
+}
+
+function writeRecord(out: Writer, standing: Standing): void {
+  out.u8(vouchedNumber(standing.vouched));
+  for (const value of [standing.points, standing.credit, standing.confirmedToday]) {
+    out.varint(Math.round(value * parts));
+  }
+  out.varint(standing.creditDays).varint(standing.lastCreditDay);
+  out.f64(standing.open).f64(standing.confirmations).f64(standing.budgetAt);
+}
+
+/** Into a standing whose other fields are read. */
+function readRecord(input: Reader, standing: Standing): void {
+  standing.vouched = readVouched(input);
+  standing.points = input.varint() / parts;
+  standing.credit = input.varint() / parts;
+  standing.confirmedToday = input.varint() / parts;
+  standing.creditDays = input.varint();
+  standing.lastCreditDay = input.varint();
+  standing.open = input.f64();
+  standing.confirmations = input.f64();
+  standing.budgetAt = input.f64();
+  const isBroken = [standing.open, standing.confirmations, standing.budgetAt].some(
+    (value) => !(value >= 0 && value < Number.POSITIVE_INFINITY),
+  );
+  if (isBroken) input.reject();
+}
+
+/** The fields of data format 1. */
+function readFormerStanding(input: Reader): Standing {
+  const standing = newStanding();
+  standing.points = input.varint();
+  standing.acceptedTotal = input.varint();
+  standing.day = input.varint();
+  standing.acceptedToday = input.varint();
+  // Points of that day by others' praise, which is worth nothing any more.
+  input.varint();
+  return standing;
+}
 
 export interface Account {
   readonly id: string;
@@ -148,4 +219,23 @@ export function readFacts(bytes: Uint8Array): Account | undefined {
 export function isBlank(account: Account): boolean {
   const fresh = newAccount('', account.createdAt, account.verified);
   return Buffer.from(writeFacts(account)).equals(writeFacts(fresh));
+}
+
+/**
+ * Returns the row of the operator's word for an account. It is written to the journal when it is given, and
+ * again with each key: an account without a key holds no slot, and the reducer knows nothing of it.
+ */
+export function vouchedRow(account: string, vouched: Vouched): SetRow {
+  return { key: accountStandingKey(account), value: Uint8Array.of(vouchedNumber(vouched)) };
+}
+
+/** `version` for a check that it stays so. */
+export async function findVouched(
+  store: Store,
+  account: string,
+): Promise<{ vouched: Vouched; key: Key; version: number | null }> {
+  const key = accountStandingKey(account);
+  const row = await store.get(key);
+  const vouched = row === undefined ? 'none' : (decode(row.value, readVouched) ?? 'none');
+  return { vouched, key, version: row?.version ?? null };
 }

@@ -8,15 +8,21 @@
  * an evicted mark is deleted. When the mark comes again it is noted again.
  */
 
-import type { BoundedTable } from '../../core/bounded-tables.ts';
-import type { Clock } from '../../core/clock.ts';
-import { every } from '../../core/every.ts';
-import { MaxByCountSet } from '../../core/fair-share.ts';
-import type { Log } from '../../core/log.ts';
-import { type Key, sightingKey } from '../../storage/keys.ts';
-import type { Store } from '../../storage/store.ts';
-import { createMarks, refusedSighting, sightingEndsAt } from './marks.ts';
-import { createSightingBoard, type MarkMemory, type Spotted } from './sighting-board.ts';
+import type { BoundedTable } from '../core/bounded-tables.ts';
+import type { Clock } from '../core/clock.ts';
+import { every } from '../core/every.ts';
+import { MaxByCountSet } from '../core/fair-share.ts';
+import type { Log } from '../core/log.ts';
+import { type Key, sightingKey } from '../storage/keys.ts';
+import type { Store } from '../storage/store.ts';
+import {
+  createMarks,
+  createSightingBoard,
+  type MarkMemory,
+  refusedSighting,
+  type Spotted,
+  sightingEndsAt,
+} from './marks.ts';
 
 export interface Sightings {
   /** Returns the mark that a screen puts into its commands. */

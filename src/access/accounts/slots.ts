@@ -12,19 +12,19 @@
  * No row: it never had a key, or has left nothing worth keeping.
  */
 
-import type { Clock } from '../core/clock.ts';
-import type { Log } from '../core/log.ts';
-import type { Random } from '../core/random.ts';
-import { fail, ok, type Result } from '../core/result.ts';
-import { minuteMs } from '../core/time.ts';
-import { createEventId } from '../storage/event-id.ts';
-import { accountKey, accountSlotKey } from '../storage/keys.ts';
-import { notCounted, readLedger } from '../storage/ledger.ts';
-import { bareRecord, bytes, mapped, u8 } from '../storage/record.ts';
-import type { RowCheck, SetRow, Store } from '../storage/store.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log.ts';
+import type { Random } from '../../core/random.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { minuteMs } from '../../core/time.ts';
+import { createEventId } from '../../storage/event-id.ts';
+import { accountKey, accountSlotKey } from '../../storage/keys.ts';
+import { notCounted, readLedger } from '../../storage/ledger.ts';
+import { bareRecord, bytes, mapped, u8 } from '../../storage/record.ts';
+import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
 import { type Account, isBlank, newAccount, readFacts, writeFacts } from './account-row.ts';
-import { accountReleased } from './accounts/events.ts';
-import type { AccessReducer } from './accounts/reducer.ts';
+import { accountReleased } from './events.ts';
+import type { AccessReducer } from './reducer.ts';
 import { type Role, roomFor } from './roles.ts';
 
 /** Longer than any request is under way and any quota remembers: a minute, and bodies that trickle. */

@@ -3,9 +3,10 @@
  * row is read at each request that depends on it, so a role that is taken away is gone at once.
  */
 
-import { accountRoleKey, accountRolePrefix, type Key } from '../storage/keys.ts';
-import { pagesUnder } from '../storage/pages.ts';
-import type { SetRow, Store } from '../storage/store.ts';
+import { accountKey, accountRoleKey, accountRolePrefix, type Key } from '../../storage/keys.ts';
+import { pagesUnder } from '../../storage/pages.ts';
+import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
+import { decodeAccount } from './records.ts';
 
 export const roles = ['member', 'operator'] as const;
 export type Role = (typeof roles)[number];
@@ -41,4 +42,29 @@ export async function operatorIds(store: Pick<Store, 'scan'>): Promise<string[]>
     for (const { key } of page) ids.push(Buffer.from(key.subarray(1, -1)).toString('utf8'));
   }
   return ids;
+}
+
+type Reads = Pick<Store, 'get' | 'scan'>;
+
+/** Returns the ids of the operators who can sign in: verified and not disabled. */
+export async function activeOperators(store: Reads): Promise<string[]> {
+  const ids = await operatorIds(store);
+  const rows = await Promise.all(ids.map((id) => store.get(accountKey(id))));
+  return ids.filter((_, i) => {
+    const row = rows[i];
+    const record = row && decodeAccount(row.value);
+    return record !== undefined && !record.disabled && record.pendingUntil === 0;
+  });
+}
+
+/**
+ * Returns the check that another operator stays, so that of two who leave at the same moment only one
+ * succeeds; undefined when there is no other.
+ */
+export async function otherOperator(store: Reads, id: string): Promise<RowCheck[] | undefined> {
+  const other = (await activeOperators(store)).find((one) => one !== id);
+  if (other === undefined) return undefined;
+  const keys = [accountKey(other), accountRoleKey(other)];
+  const rows = await Promise.all(keys.map((key) => store.get(key)));
+  return keys.map((key, i) => ({ key, version: rows[i]?.version ?? null }));
 }
