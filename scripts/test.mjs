@@ -1,8 +1,8 @@
 /**
  * Runs the compiled tests: `node scripts/test.mjs [--rest | --system] [wing, or part of a path ...]`.
  *
- *     npm test                          what is run at every change: each flow with 3 front-end threads
- *     npm run test:rest                 the flows again with 1 thread, browsers, twenty kills each
+ *     npm test                          what is run at every change: flows with 3 front-end threads
+ *     npm run test:rest                 flows that depend on threads again with 1, browsers, twenty kills each
  *     npm test -- reputation            the folder test/reputation, both halves of it
  *     npm test -- flows/authorize       files whose path has this part, both halves of them
  *     npm run test:system               what needs other packages and tools; tiny runs of the benches
@@ -28,13 +28,13 @@ const isLong =
   /support\/browser\/(browser|chromium)\.ts|kills lose no acknowledged|\bmotionReaders\b/;
 /** Runs its flows for each number of front-end threads that `TEST_THREADS` names; all without it. */
 const hasThreads = /\bthreadCounts\b/;
-const everyday = 'each flow with 3 threads, no browsers; npm run test:rest has the rest';
+const everyday = 'flows with 3 threads, no browsers; npm run test:rest has the rest';
 const halves = {
   everyday: { threads: '3', has: (text) => !isLong.test(text), note: everyday },
   rest: {
     threads: '1',
     has: (text) => isLong.test(text) || hasThreads.test(text),
-    note: 'the rest of npm test: flows with 1 thread, browsers, kills, words that are read',
+    note: 'the rest of npm test: flows of threads with 1, browsers, kills, words that are read',
   },
 };
 

@@ -71,7 +71,7 @@ for (const major of [20, 22, 24]) {
 function runTests(node: string, files: readonly string[]) {
   const { NODE_TEST_CONTEXT: _, ...rest } = process.env;
   // What a test starts by its name is this Node too.
-  const env = { ...rest, PATH: [dirname(node), rest.PATH].join(delimiter) };
+  const env = { ...rest, TEST_THREADS: '3', PATH: [dirname(node), rest.PATH].join(delimiter) };
   const concurrency = `--test-concurrency=${availableParallelism()}`;
   const args = ['--test', concurrency, '--test-reporter=spec', ...files];
   return new Promise<{ code: number | null; output: string }>((resolve) => {

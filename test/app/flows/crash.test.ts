@@ -8,7 +8,6 @@ import {
   startCli,
   startTestServer,
   type TestServer,
-  threadCounts,
   within,
 } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
@@ -24,63 +23,60 @@ function address(row: number): string {
 const entries = async (server: TestServer) =>
   (await metric(server, 'portcullis_index_entries')).get('')!;
 
-for (const threads of threadCounts) {
-  describe(`kill -9 during a seed, ${threads} threads`, () => {
-    it('loses nothing that was acknowledged, and a list loaded again is complete', async () => {
-      const directory = makeTempDir('crash');
-      const list = `${directory.path}/big.txt`;
-      const lines = Array.from({ length: rows }, (_, row) => address(row));
-      writeFileSync(list, `${lines.join('\n')}\n`);
-      const seed = ['seed', list, '--format', 'plain', '--source', 'big', '--json'];
-      try {
-        await using first = await startTestServer({ threads, dataDir: directory.path });
-        const env = { DATA_DIR: directory.path };
-        const acknowledged: string[] = [];
-        const allow = async (one: string) => {
-          await first.cliJson('allow', 'add', one);
-          acknowledged.push(one);
-        };
-        await allow('192.0.2.100');
-        const before = await entries(first);
-        const loading = startCli(seed, env);
-        const allowing = allow('192.0.2.85').catch(() => undefined);
-        await within(async () => (await entries(first)) > before + 1);
-        await first.kill();
-        assert.notEqual(loading.process.exitCode, 0, 'the seed was over before the kill');
-        loading.process.kill('SIGKILL');
-        await loading.ended;
-        await allowing;
+describe('kill -9 during a seed', () => {
+  it('loses nothing that was acknowledged, and a list loaded again is complete', async () => {
+    const directory = makeTempDir('crash');
+    const list = `${directory.path}/big.txt`;
+    const lines = Array.from({ length: rows }, (_, row) => address(row));
+    writeFileSync(list, `${lines.join('\n')}\n`);
+    const seed = ['seed', list, '--format', 'plain', '--source', 'big', '--json'];
+    try {
+      await using first = await startTestServer({ dataDir: directory.path });
+      const env = { DATA_DIR: directory.path };
+      const acknowledged: string[] = [];
+      const allow = async (one: string) => {
+        await first.cliJson('allow', 'add', one);
+        acknowledged.push(one);
+      };
+      await allow('192.0.2.100');
+      const before = await entries(first);
+      const loading = startCli(seed, env);
+      const allowing = allow('192.0.2.85').catch(() => undefined);
+      await within(async () => (await entries(first)) > before + 1);
+      await first.kill();
+      assert.notEqual(loading.process.exitCode, 0, 'the seed was over before the kill');
+      loading.process.kill('SIGKILL');
+      await loading.ended;
+      await allowing;
 
-        await using second = await startTestServer({ threads, dataDir: directory.path });
-        for (const allowed of acknowledged) {
-          assert.equal((await second.check(allowed)).abuseConfidenceScore, 0, allowed);
-        }
-        assert.equal((await second.check('198.51.100.7')).abuseConfidenceScore, 99);
-        // Again, and this time only the server is killed: the command says so.
-        const applied = async () =>
-          (await metric(second, 'portcullis_journal_applied_seq')).get('')!;
-        const known = await applied();
-        const again = startCli(seed, env);
-        await within(async () => (await applied()) > known);
-        await second.kill();
-        assert.deepEqual(await again.ended, { code: 1, signal: null });
-        assert.match(again.stderr(), /^portcullis: the server ended before this was done/);
-
-        await using third = await startTestServer({ threads, dataDir: directory.path });
-        const result = await third.cliJson(...seed.slice(0, -1));
-        assert.equal(result.rows, rows);
-        // Both rules are for addresses that the demo lists.
-        assert.equal(await entries(third), before + rows);
-        for (let row = 0; row < rows; row += rows / 40) {
-          assert.equal((await third.check(address(row))).abuseConfidenceScore, 75);
-        }
-        assert.equal((await third.check(address(rows))).abuseConfidenceScore, 0);
-        writeFileSync(list, `${lines.slice(0, 10).join('\n')}\n`);
-        await third.cliJson(...seed.slice(0, -1));
-        await within(async () => (await entries(third)) === before + 10);
-      } finally {
-        directory.remove();
+      await using second = await startTestServer({ dataDir: directory.path });
+      for (const allowed of acknowledged) {
+        assert.equal((await second.check(allowed)).abuseConfidenceScore, 0, allowed);
       }
-    });
+      assert.equal((await second.check('198.51.100.7')).abuseConfidenceScore, 99);
+      // Again, and this time only the server is killed: the command says so.
+      const applied = async () => (await metric(second, 'portcullis_journal_applied_seq')).get('')!;
+      const known = await applied();
+      const again = startCli(seed, env);
+      await within(async () => (await applied()) > known);
+      await second.kill();
+      assert.deepEqual(await again.ended, { code: 1, signal: null });
+      assert.match(again.stderr(), /^portcullis: the server ended before this was done/);
+
+      await using third = await startTestServer({ dataDir: directory.path });
+      const result = await third.cliJson(...seed.slice(0, -1));
+      assert.equal(result.rows, rows);
+      // Both rules are for addresses that the demo lists.
+      assert.equal(await entries(third), before + rows);
+      for (let row = 0; row < rows; row += rows / 40) {
+        assert.equal((await third.check(address(row))).abuseConfidenceScore, 75);
+      }
+      assert.equal((await third.check(address(rows))).abuseConfidenceScore, 0);
+      writeFileSync(list, `${lines.slice(0, 10).join('\n')}\n`);
+      await third.cliJson(...seed.slice(0, -1));
+      await within(async () => (await entries(third)) === before + 10);
+    } finally {
+      directory.remove();
+    }
   });
-}
+});

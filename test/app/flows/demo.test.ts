@@ -11,197 +11,186 @@ import {
   type FetchOptions,
   startTestServer,
   type TestServer,
-  threadCounts,
   within,
 } from '../../support/server/server.ts';
 
 const hostile = '<img src=x onerror=alert(1)> <script>"\' &amp; é 漢';
 
-for (const threads of threadCounts)
-  describe(`demo, ${threads} threads`, () => {
-    let server: TestServer;
-    let plain: TestServer;
-    let port: number;
-    const host = () => ({ Host: `localhost:${port}` });
-    const get = (path: string, headers: FetchOptions['headers'] = {}) =>
-      server.fetch(path, { headers: { ...host(), ...headers } });
+describe('demo', () => {
+  let server: TestServer;
+  let plain: TestServer;
+  let port: number;
+  const host = () => ({ Host: `localhost:${port}` });
+  const get = (path: string, headers: FetchOptions['headers'] = {}) =>
+    server.fetch(path, { headers: { ...host(), ...headers } });
 
-    /** The terminal alone has it. */
-    const outboxPath = () =>
-      /(\/outbox\/[\w-]{22})\n/.exec(server.stdout())?.[1] ?? assert.fail(server.stdout());
+  /** The terminal alone has it. */
+  const outboxPath = () =>
+    /(\/outbox\/[\w-]{22})\n/.exec(server.stdout())?.[1] ?? assert.fail(server.stdout());
 
-    before(async () => {
-      port = await freePort();
-      [server, plain] = await Promise.all([
-        startTestServer({ threads, env: { PORT: String(port), CLIENT_LIMITS: 'off' } }),
-        startTestServer({ threads, demo: false }),
-      ]);
+  before(async () => {
+    port = await freePort();
+    [server, plain] = await Promise.all([
+      startTestServer({ env: { PORT: String(port), CLIENT_LIMITS: 'off' } }),
+      startTestServer({ demo: false }),
+    ]);
+  });
+  after(async () => {
+    await server[Symbol.asyncDispose]();
+    await plain[Symbol.asyncDispose]();
+  });
+
+  async function write(mail: { to: string; subject: string; text: string }): Promise<void> {
+    const outbox = openOutbox({
+      folder: `${server.dataDir}/outbox`,
+      from: 'portcullis@localhost',
+      clock: systemClock(),
+      random: { bytes: (count) => randomBytes(count) },
+      log: createLog('silent'),
+      isErased: async () => false,
     });
-    after(async () => {
-      await server[Symbol.asyncDispose]();
-      await plain[Symbol.asyncDispose]();
-    });
+    await outbox.mail.send({ ...mail, language: 'en' });
+  }
 
-    async function write(mail: { to: string; subject: string; text: string }): Promise<void> {
-      const outbox = openOutbox({
-        folder: `${server.dataDir}/outbox`,
-        from: 'portcullis@localhost',
-        clock: systemClock(),
-        random: { bytes: (count) => randomBytes(count) },
-        log: createLog('silent'),
-        isErased: async () => false,
-      });
-      await outbox.mail.send({ ...mail, language: 'en' });
+  it('the terminal names the page of its mails', async () => {
+    await within(() => server.stdout().includes('Ctrl-C'), 'the welcome');
+    const said = server.stdout();
+    assert.ok(said.includes(`http://localhost:${port}${outboxPath()}\n`), said);
+    assert.doesNotMatch(said, /http:\/\/127/);
+  });
+
+  it('a mail is shown decoded, with its link to follow, and as text whatever it says', async () => {
+    assert.ok((await get(outboxPath())).body.includes('Nothing was sent so far.'));
+    const link = `http://localhost:${port}/verify?token=${'a=b'.repeat(30)}`;
+    const foreign = `http://localhost:${port}.evil.example/ https://evil.example/x javascript:alert(1)`;
+    const subject = `Adresse vérifiée ${hostile}`;
+    await write({
+      to: 'ada@mail.example',
+      subject,
+      text: `Bonjour é\n\n${link}\n\n${foreign} ${hostile}`,
+    });
+    const { status, headers, body } = await get(outboxPath());
+    assert.equal(status, 200);
+    assert.equal(headers['cache-control'], 'no-store');
+    assert.ok(body.includes(`<a href="${link}">${link}</a>`), body);
+    assert.ok(body.includes('To ada@mail.example'));
+    assert.ok(
+      body.includes('Adresse vérifiée &lt;img src=x onerror=alert(1)>') ||
+        body.includes('Adresse vérifiée &lt;img src=x onerror=alert(1)&gt;'),
+    );
+    assert.ok(body.includes('漢'));
+    assert.doesNotMatch(
+      body,
+      /<img|<script>|href="(http:\/\/localhost:\d+\.evil|https:\/\/evil|javascript)/,
+    );
+    const french = await get(outboxPath(), { 'Accept-Language': 'fr' });
+    assert.ok(french.body.includes('Courriels de cette démo'));
+  });
+
+  it('only a browser of this machine reads it', async () => {
+    const strangers: Record<string, string>[] = [
+      { 'X-Forwarded-For': '127.0.0.1' },
+      { Forwarded: 'for=127.0.0.1' },
+      { Via: '1.1 proxy' },
+      { Host: 'evil.example' },
+      { Host: `evil.example:${port}` },
+      { Host: `localhost.evil.example:${port}` },
+      { Host: `127.0.0.1.nip.io:${port}` },
+      { Host: `localhost:${port}@evil.example` },
+      { Host: `0.0.0.0:${port}` },
+    ];
+    for (const headers of strangers) {
+      const answer = await get(outboxPath(), headers);
+      assert.ok([400, 404].includes(answer.status), `${JSON.stringify(headers)} ${answer.status}`);
+      assert.doesNotMatch(answer.body, /ada@mail|token=/);
     }
+    const elsewhere = await plain.fetch(outboxPath(), { headers: { Host: 'localhost' } });
+    assert.equal(elsewhere.status, 404);
+  });
 
-    it('the terminal names the page of its mails', async () => {
-      await within(() => server.stdout().includes('Ctrl-C'), 'the welcome');
-      const said = server.stdout();
-      assert.ok(said.includes(`http://localhost:${port}${outboxPath()}\n`), said);
-      assert.doesNotMatch(said, /http:\/\/127/);
-    });
-
-    it('a mail is shown decoded, with its link to follow, and as text whatever it says', async () => {
-      assert.ok((await get(outboxPath())).body.includes('Nothing was sent so far.'));
-      const link = `http://localhost:${port}/verify?token=${'a=b'.repeat(30)}`;
-      const foreign = `http://localhost:${port}.evil.example/ https://evil.example/x javascript:alert(1)`;
-      const subject = `Adresse vérifiée ${hostile}`;
-      await write({
-        to: 'ada@mail.example',
-        subject,
-        text: `Bonjour é\n\n${link}\n\n${foreign} ${hostile}`,
-      });
-      const { status, headers, body } = await get(outboxPath());
-      assert.equal(status, 200);
-      assert.equal(headers['cache-control'], 'no-store');
-      assert.ok(body.includes(`<a href="${link}">${link}</a>`), body);
-      assert.ok(body.includes('To ada@mail.example'));
-      assert.ok(
-        body.includes('Adresse vérifiée &lt;img src=x onerror=alert(1)>') ||
-          body.includes('Adresse vérifiée &lt;img src=x onerror=alert(1)&gt;'),
-      );
-      assert.ok(body.includes('漢'));
-      assert.doesNotMatch(
-        body,
-        /<img|<script>|href="(http:\/\/localhost:\d+\.evil|https:\/\/evil|javascript)/,
-      );
-      const french = await get(outboxPath(), { 'Accept-Language': 'fr' });
-      assert.ok(french.body.includes('Courriels de cette démo'));
-    });
-
-    it('only a browser of this machine reads it', async () => {
-      const strangers: Record<string, string>[] = [
-        { 'X-Forwarded-For': '127.0.0.1' },
-        { Forwarded: 'for=127.0.0.1' },
-        { Via: '1.1 proxy' },
-        { Host: 'evil.example' },
-        { Host: `evil.example:${port}` },
-        { Host: `localhost.evil.example:${port}` },
-        { Host: `127.0.0.1.nip.io:${port}` },
-        { Host: `localhost:${port}@evil.example` },
-        { Host: `0.0.0.0:${port}` },
-      ];
-      for (const headers of strangers) {
-        const answer = await get(outboxPath(), headers);
-        assert.ok(
-          [400, 404].includes(answer.status),
-          `${JSON.stringify(headers)} ${answer.status}`,
-        );
+  it('whoever does not know its address reads no mail, also behind a proxy that adds no header', async () => {
+    const name = outboxPath();
+    const guesses = ['/outbox', '/outbox/', '/outbox?', `/outbox/${'A'.repeat(22)}`, '/outbox/*'];
+    for (const path of [
+      ...guesses,
+      name.slice(0, -1),
+      `${name}A`,
+      `${name}/`,
+      name.toUpperCase(),
+    ]) {
+      for (const accept of ['text/html', 'application/json', '*/*']) {
+        const answer = await get(path, { Accept: accept });
+        assert.equal(answer.status, 404, `${path} ${accept}`);
         assert.doesNotMatch(answer.body, /ada@mail|token=/);
       }
-      const elsewhere = await plain.fetch(outboxPath(), { headers: { Host: 'localhost' } });
-      assert.equal(elsewhere.status, 404);
-    });
-
-    it('whoever does not know its address reads no mail, also behind a proxy that adds no header', async () => {
-      const name = outboxPath();
-      const guesses = ['/outbox', '/outbox/', '/outbox?', `/outbox/${'A'.repeat(22)}`, '/outbox/*'];
-      for (const path of [
-        ...guesses,
-        name.slice(0, -1),
-        `${name}A`,
-        `${name}/`,
-        name.toUpperCase(),
-      ]) {
-        for (const accept of ['text/html', 'application/json', '*/*']) {
-          const answer = await get(path, { Accept: accept });
-          assert.equal(answer.status, 404, `${path} ${accept}`);
-          assert.doesNotMatch(answer.body, /ada@mail|token=/);
-        }
-      }
-    });
-
-    it('no page and no file of the service tells its address', async () => {
-      const secret = outboxPath().slice('/outbox/'.length);
-      const paths = [
-        '/',
-        '/register',
-        '/register/sent',
-        '/recover/sent',
-        '/signin',
-        '/docs',
-        '/docs/sign-in-button',
-      ];
-      for (const path of [
-        ...paths,
-        '/manifest',
-        '/llms.txt',
-        '/robots.txt',
-        '/openapi.json',
-        '/nothing',
-      ]) {
-        const { body, headers } = await get(path);
-        assert.ok(!`${body}${JSON.stringify(headers)}`.includes(secret), path);
-        assert.doesNotMatch(body, /href="\/outbox/, path);
-      }
-      assert.match((await get('/register/sent')).body, /Its terminal shows the link/);
-    });
-
-    it('a page by address leads to localhost, a call of a program is answered', async () => {
-      const byAddress = { Host: `127.0.0.1:${port}` };
-      for (const path of [
-        '/',
-        '/signin?return=%2Faccount',
-        '/docs',
-        '/captcha/',
-        '/ip/192.0.2.61',
-      ]) {
-        const { status, headers } = await get(path, byAddress);
-        assert.equal(status, 307, path);
-        assert.equal(headers.location, `http://localhost:${port}${path}`);
-        assert.equal(headers['cache-control'], 'no-store');
-      }
-      assert.equal((await get('/', { Host: `[::1]:${port}` })).status, 307);
-      for (const path of ['/feeds/blocklist.txt', '/captcha/new', '/healthz', '/manifest']) {
-        // The first feeds of a busy machine take a while.
-        await within(async () => (await get(path, byAddress)).status === 200, path);
-      }
-      const headers = { ...byAddress, Key: server.key };
-      assert.equal((await get('/api/v2/check?ipAddress=192.0.2.61', headers)).status, 200);
-      const json = { ...byAddress, Accept: 'application/json' };
-      assert.equal((await get('/ip/192.0.2.61', json)).status, 200);
-      for (const foreign of ['evil.example', 'localhost']) {
-        assert.equal((await get('/', { Host: foreign })).status, 200, foreign);
-      }
-      assert.equal((await plain.fetch('/')).status, 200);
-    });
-
-    it('the sample answer and the numbers of the home page are those of a check', async () => {
-      const { body } = await get('/');
-      const shown = /<code[^>]*>(\{.*?\})<\/code>/s.exec(body)?.[1] ?? '';
-      const answer = JSON.parse(shown.replaceAll('&quot;', '"'));
-      assert.deepEqual(answer.data, await server.check(answer.data.ipAddress));
-      const list = /<ul class="arrivals">(.*?)<\/ul>/s.exec(body)![1]!;
-      const pairs = [...list.matchAll(/<span class="mono">([^<]+)<\/span>\s*<strong[^>]*>(\d+)</g)];
-      assert.equal(pairs.length, 3);
-      for (const [, address, score] of pairs) {
-        assert.equal((await server.check(address!)).abuseConfidenceScore, Number(score));
-      }
-      const other = (await plain.fetch('/')).body;
-      assert.doesNotMatch(other, /class="arrivals"/);
-      assert.match(other, /abuseConfidenceScore(&quot;|"): 0/);
-    });
+    }
   });
+
+  it('no page and no file of the service tells its address', async () => {
+    const secret = outboxPath().slice('/outbox/'.length);
+    const paths = [
+      '/',
+      '/register',
+      '/register/sent',
+      '/recover/sent',
+      '/signin',
+      '/docs',
+      '/docs/sign-in-button',
+    ];
+    for (const path of [
+      ...paths,
+      '/manifest',
+      '/llms.txt',
+      '/robots.txt',
+      '/openapi.json',
+      '/nothing',
+    ]) {
+      const { body, headers } = await get(path);
+      assert.ok(!`${body}${JSON.stringify(headers)}`.includes(secret), path);
+      assert.doesNotMatch(body, /href="\/outbox/, path);
+    }
+    assert.match((await get('/register/sent')).body, /Its terminal shows the link/);
+  });
+
+  it('a page by address leads to localhost, a call of a program is answered', async () => {
+    const byAddress = { Host: `127.0.0.1:${port}` };
+    for (const path of ['/', '/signin?return=%2Faccount', '/docs', '/captcha/', '/ip/192.0.2.61']) {
+      const { status, headers } = await get(path, byAddress);
+      assert.equal(status, 307, path);
+      assert.equal(headers.location, `http://localhost:${port}${path}`);
+      assert.equal(headers['cache-control'], 'no-store');
+    }
+    assert.equal((await get('/', { Host: `[::1]:${port}` })).status, 307);
+    for (const path of ['/feeds/blocklist.txt', '/captcha/new', '/healthz', '/manifest']) {
+      // The first feeds of a busy machine take a while.
+      await within(async () => (await get(path, byAddress)).status === 200, path);
+    }
+    const headers = { ...byAddress, Key: server.key };
+    assert.equal((await get('/api/v2/check?ipAddress=192.0.2.61', headers)).status, 200);
+    const json = { ...byAddress, Accept: 'application/json' };
+    assert.equal((await get('/ip/192.0.2.61', json)).status, 200);
+    for (const foreign of ['evil.example', 'localhost']) {
+      assert.equal((await get('/', { Host: foreign })).status, 200, foreign);
+    }
+    assert.equal((await plain.fetch('/')).status, 200);
+  });
+
+  it('the sample answer and the numbers of the home page are those of a check', async () => {
+    const { body } = await get('/');
+    const shown = /<code[^>]*>(\{.*?\})<\/code>/s.exec(body)?.[1] ?? '';
+    const answer = JSON.parse(shown.replaceAll('&quot;', '"'));
+    assert.deepEqual(answer.data, await server.check(answer.data.ipAddress));
+    const list = /<ul class="arrivals">(.*?)<\/ul>/s.exec(body)![1]!;
+    const pairs = [...list.matchAll(/<span class="mono">([^<]+)<\/span>\s*<strong[^>]*>(\d+)</g)];
+    assert.equal(pairs.length, 3);
+    for (const [, address, score] of pairs) {
+      assert.equal((await server.check(address!)).abuseConfidenceScore, Number(score));
+    }
+    const other = (await plain.fetch('/')).body;
+    assert.doesNotMatch(other, /class="arrivals"/);
+    assert.match(other, /abuseConfidenceScore(&quot;|"): 0/);
+  });
+});
 
 it('behind a proxy, where nobody has the page of its mails, the terminal names none', async () => {
   await using server = await startTestServer({ threads: 1, env: { TRUSTED_PROXIES: '127.0.0.1' } });

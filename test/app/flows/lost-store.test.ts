@@ -20,13 +20,7 @@ import {
 import { after, before, describe, it } from 'node:test';
 import { value } from '../../support/house/result.ts';
 import { accountsBeside } from '../../support/server/accounts-beside.ts';
-import {
-  type CliResult,
-  runCli,
-  startTestServer,
-  threadCounts,
-  within,
-} from '../../support/server/server.ts';
+import { type CliResult, runCli, startTestServer, within } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const email = 'owner@portcullis.example';
@@ -192,34 +186,32 @@ it('an older file written over the open one ends the server with one line, befor
   });
 });
 
-for (const threads of threadCounts) {
-  describe(`the store is lost while it is served, ${threads} threads`, () => {
-    for (const [what, lose] of Object.entries({
-      'its directory is removed': (dataDir: string) => rmSync(dataDir, { recursive: true }),
-      'its file is replaced': (dataDir: string) => {
-        const file = `${dataDir}/store/data.mdb`;
-        copyFileSync(file, `${dataDir}/copy`);
-        renameSync(`${dataDir}/copy`, file);
-      },
-      'its directory is moved': (dataDir: string) => renameSync(dataDir, `${dataDir}-moved`),
-    })) {
-      it(`${what}: the server ends and writes nothing beside it`, async () => {
-        const directory = makeTempDir('lost');
-        const dataDir = `${directory.path}/data`;
-        mkdirSync(dataDir);
-        try {
-          const server = await startTestServer({ threads, dataDir });
-          // Not while threads are still being loaded: ending one of them then may end Node itself.
-          await within(async () => (await server.fetch('/feeds/blocklist.txt')).status === 200);
-          lose(dataDir);
-          const { code } = await server.child.ended;
-          assert.equal(code, 1);
-          assert.match(server.stderr(), /^portcullis: stopped: the store .*(removed|replaced)/m);
-          assert.ok(!existsSync(`${dataDir}/index.snapshot`), 'a snapshot was written');
-        } finally {
-          directory.remove();
-        }
-      });
-    }
-  });
-}
+describe('the store is lost while it is served', () => {
+  for (const [what, lose] of Object.entries({
+    'its directory is removed': (dataDir: string) => rmSync(dataDir, { recursive: true }),
+    'its file is replaced': (dataDir: string) => {
+      const file = `${dataDir}/store/data.mdb`;
+      copyFileSync(file, `${dataDir}/copy`);
+      renameSync(`${dataDir}/copy`, file);
+    },
+    'its directory is moved': (dataDir: string) => renameSync(dataDir, `${dataDir}-moved`),
+  })) {
+    it(`${what}: the server ends and writes nothing beside it`, async () => {
+      const directory = makeTempDir('lost');
+      const dataDir = `${directory.path}/data`;
+      mkdirSync(dataDir);
+      try {
+        const server = await startTestServer({ dataDir });
+        // Not while threads are still being loaded: ending one of them then may end Node itself.
+        await within(async () => (await server.fetch('/feeds/blocklist.txt')).status === 200);
+        lose(dataDir);
+        const { code } = await server.child.ended;
+        assert.equal(code, 1);
+        assert.match(server.stderr(), /^portcullis: stopped: the store .*(removed|replaced)/m);
+        assert.ok(!existsSync(`${dataDir}/index.snapshot`), 'a snapshot was written');
+      } finally {
+        directory.remove();
+      }
+    });
+  }
+});

@@ -3,12 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import {
-  demoEmail,
-  startTestServer,
-  type TestServer,
-  threadCounts,
-} from '../../support/server/server.ts';
+import { demoEmail, startTestServer, type TestServer } from '../../support/server/server.ts';
 
 const json = { 'Content-Type': 'application/json' };
 const gzip = { 'Content-Encoding': 'gzip' };
@@ -25,146 +20,144 @@ function bulkForm(rows: number): Buffer {
   return Buffer.from(`--${boundary}\r\n${head}\r\n\r\n${csv}\r\n--${boundary}--\r\n`);
 }
 
-for (const threads of threadCounts) {
-  describe(`packed bodies, ${threads} threads`, () => {
-    let server: TestServer;
-    let key = '';
-    let bouncer = '';
-    let agent = '';
+describe('packed bodies', () => {
+  let server: TestServer;
+  let key = '';
+  let bouncer = '';
+  let agent = '';
 
-    before(async () => {
-      server = await startTestServer({ threads, demo: false });
-      await server.cliJson('account', 'create', demoEmail, '--standing', 'staff');
-      key = (await server.cliJson('key', 'create', demoEmail)).text;
-      bouncer = (await server.cliJson('bouncer', 'add', demoEmail, 'b-1')).text;
-      agent = (await server.cliJson('bouncer', 'add', demoEmail, 'a-1', '--agent')).text;
-    });
-    after(() => server[Symbol.asyncDispose]());
-
-    const post = (path: string, body: string | Uint8Array, headers: Record<string, string>) =>
-      server.fetch(path, { method: 'POST', body, headers });
-
-    async function bearer(): Promise<Record<string, string>> {
-      const body = gzipSync(JSON.stringify({ machine_id: 'm', password: agent, scenarios: [] }));
-      const answer = await post('/v1/watchers/login', body, { ...json, ...gzip });
-      assert.equal(answer.status, 200, answer.body);
-      return { Authorization: `Bearer ${JSON.parse(answer.body).token}`, ...json };
-    }
-
-    const alert = (ip: string) => ({
-      ...{ scenario: 'crowdsecurity/ssh-bf', message: 'm', simulated: false },
-      source: { ip, scope: 'Ip', value: ip },
-    });
-
-    it('an agent logs in and sends alerts packed, under both names and in several members', async () => {
-      const headers = await bearer();
-      const send = (body: Uint8Array, coding: string) =>
-        post('/v1/alerts', body, { ...headers, 'Content-Encoding': coding });
-      assert.deepEqual((await send(gzipSync('[]'), 'gzip')).body, '[]');
-      const text = JSON.stringify([alert('45.21.0.1'), alert('45.21.0.2')]);
-      const answer = await send(gzipSync(text), 'x-gzip');
-      assert.equal(answer.status, 201, answer.body);
-      assert.ok(JSON.parse(answer.body).every((id: string) => id !== '0'));
-      const halves = [text.slice(0, 30), text.slice(30)].map((half) => gzipSync(half));
-      assert.equal((await send(Buffer.concat(halves), 'gzip')).status, 201);
-      assert.equal((await send(Buffer.from('[]'), 'identity')).status, 201);
-    });
-
-    it('the bound of alerts counts what is unpacked, and a stranger has nothing unpacked', async () => {
-      const headers = await bearer();
-      const send = (text: string) => post('/v1/alerts', gzipSync(text), { ...headers, ...gzip });
-      const most = `[${JSON.stringify({ events: 'x'.repeat(1_048_576 - 15) })}]`;
-      assert.equal(most.length, 1_048_576);
-      const fits = await send(most);
-      assert.deepEqual([fits.status, fits.body], [201, '["0"]']);
-      const over = await send(`${most} `);
-      assert.equal(over.status, 413, over.body);
-      assert.match(JSON.parse(over.body).message, /1048576 bytes once it is unpacked/);
-      const bomb = gzipSync(Buffer.alloc(500_000_000));
-      assert.equal((await post('/v1/alerts', bomb, { ...headers, ...gzip })).status, 413);
-      const stranger = await post('/v1/alerts', bomb, { ...json, ...gzip });
-      assert.equal(stranger.status, 401);
-    });
-
-    it('what is no gzip stream says so, and another coding is answered with those taken', async () => {
-      const headers = await bearer();
-      const cut = gzipSync('[]').subarray(0, -4);
-      const broken = await post('/v1/alerts', cut, { ...headers, ...gzip });
-      assert.equal(broken.status, 400, broken.body);
-      assert.match(JSON.parse(broken.body).message, /no whole gzip stream/);
-      for (const path of [
-        '/v1/alerts',
-        '/v1/usage-metrics',
-        '/api/v2/report',
-        '/api/v2/check-bulk',
-      ]) {
-        const other = { ...headers, 'Content-Encoding': 'br', Key: key };
-        const answer = await post(path, 'x', other);
-        assert.equal(answer.status, 415, path);
-        assert.equal(answer.headers['accept-encoding'], 'gzip, identity', path);
-      }
-      const form = { 'Content-Type': 'application/x-www-form-urlencoded', ...gzip };
-      const signIn = await post('/signin', gzipSync('a=b'), form);
-      assert.equal(signIn.status, 415);
-      assert.equal(signIn.headers['accept-encoding'], 'identity');
-    });
-
-    it('a bouncer says what it stopped, packed', async () => {
-      const item = { name: 'dropped', unit: 'request', value: 3 };
-      const component = { version: 'v1', utc_startup_timestamp: 1, metrics: [{ items: [item] }] };
-      const body = JSON.stringify({ remediation_components: [component] });
-      const headers = { ...json, ...gzip, 'X-Api-Key': bouncer };
-      const answer = await post('/v1/usage-metrics', gzipSync(body), headers);
-      assert.equal(answer.status, 201, answer.body);
-      const over = await post('/v1/usage-metrics', gzipSync(Buffer.alloc(262_145)), headers);
-      assert.equal(over.status, 413, over.body);
-      assert.equal((await post('/v1/usage-metrics', gzipSync('x'), headers)).status, 400);
-    });
-
-    it('reports come packed as form and as JSON, with the key inside, too', async () => {
-      const asForm = { 'Content-Type': 'application/x-www-form-urlencoded', ...gzip };
-      const form = await post('/api/v2/report', gzipSync('ip=45.22.0.1&categories=18'), {
-        ...asForm,
-        Key: key,
-      });
-      assert.equal(form.status, 200, form.body);
-      const body = JSON.stringify({ ip: '45.22.0.2', categories: '18', key });
-      const inside = await post('/api/v2/report', gzipSync(body), { ...json, ...gzip });
-      assert.equal(inside.status, 200, inside.body);
-      const headers = { ...json, ...gzip, Key: key };
-      const long = await post('/api/v2/report', gzipSync(Buffer.alloc(16_385, ' ')), headers);
-      assert.equal(long.status, 413, long.body);
-      const cut = await post('/api/v2/report', gzipSync(body).subarray(0, -1), headers);
-      assert.equal(cut.status, 422, cut.body);
-      assert.equal(JSON.parse(cut.body).errors[0].source.parameter, 'body');
-    });
-
-    it('addresses are checked in bulk, packed', async () => {
-      const text = Array.from({ length: 900 }, (_, i) => `9.${i >>> 8}.${i & 255}.1`).join('\n');
-      const headers = { 'Content-Type': 'text/plain', ...gzip };
-      const unknown = await post('/api/v2/check-bulk', gzipSync(text), headers);
-      assert.equal(unknown.status, 401);
-      const answer = await post('/api/v2/check-bulk', gzipSync(text), { ...headers, Key: key });
-      assert.equal(answer.status, 200, answer.body.slice(0, 200));
-      assert.equal(answer.body.trimEnd().split('\n').length, 900);
-      const over = gzipSync(Buffer.alloc(655_361, ' '));
-      assert.equal((await post('/api/v2/check-bulk', over, { ...headers, Key: key })).status, 413);
-    });
-
-    it('a file of reports comes packed, and a bomb in it ends with nothing saved', async () => {
-      const headers = { ...multipart, ...gzip, Key: key };
-      const form = bulkForm(1_500);
-      const answer = await post('/api/v2/bulk-report', gzipSync(form), headers);
-      assert.equal(answer.status, 200, answer.body);
-      assert.equal(JSON.parse(answer.body).data.savedReports, 1_500);
-      const cut = await post('/api/v2/bulk-report', gzipSync(form).subarray(0, -5), headers);
-      assert.equal(cut.status, 422, cut.body);
-      const over = Buffer.concat([form.subarray(0, 400), Buffer.alloc(9_000_000, 'x\n'), form]);
-      const long = await post('/api/v2/bulk-report', gzipSync(over), headers);
-      assert.equal(long.status, 413, long.body);
-      const bomb = gzipSync(Buffer.alloc(200_000_000));
-      const stranger = await post('/api/v2/bulk-report', bomb, { ...multipart, ...gzip });
-      assert.equal(stranger.status, 401, stranger.body);
-    });
+  before(async () => {
+    server = await startTestServer({ demo: false });
+    await server.cliJson('account', 'create', demoEmail, '--standing', 'staff');
+    key = (await server.cliJson('key', 'create', demoEmail)).text;
+    bouncer = (await server.cliJson('bouncer', 'add', demoEmail, 'b-1')).text;
+    agent = (await server.cliJson('bouncer', 'add', demoEmail, 'a-1', '--agent')).text;
   });
-}
+  after(() => server[Symbol.asyncDispose]());
+
+  const post = (path: string, body: string | Uint8Array, headers: Record<string, string>) =>
+    server.fetch(path, { method: 'POST', body, headers });
+
+  async function bearer(): Promise<Record<string, string>> {
+    const body = gzipSync(JSON.stringify({ machine_id: 'm', password: agent, scenarios: [] }));
+    const answer = await post('/v1/watchers/login', body, { ...json, ...gzip });
+    assert.equal(answer.status, 200, answer.body);
+    return { Authorization: `Bearer ${JSON.parse(answer.body).token}`, ...json };
+  }
+
+  const alert = (ip: string) => ({
+    ...{ scenario: 'crowdsecurity/ssh-bf', message: 'm', simulated: false },
+    source: { ip, scope: 'Ip', value: ip },
+  });
+
+  it('an agent logs in and sends alerts packed, under both names and in several members', async () => {
+    const headers = await bearer();
+    const send = (body: Uint8Array, coding: string) =>
+      post('/v1/alerts', body, { ...headers, 'Content-Encoding': coding });
+    assert.deepEqual((await send(gzipSync('[]'), 'gzip')).body, '[]');
+    const text = JSON.stringify([alert('45.21.0.1'), alert('45.21.0.2')]);
+    const answer = await send(gzipSync(text), 'x-gzip');
+    assert.equal(answer.status, 201, answer.body);
+    assert.ok(JSON.parse(answer.body).every((id: string) => id !== '0'));
+    const halves = [text.slice(0, 30), text.slice(30)].map((half) => gzipSync(half));
+    assert.equal((await send(Buffer.concat(halves), 'gzip')).status, 201);
+    assert.equal((await send(Buffer.from('[]'), 'identity')).status, 201);
+  });
+
+  it('the bound of alerts counts what is unpacked, and a stranger has nothing unpacked', async () => {
+    const headers = await bearer();
+    const send = (text: string) => post('/v1/alerts', gzipSync(text), { ...headers, ...gzip });
+    const most = `[${JSON.stringify({ events: 'x'.repeat(1_048_576 - 15) })}]`;
+    assert.equal(most.length, 1_048_576);
+    const fits = await send(most);
+    assert.deepEqual([fits.status, fits.body], [201, '["0"]']);
+    const over = await send(`${most} `);
+    assert.equal(over.status, 413, over.body);
+    assert.match(JSON.parse(over.body).message, /1048576 bytes once it is unpacked/);
+    const bomb = gzipSync(Buffer.alloc(500_000_000));
+    assert.equal((await post('/v1/alerts', bomb, { ...headers, ...gzip })).status, 413);
+    const stranger = await post('/v1/alerts', bomb, { ...json, ...gzip });
+    assert.equal(stranger.status, 401);
+  });
+
+  it('what is no gzip stream says so, and another coding is answered with those taken', async () => {
+    const headers = await bearer();
+    const cut = gzipSync('[]').subarray(0, -4);
+    const broken = await post('/v1/alerts', cut, { ...headers, ...gzip });
+    assert.equal(broken.status, 400, broken.body);
+    assert.match(JSON.parse(broken.body).message, /no whole gzip stream/);
+    for (const path of [
+      '/v1/alerts',
+      '/v1/usage-metrics',
+      '/api/v2/report',
+      '/api/v2/check-bulk',
+    ]) {
+      const other = { ...headers, 'Content-Encoding': 'br', Key: key };
+      const answer = await post(path, 'x', other);
+      assert.equal(answer.status, 415, path);
+      assert.equal(answer.headers['accept-encoding'], 'gzip, identity', path);
+    }
+    const form = { 'Content-Type': 'application/x-www-form-urlencoded', ...gzip };
+    const signIn = await post('/signin', gzipSync('a=b'), form);
+    assert.equal(signIn.status, 415);
+    assert.equal(signIn.headers['accept-encoding'], 'identity');
+  });
+
+  it('a bouncer says what it stopped, packed', async () => {
+    const item = { name: 'dropped', unit: 'request', value: 3 };
+    const component = { version: 'v1', utc_startup_timestamp: 1, metrics: [{ items: [item] }] };
+    const body = JSON.stringify({ remediation_components: [component] });
+    const headers = { ...json, ...gzip, 'X-Api-Key': bouncer };
+    const answer = await post('/v1/usage-metrics', gzipSync(body), headers);
+    assert.equal(answer.status, 201, answer.body);
+    const over = await post('/v1/usage-metrics', gzipSync(Buffer.alloc(262_145)), headers);
+    assert.equal(over.status, 413, over.body);
+    assert.equal((await post('/v1/usage-metrics', gzipSync('x'), headers)).status, 400);
+  });
+
+  it('reports come packed as form and as JSON, with the key inside, too', async () => {
+    const asForm = { 'Content-Type': 'application/x-www-form-urlencoded', ...gzip };
+    const form = await post('/api/v2/report', gzipSync('ip=45.22.0.1&categories=18'), {
+      ...asForm,
+      Key: key,
+    });
+    assert.equal(form.status, 200, form.body);
+    const body = JSON.stringify({ ip: '45.22.0.2', categories: '18', key });
+    const inside = await post('/api/v2/report', gzipSync(body), { ...json, ...gzip });
+    assert.equal(inside.status, 200, inside.body);
+    const headers = { ...json, ...gzip, Key: key };
+    const long = await post('/api/v2/report', gzipSync(Buffer.alloc(16_385, ' ')), headers);
+    assert.equal(long.status, 413, long.body);
+    const cut = await post('/api/v2/report', gzipSync(body).subarray(0, -1), headers);
+    assert.equal(cut.status, 422, cut.body);
+    assert.equal(JSON.parse(cut.body).errors[0].source.parameter, 'body');
+  });
+
+  it('addresses are checked in bulk, packed', async () => {
+    const text = Array.from({ length: 900 }, (_, i) => `9.${i >>> 8}.${i & 255}.1`).join('\n');
+    const headers = { 'Content-Type': 'text/plain', ...gzip };
+    const unknown = await post('/api/v2/check-bulk', gzipSync(text), headers);
+    assert.equal(unknown.status, 401);
+    const answer = await post('/api/v2/check-bulk', gzipSync(text), { ...headers, Key: key });
+    assert.equal(answer.status, 200, answer.body.slice(0, 200));
+    assert.equal(answer.body.trimEnd().split('\n').length, 900);
+    const over = gzipSync(Buffer.alloc(655_361, ' '));
+    assert.equal((await post('/api/v2/check-bulk', over, { ...headers, Key: key })).status, 413);
+  });
+
+  it('a file of reports comes packed, and a bomb in it ends with nothing saved', async () => {
+    const headers = { ...multipart, ...gzip, Key: key };
+    const form = bulkForm(1_500);
+    const answer = await post('/api/v2/bulk-report', gzipSync(form), headers);
+    assert.equal(answer.status, 200, answer.body);
+    assert.equal(JSON.parse(answer.body).data.savedReports, 1_500);
+    const cut = await post('/api/v2/bulk-report', gzipSync(form).subarray(0, -5), headers);
+    assert.equal(cut.status, 422, cut.body);
+    const over = Buffer.concat([form.subarray(0, 400), Buffer.alloc(9_000_000, 'x\n'), form]);
+    const long = await post('/api/v2/bulk-report', gzipSync(over), headers);
+    assert.equal(long.status, 413, long.body);
+    const bomb = gzipSync(Buffer.alloc(200_000_000));
+    const stranger = await post('/api/v2/bulk-report', bomb, { ...multipart, ...gzip });
+    assert.equal(stranger.status, 401, stranger.body);
+  });
+});

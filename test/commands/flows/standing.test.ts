@@ -6,12 +6,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { webVisitor } from '../../support/browser/web-visitor.ts';
-import {
-  startTestServer,
-  type TestServer,
-  threadCounts,
-  within,
-} from '../../support/server/server.ts';
+import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const dayMs = 86_400_000;
@@ -202,33 +197,31 @@ it('REPUTATION: accounts of the command line are staff on a private server, memb
   }
 });
 
-for (const threads of threadCounts) {
-  describe(`REGISTRATION=closed, ${threads} threads`, () => {
-    it('no way of registering is open, and accounts of the command line sign in', async () => {
-      const env = { REGISTRATION: 'closed', CLIENT_LIMITS: 'off' };
-      await using server = await startTestServer({ threads, demo: false, env });
-      const visitor = webVisitor(server);
-      const signIn = await visitor.get('/signin');
-      const { csrf = '' } = Object.fromEntries(
-        [...signIn.body.matchAll(/name="(csrf)" value="([^"]+)"/g)].map(([, n, v]) => [n, v]),
-      );
-      const email = 'person@example.org';
-      for (const path of ['/register', '/register/passkey', '/register/sent']) {
-        const page = await visitor.get(path);
-        assert.equal(page.status, 403, path);
-      }
-      const fields = { csrf, email, password: 'violet-harbour-72', with: 'passkey' };
-      const body = new URLSearchParams(fields).toString();
-      for (const path of ['/register', '/register/passkey']) {
-        assert.equal((await visitor.post(path, body)).status, 403, path);
-      }
-      assert.equal((await server.cli('account', 'show', email)).code, 1, 'none was made');
-      const created = await server.cli('account', 'create', email, '--standing', 'newcomer');
-      assert.equal(created.code, 0, created.stderr);
-      // A first password by mail.
-      const recover = await visitor.get('/recover');
-      const sent = await visitor.submit(recover, '/recover', { email });
-      assert.equal(sent.headers.location, '/recover/sent');
-    });
+describe('REGISTRATION=closed', () => {
+  it('no way of registering is open, and accounts of the command line sign in', async () => {
+    const env = { REGISTRATION: 'closed', CLIENT_LIMITS: 'off' };
+    await using server = await startTestServer({ demo: false, env });
+    const visitor = webVisitor(server);
+    const signIn = await visitor.get('/signin');
+    const { csrf = '' } = Object.fromEntries(
+      [...signIn.body.matchAll(/name="(csrf)" value="([^"]+)"/g)].map(([, n, v]) => [n, v]),
+    );
+    const email = 'person@example.org';
+    for (const path of ['/register', '/register/passkey', '/register/sent']) {
+      const page = await visitor.get(path);
+      assert.equal(page.status, 403, path);
+    }
+    const fields = { csrf, email, password: 'violet-harbour-72', with: 'passkey' };
+    const body = new URLSearchParams(fields).toString();
+    for (const path of ['/register', '/register/passkey']) {
+      assert.equal((await visitor.post(path, body)).status, 403, path);
+    }
+    assert.equal((await server.cli('account', 'show', email)).code, 1, 'none was made');
+    const created = await server.cli('account', 'create', email, '--standing', 'newcomer');
+    assert.equal(created.code, 0, created.stderr);
+    // A first password by mail.
+    const recover = await visitor.get('/recover');
+    const sent = await visitor.submit(recover, '/recover', { email });
+    assert.equal(sent.headers.location, '/recover/sent');
   });
-}
+});

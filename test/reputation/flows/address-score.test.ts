@@ -2,70 +2,65 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { startTestServer, type TestServer, threadCounts } from '../../support/server/server.ts';
+import { startTestServer, type TestServer } from '../../support/server/server.ts';
 
-for (const threads of threadCounts) {
-  describe(`the score of an address, ${threads} threads`, () => {
-    let server: TestServer;
-    before(async () => {
-      server = await startTestServer({ threads, env: { CLIENT_LIMITS: 'off' } });
-    });
-    after(() => server[Symbol.asyncDispose]());
-    const page = (path: string, headers: Record<string, string> = {}) =>
-      server.fetch(path, { headers });
+describe('the score of an address', () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startTestServer({ env: { CLIENT_LIMITS: 'off' } });
+  });
+  after(() => server[Symbol.asyncDispose]());
+  const page = (path: string, headers: Record<string, string> = {}) =>
+    server.fetch(path, { headers });
 
-    it('says where a score comes from: lists with their ends, reports, and when it falls', async () => {
-      const why = async (ip: string) => {
-        const json = await page(`/ip/${ip}`, { Accept: 'application/json' });
-        const { data } = json.json() as { data: { why: Record<string, unknown> } };
-        const checked = await page(`/api/v2/check?verbose&ipAddress=${ip}&key=${server.key}`);
-        assert.deepEqual(
-          (checked.json() as typeof json & { data: typeof data }).data.why,
-          data.why,
-        );
-        return data.why as {
-          decidedBy: string | null;
-          fallsBelowAt: string | null;
-          lists: {
-            name: string;
-            confidence: number;
-            entry: string;
-            since: string;
-            endsAt: string;
-          }[];
-          reports: { score: number; ceiling: number; totalReports: number }[];
-        };
+  it('says where a score comes from: lists with their ends, reports, and when it falls', async () => {
+    const why = async (ip: string) => {
+      const json = await page(`/ip/${ip}`, { Accept: 'application/json' });
+      const { data } = json.json() as { data: { why: Record<string, unknown> } };
+      const checked = await page(`/api/v2/check?verbose&ipAddress=${ip}&key=${server.key}`);
+      assert.deepEqual((checked.json() as typeof json & { data: typeof data }).data.why, data.why);
+      return data.why as {
+        decidedBy: string | null;
+        fallsBelowAt: string | null;
+        lists: {
+          name: string;
+          confidence: number;
+          entry: string;
+          since: string;
+          endsAt: string;
+        }[];
+        reports: { score: number; ceiling: number; totalReports: number }[];
       };
-      const listed = await why('198.51.100.7');
-      assert.equal(listed.decidedBy, '198.51.100.7');
-      assert.equal(listed.lists[0]?.confidence, 99);
-      assert.equal(listed.lists[0]?.entry, '198.51.100.7');
-      assert.ok(Date.parse(listed.lists[0]!.endsAt) > Date.now());
-      const since = Date.parse(listed.lists[0]!.since);
-      assert.ok(since <= Date.now() && since > Date.now() - 3_600_000);
-      // The list keeps it up, whatever becomes of reports.
-      assert.equal(listed.fallsBelowAt, null);
-      const html = (await page('/ip/198.51.100.7')).body;
-      assert.match(html, /Where the score comes from/);
-      assert.ok(html.includes(listed.lists[0]!.name));
-      assert.deepEqual(await why('8.8.4.77'), {
-        ...{ decidedBy: null, fallsBelowAt: null, lists: [], reports: [] },
-      });
-    });
-
-    it('draws the score of 90 days: today’s is the score, and what lists said before is not known', async () => {
-      for (const ip of ['198.51.100.7', '192.0.2.61']) {
-        const json = await page(`/ip/${ip}`, { Accept: 'application/json' });
-        const { data } = json.json() as { data: { abuseConfidenceScore: number } };
-        const html = (await page(`/ip/${ip}`)).body;
-        const [, curve = ''] = html.split('The score over the last 90 days');
-        const bars = [...curve.matchAll(/<rect class="bar"[^>]*><title>[^<]*: (\d+)</g)];
-        assert.equal(Number(bars.at(-1)?.[1]), data.abuseConfidenceScore, ip);
-        const [table = ''] = curve.split('</table>');
-        assert.match(table, /<td[^>]*>not known</);
-        assert.match(table, new RegExp(`>${data.abuseConfidenceScore}</td></tr></tbody>`));
-        assert.equal(table.match(/<tr>/g)?.length, 91, 'a row for each day');
-      }
+    };
+    const listed = await why('198.51.100.7');
+    assert.equal(listed.decidedBy, '198.51.100.7');
+    assert.equal(listed.lists[0]?.confidence, 99);
+    assert.equal(listed.lists[0]?.entry, '198.51.100.7');
+    assert.ok(Date.parse(listed.lists[0]!.endsAt) > Date.now());
+    const since = Date.parse(listed.lists[0]!.since);
+    assert.ok(since <= Date.now() && since > Date.now() - 3_600_000);
+    // The list keeps it up, whatever becomes of reports.
+    assert.equal(listed.fallsBelowAt, null);
+    const html = (await page('/ip/198.51.100.7')).body;
+    assert.match(html, /Where the score comes from/);
+    assert.ok(html.includes(listed.lists[0]!.name));
+    assert.deepEqual(await why('8.8.4.77'), {
+      ...{ decidedBy: null, fallsBelowAt: null, lists: [], reports: [] },
     });
   });
-}
+
+  it('draws the score of 90 days: today’s is the score, and what lists said before is not known', async () => {
+    for (const ip of ['198.51.100.7', '192.0.2.61']) {
+      const json = await page(`/ip/${ip}`, { Accept: 'application/json' });
+      const { data } = json.json() as { data: { abuseConfidenceScore: number } };
+      const html = (await page(`/ip/${ip}`)).body;
+      const [, curve = ''] = html.split('The score over the last 90 days');
+      const bars = [...curve.matchAll(/<rect class="bar"[^>]*><title>[^<]*: (\d+)</g)];
+      assert.equal(Number(bars.at(-1)?.[1]), data.abuseConfidenceScore, ip);
+      const [table = ''] = curve.split('</table>');
+      assert.match(table, /<td[^>]*>not known</);
+      assert.match(table, new RegExp(`>${data.abuseConfidenceScore}</td></tr></tbody>`));
+      assert.equal(table.match(/<tr>/g)?.length, 91, 'a row for each day');
+    }
+  });
+});

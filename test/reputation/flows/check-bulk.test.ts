@@ -9,7 +9,6 @@ import {
   proveEachThread,
   startTestServer,
   type TestServer,
-  threadCounts,
   within,
 } from '../../support/server/server.ts';
 
@@ -58,161 +57,159 @@ function manyAddresses(count: number): string[] {
   return Array.from({ length: count }, (_, i) => `10.0.${i >> 8}.${i & 255}`);
 }
 
-for (const threads of threadCounts) {
-  describe(`check-bulk, ${threads} threads`, () => {
-    let server: TestServer;
-    before(async () => {
-      server = await startTestServer({ threads });
-    });
-    after(() => server[Symbol.asyncDispose]());
+describe('check-bulk', () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startTestServer();
+  });
+  after(() => server[Symbol.asyncDispose]());
 
-    function post(
-      body: string | Uint8Array,
-      headers: Record<string, string> = { Key: server.key },
-    ): Promise<Answer> {
-      return server.fetch(path, { method: 'POST', body, headers } satisfies FetchOptions);
+  function post(
+    body: string | Uint8Array,
+    headers: Record<string, string> = { Key: server.key },
+  ): Promise<Answer> {
+    return server.fetch(path, { method: 'POST', body, headers } satisfies FetchOptions);
+  }
+  const postJson = (value: unknown) =>
+    post(JSON.stringify(value), { Key: server.key, 'Content-Type': 'application/json' });
+
+  it('answers lines and JSON with the first seven fields of single checks', async () => {
+    const single = await Promise.all(
+      addresses.map(async (address) =>
+        Object.fromEntries(Object.entries(await server.check(address)).slice(0, 7)),
+      ),
+    );
+    for (const body of [
+      addresses.join('\n'),
+      `${addresses.join('\n')}\n`,
+      `${addresses.join('\r\n')}\r\n`,
+      `\n\n  ${addresses.join('  \n\n')}\n`,
+    ]) {
+      const answer = await post(body);
+      assert.match(String(answer.headers['content-type']), /ndjson/);
+      assert.deepEqual(rowsOf(answer), single);
     }
-    const postJson = (value: unknown) =>
-      post(JSON.stringify(value), { Key: server.key, 'Content-Type': 'application/json' });
+    for (const answer of [
+      await postJson(addresses),
+      await post(JSON.stringify(addresses, null, 2)),
+    ]) {
+      assert.match(String(answer.headers['content-type']), /^application\/json\b/);
+      assert.deepEqual(answer.json(), { data: single });
+    }
+  });
 
-    it('answers lines and JSON with the first seven fields of single checks', async () => {
-      const single = await Promise.all(
-        addresses.map(async (address) =>
-          Object.fromEntries(Object.entries(await server.check(address)).slice(0, 7)),
-        ),
-      );
-      for (const body of [
-        addresses.join('\n'),
-        `${addresses.join('\n')}\n`,
-        `${addresses.join('\r\n')}\r\n`,
-        `\n\n  ${addresses.join('  \n\n')}\n`,
-      ]) {
-        const answer = await post(body);
-        assert.match(String(answer.headers['content-type']), /ndjson/);
-        assert.deepEqual(rowsOf(answer), single);
-      }
-      for (const answer of [
-        await postJson(addresses),
-        await post(JSON.stringify(addresses, null, 2)),
-      ]) {
-        assert.match(String(answer.headers['content-type']), /^application\/json\b/);
-        assert.deepEqual(answer.json(), { data: single });
-      }
-    });
-
-    it('answers from every thread', async () => {
-      await proveEachThread(server, path, async () => {
-        assert.equal(rowsOf(await post('8.8.8.8')).length, 1);
-      });
-    });
-
-    it('puts an error in the place of what is no address', async () => {
-      const long = 'x'.repeat(300);
-      const rows = rowsOf(await post(`8.8.8.8\nnonsense\n10.0.0.0/8\n${long}\n1.1.1.1`));
-      assert.deepEqual(
-        rows.map((row) => [row.ipAddress.length <= 60, row.error !== undefined]),
-        [
-          [true, false],
-          [true, true],
-          [true, true],
-          [true, true],
-          [true, false],
-        ],
-      );
-      assert.deepEqual(rows[1], {
-        ipAddress: 'nonsense',
-        error: 'This is not a valid IPv4 or IPv6 address.',
-      });
-      assert.equal(rowsOf(await postJson(['', '"', '\u2028']))[1]!.ipAddress, '"');
-    });
-
-    it('takes 10,000 addresses and refuses 10,001', async () => {
-      const most = manyAddresses(10_000);
-      const lines = rowsOf(await post(most.join('\n')));
-      assert.deepEqual(
-        lines.map((row) => row.ipAddress),
-        most,
-      );
-      assert.deepEqual(rowsOf(await postJson(most)), lines);
-      const longest = Array.from(
-        { length: 10_000 },
-        () => '0000:0000:0000:0000:0000:ffff:255.255.255.255',
-      );
-      assert.equal(rowsOf(await postJson(longest))[9_999]!.ipAddress, '255.255.255.255');
-      const over = manyAddresses(10_001);
-      assert422(await post(over.join('\n')), /At most 10000 addresses/);
-      assert422(await postJson(over), /At most 10000 addresses/);
-    });
-
-    it('refuses what it cannot read', async () => {
-      const asJson = { Key: server.key, 'Content-Type': 'application/json' };
-      for (const body of ['', '\n \r\n']) assert422(await post(body), /at least one/);
-      assert422(await postJson([]), /at least one/);
-      for (const bytes of ['ff', '38c0ae', 'eda080', '382e382e382e380aff']) {
-        assert422(await post(Buffer.from(bytes, 'hex')), /UTF-8/);
-      }
-      for (const body of ['[', '["8.8.8.8"', '["8.8.8.8"]x', "['8.8.8.8']", '["8.8.8.8",]']) {
-        assert422(await post(body), /JSON array of strings/);
-        assert422(await post(body, asJson), /JSON array of strings/);
-      }
-      for (const value of [[1], ['8.8.8.8', null], [['8.8.8.8']], {}, '8.8.8.8', null, 8]) {
-        assert422(await postJson(value), /JSON array of strings/);
-      }
-    });
-
-    it('refuses a body beyond the limit with 413, a chunked one with 411', async () => {
-      const body = 'a'.repeat(640 * 1024 + 1);
-      const announced = await post(body);
-      assert.equal(announced.status, 413);
-      const chunked = await post(body, { Key: server.key, 'Transfer-Encoding': 'chunked' });
-      assert.equal(chunked.status, 411);
-      for (const answer of [announced, chunked]) {
-        const { errors } = answer.json() as { errors: { status: number }[] };
-        assert.deepEqual(
-          errors.map((error) => error.status),
-          [answer.status],
-        );
-      }
+  it('answers from every thread', async () => {
+    await proveEachThread(server, path, async () => {
       assert.equal(rowsOf(await post('8.8.8.8')).length, 1);
     });
-
-    it('wants a key, as header or parameter', async () => {
-      for (const headers of [{}, { Key: 'pcl_x' }]) {
-        const answer = await post('8.8.8.8', headers);
-        assert.equal(answer.status, 401);
-        assert.equal(answer.headers['x-ratelimit-limit'], undefined);
-      }
-      const inQuery = await server.fetch(`${path}?key=${server.key}`, {
-        method: 'POST',
-        body: '8.8.8.8',
-      });
-      assert.equal(rowsOf(inQuery).length, 1);
-    });
-
-    it('costs a read for each address, and is refused whole when less is left', async () => {
-      const email = 'bulk@portcullis.example';
-      await server.cliJson('account', 'create', email);
-      const { text } = await server.cliJson('key', 'create', email, '--read-per-minute', '100');
-      const own = { Key: text };
-      await within(async () => {
-        const answer = await post('[', own);
-        return answer.headers['x-ratelimit-limit'] === '100';
-      });
-      const before = Number((await post('8.8.8.8', own)).headers['x-ratelimit-remaining']);
-      const forty = manyAddresses(40).join('\n');
-      const first = await post(forty, own);
-      assert.equal(rowsOf(first).length, 40);
-      assert.equal(first.headers['x-ratelimit-remaining'], String(before - 40));
-      assert.equal((await post(forty, own)).status, 200);
-      const left = before - 80;
-      assert.ok(left > 0 && left < 40, `left ${left}`);
-      const refused = await post(forty, own);
-      assert.equal(refused.status, 429);
-      assert.equal(refused.headers['x-ratelimit-remaining'], String(left));
-      assert.match(String(refused.headers['retry-after']), /^\d+$/);
-      assert.equal(rowsOf(await post(manyAddresses(left).join('\n'), own)).length, left);
-      assert.equal((await post('8.8.8.8', own)).status, 429);
-      assert.equal((await post('8.8.8.8')).headers['x-ratelimit-limit'], String(plenty));
-    });
   });
-}
+
+  it('puts an error in the place of what is no address', async () => {
+    const long = 'x'.repeat(300);
+    const rows = rowsOf(await post(`8.8.8.8\nnonsense\n10.0.0.0/8\n${long}\n1.1.1.1`));
+    assert.deepEqual(
+      rows.map((row) => [row.ipAddress.length <= 60, row.error !== undefined]),
+      [
+        [true, false],
+        [true, true],
+        [true, true],
+        [true, true],
+        [true, false],
+      ],
+    );
+    assert.deepEqual(rows[1], {
+      ipAddress: 'nonsense',
+      error: 'This is not a valid IPv4 or IPv6 address.',
+    });
+    assert.equal(rowsOf(await postJson(['', '"', '\u2028']))[1]!.ipAddress, '"');
+  });
+
+  it('takes 10,000 addresses and refuses 10,001', async () => {
+    const most = manyAddresses(10_000);
+    const lines = rowsOf(await post(most.join('\n')));
+    assert.deepEqual(
+      lines.map((row) => row.ipAddress),
+      most,
+    );
+    assert.deepEqual(rowsOf(await postJson(most)), lines);
+    const longest = Array.from(
+      { length: 10_000 },
+      () => '0000:0000:0000:0000:0000:ffff:255.255.255.255',
+    );
+    assert.equal(rowsOf(await postJson(longest))[9_999]!.ipAddress, '255.255.255.255');
+    const over = manyAddresses(10_001);
+    assert422(await post(over.join('\n')), /At most 10000 addresses/);
+    assert422(await postJson(over), /At most 10000 addresses/);
+  });
+
+  it('refuses what it cannot read', async () => {
+    const asJson = { Key: server.key, 'Content-Type': 'application/json' };
+    for (const body of ['', '\n \r\n']) assert422(await post(body), /at least one/);
+    assert422(await postJson([]), /at least one/);
+    for (const bytes of ['ff', '38c0ae', 'eda080', '382e382e382e380aff']) {
+      assert422(await post(Buffer.from(bytes, 'hex')), /UTF-8/);
+    }
+    for (const body of ['[', '["8.8.8.8"', '["8.8.8.8"]x', "['8.8.8.8']", '["8.8.8.8",]']) {
+      assert422(await post(body), /JSON array of strings/);
+      assert422(await post(body, asJson), /JSON array of strings/);
+    }
+    for (const value of [[1], ['8.8.8.8', null], [['8.8.8.8']], {}, '8.8.8.8', null, 8]) {
+      assert422(await postJson(value), /JSON array of strings/);
+    }
+  });
+
+  it('refuses a body beyond the limit with 413, a chunked one with 411', async () => {
+    const body = 'a'.repeat(640 * 1024 + 1);
+    const announced = await post(body);
+    assert.equal(announced.status, 413);
+    const chunked = await post(body, { Key: server.key, 'Transfer-Encoding': 'chunked' });
+    assert.equal(chunked.status, 411);
+    for (const answer of [announced, chunked]) {
+      const { errors } = answer.json() as { errors: { status: number }[] };
+      assert.deepEqual(
+        errors.map((error) => error.status),
+        [answer.status],
+      );
+    }
+    assert.equal(rowsOf(await post('8.8.8.8')).length, 1);
+  });
+
+  it('wants a key, as header or parameter', async () => {
+    for (const headers of [{}, { Key: 'pcl_x' }]) {
+      const answer = await post('8.8.8.8', headers);
+      assert.equal(answer.status, 401);
+      assert.equal(answer.headers['x-ratelimit-limit'], undefined);
+    }
+    const inQuery = await server.fetch(`${path}?key=${server.key}`, {
+      method: 'POST',
+      body: '8.8.8.8',
+    });
+    assert.equal(rowsOf(inQuery).length, 1);
+  });
+
+  it('costs a read for each address, and is refused whole when less is left', async () => {
+    const email = 'bulk@portcullis.example';
+    await server.cliJson('account', 'create', email);
+    const { text } = await server.cliJson('key', 'create', email, '--read-per-minute', '100');
+    const own = { Key: text };
+    await within(async () => {
+      const answer = await post('[', own);
+      return answer.headers['x-ratelimit-limit'] === '100';
+    });
+    const before = Number((await post('8.8.8.8', own)).headers['x-ratelimit-remaining']);
+    const forty = manyAddresses(40).join('\n');
+    const first = await post(forty, own);
+    assert.equal(rowsOf(first).length, 40);
+    assert.equal(first.headers['x-ratelimit-remaining'], String(before - 40));
+    assert.equal((await post(forty, own)).status, 200);
+    const left = before - 80;
+    assert.ok(left > 0 && left < 40, `left ${left}`);
+    const refused = await post(forty, own);
+    assert.equal(refused.status, 429);
+    assert.equal(refused.headers['x-ratelimit-remaining'], String(left));
+    assert.match(String(refused.headers['retry-after']), /^\d+$/);
+    assert.equal(rowsOf(await post(manyAddresses(left).join('\n'), own)).length, left);
+    assert.equal((await post('8.8.8.8', own)).status, 429);
+    assert.equal((await post('8.8.8.8')).headers['x-ratelimit-limit'], String(plenty));
+  });
+});

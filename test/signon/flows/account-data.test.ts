@@ -7,142 +7,135 @@ import { systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { createConsents } from '../../../src/signon/sites/consents.ts';
 import { holdersOf } from '../../support/server/data-files.ts';
-import {
-  startTestServer,
-  type TestServer,
-  threadCounts,
-  within,
-} from '../../support/server/server.ts';
+import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import { isShared } from '../../support/server/shared-store.ts';
 import { doneWay } from '../../support/signon/done-way.ts';
 import { openPeopleOf, type People, personPassword } from '../../support/signon/person.ts';
 
 const long = 20 * 60_000;
 
-for (const threads of threadCounts) {
-  describe(`data of a person, ${threads} threads`, () => {
-    let server: TestServer;
-    let people: People;
-    before(async () => {
-      server = await startTestServer({ threads, env: { CLIENT_LIMITS: 'off' } });
-      people = openPeopleOf(server);
-    });
-    after(async () => {
-      await people[Symbol.asyncDispose]();
-      await server[Symbol.asyncDispose]();
-    });
-
-    async function allow(accountId: string, clientId: string): Promise<void> {
-      const consents = createConsents({
-        store: people.store,
-        clock: systemClock(),
-        random: systemRandom(),
-      });
-      const parties = { accountId, clientId, origin: `https://www.${clientId}` };
-      const { row } = consents.decided(undefined, parties, ['openid', 'email'], ['openid']);
-      assert.equal((await people.store.commit({ set: [row] })).ok, true);
-    }
-
-    it('shows what sites may read, and revokes one', async () => {
-      const ada = await people.register('ada@example.org');
-      await people.register('bob@example.org');
-      await allow(ada, 'shop.example');
-      await allow(ada, 'news.example');
-      const browser = await people.signIn('ada@example.org');
-      const bob = await people.signIn('bob@example.org');
-      const page = (await browser.get('/account/sites')).body;
-      assert.match(page, /shop\.example/);
-      assert.match(page, /your public identifier/);
-      assert.doesNotMatch(page, /mail address/);
-      const foreign = await bob.post('/account/sites/revoke', { client_id: 'shop.example' });
-      assert.equal(foreign.status, 404);
-      for (const wrong of ['', 'x'.repeat(3_000), 'shop']) {
-        const answer = await browser.post('/account/sites/revoke', { client_id: wrong });
-        assert.equal(answer.status, 404);
-      }
-      const gone = await browser.post('/account/sites/revoke', { client_id: 'shop.example' });
-      assert.equal(doneWay(gone), '/account/sites?done=site_revoked');
-      const left = (await browser.get('/account/sites')).body;
-      assert.doesNotMatch(left, /shop\.example/);
-      assert.match(left, /news\.example/);
-    });
-
-    it('gives a copy of everything but secrets', async () => {
-      const id = await people.register('carl@example.org');
-      await allow(id, 'shop.example');
-      const carl = await people.signIn('carl@example.org');
-      await carl.post('/account/profile', { given_name: 'Carl', locality: 'Göttingen' });
-      await carl.post('/account/site-keys/create', { hosts: 'shop.example' });
-      const made = await carl.post('/account/keys/create');
-      const key = /<code id="shown-key">([^<]+)</.exec(made.body)![1]!;
-      const copy = await carl.post('/account/export');
-      assert.equal(copy.status, 200);
-      assert.match(
-        String(copy.headers['content-disposition']),
-        /^attachment; filename="account\.json"$/,
-      );
-      assert.equal(copy.headers['cache-control'], 'no-store');
-      const data = copy.json() as Record<string, never>;
-      for (const part of [
-        'account',
-        'profile',
-        'apiKeys',
-        'siteKeys',
-        'connectedSites',
-        'sessions',
-        'securityLog',
-        'reports',
-      ]) {
-        assert.ok(part in data, part);
-      }
-      assert.match(copy.body, /Göttingen/);
-      assert.ok(!copy.body.includes(key.slice(-20)));
-      assert.doesNotMatch(copy.body, /argon2/);
-    });
-
-    it('gives no copy without a fresh proof, and the page offers none', async () => {
-      await people.register('clara@example.org');
-      const old = await people.signIn('clara@example.org', long);
-      const page = (await old.get('/account/data')).body;
-      assert.doesNotMatch(page, /action="\/account\/(export|delete)"/);
-      assert.match(page, /href="\/account\/confirm\?return=%2Faccount%2Fdata"/);
-      const stale = await old.post('/account/export');
-      assert.equal(stale.status, 303);
-      assert.equal(stale.headers.location, '/account/confirm?return=%2Faccount%2Fdata');
-      assert.doesNotMatch(stale.body, /clara/);
-      await old.post('/account/confirm', { password: personPassword, return: '/account/data' });
-      assert.equal((await old.post('/account/export')).status, 200);
-    });
-
-    it('deletes only after a fresh proof and the word, and then at once', async () => {
-      const email = 'dora@example.org';
-      await people.register(email);
-      const old = await people.signIn(email, long);
-      const stale = await old.post('/account/delete', { confirm: 'delete' });
-      assert.equal(stale.headers.location, '/account/confirm?return=%2Faccount%2Fdata');
-      const dora = await people.signIn(email);
-      for (const word of ['', 'yes', 'x'.repeat(2_000), 'supprimer']) {
-        const answer = await dora.post('/account/delete', { confirm: word });
-        assert.equal(answer.status, 422);
-        assert.match(answer.body, /id="confirm-error"/);
-      }
-      assert.equal((await dora.get('/account')).status, 200);
-      const made = await dora.post('/account/keys/create');
-      const key = /<code id="shown-key">([^<]+)</.exec(made.body)![1]!;
-      const check = () =>
-        server.fetch('/api/v2/check?ipAddress=192.0.2.1', { headers: { Key: key } });
-      assert.equal((await check()).status, 200);
-      const done = await dora.post('/account/delete', { confirm: ' Delete ' });
-      assert.equal(done.headers.location, '/goodbye', done.body);
-      assert.match(String(done.headers['set-cookie']), /session=;.*Max-Age=0/);
-      for (let i = 0; i < 8; i++) assert.equal((await check()).status, 401);
-      assert.equal((await old.get('/account')).status, 303);
-      assert.equal((await server.fetch('/goodbye')).status, 200);
-      const gone = async () => (await people.signon.people.byEmail(email)) === undefined;
-      await within(gone, 'the account is gone');
-    });
+describe('data of a person', () => {
+  let server: TestServer;
+  let people: People;
+  before(async () => {
+    server = await startTestServer({ env: { CLIENT_LIMITS: 'off' } });
+    people = openPeopleOf(server);
   });
-}
+  after(async () => {
+    await people[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+
+  async function allow(accountId: string, clientId: string): Promise<void> {
+    const consents = createConsents({
+      store: people.store,
+      clock: systemClock(),
+      random: systemRandom(),
+    });
+    const parties = { accountId, clientId, origin: `https://www.${clientId}` };
+    const { row } = consents.decided(undefined, parties, ['openid', 'email'], ['openid']);
+    assert.equal((await people.store.commit({ set: [row] })).ok, true);
+  }
+
+  it('shows what sites may read, and revokes one', async () => {
+    const ada = await people.register('ada@example.org');
+    await people.register('bob@example.org');
+    await allow(ada, 'shop.example');
+    await allow(ada, 'news.example');
+    const browser = await people.signIn('ada@example.org');
+    const bob = await people.signIn('bob@example.org');
+    const page = (await browser.get('/account/sites')).body;
+    assert.match(page, /shop\.example/);
+    assert.match(page, /your public identifier/);
+    assert.doesNotMatch(page, /mail address/);
+    const foreign = await bob.post('/account/sites/revoke', { client_id: 'shop.example' });
+    assert.equal(foreign.status, 404);
+    for (const wrong of ['', 'x'.repeat(3_000), 'shop']) {
+      const answer = await browser.post('/account/sites/revoke', { client_id: wrong });
+      assert.equal(answer.status, 404);
+    }
+    const gone = await browser.post('/account/sites/revoke', { client_id: 'shop.example' });
+    assert.equal(doneWay(gone), '/account/sites?done=site_revoked');
+    const left = (await browser.get('/account/sites')).body;
+    assert.doesNotMatch(left, /shop\.example/);
+    assert.match(left, /news\.example/);
+  });
+
+  it('gives a copy of everything but secrets', async () => {
+    const id = await people.register('carl@example.org');
+    await allow(id, 'shop.example');
+    const carl = await people.signIn('carl@example.org');
+    await carl.post('/account/profile', { given_name: 'Carl', locality: 'Göttingen' });
+    await carl.post('/account/site-keys/create', { hosts: 'shop.example' });
+    const made = await carl.post('/account/keys/create');
+    const key = /<code id="shown-key">([^<]+)</.exec(made.body)![1]!;
+    const copy = await carl.post('/account/export');
+    assert.equal(copy.status, 200);
+    assert.match(
+      String(copy.headers['content-disposition']),
+      /^attachment; filename="account\.json"$/,
+    );
+    assert.equal(copy.headers['cache-control'], 'no-store');
+    const data = copy.json() as Record<string, never>;
+    for (const part of [
+      'account',
+      'profile',
+      'apiKeys',
+      'siteKeys',
+      'connectedSites',
+      'sessions',
+      'securityLog',
+      'reports',
+    ]) {
+      assert.ok(part in data, part);
+    }
+    assert.match(copy.body, /Göttingen/);
+    assert.ok(!copy.body.includes(key.slice(-20)));
+    assert.doesNotMatch(copy.body, /argon2/);
+  });
+
+  it('gives no copy without a fresh proof, and the page offers none', async () => {
+    await people.register('clara@example.org');
+    const old = await people.signIn('clara@example.org', long);
+    const page = (await old.get('/account/data')).body;
+    assert.doesNotMatch(page, /action="\/account\/(export|delete)"/);
+    assert.match(page, /href="\/account\/confirm\?return=%2Faccount%2Fdata"/);
+    const stale = await old.post('/account/export');
+    assert.equal(stale.status, 303);
+    assert.equal(stale.headers.location, '/account/confirm?return=%2Faccount%2Fdata');
+    assert.doesNotMatch(stale.body, /clara/);
+    await old.post('/account/confirm', { password: personPassword, return: '/account/data' });
+    assert.equal((await old.post('/account/export')).status, 200);
+  });
+
+  it('deletes only after a fresh proof and the word, and then at once', async () => {
+    const email = 'dora@example.org';
+    await people.register(email);
+    const old = await people.signIn(email, long);
+    const stale = await old.post('/account/delete', { confirm: 'delete' });
+    assert.equal(stale.headers.location, '/account/confirm?return=%2Faccount%2Fdata');
+    const dora = await people.signIn(email);
+    for (const word of ['', 'yes', 'x'.repeat(2_000), 'supprimer']) {
+      const answer = await dora.post('/account/delete', { confirm: word });
+      assert.equal(answer.status, 422);
+      assert.match(answer.body, /id="confirm-error"/);
+    }
+    assert.equal((await dora.get('/account')).status, 200);
+    const made = await dora.post('/account/keys/create');
+    const key = /<code id="shown-key">([^<]+)</.exec(made.body)![1]!;
+    const check = () =>
+      server.fetch('/api/v2/check?ipAddress=192.0.2.1', { headers: { Key: key } });
+    assert.equal((await check()).status, 200);
+    const done = await dora.post('/account/delete', { confirm: ' Delete ' });
+    assert.equal(done.headers.location, '/goodbye', done.body);
+    assert.match(String(done.headers['set-cookie']), /session=;.*Max-Age=0/);
+    for (let i = 0; i < 8; i++) assert.equal((await check()).status, 401);
+    assert.equal((await old.get('/account')).status, 303);
+    assert.equal((await server.fetch('/goodbye')).status, 200);
+    const gone = async () => (await people.signon.people.byEmail(email)) === undefined;
+    await within(gone, 'the account is gone');
+  });
+});
 
 const skip = isShared && 'it looks into the files of the embedded store';
 

@@ -6,7 +6,6 @@ import {
   proveEachThread,
   startTestServer,
   type TestServer,
-  threadCounts,
   within,
 } from '../../support/server/server.ts';
 import { doneWay } from '../../support/signon/done-way.ts';
@@ -19,250 +18,242 @@ import {
 
 const long = 20 * 60_000;
 
-for (const threads of threadCounts) {
-  describe(`keys of a person, ${threads} threads`, () => {
-    let server: TestServer;
-    let people: People;
-    let ada: OwnBrowser;
-    let bob: OwnBrowser;
-    before(async () => {
-      server = await startTestServer({ threads, env: { CLIENT_LIMITS: 'off' } });
-      people = openPeopleOf(server);
-      await people.register('ada@example.org');
-      await people.register('bob@example.org');
-      ada = await people.signIn('ada@example.org');
-      bob = await people.signIn('bob@example.org');
-    });
-    after(async () => {
-      await people[Symbol.asyncDispose]();
-      await server[Symbol.asyncDispose]();
-    });
-
-    const check = async (key: string) =>
-      (await server.fetch('/api/v2/check?ipAddress=192.0.2.1', { headers: { Key: key } })).status;
-    const shownKey = (body: string) => /<code id="shown-key">([^<]+)<\/code>/.exec(body)?.[1];
-    const ids = (body: string) =>
-      [...body.matchAll(/name="id" value="([^"]+)"/g)].map((m) => m[1]!);
-
-    const glance = async (who: OwnBrowser) => {
-      const { body } = await who.get('/account');
-      return /<section class="card overview">[\s\S]*?<\/section>/.exec(body)?.[0] ?? '';
-    };
-    const keysIn = (part: string) =>
-      /href="\/account\/keys">API keys<\/a><\/dt>\s*<dd>(\d+)/.exec(part)?.[1];
-
-    it('is told on the landing page what the account has, and what to do next', async () => {
-      const eve = await people
-        .register('eve@example.org')
-        .then(() => people.signIn('eve@example.org'));
-      const first = await glance(eve);
-      assert.equal(keysIn(first), '0', first);
-      assert.match(first, /addresses checked 0, reports 0/);
-      assert.match(first, /passkeys 0, second factor off\. Open sessions: 1/);
-      assert.match(first, /Add a passkey or a second factor/);
-      assert.match(first, /Create an API key to check/);
-
-      const key = shownKey((await eve.post('/account/keys/create')).body)!;
-      for (let i = 0; i < 3; i++) assert.equal(await check(key), 200);
-      const then = await glance(eve);
-      assert.equal(keysIn(then), '1', then);
-      assert.match(then, /addresses checked 3, reports 0/);
-      assert.doesNotMatch(then, /Create an API key to check/);
-    });
-
-    it('asks for a fresh proof before a key is made, shown or revoked', async () => {
-      const old = await people.signIn('ada@example.org', long);
-      const { body } = await old.get('/account/keys');
-      assert.doesNotMatch(body, /account\/keys\/(create|reveal)/);
-      assert.match(body, /begin with your first API key/, 'quotas');
-      for (const path of ['create', 'reveal', 'revoke']) {
-        const answer = await old.post(`/account/keys/${path}`, { id: 'x' });
-        assert.equal(answer.headers.location, '/account/confirm?return=%2Faccount%2Fkeys', path);
-      }
-    });
-
-    it('makes, shows, replaces and revokes a key; a revoked one fails at the next check', async () => {
-      const made = await ada.post('/account/keys/create');
-      assert.equal(made.status, 200, made.body);
-      assert.equal(made.headers['cache-control'], 'no-store');
-      const first = shownKey(made.body)!;
-      assert.match(first, /^pcl_/);
-      assert.equal(await check(first), 200);
-      // Shown when it is asked for, and not on the page itself.
-      const page = await ada.get('/account/keys');
-      assert.equal(shownKey(page.body), undefined);
-      assert.ok(!page.body.includes(first));
-      const [id] = ids(page.body);
-      const shown = await ada.post('/account/keys/reveal', { id: id! });
-      assert.equal(shownKey(shown.body), first);
-
-      const second = shownKey((await ada.post('/account/keys/create')).body)!;
-      assert.notEqual(second, first);
-      assert.equal(await check(first), 200);
-      assert.equal(await check(second), 200);
-      const third = await ada.post('/account/keys/create');
-      assert.equal(third.status, 409);
-      assert.equal(shownKey(third.body), undefined);
-
-      await proveEachThread(server, '/api/v2/check', () => check(first));
-      const asked = await ada.post('/account/keys/revoke', { id: id! });
-      assert.equal(asked.status, 200);
-      assert.ok(asked.body.includes(`The key ${id} stops working at once`));
-      assert.equal(await check(first), 200, 'nothing happened yet');
-      const gone = await ada.post('/account/keys/revoke', { id: id!, sure: 'yes' });
-      assert.equal(doneWay(gone), '/account/keys?done=key_revoked', gone.body);
-      for (let i = 0; i < 12; i++) assert.equal(await check(first), 401);
-      assert.equal(await check(second), 200);
-      assert.equal((await ada.post('/account/keys/revoke', { id: id!, sure: 'yes' })).status, 404);
-      assert.equal((await ada.post('/account/keys/reveal', { id: id! })).status, 404);
-    });
-
-    it('shows trust, quotas and what was used', async () => {
-      const body = (await ada.get('/account/keys')).body;
-      assert.match(body, /1,000/);
-      assert.match(body, /0 of 100/);
-      assert.match(body, /\d+ addresses checked in the last 24 hours/);
-      assert.match(body, /<svg class="chart-bars"/);
-      const quiet = (await bob.get('/account/keys')).body;
-      assert.doesNotMatch(quiet, /chart-bars/);
-    });
-
-    it('leaves keys of another account alone', async () => {
-      const [id] = ids((await ada.get('/account/keys')).body);
-      for (const wrong of [id!, '', 'x'.repeat(5_000), '../x', 'é']) {
-        assert.equal((await bob.post('/account/keys/reveal', { id: wrong })).status, 404);
-        assert.equal((await bob.post('/account/keys/revoke', { id: wrong })).status, 404);
-      }
-      const again = await ada.post('/account/keys/reveal', { id: id! });
-      assert.equal(await check(shownKey(again.body)!), 200);
-      const csrf = await ada.csrf();
-      const twice = await ada.post('/account/keys/reveal', `csrf=${csrf}&id=${id}&id=${id}`);
-      assert.equal(twice.status, 400);
-      const stolen = await bob.post('/account/keys/reveal', { csrf, id: id! });
-      assert.equal(stolen.status, 403);
-    });
-
-    it('makes keys with a name, each for what it is for, and says when each was used', async () => {
-      const eve = await people
-        .register('named@example.org')
-        .then(() => people.signIn('named@example.org'));
-      const old = await people.signIn('named@example.org', long);
-      const named = '/account/keys/named';
-      const wanted = { name: 'sensor', report: 'on' };
-      const stale = await old.post(`${named}/create`, wanted);
-      assert.equal(placeOf(stale), '/account/confirm?return=%2Faccount%2Fkeys');
-      const made = await eve.post(`${named}/create`, wanted);
-      const sensor = shownKey(made.body)!;
-      assert.match(made.body, /shown this one time/);
-      const script = shownKey(
-        (await eve.post(`${named}/create`, { name: 'script', check: 'on' })).body,
-      )!;
-      assert.equal(await check(script), 200);
-      assert.equal(await check(sensor), 403);
-      const report = (key: string, ip: string) =>
-        server.fetch('/api/v2/report', {
-          method: 'POST',
-          headers: { Key: key, 'Content-Type': 'application/x-www-form-urlencoded' },
-          body: `ip=${ip}&categories=18`,
-        });
-      assert.equal((await report(sensor, `9.9.8.${threads}`)).status, 200);
-      const refused = await report(script, `9.9.7.${threads}`);
-      assert.equal(refused.status, 403);
-      assert.match(refused.body, /lacks the scope 'report'/);
-
-      for (const [fields, status, id] of [
-        [wanted, 409, 'key-name-error'],
-        [{ name: '-x', check: 'on' }, 422, 'key-name-error'],
-        [{ name: 'none' }, 422, 'Choose one at least'],
-        [{ name: 'agent', agent: 'on' }, 422, 'Choose one at least'],
-      ] as const) {
-        const again = await eve.post(`${named}/create`, { ...fields });
-        assert.equal(again.status, status, again.body);
-        assert.ok(again.body.includes(id), id);
-        assert.equal(shownKey(again.body), undefined);
-      }
-
-      await eve.post(`${named}/create`, { name: 'unused', bouncer: 'on' });
-      const rowOf = (body: string, name: string) =>
-        body.split('<tr').find((row) => row.includes(`>${name}<br`)) ?? '';
-      // The use of a key is noted a few seconds apart.
-      await within(
-        async () => !rowOf((await eve.get('/account/keys')).body, 'script').includes('Never'),
-      );
-      const page = (await eve.get('/account/keys')).body;
-      assert.match(rowOf(page, 'unused'), /Never/);
-      assert.ok(!page.includes(sensor) && !page.includes(script), 'never shown again');
-      assert.equal(keysIn(await glance(eve)), '3');
-
-      const id = sensor.split('_')[1]!;
-      assert.match((await eve.post(`${named}/rename`, { id })).body, /id="new-name"/);
-      const taken = await eve.post(`${named}/rename`, { id, name: 'script' });
-      assert.equal(taken.status, 409);
-      const renamed = await eve.post(`${named}/rename`, { id, name: 'sensor-2' });
-      assert.equal(doneWay(renamed), '/account/keys?done=key_renamed');
-      assert.notEqual(rowOf((await eve.get('/account/keys')).body, 'sensor-2'), '');
-      assert.equal(await check(sensor), 403, 'it lives on');
-      for (const what of ['rename', 'remove']) {
-        const others = await bob.post(`${named}/${what}`, { id, name: 'mine', sure: 'yes' });
-        assert.equal(others.status, 404, what);
-      }
-      assert.equal((await eve.post(`${named}/remove`, { id })).status, 200);
-      assert.equal(await check(sensor), 403, 'nothing happened yet');
-      await eve.post(`${named}/remove`, { id, sure: 'yes' });
-      assert.equal(await check(sensor), 401);
-      assert.equal(await check(script), 200);
-      const exported = (await eve.post('/account/export')).json() as { apiKeys?: unknown };
-      assert.ok(JSON.stringify(exported).includes('"script"'));
-    });
-
-    const once = { skip: threads !== threadCounts[0] };
-    it(
-      'tells who has as many keys of a kind as there may be, in another tab too',
-      once,
-      async () => {
-        const email = `full${threads}@example.org`;
-        await people.register(email);
-        const full = await people.signIn(email);
-        const names = Array.from({ length: 50 }, (_, n) => `k${n}`);
-        // By hand an account makes 30 in an hour.
-        for (const name of names) {
-          await server.cliJson('key', 'create', email, '--name', name, '--scope', 'check');
-        }
-        const answer = await full.post('/account/keys/named/create', { name: 'k50', check: 'on' });
-        assert.equal(answer.status, 409);
-        assert.match(answer.body, /role="alert"[\s\S]*You have as many keys with a name/);
-        assert.doesNotMatch(answer.body, /service is full/);
-        const makeSiteKey = () => full.post('/account/site-keys/create', { hosts: '' });
-        for (let n = 0; n < 100; n++) assert.equal((await makeSiteKey()).status, 303);
-        const beyond = await makeSiteKey();
-        assert.equal(beyond.status, 409);
-        assert.match(beyond.body, /role="alert"[\s\S]*You have as many site keys as there may be/);
-      },
-    );
-
-    it('makes and revokes site keys with host names', async () => {
-      const wrong = await ada.post('/account/site-keys/create', {
-        hosts: 'shop.example http://x/',
-      });
-      assert.equal(wrong.status, 422);
-      assert.match(wrong.body, /id="hosts-error"/);
-      assert.match(wrong.body, /value="shop.example http:\/\/x\/"/);
-      const many = Array.from({ length: 21 }, (_, i) => `h${i}.example`).join(' ');
-      assert.equal((await ada.post('/account/site-keys/create', { hosts: many })).status, 422);
-      const endless = await ada.post('/account/site-keys/create', { hosts: 'a'.repeat(20_000) });
-      assert.equal(endless.status, 422);
-      const made = await ada.post('/account/site-keys/create', {
-        hosts: 'shop.example, BLOG.example',
-      });
-      assert.equal(doneWay(made), '/account/keys?done=site_key_made');
-      const page = (await ada.get('/account/keys')).body;
-      assert.match(page, /shop\.example blog\.example/);
-      const id = /pcs_[\w-]{22}/.exec(page)![0];
-      assert.equal((await bob.post('/account/site-keys/revoke', { id, sure: 'yes' })).status, 404);
-      assert.ok((await ada.get('/account/keys')).body.includes(id));
-      assert.equal((await ada.post('/account/site-keys/revoke', { id, sure: 'yes' })).status, 303);
-      assert.ok(!(await ada.get('/account/keys')).body.includes(id));
-      assert.equal((await ada.post('/account/site-keys/revoke', { id, sure: 'yes' })).status, 404);
-    });
+describe('keys of a person', () => {
+  let server: TestServer;
+  let people: People;
+  let ada: OwnBrowser;
+  let bob: OwnBrowser;
+  before(async () => {
+    server = await startTestServer({ env: { CLIENT_LIMITS: 'off' } });
+    people = openPeopleOf(server);
+    await people.register('ada@example.org');
+    await people.register('bob@example.org');
+    ada = await people.signIn('ada@example.org');
+    bob = await people.signIn('bob@example.org');
   });
-}
+  after(async () => {
+    await people[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+
+  const check = async (key: string) =>
+    (await server.fetch('/api/v2/check?ipAddress=192.0.2.1', { headers: { Key: key } })).status;
+  const shownKey = (body: string) => /<code id="shown-key">([^<]+)<\/code>/.exec(body)?.[1];
+  const ids = (body: string) => [...body.matchAll(/name="id" value="([^"]+)"/g)].map((m) => m[1]!);
+
+  const glance = async (who: OwnBrowser) => {
+    const { body } = await who.get('/account');
+    return /<section class="card overview">[\s\S]*?<\/section>/.exec(body)?.[0] ?? '';
+  };
+  const keysIn = (part: string) =>
+    /href="\/account\/keys">API keys<\/a><\/dt>\s*<dd>(\d+)/.exec(part)?.[1];
+
+  it('is told on the landing page what the account has, and what to do next', async () => {
+    const eve = await people
+      .register('eve@example.org')
+      .then(() => people.signIn('eve@example.org'));
+    const first = await glance(eve);
+    assert.equal(keysIn(first), '0', first);
+    assert.match(first, /addresses checked 0, reports 0/);
+    assert.match(first, /passkeys 0, second factor off\. Open sessions: 1/);
+    assert.match(first, /Add a passkey or a second factor/);
+    assert.match(first, /Create an API key to check/);
+
+    const key = shownKey((await eve.post('/account/keys/create')).body)!;
+    for (let i = 0; i < 3; i++) assert.equal(await check(key), 200);
+    const then = await glance(eve);
+    assert.equal(keysIn(then), '1', then);
+    assert.match(then, /addresses checked 3, reports 0/);
+    assert.doesNotMatch(then, /Create an API key to check/);
+  });
+
+  it('asks for a fresh proof before a key is made, shown or revoked', async () => {
+    const old = await people.signIn('ada@example.org', long);
+    const { body } = await old.get('/account/keys');
+    assert.doesNotMatch(body, /account\/keys\/(create|reveal)/);
+    assert.match(body, /begin with your first API key/, 'quotas');
+    for (const path of ['create', 'reveal', 'revoke']) {
+      const answer = await old.post(`/account/keys/${path}`, { id: 'x' });
+      assert.equal(answer.headers.location, '/account/confirm?return=%2Faccount%2Fkeys', path);
+    }
+  });
+
+  it('makes, shows, replaces and revokes a key; a revoked one fails at the next check', async () => {
+    const made = await ada.post('/account/keys/create');
+    assert.equal(made.status, 200, made.body);
+    assert.equal(made.headers['cache-control'], 'no-store');
+    const first = shownKey(made.body)!;
+    assert.match(first, /^pcl_/);
+    assert.equal(await check(first), 200);
+    // Shown when it is asked for, and not on the page itself.
+    const page = await ada.get('/account/keys');
+    assert.equal(shownKey(page.body), undefined);
+    assert.ok(!page.body.includes(first));
+    const [id] = ids(page.body);
+    const shown = await ada.post('/account/keys/reveal', { id: id! });
+    assert.equal(shownKey(shown.body), first);
+
+    const second = shownKey((await ada.post('/account/keys/create')).body)!;
+    assert.notEqual(second, first);
+    assert.equal(await check(first), 200);
+    assert.equal(await check(second), 200);
+    const third = await ada.post('/account/keys/create');
+    assert.equal(third.status, 409);
+    assert.equal(shownKey(third.body), undefined);
+
+    await proveEachThread(server, '/api/v2/check', () => check(first));
+    const asked = await ada.post('/account/keys/revoke', { id: id! });
+    assert.equal(asked.status, 200);
+    assert.ok(asked.body.includes(`The key ${id} stops working at once`));
+    assert.equal(await check(first), 200, 'nothing happened yet');
+    const gone = await ada.post('/account/keys/revoke', { id: id!, sure: 'yes' });
+    assert.equal(doneWay(gone), '/account/keys?done=key_revoked', gone.body);
+    for (let i = 0; i < 12; i++) assert.equal(await check(first), 401);
+    assert.equal(await check(second), 200);
+    assert.equal((await ada.post('/account/keys/revoke', { id: id!, sure: 'yes' })).status, 404);
+    assert.equal((await ada.post('/account/keys/reveal', { id: id! })).status, 404);
+  });
+
+  it('shows trust, quotas and what was used', async () => {
+    const body = (await ada.get('/account/keys')).body;
+    assert.match(body, /1,000/);
+    assert.match(body, /0 of 100/);
+    assert.match(body, /\d+ addresses checked in the last 24 hours/);
+    assert.match(body, /<svg class="chart-bars"/);
+    const quiet = (await bob.get('/account/keys')).body;
+    assert.doesNotMatch(quiet, /chart-bars/);
+  });
+
+  it('leaves keys of another account alone', async () => {
+    const [id] = ids((await ada.get('/account/keys')).body);
+    for (const wrong of [id!, '', 'x'.repeat(5_000), '../x', 'é']) {
+      assert.equal((await bob.post('/account/keys/reveal', { id: wrong })).status, 404);
+      assert.equal((await bob.post('/account/keys/revoke', { id: wrong })).status, 404);
+    }
+    const again = await ada.post('/account/keys/reveal', { id: id! });
+    assert.equal(await check(shownKey(again.body)!), 200);
+    const csrf = await ada.csrf();
+    const twice = await ada.post('/account/keys/reveal', `csrf=${csrf}&id=${id}&id=${id}`);
+    assert.equal(twice.status, 400);
+    const stolen = await bob.post('/account/keys/reveal', { csrf, id: id! });
+    assert.equal(stolen.status, 403);
+  });
+
+  it('makes keys with a name, each for what it is for, and says when each was used', async () => {
+    const eve = await people
+      .register('named@example.org')
+      .then(() => people.signIn('named@example.org'));
+    const old = await people.signIn('named@example.org', long);
+    const named = '/account/keys/named';
+    const wanted = { name: 'sensor', report: 'on' };
+    const stale = await old.post(`${named}/create`, wanted);
+    assert.equal(placeOf(stale), '/account/confirm?return=%2Faccount%2Fkeys');
+    const made = await eve.post(`${named}/create`, wanted);
+    const sensor = shownKey(made.body)!;
+    assert.match(made.body, /shown this one time/);
+    const script = shownKey(
+      (await eve.post(`${named}/create`, { name: 'script', check: 'on' })).body,
+    )!;
+    assert.equal(await check(script), 200);
+    assert.equal(await check(sensor), 403);
+    const report = (key: string, ip: string) =>
+      server.fetch('/api/v2/report', {
+        method: 'POST',
+        headers: { Key: key, 'Content-Type': 'application/x-www-form-urlencoded' },
+        body: `ip=${ip}&categories=18`,
+      });
+    assert.equal((await report(sensor, '9.9.8.3')).status, 200);
+    const refused = await report(script, '9.9.7.3');
+    assert.equal(refused.status, 403);
+    assert.match(refused.body, /lacks the scope 'report'/);
+
+    for (const [fields, status, id] of [
+      [wanted, 409, 'key-name-error'],
+      [{ name: '-x', check: 'on' }, 422, 'key-name-error'],
+      [{ name: 'none' }, 422, 'Choose one at least'],
+      [{ name: 'agent', agent: 'on' }, 422, 'Choose one at least'],
+    ] as const) {
+      const again = await eve.post(`${named}/create`, { ...fields });
+      assert.equal(again.status, status, again.body);
+      assert.ok(again.body.includes(id), id);
+      assert.equal(shownKey(again.body), undefined);
+    }
+
+    await eve.post(`${named}/create`, { name: 'unused', bouncer: 'on' });
+    const rowOf = (body: string, name: string) =>
+      body.split('<tr').find((row) => row.includes(`>${name}<br`)) ?? '';
+    // The use of a key is noted a few seconds apart.
+    await within(
+      async () => !rowOf((await eve.get('/account/keys')).body, 'script').includes('Never'),
+    );
+    const page = (await eve.get('/account/keys')).body;
+    assert.match(rowOf(page, 'unused'), /Never/);
+    assert.ok(!page.includes(sensor) && !page.includes(script), 'never shown again');
+    assert.equal(keysIn(await glance(eve)), '3');
+
+    const id = sensor.split('_')[1]!;
+    assert.match((await eve.post(`${named}/rename`, { id })).body, /id="new-name"/);
+    const taken = await eve.post(`${named}/rename`, { id, name: 'script' });
+    assert.equal(taken.status, 409);
+    const renamed = await eve.post(`${named}/rename`, { id, name: 'sensor-2' });
+    assert.equal(doneWay(renamed), '/account/keys?done=key_renamed');
+    assert.notEqual(rowOf((await eve.get('/account/keys')).body, 'sensor-2'), '');
+    assert.equal(await check(sensor), 403, 'it lives on');
+    for (const what of ['rename', 'remove']) {
+      const others = await bob.post(`${named}/${what}`, { id, name: 'mine', sure: 'yes' });
+      assert.equal(others.status, 404, what);
+    }
+    assert.equal((await eve.post(`${named}/remove`, { id })).status, 200);
+    assert.equal(await check(sensor), 403, 'nothing happened yet');
+    await eve.post(`${named}/remove`, { id, sure: 'yes' });
+    assert.equal(await check(sensor), 401);
+    assert.equal(await check(script), 200);
+    const exported = (await eve.post('/account/export')).json() as { apiKeys?: unknown };
+    assert.ok(JSON.stringify(exported).includes('"script"'));
+  });
+
+  it('tells who has as many keys of a kind as there may be, in another tab too', async () => {
+    const email = 'full@example.org';
+    await people.register(email);
+    const full = await people.signIn(email);
+    const names = Array.from({ length: 50 }, (_, n) => `k${n}`);
+    // By hand an account makes 30 in an hour.
+    for (const name of names) {
+      await server.cliJson('key', 'create', email, '--name', name, '--scope', 'check');
+    }
+    const answer = await full.post('/account/keys/named/create', { name: 'k50', check: 'on' });
+    assert.equal(answer.status, 409);
+    assert.match(answer.body, /role="alert"[\s\S]*You have as many keys with a name/);
+    assert.doesNotMatch(answer.body, /service is full/);
+    const makeSiteKey = () => full.post('/account/site-keys/create', { hosts: '' });
+    for (let n = 0; n < 100; n++) assert.equal((await makeSiteKey()).status, 303);
+    const beyond = await makeSiteKey();
+    assert.equal(beyond.status, 409);
+    assert.match(beyond.body, /role="alert"[\s\S]*You have as many site keys as there may be/);
+  });
+
+  it('makes and revokes site keys with host names', async () => {
+    const wrong = await ada.post('/account/site-keys/create', {
+      hosts: 'shop.example http://x/',
+    });
+    assert.equal(wrong.status, 422);
+    assert.match(wrong.body, /id="hosts-error"/);
+    assert.match(wrong.body, /value="shop.example http:\/\/x\/"/);
+    const many = Array.from({ length: 21 }, (_, i) => `h${i}.example`).join(' ');
+    assert.equal((await ada.post('/account/site-keys/create', { hosts: many })).status, 422);
+    const endless = await ada.post('/account/site-keys/create', { hosts: 'a'.repeat(20_000) });
+    assert.equal(endless.status, 422);
+    const made = await ada.post('/account/site-keys/create', {
+      hosts: 'shop.example, BLOG.example',
+    });
+    assert.equal(doneWay(made), '/account/keys?done=site_key_made');
+    const page = (await ada.get('/account/keys')).body;
+    assert.match(page, /shop\.example blog\.example/);
+    const id = /pcs_[\w-]{22}/.exec(page)![0];
+    assert.equal((await bob.post('/account/site-keys/revoke', { id, sure: 'yes' })).status, 404);
+    assert.ok((await ada.get('/account/keys')).body.includes(id));
+    assert.equal((await ada.post('/account/site-keys/revoke', { id, sure: 'yes' })).status, 303);
+    assert.ok(!(await ada.get('/account/keys')).body.includes(id));
+    assert.equal((await ada.post('/account/site-keys/revoke', { id, sure: 'yes' })).status, 404);
+  });
+});

@@ -6,12 +6,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import {
-  type Answer,
-  startTestServer,
-  type TestServer,
-  threadCounts,
-} from '../../support/server/server.ts';
+import { type Answer, startTestServer, type TestServer } from '../../support/server/server.ts';
 import { intranetSuffixes } from '../../support/signon/client-site.ts';
 import {
   authorizePath,
@@ -65,42 +60,41 @@ function problemOf(answer: Answer, accepted: boolean): string | undefined {
   return headers['set-cookie']?.some((line) => line.includes('evil')) ? 'sets a cookie' : undefined;
 }
 
-for (const threads of threadCounts)
-  describe(`authorize vectors, ${threads} threads`, () => {
-    for (const mode of Object.keys(modes) as Mode[]) {
-      describe(mode, () => {
-        let server: TestServer;
-        let people: People;
-        before(async () => {
-          const { demo, env } = modes[mode];
-          server = await startTestServer({ threads, demo, env: { CLIENT_LIMITS: 'off', ...env } });
-          people = openPeople(server);
-          await people.add('ada@mail.example');
-        });
-        after(async () => {
-          await people[Symbol.asyncDispose]();
-          await server[Symbol.asyncDispose]();
-        });
-
-        it('each has its outcome for a stranger and for somebody signed in', async () => {
-          const chosen = vectors.filter((vector) => vector.mode === mode);
-          assert.ok(chosen.length > (mode === 'plain' ? 250 : 5), `${chosen.length} vectors`);
-          const stranger = createAgent(server);
-          const person = createAgent(server, await people.signIn('ada@mail.example'));
-          const wrong: string[] = [];
-          for (const { line, path, accepted } of chosen) {
-            const first = problemOf(await stranger.get(path), accepted);
-            if (first !== undefined) wrong.push(`${first}: ${line}`);
-            const answer = await person.get(path);
-            const second = accepted
-              ? answer.status === 200
-                ? undefined
-                : `status ${answer.status}`
-              : problemOf(answer, false);
-            if (second !== undefined) wrong.push(`signed in, ${second}: ${line}`);
-          }
-          assert.deepEqual(wrong, []);
-        });
+describe('authorize vectors', () => {
+  for (const mode of Object.keys(modes) as Mode[]) {
+    describe(mode, () => {
+      let server: TestServer;
+      let people: People;
+      before(async () => {
+        const { demo, env } = modes[mode];
+        server = await startTestServer({ demo, env: { CLIENT_LIMITS: 'off', ...env } });
+        people = openPeople(server);
+        await people.add('ada@mail.example');
       });
-    }
-  });
+      after(async () => {
+        await people[Symbol.asyncDispose]();
+        await server[Symbol.asyncDispose]();
+      });
+
+      it('each has its outcome for a stranger and for somebody signed in', async () => {
+        const chosen = vectors.filter((vector) => vector.mode === mode);
+        assert.ok(chosen.length > (mode === 'plain' ? 250 : 5), `${chosen.length} vectors`);
+        const stranger = createAgent(server);
+        const person = createAgent(server, await people.signIn('ada@mail.example'));
+        const wrong: string[] = [];
+        for (const { line, path, accepted } of chosen) {
+          const first = problemOf(await stranger.get(path), accepted);
+          if (first !== undefined) wrong.push(`${first}: ${line}`);
+          const answer = await person.get(path);
+          const second = accepted
+            ? answer.status === 200
+              ? undefined
+              : `status ${answer.status}`
+            : problemOf(answer, false);
+          if (second !== undefined) wrong.push(`signed in, ${second}: ${line}`);
+        }
+        assert.deepEqual(wrong, []);
+      });
+    });
+  }
+});

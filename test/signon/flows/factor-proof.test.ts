@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { startTestServer, type TestServer, threadCounts } from '../../support/server/server.ts';
+import { startTestServer, type TestServer } from '../../support/server/server.ts';
 import { doneWay } from '../../support/signon/done-way.ts';
 import { addPasskey, totpOn } from '../../support/signon/factors.ts';
 import { openPeopleOf, type People, personPassword, placeOf } from '../../support/signon/person.ts';
@@ -10,78 +10,76 @@ import { openPeopleOf, type People, personPassword, placeOf } from '../../suppor
 const origin = 'http://localhost:4547';
 const newPassword = 'cobalt-meadow-118-rain';
 
-for (const threads of threadCounts) {
-  describe(`the proof that a change asks for, ${threads} threads`, () => {
-    let server: TestServer;
-    let people: People;
-    let count = 0;
-    before(async () => {
-      server = await startTestServer({ threads, env: { CLIENT_LIMITS: 'off', BASE_URL: origin } });
-      people = openPeopleOf(server);
-    });
-    after(async () => {
-      await people[Symbol.asyncDispose]();
-      await server[Symbol.asyncDispose]();
-    });
-
-    async function newPerson() {
-      const email = `owner${count++}-${threads}@example.org`;
-      return { email, id: await people.register(email) };
-    }
-
-    it('a password alone changes no factor where one is set', async () => {
-      const { email } = await newPerson();
-      const [owner, thief] = [await people.signIn(email), await people.signIn(email)];
-      const { codes } = await totpOn(owner);
-      // Fresh by password, of before the factor.
-      const confirm = '/account/confirm?return=%2Faccount%2Fsecurity';
-      const factorPaths = ['security/totp/disable', 'security/totp/renew', 'security/password'];
-      for (const path of factorPaths) {
-        const answer = await thief.post(`/account/${path}`, { password: newPassword });
-        assert.equal(answer.headers.location, confirm, path);
-      }
-      for (const path of ['keys/create', 'export', 'delete', 'email', 'phone']) {
-        const fields = { email: 'x@example.org', confirm: 'delete', phone: '+33612345678' };
-        const answer = await thief.post(`/account/${path}`, fields);
-        assert.match(answer.headers.location ?? '', /^\/account\/confirm/, path);
-      }
-      assert.equal((await addPasskey(thief, origin)).added.status, 403);
-      const alone = await thief.post('/account/confirm', { password: personPassword });
-      assert.equal(alone.status, 401);
-      const fields = { password: personPassword, code: codes[0]! };
-      assert.equal((await thief.post('/account/confirm', fields)).status, 303);
-      assert.equal((await thief.post('/account/security/totp/disable')).status, 303);
-    });
-
-    it('where there is a passkey, a factor or the address is changed with it alone', async () => {
-      const { email } = await newPerson();
-      const owner = await people.signIn(email);
-      const { authenticator } = await addPasskey(owner, origin);
-      const thief = await people.signIn(email);
-      const security = '/account/confirm?return=%2Faccount%2Fsecurity';
-      assert.equal((await addPasskey(thief, origin)).added.status, 403);
-      const remove = { id: authenticator.id };
-      const paths: [string, string][] = [
-        ['security/passkeys/remove', security],
-        ['security/totp/begin', security],
-        ['security/password', security],
-        ['email', '/account/confirm?return=%2Faccount'],
-      ];
-      for (const [path, to] of paths) {
-        const fields = { ...remove, password: newPassword, email: 'elsewhere@example.org' };
-        assert.equal(placeOf(await thief.post(`/account/${path}`, fields)), to, path);
-      }
-      const page = await thief.get(security);
-      assert.doesNotMatch(page.body, /name="password"/);
-      assert.match(page.body, /passkey/);
-      const alone = { password: personPassword, return: '/account/security' };
-      assert.equal((await thief.post('/account/confirm', alone)).status, 403);
-      // The same session once it shows the passkey.
-      const asked = await thief.call('/account/confirm/passkey/options', {});
-      const response = authenticator.get(asked.json() as never);
-      assert.equal((await thief.call('/account/confirm/passkey', { response })).status, 200);
-      const gone = await thief.post('/account/security/passkeys/remove', remove);
-      assert.equal(doneWay(gone), '/account/security?done=passkey_removed');
-    });
+describe('the proof that a change asks for', () => {
+  let server: TestServer;
+  let people: People;
+  let count = 0;
+  before(async () => {
+    server = await startTestServer({ env: { CLIENT_LIMITS: 'off', BASE_URL: origin } });
+    people = openPeopleOf(server);
   });
-}
+  after(async () => {
+    await people[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+
+  async function newPerson() {
+    const email = `owner${count++}@example.org`;
+    return { email, id: await people.register(email) };
+  }
+
+  it('a password alone changes no factor where one is set', async () => {
+    const { email } = await newPerson();
+    const [owner, thief] = [await people.signIn(email), await people.signIn(email)];
+    const { codes } = await totpOn(owner);
+    // Fresh by password, of before the factor.
+    const confirm = '/account/confirm?return=%2Faccount%2Fsecurity';
+    const factorPaths = ['security/totp/disable', 'security/totp/renew', 'security/password'];
+    for (const path of factorPaths) {
+      const answer = await thief.post(`/account/${path}`, { password: newPassword });
+      assert.equal(answer.headers.location, confirm, path);
+    }
+    for (const path of ['keys/create', 'export', 'delete', 'email', 'phone']) {
+      const fields = { email: 'x@example.org', confirm: 'delete', phone: '+33612345678' };
+      const answer = await thief.post(`/account/${path}`, fields);
+      assert.match(answer.headers.location ?? '', /^\/account\/confirm/, path);
+    }
+    assert.equal((await addPasskey(thief, origin)).added.status, 403);
+    const alone = await thief.post('/account/confirm', { password: personPassword });
+    assert.equal(alone.status, 401);
+    const fields = { password: personPassword, code: codes[0]! };
+    assert.equal((await thief.post('/account/confirm', fields)).status, 303);
+    assert.equal((await thief.post('/account/security/totp/disable')).status, 303);
+  });
+
+  it('where there is a passkey, a factor or the address is changed with it alone', async () => {
+    const { email } = await newPerson();
+    const owner = await people.signIn(email);
+    const { authenticator } = await addPasskey(owner, origin);
+    const thief = await people.signIn(email);
+    const security = '/account/confirm?return=%2Faccount%2Fsecurity';
+    assert.equal((await addPasskey(thief, origin)).added.status, 403);
+    const remove = { id: authenticator.id };
+    const paths: [string, string][] = [
+      ['security/passkeys/remove', security],
+      ['security/totp/begin', security],
+      ['security/password', security],
+      ['email', '/account/confirm?return=%2Faccount'],
+    ];
+    for (const [path, to] of paths) {
+      const fields = { ...remove, password: newPassword, email: 'elsewhere@example.org' };
+      assert.equal(placeOf(await thief.post(`/account/${path}`, fields)), to, path);
+    }
+    const page = await thief.get(security);
+    assert.doesNotMatch(page.body, /name="password"/);
+    assert.match(page.body, /passkey/);
+    const alone = { password: personPassword, return: '/account/security' };
+    assert.equal((await thief.post('/account/confirm', alone)).status, 403);
+    // The same session once it shows the passkey.
+    const asked = await thief.call('/account/confirm/passkey/options', {});
+    const response = authenticator.get(asked.json() as never);
+    assert.equal((await thief.call('/account/confirm/passkey', { response })).status, 200);
+    const gone = await thief.post('/account/security/passkeys/remove', remove);
+    assert.equal(doneWay(gone), '/account/security?done=passkey_removed');
+  });
+});

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { hiddenOf } from '../../support/browser/web-visitor.ts';
-import { startTestServer, type TestServer, threadCounts } from '../../support/server/server.ts';
+import { startTestServer, type TestServer } from '../../support/server/server.ts';
 import { stored } from '../../support/server/stored-rows.ts';
 import { authorizePath, createAgent } from '../../support/signon/visitor.ts';
 
@@ -24,72 +24,71 @@ const bounds: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'POST /register/passkey': { consentTransaction: 1 },
 };
 
-for (const threads of threadCounts)
-  describe(`what strangers write, ${threads} threads`, () => {
-    let server: TestServer;
-    before(async () => {
-      server = await startTestServer({ threads, demo: false, env: { CLIENT_LIMITS: 'off' } });
-    });
-    after(() => server[Symbol.asyncDispose]());
-
-    it('no route writes for a stranger, or no more than its bound', {
-      timeout: 600_000,
-    }, async () => {
-      const line = await server.child.errorLine((text) => text.includes('"msg":"routes"'));
-      const { routes } = JSON.parse(line) as { routes: string[] };
-      const agent = createAgent(server);
-      const page = await agent.get(authorizePath().replace('/authorize.php', '/signin'));
-      const { csrf, request } = hiddenOf(page, '/signin');
-      const fields = (i: number) => ({
-        ...{ csrf: csrf!, request: request!, email: `n${i}@mail.example`, password: `p-${i}-q` },
-        ...{ token: 'A'.repeat(43), ticket: 'A'.repeat(43), code: '123456', id: 'A'.repeat(43) },
-        ...{ captcha_token: 'x', captcha_answer: 'x', decision: 'allow', secret: 'x' },
-        ...{ response: 'x', ip: '8.8.8.8', categories: '18', passkey: '{}' },
-      });
-      const statuses: Record<string, number[]> = {};
-      const written: Record<string, Record<string, number>> = {};
-      for (const route of new Set(routes)) {
-        const [method = '', template = ''] = route.split(' ');
-        const path = template.replace(/:\w+|\*/g, 'x');
-        const before = (await stored(server)).rows;
-        const times = route === waitingRoute ? 1 : requestsPerRoute;
-        for (let i = 0; i < times; i++) {
-          const answer = await ask(method, path, i);
-          if (i === 0) statuses[route] = [answer.status];
-        }
-        const after = (await stored(server)).rows;
-        for (const [name, rows] of Object.entries(after)) {
-          // The operator's log has a bound of its own, so many entries of a kind a day.
-          if (name === 'signInLog') continue;
-          const more = rows - (before[name] ?? 0);
-          if (more > 0) written[route] = { ...written[route], [name]: more };
-        }
-      }
-      const unbounded = Object.entries(written).filter(([route, rows]) =>
-        Object.entries(rows).some(([name, count]) => count > (bounds[route]?.[name] ?? 0)),
-      );
-      assert.deepEqual(unbounded, []);
-      assert.ok(Object.keys(statuses).length > 100, 'all routes');
-
-      async function ask(method: string, path: string, i: number) {
-        if (method === 'GET') {
-          const query = path === '/authorize.php' ? authorizePath().slice(path.length) : '';
-          return agent.get(`${path}${query}`);
-        }
-        const form = fields(i);
-        if (/passkey/.test(path) && !path.startsWith('/register')) {
-          const headers = { 'Content-Type': 'application/json', Cookie: cookieOf() };
-          return server.fetch(path, { method, headers, body: JSON.stringify(form) });
-        }
-        const headers = {
-          'Content-Type': 'application/x-www-form-urlencoded',
-          Cookie: cookieOf(),
-        };
-        return server.fetch(path, { method, headers, body: `${new URLSearchParams(form)}` });
-      }
-
-      function cookieOf(): string {
-        return [...agent.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-      }
-    });
+describe('what strangers write', () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startTestServer({ demo: false, env: { CLIENT_LIMITS: 'off' } });
   });
+  after(() => server[Symbol.asyncDispose]());
+
+  it('no route writes for a stranger, or no more than its bound', {
+    timeout: 600_000,
+  }, async () => {
+    const line = await server.child.errorLine((text) => text.includes('"msg":"routes"'));
+    const { routes } = JSON.parse(line) as { routes: string[] };
+    const agent = createAgent(server);
+    const page = await agent.get(authorizePath().replace('/authorize.php', '/signin'));
+    const { csrf, request } = hiddenOf(page, '/signin');
+    const fields = (i: number) => ({
+      ...{ csrf: csrf!, request: request!, email: `n${i}@mail.example`, password: `p-${i}-q` },
+      ...{ token: 'A'.repeat(43), ticket: 'A'.repeat(43), code: '123456', id: 'A'.repeat(43) },
+      ...{ captcha_token: 'x', captcha_answer: 'x', decision: 'allow', secret: 'x' },
+      ...{ response: 'x', ip: '8.8.8.8', categories: '18', passkey: '{}' },
+    });
+    const statuses: Record<string, number[]> = {};
+    const written: Record<string, Record<string, number>> = {};
+    for (const route of new Set(routes)) {
+      const [method = '', template = ''] = route.split(' ');
+      const path = template.replace(/:\w+|\*/g, 'x');
+      const before = (await stored(server)).rows;
+      const times = route === waitingRoute ? 1 : requestsPerRoute;
+      for (let i = 0; i < times; i++) {
+        const answer = await ask(method, path, i);
+        if (i === 0) statuses[route] = [answer.status];
+      }
+      const after = (await stored(server)).rows;
+      for (const [name, rows] of Object.entries(after)) {
+        // The operator's log has a bound of its own, so many entries of a kind a day.
+        if (name === 'signInLog') continue;
+        const more = rows - (before[name] ?? 0);
+        if (more > 0) written[route] = { ...written[route], [name]: more };
+      }
+    }
+    const unbounded = Object.entries(written).filter(([route, rows]) =>
+      Object.entries(rows).some(([name, count]) => count > (bounds[route]?.[name] ?? 0)),
+    );
+    assert.deepEqual(unbounded, []);
+    assert.ok(Object.keys(statuses).length > 100, 'all routes');
+
+    async function ask(method: string, path: string, i: number) {
+      if (method === 'GET') {
+        const query = path === '/authorize.php' ? authorizePath().slice(path.length) : '';
+        return agent.get(`${path}${query}`);
+      }
+      const form = fields(i);
+      if (/passkey/.test(path) && !path.startsWith('/register')) {
+        const headers = { 'Content-Type': 'application/json', Cookie: cookieOf() };
+        return server.fetch(path, { method, headers, body: JSON.stringify(form) });
+      }
+      const headers = {
+        'Content-Type': 'application/x-www-form-urlencoded',
+        Cookie: cookieOf(),
+      };
+      return server.fetch(path, { method, headers, body: `${new URLSearchParams(form)}` });
+    }
+
+    function cookieOf(): string {
+      return [...agent.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    }
+  });
+});

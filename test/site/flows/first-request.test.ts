@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { startTestServer, threadCounts, within } from '../../support/server/server.ts';
+import { startTestServer, within } from '../../support/server/server.ts';
 import { type Agent, createAgent } from '../../support/signon/visitor.ts';
 
 async function markOn(reader: Agent, screen: string): Promise<string> {
@@ -23,51 +23,46 @@ async function lookOf(
 
 const requestsOf = async (reader: Agent, screen: string) => (await lookOf(reader, screen)).requests;
 
-for (const threads of threadCounts) {
-  describe(`the first request, ${threads} threads`, () => {
-    it('a request with the mark of a screen is seen there, by its reader alone', async () => {
-      const env = { CLIENT_LIMITS: 'off', TRUSTED_PROXIES: '127.0.0.1' };
-      const headers = { 'X-Forwarded-For': '8.8.8.8' };
-      await using server = await startTestServer({ threads, env });
-      await within(
-        async () => (await server.fetch('/feeds/blocklist.nft')).status === 200,
-        'a list',
-      );
-      const [ada, eve] = [createAgent(server), createAgent(server)];
-      const ways: readonly (readonly [string, (mark: string) => string])[] = [
-        ['nftables', (mark) => `/feeds/blocklist.nft?mark=${mark}`],
-        ['ipset', (mark) => `/feeds/blocklist.ipset?ipVersion=4&mark=${mark}`],
-        ['haproxy-list', (mark) => `/feeds/blocklist.haproxy?mark=${mark}`],
-        ['opnsense', (mark) => `/feeds/blocklist.txt?aggregate=1&mark=${mark}`],
-        ['mikrotik', (mark) => `/feeds/blocklist.rsc?aggregate=1&mark=${mark}`],
-        ['nginx', (mark) => `/gate/check?mode=nginx&mark=${mark}`],
-        ['caddy', (mark) => `/gate/check?challenge=50&block=75&mark=${mark}`],
-        ['traefik', (mark) => `/gate/check?mark=${mark}`],
-        ['envoy', (mark) => `/gate/envoy/block=75&mark=${mark}/a/b?c=d`],
-      ];
-      for (const [screen, pathOf] of ways) {
-        const mark = await markOn(ada, screen);
-        assert.equal(await markOn(ada, screen), mark, 'the same when it is looked at again');
-        assert.notEqual(await markOn(eve, screen), mark);
+describe('the first request', () => {
+  it('a request with the mark of a screen is seen there, by its reader alone', async () => {
+    const env = { CLIENT_LIMITS: 'off', TRUSTED_PROXIES: '127.0.0.1' };
+    const headers = { 'X-Forwarded-For': '8.8.8.8' };
+    await using server = await startTestServer({ env });
+    await within(async () => (await server.fetch('/feeds/blocklist.nft')).status === 200, 'a list');
+    const [ada, eve] = [createAgent(server), createAgent(server)];
+    const ways: readonly (readonly [string, (mark: string) => string])[] = [
+      ['nftables', (mark) => `/feeds/blocklist.nft?mark=${mark}`],
+      ['ipset', (mark) => `/feeds/blocklist.ipset?ipVersion=4&mark=${mark}`],
+      ['haproxy-list', (mark) => `/feeds/blocklist.haproxy?mark=${mark}`],
+      ['opnsense', (mark) => `/feeds/blocklist.txt?aggregate=1&mark=${mark}`],
+      ['mikrotik', (mark) => `/feeds/blocklist.rsc?aggregate=1&mark=${mark}`],
+      ['nginx', (mark) => `/gate/check?mode=nginx&mark=${mark}`],
+      ['caddy', (mark) => `/gate/check?challenge=50&block=75&mark=${mark}`],
+      ['traefik', (mark) => `/gate/check?mark=${mark}`],
+      ['envoy', (mark) => `/gate/envoy/block=75&mark=${mark}/a/b?c=d`],
+    ];
+    for (const [screen, pathOf] of ways) {
+      const mark = await markOn(ada, screen);
+      assert.equal(await markOn(ada, screen), mark, 'the same when it is looked at again');
+      assert.notEqual(await markOn(eve, screen), mark);
+      assert.equal(await requestsOf(ada, screen), 0);
+      assert.match((await ada.get(`/connect/${screen}`)).body, /class="connect-arrived" hidden/);
+      if (pathOf(mark).startsWith('/gate/')) {
+        assert.equal((await server.fetch(pathOf(mark))).status, 422, screen);
+        await within(async () => (await lookOf(ada, screen)).refused, `${screen} is refused`);
+        const { body } = await ada.get(`/connect/${screen}`);
+        assert.match(body, /class="connect-waiting" hidden.*class="connect-refused">/s);
+        assert.equal((await lookOf(eve, screen)).refused, false);
         assert.equal(await requestsOf(ada, screen), 0);
-        assert.match((await ada.get(`/connect/${screen}`)).body, /class="connect-arrived" hidden/);
-        if (pathOf(mark).startsWith('/gate/')) {
-          assert.equal((await server.fetch(pathOf(mark))).status, 422, screen);
-          await within(async () => (await lookOf(ada, screen)).refused, `${screen} is refused`);
-          const { body } = await ada.get(`/connect/${screen}`);
-          assert.match(body, /class="connect-waiting" hidden.*class="connect-refused">/s);
-          assert.equal((await lookOf(eve, screen)).refused, false);
-          assert.equal(await requestsOf(ada, screen), 0);
-        }
-        assert.equal((await server.fetch(pathOf(mark), { headers })).status, 200, screen);
-        await within(async () => (await requestsOf(ada, screen)) === 1, `${screen} is seen`);
-        assert.match((await ada.get(`/connect/${screen}`)).body, /class="connect-waiting" hidden/);
-        assert.equal(await requestsOf(eve, screen), 0);
-        assert.equal(await requestsOf(createAgent(server), screen), 0);
       }
-    });
+      assert.equal((await server.fetch(pathOf(mark), { headers })).status, 200, screen);
+      await within(async () => (await requestsOf(ada, screen)) === 1, `${screen} is seen`);
+      assert.match((await ada.get(`/connect/${screen}`)).body, /class="connect-waiting" hidden/);
+      assert.equal(await requestsOf(eve, screen), 0);
+      assert.equal(await requestsOf(createAgent(server), screen), 0);
+    }
   });
-}
+});
 
 it('a forged mark is answered and not seen, another text is refused, a screen with a key has none', async () => {
   await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });

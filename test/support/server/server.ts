@@ -35,8 +35,8 @@ const startMsMax = 180_000;
 export type Environment = Readonly<Record<string, string>>;
 
 export interface TestServerOptions {
-  /** HTTP_THREADS. */
-  readonly threads: number;
+  /** HTTP_THREADS. Default 3. */
+  readonly threads?: number;
   /** Settings besides DATA_DIR, PORT and HTTP_THREADS, or instead of them. */
   readonly env?: Environment;
   /** `serve --demo` and a key with more reads than any test needs. Default true. */
@@ -98,8 +98,8 @@ export interface CheckData {
   readonly lastReportedAt: string | null;
 }
 
-export async function startTestServer(options: TestServerOptions): Promise<TestServer> {
-  const { threads, demo = true } = options;
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const { threads = 3, demo = true } = options;
   const directory = options.dataDir === undefined ? makeTempDir('flow') : undefined;
   const dataDir = options.dataDir ?? directory!.path;
   const env: Environment = {
@@ -251,8 +251,8 @@ export async function fetchUnhurried(server: TestServer, path: string): Promise<
 }
 
 /**
- * Looks at a flow on one front-end thread, and on several. `scripts/test.mjs` spreads them over two
- * runs by `TEST_THREADS`.
+ * Front-end threads of the flows whose promise could depend on their number. `scripts/test.mjs` spreads
+ * them over two runs by `TEST_THREADS`; all other flows have three.
  */
 export const threadCounts: readonly number[] = (process.env.TEST_THREADS ?? '1,3')
   .split(',')
