@@ -2,7 +2,7 @@
  * Runs the compiled tests: `node scripts/test.mjs [--rest | --system] [wing, or part of a path ...]`.
  *
  *     npm test                          what is run at every change: flows with 3 front-end threads
- *     npm run test:rest                 flows that depend on threads again with 1, browsers, twenty kills each
+ *     npm run test:rest                 flows that depend on threads again with 1, browsers, kills, floods
  *     npm test -- reputation            the folder test/reputation, both halves of it
  *     npm test -- flows/authorize       files whose path has this part, both halves of them
  *     npm run test:system               what needs other packages and tools; tiny runs of the benches
@@ -26,15 +26,39 @@ const systemFolder = 'test/system';
 /** Starts a browser, kills a process twenty times, or reads moving words as an attacker does: much of the time. */
 const isLong =
   /support\/browser\/(browser|chromium)\.ts|kills lose no acknowledged|\bmotionReaders\b/;
+/** Kills, floods, fills disks or runs a hundred commands: right, and too long for every change. */
+const longFiles = [
+  'app/flows/crash',
+  'app/flows/lost-store',
+  'app/flows/limits',
+  'app/verify/origins',
+  'captcha/flows/captcha-attack',
+  'captcha/flows/captcha-burst',
+  'captcha/challenge/secrecy',
+  'captcha/picture/eye',
+  'commands/flows/backup-swapped',
+  'commands/flows/cli-failures',
+  'commands/flows/standing',
+  'commands/flows/unusable-store',
+  'integrations/flows/restarts',
+  'operations/commands',
+  'operations/kills',
+  'reputation/flows/report-flood',
+  'signon/flows/deletion-crash',
+  'signon/flows/request-flood',
+  'signon/flows/strangers-writes',
+  'signon/people/erasures',
+  'signon/people/strangers-rows',
+].map((name) => `${name}.test.ts`);
 /** Runs its flows for each number of front-end threads that `TEST_THREADS` names; all without it. */
 const hasThreads = /\bthreadCounts\b/;
-const everyday = 'flows with 3 threads, no browsers; npm run test:rest has the rest';
+const everyday = 'flows with 3 threads, no browsers, kills or floods; npm run test:rest has them';
 const halves = {
-  everyday: { threads: '3', has: (text) => !isLong.test(text), note: everyday },
+  everyday: { threads: '3', has: (file, text) => !isLongFile(file, text), note: everyday },
   rest: {
     threads: '1',
-    has: (text) => isLong.test(text) || hasThreads.test(text),
-    note: 'the rest of npm test: flows of threads with 1, browsers, kills, words that are read',
+    has: (file, text) => isLongFile(file, text) || hasThreads.test(text),
+    note: 'the rest of npm test: flows of threads with 1, browsers, kills, floods, words that are read',
   },
 };
 
@@ -59,11 +83,13 @@ const files = chosen(testFiles(), parts).filter((f) => {
   if (half === undefined) return true;
   const text = readFileSync(join('test', f), 'utf8');
   refuseLost(f, text);
-  return half.has(text);
+  return half.has(f, text);
 });
-const unknown = Object.keys(embeddedOnly).find((f) => !existsSync(join('test', f)));
+const unknown = [...Object.keys(embeddedOnly), ...longFiles].find(
+  (f) => !existsSync(join('test', f)),
+);
 if (unknown !== undefined)
-  throw new Error(`scripts/embedded-only.mjs: there is no test/${unknown}`);
+  throw new Error(`a list of scripts/ has test/${unknown}: it is not there`);
 for (const f of leftOut) process.stdout.write(`left out: test/${f}: ${embeddedOnly[f]}\n`);
 if (files.length === 0) {
   process.stderr.write(`no test file matches ${parts.join(' or ')}\n`);
@@ -112,9 +138,13 @@ rmSync(results);
 process.stdout.write(`${slowest(totals.files ?? {})}\n${summary(totals)}\n`);
 process.exit(status ?? 1);
 
+function isLongFile(file, text) {
+  return isLong.test(text) || longFiles.includes(file);
+}
+
 /** Nothing of it may be lost between the halves. */
 function refuseLost(file, text) {
-  if (!isLong.test(text) || !hasThreads.test(text)) return;
+  if (!isLongFile(file, text) || !hasThreads.test(text)) return;
   process.stderr.write(`test/${file}: is long, so it would run with 1 thread only: write [1, 3]\n`);
   process.exit(1);
 }

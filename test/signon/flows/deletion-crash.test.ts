@@ -13,7 +13,7 @@ import { isShared } from '../../support/server/shared-store.ts';
 import { openPeopleOf, type People } from '../../support/signon/person.ts';
 import { type SmtpStub, startSmtp } from '../../support/signon/smtp-stub.ts';
 
-const manyReports = 20_000;
+const manyReports = 8_000;
 const email = 'zenobia@palmyra.example';
 const noPace = { isOver: () => false, next: async () => {} };
 
@@ -45,7 +45,7 @@ async function commentsOf({ store }: People, account: string): Promise<number> {
 const letters = ({ said }: SmtpStub) => said.filter((line) => line === `RCPT TO:<${email}>`).length;
 const subjects = ({ said }: SmtpStub) => said.filter((line) => line.startsWith('Subject: '));
 
-it('a deletion of 20,000 reports outlives a kill, and the mail goes out', async () => {
+it('a deletion of 8,000 reports outlives a kill, and the mail goes out', async () => {
   await using smtp = await startSmtp();
   const env = { CLIENT_LIMITS: 'off', SMTP_URL: smtp.url };
   await using server = await startTestServer({ threads: 1, env });
