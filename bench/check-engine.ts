@@ -16,8 +16,8 @@ import { systemRandom } from '../src/core/random.ts';
 import { openGeo } from '../src/geo/open-geo.ts';
 import { createIpIndex } from '../src/index/ip-index.ts';
 import { packMeta, setListSource, setMeta } from '../src/index/records.ts';
-import { createBanTable } from '../src/integrations/agents/ban-table.ts';
-import { createIntegrationCounters } from '../src/integrations/integration-counters.ts';
+import { createIntegrationCounters } from '../src/integrations/counters.ts';
+import { createBanTable } from '../src/integrations/crowdsec/ban-table.ts';
 import { hostScore, makeCheckTable } from './check-table.ts';
 
 export interface CheckEngine {

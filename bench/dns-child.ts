@@ -4,10 +4,12 @@
  */
 
 import { createSocket } from 'node:dgram';
-import { createDnsCounters } from '../src/integrations/dns/counters.ts';
-import { createResponder } from '../src/integrations/dns/responder.ts';
-import { createResponseRate } from '../src/integrations/dns/response-rate.ts';
-import { listenUdp } from '../src/integrations/dns/udp.ts';
+import { listenUdp } from '../src/integrations/dnsbl/listeners.ts';
+import {
+  createDnsCounters,
+  createResponder,
+  createResponseRate,
+} from '../src/integrations/dnsbl/responder.ts';
 import { formatIp, parseIp } from '../src/ip/address.ts';
 import { createCheckEngine } from './check-engine.ts';
 import { zone } from './rbldnsd-peer.ts';

@@ -259,7 +259,7 @@ test('the command line starts without the packages that few commands need', () =
 
 test('docs/ARCHITECTURE.md names every capability', () => {
   const text = readFileSync('docs/ARCHITECTURE.md', 'utf8');
-  const lists = [...text.matchAll(/`(\w+)\/\{([\w,]+)\}`/g)];
+  const lists = [...text.matchAll(/`(\w+)\/\{([\w,-]+)\}`/g)];
   const named = new Set(
     lists.flatMap(([, wing, names]) => names!.split(',').map((n) => `${wing}/${n}`)),
   );

@@ -6,9 +6,9 @@
 import { captchaEndpoints } from '../captcha/module.ts';
 import { consoleEndpoints } from '../console/console.route.ts';
 import { type Route, unknownPath } from '../http/router.ts';
-import { crowdsecEndpoints } from '../integrations/bouncers/module.ts';
+import { crowdsecEndpoints } from '../integrations/crowdsec/module.ts';
 import { dovecotEndpoints } from '../integrations/dovecot/module.ts';
-import { forwardAuthEndpoints } from '../integrations/gate/module.ts';
+import { forwardAuthEndpoints } from '../integrations/forward-auth/module.ts';
 import * as ipPage from '../reputation/address/address.route.ts';
 import { findAddressEndpoint } from '../reputation/address/find.route.ts';
 import { networkEndpoint } from '../reputation/address/network.route.ts';

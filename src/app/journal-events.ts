@@ -1,7 +1,7 @@
 /** All kinds of journal events that this program reads, whichever capability has them. */
 
 import { accessEvents } from '../access/accounts/events.ts';
-import { agentEvents } from '../integrations/agents/ban-events.ts';
+import { agentEvents } from '../integrations/crowdsec/events.ts';
 import { reputationEvents } from '../reputation/state/events.ts';
 import { signedIn } from '../signon/sites/sign-in-events.ts';
 import type { JournalEvent } from '../storage/define-event.ts';

@@ -1,4 +1,7 @@
-/** Counters of questions by outcome, in shared memory: one thread counts, the main thread reads. */
+/**
+ * Counts the questions of integrations by outcome, in shared memory: those who answer count, the main
+ * thread reads. Where front ends answer, each has a row.
+ */
 
 export interface Counters<Outcome extends string> {
   readonly buffer: SharedArrayBuffer;
@@ -27,4 +30,57 @@ export function* labelled(
   counts: Iterable<[string, number]>,
 ): Generator<[Record<string, string>, number]> {
   for (const [name, count] of counts) yield [{ [label]: name }, count];
+}
+
+const integrationOutcomes = {
+  gate: ['allow', 'pass', 'challenge', 'block', 'over_pass', 'bad_policy', 'no_address'],
+  decisions: ['listed', 'unlisted', 'over_limit', 'bad_request', 'forbidden', 'failed'],
+  dovecot: ['allow', 'delay', 'refuse', 'told', 'over_limit', 'bad_request', 'forbidden'],
+} as const;
+
+type Integration = keyof typeof integrationOutcomes;
+export type IntegrationOutcome<D extends Integration> = (typeof integrationOutcomes)[D][number];
+
+export interface IntegrationCounters {
+  readonly buffer: SharedArrayBuffer;
+  recorder<D extends Integration>(
+    integration: D,
+    thread: number,
+  ): (outcome: IntegrationOutcome<D>) => void;
+  read(integration: Integration): Iterable<[string, number]>;
+}
+
+const columns = Object.entries(integrationOutcomes).flatMap(([integration, outcomes]) =>
+  outcomes.map((outcome) => `${integration} ${outcome}`),
+);
+const columnOf = new Map(columns.map((name, column) => [name, column]));
+
+export function createIntegrationCounters(
+  threads: number,
+  buffer = new SharedArrayBuffer(threads * columns.length * 8),
+): IntegrationCounters {
+  const counts = new Float64Array(buffer);
+  return {
+    buffer,
+    recorder(integration, thread) {
+      const places = new Map<string, number>(
+        integrationOutcomes[integration].map((outcome) => [
+          outcome,
+          thread * columns.length + columnOf.get(`${integration} ${outcome}`)!,
+        ]),
+      );
+      return (outcome) => {
+        counts[places.get(outcome)!]! += 1;
+      };
+    },
+    read: (integration) =>
+      integrationOutcomes[integration].map((outcome): [string, number] => {
+        const column = columnOf.get(`${integration} ${outcome}`)!;
+        let sum = 0;
+        for (let thread = 0; thread < threads; thread++) {
+          sum += counts[thread * columns.length + column]!;
+        }
+        return [outcome, sum];
+      }),
+  };
 }

@@ -193,7 +193,7 @@ export const accountRolePrefix = (): Key => encodeKey(namespaces.accountRole);
 /** 17: one row, who was notified that a budget of votes runs out (app/vote-budgets.ts). */
 export const budgetsToldKey = (): Key => encodeKey(namespaces.budgetsTold);
 
-/** 1a account-id 00 address 00: a ban for the bouncers of an account (integrations/agents/ban-store.ts). */
+/** 1a account-id 00 address 00: a ban for the bouncers of an account (integrations/crowdsec/bans.ts). */
 export const agentBanKey = (accountId: string, address: string): Key =>
   encodeKey(namespaces.agentBan, text(accountId), text(address));
 export const agentBanPrefix = (id?: string): Key => encodeKey(namespaces.agentBan, ...given(id));

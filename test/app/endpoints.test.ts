@@ -18,7 +18,7 @@ import {
   alertsEndpoint,
   takeBackEndpoint,
   takeBackOneEndpoint,
-} from '../../src/integrations/agents/agents.route.ts';
+} from '../../src/integrations/crowdsec/agents.route.ts';
 import { createCallers } from '../../src/web/guard/callers.ts';
 import { type Endpoint, errorsOf, limitsOf } from '../../src/web/guard/endpoint.ts';
 import { isSessionEndpoint, type SessionEndpoint } from '../../src/web/guard/session-endpoint.ts';

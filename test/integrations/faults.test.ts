@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { manualClock } from '../../src/core/clock.ts';
 import type { HotRequest, HotRoute } from '../../src/http/router.ts';
-import { createBanTable } from '../../src/integrations/agents/ban-table.ts';
-import { type LiveOptions, liveRoute } from '../../src/integrations/bouncers/live.route.ts';
-import { type GateOptions, gateRoutes } from '../../src/integrations/gate/check.route.ts';
+import { createBanTable } from '../../src/integrations/crowdsec/ban-table.ts';
+import { type LiveOptions, liveRoute } from '../../src/integrations/crowdsec/live.route.ts';
+import { type GateOptions, gateRoutes } from '../../src/integrations/forward-auth/check.route.ts';
 import { parseIp } from '../../src/ip/address.ts';
 import { usualSaid } from '../support/integrations/agent-bans.ts';
 

@@ -32,6 +32,11 @@ export interface KeyText {
   readonly text: string;
 }
 
+/** Returns the public part of the text of a key whose form is right. */
+export function keyIdOf(keyText: string): string {
+  return keyText.slice(prefix.length, prefix.length + keyIdLength);
+}
+
 export function makeKey(random: Random): KeyText {
   const id = randomText(random, keyIdLength);
   const body = `${prefix}${id}_${randomText(random, secretLength)}`;

@@ -16,11 +16,11 @@ import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { shareTime } from '../../core/clock.ts';
 import { createHeartbeat, openGarbageCollection } from '../../core/threads.ts';
 import { openSystems, type Systems } from '../../geo/systems/systems.ts';
-import { passKeyPurpose } from '../../integrations/gate/pass.ts';
 import {
   createIntegrationCounters,
   type IntegrationCounters,
-} from '../../integrations/integration-counters.ts';
+} from '../../integrations/counters.ts';
+import { passKeyPurpose } from '../../integrations/forward-auth/pass.ts';
 import {
   createFeedPublisher,
   type FeedPublisher,

@@ -21,14 +21,15 @@ import { createGeoFragments } from '../../geo/fragments.ts';
 import { openGeoReader } from '../../geo/reader.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { metaOf } from '../../index/records.ts';
-import { openBanReader } from '../../integrations/agents/ban-table.ts';
-import { upRoute } from '../../integrations/bouncers/health.route.ts';
-import { liveRoute } from '../../integrations/bouncers/live.route.ts';
-import { createLoginFairShare } from '../../integrations/dovecot/login-fair-share.ts';
-import { createPolicyIntegration } from '../../integrations/dovecot/policy.route.ts';
-import { gateRoutes } from '../../integrations/gate/check.route.ts';
-import { createPasses } from '../../integrations/gate/pass.ts';
-import { createIntegrationCounters } from '../../integrations/integration-counters.ts';
+import { createIntegrationCounters } from '../../integrations/counters.ts';
+import { openBanReader } from '../../integrations/crowdsec/ban-table.ts';
+import { liveRoute, upRoute } from '../../integrations/crowdsec/live.route.ts';
+import {
+  createLoginFairShare,
+  createPolicyIntegration,
+} from '../../integrations/dovecot/policy.route.ts';
+import { gateRoutes } from '../../integrations/forward-auth/check.route.ts';
+import { createPasses } from '../../integrations/forward-auth/pass.ts';
 import { checkRoute } from '../../reputation/check/check.route.ts';
 import { openCheck } from '../../reputation/check/check.ts';
 import { checkBulkRoute } from '../../reputation/check/check-bulk.route.ts';
@@ -40,7 +41,7 @@ import type { SharedState } from '../state.ts';
 
 export interface FrontEndMemory extends SharedState {
   readonly geo: SharedArrayBuffer;
-  /** Bans of agents: see integrations/agents/ban-table.ts. */
+  /** Bans of agents: see integrations/crowdsec/ban-table.ts. */
   readonly bans: SharedArrayBuffer;
   /** Heartbeat of the main thread: see core/threads.ts. */
   readonly heartbeat: SharedArrayBuffer;

@@ -6,8 +6,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
-import { labelled } from '../counters.ts';
-import type { IntegrationCounters } from '../integration-counters.ts';
+import { type IntegrationCounters, labelled } from '../counters.ts';
 import { createLoginFailures } from './failures.ts';
 import { policyEndpoint, policyRoute } from './policy.route.ts';
 

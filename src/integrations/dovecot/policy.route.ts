@@ -5,10 +5,12 @@
  */
 
 import { otherScope } from '../../access/keys/key-cache.ts';
+import { keyIdOf } from '../../access/keys/key-format.ts';
 import { bitsFor } from '../../access/keys/key-scopes.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota-guard.ts';
 import type { Judge, SendReports, Verdict } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
+import { fnv1a } from '../../core/digest.ts';
 import { wrongScopeDetail } from '../../core/errors.ts';
 import { type Failure, fail } from '../../core/result.ts';
 import { firstHeader, type Reply, type Request } from '../../http/request/message.ts';
@@ -16,19 +18,58 @@ import { parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute, Route } from '../../http/router.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
+import { clientOf } from '../../ip/networks.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import type { Hook } from '../../web/guard/hooks.ts';
 import { jsonType, noStore, policyBody } from '../../web/shape.ts';
-import { forbiddenDetail } from '../bouncers/bouncers.openapi.ts';
-import { keyIdOf } from '../bouncers/live.route.ts';
-import { policyDefaults } from '../gate/policy.ts';
-import type { IntegrationOutcome } from '../integration-counters.ts';
+import type { IntegrationOutcome } from '../counters.ts';
+import { forbiddenDetail } from '../crowdsec/bouncers.openapi.ts';
+import { policyDefaults } from '../forward-auth/policy.ts';
 import { isListable } from '../listable.ts';
 import { readAttempt } from './attempt.ts';
 import { policyDocs } from './dovecot.openapi.ts';
 import type { LoginFailures } from './failures.ts';
-import type { LoginFairShare } from './login-fair-share.ts';
+
+interface LoginFairShare {
+  /** Counts one question. True: the client has had its share. @param words as `parseIp` leaves them */
+  isBeyond(keyId: string, family: 4 | 6, words: Uint32Array): boolean;
+}
+
+/** Questions in each 10 s: a fiftieth of what a key has (`decisions` of the limits per client). */
+export const shareOfClient = { max: 400, windowMs: 10_000 } as const;
+const cellsDefault = 16_384;
+
+/** @param seed drawn at start, so that nobody can aim at another client's cell */
+export function createLoginFairShare(
+  clock: Pick<Clock, 'monotonicMs'>,
+  seed: number,
+  cells = cellsDefault,
+): LoginFairShare {
+  const counts = new Uint16Array(cells);
+  const windows = new Float64Array(cells);
+
+  return {
+    isBeyond(keyId, family, words) {
+      const cell = hashOf(`${keyId} ${clientOf(family, words)}`, seed) % cells;
+      // The first window is 1: cells that nobody used are at 0.
+      const window = Math.floor(clock.monotonicMs() / shareOfClient.windowMs) + 1;
+      if (windows[cell] !== window) {
+        windows[cell] = window;
+        counts[cell] = 0;
+      }
+      if (counts[cell]! >= shareOfClient.max) return true;
+      counts[cell]! += 1;
+      return false;
+    },
+  };
+}
+
+/** FNV-1a with a last mixing: cells are told apart by the low bits. */
+function hashOf(text: string, seed: number): number {
+  const hash = fnv1a(text, seed);
+  return Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) >>> 0;
+}
 
 /** A name of a kilobyte may be six times as long once it is escaped. */
 const bodyBytesMax = 64 * 1_024;

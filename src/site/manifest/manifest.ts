@@ -10,14 +10,14 @@ import {
   alertsEndpoint,
   heartbeatEndpoint,
   loginEndpoint,
-} from '../../integrations/agents/agents.route.ts';
-import { streamEndpoint, usageEndpoint } from '../../integrations/bouncers/bouncers.route.ts';
-import { liveEndpoint } from '../../integrations/bouncers/live.route.ts';
+} from '../../integrations/crowdsec/agents.route.ts';
+import { streamEndpoint, usageEndpoint } from '../../integrations/crowdsec/bouncers.route.ts';
+import { liveEndpoint } from '../../integrations/crowdsec/live.route.ts';
 import { policyEndpoint } from '../../integrations/dovecot/policy.route.ts';
-import { gateEndpoint } from '../../integrations/gate/check.route.ts';
-import { policyDefaults } from '../../integrations/gate/policy.ts';
-import { challengePath } from '../../integrations/gate/way-back.ts';
-import { spoeNames } from '../../integrations/spoe/session.ts';
+import { gateEndpoint } from '../../integrations/forward-auth/check.route.ts';
+import { policyDefaults } from '../../integrations/forward-auth/policy.ts';
+import { challengePath } from '../../integrations/forward-auth/way-back.ts';
+import { spoeNames } from '../../integrations/haproxy/session.ts';
 import { choicesOf, feeds, scoreTiers } from '../../reputation/blocklists/catalog.ts';
 import { maliciousScore } from '../../reputation/check/score.ts';
 import { statsEndpoint } from '../../reputation/counts/stats.route.ts';

@@ -12,11 +12,9 @@ import {
 } from '../../../src/integrations/dovecot/failures.ts';
 import {
   createLoginFairShare,
-  shareOfClient,
-} from '../../../src/integrations/dovecot/login-fair-share.ts';
-import {
   createPolicyIntegration,
   type PolicyIntegrationOptions,
+  shareOfClient,
 } from '../../../src/integrations/dovecot/policy.route.ts';
 
 /** A key with a budget, and everybody with a bad name. */

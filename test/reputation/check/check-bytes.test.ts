@@ -19,7 +19,7 @@ import { bytesOf } from '../../../src/http/exchange.ts';
 import type { HotRequest, HotRoute, PlainRoute } from '../../../src/http/router.ts';
 import { createIpIndex } from '../../../src/index/ip-index.ts';
 import * as rows from '../../../src/index/records.ts';
-import { createBanTable } from '../../../src/integrations/agents/ban-table.ts';
+import { createBanTable } from '../../../src/integrations/crowdsec/ban-table.ts';
 import { formatIp, parseIp } from '../../../src/ip/address.ts';
 import { checkRoute, readQuery } from '../../../src/reputation/check/check.route.ts';
 import {

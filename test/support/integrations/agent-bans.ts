@@ -1,7 +1,7 @@
 /** Bans of agents as an alert without decisions of its own makes them. */
 
-import type { Decided } from '../../../src/integrations/agents/ban-events.ts';
-import { banMs, usualBan, type Wanted } from '../../../src/integrations/agents/decision.ts';
+import { banMs, usualBan, type Wanted } from '../../../src/integrations/crowdsec/decisions.ts';
+import type { Decided } from '../../../src/integrations/crowdsec/events.ts';
 
 /** What the table says of such a ban. */
 export const usualSaid = { type: 'ban', origin: 'crowdsec', scenario: '' } as const;

@@ -1,6 +1,6 @@
 /** A list of decisions that changes, as the feeds publish it. */
 
-import type { DecisionList } from '../../../src/integrations/bouncers/stream.ts';
+import type { DecisionList } from '../../../src/integrations/crowdsec/stream.ts';
 import { changesOf, type HistoryStep } from '../../../src/reputation/blocklists/builder/history.ts';
 
 /** Only the newest steps are remembered. */

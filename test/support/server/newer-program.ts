@@ -1,6 +1,6 @@
 /** Preloaded into a server or a command: a program to come, whose event version 2 brought the bans of agents. */
 
-import { agentBanned } from '../../../src/integrations/agents/ban-events.ts';
+import { agentBanned } from '../../../src/integrations/crowdsec/events.ts';
 import { eventVersions } from '../../../src/storage/define-event.ts';
 
 eventVersions.read = 2;

@@ -2,7 +2,7 @@
 
 import type { Log } from '../../../core/log.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
-import { createDnsCounters, type DnsOutcome } from '../../../integrations/dns/counters.ts';
+import { createDnsCounters, type DnsOutcome } from '../../../integrations/dnsbl/responder.ts';
 import type { FrontEndMemory } from '../front-end.ts';
 import {
   type IntegrationThread,

@@ -11,12 +11,13 @@ import { createGeoFragments } from '../../../geo/fragments.ts';
 import { openGeoReader } from '../../../geo/reader.ts';
 import { openIpIndexReader } from '../../../index/reader.ts';
 import { flagsOf, metaOf, type Records, reportsOf, seedScoreOf } from '../../../index/records.ts';
-import { createBelow } from '../../../integrations/dns/below.ts';
-import { createDnsCounters } from '../../../integrations/dns/counters.ts';
-import { createResponder } from '../../../integrations/dns/responder.ts';
-import { createResponseRate } from '../../../integrations/dns/response-rate.ts';
-import { createConnections, listenTcp } from '../../../integrations/dns/tcp.ts';
-import { listenUdp } from '../../../integrations/dns/udp.ts';
+import { createBelow } from '../../../integrations/dnsbl/below.ts';
+import { createConnections, listenTcp, listenUdp } from '../../../integrations/dnsbl/listeners.ts';
+import {
+  createDnsCounters,
+  createResponder,
+  createResponseRate,
+} from '../../../integrations/dnsbl/responder.ts';
 import { readEndpoint } from '../../../integrations/endpoint.ts';
 import { isListable } from '../../../integrations/listable.ts';
 import { formatIp, parseIp } from '../../../ip/address.ts';

@@ -7,7 +7,7 @@ import {
   createSpoeOutcomes,
   type SpoeEnd,
   type SpoeOutcome,
-} from '../../../integrations/spoe/counters.ts';
+} from '../../../integrations/haproxy/agent.ts';
 import type { FrontEndMemory } from '../front-end.ts';
 import {
   type IntegrationThread,

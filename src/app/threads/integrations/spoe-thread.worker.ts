@@ -12,11 +12,14 @@ import { openGeoReader } from '../../../geo/reader.ts';
 import { parseQuery } from '../../../http/request/query.ts';
 import { openIpIndexReader } from '../../../index/reader.ts';
 import { readEndpoint } from '../../../integrations/endpoint.ts';
-import { createDecider } from '../../../integrations/gate/decide.ts';
-import { createPasses } from '../../../integrations/gate/pass.ts';
-import { createAgent } from '../../../integrations/spoe/agent.ts';
-import { createSpoeEnds, createSpoeOutcomes } from '../../../integrations/spoe/counters.ts';
-import { listenSpoe } from '../../../integrations/spoe/listener.ts';
+import { createDecider } from '../../../integrations/forward-auth/decide.ts';
+import { createPasses } from '../../../integrations/forward-auth/pass.ts';
+import {
+  createAgent,
+  createSpoeEnds,
+  createSpoeOutcomes,
+} from '../../../integrations/haproxy/agent.ts';
+import { listenSpoe } from '../../../integrations/haproxy/listener.ts';
 import { openCheck } from '../../../reputation/check/check.ts';
 import { duringTurn } from '../during-turn.ts';
 import type { FromIntegrationThread, ToIntegrationThread } from './integration-thread.ts';

@@ -1,0 +1,307 @@
+/**
+ * Serves the local API of CrowdSec's agents: they log in, give a sign of life and send what they
+ * saw. The password is a key that was made for an agent; the token for it stands in for the key for
+ * an hour.
+ */
+
+import { bitsFor } from '../../access/keys/key-scopes.ts';
+import type { QuotaGuard } from '../../access/quota/quota-guard.ts';
+import type { ReportInput, SendReports } from '../../contracts/reputation.ts';
+import type { Clock } from '../../core/clock.ts';
+import { type Failure, fail, type Result } from '../../core/result.ts';
+import type { Turns } from '../../core/scheduling.ts';
+import { parseJsonObject } from '../../http/request/body.ts';
+import type { Request } from '../../http/request/message.ts';
+import { parseQuery } from '../../http/request/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { formatIp, parseIp } from '../../ip/address.ts';
+import { lookBehind } from '../../ip/behind.ts';
+import type { Prefix } from '../../ip/prefix.ts';
+import type { Callers } from '../../web/guard/callers.ts';
+import { endpoint } from '../../web/guard/endpoint.ts';
+import type { Answer, Guard, KeyedCall } from '../../web/guard/guard.ts';
+import { jsonType, noStore } from '../../web/shape.ts';
+import {
+  alertsDocs,
+  heartbeatDocs,
+  loginDocs,
+  takeBackDocs,
+  takeBackOneDocs,
+} from './agents.openapi.ts';
+import { type Alert, alertsMax, readAlerts } from './alerts.ts';
+import { type AgentCallers, type AgentTokens, wrongToken } from './callers.route.ts';
+import {
+  banMs,
+  covers,
+  type IsMeant,
+  networkOf,
+  readDecisionFilter,
+  readDecisionId,
+  usualBan,
+  type Wanted,
+} from './decisions.ts';
+
+const loginBytesMax = 64 * 1_024;
+const alertsBytesMax = 1_024 * 1_024;
+/** One write pays for so many alerts. */
+const alertsPerWrite = 100;
+const headers = ['authorization', 'user-agent'] as const;
+const bodyHeaders = [...headers, 'content-type'] as const;
+
+export const loginEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/watchers/login',
+  who: 'anyone',
+  shape: 'bouncer',
+  thread: 'main',
+  headers: bodyHeaders,
+  handlerLimits: ['agentLogin', 'agentCalls'],
+  body: { types: ['json'], bytesMax: loginBytesMax, takesGzip: true },
+  errors: ['unauthenticated'],
+  docs: loginDocs,
+});
+
+export const heartbeatEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/heartbeat',
+  who: 'agent',
+  shape: 'bouncer',
+  thread: 'main',
+  headers,
+  handlerLimits: ['agentCalls'],
+  errors: [],
+  robots: 'disallow',
+  docs: heartbeatDocs,
+});
+
+export const alertsEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/alerts',
+  who: 'agent',
+  shape: 'bouncer',
+  thread: 'main',
+  headers: bodyHeaders,
+  cost: { quota: 'write', more: 'for each 100 alerts or decisions begun' },
+  body: { types: ['json'], bytesMax: alertsBytesMax, takesGzip: true },
+  errors: ['store_unavailable'],
+  docs: alertsDocs,
+});
+
+const taking = {
+  method: 'DELETE',
+  who: 'agent',
+  shape: 'bouncer',
+  thread: 'main',
+  headers,
+  cost: { quota: 'write' },
+  // Clients send none.
+  body: { types: ['json'], bytesMax: 1_024 },
+  errors: ['store_unavailable'],
+  robots: 'disallow',
+} as const;
+
+export const takeBackEndpoint = endpoint({
+  ...taking,
+  path: '/v1/decisions',
+  docs: takeBackDocs,
+});
+
+export const takeBackOneEndpoint = endpoint({
+  ...taking,
+  path: '/v1/decisions/:id',
+  docs: takeBackOneDocs,
+});
+
+export interface AgentRouteOptions {
+  readonly guard: Guard;
+  readonly gate: QuotaGuard;
+  readonly callers: Pick<Callers, 'take'>;
+  readonly agents: AgentCallers;
+  readonly clock: Clock;
+  readonly turns: Turns;
+  readonly tokens: AgentTokens;
+  /** Account id by slot. */
+  readonly accountOf: (slot: number) => string | undefined;
+  readonly report: SendReports;
+  /** Canonical addresses of this server. */
+  readonly serverAddresses: readonly string[];
+  /** Decisions for the account's bouncers, durable when it is answered. */
+  readonly ban: (account: string, wanted: readonly Wanted[]) => Promise<Result<void>>;
+  /** Ends those that are meant. @returns how many */
+  readonly retract: (account: string, isMeant: IsMeant) => Promise<Result<number>>;
+}
+
+/**
+ * Errors of a report that rule out a ban, too: the address may not be reported, or the account is
+ * being deleted.
+ */
+const neverBanned = new Set<string>(['invalid_parameter', 'unauthenticated']);
+
+const wrongPassword = fail('unauthenticated', 'incorrect Username or Password');
+const noReport = '0';
+
+export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
+  const { guard, gate, callers, clock, tokens, agents } = options;
+  const { keyOf, note, limited } = agents;
+
+  function login(request: Request): Promise<Answer> {
+    return guard.unpacked(loginEndpoint, request, (whole) =>
+      whole.ok ? letIn(whole.value) : whole,
+    );
+  }
+
+  function letIn(request: Request): Answer {
+    const body = parseJsonObject(request.body);
+    if (!body.ok) return body;
+    const { password } = body.value;
+    if (typeof password !== 'string' || gate.authenticate(password, bitsFor('agent')) < 0) {
+      const waitSeconds = callers.take('agentLogin', request);
+      if (waitSeconds === 0) return wrongPassword;
+      return { ...fail('client_limit_exceeded'), retryAfterSeconds: waitSeconds };
+    }
+    const over = limited(password, request);
+    if (over !== undefined) return over;
+    const { token, endMs } = tokens.issue(password);
+    note(password, request);
+    const answer = { code: 200, expire: new Date(endMs).toISOString(), token };
+    return { status: 200, headers: [jsonType, noStore], body: JSON.stringify(answer) };
+  }
+
+  /**
+   * Makes the report of an alert. Its time is by the agent's clock; one ahead of ours means now.
+   */
+  function reportOf({
+    ip,
+    categories,
+    comment,
+    stoppedAt,
+    isByHand,
+  }: Alert): ReportInput | undefined {
+    if (ip === undefined || isByHand) return undefined;
+    const isPast = stoppedAt !== undefined && Date.parse(stoppedAt) <= clock.now();
+    return { ip, categories, comment, timestamp: isPast ? stoppedAt : undefined };
+  }
+
+  /**
+   * Returns whether a decision so long would be over by now: an alert from an old log gets none.
+   */
+  function isOver({ stoppedAt }: Alert, durationMs: number): boolean {
+    return stoppedAt !== undefined && Date.parse(stoppedAt) + durationMs <= clock.now();
+  }
+
+  /**
+   * Collects each alert's own decisions, else a ban of the usual length for its address. A decision
+   * that covers this server or the sender is left out.
+   */
+  function decidedBy(
+    alerts: readonly Alert[],
+    results: readonly (Result<unknown> | undefined)[],
+    clientIp: string,
+  ): Wanted[] {
+    const wanted: Wanted[] = [];
+    const words = new Uint32Array(4);
+    const own = [...options.serverAddresses, clientIp].flatMap((text) => networkOf(text) ?? []);
+    for (const [i, alert] of alerts.entries()) {
+      const { ip, scenario, isRemark, decisions } = alert;
+      for (const decision of decisions ?? []) {
+        const isMeant = !isOver(alert, decision.durationMs);
+        if (isMeant && !coversAny(decision.value, own)) wanted.push(decision);
+      }
+      const result = results[i];
+      if (decisions !== undefined || ip === undefined || result === undefined) continue;
+      if (isRemark || isOver(alert, banMs)) continue;
+      if (!result.ok && neverBanned.has(result.error)) continue;
+      const family = lookBehind(parseIp(ip.trim(), words), words);
+      if (family !== 0) wanted.push(usualBan(formatIp(family, words), scenario));
+    }
+    return wanted;
+  }
+
+  async function alerts(request: Request): Promise<Answer> {
+    const keyText = keyOf(request);
+    if (keyText === undefined) return wrongToken;
+    const admitted = guard.admit(alertsEndpoint, request, keyText);
+    if ('failure' in admitted)
+      return guard.failureReply(alertsEndpoint, admitted.failure, admitted.headers);
+    const { call } = admitted;
+    const refuse = (failure: Failure) => guard.failureReply(alertsEndpoint, failure, call.headers);
+    return guard.unpacked(alertsEndpoint, request, (whole) =>
+      whole.ok ? taken(whole.value, keyText, call) : refuse(whole),
+    );
+  }
+
+  async function taken(request: Request, keyText: string, call: KeyedCall): Promise<Answer> {
+    const refuse = (failure: Failure) => guard.failureReply(alertsEndpoint, failure, call.headers);
+    const read = await readAlerts(request.body, options.turns);
+    if (read === undefined) {
+      return refuse(fail('bad_request', `the body is no array of at most ${alertsMax} alerts`));
+    }
+    const decided = read.reduce((sum, { decisions = [] }) => sum + decisions.length, 0);
+    const cost = Math.ceil(Math.max(read.length, decided) / alertsPerWrite);
+    // The first was paid for when the key was seen.
+    const unpaid = cost > 1 ? call.spend(cost - 1) : undefined;
+    if (unpaid !== undefined) return refuse(unpaid);
+    const account = options.accountOf(call.slot);
+    // It was judged before the body was read: of a key that was revoked since nothing is kept.
+    if (account === undefined || keyOf(request) === undefined) return refuse(wrongToken);
+    const { clientIp } = request;
+    const results = await options.report(read.map(reportOf), {
+      account,
+      slot: call.slot,
+      clientIp,
+    });
+    if (results.some((one) => one?.ok === false && one.error === 'store_unavailable')) {
+      return refuse(fail('store_unavailable'));
+    }
+    const banned = await options.ban(account, decidedBy(read, results, clientIp));
+    if (!banned.ok) return refuse(banned.error === 'unauthenticated' ? wrongToken : banned);
+    note(keyText, request);
+    const ids = results.map((one) => (one?.ok && one.value.id !== '' ? one.value.id : noReport));
+    const own = [jsonType, noStore, ...call.headers];
+    return { status: 201, headers: own, body: JSON.stringify(ids) };
+  }
+
+  async function takenBack(
+    declared: typeof takeBackEndpoint | typeof takeBackOneEndpoint,
+    request: Request,
+    isMeant: IsMeant | string,
+  ): Promise<Answer> {
+    const keyText = keyOf(request);
+    if (keyText === undefined) return wrongToken;
+    const admitted = guard.admit(declared, request, keyText);
+    if ('failure' in admitted)
+      return guard.failureReply(declared, admitted.failure, admitted.headers);
+    const { call } = admitted;
+    const refuse = (failure: Failure) => guard.failureReply(declared, failure, call.headers);
+    if (typeof isMeant === 'string') return refuse(fail('bad_request', isMeant));
+    const account = options.accountOf(call.slot);
+    if (account === undefined) return refuse(wrongToken);
+    const done = await options.retract(account, isMeant);
+    if (!done.ok) return refuse(done.error === 'unauthenticated' ? wrongToken : done);
+    note(keyText, request);
+    const body = JSON.stringify({ nbDeleted: String(done.value) });
+    return { status: 200, headers: [jsonType, noStore, ...call.headers], body };
+  }
+
+  return [
+    guard.open(takeBackEndpoint, (request) => {
+      const query = parseQuery(request.query);
+      const isMeant = query.ok ? readDecisionFilter(query.value) : 'the query can’t be read';
+      return takenBack(takeBackEndpoint, request, isMeant);
+    }),
+    guard.open(takeBackOneEndpoint, (request) =>
+      takenBack(takeBackOneEndpoint, request, readDecisionId(request.param)),
+    ),
+    guard.open(loginEndpoint, login),
+    guard.open(heartbeatEndpoint, (request): Answer => {
+      const admitted = agents.admit(request);
+      return 'ok' in admitted ? admitted : { status: 200, headers: [noStore] };
+    }),
+    guard.open(alertsEndpoint, alerts),
+  ];
+}
+
+function coversAny(value: string, addresses: readonly Prefix[]): boolean {
+  const network = networkOf(value);
+  return network !== undefined && addresses.some((address) => covers(network, address));
+}

@@ -1,0 +1,412 @@
+/**
+ * Reads what an agent sends: an array of alerts, reduced to what counts of each. Most of an alert
+ * is the log lines behind it, so a scan by bytes cuts out the few members that are read, in slices,
+ * and only those become values: whatever a megabyte holds, nothing holds the event loop and little
+ * of it is kept.
+ *
+ * Undefined means that the bytes are no array of objects; an alert with members that make no sense is one
+ * with which nothing can be done, and holds up none of its neighbours: agents send what failed again.
+ */
+
+import * as v from 'valibot';
+import type { Pace } from '../../core/scheduling.ts';
+import { dayMs } from '../../core/time.ts';
+import { formatIp } from '../../ip/address.ts';
+import { formatNetwork, type Prefix, widthOf } from '../../ip/prefix.ts';
+import {
+  covers,
+  type DecisionType,
+  decisionText,
+  decisionTypes,
+  durationText,
+  idOf,
+  networkOf,
+  originCharsMax,
+  readDuration,
+  saidByAgent,
+  scenarioCharsMax,
+  scopeOf,
+  shownText,
+  usualOrigin,
+  type Wanted,
+} from './decisions.ts';
+import type { OwnDecisions } from './own-bans.ts';
+
+export const alertsMax = 10_000;
+
+export interface Alert {
+  /** Undefined: not about a single address, or a simulation. */
+  readonly ip: string | undefined;
+  readonly categories: readonly number[];
+  readonly comment: string;
+  /** Plain text of at most 64 characters. */
+  readonly scenario: string;
+  /** The end of the incident, as the agent writes it (`stop_at`); undefined: it names none. */
+  readonly stoppedAt: string | undefined;
+  /** The scenario says that nobody is to be blocked by it. */
+  readonly isRemark: boolean;
+  /** Its own ones, as far as they are of use here; undefined: it has none, and the usual one is made. */
+  readonly decisions: readonly Wanted[] | undefined;
+  /** An operator decided so by `cscli`, which is no sighting. */
+  readonly isByHand: boolean;
+}
+
+/** Members that are read, as they are spelled. */
+const wanted = new Set(['scenario', 'source', 'simulated', 'remediation', 'message', 'stop_at']);
+/**
+ * The most bytes that these members of one alert may have. Agents write fewer; an alert with more
+ * has no effect.
+ */
+const memberBytesMax = 8_192;
+const decisionBytesMax = 2_048;
+/** Longer ones end here. */
+const durationMsMax = 366 * dayMs;
+const depthMax = 64;
+const bytesPerSlice = 16_384;
+
+const text = v.string();
+const row = v.looseObject({
+  scenario: v.optional(v.nullable(text)),
+  message: v.optional(v.nullable(text)),
+  stop_at: v.optional(v.nullable(text)),
+  simulated: v.optional(v.nullable(v.boolean())),
+  remediation: v.optional(v.nullable(v.boolean())),
+  source: v.looseObject({
+    scope: text,
+    value: v.optional(v.nullable(text)),
+    ip: v.optional(v.nullable(text)),
+  }),
+});
+
+/** The origin of what an operator decided, as `cscli` and importers write it. */
+const byHand = /"origin"\s*:\s*"cscli/i;
+const decisionRow = v.looseObject({
+  type: text,
+  scope: text,
+  value: text,
+  duration: text,
+  origin: v.optional(v.nullable(text)),
+  scenario: v.optional(v.nullable(text)),
+  simulated: v.optional(v.nullable(v.boolean())),
+});
+
+const nothing: Alert = {
+  ip: undefined,
+  categories: [15],
+  comment: '',
+  scenario: '',
+  stoppedAt: undefined,
+  isRemark: false,
+  decisions: undefined,
+  isByHand: false,
+};
+
+/** Numbers of AbuseIPDB's categories. */
+export function categoriesOf(scenario: string): readonly number[] {
+  const name = scenario.toLowerCase();
+  if (name.includes('ssh')) return [18, 22];
+  if (name.includes('sqli')) return [16];
+  if (/crawl|bad[-_ ]user[-_ ]agent/.test(name)) return [19];
+  return [name.includes('http') ? 21 : 15];
+}
+
+/** Undefined: one about a country or a system, a simulation, or one that makes no sense. */
+function decisionOf(member: string): Wanted | undefined {
+  let given: unknown;
+  try {
+    given = JSON.parse(member);
+  } catch {
+    return undefined;
+  }
+  const read = v.safeParse(decisionRow, given, { abortEarly: true });
+  if (!read.success || read.output.simulated === true) return undefined;
+  const { scope, duration, origin, scenario } = read.output;
+  if (!['ip', 'range'].includes(scope.toLowerCase())) return undefined;
+  const type = read.output.type.toLowerCase();
+  const network = networkOf(read.output.value);
+  const durationMs = Math.round(readDuration(duration.trim()) ?? 0);
+  if (network === undefined || !isDecisionType(type) || durationMs <= 0) return undefined;
+  return {
+    value: formatNetwork(network),
+    type,
+    durationMs: Math.min(durationMs, durationMsMax),
+    origin: shownText(origin || usualOrigin, originCharsMax),
+    scenario: shownText(scenario ?? '', scenarioCharsMax),
+  };
+}
+
+function isDecisionType(type: string): type is DecisionType {
+  return (decisionTypes as readonly string[]).includes(type);
+}
+
+/** The usable decisions of one alert, and whether an operator made one of its decisions. */
+interface Carried {
+  readonly decisions: Wanted[];
+  isByHand: boolean;
+}
+
+/** @param own undefined: it carries no decisions */
+function alertOf(members: string, own: Carried | undefined): Alert {
+  let given: unknown;
+  try {
+    given = JSON.parse(members);
+  } catch {
+    return nothing;
+  }
+  const read = v.safeParse(row, given, { abortEarly: true });
+  if (!read.success) return nothing;
+  const { scenario, message, stop_at, simulated, remediation, source } = read.output;
+  const name = shownText(scenario ?? '', scenarioCharsMax);
+  const decisions = own?.decisions.map((one) =>
+    one.scenario === '' ? { ...one, scenario: name } : one,
+  );
+  const isAddress = source.scope.toLowerCase() === 'ip' && simulated !== true;
+  return {
+    ip: isAddress ? source.value || source.ip || undefined : undefined,
+    categories: categoriesOf(scenario ?? ''),
+    comment: message || (scenario ?? ''),
+    scenario: name,
+    stoppedAt: stop_at || undefined,
+    isRemark: remediation === false,
+    decisions: simulated === true ? [] : decisions,
+    isByHand: own?.isByHand === true,
+  };
+}
+
+const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
+const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/** Undefined: no array of alerts, or more than `alertsMax`. */
+export async function readAlerts(body: Uint8Array, pace: Pace): Promise<Alert[] | undefined> {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const alerts: Alert[] = [];
+  /**
+   * The brackets that are open at this place, the outermost first: one character for each level.
+   */
+  let inside = '';
+  let members: string[] = [];
+  let memberBytes = 0;
+  /** The decisions of the current alert so far; undefined until its first one ends. */
+  let carried: Carried | undefined;
+  /** True while the member is `decisions`; its element begins at `decisionAt`, −1 between two. */
+  let isDecisions = false;
+  let decisionAt = -1;
+  /** The offsets at which the current member and its value begin; −1: not yet. */
+  let memberAt = -1;
+  let valueAt = -1;
+  /** An element of the array is over: a comma or its end comes next. */
+  let isElementOver = false;
+  let isOver = false;
+
+  function endMember(end: number): void {
+    if (memberAt >= 0 && valueAt >= 0) {
+      const name = bytes.toString('utf8', memberAt, valueAt - 1).trim();
+      if (wanted.has(name.slice(1, -1))) {
+        memberBytes += end - memberAt;
+        if (memberBytes <= memberBytesMax) members.push(bytes.toString('utf8', memberAt, end));
+      }
+    }
+    memberAt = -1;
+    valueAt = -1;
+    isDecisions = false;
+  }
+
+  /** The value begins behind the colon. */
+  function beginValue(colonAt: number): void {
+    valueAt = colonAt + 1;
+    const isShort = memberAt >= 0 && colonAt - memberAt < 32;
+    isDecisions = isShort && bytes.toString('latin1', memberAt, colonAt).trim() === '"decisions"';
+  }
+
+  function endDecision(end: number): void {
+    carried ??= { decisions: [], isByHand: false };
+    const isShort = end - decisionAt <= decisionBytesMax;
+    const text = isShort ? bytes.toString('utf8', decisionAt, end) : '';
+    const decision = decisionOf(text);
+    if (decision !== undefined) carried.decisions.push(decision);
+    if (byHand.test(text)) carried.isByHand = true;
+    decisionAt = -1;
+  }
+
+  function endAlert(): void {
+    const isShort = memberBytes <= memberBytesMax;
+    alerts.push(isShort ? alertOf(`{${members.join(',')}}`, carried) : nothing);
+    members = [];
+    carried = undefined;
+    memberBytes = 0;
+    isElementOver = true;
+  }
+
+  /** The place behind a string that begins here; −1: it has no end. */
+  function behindString(at: number): number {
+    for (let i = at + 1; i < bytes.length; i++) {
+      if (bytes[i] === backslash) i++;
+      else if (bytes[i] === quote) return i + 1;
+    }
+    return -1;
+  }
+
+  let looked = 0;
+  for (let at = bytes.subarray(0, 3).equals(byteOrderMark) ? 3 : 0; at < bytes.length; ) {
+    if (at - looked >= bytesPerSlice) {
+      looked = at;
+      if (pace.isOver()) await pace.next();
+    }
+    const byte = bytes[at]!;
+    if (byte === 0x20 || (byte >= 0x09 && byte <= 0x0d)) {
+      at++;
+      continue;
+    }
+    // Outside of the array, and between alerts, little may stand.
+    if (isOver) return undefined;
+    if (inside === '' ? byte !== openArray : inside === '[' && !isBetween(byte, isElementOver)) {
+      return undefined;
+    }
+    if (byte === quote) {
+      if (inside === '[{' && memberAt < 0) memberAt = at;
+      at = behindString(at);
+      if (at < 0) return undefined;
+      continue;
+    }
+    if (byte === openArray || byte === openObject) {
+      if (inside.length >= depthMax || (inside === '[' && alerts.length >= alertsMax)) {
+        return undefined;
+      }
+      if (byte === openObject && isDecisions && inside === '[{[') decisionAt = at;
+      inside += byte === openArray ? '[' : '{';
+    } else if (byte === closeArray || byte === closeObject) {
+      if (inside.at(-1) !== (byte === closeArray ? '[' : '{')) return undefined;
+      if (inside === '[{') endMember(at);
+      inside = inside.slice(0, -1);
+      if (inside === '[{[' && decisionAt >= 0) endDecision(at + 1);
+      if (inside === '[') endAlert();
+      if (inside === '') isOver = true;
+    } else if (inside === '[{' && byte === colon && valueAt < 0) beginValue(at);
+    else if (inside === '[{' && byte === comma) endMember(at);
+    else if (inside === '[') isElementOver = false;
+    at++;
+  }
+  return isOver ? alerts : undefined;
+}
+
+const byteOrderMark = Buffer.from('\ufeff');
+
+/**
+ * Returns whether the byte ends the array, or is the comma or the brace that is due before an
+ * alert.
+ */
+function isBetween(byte: number, isElementOver: boolean): boolean {
+  return byte === closeArray || byte === (isElementOver ? comma : openObject);
+}
+
+/** More than any client shows on one screen. */
+const alertsShownMax = 1_000;
+const alertsShown = 100;
+
+/** Which alerts are asked for. Undefined: any. */
+interface AlertFilter {
+  readonly limit: number;
+  /** False: nothing of what is asked for can be here. */
+  readonly isAny: boolean;
+  readonly network: Prefix | undefined;
+  readonly scope: string | undefined;
+  readonly origin: string | undefined;
+  readonly type: string | undefined;
+  readonly scenario: string | undefined;
+  /** Came no earlier, and no later: milliseconds since 1970. */
+  readonly since: number;
+  readonly until: number;
+}
+
+/** The text says what is wrong with the question. */
+export function readAlertFilter(
+  params: { get(name: string): string | undefined },
+  nowMs: number,
+): AlertFilter | string {
+  const given = (name: string) => params.get(name) || undefined;
+  const [since, until] = ['since', 'until'].map((name) => {
+    const text = given(name);
+    return text === undefined ? Number.NaN : readDuration(text);
+  });
+  if (since === undefined || until === undefined) return 'since and until are durations, as 4h';
+  const limit = Number(given('limit') ?? alertsShown);
+  if (!Number.isInteger(limit) || limit < 0) return 'limit is a whole number';
+  const place = given('ip') ?? given('range') ?? given('value');
+  const network = place === undefined ? undefined : networkOf(place);
+  const isNone = place !== undefined && network === undefined;
+  const isNamed = given('ip') !== undefined || given('range') !== undefined;
+  if (isNamed && isNone) return 'ip or range must be an address or a network';
+  return {
+    isAny: !isNone && given('has_active_decision') !== 'false',
+    network,
+    scope: given('scope')?.toLowerCase(),
+    origin: given('origin')?.toLowerCase(),
+    type: given('decision_type')?.toLowerCase(),
+    scenario: given('scenario'),
+    limit: limit === 0 ? alertsShownMax : Math.min(limit, alertsShownMax),
+    since: Number.isNaN(since) ? Number.NEGATIVE_INFINITY : nowMs - since,
+    until: Number.isNaN(until) ? Number.POSITIVE_INFINITY : nowMs - until,
+  };
+}
+
+/** A JSON array, or exactly `null` when there is none. */
+export function alertsText(
+  own: Pick<OwnDecisions, 'active'> | undefined,
+  filter: AlertFilter,
+  nowMs: number,
+): string {
+  const { isAny, network, scope, origin, type, scenario, since, until, limit } = filter;
+  const told: string[] = [];
+  // The oldest comes first.
+  for (const [value, ban] of [...(own?.active ?? [])].reverse()) {
+    if (!isAny || told.length >= limit) break;
+    const { atMs } = ban;
+    if (ban.untilMs <= nowMs || atMs < since || atMs > until) continue;
+    const said = saidByAgent(ban);
+    if (scenario !== undefined && said.scenario !== scenario) continue;
+    if (scope !== undefined && scopeOf(value).toLowerCase() !== scope) continue;
+    if (origin !== undefined && said.origin.toLowerCase() !== origin) continue;
+    if (type !== undefined && said.type !== type) continue;
+    const prefix = networkOf(value);
+    if (prefix === undefined) continue;
+    if (network !== undefined && !covers(network, prefix) && !covers(prefix, network)) continue;
+    told.push(alertText(value, prefix, ban, nowMs));
+  }
+  return told.length === 0 ? 'null' : `[${told.join(',')}]`;
+}
+
+type Ban = OwnDecisions['active'] extends ReadonlyMap<string, infer One> ? One : never;
+
+function alertText(value: string, prefix: Prefix, ban: Ban, nowMs: number): string {
+  const said = saidByAgent(ban);
+  const time = new Date(ban.atMs).toISOString();
+  const scope = scopeOf(value);
+  const { family, words, length } = prefix;
+  const place =
+    length === widthOf(family)
+      ? { scope, value, ip: formatIp(family, words) }
+      : { scope, value, range: value };
+  // `cscli decisions list` ends where it is missing.
+  const simulated = ',"simulated":false}';
+  const row = decisionText(value, durationText(ban.untilMs - nowMs), said);
+  const decision = `${row.slice(0, -1)}${simulated}`;
+  const alert = {
+    id: idOf(value),
+    created_at: time,
+    start_at: time,
+    stop_at: time,
+    scenario: said.scenario,
+    scenario_version: '',
+    scenario_hash: '',
+    message: `${scope} ${value} performed '${said.scenario}'`,
+    events_count: 1,
+    capacity: 0,
+    leakspeed: '',
+    simulated: false,
+    remediation: true,
+    source: place,
+    events: [],
+    meta: [],
+  };
+  return `${JSON.stringify(alert).slice(0, -1)},"decisions":[${decision}]}`;
+}

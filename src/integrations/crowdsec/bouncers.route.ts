@@ -1,0 +1,180 @@
+/**
+ * Answers what bouncers ask in addition to look-ups: the stream of decisions, and their reports of
+ * what they stopped. The main thread answers: it has the cursors, and the bodies are ready in
+ * shared memory.
+ */
+
+import { keyIdOf } from '../../access/keys/key-format.ts';
+import { bitsFor } from '../../access/keys/key-scopes.ts';
+import type { QuotaGuard } from '../../access/quota/quota-guard.ts';
+import type { ClientLimitName } from '../../config/limits.ts';
+import type { Clock } from '../../core/clock.ts';
+import { fail } from '../../core/result.ts';
+import { acceptedEncodings } from '../../http/answer/negotiate.ts';
+import { firstHeader, type Reply, type Request } from '../../http/request/message.ts';
+import { parseQuery } from '../../http/request/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import type { IndexView } from '../../index/reader.ts';
+import type { Callers } from '../../web/guard/callers.ts';
+import { endpoint } from '../../web/guard/endpoint.ts';
+import type { Answer, Guard } from '../../web/guard/guard.ts';
+import { jsonType, noStore } from '../../web/shape.ts';
+import { forbiddenDetail, streamDocs, usageDocs } from './bouncers.openapi.ts';
+import type { AgentCallers, BouncerUses } from './callers.route.ts';
+import { letsNoListThrough, readFilter, type Said } from './decisions.ts';
+import { limitedHeader, liveEndpoint } from './live.route.ts';
+import { decisionsOf, type OwnDecisions } from './own-bans.ts';
+import type { DecisionStream } from './stream.ts';
+import { readUsage } from './usage-metrics.ts';
+
+const headers = ['x-api-key', 'user-agent', 'accept-encoding'] as const;
+const usageBytesMax = 256 * 1_024;
+const retrySeconds = 10;
+
+export const streamEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/decisions/stream',
+  who: 'bouncer',
+  shape: 'bouncer',
+  thread: 'main',
+  headers,
+  handlerLimits: ['decisionsWhole', 'decisionsStream'],
+  errors: ['overloaded', 'store_unavailable'],
+  robots: 'disallow',
+  docs: streamDocs,
+});
+
+export const usageEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/usage-metrics',
+  who: 'bouncer',
+  shape: 'bouncer',
+  thread: 'main',
+  headers: [...headers, 'authorization'],
+  handlerLimits: ['decisionsStream', 'agentCalls'],
+  body: { types: ['json'], bytesMax: usageBytesMax, takesGzip: true },
+  errors: ['unauthenticated', 'invalid_parameter'],
+  docs: usageDocs,
+});
+
+export interface BouncerRouteOptions {
+  readonly guard: Guard;
+  readonly gate: QuotaGuard;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly callers: Pick<Callers, 'takeFor' | 'clientOf'>;
+  /** Agents say what they read by the same call. */
+  readonly agents: Pick<AgentCallers, 'admit'>;
+  readonly stream: DecisionStream;
+  readonly uses: Pick<BouncerUses, 'note'>;
+  /** Returns the decisions of an account's agents by its slot; undefined: it had none for a day. */
+  readonly ownOf: (slot: number) => OwnDecisions | undefined;
+  /** Returns what the operator banned by hand. */
+  readonly manual: () => readonly (readonly [value: string, said: Said])[];
+  readonly index: Pick<IndexView, 'listNames'>;
+  /** Entries of a whole list for this key. */
+  readonly entriesMaxOf: (keyId: string) => Promise<number>;
+}
+
+const forbidden = fail('forbidden', forbiddenDetail);
+
+export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
+  const { guard, gate, callers, stream, uses } = options;
+
+  /** A key that lives and is a bouncer's, and the slot of its account. */
+  function bouncerOf(request: Request): { keyId: string; slot: number } | undefined {
+    const text = firstHeader(request, 'x-api-key');
+    const slot = gate.authenticate(text, bitsFor('decisions'));
+    return text === undefined || slot < 0 ? undefined : { keyId: keyIdOf(text), slot };
+  }
+
+  const seen = (request: Request) => ({
+    agent: firstHeader(request, 'user-agent') ?? '',
+    address: request.clientIp,
+  });
+
+  function limited(limit: ClientLimitName, keyId: string, { clientIp }: Request) {
+    const waitSeconds = callers.takeFor(limit, `${keyId} ${callers.clientOf({ clientIp })}`);
+    if (waitSeconds === 0) return undefined;
+    return { ...fail('client_limit_exceeded'), retryAfterSeconds: waitSeconds };
+  }
+
+  return [
+    // Only what the front ends hand on: by a filter that the list has nothing for.
+    guard.open(liveEndpoint, (request): Answer => {
+      const bouncer = bouncerOf(request);
+      if (bouncer === undefined) return forbidden;
+      const query = parseQuery(request.query);
+      const filter = query.ok ? readFilter(query.value) : undefined;
+      if (filter === undefined || !letsNoListThrough(filter, options.index))
+        return fail('bad_request');
+      const isOver = limited('decisionsStream', bouncer.keyId, request) !== undefined;
+      const own = isOver ? undefined : options.ownOf(bouncer.slot);
+      const manual = isOver ? [] : options.manual();
+      const body = decisionsOf(own, manual, filter, options.clock.now());
+      const headers = [jsonType, noStore, ...(isOver ? [limitedHeader] : [])];
+      return { status: 200, headers, body };
+    }),
+    guard.open(streamEndpoint, async (request, caller): Promise<Answer> => {
+      const bouncer = bouncerOf(request);
+      if (bouncer === undefined) return forbidden;
+      const { keyId, slot } = bouncer;
+      // Clients ask this way whether their key is good.
+      if (request.method === 'HEAD') return replyOf([], false);
+      const query = parseQuery(request.query);
+      if (!query.ok) return fail('bad_request');
+      const { agent, address } = seen(request);
+      const client = `${keyId} ${address} ${agent.slice(0, 200)}`;
+      const filter = readFilter(query.value);
+      const isStart = query.value.get('startup') === 'true';
+      const isWhole = stream.isWhole({ client, isStart, filter });
+      const refused = limited(isWhole ? 'decisionsWhole' : 'decisionsStream', keyId, request);
+      if (refused !== undefined) return refused;
+      let isGone = false;
+      caller.onGone(() => {
+        isGone = true;
+      });
+      const gzip = acceptedEncodings(firstHeader(request, 'accept-encoding')).has('gzip');
+      const answer = await stream.answer({
+        client,
+        isStart,
+        filter,
+        gzip,
+        own: () => options.ownOf(slot),
+        entriesMax: () => options.entriesMaxOf(keyId),
+        isGone: () => isGone,
+      });
+      if (answer === undefined) {
+        const failure = fail('overloaded', 'the list is being built; please come back soon');
+        return { ...failure, retryAfterSeconds: retrySeconds };
+      }
+      uses.note(keyId, { agent, address });
+      return replyOf(answer.parts, answer.isGzip);
+    }),
+    guard.open(usageEndpoint, async (request): Promise<Answer> => {
+      const isAgent =
+        firstHeader(request, 'x-api-key') === undefined &&
+        firstHeader(request, 'authorization') !== undefined;
+      const keyId = isAgent ? undefined : bouncerOf(request)?.keyId;
+      if (isAgent) {
+        const admitted = options.agents.admit(request);
+        if ('ok' in admitted) return admitted;
+      } else {
+        if (keyId === undefined) return forbidden;
+        const refused = limited('decisionsStream', keyId, request);
+        if (refused !== undefined) return refused;
+      }
+      return guard.unpacked(usageEndpoint, request, (whole): Answer => {
+        if (!whole.ok) return whole;
+        const usage = readUsage(whole.value.body);
+        if (!usage.ok) return usage;
+        if (keyId !== undefined) uses.note(keyId, { ...seen(request), ...usage.value });
+        return { status: 201, headers: [noStore] };
+      });
+    }),
+  ];
+}
+
+function replyOf(body: readonly Uint8Array[], isGzip: boolean): Reply {
+  const encoding = isGzip ? ([['Content-Encoding', 'gzip']] as const) : [];
+  return { status: 200, headers: [jsonType, noStore, ...encoding], body };
+}

@@ -1,0 +1,426 @@
+/**
+ * A decision says whom it is about, what to do with him and until when: as agents make it, as bouncers
+ * of the CrowdSec local API v1 read it, and as filters of both select it. Bouncers get all seven
+ * members in both arrays: clients written in Go use them unchecked. Origin and scenario tell who
+ * decided: an agent, the operator by hand, a list or reports. Some clients delete only what matches both.
+ */
+
+import { createTurns } from '../../core/scheduling.ts';
+import { dayMs, hourMs, hourSeconds, minuteMs } from '../../core/time.ts';
+import { listName, ownEntriesList } from '../../index/list-names.ts';
+import type { IndexView } from '../../index/reader.ts';
+import { networkBehind } from '../../ip/behind.ts';
+import { contains, formatNetwork, type Prefix, parsePrefix } from '../../ip/prefix.ts';
+
+/** CrowdSec knows more types, but bouncers have only these in common. */
+export const decisionTypes = ['ban', 'captcha'] as const;
+export type DecisionType = (typeof decisionTypes)[number];
+
+/** An alert without decisions of its own is a ban for so long. */
+export const banMs = 4 * hourMs;
+export const usualOrigin = 'crowdsec';
+/** Both are ASCII; what is longer is cut. */
+export const scenarioCharsMax = 64;
+export const originCharsMax = 16;
+
+export interface Decision {
+  /** Canonical: an address, or a network with its length. */
+  readonly value: string;
+  readonly type: DecisionType;
+  /** Milliseconds since 1970: when it was made, and when it ends. */
+  readonly atMs: number;
+  readonly untilMs: number;
+  readonly origin: string;
+  /** Empty: not known. */
+  readonly scenario: string;
+}
+
+/** One that is still to be made. */
+export type Wanted = Omit<Decision, 'atMs' | 'untilMs'> & { readonly durationMs: number };
+
+/** Makes the ban of CrowdSec's default profile for an alert about an address: `banMs` long. */
+export function usualBan(value: string, scenario: string): Wanted {
+  return { value, type: 'ban', durationMs: banMs, origin: usualOrigin, scenario };
+}
+
+/** Returns a name as bouncers get it: characters that would need escaping there become `_`. */
+export function shownText(name: string, charsMax: number): string {
+  return name.slice(0, charsMax).replace(/[^\w ./:'()+@,-]/g, '_');
+}
+
+type Weight = Pick<Decision, 'type' | 'untilMs'>;
+
+/**
+ * Returns whether `one` takes the place of `other` on the same value: a ban outweighs a captcha,
+ * then the later end wins.
+ */
+export function outweighs(one: Weight, other: Weight | undefined): boolean {
+  if (other === undefined) return true;
+  if (one.type !== other.type) return one.type === 'ban';
+  return one.untilMs > other.untilMs;
+}
+
+const unitMs: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  ms: 1,
+  s: 1_000,
+  m: minuteMs,
+  h: hourMs,
+  d: dayMs,
+};
+const partOfDuration = /(\d+(?:\.\d+)?)(ns|us|ms|s|m|h|d)/g;
+const duration = /^-?(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h|d)){1,8}$/;
+
+/** Milliseconds of `4h`, `1h30m` or `7d`; undefined: it is none. */
+export function readDuration(text: string): number | undefined {
+  if (!duration.test(text)) return undefined;
+  let sum = 0;
+  for (const [, number, unit] of text.matchAll(partOfDuration)) {
+    sum += Number(number) * unitMs[unit!]!;
+  }
+  return text.startsWith('-') ? -sum : sum;
+}
+
+const origin = 'lists';
+const scenario = 'portcullis';
+/** An element of an ipset ends after 596 hours at most; a stream renews each one daily. */
+const lifetimeSeconds = 576 * hourSeconds;
+const lifetime = '576h0m0s';
+const over = '-1s';
+/**
+ * An element of a ban lapses at the client a little before the ban ends here: of an address that is on the
+ * list, too, some clients take the list's decision only when no other is left.
+ */
+const earlyMs = 5_000;
+const listsMax = 1_024;
+
+/** The type of a decision and its source, as a bouncer reads them. */
+export interface Said {
+  readonly type: DecisionType;
+  readonly origin: string;
+  readonly scenario: string;
+}
+/** Reports decided; or what is on the list is there for a reason that is not known. */
+export const saidByReports: Said = { type: 'ban', origin, scenario };
+const saidByHand: Said = {
+  type: 'ban',
+  origin: 'cscli',
+  scenario: "manual 'ban' from 'portcullis'",
+};
+
+/** @param maliciousBy the number of the list that makes an entry malicious by itself, 0 where reports do */
+export function sayerOf(
+  { listNames }: Pick<IndexView, 'listNames'>,
+  maliciousBy: (entry: number) => number,
+): (entry: number) => Said {
+  const known = new Map<string, Said>();
+  return (entry) => {
+    const number = maliciousBy(entry);
+    if (number === ownEntriesList) return saidByHand;
+    const name = number === 0 ? '' : listName(listNames, number);
+    if (name === '') return saidByReports;
+    const said = known.get(name) ?? saidByNamed(name);
+    // Names are as many as lists, but lists come and go.
+    if (known.size >= listsMax) known.clear();
+    known.set(name, said);
+    return said;
+  };
+}
+
+function saidByNamed(name: string): Said {
+  return { type: 'ban', origin, scenario: shownText(name, scenarioCharsMax) };
+}
+
+/** Returns what the lists of this moment, the operator and reports may say. */
+export function allSaid({ listNames }: Pick<IndexView, 'listNames'>): Said[] {
+  const named: Said[] = [];
+  for (let number = 1; number < ownEntriesList; number++) {
+    const name = listName(listNames, number);
+    if (name !== '') named.push(saidByNamed(name));
+  }
+  return [saidByReports, saidByHand, ...named];
+}
+/** Describes an agent's decision for bouncers; the list's scenario replaces an unknown one. */
+export function saidByAgent(by: Pick<Decision, 'type' | 'origin' | 'scenario'>): Said {
+  return { type: by.type, origin: by.origin, scenario: by.scenario || scenario };
+}
+
+/** Which decisions are wanted; the same for the stream and for a look-up. */
+export interface Filter {
+  /** Single addresses, and networks. */
+  readonly hosts: boolean;
+  readonly networks: boolean;
+  /** In lower case; undefined: all. */
+  readonly types?: readonly string[] | undefined;
+  readonly origins?: readonly string[] | undefined;
+  /** Parts of a scenario, in lower case. */
+  readonly containing?: readonly string[] | undefined;
+  readonly excluded?: readonly string[] | undefined;
+}
+
+/** The same of filters that let the same through. */
+export function filterName(filter: Filter): string {
+  return JSON.stringify(filter);
+}
+
+/** @param names of the scenario, in lower case */
+function passes(filter: Filter, value: string, said: Said, names: readonly string[]): boolean {
+  const { hosts, networks, types, origins, containing, excluded } = filter;
+  // A slash marks a network.
+  if (!(value.includes('/') ? networks : hosts)) return false;
+  if (types?.includes(said.type) === false) return false;
+  if (origins?.includes(said.origin.toLowerCase()) === false) return false;
+  return isNamed({ containing, excluded }, names);
+}
+
+function isNamed(
+  { containing, excluded = [] }: Pick<Filter, 'containing' | 'excluded'>,
+  names: readonly string[],
+): boolean {
+  const has = (part: string) => names.some((name) => name.includes(part));
+  return (containing === undefined || containing.some(has)) && !excluded.some(has);
+}
+
+/** A filter may name one family, or all that is on the list, by a name that the scenario sent never has. */
+const families = { 4: `${scenario}-ipv4`, 6: `${scenario}-ipv6` } as const;
+
+/** Returns whether the list's decision on a value passes. */
+export function isListWanted(filter: Filter, value: string, said: Said = saidByReports): boolean {
+  const family = families[value.includes(':') ? 6 : 4];
+  return passes(filter, value, said, [said.scenario.toLowerCase(), family]);
+}
+
+/**
+ * Returns whether an agent's decision passes. It is compared as bouncers read it, origin and
+ * scenario without case.
+ */
+export function isBanWanted(
+  filter: Filter,
+  value: string,
+  decision: Pick<Decision, 'type' | 'origin' | 'scenario'>,
+): boolean {
+  const said = saidByAgent(decision);
+  return passes(filter, value, said, [said.scenario.toLowerCase()]);
+}
+
+/** Returns whether no decision can pass, as when the filter asks for countries only. */
+export function letsNothingThrough({ hosts, networks, types }: Filter): boolean {
+  const isNoType = types !== undefined && !decisionTypes.some((type) => types.includes(type));
+  return isNoType || (!hosts && !networks);
+}
+
+/**
+ * Returns whether lists and reports are filtered out; manual entries and decisions of agents may still
+ * pass, which are few.
+ */
+export function letsNoListThrough(filter: Filter, index: Pick<IndexView, 'listNames'>): boolean {
+  return !allSaid(index).some(
+    (said) =>
+      said.origin === origin &&
+      ['192.0.2.1', '192.0.2.0/24', '2001:db8::1', '2001:db8::/32'].some((value) =>
+        isListWanted(filter, value, said),
+      ),
+  );
+}
+
+/**
+ * Writes the time left of a decision as clients read it, such as `3h59m55s`: less `earlyMs`, and 1
+ * second to 576 hours.
+ */
+export function durationText(leftMs: number): string {
+  const left = Math.floor((leftMs - earlyMs) / 1_000);
+  const seconds = Math.min(Math.max(1, left), lifetimeSeconds);
+  return `${Math.floor(seconds / hourSeconds)}h${Math.floor(seconds / 60) % 60}m${seconds % 60}s`;
+}
+
+/** One entry of the list, as the feeds write it: an address, or a network with its length. */
+export function decisionText(
+  value: string,
+  duration: string = lifetime,
+  said: Said = saidByReports,
+): string {
+  const scope = value.includes('/') ? 'Range' : 'Ip';
+  return `{"id":${idOf(value)},"origin":"${said.origin}","type":"${said.type}","scope":"${scope}","value":"${value}","duration":"${duration}","scenario":"${said.scenario}"}`;
+}
+
+/**
+ * Hashes a value to an id below 2^53, which a JSON number holds exactly; clients see the same one
+ * each time.
+ */
+export function idOf(value: string): number {
+  let high = 0x9e3779b9;
+  let low = 0x85ebca6b;
+  for (let i = 0; i < value.length; i++) {
+    const code = value.charCodeAt(i);
+    high = Math.imul(high ^ code, 0x27d4eb2d);
+    low = Math.imul(low ^ code, 0x165667b1);
+  }
+  high = Math.imul(high ^ (low >>> 15), 0x2c1b3c6d);
+  low = Math.imul(low ^ (high >>> 13), 0x297a2d39);
+  return (high >>> 11) * 2 ** 32 + (low >>> 0);
+}
+
+/**
+ * `scopes`, `origins`, `types`, `scenarios_containing` and `scenarios_not_containing`, each with commas between
+ * its values, and `type`. Parameters that are not known change nothing.
+ */
+export function readFilter(params: { get(name: string): string | undefined }): Filter {
+  const wanted = (name: string) => {
+    const text = params.get(name);
+    if (text === undefined || text === '') return undefined;
+    return text
+      .toLowerCase()
+      .split(',')
+      .map((one) => one.trim());
+  };
+  const scopes = wanted('scopes');
+  const types = [...(wanted('types') ?? []), ...(wanted('type') ?? [])];
+  return {
+    hosts: scopes?.includes('ip') ?? true,
+    networks: scopes?.includes('range') ?? true,
+    types: types.length === 0 ? undefined : types,
+    origins: wanted('origins'),
+    containing: wanted('scenarios_containing'),
+    excluded: wanted('scenarios_not_containing'),
+  };
+}
+
+const rowsPerSlice = 250;
+const pieceChars = 1 << 18;
+
+/**
+ * Decisions on these values with commas between them, in pieces of shared memory that every thread can
+ * send; others get their turn meanwhile.
+ * @param saidOf the words of each row of a value; none: it does not pass the filter. `entriesMax` values come
+ */
+export async function renderDecisions(
+  values: Iterable<string>,
+  saidOf: (value: string) => readonly Said[],
+  {
+    isGone = false,
+    entriesMax = Number.POSITIVE_INFINITY,
+    durationOf = (_value: string): string => (isGone ? over : lifetime),
+  } = {},
+): Promise<Uint8Array[]> {
+  const turns = createTurns();
+  const pieces: Uint8Array[] = [];
+  let text = '';
+  let rows = 0;
+  let seen = 0;
+  for (const value of values) {
+    if (++seen % rowsPerSlice === 0 && turns.isOver()) await turns.next();
+    const all = saidOf(value);
+    if (all.length === 0) continue;
+    if (rows >= entriesMax) break;
+    for (const [i, said] of all.entries()) {
+      text += `${rows + i > 0 ? ',' : ''}${decisionText(value, durationOf(value), said)}`;
+    }
+    rows++;
+    if (text.length < pieceChars) continue;
+    pieces.push(sharedBytes(text));
+    text = '';
+  }
+  if (text !== '') pieces.push(sharedBytes(text));
+  return pieces;
+}
+
+export function sharedBytes(from: string | Uint8Array): Uint8Array {
+  const bytes = typeof from === 'string' ? Buffer.from(from, 'latin1') : from;
+  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  copy.set(bytes);
+  return copy;
+}
+
+/** Texts in double quotes behind a marker, such as the addresses of a feed in JSON. */
+export function* quotedBehind(part: Uint8Array, marker: string): Generator<string> {
+  const bytes = Buffer.from(part.buffer, part.byteOffset, part.byteLength);
+  const opening = Buffer.from(`${marker}"`, 'latin1');
+  let at = 0;
+  for (;;) {
+    const found = bytes.indexOf(opening, at);
+    if (found < 0) return;
+    const start = found + opening.length;
+    const end = bytes.indexOf(0x22, start);
+    if (end < 0) return;
+    yield bytes.toString('latin1', start, end);
+    at = end + 1;
+  }
+}
+
+export type IsMeant = (
+  value: string,
+  decision: Pick<Decision, 'type' | 'origin' | 'scenario'>,
+) => boolean;
+
+/** @returns undefined where the text is neither an address nor a network */
+export function networkOf(text: string): Prefix | undefined {
+  const prefix = parsePrefix(text.trim(), 'mask');
+  return prefix.ok ? networkBehind(prefix.value) : undefined;
+}
+
+/** True when all of `inner` lies in `outer`. */
+export function covers(outer: Prefix, inner: Prefix): boolean {
+  return outer.length <= inner.length && contains(outer, inner.family, inner.words);
+}
+
+export function scopeOf(value: string): 'Ip' | 'Range' {
+  return value.includes('/') ? 'Range' : 'Ip';
+}
+
+const filterNames = [
+  ...['contains', 'ip', 'origin', 'origins', 'range', 'scenario'],
+  ...['scope', 'scopes', 'type', 'types', 'value'],
+];
+
+/**
+ * Without a filter all are meant. A filter that is not known, or empty, is refused: it must not mean all.
+ * The text says what is wrong.
+ */
+export function readDecisionFilter(params: {
+  get(name: string): string | undefined;
+  readonly names: Iterable<string>;
+}): IsMeant | string {
+  for (const name of params.names) {
+    if (!filterNames.includes(name)) return `${name.slice(0, 40)} is no filter of decisions`;
+    if (!params.get(name)?.trim()) return `${name} is empty`;
+  }
+  const given = (...names: string[]) => {
+    const text = names.map((name) => params.get(name)).find((one) => one !== undefined);
+    return text?.trim();
+  };
+  const places = ['ip', 'range'].flatMap((name) => given(name) ?? []);
+  const networks = places.map(networkOf);
+  if (networks.includes(undefined)) return 'ip or range must be an address or a network';
+  const containing = given('contains')?.toLowerCase() ?? 'true';
+  const isContaining = ['true', '1', 't'].includes(containing);
+  if (!isContaining && !['false', '0', 'f'].includes(containing))
+    return 'contains is true or false';
+  const [scope, type] = [given('scope', 'scopes'), given('type', 'types')].map((text) =>
+    text?.toLowerCase(),
+  );
+  const [scenario, origin, value] = [given('scenario'), given('origin', 'origins'), given('value')];
+  const one = value === undefined ? undefined : networkOf(value);
+  const oneValue = one === undefined ? value : formatNetwork(one);
+  return (name, decision) => {
+    const said = saidByAgent(decision);
+    if (scope !== undefined && scopeOf(name).toLowerCase() !== scope) return false;
+    if (type !== undefined && said.type !== type) return false;
+    if (scenario !== undefined && said.scenario !== scenario) return false;
+    if (origin !== undefined && said.origin.toLowerCase() !== origin.toLowerCase()) return false;
+    if (oneValue !== undefined && name !== oneValue) return false;
+    if (networks.length === 0) return true;
+    const own = networkOf(name);
+    return networks.every((network) => {
+      if (own === undefined || network === undefined) return false;
+      return isContaining ? covers(own, network) : covers(network, own);
+    });
+  };
+}
+
+/** The text says what is wrong. */
+export function readDecisionId(text: string): IsMeant | string {
+  if (!/^\d{1,16}$/.test(text)) return 'the id of a decision is a whole number';
+  const id = Number(text);
+  return (value) => idOf(value) === id;
+}

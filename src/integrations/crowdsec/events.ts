@@ -1,0 +1,75 @@
+/**
+ * The journal events by which every node learns of agents' decisions: which were made, and which were taken back,
+ * with what they were. They hold the id of the account and addresses, which are in the reports of the same moment, too.
+ */
+
+import { defineEvent, type RewoundRows } from '../../storage/define-event.ts';
+import { agentBanKey } from '../../storage/keys.ts';
+import { f64, group, list, oneOf, record, text } from '../../storage/record.ts';
+import { type Decision, type DecisionType, decisionTypes } from './decisions.ts';
+
+export interface Decided {
+  /** Account id. */
+  readonly account: string;
+  /** Milliseconds since 1970: when they were made, or taken back. */
+  readonly atMs: number;
+  readonly decisions: readonly Decision[];
+}
+
+interface DecisionsInMemory {
+  add(made: Decided): void;
+  /** They end now, whatever their time. */
+  takeBack(ended: Decided): void;
+}
+
+/** A decision at rest, under its account and value. */
+export const decisionRow = record<Omit<Decision, 'value'>>(3, {
+  untilMs: f64,
+  scenario: text,
+  type: oneOf<DecisionType>(decisionTypes),
+  origin: text,
+  atMs: f64,
+});
+
+const fields = group<Decided>({
+  account: text,
+  atMs: f64,
+  decisions: list(
+    group<Decision>({
+      value: text,
+      type: oneOf<DecisionType>(decisionTypes),
+      atMs: f64,
+      untilMs: f64,
+      origin: text,
+      scenario: text,
+    }),
+  ),
+});
+
+export const agentBanned = defineEvent({
+  kind: 'agent.banned',
+  since: { 3: 1 },
+  fields,
+  apply: (decisions: DecisionsInMemory, made) => decisions.add(made),
+  async undo(rows, { account, decisions }) {
+    for (const { value } of decisions) {
+      const key = agentBanKey(account, value);
+      if (rows.isFirst(key)) await rows.remove(key);
+    }
+  },
+});
+
+export const agentUnbanned = defineEvent({
+  kind: 'agent.unbanned',
+  since: { 1: 1 },
+  fields,
+  apply: (decisions: DecisionsInMemory, ended) => decisions.takeBack(ended),
+  async undo(rows: RewoundRows, { account, decisions }) {
+    for (const decision of decisions) {
+      const key = agentBanKey(account, decision.value);
+      if (rows.isFirst(key)) await rows.put(key, decisionRow.encode(decision));
+    }
+  },
+});
+
+export const agentEvents = [agentBanned, agentUnbanned];

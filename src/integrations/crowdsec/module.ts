@@ -1,0 +1,265 @@
+/**
+ * What CrowdSec's programs ask: bouncers for decisions, look-ups aside (live.route.ts, in the front
+ * ends), agents with their alerts. On as soon as there is a key for one.
+ */
+
+import { createKeyRecords } from '../../access/keys/key-records.ts';
+import { deriveKey, type MasterKey } from '../../access/keys/master-key.ts';
+import type { QuotaGuard } from '../../access/quota/quota-guard.ts';
+import { entryFlags, type Judge, type SendReports } from '../../contracts/reputation.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log.ts';
+import type { Metrics } from '../../core/metrics.ts';
+import type { Random } from '../../core/random.ts';
+import type { Turns } from '../../core/scheduling.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import type { IpIndex } from '../../index/ip-index.ts';
+import { ownEntriesList } from '../../index/list-names.ts';
+import { metaOf } from '../../index/records.ts';
+import { COVERING_MAX } from '../../index/trie/layout.ts';
+import { networkBehind } from '../../ip/behind.ts';
+import { formatNetwork, type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
+import type { Store } from '../../storage/store.ts';
+import type { Callers } from '../../web/guard/callers.ts';
+import type { Endpoint } from '../../web/guard/endpoint.ts';
+import type { Guard } from '../../web/guard/guard.ts';
+import { type IntegrationCounters, labelled } from '../counters.ts';
+import { isListableNetwork } from '../listable.ts';
+import * as reads from './agent-reads.route.ts';
+import * as agents from './agents.route.ts';
+import { type Bans, createBanStore } from './bans.ts';
+import { bouncerRoutes, streamEndpoint, usageEndpoint } from './bouncers.route.ts';
+import {
+  agentTokenKeyPurpose,
+  createAgentCallers,
+  createAgentTokens,
+  startBouncerUses,
+} from './callers.route.ts';
+import { allSaid, type Said, sayerOf } from './decisions.ts';
+import { liveEndpoint, upEndpoint } from './live.route.ts';
+import { createDecisionStream, createListWords, type DecisionList } from './stream.ts';
+
+export const crowdsecEndpoints: readonly Endpoint[] = [
+  upEndpoint, // GET /health
+  liveEndpoint, // GET /v1/decisions
+  streamEndpoint, // GET /v1/decisions/stream
+  usageEndpoint, // POST /v1/usage-metrics
+  agents.loginEndpoint, // POST /v1/watchers/login
+  agents.heartbeatEndpoint, // GET /v1/heartbeat
+  agents.alertsEndpoint, // POST /v1/alerts
+  agents.takeBackEndpoint, // DELETE /v1/decisions
+  agents.takeBackOneEndpoint, // DELETE /v1/decisions/:id
+  reads.ownAlertsEndpoint, // GET /v1/alerts
+  reads.allowlistsEndpoint, // GET /v1/allowlists
+  reads.allowlistCheckEndpoint, // GET /v1/allowlists/check/:value
+  reads.allowlistsCheckEndpoint, // POST /v1/allowlists/check
+];
+
+/** Entries of a whole list for a key that says nothing of it. */
+const entriesMaxDefault = 20_000;
+const entriesPerWalk = 1_024;
+const spared = entryFlags.allowlisted | entryFlags.knownGood;
+
+export async function openCrowdsec(needs: {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly masterKey: MasterKey;
+  readonly gate: QuotaGuard;
+  readonly guard: Guard;
+  readonly callers: Callers;
+  readonly turns: Turns;
+  readonly index: IpIndex;
+  readonly judge: Judge;
+  /** Returns the number of the list that makes an entry malicious by itself, 0 where reports do. */
+  readonly maliciousBy: (entry: number) => number;
+  /** Yields the entries that the operator made by hand. */
+  readonly manualEntries: () => Iterable<number>;
+  readonly bans: Bans;
+  readonly counters: IntegrationCounters;
+  /** The list that the stream is made of. */
+  readonly blocklist: {
+    list(waitMs: number): Promise<DecisionList | undefined>;
+    /** From then on the list is built at once when it changes, while this says so. */
+    buildImmediatelyWhile(isFollowed: () => boolean): void;
+  };
+  /** Account id by slot. */
+  readonly accountOf: (slot: number) => string | undefined;
+  readonly slotOf: (account: string) => number | undefined;
+  /** Resolves when the journal event is in memory. */
+  readonly catchUpTo: (seq: bigint) => Promise<void>;
+  /** See `Reducer.allowChanges`. */
+  readonly allowChanges: () => number;
+  readonly report: SendReports;
+  /** Canonical addresses of this server. */
+  readonly serverAddresses: readonly string[];
+}) {
+  const { store, clock, random, log, gate, guard, callers, index, judge, bans } = needs;
+  const { accountOf, catchUpTo, maliciousBy } = needs;
+  const saidOf = sayerOf(index, maliciousBy);
+  const listWords = createListWords({
+    all: () => allSaid(index),
+    saidOf(value) {
+      const prefix = parsePrefix(value);
+      const entry = prefix.ok ? decidedBy(prefix.value) : 0;
+      return entry === 0 ? undefined : saidOf(entry);
+    },
+  });
+
+  /** Returns the entry that makes all of a prefix malicious, 0 for none. */
+  function decidedBy({ family, words, length }: Prefix): number {
+    if (length === widthOf(family)) {
+      const verdict = judge(family, words, clock.now());
+      return verdict.malicious ? verdict.decidedBy : 0;
+    }
+    const own = index.get({ family, words, length });
+    if (own !== 0 && maliciousBy(own) !== 0) return own;
+    const covering = new Int32Array(COVERING_MAX);
+    const found = new Uint32Array(4);
+    const around = covering
+      .subarray(0, index.covering(family, words, covering))
+      .filter((entry) => index.readPrefix(entry, found) <= length);
+    return around.find((entry) => maliciousBy(entry) !== 0) ?? own;
+  }
+
+  /** Returns what the operator banned by hand, but for networks that hold somebody who is never blocked. */
+  function manual(): (readonly [value: string, said: Said])[] {
+    const found: (readonly [string, Said])[] = [];
+    for (const entry of needs.manualEntries()) {
+      const prefix = index.prefixOf(entry);
+      if (prefix === undefined || maliciousBy(entry) !== ownEntriesList) continue;
+      const words = new Uint32Array(4);
+      words.set(prefix.words);
+      const whole = { ...prefix, words };
+      if (!isListableNetwork(whole) || sparesAnyIn(whole, index)) continue;
+      if (!judge(whole.family, words, clock.now()).malicious) continue;
+      found.push([formatNetwork(whole), saidOf(entry)]);
+    }
+    return found;
+  }
+
+  const stream = createDecisionStream({
+    clock,
+    words: listWords,
+    banPosition: bans.position,
+    isListed(value) {
+      const prefix = parsePrefix(value);
+      if (!prefix.ok) return false;
+      const { family, words, length } = prefix.value;
+      const { malicious, decidedBy } = judge(family, words, clock.now());
+      return malicious && index.readPrefix(decidedBy, words) === length;
+    },
+    list: needs.blocklist.list,
+  });
+  needs.blocklist.buildImmediatelyWhile(() => stream.cursors.isFollowed(clock.monotonicMs()));
+  const uses = startBouncerUses({ store, clock, log });
+  const records = createKeyRecords({ store, clock, random });
+  function ownOf(slot: number) {
+    const account = accountOf(slot);
+    return account === undefined ? undefined : bans.of(account);
+  }
+
+  function isSparedAddress(family: 4 | 6, words: Uint32Array): boolean {
+    const { allowlisted, knownGood } = judge(family, words, clock.now());
+    return allowlisted || knownGood;
+  }
+  function isSpared(prefix: Prefix): boolean {
+    const { family, words, length } = prefix;
+    return (
+      isSparedAddress(family, words) || (length < widthOf(family) && sparesAnyIn(prefix, index))
+    );
+  }
+  const stored = createBanStore({ store, clock, random, bans, isSpared, catchUpTo });
+  await stored.load();
+  const { allowChanges, slotOf } = needs;
+  const stopBans = bans.start({ slotOf, isSpared, allowChanges });
+  const key = deriveKey(needs.masterKey, agentTokenKeyPurpose);
+  const tokens = createAgentTokens({ key, clock, random });
+  const agentCallers = createAgentCallers({ gate, callers, tokens, uses });
+  const routes: readonly PlainRoute[] = [
+    ...bouncerRoutes({
+      guard,
+      gate,
+      clock,
+      callers,
+      agents: agentCallers,
+      stream,
+      uses,
+      ownOf,
+      manual,
+      index,
+      entriesMaxOf: async (keyId) =>
+        (await records.find(keyId))?.record.entriesMax || entriesMaxDefault,
+    }),
+    ...agents.agentRoutes({
+      guard,
+      gate,
+      callers,
+      agents: agentCallers,
+      clock,
+      turns: needs.turns,
+      tokens,
+      accountOf,
+      report: needs.report,
+      serverAddresses: needs.serverAddresses,
+      ban: stored.save,
+      retract: stored.retract,
+    }),
+    ...reads.agentReadRoutes({
+      guard,
+      clock,
+      agents: agentCallers,
+      ownOf,
+      isAllowed: (text) => isAllowed(text, index, isSparedAddress),
+    }),
+  ];
+  return {
+    routes,
+    tables: [stream.cursors.table, bans.table],
+    metrics(metrics: Metrics): void {
+      metrics.counterBy(
+        'portcullis_decisions_requests_total',
+        'Look-ups of bouncers, by what became of them.',
+        ['outcome'],
+        () => labelled('outcome', needs.counters.read('decisions')),
+      );
+    },
+    async close(): Promise<void> {
+      stopBans();
+      await uses.close();
+    },
+  };
+}
+
+/** Returns whether an allowlisted or known-good entry lies in a network or around it. */
+function sparesAnyIn(prefix: Prefix, index: IpIndex): boolean {
+  let isAny = false;
+  const poll = (entry: number) => {
+    if (((metaOf(index.records, entry) >>> 8) & spared) !== 0) isAny = true;
+  };
+  for (let after: Prefix | undefined; !isAny; ) {
+    after = index.walk(prefix, poll, { after, limit: entriesPerWalk });
+    if (after === undefined) break;
+  }
+  return isAny;
+}
+
+/** Returns whether an address or a whole network is never blocked; undefined if the text is neither. */
+function isAllowed(
+  text: string,
+  index: IpIndex,
+  isSpared: (family: 4 | 6, words: Uint32Array) => boolean,
+): boolean | undefined {
+  const parsed = parsePrefix(text, 'mask');
+  if (!parsed.ok) return undefined;
+  const { family, words, length } = networkBehind(parsed.value);
+  if (length === widthOf(family)) return isSpared(family, words);
+  const covering = new Int32Array(COVERING_MAX);
+  const found = new Uint32Array(4);
+  const count = index.covering(family, words, covering);
+  return covering.subarray(0, count).some((entry) => {
+    const bits = index.readPrefix(entry, found);
+    return bits >= 0 && bits <= length && ((metaOf(index.records, entry) >>> 8) & spared) !== 0;
+  });
+}

@@ -1,0 +1,385 @@
+/**
+ * The decision stream: the list of the feeds, whole or what changed in it. Bodies are made once for all
+ * clients that need the same and kept until the list changes, at most `keptMax` of them.
+ *
+ * A value never stands in both arrays: an entry counts where it changed last, and the list and its
+ * changes are of one version.
+ */
+
+import { createGzip } from 'node:zlib';
+import type { BoundedTable } from '../../core/bounded-tables.ts';
+import type { Clock } from '../../core/clock.ts';
+import { CountsByKey } from '../../core/fair-share.ts';
+import { dayMs, minuteMs } from '../../core/time.ts';
+import {
+  type Filter,
+  filterName,
+  quotedBehind,
+  renderDecisions,
+  type Said,
+  saidByReports,
+  sharedBytes,
+} from './decisions.ts';
+import {
+  copyOf,
+  type ListSaid,
+  type ListWords,
+  listRows,
+  type OwnDecisions,
+  withOwnBans,
+} from './own-bans.ts';
+
+const cursorsMax = 10_000;
+const perKeyMax = 1_000;
+const keptMs = 7 * dayMs;
+/** Some clients don't renew an element whose end is put off: it lapses, and must come back. */
+const wholeListMs = dayMs;
+/** A client that asked so recently is one that follows. */
+const followingMs = minuteMs;
+
+interface Cursor {
+  /** Undefined: nothing is known to have arrived. */
+  readonly older: number | undefined;
+  readonly newer: number;
+  /** The same of the account's own bans. */
+  readonly olderBans: number;
+  readonly newerBans: number;
+  readonly wholeAtMs: number;
+  readonly askedAtMs: number;
+}
+
+/** `since` undefined: the client is unknown here. `whole`: the whole list is due. */
+interface CursorPlace {
+  readonly since: number | undefined;
+  /** Position among the account's own bans. */
+  readonly bansSince: number;
+  readonly whole: boolean;
+}
+
+interface Cursors {
+  find(client: string, nowMs: number): CursorPlace;
+  /** An answer as of `version` went out. @param bans the position among the account's own bans */
+  move(
+    client: string,
+    version: number,
+    how: 'started' | 'whole' | 'changes',
+    nowMs: number,
+    bans?: number,
+  ): void;
+  /** Returns whether a client asked within the last minute: the list is then built immediately. */
+  isFollowed(nowMs: number): boolean;
+  readonly table: BoundedTable;
+}
+
+/** The id of the key begins a client's name. */
+function keyOf(client: string): string {
+  return client.split(' ', 1)[0]!;
+}
+
+/** @param nowMs monotonic, everywhere */
+export function createCursors(max: number = cursorsMax, maxOfKey: number = perKeyMax): Cursors {
+  /** The one that was quiet longest comes first. */
+  const cursors = new Map<string, Cursor>();
+  /** Counts the cursors of each key, for the bound `maxOfKey`. */
+  const ofKey = new CountsByKey();
+  let lastMs = Number.NEGATIVE_INFINITY;
+
+  function forget(client: string): void {
+    if (cursors.delete(client)) ofKey.change(keyOf(client), -1);
+  }
+
+  function forgetQuietest(isMeant: (client: string) => boolean): void {
+    for (const client of cursors.keys()) {
+      if (!isMeant(client)) continue;
+      forget(client);
+      return;
+    }
+  }
+
+  return {
+    find(client, nowMs) {
+      const cursor = cursors.get(client);
+      if (cursor === undefined || nowMs - cursor.askedAtMs > keptMs) {
+        return { since: undefined, bansSince: 0, whole: true };
+      }
+      const isDue = nowMs - cursor.wholeAtMs >= wholeListMs;
+      const isWhole = cursor.older === undefined || isDue;
+      return { since: cursor.older, bansSince: cursor.olderBans, whole: isWhole };
+    },
+    move(client, version, how, nowMs, bans = 0) {
+      const before = cursors.get(client);
+      forget(client);
+      const key = keyOf(client);
+      if (ofKey.of(key) >= maxOfKey) forgetQuietest((one) => keyOf(one) === key);
+      if (cursors.size >= max) forgetQuietest(() => true);
+      // A client that starts asks so again if the answer is lost; others don't know it was whole.
+      const older = how === 'started' ? version : before?.newer;
+      const olderBans = how === 'started' ? bans : (before?.newerBans ?? 0);
+      const wholeAtMs = how === 'changes' ? (before?.wholeAtMs ?? nowMs) : nowMs;
+      ofKey.change(key, 1);
+      const lists = { older, newer: version };
+      const own = { olderBans, newerBans: bans };
+      cursors.set(client, { ...lists, ...own, wholeAtMs, askedAtMs: nowMs });
+      lastMs = nowMs;
+    },
+    isFollowed: (nowMs) => nowMs - lastMs < followingMs,
+    table: { name: 'bouncer_cursors', used: () => cursors.size, limit: max },
+  };
+}
+
+/** The list at a moment, never changed: see `Published` of the feeds. */
+export interface DecisionList {
+  /** The entries as JSON, the worst first: `"ipAddress":"…"` begins each. */
+  readonly parts: readonly Uint8Array[];
+  readonly changes: {
+    readonly version: number;
+    /** Versions from which changes are known, oldest first. */
+    readonly since: readonly number[];
+    /** For each of them, the bytes of the two texts that count. */
+    readonly addedBytes: readonly number[];
+    readonly removedBytes: readonly number[];
+    /** `"192.0.2.1","192.0.2.0/28"` */
+    readonly added: Uint8Array;
+    readonly removed: Uint8Array;
+  };
+}
+
+export interface StreamAsked {
+  /** Key, address and program of the client. */
+  readonly client: string;
+  /** The client begins: the whole list. */
+  readonly isStart: boolean;
+  readonly filter: Filter;
+  readonly gzip: boolean;
+  /** Bans of the account that asks, as of now; asked once, when all that is waited for is there. */
+  readonly own?: () => OwnDecisions | undefined;
+  /** Returns the most entries that a whole list may have; called only when one is due. */
+  readonly entriesMax: () => Promise<number>;
+  /** Returns whether the client hung up: its cursor then stays where it is. */
+  readonly isGone: () => boolean;
+}
+
+export interface StreamAnswer {
+  readonly parts: readonly Uint8Array[];
+  readonly isGzip: boolean;
+}
+
+export interface DecisionStream {
+  /** Returns whether the client asks for the whole list, or its cursor makes one due. */
+  isWhole(asked: Pick<StreamAsked, 'client' | 'isStart' | 'filter'>): boolean;
+  /** Undefined: the list is not built yet. */
+  answer(asked: StreamAsked): Promise<StreamAnswer | undefined>;
+  readonly cursors: Cursors;
+}
+
+/** Some clients delete only what was told in the same words; these are never others. */
+const saidAlike: ListWords = {
+  now: () => saidByReports,
+  before: () => [saidByReports],
+  all: () => [saidByReports],
+};
+
+/** Values whose words are kept. */
+const toldMax = 200_000;
+
+/**
+ * The words in which values of the list were told by this process, the newest last. A value may be on the list
+ * for another reason later, and a restart forgets them all.
+ */
+export function createListWords(options: {
+  /** Undefined: nothing makes it malicious any more. */
+  saidOf: (value: string) => Said | undefined;
+  all: () => readonly Said[];
+}): ListWords {
+  const told = new Map<string, readonly Said[]>();
+  const alike = (one: Said) => (other: Said) =>
+    one.origin === other.origin && one.scenario === other.scenario;
+  return {
+    now(value) {
+      const before = told.get(value);
+      const said = options.saidOf(value) ?? before?.at(-1) ?? saidByReports;
+      if (before?.some(alike(said))) return said;
+      if (before === undefined && told.size >= toldMax) told.delete(told.keys().next().value!);
+      told.set(value, [...(before ?? []), said]);
+      return said;
+    },
+    before: (value) => told.get(value),
+    all: options.all,
+  };
+}
+
+interface Body {
+  readonly parts: readonly Uint8Array[];
+  gzip?: Promise<readonly Uint8Array[]>;
+}
+
+/** The first list of a start takes a moment; a client that gets an error to its first question ends. */
+const firstWaitMs = 8_000;
+const keptMax = 16;
+const nothing = sharedBytes('{"new":null,"deleted":null}');
+/** Smaller ones are sent as they are. */
+const gzipFrom = 1_000;
+
+export function createDecisionStream(options: {
+  /** Resolves when there is a list, or after `waitMs`. */
+  list: (waitMs: number) => Promise<DecisionList | undefined>;
+  clock: Pick<Clock, 'monotonicMs' | 'now'>;
+  cursors?: Cursors;
+  /** Position of the last change among the bans of accounts. */
+  banPosition?: () => number;
+  /** Returns whether the list has the value itself, not only a network around it. */
+  isListed?: (value: string) => boolean;
+  words?: ListWords;
+}): DecisionStream {
+  const { list, clock, cursors = createCursors() } = options;
+  const { banPosition = () => 0, isListed = () => false, words = saidAlike } = options;
+  let keptOf: DecisionList['changes'] | undefined;
+  let kept = new Map<string, Promise<Body>>();
+
+  function bodyOf(now: DecisionList, name: string, make: () => Promise<Body>): Promise<Body> {
+    if (keptOf !== now.changes) {
+      keptOf = now.changes;
+      kept = new Map();
+    }
+    const known = kept.get(name);
+    if (known !== undefined) return known;
+    if (kept.size >= keptMax) kept.delete(kept.keys().next().value!);
+    const made = make();
+    kept.set(name, made);
+    made.catch(() => kept.delete(name));
+    return made;
+  }
+
+  const clientOf = ({ client, filter }: Pick<StreamAsked, 'client' | 'filter'>) =>
+    `${client} ${filterName(filter)}`;
+
+  async function answer(asked: StreamAsked): Promise<StreamAnswer | undefined> {
+    const { filter, isStart } = asked;
+    const now = await list(firstWaitMs);
+    if (now === undefined) return undefined;
+    const client = clientOf(asked);
+    const place = cursors.find(client, clock.monotonicMs());
+    const { version } = now.changes;
+    const at = now.changes.since.indexOf(place.since ?? -1);
+    const isWhole = isStart || place.whole || at < 0;
+    const how = isStart ? 'started' : isWhole ? 'whole' : 'changes';
+    const max = isWhole ? await asked.entriesMax() : 0;
+    // Bans and their position are of one moment: the next answer has what changes later.
+    const current = asked.own?.();
+    const bans = banPosition();
+    const move = (upTo = bans) => cursors.move(client, version, how, clock.monotonicMs(), upTo);
+    const hasNews = current !== undefined && current.lastPosition > place.bansSince;
+    if (!isWhole && !hasNews && place.since === version) {
+      move();
+      return { parts: [nothing], isGzip: false };
+    }
+    // A whole list heals whatever got lost, so it says all removals that are known.
+    const since = isWhole ? 0 : at;
+    const name = `${filterName(filter)} ${since} ${isWhole ? max : 'changes'}`;
+    const said = {
+      ...(isWhole ? wholeSaid(now, since, max) : changesSaid(now, since)),
+      words,
+    };
+    // Bans count even if they have not changed: one may be on a value that the list removed.
+    const own = current && copyOf(current);
+    const mixed =
+      own &&
+      (await withOwnBans(own, said, filter, {
+        since: isWhole ? -1 : place.bansSince,
+        isWhole,
+        isListed,
+        nowMs: clock.now(),
+      }));
+    const body: Body =
+      mixed === undefined ? await bodyOf(now, name, () => bodyOfList(said, filter)) : framed(mixed);
+    const isGzip = asked.gzip && sizeOf(body.parts) >= gzipFrom;
+    if (isGzip) body.gzip ??= compress(body.parts);
+    const parts = isGzip ? await body.gzip! : body.parts;
+    if (!asked.isGone()) move(mixed?.position);
+    return { parts, isGzip };
+  }
+
+  return {
+    isWhole(asked) {
+      return asked.isStart || cursors.find(clientOf(asked), clock.monotonicMs()).whole;
+    },
+    answer,
+    cursors,
+  };
+}
+
+/** The worst first, with what was removed since. */
+function wholeSaid(
+  { parts, changes: list }: DecisionList,
+  since: number,
+  entriesMax: number,
+): Omit<ListSaid, 'words'> {
+  function* addresses() {
+    for (const part of parts) yield* quotedBehind(part, '{"ipAddress":');
+  }
+  const removed = list.removed.subarray(0, list.removedBytes[since]);
+  return { added: addresses(), removed: quotedBehind(removed, ''), entriesMax };
+}
+
+function changesSaid({ changes: list }: DecisionList, since: number): Omit<ListSaid, 'words'> {
+  const added = list.added.subarray(0, list.addedBytes[since]);
+  const removed = list.removed.subarray(0, list.removedBytes[since]);
+  return {
+    added: quotedBehind(added, ''),
+    removed: quotedBehind(removed, ''),
+    entriesMax: Number.POSITIVE_INFINITY,
+  };
+}
+
+async function bodyOfList(said: ListSaid, filter: Filter): Promise<Body> {
+  const rows = listRows(filter, said.words);
+  const added = await renderDecisions(said.added, rows.added, { entriesMax: said.entriesMax });
+  function* removed(): Generator<string> {
+    yield* said.removed;
+    yield* rows.lost;
+  }
+  return framed({
+    added,
+    deleted: await renderDecisions(removed(), rows.gone, { isGone: true }),
+  });
+}
+
+interface Rows {
+  readonly added: readonly Uint8Array[];
+  readonly deleted: readonly Uint8Array[];
+}
+
+function framed({ added, deleted }: Rows): Body {
+  if (added.length + deleted.length === 0) return { parts: [nothing] };
+  const [start, middle, end] = ['{"new":', ',"deleted":', '}'].map(sharedBytes);
+  return { parts: [start!, ...arrayOf(added), middle!, ...arrayOf(deleted), end!] };
+}
+
+/** An empty one is `null`, as the local API has it. */
+function arrayOf(rows: readonly Uint8Array[]): readonly Uint8Array[] {
+  const [start, end, none] = ['[', ']', 'null'].map(sharedBytes);
+  return rows.length === 0 ? [none!] : [start!, ...rows, end!];
+}
+
+function sizeOf(parts: readonly Uint8Array[]): number {
+  return parts.reduce((sum, { length }) => sum + length, 0);
+}
+
+/** In the threads of zlib. */
+async function compress(parts: readonly Uint8Array[]): Promise<readonly Uint8Array[]> {
+  const gzip = createGzip();
+  async function write(): Promise<void> {
+    for (const part of parts) {
+      // zlib takes no shared memory.
+      if (!gzip.write(Buffer.from(part))) {
+        await new Promise((resolve) => gzip.once('drain', resolve));
+      }
+    }
+    gzip.end();
+  }
+  const writing = write();
+  const pieces: Uint8Array[] = [];
+  for await (const piece of gzip) pieces.push(sharedBytes(piece as Buffer));
+  await writing;
+  return pieces;
+}

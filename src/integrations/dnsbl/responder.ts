@@ -1,0 +1,295 @@
+/**
+ * One query in, one answer out, over shared memory alone: the same for UDP and TCP. Whatever goes wrong,
+ * no answer ever lists an address that isn't: there is no code for an error in 127.255.255.0/24, which
+ * clients without a filter would take for a listing.
+ */
+
+import type { SpotMark } from '../../access/marks.ts';
+import { markLength } from '../../access/marks.ts';
+import { type Counters, createCounters } from '../counters.ts';
+import {
+  classInternet,
+  createAnswerWriter,
+  createQuestion,
+  headerBytes,
+  readQuestion,
+  recordType,
+  responseCode,
+} from './message.ts';
+import { createNameReader, keyLabelLength, type Meaning, type Zone } from './names.ts';
+
+interface RateOptions {
+  /** Answers a second and network. */
+  readonly perSecond: number;
+  readonly burst: number;
+  /** A power of two. */
+  readonly slots: number;
+}
+
+const rateDefaults: RateOptions = { perSecond: 20, burst: 50, slots: 65_536 };
+
+type RateVerdict = 'answer' | 'truncate' | 'drop';
+
+interface ResponseRate {
+  /** @param nowMs monotonic */
+  admit(family: 4 | 6, words: Uint32Array, nowMs: number): RateVerdict;
+}
+
+/**
+ * Networks on one slot share its bucket: a full table limits more, never less.
+ * @param seed drawn at start, so that nobody can aim at another network's slot
+ */
+export function createResponseRate(
+  seed: number,
+  options: RateOptions = rateDefaults,
+): ResponseRate {
+  const { perSecond, burst, slots } = options;
+  if ((slots & (slots - 1)) !== 0) throw new RangeError('slots must be a power of two');
+  const tokens = new Float32Array(slots).fill(burst);
+  const seenMs = new Float64Array(slots);
+  /** 1: the last answer beyond the rate was the truncated one. */
+  const truncated = new Uint8Array(slots);
+
+  return {
+    admit(family, words, nowMs) {
+      // The lower word of a /56 ends with a zero byte: no IPv4 network looks like one.
+      const high = family === 4 ? words[0]! & 0xffffff00 : words[0]!;
+      const low = family === 4 ? 1 : words[1]! & 0xffffff00;
+      const slot = mix(high, low, seed) & (slots - 1);
+      const left = Math.min(burst, tokens[slot]! + ((nowMs - seenMs[slot]!) * perSecond) / 1_000);
+      seenMs[slot] = nowMs;
+      if (left >= 1) {
+        tokens[slot] = left - 1;
+        return 'answer';
+      }
+      tokens[slot] = left;
+      truncated[slot] = truncated[slot]! ^ 1;
+      return truncated[slot] === 1 ? 'truncate' : 'drop';
+    },
+  };
+}
+
+/** The finaliser of MurmurHash3 (Appleby, public domain) over two words. */
+function mix(high: number, low: number, seed: number): number {
+  let h = Math.imul(high ^ seed, 0x85ebca6b);
+  h = Math.imul(h ^ (h >>> 15) ^ low, 0xc2b2ae35);
+  h = Math.imul(h ^ (h >>> 13), 0x85ebca6b);
+  return (h ^ (h >>> 16)) >>> 0;
+}
+
+const outcomes = [
+  'listed',
+  'unlisted',
+  'no_data',
+  'refused_zone',
+  'refused_client',
+  'refused_key',
+  'refused_quota',
+  'refused_type',
+  'malformed',
+  'dropped',
+  'truncated',
+  'rate_limited',
+  'failed',
+] as const;
+
+export type DnsOutcome = (typeof outcomes)[number];
+export type DnsCounters = Counters<DnsOutcome>;
+
+export const createDnsCounters = (buffer?: SharedArrayBuffer): DnsCounters =>
+  createCounters(outcomes, buffer);
+
+/** The verdict on an address, a part of `Verdict` of the check. */
+export interface Listing {
+  /** 0..100; 0 of an allowlisted one. */
+  readonly score: number;
+  readonly malicious: boolean;
+  readonly anonymousExit: boolean;
+  readonly allowlisted: boolean;
+}
+
+export interface ResponderOptions {
+  /** The zone's name, lower case. */
+  readonly zone: string;
+  /** Its name servers; the first is the SOA's. None: the zone's own name stands there. */
+  readonly nameServers: readonly string[];
+  /** The URL of the service: TXT records link to the page of the address below it. */
+  readonly baseUrl: string;
+  judge(family: 4 | 6, words: Uint32Array, nowMs: number): Listing;
+  /** False of special-use addresses, such as private ones: they are never listed. */
+  isListable(family: 4 | 6, words: Uint32Array): boolean;
+  /** True when something is known of IPv6 addresses that begin with these 16 bits. */
+  hasBelow(first: number): boolean;
+  format(family: 4 | 6, words: Uint32Array): string;
+  /** May ask without a key, and without a limit. */
+  isAllowed(family: 4 | 6, words: Uint32Array): boolean;
+  /** Slot of the account whose key's label this is, lower case; -1: nobody's. */
+  accountOf(label: string): number;
+  /** Takes one read of the account. */
+  spend(slot: number): boolean;
+  readonly spotMark: SpotMark;
+  readonly rate: ResponseRate;
+  readonly counters: DnsCounters;
+  readonly clock: { now(): number; monotonicMs(): number };
+}
+
+/** The sender of a query; over UDP it may be forged. */
+export interface Peer {
+  readonly family: 4 | 6;
+  readonly words: Uint32Array;
+  /** Over TCP the sender is not forged, and there is room. */
+  readonly overTcp: boolean;
+}
+
+export interface Responder {
+  /** @param out where the answer goes: 1,232 bytes. @returns its bytes, 0 for none */
+  respond(message: Uint8Array, peer: Peer, out: Uint8Array): number;
+}
+
+/** Seconds an answer may be kept. */
+const ttl = { listed: 300, unlisted: 60, structure: 3_600 } as const;
+/** RFC 5782, section 5: 127.0.0.2 is always listed, so that a client can see that the zone works. */
+const testAddress = 0x7f000002;
+/** The least that is malicious. */
+const testScore = 75;
+
+export function createResponder(options: ResponderOptions): Responder {
+  const { counters, rate, clock } = options;
+  const names = createNameReader(options.zone);
+  const question = createQuestion();
+  const { zone, nameServers } = options;
+  // Nobody transfers the zone, so its serial number only says when it began.
+  const serial = Math.floor(clock.now() / 1_000);
+  const writer = createAnswerWriter({ zone, nameServers, serial });
+
+  function respond(message: Uint8Array, peer: Peer, out: Uint8Array): number {
+    // Also whatever is an answer itself: two servers must not talk to each other for ever.
+    if (message.length < headerBytes || (message[2]! & 0x80) !== 0) return counted('dropped', 0);
+    const isAllowed = options.isAllowed(peer.family, peer.words);
+    const verdict =
+      peer.overTcp || isAllowed
+        ? 'answer'
+        : rate.admit(peer.family, peer.words, clock.monotonicMs());
+    if (verdict === 'drop') return counted('rate_limited', 0);
+    writer.begin(message, out, peer.overTcp);
+    if ((message[2]! & 0x78) !== 0) return counted('malformed', writer.header(responseCode.NOTIMP));
+    if (!readQuestion(message, question)) {
+      if (verdict === 'truncate') return counted('rate_limited', 0);
+      return counted('malformed', writer.header(responseCode.FORMERR));
+    }
+    writer.question(question);
+    if (verdict === 'truncate') return counted('truncated', writer.truncated());
+    if (question.ednsVersion > 0 && question.edns) {
+      return counted('malformed', writer.bare(responseCode.BADVERS));
+    }
+    try {
+      return answer(message, peer, isAllowed);
+    } catch {
+      // Better no answer than a listing: the client asks again, or another server.
+      return counted('failed', writer.bare(responseCode.SERVFAIL));
+    }
+  }
+
+  function answer(message: Uint8Array, peer: Peer, isAllowed: boolean): number {
+    const { type } = question;
+    const isTransfer = type === recordType.AXFR || type === recordType.IXFR;
+    if (question.class !== classInternet || isTransfer) return refuse('refused_type');
+    const name = names.read(message, question);
+    if (name.kind === 'foreign') return refuse('refused_zone');
+    writer.zoneAt(name.zoneAt);
+    let slot = -1;
+    if (name.keyLabel >= 0) {
+      slot = options.accountOf(labelText(message, name.keyLabel, keyLabelLength));
+      if (slot < 0) return refuse('refused_key');
+    } else if (!isAllowed && name.kind !== 'apex' && name.kind !== 'zone') {
+      // A resolver that asks step by step meets these two before the label.
+      return refuse('refused_client');
+    }
+    switch (name.kind) {
+      case 'apex':
+        return atApex(type);
+      case 'zone':
+      case 'part':
+        return counted('no_data', writer.noData(ttl.structure));
+      case 'nothing':
+        return counted('unlisted', writer.noSuchName(ttl.unlisted));
+      case 'address':
+        if (slot >= 0 && !options.spend(slot)) return refuse('refused_quota');
+        if (name.markLabel >= 0) {
+          options.spotMark(labelText(message, name.markLabel, markLength), peer);
+        }
+        return ofAddress(name, type);
+    }
+  }
+
+  function refuse(why: DnsOutcome): number {
+    return counted(why, writer.bare(responseCode.REFUSED));
+  }
+
+  function atApex(type: number): number {
+    if (type === recordType.SOA || type === recordType.ANY) {
+      return counted('no_data', writer.soa(ttl.structure));
+    }
+    if (type === recordType.NS && options.nameServers.length > 0) {
+      return counted('no_data', writer.nameServers(ttl.structure));
+    }
+    return counted('no_data', writer.noData(ttl.structure));
+  }
+
+  function ofAddress(name: Meaning, type: number): number {
+    const last = listedAs(name);
+    if (last === 0) {
+      const { unlisted } = ttl;
+      const hasBelow = name.below >= 0 && options.hasBelow(name.below);
+      const bytes = hasBelow ? writer.noData(unlisted) : writer.noSuchName(unlisted);
+      return counted('unlisted', bytes);
+    }
+    if (type === recordType.A || type === recordType.ANY) {
+      const third = name.zone === 'score' ? 1 : 0;
+      return counted('listed', writer.address(third, last, ttl.listed));
+    }
+    if (type === recordType.TXT) return counted('listed', writer.text(reason(name), ttl.listed));
+    return counted('listed', writer.noData(ttl.unlisted));
+  }
+
+  let score = 0;
+  /** The last octet of the answer, 0 when the zone doesn't list the address. */
+  function listedAs({ family, words, zone }: Meaning): number {
+    if (family === 4 && words[0] === testAddress) {
+      score = testScore;
+      return octetOf(zone, testScore, true, true);
+    }
+    if (!options.isListable(family, words)) return 0;
+    const listing = options.judge(family, words, clock.now());
+    if (listing.allowlisted) return 0;
+    score = listing.score;
+    return octetOf(zone, score, listing.malicious, listing.anonymousExit);
+  }
+
+  function reason({ family, words }: Meaning): string {
+    const address = options.format(family, words);
+    return `score ${score} of 100, ${options.baseUrl}/ip/${address}`;
+  }
+
+  function labelText(message: Uint8Array, label: number, length: number): string {
+    const at = question.labelAt[label]!;
+    return Buffer.from(message.subarray(at, at + length))
+      .toString('latin1')
+      .toLowerCase();
+  }
+
+  function counted(outcome: DnsOutcome, bytes: number): number {
+    counters.count(outcome);
+    return bytes;
+  }
+
+  return { respond };
+}
+
+function octetOf(zone: Zone, score: number, malicious: boolean, anonymousExit: boolean): number {
+  if (zone === 'score') return score;
+  if (zone === 'anonymous') return anonymousExit ? 8 : 0;
+  if (!malicious) return 0;
+  if (score >= 95) return 4;
+  return score >= 85 ? 3 : 2;
+}

@@ -1,0 +1,215 @@
+/**
+ * Answers what a proxy asks for each request of its visitors, in the turn in which it comes, from
+ * shared memory: GET /gate/check (nginx: auth_request; Caddy and Traefik: forward_auth), and
+ * /gate/envoy/<policy>/* for Envoy, which asks by the visitor's own method and path. `decide.ts`
+ * says what becomes of him.
+ */
+
+import { type Head, numberField, renderHead, withNumber } from '../../http/answer/head.ts';
+import type { ResolvedClient } from '../../http/request/client-ip.ts';
+import type { Header } from '../../http/request/message.ts';
+import { parseQuery } from '../../http/request/query.ts';
+import type { HotRequest, HotRoute } from '../../http/router.ts';
+import { parseIp } from '../../ip/address.ts';
+import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
+import { pickLanguage } from '../../web/language.ts';
+import { apiErrorBody, jsonType, noStore } from '../../web/shape.ts';
+import type { IntegrationOutcome } from '../counters.ts';
+import { createDecider, type DeciderOptions } from './decide.ts';
+import { gateDocs } from './gate.openapi.ts';
+import { hostOf } from './pass.ts';
+import type { GatePolicy, GateVerdict } from './policy.ts';
+import { challengeHref } from './way-back.ts';
+
+export interface GateOptions extends Omit<DeciderOptions, 'readParams'> {
+  /** True if TRUSTED_PROXIES names anybody; the advice in an error depends on it. */
+  readonly hasProxies: boolean;
+  readonly count: (outcome: IntegrationOutcome<'gate'>) => void;
+}
+
+/** In the order in which the handler reads them. */
+const headers = [
+  'cookie',
+  'accept',
+  'accept-language',
+  'host',
+  'sec-fetch-mode',
+  'x-forwarded-host',
+  'x-forwarded-method',
+  'x-forwarded-uri',
+] as const;
+
+export const gateEndpoint = endpoint({
+  method: 'GET',
+  path: '/gate/check',
+  who: 'anyone',
+  shape: 'api',
+  thread: 'any',
+  headers,
+  errors: ['invalid_parameter'],
+  robots: 'disallow',
+  docs: gateDocs,
+});
+
+export const envoyEndpoint = endpoint({
+  method: 'GET',
+  path: '/gate/envoy/*',
+  who: 'anyone',
+  shape: 'api',
+  thread: 'any',
+  headers,
+  errors: ['invalid_parameter'],
+  robots: 'disallow',
+  docs: 'text',
+});
+
+const htmlType: Header = ['Content-Type', 'text/html; charset=utf-8'];
+const noRules: Header = ['Content-Security-Policy', "default-src 'none'"];
+const scoreField = numberField('X-Portcullis-Score');
+const said = (verdict: GateVerdict): Header[] => [noStore, ['X-Portcullis-Verdict', verdict]];
+
+const allowHead = renderHead(200, said('allow'));
+const blockPageHead = renderHead(403, [htmlType, noRules, ...said('block')]);
+const blockHead = renderHead(403, [jsonType, ...said('block')]);
+const challengeHead = renderHead(403, [jsonType, ...said('challenge')]);
+const badHead = renderHead(422, [jsonType, noStore]);
+const blockBody = '{"error":"blocked"}';
+const blockPages = {
+  en: blockPage(
+    'en',
+    'Access refused',
+    'This address has a bad name: too much abuse comes from it.',
+  ),
+  fr: blockPage(
+    'fr',
+    'Accès refusé',
+    'Cette adresse a mauvaise réputation : trop d’abus en viennent.',
+  ),
+} as const;
+
+function blockPage(language: string, title: string, text: string): string {
+  const head = `<meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>${title}</title>`;
+  return `<!doctype html><html lang="${language}"><head>${head}</head><body><h1>${title}</h1><p>${text}</p></body></html>\n`;
+}
+
+const mend =
+  'Let it set one of X-Forwarded-For and Forwarded to the address, and remove the other.';
+
+/** Why nobody knows whom a question is about, for who sets the proxy up. */
+function unnamed({ ip, standing }: ResolvedClient, hasProxies: boolean): string | undefined {
+  switch (standing) {
+    case 'named':
+      return undefined;
+    case 'stranger':
+      return hasProxies
+        ? `The gate judges whom a proxy of TRUSTED_PROXIES names, and ${ip} is none of them.`
+        : 'The gate judges whom a proxy names: set TRUSTED_PROXIES to the address that it asks from.';
+    case 'silent':
+      return `The proxy at ${ip} does not say who visits. ${mend}`;
+    case 'unreadable':
+      return `What the proxy at ${ip} was told of who visits is no address. ${mend}`;
+    case 'contradictory':
+      return `X-Forwarded-For and Forwarded from the proxy at ${ip} name different visitors. ${mend}`;
+  }
+}
+
+/** The visitor's request of the site, as the proxy describes it. */
+interface Asked {
+  /** As the query of /gate/check has it. */
+  readonly policy: string;
+  readonly method: string | undefined;
+  /** Path and query. */
+  readonly uri: string | undefined;
+  readonly host: string;
+}
+
+export function gateRoutes({ hasProxies, count, ...given }: GateOptions): HotRoute[] {
+  const { policyOf, decide, refuse } = createDecider({ ...given, readParams: parseQuery });
+  const words = new Uint32Array(4);
+
+  function respond(request: HotRequest, asked: Asked): void {
+    const { values } = request;
+    const read = policyOf(asked.policy);
+    if (!read.ok) {
+      count('bad_policy');
+      request.answer(badHead, apiErrorBody(422, read.detail ?? '', read.parameter));
+      return;
+    }
+    const client = request.client();
+    const why = unnamed(client, hasProxies);
+    const family = parseIp(client.ip, words);
+    if (why !== undefined) {
+      count('no_address');
+      refuse(read.value, { family, words });
+      request.answer(badHead, apiErrorBody(422, why));
+      return;
+    }
+    const visit = { family, words, host: asked.host, cookies: values[0] };
+    const { outcome, score } = decide(read.value, visit);
+    count(outcome);
+    if (outcome === 'block') block(request, score);
+    else if (outcome === 'allow' || outcome === 'pass') {
+      request.answer(withNumber(allowHead, scoreField, score), '');
+    } else toChallenge(request, asked, read.value, score);
+  }
+
+  function handle(request: HotRequest): void {
+    const { values, query } = request;
+    const host = hostOf(values[5], values[3]);
+    respond(request, { policy: query, method: values[6], uri: values[7], host });
+  }
+
+  /** The host is the visitor's own: Envoy keeps it. No header but those of the visit is believed. */
+  function handleBelow(request: HotRequest): void {
+    const { values, method, path, query } = request;
+    const start = envoyEndpoint.path.length - 1;
+    const slash = path.indexOf('/', start);
+    const end = slash < 0 ? path.length : slash;
+    const uri = `${path.slice(end) || '/'}${query === '' ? '' : `?${query}`}`;
+    const host = hostOf(undefined, values[3]);
+    respond(request, { policy: path.slice(start, end), method, uri, host });
+  }
+
+  const base = { kind: 'hot', method: 'GET' } as const;
+  return [
+    { ...base, ...routeFacts(gateEndpoint), method: 'GET', handle },
+    {
+      ...base,
+      ...routeFacts(envoyEndpoint),
+      method: 'GET',
+      takesAllBelow: true,
+      handle: handleBelow,
+    },
+  ];
+}
+
+function block({ values, answer }: HotRequest, score: number): void {
+  const isPage = values[1]?.includes('text/html') === true;
+  const body = isPage ? blockPages[pickLanguage(values[2])] : blockBody;
+  answer(withNumber(isPage ? blockPageHead : blockHead, scoreField, score), body);
+}
+
+/**
+ * Sends the visitor to the challenge. Only a browser that opens a page can show it; others get its
+ * URL.
+ */
+function toChallenge(
+  { values, answer }: HotRequest,
+  { method, uri }: Asked,
+  { mode }: GatePolicy,
+  score: number,
+): void {
+  const isNavigation =
+    (method === 'GET' || method === 'HEAD') &&
+    values[1]?.includes('text/html') === true &&
+    (values[4] === undefined || values[4] === 'navigate');
+  const url = challengeHref(uri);
+  if (!isNavigation) {
+    const body = JSON.stringify({ error: 'challenge_required', url });
+    answer(withNumber(challengeHead, scoreField, score), body);
+    return;
+  }
+  const status = mode === 'nginx' ? 401 : 302;
+  const head: Head = renderHead(status, [['Location', url], ...said('challenge')]);
+  answer(withNumber(head, scoreField, score), '');
+}

@@ -1,0 +1,182 @@
+/**
+ * The decision stream by a model: whatever a client asks and whichever answers get lost, one that then
+ * gets an answer or two holds what the list holds. And whatever is sent as a query or as metrics, nothing
+ * throws and nobody is banned by it.
+ */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import fc from 'fast-check';
+import { manualClock } from '../../../src/core/clock.ts';
+import { parseQuery } from '../../../src/http/request/query.ts';
+import {
+  decisionText,
+  isListWanted,
+  readFilter,
+  renderDecisions,
+  saidByReports,
+} from '../../../src/integrations/crowdsec/decisions.ts';
+import { createCursors, createDecisionStream } from '../../../src/integrations/crowdsec/stream.ts';
+import { readUsage } from '../../../src/integrations/crowdsec/usage-metrics.ts';
+import { createList } from '../../support/integrations/changing-list.ts';
+import { toldIn } from '../../support/integrations/told.ts';
+
+const everything = { hosts: true, networks: true };
+const dayMs = 24 * 3_600_000;
+
+const value = fc.constantFrom('192.0.2.1', '192.0.2.2', '192.0.2.0/24', '2001:db8::1', '2a00::/32');
+const step = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ toggle: fc.uniqueArray(value, { minLength: 1 }) }) },
+  { weight: 5, arbitrary: fc.record({ poll: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ start: fc.constant(true) }) },
+  { weight: 1, arbitrary: fc.record({ otherNode: fc.constant(true) }) },
+  { weight: 1, arbitrary: fc.record({ waitMs: fc.constantFrom(1_000, dayMs, 8 * dayMs) }) },
+);
+
+it('who follows ends with what the list holds, though answers get lost and nodes change', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (script) => {
+      const list = createList(40);
+      const clock = manualClock(0);
+      const open = () => createDecisionStream({ list: list.now, clock });
+      const nodes = [open(), open()];
+      let node = 0;
+      const held = new Set<string>();
+      let lostInARow = 0;
+
+      async function poll(isStart: boolean, isLost: boolean): Promise<void> {
+        const answer = await nodes[node]!.answer({
+          ...{ client: 'c', isStart, filter: everything, gzip: false },
+          entriesMax: async () => 1_000,
+          isGone: () => false,
+        });
+        const text = Buffer.concat(answer!.parts).toString();
+        const { new: added, deleted } = toldIn<{ value: string }>(text);
+        const values = new Set(added.map((row) => row.value));
+        assert.ok(!deleted.some((row) => values.has(row.value)), text);
+        if (isLost) return;
+        for (const one of values) held.add(one);
+        for (const row of deleted) held.delete(row.value);
+      }
+
+      await poll(true, false);
+      let isAnyLost = false;
+      for (const one of script) {
+        if ('toggle' in one) list.toggle(one.toggle);
+        else if ('waitMs' in one) clock.advance(one.waitMs);
+        else if ('otherNode' in one) node = 1 - node;
+        else if ('start' in one) await poll(true, false);
+        else {
+          lostInARow = one.poll ? lostInARow + 1 : 0;
+          isAnyLost ||= lostInARow > 1;
+          await poll(false, one.poll);
+        }
+      }
+      // Of several in a row that are lost, changes may stay unknown until the whole list comes again.
+      if (isAnyLost) clock.advance(dayMs);
+      await poll(false, false);
+      assert.deepEqual([...held].sort(), [...list.held].sort());
+    }),
+    { numRuns: 300 },
+  );
+});
+
+it('at the bound the client that was quiet longest is unknown, and gets the whole list', () => {
+  const cursors = createCursors(2);
+  for (const client of ['a', 'b', 'a', 'c']) cursors.move(client, 7, 'started', 0);
+  assert.deepEqual(cursors.find('a', 1), { since: 7, bansSince: 0, whole: false });
+  assert.deepEqual(cursors.find('b', 1), { since: undefined, bansSince: 0, whole: true });
+  assert.equal(cursors.table.used(), 2);
+});
+
+it('a key with many clients forgets its own ones, and nobody else is pushed out', () => {
+  const cursors = createCursors(10, 3);
+  cursors.move('other 192.0.2.1 go', 7, 'started', 0);
+  for (let i = 0; i < 20; i++) cursors.move(`mine 192.0.2.1 ${i}`, 7, 'started', 0);
+  assert.equal(cursors.find('other 192.0.2.1 go', 1).whole, false);
+  assert.deepEqual(
+    [16, 17, 18, 19].map((i) => cursors.find(`mine 192.0.2.1 ${i}`, 1).whole),
+    [true, false, false, false],
+  );
+  assert.equal(cursors.table.used(), 4);
+});
+
+it('what bouncers count is added up, but for bytes, and lists without end are refused', () => {
+  const item = (unit: string | undefined, value: number) => ({ name: 'dropped', unit, value });
+  const facts = { version: 'v1', utc_startup_timestamp: 1 };
+  function read(components: readonly object[]) {
+    const whole = components.map((one) => ({ ...facts, ...one }));
+    const usage = readUsage(Buffer.from(JSON.stringify({ remediation_components: whole })));
+    return usage.ok ? usage.value : undefined;
+  }
+  const items = [item('byte', 1_000), item('packet', 3), item(undefined, 4)];
+  assert.deepEqual(read([{ metrics: [{ items }] }]), { processed: 0, dropped: 7 });
+  const many = <T>(count: number, one: T): T[] => Array(count).fill(one);
+  assert.equal(read(many(65, {})), undefined);
+  assert.equal(read([{ metrics: many(65, {}) }]), undefined);
+  assert.equal(read([{ metrics: [{ items: many(1_001, items[0]) }] }]), undefined);
+  assert.deepEqual(read(many(64, { metrics: [{ items: many(2, items[1]) }] }))?.dropped, 384);
+});
+
+it('a decision is JSON with a stable id below 2^53', () => {
+  const ids = new Map<number, string>();
+  for (let i = 0; i < 20_000; i++) {
+    const ip = `45.${i >> 16}.${(i >> 8) & 255}.${i & 255}`;
+    const { id } = JSON.parse(decisionText(ip)) as { id: number };
+    assert.ok(Number.isSafeInteger(id) && id >= 0);
+    assert.equal(ids.has(id), false, `${ip} and ${ids.get(id)}`);
+    ids.set(id, ip);
+  }
+});
+
+it('a filter may name one family; the plain name of the scenario names both', async () => {
+  const values = ['192.0.2.1', '2001:db8::1', '192.0.2.0/24', '2001:db8::/32'];
+  const shown = async (query: string) => {
+    const params = parseQuery(query);
+    assert.ok(params.ok);
+    const filter = readFilter(params.value);
+    const pieces = await renderDecisions(values, (value) =>
+      isListWanted(filter, value) ? [saidByReports] : [],
+    );
+    const text = `[${Buffer.concat(pieces).toString()}]`;
+    return (JSON.parse(text) as { value: string }[]).map(({ value }) => value);
+  };
+  const [four, six] = [
+    [values[0], values[2]],
+    [values[1], values[3]],
+  ];
+  const name = 'scenarios_containing';
+  assert.deepEqual(await shown(`${name}=portcullis-ipv4`), four);
+  assert.deepEqual(await shown(`${name}=Portcullis-IPv6`), six);
+  assert.deepEqual(await shown(`${name}=portcullis-ipv4,portcullis-ipv6`), values);
+  assert.deepEqual(await shown(`${name}=portcullis`), values);
+  assert.deepEqual(await shown('scenarios_not_containing=portcullis-ipv6'), four);
+  assert.deepEqual(await shown('scenarios_not_containing=portcullis'), []);
+  assert.deepEqual(await shown(`${name}=ssh`), []);
+  assert.deepEqual(await shown(`${name}=portcullis-ipv6&scopes=Ip`), [values[1]]);
+});
+
+it('whatever a query or a body is, it is read or refused', () => {
+  fc.assert(
+    fc.property(fc.string({ maxLength: 200 }), (text) => {
+      const params = parseQuery(text);
+      if (params.ok) assert.equal(typeof readFilter(params.value).hosts, 'boolean');
+    }),
+  );
+  const whole = { version: 'v1', utc_startup_timestamp: 1 };
+  const body = fc.oneof(
+    fc.json().map((text) => Buffer.from(text)),
+    fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+    fc.anything().map((anything) => {
+      const given = { remediation_components: [{ ...whole, metrics: [{ items: [anything] }] }] };
+      return Buffer.from(JSON.stringify(given, (_, one) => (typeof one === 'bigint' ? 0 : one)));
+    }),
+  );
+  fc.assert(
+    fc.property(body, (bytes) => {
+      const usage = readUsage(bytes);
+      if (!usage.ok) return;
+      assert.ok(usage.value.dropped >= 0 && usage.value.processed >= 0);
+    }),
+  );
+});
