@@ -1,6 +1,6 @@
 /** What the thread that draws the map of the radar works for one map: all entries counted, two pictures made. */
 
-import draw from '../src/reputation/radar/map/map.worker.ts';
+import draw from '../src/reputation/radar/map.worker.ts';
 import { openJournalStore } from './journal-data.ts';
 import { median } from './median.ts';
 import type { BenchRow } from './row.ts';

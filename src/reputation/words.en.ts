@@ -1,7 +1,7 @@
 /** The English sentences of reputation and blocklists. Their type is the catalogue of this wing. */
 
 import type { RecipeName } from './blocklists/recipes.ts';
-import { radarEn } from './radar/words.en.ts';
+import { radarEn } from './radar/words.ts';
 import { categoryNames } from './reports/categories.ts';
 
 interface RecipeWords {

@@ -1,6 +1,6 @@
 /** The French sentences of reputation and blocklists. */
 
-import { radarFr } from './radar/words.fr.ts';
+import { radarFr } from './radar/words.ts';
 import type { Words } from './words.en.ts';
 
 export const fr: Words = {

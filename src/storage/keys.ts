@@ -221,11 +221,11 @@ export const listPrefix = (): Key => encodeKey(namespaces.list);
 export const subscriptionKey = (name: string) => encodeKey(namespaces.subscription, text(name));
 export const subscriptionPrefix = (): Key => encodeKey(namespaces.subscription);
 
-/** 23 address 00: a request to take back what is said of it (reputation/requests/removals.ts). */
+/** 23 address 00: a request to take back what is said of it (reputation/requests/queue.ts). */
 export const removalKey = (address: string): Key => encodeKey(namespaces.removal, text(address));
 export const removalPrefix = (): Key => encodeKey(namespaces.removal);
 
-/** 24 address 00: what a visitor says of it (reputation/requests/anonymous-reports.ts). */
+/** 24 address 00: what a visitor says of it (reputation/requests/queue.ts). */
 export const tipKey = (address: string): Key => encodeKey(namespaces.tip, text(address));
 export const tipPrefix = (): Key => encodeKey(namespaces.tip);
 

@@ -2,9 +2,11 @@
 
 import { deriveKey, type MasterKey } from '../../access/keys/master-key.ts';
 import type { Clock } from '../../core/clock.ts';
-import { createAnonymousReports } from '../../reputation/requests/anonymous-reports.ts';
-import { networkMarks } from '../../reputation/requests/queue.ts';
-import { createRemovals } from '../../reputation/requests/removals.ts';
+import {
+  createAnonymousReports,
+  createRemovals,
+  networkMarks,
+} from '../../reputation/requests/queue.ts';
 import type { Store } from '../../storage/store.ts';
 
 export function openRequests(parts: { store: Store; clock: Clock; masterKey: MasterKey }) {

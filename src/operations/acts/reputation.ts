@@ -14,9 +14,11 @@ import { categoriesOf, categoryMax, categoryNames } from '../../reputation/repor
 import { createOwnReports } from '../../reputation/reports/store/own-reports.ts';
 import type { OwnReport, StoredReport } from '../../reputation/reports/store/report-rows.ts';
 import { createReportStore } from '../../reputation/reports/store/report-store.ts';
-import { acceptRemoval } from '../../reputation/requests/accept-removal.ts';
-import { createAnonymousReports } from '../../reputation/requests/anonymous-reports.ts';
-import { createRemovals } from '../../reputation/requests/removals.ts';
+import {
+  acceptRemoval,
+  createAnonymousReports,
+  createRemovals,
+} from '../../reputation/requests/queue.ts';
 import { retractReport } from '../../reputation/votes/retract.ts';
 import { defineLook, defineOperation } from '../operation.ts';
 import {

@@ -7,6 +7,7 @@
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { sha256 } from '../../core/digest.ts';
 import { every, type Loop } from '../../core/every.ts';
+import { maskComment } from '../address/mask.page.ts';
 import type { NewestReport } from '../reports/store/newest-reports.ts';
 
 export interface LatestReport extends NewestReport {
@@ -125,4 +126,23 @@ function markOf(id: string): string {
   return Buffer.from(sha256(`radar ${id}`))
     .toString('base64url')
     .slice(0, 16);
+}
+
+// A comment for everybody who watches: what identifies somebody is masked as on the page of an address,
+// and long numbers and tokens too, since nobody asked for this one address. Masks too much rather than
+// too little: a date in digits goes as well.
+
+const shownMax = 160;
+
+/** Seven digits or more, with what people write between them: telephones, cards, accounts. */
+const longNumber = /\+?\d(?:[ ./()-]{0,2}\d){6,}/g;
+/** Runs without a space that no word is. */
+const longRun = /[\w+/=.~-]{20,}/g;
+const wordMax = 40;
+
+export function maskPublic(text: string): string {
+  const masked = maskComment(text)
+    .replace(longRun, (run) => (/\d/.test(run) || run.length > wordMax ? '[token]' : run))
+    .replace(longNumber, '[number]');
+  return masked.length > shownMax ? `${masked.slice(0, shownMax).trimEnd()}…` : masked;
 }

@@ -11,9 +11,9 @@ import type { Check } from '../check/check.ts';
 import type { Sources } from '../lists/sources.ts';
 import { newestReports } from '../reports/store/newest-reports.ts';
 import { openLatestReports } from './latest.ts';
-import { openRadarMap } from './map/radar-map.ts';
+import { type RadarFigures, radarNumbers } from './radar.page.tsx';
 import { type RadarOptions, radarRoutes } from './radar.route.ts';
-import { type RadarFigures, radarNumbers } from './radar-numbers.page.ts';
+import { openRadarMap } from './radar-map.ts';
 
 export function openRadar(needs: {
   readonly store: Store;

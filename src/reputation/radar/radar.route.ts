@@ -6,12 +6,13 @@
 import type { Clock } from '../../core/clock.ts';
 import { fail } from '../../core/result.ts';
 import type { Pace, Turns } from '../../core/scheduling.ts';
-import type { GeoReader } from '../../geo/reader.ts';
+import { countryOf, type GeoReader } from '../../geo/reader.ts';
 import { forwardingHeaders } from '../../http/request/client-ip.ts';
-import type { Reply, Request } from '../../http/request/message.ts';
+import { firstHeader, type Header, type Reply, type Request } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { Caller, PlainRoute } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
+import { formatIp } from '../../ip/address.ts';
 import { formatNetwork } from '../../ip/prefix.ts';
 import type { AnyPageBuilder } from '../../web/guard/page-builder.ts';
 import {
@@ -20,21 +21,92 @@ import {
   visitHeaders,
 } from '../../web/guard/session-endpoint.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
+import { noStore } from '../../web/shape.ts';
 import type { Check } from '../check/check.ts';
 import { halfLivesAt } from '../check/score.ts';
 import { ownScore } from '../counts/entry-bands.ts';
 import { type CountPeriod, countPeriods } from '../counts/report-counts.ts';
 import type { Sources } from '../lists/sources.ts';
-import type { PersonRequest, Requester } from '../requests/asked.route.ts';
-import { eventStreamReply, shownReport, type WatchedReport } from './latest.route.ts';
-import type { LatestReport, LatestReports } from './latest.ts';
-import { blockSide, rowsOfBlock } from './map/hilbert.ts';
-import { cellCount, levelOf, levels, type MapCounts } from './map/map-counts.ts';
-import { mapSide, mapThemes } from './map/map-picture.ts';
-import type { RadarMap } from './map/radar-map.ts';
-import { eventsPath, mapPath, radarPage } from './radar.page.tsx';
-import { type RadarFigures, radarNumbers } from './radar-numbers.page.ts';
+import { categoriesOf } from '../reports/categories.ts';
+import type { PersonRequest, Requester } from '../requests/requests.route.ts';
+import { type LatestReport, type LatestReports, maskPublic } from './latest.ts';
+import {
+  blockSide,
+  cellCount,
+  levelOf,
+  levels,
+  type MapCounts,
+  mapSide,
+  mapThemes,
+  rowsOfBlock,
+} from './map.ts';
+import {
+  eventsPath,
+  mapPath,
+  type RadarFigures,
+  radarNumbers,
+  radarPage,
+  type WatchedReport,
+} from './radar.page.tsx';
+import type { RadarMap } from './radar-map.ts';
 import { type Square, zoomPage } from './zoom.page.tsx';
+
+// GET /radar/events: the latest reports as server-sent events. An answer waits for news, sends them
+// and ends, and after fifteen seconds of silence it ends with a comment; the browser asks again a
+// second later with the mark of what it knows. So an answer is small and whole: a slow reader holds
+// nothing up, any front end passes it on, and a stop waits for none.
+
+const againMs = 1_000;
+/** `Retry-After` of a client that comes when too many watch. */
+const tryLaterSeconds = 30;
+const markCharsMax = 64;
+
+/** Returns a report as the stream shows it, without its reporter. */
+function shownReport(
+  { family, words, report }: LatestReport,
+  { check, geo, now }: { readonly check: Check; readonly geo: GeoReader; readonly now: number },
+): WatchedReport {
+  return {
+    ipAddress: formatIp(family, words),
+    abuseConfidenceScore: check.judge(family, words, now).score,
+    categories: categoriesOf(report.categories),
+    countryCode: geo.country(countryOf(geo.find(family, words))),
+    comment: maskPublic(report.comment),
+    reportedAt: report.reportedAt,
+  };
+}
+
+async function eventStreamReply(
+  context: PersonRequest,
+  query: Params,
+  caller: Caller,
+  latest: LatestReports,
+  show: (report: LatestReport) => WatchedReport,
+): Promise<Reply> {
+  const known = firstHeader(context.request, 'last-event-id') ?? query.get('after') ?? '';
+  const waiting = latest.next(known.slice(0, markCharsMax), context.visitor.network, (leave) =>
+    caller.onGone(leave),
+  );
+  const type: Header = ['Content-Type', 'text/event-stream; charset=utf-8'];
+  if (waiting === undefined) {
+    return {
+      status: 503,
+      headers: [type, noStore, ['Retry-After', String(tryLaterSeconds)]],
+      body: ': too many watch\n\n',
+    };
+  }
+  const news = await waiting;
+  // The oldest first: the last mark that is read is the newest.
+  const events = [...news].reverse().map((report) => {
+    const data = JSON.stringify(show(report));
+    return `id: ${report.mark}\nevent: report\ndata: ${data}\n\n`;
+  });
+  return {
+    status: 200,
+    headers: [type, noStore],
+    body: `retry: ${againMs}\n${events.join('') || ': nothing new\n\n'}`,
+  };
+}
 
 function radarEndpoint(path: string, more: Parameters<typeof sessionPage>[2] = {}) {
   const declared = sessionPage(path, 'anyone', {

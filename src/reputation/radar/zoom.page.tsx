@@ -9,7 +9,7 @@ import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import { type Catalogue, frameText } from '../words.ts';
-import { levels } from './map/map-counts.ts';
+import { levels } from './map.ts';
 
 /** A network of the map: how many entries of each level. */
 export interface Square {

@@ -13,16 +13,20 @@
 
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
+import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { dayMs } from '../../core/time.ts';
+import { parseIp } from '../../ip/address.ts';
 import { textBehind } from '../../ip/behind.ts';
 import { networksOf } from '../../ip/networks.ts';
 import { addWithin, type BoundedRows } from '../../storage/bounded-rows.ts';
 import { commitOnce, written } from '../../storage/change.ts';
-import type { Key } from '../../storage/keys.ts';
+import { type Key, removalKey, removalPrefix, tipKey, tipPrefix } from '../../storage/keys.ts';
 import { pagesUnder } from '../../storage/pages.ts';
-import { fixed, oneOf } from '../../storage/record.ts';
+import { bareRecord, fixed, flag, oneOf, text, time, u32 } from '../../storage/record.ts';
 import type { Store } from '../../storage/store.ts';
+import { createAllowlist } from '../lists/allowlist.ts';
+import { createReportStore } from '../reports/store/report-store.ts';
 
 /** The lowest first. */
 const standings = ['anyone', 'signed_in', 'from_address'] as const;
@@ -201,4 +205,143 @@ function lowest(rows: readonly Other[]): Other[] {
 /** A row of before is of a network of its own. */
 function nameOf({ network, address }: Asked): string {
   return Buffer.compare(network, noMark) === 0 ? address : Buffer.from(network).toString('hex');
+}
+
+/** A request to take back what is said of an address. Who asked is not kept. */
+export interface Removal extends Asker {
+  readonly at: number;
+  /** In the words of who asked. */
+  readonly reason: string;
+  /** It was asked for from the address itself. */
+  readonly fromAddress: boolean;
+  /** By somebody with a verified account; else with a solved challenge. */
+  readonly signedIn: boolean;
+}
+
+export type Removals = AddressQueue<Removal>;
+
+export const reasonLengths = { min: 10, max: 1_000 } as const;
+
+const removalRow = bareRecord<Removal>({
+  at: time,
+  reason: text,
+  fromAddress: flag,
+  signedIn: flag,
+  ...askerFields,
+});
+
+export function standingOf(from: Pick<Removal, 'fromAddress' | 'signedIn'>): AskerStanding {
+  if (from.fromAddress) return 'from_address';
+  return from.signedIn ? 'signed_in' : 'anyone';
+}
+
+/**
+ * Reads the reason that was typed; undefined: too short or too long. Control characters become
+ * spaces.
+ */
+export function readReason(typed: string): string | undefined {
+  const reason = typed.replace(/\p{C}+/gu, ' ').trim();
+  const { length } = Array.from(reason);
+  return length < reasonLengths.min || length > reasonLengths.max ? undefined : reason;
+}
+
+export function createRemovals(options: QueueOptions): Removals {
+  const rows = {
+    name: 'removals',
+    codec: removalRow,
+    keyOf: removalKey,
+    prefix: removalPrefix,
+  } as const;
+  return createAddressQueue(options, rows);
+}
+
+/**
+ * What somebody without an account, or without a key, says of an address. It counts for nothing until an
+ * operator reports the address. Who sent it is not kept.
+ */
+interface AnonymousReport extends Asker {
+  readonly at: number;
+  /** Bit n for category n. */
+  readonly categories: number;
+  /** As a report's; empty when there was none. */
+  readonly comment: string;
+}
+
+export type AnonymousReports = AddressQueue<AnonymousReport>;
+
+const anonymousReportRow = bareRecord<AnonymousReport>({
+  at: time,
+  categories: u32,
+  comment: text,
+  ...askerFields,
+});
+
+export function createAnonymousReports(options: QueueOptions): AnonymousReports {
+  const rows = {
+    name: 'tips',
+    codec: anonymousReportRow,
+    keyOf: tipKey,
+    prefix: tipPrefix,
+  } as const;
+  return createAddressQueue(options, rows);
+}
+
+const reportsPerStep = 10_000;
+
+/**
+ * Grants a request: what was said of the address is taken back, at no cost of trust. The request goes
+ * last, so that one that was cut short can be granted again.
+ * @param given canonical
+ * @param allow put it on the allowlist too, so that no list blocks it
+ * @returns how many reports went; `not_found` without a request
+ */
+export async function acceptRemoval(
+  parts: { store: Store; clock: Clock; random: Random },
+  given: string,
+  allow: boolean,
+): Promise<Result<number>> {
+  const removals = createRemovals(parts);
+  const isKept = (await removals.find(given)) !== undefined;
+  const address = isKept ? given : textBehind(given);
+  if ((await removals.find(address)) === undefined) {
+    return fail('not_found', `there is no request for ${address}`);
+  }
+  const removed = await retractAll(parts, address);
+  if (!removed.ok) return removed;
+  if (allow) {
+    const allowed = await createAllowlist(parts).add(address, 'asked for its removal');
+    if (!allowed.ok) return allowed;
+  }
+  const done = await removals.remove(address);
+  return done.ok ? removed : done;
+}
+
+async function retractAll(
+  parts: { store: Store; clock: Clock; random: Random },
+  address: string,
+): Promise<Result<number>> {
+  const reports = createReportStore(parts);
+  const words = new Uint32Array(4);
+  const family = parseIp(address, words) as 4 | 6;
+  let removed = 0;
+  async function retract(said: readonly { readonly account: string }[]): Promise<Result<void>> {
+    for (const account of new Set(said.map((one) => one.account))) {
+      const gone = await reports.withdraw(account, family, words, false);
+      if (!gone.ok) return gone;
+      removed += gone.value.removed;
+    }
+    return ok(undefined);
+  }
+  for (;;) {
+    const found = await reports.list(family, words, 0, reportsPerStep);
+    const before = removed;
+    const done = await retract(found);
+    if (!done.ok) return done;
+    if (found.length < reportsPerStep || removed === before) break;
+  }
+  for await (const page of reports.tails(family, words)) {
+    const done = await retract(page);
+    if (!done.ok) return done;
+  }
+  return ok(removed);
 }

@@ -1,15 +1,76 @@
-/** The form on which somebody asks to take back what is said of an address. */
+/**
+ * Two forms about an address: on one somebody reports it by hand, as an account or anonymously, on the
+ * other somebody asks to take back what is said of it.
+ */
 
-import { Button } from '../../web/components/button.tsx';
+import { errors } from '../../core/errors.ts';
+import type { Failure } from '../../core/result.ts';
+import { Button, LinkButton } from '../../web/components/button.tsx';
 import { Card } from '../../web/components/card.tsx';
 import { ChallengeField, type ChallengeView } from '../../web/components/challenge.tsx';
+import { unitsMax } from '../../web/components/field.tsx';
 import { Form, Hidden } from '../../web/components/form.tsx';
+import { Link } from '../../web/components/link.tsx';
 import { Notice } from '../../web/components/notice.tsx';
+import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
-import type { PageFrame } from '../../web/layout/layout.tsx';
+import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
+import { commentCharactersMax } from '../reports/report.ts';
 import { frameText } from '../words.ts';
-import { aboutAddress, textArea } from './about-address.page.tsx';
-import { type Removal, reasonLengths } from './removals.ts';
+import { type Removal, reasonLengths } from './queue.ts';
+
+interface TextArea {
+  readonly name: string;
+  readonly label: string;
+  readonly hint: string;
+  readonly value: string;
+  readonly max: number;
+  readonly required: boolean;
+  readonly error?: string | undefined;
+}
+
+export function textArea({ name, label, hint, value, max, required, error }: TextArea): Html {
+  return (
+    <div class={error === undefined ? 'field' : 'field has-error'}>
+      <label for={name}>{label}</label>
+      <p class="field-hint" id={`${name}-hint`}>
+        {hint}
+      </p>
+      <textarea
+        class="input"
+        id={name}
+        name={name}
+        rows={5}
+        required={required}
+        maxlength={unitsMax(max)}
+        aria-invalid={error === undefined ? undefined : 'true'}
+        aria-describedby={`${name}-hint`}
+      >
+        {value}
+      </textarea>
+      {error !== undefined && <p class="field-error">{error}</p>}
+    </div>
+  );
+}
+
+export function aboutAddress(frame: PageFrame, address: string, title: string, body: Html): string {
+  return renderDocument(frame, {
+    title: `${title}: ${address}`,
+    noindex: true,
+    className: 'page-request',
+    body: (
+      <div class="wrap stack">
+        <h1>
+          <span class="eyebrow">{title}</span>{' '}
+          <Link class="address mono" href={`/ip/${address}`}>
+            {address}
+          </Link>
+        </h1>
+        {body}
+      </div>
+    ),
+  });
+}
 
 export interface RemovalPageData {
   readonly address: string;
@@ -75,5 +136,120 @@ export function removalPage(frame: PageFrame, data: RemovalPageData): string {
       <p class="card-note">{words.note}</p>
       {body}
     </Card>,
+  );
+}
+
+interface ReportPageData {
+  readonly address: string;
+  readonly csrf: string;
+  /** Without a key what is sent is a anonymous report. */
+  readonly account: 'keyed' | 'keyless' | 'none';
+  /** `signed-in` needs none; undefined: this client has asked for too many. */
+  readonly challenge: ChallengeView | 'signed-in' | undefined;
+  /** Numbers, as they were sent. */
+  readonly categories?: readonly string[];
+  readonly comment?: string;
+  /** Why it was not taken. */
+  readonly failure?: Failure;
+  readonly isChallengeWrong?: boolean;
+  /** The anonymous report was taken. */
+  readonly isSent?: boolean;
+}
+
+/** Offers the way by which a report would count at once: a sign-in or a key. */
+function wayToCount(frame: PageFrame, { account, address }: ReportPageData): Html {
+  if (account === 'keyed') return false;
+  const words = frameText(frame).requests.report;
+  const link =
+    account === 'keyless' ? (
+      <LinkButton label={words.makeKey} href="/account/keys" />
+    ) : (
+      <LinkButton
+        label={words.signIn}
+        href={`/signin?return=${encodeURIComponent(`/report?address=${address}`)}`}
+      />
+    );
+  return (
+    <>
+      <Notice tone="info">{account === 'keyless' ? words.noKey : words.noAccount}</Notice>
+      <p>{link}</p>
+    </>
+  );
+}
+
+function categoryChoice(frame: PageFrame, chosen: readonly string[], isMissing: boolean): Html {
+  const text = frameText(frame);
+  const words = text.requests.report;
+  return (
+    <fieldset class={isMissing ? 'category-choice has-error' : 'category-choice'}>
+      <legend>{words.categories}</legend>
+      {isMissing && <p class="field-error">{words.noCategory}</p>}
+      <div class="category-grid">
+        {text.categories.map((name, i) => {
+          const number = String(i + 1);
+          return (
+            <label>
+              <input
+                type="checkbox"
+                name="categories"
+                value={number}
+                checked={chosen.includes(number)}
+              />{' '}
+              <span>{name}</span>
+            </label>
+          );
+        })}
+      </div>
+    </fieldset>
+  );
+}
+
+export function reportPage(frame: PageFrame, data: ReportPageData): string {
+  const words = frameText(frame).requests.report;
+  const { address, account, failure, challenge, categories = [], comment = '' } = data;
+  if (data.isSent === true) {
+    const thanks = <Notice tone="success">{words.sent}</Notice>;
+    return aboutAddress(frame, address, words.title, thanks);
+  }
+  const noCategory = failure?.parameter === 'categories';
+  const isFull = account !== 'keyed' && failure?.error === 'capacity_exceeded';
+  const said = failure && (isFull ? words.full : errors[failure.error][frame.language]);
+  const body = (
+    <Form action="/report" csrf={data.csrf}>
+      <Hidden name="address" value={address} />
+      {said !== undefined && !noCategory && (
+        <Notice tone="warning" alert>
+          {said}
+        </Notice>
+      )}
+      {categoryChoice(frame, categories, noCategory)}
+      {textArea({
+        name: 'comment',
+        label: words.comment,
+        value: comment,
+        hint: account === 'keyed' ? words.commentHint : words.tipHint,
+        max: commentCharactersMax,
+        required: false,
+      })}
+      {challenge !== 'signed-in' && (
+        <ChallengeField
+          frame={frame}
+          challenge={challenge}
+          error={data.isChallengeWrong ? words.challengeWrong : undefined}
+        />
+      )}
+      <Button label={account === 'keyed' ? words.submit : words.submitTip} icon="flag" />
+    </Form>
+  );
+  return aboutAddress(
+    frame,
+    address,
+    words.title,
+    <>
+      {wayToCount(frame, data)}
+      <Card title={words.lede} icon="flag">
+        {body}
+      </Card>
+    </>,
   );
 }

@@ -1,9 +1,297 @@
 /** Two forms about one address, for visitors: a report by hand, and a request for removal. */
 
+import type { Clock } from '../../core/clock.ts';
+import { statusOf } from '../../core/errors.ts';
+import { type Failure, fail } from '../../core/result.ts';
+import { clientCountry, type GeoReader } from '../../geo/reader.ts';
+import type { Reply } from '../../http/request/message.ts';
+import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import type { RequestPageOptions } from './asked.route.ts';
-import { removalEndpoints, removalRoutes } from './removal.route.ts';
-import { reportFormEndpoints, reportFormRoutes } from './report-form.route.ts';
+import { formatIp, parseIp } from '../../ip/address.ts';
+import { lookBehind, textBehind } from '../../ip/behind.ts';
+import { specialUse } from '../../ip/special.ts';
+import { typedAddress } from '../../ip/typed.ts';
+import type { Callers } from '../../web/guard/callers.ts';
+import { asksForAnother, type FormChallenges } from '../../web/guard/form-challenges.ts';
+import type { AnyPageBuilder } from '../../web/guard/page-builder.ts';
+import type { AnyRequestContext, SessionLike } from '../../web/guard/request-context.ts';
+import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
+import type { Check } from '../check/check.ts';
+import { type Report, readReport } from '../reports/report.ts';
+import type { ReportStore } from '../reports/store/report-store.ts';
+import { clientNetwork } from '../votes/client-network.ts';
+import { type AnonymousReports, isBetter, type Removals, readReason, standingOf } from './queue.ts';
+import { removalPage, reportPage } from './requests.page.tsx';
+
+// GET and POST /report: an address is reported by hand. Of an account with a key it is a report, as by that
+// key; of anybody else an anonymous report, with a challenge, that waits for the operator.
+
+const reportFormEndpoints = {
+  ask: sessionPage('/report', 'anyone', { errors: ['invalid_parameter'] }),
+  send: sessionForm('/report', 'anyone', {
+    handlerLimits: ['captchaVerify', 'captchaFree', 'tip'],
+    errors: [
+      ...(['invalid_parameter', 'quota_exceeded', 'duplicate_report'] as const),
+      ...(['address_quota_exceeded', 'capacity_exceeded', 'unauthenticated'] as const),
+    ],
+  }),
+};
+
+/** The fields of a refused form that are shown again. */
+interface Again {
+  readonly categories?: readonly string[];
+  readonly comment?: string;
+  readonly failure?: Failure;
+  readonly isChallengeWrong?: boolean;
+  readonly isSent?: boolean;
+}
+
+function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
+  const {
+    pageBuilder,
+    anonymousReports,
+    challenges,
+    callers,
+    check,
+    clock,
+    geo,
+    reports,
+    allowDocumentation,
+  } = options;
+  const serverAddresses = new Set(options.serverAddresses);
+
+  /**
+   * Returns the slot of a verified account with a key; a report without one is an anonymous
+   * report.
+   */
+  function slotIn(context: PersonRequest): number | undefined {
+    return isVerified(context) ? options.slotOf(context.session!.accountId) : undefined;
+  }
+
+  function show(context: PersonRequest, ip: string, again: Again = {}) {
+    const isAnonymous = slotIn(context) === undefined;
+    const needsChallenge = isAnonymous && !isVerified(context) && again.isSent !== true;
+    const challenge = needsChallenge ? challenges.make(context.request) : ('signed-in' as const);
+    const account = isAnonymous ? (isVerified(context) ? 'keyless' : 'none') : 'keyed';
+    const { failure, isChallengeWrong } = again;
+    const bad = failure === undefined ? 200 : statusOf(failure.error);
+    const data = { address: ip, csrf: context.csrf, account, challenge, ...again } as const;
+    return pageBuilder.show(context, (frame) => reportPage(frame, data), {
+      status: isChallengeWrong ? 422 : bad,
+      failure,
+      needs: { media: true, connect: true },
+      headers: needsChallenge ? challenges.headers(context.request) : [],
+    });
+  }
+
+  async function report(
+    context: PersonRequest,
+    slot: number,
+    said: Report,
+  ): Promise<Failure | undefined> {
+    if (!options.spend(slot)) return fail('quota_exceeded');
+    const { clientIp } = context.request;
+    const account = context.session!.accountId;
+    const network = clientNetwork({ geo, check, clock }, clientIp);
+    const reporter = { account, slot, country: clientCountry(geo, clientIp), network };
+    const saved = await reports.add(reporter, said);
+    if (!saved.ok) return saved;
+    await options.catchUpTo(saved.value.seq);
+    return undefined;
+  }
+
+  async function send(context: PersonRequest, form: Params): Promise<Reply> {
+    const asked = addressIn(form, allowDocumentation);
+    if (asked === undefined) return pageBuilder.problem(context, noAddress);
+    const { ip } = asked;
+    const { clientIp } = context.request;
+    const again = { categories: form.all('categories'), comment: form.get('comment') ?? '' };
+    const refuse = (failure: Failure) => show(context, ip, { ...again, failure });
+    if (asksForAnother(form)) return show(context, ip, again);
+    const answer = isVerified(context) ? undefined : challenges.answerIn(context.request, form);
+    if (answer !== undefined && 'waitSeconds' in answer) {
+      return pageBuilder.problem(context, tooMany(answer.waitSeconds));
+    }
+    const categories = again.categories.join(',');
+    if (categories === '') return refuse(fail('invalid_parameter', undefined, 'categories'));
+    const said = readReport(
+      { ip, categories, comment: again.comment, timestamp: undefined },
+      {
+        now: clock.now(),
+        allowDocumentation,
+        ownAddresses: { has: (own) => own === textBehind(clientIp) || serverAddresses.has(own) },
+      },
+    );
+    if (!said.ok) return refuse(said);
+    const slot = slotIn(context);
+    if (slot !== undefined) {
+      const failure = await report(context, slot, said.value);
+      return failure === undefined ? pageBuilder.go(context, `/ip/${ip}`) : refuse(failure);
+    }
+    if (answer !== undefined && (await answer.judge()) !== 'right') {
+      return show(context, ip, { ...again, isChallengeWrong: true });
+    }
+    const waitSeconds = callers.take('tip', context.request);
+    if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
+    const { categories: mask, comment } = said.value;
+    const standing = isVerified(context) ? 'signed_in' : 'anyone';
+    const network = options.networkMark(clientIp);
+    const done = await anonymousReports.add(
+      ip,
+      { categories: mask, comment },
+      { standing, network },
+    );
+    return done.ok ? show(context, ip, { isSent: true }) : refuse(done);
+  }
+
+  return [
+    pageBuilder.page(reportFormEndpoints.ask, (context, query) => {
+      const asked = addressIn(query, allowDocumentation);
+      return asked === undefined
+        ? pageBuilder.problem(context, noAddress)
+        : show(context, asked.ip);
+    }),
+    pageBuilder.form(reportFormEndpoints.send, send, ['categories']),
+  ];
+}
+
+// GET and POST /removal: who has an address asks the operator to take back what is said of it; signed in,
+// or with a challenge. Of an address about which nothing is said there is nothing to ask.
+
+const removalEndpoints = {
+  ask: sessionPage('/removal', 'anyone', { errors: ['invalid_parameter'] }),
+  send: sessionForm('/removal', 'anyone', {
+    handlerLimits: ['captchaVerify', 'captchaFree', 'removal'],
+    errors: ['invalid_parameter', 'capacity_exceeded'],
+  }),
+};
+
+type Wrong = 'reason' | 'challenge' | 'full';
+
+function removalRoutes(options: RequestPageOptions): PlainRoute[] {
+  const {
+    pageBuilder,
+    removals,
+    challenges,
+    callers,
+    check,
+    clock,
+    networkMark,
+    allowDocumentation,
+  } = options;
+
+  function isSpokenOf({ family, words }: Asked): boolean {
+    const { score, reports, anonymousExit } = check.judge(family, words, clock.now());
+    return score > 0 || reports > 0 || anonymousExit;
+  }
+
+  function askerIn(context: PersonRequest, { ip }: Asked) {
+    const clientIp = textBehind(context.request.clientIp);
+    const told = { fromAddress: clientIp === ip, signedIn: isVerified(context) };
+    return { told, from: { standing: standingOf(told), network: networkMark(clientIp) } };
+  }
+
+  async function show(context: PersonRequest, asked: Asked, reason = '', wrong?: Wrong) {
+    const there = await removals.find(asked.ip);
+    const isFirst =
+      there !== undefined && isBetter(askerIn(context, asked).from.standing, there.standing);
+    const open = isFirst ? undefined : there;
+    const isOver = open === undefined && !isSpokenOf(asked);
+    const needsChallenge = open === undefined && !isOver && !isVerified(context);
+    const challenge = needsChallenge ? challenges.make(context.request) : ('signed-in' as const);
+    const data = { address: asked.ip, csrf: context.csrf, open, isOver, reason, wrong, challenge };
+    return pageBuilder.show(context, (frame) => removalPage(frame, data), {
+      status: wrong === undefined ? 200 : wrong === 'full' ? 503 : 422,
+      needs: { media: true, connect: true },
+      headers: needsChallenge ? challenges.headers(context.request) : [],
+    });
+  }
+
+  async function send(context: PersonRequest, form: Params): Promise<Reply> {
+    const asked = addressIn(form, allowDocumentation);
+    if (asked === undefined) return pageBuilder.problem(context, noAddress);
+    const typed = form.get('reason') ?? '';
+    if (asksForAnother(form)) return show(context, asked, typed);
+    const answer = isVerified(context) ? undefined : challenges.answerIn(context.request, form);
+    if (answer !== undefined && 'waitSeconds' in answer) {
+      return pageBuilder.problem(context, tooMany(answer.waitSeconds));
+    }
+    const reason = readReason(typed);
+    if (reason === undefined) return show(context, asked, typed, 'reason');
+    if (answer !== undefined && (await answer.judge()) !== 'right') {
+      return show(context, asked, reason, 'challenge');
+    }
+    const waitSeconds = callers.take('removal', context.request);
+    if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
+    if (!isSpokenOf(asked)) return show(context, asked, reason);
+    const { told, from } = askerIn(context, asked);
+    const done = await removals.add(asked.ip, { reason, ...told }, from);
+    if (done.ok) return pageBuilder.go(context, `/removal?address=${asked.ip}`);
+    const isFull = done.error === 'capacity_exceeded';
+    return isFull ? show(context, asked, reason, 'full') : pageBuilder.problem(context, done);
+  }
+
+  return [
+    pageBuilder.page(removalEndpoints.ask, (context, query) => {
+      const asked = addressIn(query, allowDocumentation);
+      return asked === undefined ? pageBuilder.problem(context, noAddress) : show(context, asked);
+    }),
+    pageBuilder.form(removalEndpoints.send, send),
+  ];
+}
+
+export interface Requester extends SessionLike {
+  readonly accountId: string;
+}
+export type PersonRequest = AnyRequestContext<Requester>;
+
+export interface RequestPageOptions {
+  readonly pageBuilder: AnyPageBuilder<Requester>;
+  readonly removals: Removals;
+  readonly anonymousReports: AnonymousReports;
+  /** Returns the mark of a client's network (queue.ts). */
+  readonly networkMark: (clientIp: string) => Uint8Array;
+  readonly challenges: FormChallenges;
+  readonly callers: Pick<Callers, 'take'>;
+  readonly check: Check;
+  readonly clock: Clock;
+  readonly geo: GeoReader;
+  readonly reports: ReportStore;
+  /** Returns the slot of an account's first key; undefined: it has none. */
+  readonly slotOf: (accountId: string) => number | undefined;
+  /** Takes one report from what the account may write. */
+  readonly spend: (slot: number) => boolean;
+  readonly catchUpTo: (seq: bigint) => Promise<void>;
+  readonly allowDocumentation: boolean;
+  readonly serverAddresses: readonly string[];
+}
+
+export interface Asked {
+  readonly ip: string;
+  readonly family: 4 | 6;
+  readonly words: Uint32Array;
+}
+
+export const noAddress = fail('invalid_parameter', undefined, 'address');
+
+/** Reads an address that is public, or an example in the demo; undefined for any other. */
+export function addressIn(params: Params, allowDocumentation: boolean): Asked | undefined {
+  const words = new Uint32Array(4);
+  const family = lookBehind(parseIp(typedAddress(params.get('address') ?? ''), words), words);
+  if (family === 0) return undefined;
+  const use = specialUse(family, words);
+  const isExample = allowDocumentation && use?.documentation === true;
+  if (use !== undefined && !use.globallyReachable && !isExample) return undefined;
+  return { ip: formatIp(family, words), family, words };
+}
+
+export function tooMany(retryAfterSeconds: number): Failure {
+  return { ...fail('too_many_attempts'), retryAfterSeconds };
+}
+
+export function isVerified({ session }: PersonRequest): boolean {
+  return session?.verified === true && session.factorDue === undefined;
+}
 
 export const requestEndpoints = [
   removalEndpoints.ask, // GET /removal

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { maskPublic } from '../../../src/reputation/radar/mask-public.page.ts';
+import { maskPublic } from '../../../src/reputation/radar/latest.ts';
 
 const masked: readonly (readonly [string, string])[] = [
   ['login as bob@example.org', 'login as [email]'],

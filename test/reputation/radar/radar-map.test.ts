@@ -10,9 +10,14 @@ import { packMeta, setMeta, setStrength } from '../../../src/index/records.ts';
 import { parsePrefix } from '../../../src/ip/prefix.ts';
 import { halfLivesAt, strengthOf } from '../../../src/reputation/check/score.ts';
 import { ownScore } from '../../../src/reputation/counts/entry-bands.ts';
-import { placeOf, rowsOfBlock } from '../../../src/reputation/radar/map/hilbert.ts';
-import { cellCount, countMap, levelOf } from '../../../src/reputation/radar/map/map-counts.ts';
-import { openRadarMap } from '../../../src/reputation/radar/map/radar-map.ts';
+import {
+  cellCount,
+  countMap,
+  levelOf,
+  placeOf,
+  rowsOfBlock,
+} from '../../../src/reputation/radar/map.ts';
+import { openRadarMap } from '../../../src/reputation/radar/radar-map.ts';
 
 describe('the curve', () => {
   it('steps to a neighbour each time, and comes by each place once', () => {

@@ -2,8 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type AskerStanding, networkMarks } from '../../../src/reputation/requests/queue.ts';
-import { createRemovals, readReason } from '../../../src/reputation/requests/removals.ts';
+import {
+  type AskerStanding,
+  createRemovals,
+  networkMarks,
+  readReason,
+} from '../../../src/reputation/requests/queue.ts';
 import { createMemoryStore } from '../../support/server/memory-store.ts';
 
 let nowMs = 1_000;

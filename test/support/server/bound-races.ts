@@ -17,8 +17,7 @@ import {
   addSubscription,
   listSubscriptions,
 } from '../../../src/reputation/lists/subscriptions/subscriptions.ts';
-import { createAnonymousReports } from '../../../src/reputation/requests/anonymous-reports.ts';
-import { createRemovals } from '../../../src/reputation/requests/removals.ts';
+import { createAnonymousReports, createRemovals } from '../../../src/reputation/requests/queue.ts';
 import { createWebhooks, webhookBounds } from '../../../src/reputation/webhooks/hooks.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { errorOf, value } from '../house/result.ts';

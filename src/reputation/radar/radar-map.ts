@@ -3,12 +3,12 @@
  * is some seconds old. Requests meanwhile get the last map. The thread ends after a quiet minute.
  */
 
-import type { Clock } from '../../../core/clock.ts';
-import { openLoneThread } from '../../../core/lone-thread.ts';
-import { hourMs } from '../../../core/time.ts';
-import type { IpIndex } from '../../../index/ip-index.ts';
+import type { Clock } from '../../core/clock.ts';
+import { openLoneThread } from '../../core/lone-thread.ts';
+import { hourMs } from '../../core/time.ts';
+import type { IpIndex } from '../../index/ip-index.ts';
+import type { DrawnMap } from './map.ts';
 import type { MapJob } from './map.worker.ts';
-import type { DrawnMap } from './map-picture.ts';
 
 export type RadarMap = ReturnType<typeof openRadarMap>;
 

@@ -1,6 +1,71 @@
-/** The French sentences of the radar. */
+/** The sentences of the radar, English and French. */
 
-import type { radarEn } from './words.en.ts';
+export const radarEn = {
+  title: 'Radar',
+  description: 'What this server sees: addresses that are known, and reports as they come.',
+  live: 'Live',
+  refresh: 'Refresh',
+  updated: (moment: string) => `As of ${moment}`,
+  numbers: {
+    label: 'In numbers',
+    known: 'addresses and networks known',
+    knownNote: (v6: string) => `${v6} of IPv6`,
+    blocked: 'of them malicious',
+    blockedNote: (suspect: string) => `${suspect} suspect`,
+    reports: 'reports in 24 hours',
+    reportsNote: (week: string) => `${week} in 7 days`,
+    noneYet: 'none yet',
+    checks: 'checks a second',
+    checksNote: (minute: string) => `${minute} in the last full minute`,
+    lists: (count: number): string => (count === 1 ? 'list loaded' : 'lists loaded'),
+    listsNote: (ago: string) => `the newest ${ago}`,
+  },
+  map: {
+    title: 'All of IPv4, one dot a /16',
+    hint: 'Hilbert curve · choose a square to go in',
+    alt: 'Map of IPv4 along the Hilbert curve: 256 squares, one for each /8, of 256 dots each. The table below has the same.',
+    none: 'There is no map at this moment. Try again later.',
+    legend: { known: 'known', suspect: 'suspect', malicious: 'malicious' },
+    shades: 'stronger: more of them',
+    square: (network: string, known: string, suspect: string, malicious: string) =>
+      `${network}: ${known} known, ${suspect} suspect, ${malicious} malicious`,
+    tableLabel: 'The map as a table',
+    tableCaption: 'Entries by network',
+    columns: { network: 'Network', all: 'All', suspect: 'Suspect', malicious: 'Malicious' },
+  },
+  zoom: {
+    title: (network: string) => `Map of ${network}`,
+    heading: 'Map of',
+    pieces: (length: number) => `Its 256 networks of /${length}`,
+    hint: 'Placed along the Hilbert curve, as on the map of all.',
+    empty: 'Nothing is known of it.',
+    whole: (name: string) => `An entry holds all of it: ${name}.`,
+    part: 'It has more entries than are counted here.',
+    back: 'Back',
+    list: 'All that is known of it',
+  },
+  curve: {
+    title: 'Reports',
+    periods: { quarter: '24 hours', hour: '7 days', day: '90 days' },
+    label: 'Period',
+    summary: (count: number, formatted: string, period: string) =>
+      count === 1 ? `1 report in ${period}` : `${formatted} reports in ${period}`,
+    table: 'Numbers as a table',
+    columns: { time: 'From (UTC)', reports: 'Reports' },
+  },
+  latest: {
+    title: 'Latest reports',
+    note: 'comments masked',
+    none: 'Nobody has reported anything yet.',
+    seconds: (seconds: number) => `${seconds} s ago`,
+    minutes: (minutes: number) => `${minutes} min ago`,
+  },
+  networks: 'Networks',
+  countries: 'Countries',
+  categories: 'Categories',
+  noReports: 'No report in this time.',
+  unknown: 'Unknown',
+};
 
 export const radarFr: typeof radarEn = {
   title: 'Radar',

@@ -1,8 +1,7 @@
 /** The thread that draws the map of IPv4: it reads the index in shared memory as a front end does. */
 
-import { openIpIndexReader, type ReaderHandle } from '../../../index/reader.ts';
-import { countMap } from './map-counts.ts';
-import { type DrawnMap, drawMap, pngsOf } from './map-picture.ts';
+import { openIpIndexReader, type ReaderHandle } from '../../index/reader.ts';
+import { countMap, type DrawnMap, drawMap, pngsOf } from './map.ts';
 
 export interface MapJob {
   readonly reader: ReaderHandle;
