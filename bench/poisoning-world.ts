@@ -12,11 +12,10 @@ import { communityEvidence, entryScore, halfLivesAt } from '../src/reputation/ch
 import { createSources } from '../src/reputation/lists/sources.ts';
 import { createRefusals } from '../src/reputation/reports/refusals.ts';
 import { createEntries } from '../src/reputation/state/entries.ts';
+import { entryPages } from '../src/reputation/state/entry-pages.ts';
 import type { ListRef } from '../src/reputation/state/events.ts';
-import { entryPages } from '../src/reputation/state/page-lists.ts';
-import { createReducer } from '../src/reputation/state/reducer.ts';
+import { createPolicyKeeper, createReducer } from '../src/reputation/state/reducer.ts';
 import { createReportReducer } from '../src/reputation/state/report-reducer.ts';
-import { createPolicyKeeper } from '../src/reputation/votes/policy-keeper.ts';
 import type { Policy } from '../src/reputation/votes/quorum.ts';
 import { applyEvent } from '../test/support/reputation/events.ts';
 

@@ -29,7 +29,7 @@ import { claimPort } from './http/port-claim.ts';
 import { openControl } from './operations/control.ts';
 import { type OwnBackups, startOwnBackups } from './operations/own-backups.ts';
 import { openOperations } from './operations/serve.ts';
-import { createEvidence } from './reputation/address/evidence/evidence.ts';
+import { createEvidence } from './reputation/address/evidence.ts';
 import { claimDataDir, serverUse } from './storage/claim.ts';
 import { storePath } from './storage/presence.ts';
 import type { Store } from './storage/store.ts';

@@ -7,8 +7,8 @@ import type { Clock } from '../core/clock.ts';
 import { every, type Run } from '../core/every.ts';
 import type { Log } from '../core/log.ts';
 import { minuteMs } from '../core/time.ts';
-import type { BusyAddress } from '../reputation/counts/busy-addresses.ts';
-import type { BandSurvey } from '../reputation/counts/entry-bands.ts';
+
+import type { BandSurvey, BusyAddress } from '../reputation/counts/entry-bands.ts';
 import { createDetailsKeeper } from '../reputation/reports/store/details-bound.ts';
 import type { ReportStore } from '../reputation/reports/store/report-store.ts';
 import { asMaintenance, LeaseLostError, type Maintenance } from '../storage/maintenance.ts';

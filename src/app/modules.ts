@@ -18,7 +18,7 @@ import { openCrowdsec } from '../integrations/crowdsec/module.ts';
 import { openDovecot } from '../integrations/dovecot/module.ts';
 import { openForwardAuth } from '../integrations/forward-auth/module.ts';
 import { ipPageRoutes } from '../reputation/address/address.route.ts';
-import type { EvidenceReader } from '../reputation/address/evidence/evidence.ts';
+import type { EvidenceReader } from '../reputation/address/evidence.ts';
 import { feedRoutes } from '../reputation/blocklists/feeds.route.ts';
 import { feedsPageRoutes } from '../reputation/blocklists/feeds-page.route.ts';
 import { decisionListOf } from '../reputation/blocklists/publish.ts';

@@ -10,7 +10,7 @@ import { createLog } from '../core/log.ts';
 import type { Random } from '../core/random.ts';
 import { createGeoFragments } from '../geo/fragments.ts';
 import { openGeoReader } from '../geo/reader.ts';
-import { createEvidence, type EvidenceReader } from '../reputation/address/evidence/evidence.ts';
+import { createEvidence, type EvidenceReader } from '../reputation/address/evidence.ts';
 import { type Check, openCheck } from '../reputation/check/check.ts';
 import type { ReportCounts } from '../reputation/counts/report-counts.ts';
 import type { Store } from '../storage/store.ts';

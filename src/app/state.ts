@@ -32,16 +32,20 @@ import { createIpIndex, type IpIndex } from '../index/ip-index.ts';
 import { loadSnapshot, saveSnapshot } from '../index/snapshot.ts';
 import type { Bans } from '../integrations/crowdsec/bans.ts';
 import { agentEvents } from '../integrations/crowdsec/events.ts';
-import type { PlaceOf } from '../reputation/counts/report-facts.ts';
+import type { PlaceOf } from '../reputation/counts/report-counts.ts';
 import { createListKeeper } from '../reputation/lists/list-keeper.ts';
 import { createSources, type Sources } from '../reputation/lists/sources.ts';
 import { createRefusals, type Refusals } from '../reputation/reports/refusals.ts';
 import { createEntries, type Entries } from '../reputation/state/entries.ts';
+import { entryPages } from '../reputation/state/entry-pages.ts';
 import { policyChanged, reputationEvents } from '../reputation/state/events.ts';
-import { entryPages } from '../reputation/state/page-lists.ts';
-import { createReducer, type Reducer } from '../reputation/state/reducer.ts';
+import {
+  createPolicyKeeper,
+  createReducer,
+  type PolicyKeeper,
+  type Reducer,
+} from '../reputation/state/reducer.ts';
 import { createReportReducer } from '../reputation/state/report-reducer.ts';
-import { createPolicyKeeper, type PolicyKeeper } from '../reputation/votes/policy-keeper.ts';
 import type { Policy } from '../reputation/votes/quorum.ts';
 import { signedIn } from '../signon/sites/sign-in-events.ts';
 import type { JournalEvent } from '../storage/define-event.ts';

@@ -5,7 +5,7 @@ import type { Opening } from '../app/parts/dependencies.ts';
 import type { ConsoleAct } from '../console/operator-request.route.ts';
 import { OperatorError } from '../core/errors.ts';
 import { fail, ok, type Result } from '../core/result.ts';
-import type { EvidenceReader } from '../reputation/address/evidence/evidence.ts';
+import type { EvidenceReader } from '../reputation/address/evidence.ts';
 import type { Check } from '../reputation/check/check.ts';
 import type { Mailer } from '../signon/mail/mailer.ts';
 import type { ResetLinks } from '../signon/people/reset-links.ts';

@@ -5,8 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ipPage } from '../../src/reputation/address/address.page.tsx';
-import type { IpPageData } from '../../src/reputation/address/parts/scene.page.tsx';
+import { type IpPageData, ipPage } from '../../src/reputation/address/address.page.tsx';
 import { homePage } from '../../src/site/home/home.page.tsx';
 import { Badge } from '../../src/web/components/badge.tsx';
 import { CodeBlock } from '../../src/web/components/code-block.tsx';

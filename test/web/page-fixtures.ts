@@ -1,6 +1,6 @@
 /** Data for the pages' tests: a frame over the real static files, and addresses of several kinds. */
 
-import type { IpPageData } from '../../src/reputation/address/parts/scene.page.tsx';
+import type { IpPageData } from '../../src/reputation/address/address.page.tsx';
 import { feeds } from '../../src/reputation/blocklists/catalog.ts';
 import type { FeedLabel, FeedsPageData } from '../../src/reputation/blocklists/feeds.page.tsx';
 import { type Assets, loadAssets } from '../../src/web/assets.ts';

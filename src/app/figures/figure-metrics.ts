@@ -1,7 +1,7 @@
 /** Figures at /metrics: totals that survive a restart, and how the entries score now. */
 
 import type { Metrics } from '../../core/metrics.ts';
-import type { ReportTrait } from '../../reputation/counts/bucket.ts';
+import type { ReportTrait } from '../../reputation/counts/report-counts.ts';
 import type { OpenFigures } from './open-figures.ts';
 
 /** Labels come from short fixed sets; networks and lists have names of others and stay out. */

@@ -2,12 +2,15 @@
 
 import { unknownCountry, unknownProvider } from '../../geo/reader.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
-import { createReportCounts } from '../../reputation/counts/report-counts.ts';
-import { createReportFacts, type PlaceOf } from '../../reputation/counts/report-facts.ts';
+import {
+  createReportCounts,
+  createReportFacts,
+  type PlaceOf,
+} from '../../reputation/counts/report-counts.ts';
 import type { Sources } from '../../reputation/lists/sources.ts';
 import type { Entries } from '../../reputation/state/entries.ts';
+import { entryPages } from '../../reputation/state/entry-pages.ts';
 import type { AddedReport } from '../../reputation/state/events.ts';
-import { entryPages } from '../../reputation/state/page-lists.ts';
 import { createSignInCounts } from './sign-in-counts.ts';
 
 /** Behind the pages of accounts, however many there may be once: these pages keep their numbers. */

@@ -3,7 +3,7 @@
 import type { AccessReducer } from '../../access/accounts/reducer.ts';
 import type { Sources } from '../../reputation/lists/sources.ts';
 import type { Refusals } from '../../reputation/reports/refusals.ts';
-import type { PolicyKeeper } from '../../reputation/votes/policy-keeper.ts';
+import type { PolicyKeeper } from '../../reputation/state/reducer.ts';
 import type { ProjectionHeader } from '../../storage/projection.ts';
 
 interface HeaderParts {

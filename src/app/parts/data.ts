@@ -9,7 +9,7 @@ import { openGeo } from '../../geo/open-geo.ts';
 import { countryOf, openGeoReader, providerOf } from '../../geo/reader.ts';
 import { type BanTable, createBanTable } from '../../integrations/crowdsec/ban-table.ts';
 import { type Bans, banBounds, createBans } from '../../integrations/crowdsec/bans.ts';
-import type { PlaceOf } from '../../reputation/counts/report-facts.ts';
+import type { PlaceOf } from '../../reputation/counts/report-counts.ts';
 import { journalPollMs, queryPaceMs } from '../../storage/follower.ts';
 import { localMaintenance, type Maintenance } from '../../storage/maintenance.ts';
 import type { Membership } from '../../storage/nodes/nodes.ts';

@@ -7,7 +7,7 @@ import { createSemaphore, createTurns } from '../../core/scheduling.ts';
 import { columns, columnsOr, grouped } from '../../core/text-table.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
-import { type Evidence, whyJson } from '../../reputation/address/evidence/evidence.ts';
+import { type Evidence, whyJson } from '../../reputation/address/evidence.ts';
 import { type AllowRule, createAllowlist } from '../../reputation/lists/allowlist.ts';
 import { createOwnEntries, type OwnEntry } from '../../reputation/lists/own-entries.ts';
 import { categoriesOf, categoryMax, categoryNames } from '../../reputation/reports/categories.ts';

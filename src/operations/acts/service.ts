@@ -15,8 +15,12 @@ import { fail } from '../../core/result.ts';
 import { createTurns } from '../../core/scheduling.ts';
 import { columns, columnsOr, grouped } from '../../core/text-table.ts';
 import { dayMs } from '../../core/time.ts';
-import type { ReportTrait } from '../../reputation/counts/bucket.ts';
-import type { CountPeriod, ReportCounts } from '../../reputation/counts/report-counts.ts';
+
+import type {
+  CountPeriod,
+  ReportCounts,
+  ReportTrait,
+} from '../../reputation/counts/report-counts.ts';
 import { readFill } from '../../reputation/lists/room.ts';
 import { categoryNames } from '../../reputation/reports/categories.ts';
 import { mailSender, signature } from '../../signon/mail/letter.ts';

@@ -44,16 +44,12 @@ import type { StoredReport } from '../reports/store/report-rows.ts';
 import type { ReportStore } from '../reports/store/report-store.ts';
 import { ceilings } from '../votes/quorum.ts';
 import { catalogueFor } from '../words.ts';
-import { ipPage, ipPageIsIndexable } from './address.page.tsx';
-import { type Evidence, type EvidenceReader, whyJson } from './evidence/evidence.ts';
-import { scoreCurve } from './evidence/score-curve.ts';
+import { type IpPageData, ipPage, ipPageIsIndexable, type ScoreReason } from './address.page.tsx';
+import { type Evidence, type EvidenceReader, whyJson } from './evidence.ts';
 import { findAddressRoute } from './find.route.ts';
-import { isMet, isObserved } from './known.ts';
-import { openKnownNames } from './known-names.ts';
-import { cellsOf, networkRoute } from './network.route.ts';
-import type { IpPageData, ScoreReason } from './parts/scene.page.tsx';
-import { surveyOf } from './survey.ts';
-import { systemRoute } from './system.route.ts';
+import { isMet, isObserved, openKnownNames, surveyOf } from './known.ts';
+import { cellsOf, networkRoute, systemRoute } from './network.route.ts';
+import { scoreCurve } from './score-curve.ts';
 
 const chartDays = 90;
 /** Bound on the reports that one page reads. */

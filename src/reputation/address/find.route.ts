@@ -17,8 +17,8 @@ import { noStore } from '../../web/shape.ts';
 import { csvText } from '../blocklists/pieces/records.ts';
 import type { Check } from '../check/check.ts';
 import { type FoundAddress, findPage } from './find.page.tsx';
+import type { CellKind } from './grid.page.tsx';
 import { cellOf } from './known.ts';
-import type { CellKind } from './parts/grid.page.tsx';
 
 /** Rows of one answer. */
 const foundMax = 100;

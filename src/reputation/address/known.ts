@@ -1,8 +1,18 @@
-/** Judges what is known of an address, alike for the pages of addresses and of networks. */
+/**
+ * What is known of addresses, alike for the pages of addresses, networks and systems: of one, of a network as a
+ * whole (a survey), and whose scanner or crawler it is.
+ */
 
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import type { Verdict } from '../../contracts/reputation.ts';
+import type { Turns } from '../../core/scheduling.ts';
+import type { IpIndex } from '../../index/ip-index.ts';
+import type { IpFamily } from '../../ip/address.ts';
+import { contains, formatNetwork, type Prefix, parsePrefix } from '../../ip/prefix.ts';
 import { type SpecialUse, specialUse } from '../../ip/special.ts';
-import type { AddressCell, CellKind } from './parts/grid.page.tsx';
+import type { Check } from '../check/check.ts';
+import type { AddressCell, CellKind } from './grid.page.tsx';
 
 /** Something is known of it: a report, a list, a rule. */
 export function isObserved({ decidedBy, reports, anonymousExit }: Verdict): boolean {
@@ -24,4 +34,97 @@ function kindOf(verdict: Verdict, special: SpecialUse | undefined): CellKind {
   if (verdict.knownGood) return 'good';
   if (isObserved(verdict)) return 'seen';
   return isMet(special) ? 'unseen' : 'special';
+}
+
+/** The scanner or crawler whose address it is. It shows to a reader, and never changes a score. */
+export interface KnownName {
+  readonly name: string;
+  readonly kind: 'scanner' | 'crawler';
+}
+
+/** Checked from the compiled file: dist/src/reputation/address/. */
+const bundled = fileURLToPath(new URL('../../../../data/seed/known-names.txt', import.meta.url));
+
+/** @throws Error for a line that is not `network kind name`: the file is part of the service */
+export function openKnownNames(text = readFileSync(bundled, 'utf8')) {
+  const rows: (KnownName & { readonly prefix: Prefix })[] = [];
+  for (const line of text.split('\n')) {
+    if (line.trim() === '' || line.startsWith('#')) continue;
+    const [, network = '', kind, name] = /^(\S+) (scanner|crawler) (\S.*)$/.exec(line) ?? [];
+    const prefix = parsePrefix(network);
+    if (name === undefined || !prefix.ok) throw new Error(`not a known name: ${line}`);
+    rows.push({ prefix: prefix.value, kind: kind as KnownName['kind'], name });
+  }
+
+  function of(family: IpFamily, words: Uint32Array): KnownName | undefined {
+    return rows.find(({ prefix }) => contains(prefix, family, words));
+  }
+
+  return { of };
+}
+
+interface KnownEntry {
+  /** Address or network, canonical text. */
+  readonly name: string;
+  /** 0 to 100. */
+  readonly score: number;
+  readonly reports: number;
+}
+
+export interface Survey {
+  readonly entries: number;
+  readonly malicious: number;
+  /** The worst first. */
+  readonly worst: readonly KnownEntry[];
+  /** There are more entries than were looked at. */
+  readonly isPart: boolean;
+}
+
+/** Entries looked at for one answer. */
+const entriesMax = 5_000;
+const entriesPerStep = 250;
+
+export interface SurveyOptions {
+  readonly index: Pick<IpIndex, 'walk' | 'prefixOf'>;
+  readonly check: Pick<Check, 'judge'>;
+  readonly clock: { now(): number };
+  readonly turns: Turns;
+}
+
+/** @param networks must not overlap, or entries count twice; @param worstMax how many are named */
+export async function surveyOf(
+  networks: Iterable<Prefix>,
+  worstMax: number,
+  { index, check, clock, turns }: SurveyOptions,
+): Promise<Survey> {
+  const worst: KnownEntry[] = [];
+  let entries = 0;
+  let malicious = 0;
+  function look(entry: number): void {
+    const prefix = index.prefixOf(entry);
+    if (prefix === undefined) return;
+    entries++;
+    const verdict = check.judge(prefix.family, prefix.words, clock.now());
+    if (verdict.malicious) malicious++;
+    worst.push({
+      name: formatNetwork({ ...prefix, words: Uint32Array.from(prefix.words) }),
+      score: verdict.score,
+      reports: verdict.reports + verdict.listReports,
+    });
+  }
+  await turns.next();
+  for (const network of networks) {
+    let position: ReturnType<IpIndex['walk']>;
+    do {
+      // Before the next step: a network that ends at the bound is whole.
+      if (entries >= entriesMax) return { entries, malicious, worst, isPart: true };
+      position = index.walk(network, look, { after: position, limit: entriesPerStep });
+      if (worst.length > worstMax) {
+        worst.sort((a, b) => b.score - a.score || b.reports - a.reports).splice(worstMax);
+      }
+      if (turns.isOver()) await turns.next();
+    } while (position !== undefined);
+  }
+  worst.sort((a, b) => b.score - a.score || b.reports - a.reports);
+  return { entries, malicious, worst, isPart: false };
 }

@@ -8,7 +8,7 @@ import type { GeoReader } from '../../geo/reader.ts';
 import type { Route } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { Guard } from '../../web/guard/guard.ts';
-import type { EvidenceReader } from '../address/evidence/evidence.ts';
+import type { EvidenceReader } from '../address/evidence.ts';
 import { blacklistRoute } from '../blocklists/blacklist.route.ts';
 import { createBlacklist } from '../blocklists/blacklist.ts';
 import { type ClearAddressOptions, clearAddressRoute } from '../reports/clear-address.route.ts';

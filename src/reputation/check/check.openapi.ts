@@ -22,7 +22,7 @@ import {
   score,
   string,
 } from '../../web/openapi.ts';
-import { reportAges, voteKinds } from '../address/evidence/report-parts.ts';
+import { reportAges, voteKinds } from '../address/evidence.ts';
 import { serviceNames } from '../lists/known-services.ts';
 import { categoryMax } from '../reports/categories.ts';
 import { reportSchema } from '../reports/reports.openapi.ts';

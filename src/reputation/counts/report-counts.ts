@@ -8,23 +8,94 @@
  * clock that was ahead leaves buckets of the future behind: the ring takes them back once its own time
  * is a round or more away from them.
  *
- * What is counted stays: a report that is taken back later was a report of its day.
+ * What is counted stays: a report that is taken back later was a report of its day. Its facts are read right after it
+ * was applied: from the event, the index and the lists, which are the same on every node, and from the tables of
+ * countries and networks of this server. Nodes with other tables may differ in those two.
  */
 
+import { scoreBand } from '../../core/score-band.ts';
 import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
-import { createReader, createWriter } from '../../storage/codec.ts';
+import type { IndexView } from '../../index/reader.ts';
+import { COVERING_MAX } from '../../index/trie/layout.ts';
+import { createReader, createWriter, type Reader, type Writer } from '../../storage/codec.ts';
 import type { PageSection } from '../../storage/projection.ts';
-import {
-  type Bucket,
-  beginBucket,
-  countInto,
-  createBucket,
-  encodeBucket,
-  loadBucket,
-  type ReportFacts,
-  type ReportTrait,
-} from './bucket.ts';
-import { type Counted, sumOf } from './top-table.ts';
+import { openCheck } from '../check/check.ts';
+import type { Sources } from '../lists/sources.ts';
+import { categoriesOf } from '../reports/categories.ts';
+import { type Contributions, contributionKinds, kindOf, refOf } from '../state/contributions.ts';
+import type { AddedReport } from '../state/events.ts';
+import { type Counted, createTopTable, sumOf, type TopTable } from './top-table.ts';
+
+/**
+ * Names that a bucket keeps of each kind. Categories, countries and bands never fill theirs, and no more
+ * lists than that are known at a time: their counts are exact. Networks are many.
+ */
+const sizes = { category: 24, country: 256, network: 64, list: 256, band: 4 } as const;
+
+export type ReportTrait = keyof typeof sizes;
+export const reportTraits = Object.keys(sizes) as readonly ReportTrait[];
+
+/** The facts of a report that are counted. */
+export interface ReportFacts {
+  readonly categories: readonly string[];
+  readonly country: string;
+  readonly network: string;
+  readonly lists: readonly string[];
+  readonly band: string;
+}
+
+interface Bucket {
+  /** Lengths of its period since 1970; 0 when it was never used. */
+  number: number;
+  reports: number;
+  readonly tables: Readonly<Record<ReportTrait, TopTable>>;
+}
+
+const pageVersion = 1;
+
+/** @param networks how many of them are kept by name */
+function createBucket(networks: number = sizes.network): Bucket {
+  const table = (trait: ReportTrait) => createTopTable(sizes[trait]);
+  return {
+    number: 0,
+    reports: 0,
+    tables: {
+      category: table('category'),
+      country: table('country'),
+      network: createTopTable(networks),
+      list: table('list'),
+      band: table('band'),
+    },
+  };
+}
+
+function beginBucket(bucket: Bucket, number: number): void {
+  bucket.number = number;
+  bucket.reports = 0;
+  for (const trait of reportTraits) bucket.tables[trait].clear();
+}
+
+function countInto(bucket: Bucket, facts: ReportFacts): void {
+  const { category, country, network, list, band } = bucket.tables;
+  bucket.reports++;
+  for (const name of facts.categories) category.add(name);
+  country.add(facts.country);
+  network.add(facts.network);
+  for (const name of facts.lists) list.add(name);
+  band.add(facts.band);
+}
+
+function encodeBucket(out: Writer, bucket: Bucket): void {
+  out.u8(pageVersion).varint(bucket.number).varint(bucket.reports);
+  for (const trait of reportTraits) bucket.tables[trait].encode(out);
+}
+
+function loadBucket(input: Reader, bucket: Bucket): void {
+  if (input.u8() !== pageVersion) input.reject();
+  bucket.number = input.varint();
+  bucket.reports = input.varint();
+  for (const trait of reportTraits) bucket.tables[trait].load(input);
+}
 
 export const countPeriods = {
   quarter: { ms: 15 * minuteMs, buckets: 96 },
@@ -41,7 +112,7 @@ export interface ReportBucket {
   /** Its beginning, ms since 1970. */
   readonly startMs: number;
   readonly reports: number;
-  /** The highest first; equal ones by name. Which counts are exact: bucket.ts. */
+  /** The highest first; equal ones by name. Which counts are exact: see `sizes`. */
   by(trait: ReportTrait): readonly Counted[];
 }
 
@@ -160,5 +231,56 @@ function shown(startMs: number, buckets: readonly Bucket[]): ReportBucket {
     startMs,
     reports: buckets.reduce((sum, { reports }) => sum + reports, 0),
     by: (trait) => sumOf(buckets.map(({ tables }) => tables[trait])),
+  };
+}
+
+/** Looks up country and network of an address in the compiled tables. */
+export type PlaceOf = (
+  family: 4 | 6,
+  words: Uint32Array,
+) => { readonly country: string; readonly network: string };
+
+/** Longest name of a network that is kept, UTF-16 units. */
+const networkNameMax = 100;
+
+/** @returns the reader of facts; what it gives is good for one report */
+export function createReportFacts(options: {
+  index: Pick<IndexView, 'covering' | 'records' | 'listTimes'>;
+  contributions: Pick<Contributions, 'first' | 'next' | 'tag'>;
+  sources: Pick<Sources, 'nameOf'>;
+  placeOf: PlaceOf;
+}): (event: AddedReport, at: number) => ReportFacts {
+  const { index, contributions, sources, placeOf } = options;
+  const { judge } = openCheck({ index, geo: { write: (_view, at) => at } });
+  const covering = new Int32Array(COVERING_MAX);
+
+  /** Returns the names of the lists of bad addresses and of anonymous exits, each once. */
+  function listsOf(family: 4 | 6, words: Uint32Array): string[] {
+    const names = new Set<string>();
+    const count = index.covering(family, words, covering);
+    for (let i = 0; i < count; i++) {
+      for (let node = contributions.first(covering[i]!); node !== 0; ) {
+        const tag = contributions.tag[node]!;
+        const kind = kindOf(tag);
+        if (kind === contributionKinds.seed || kind === contributionKinds.anon) {
+          const name = sources.nameOf(refOf(tag));
+          if (name !== undefined) names.add(name);
+        }
+        node = contributions.next[node]!;
+      }
+    }
+    return [...names];
+  }
+
+  return (event, at) => {
+    const { family, words, categories } = event;
+    const { country, network } = placeOf(family, words);
+    return {
+      categories: categoriesOf(categories).map(String),
+      country,
+      network: network.slice(0, networkNameMax),
+      lists: listsOf(family, words),
+      band: scoreBand(judge(family, words, at).score),
+    };
   };
 }

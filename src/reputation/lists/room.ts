@@ -21,9 +21,8 @@ import {
   type Store,
   type StoreEvent,
 } from '../../storage/store.ts';
-import { createEntryRow, readEntryRow } from '../state/entry-page.ts';
+import { createEntryRow, pageOf, readEntryRow } from '../state/entry-pages.ts';
 import { type RowBatch, reputationEvents, rowsPerEventMax } from '../state/events.ts';
-import { pageOf } from '../state/page-lists.ts';
 
 export interface Fill {
   readonly entries: number;

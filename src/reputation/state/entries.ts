@@ -30,11 +30,12 @@ import {
 } from '../../index/records.ts';
 import type { PageSection } from '../../storage/projection.ts';
 import { communityEvidence, maliciousScore } from '../check/score.ts';
-import { bestCount, leastCeiling } from '../votes/held-ceiling.ts';
 import {
+  bestCount,
   ceilingFor,
   createCount,
   dayOf,
+  leastCeiling,
   type Policy,
   type VoteCount,
   voteDayOf,
@@ -50,8 +51,15 @@ import {
   unitsIn,
 } from './contributions.ts';
 import { createEntryDigest, type EntryDigest } from './entry-digest.ts';
-import { createEntryRow, createPageWriter, pageMark, readEntryRow } from './entry-page.ts';
-import { createPageLists, entryPages, pageOf } from './page-lists.ts';
+import {
+  createEntryRow,
+  createPageLists,
+  createPageWriter,
+  entryPages,
+  pageMark,
+  pageOf,
+  readEntryRow,
+} from './entry-pages.ts';
 
 export interface Entries {
   readonly contributions: Contributions;
@@ -122,7 +130,7 @@ export function createEntries(options: {
     ? createEntryDigest({ index, contributions, pages, entriesMax: options.entriesMax })
     : undefined;
   const count = createCount();
-  /** Ceilings above those of the present quorum; see held-ceiling.ts. */
+  /** Ceilings above those of the present quorum; see votes/quorum.ts. */
   const held = new Uint8Array(options.entriesMax + 1);
   /** Largest entry number that ever held one. */
   let heldTop = 0;

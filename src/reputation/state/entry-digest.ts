@@ -11,7 +11,7 @@ import type { IpIndex } from '../../index/ip-index.ts';
 import { firstReportedAtOf, lastReportedAtOf, reportsOf } from '../../index/records.ts';
 import { createMix } from '../../storage/nodes/mix.ts';
 import { type Contributions, contributionKinds, kindOf } from './contributions.ts';
-import { entryPages, type PageLists } from './page-lists.ts';
+import { entryPages, type PageLists } from './entry-pages.ts';
 
 export interface EntryDigest {
   /** Must be called before the entry changes, and once it was made. */

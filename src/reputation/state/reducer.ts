@@ -11,13 +11,20 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { IndexPrefix } from '../../index/prefix.ts';
+import type { Reader, Writer } from '../../storage/codec.ts';
 import type { Source, Sources } from '../lists/sources.ts';
 import type { Refusals } from '../reports/refusals.ts';
-import type { PolicyKeeper } from '../votes/policy-keeper.ts';
-import type { Policy } from '../votes/quorum.ts';
+import { defaultPolicy, type Policy } from '../votes/quorum.ts';
 import { contributionKinds, kindOf, tagOf } from './contributions.ts';
 import type { Entries } from './entries.ts';
-import type { AddedReport, ListRef, ReputationInMemory, RowBatch } from './events.ts';
+import {
+  type AddedReport,
+  type ListRef,
+  type ReputationInMemory,
+  type RowBatch,
+  readPolicy,
+  writePolicy,
+} from './events.ts';
 import type { ReportReducer } from './report-reducer.ts';
 
 export interface Reducer extends ReputationInMemory {
@@ -235,4 +242,33 @@ export function createReducer(options: {
     refusedVotes: reports.refusedVotes,
     allowChanges: () => allowChanges,
   };
+}
+
+export type PolicyKeeper = ReturnType<typeof createPolicyKeeper>;
+
+/**
+ * Keeps the policy of votes, as the journal last said it, in the header of the checkpoint.
+ * @param touch called before anything changes, for the checkpoint
+ */
+export function createPolicyKeeper(touch: () => void) {
+  let policy = defaultPolicy;
+
+  function get(): Policy {
+    return policy;
+  }
+
+  function set(next: Policy): void {
+    touch();
+    policy = next;
+  }
+
+  function encode(out: Writer): void {
+    writePolicy(out, policy);
+  }
+
+  function load(input: Reader): void {
+    policy = readPolicy(input);
+  }
+
+  return { get, set, encode, load };
 }

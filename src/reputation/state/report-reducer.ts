@@ -32,13 +32,19 @@ import { translated } from '../../ip/special.ts';
 import { communityEvidence, halfLivesAt, strengthOf } from '../check/score.ts';
 import type { Refusals } from '../reports/refusals.ts';
 import { addressBytes } from '../reports/store/report-rows.ts';
-import { chargedPart, confirmedWithinMs, createConfirmation } from '../votes/confirmation.ts';
 import { type Policy, unitsOf } from '../votes/quorum.ts';
-import { createVotes, type Vote, type Wish } from '../votes/votes.ts';
+import {
+  chargedPart,
+  confirmedWithinMs,
+  createConfirmation,
+  createVotes,
+  type Reporters,
+  type Vote,
+  type Wish,
+} from '../votes/votes.ts';
 import { contributionKinds, countIn, kindOf, said, tagOf } from './contributions.ts';
 import type { Entries } from './entries.ts';
 import type { AddedReport, ExpiredReports, Reported, WithdrawnReports } from './events.ts';
-import type { Reporters } from './reporters.ts';
 
 export interface ReportReducer {
   /** @returns true when the report stands on the address now */

@@ -2,16 +2,30 @@
  * Decides which report carries a vote, and what that costs its account.
  *
  * A vote lets evidence go further (quorum.ts), so it is scarce: on an address that no list rates
- * as malicious it is charged to the account's budget, and given back when somebody confirms it
- * (confirmation.ts). Renewed later it is charged what has come free since. Without budget the
- * report counts as evidence and the vote does not.
+ * as malicious it is charged to the account's budget, and given back when somebody confirms it.
+ * Renewed later it is charged what has come free since. Without budget the report counts as evidence
+ * and the vote does not.
+ *
+ * A report is confirmed when a list, staff or a member names an address that others had reported before: these
+ * get credit, which makes standing, and the charge of their open votes back. Accounts that anybody can make
+ * confirm nothing. The first reporter of an address gets half of the points, the second a quarter, and so on:
+ * more accounts gain nothing. A confirmation is taken back with the vote that gave it, unless a list or
+ * another vouched account still supports it.
  */
 
 import type { Rank } from '../../access/quota/points.ts';
+import { dayMs } from '../../core/time.ts';
 import { maliciousScore } from '../check/score.ts';
-import { type Contributions, said, unitsIn } from '../state/contributions.ts';
-import type { Reporters } from '../state/reporters.ts';
-import { chargedPart } from './confirmation.ts';
+import {
+  type Contributions,
+  contributionKinds,
+  kindOf,
+  rankIn,
+  refOf,
+  said,
+  unitsIn,
+} from '../state/contributions.ts';
+import type { Entries } from '../state/entries.ts';
 import {
   dayOf,
   isSpoofable,
@@ -21,6 +35,42 @@ import {
   voteDayOf,
   voteDays,
 } from './quorum.ts';
+
+/** The accounts behind the reports, as far as the reducer of reports touches them. */
+export interface Reporters {
+  /** Returns the account's slot, or -1 if the journal doesn't know the account. */
+  slotOf(account: string): number;
+  /** Returns the account's standing at `at` (ms). */
+  rank(slot: number, at: number): Rank;
+  /** Returns the evidence that a first report adds: 0.5 (newcomer, no trust) to 6 (staff). */
+  weight(slot: number, rank: Rank): number;
+  earnAccepted(slot: number, at: number): void;
+  /**
+   * Confirms a report of the account.
+   * @param rank 1 for the first account that reported the address
+   * @returns true when it earned its points; undefined when it can't be counted
+   */
+  confirm(slot: number, rank: number, at: number): boolean | undefined;
+  /** Takes a confirmation back: no more than was given. `reportedAt` in ms. */
+  unconfirm(
+    slot: number,
+    confirmed: { readonly rank: number; readonly isPaid: boolean; readonly reportedAt: number },
+    at: number,
+  ): void;
+  /** Charges an open vote, or a part of one. @returns false when the budget does not allow it */
+  charge(slot: number, cost: number, base: number, at: number): boolean;
+  giveBack(slot: number, cost: number, at: number): void;
+  /** Counts an address that a report of the account has brought into the index. */
+  countNewAddress(slot: number, at: number): void;
+  penalise(slot: number): void;
+  /** Records that a withdrawn report had earned points, see `hasWithdrawn`. */
+  rememberWithdrawn(slot: number, mark: number, at: number): void;
+  /**
+   * Returns true when the account's withdrawn report of the entry with this mark had earned
+   * points.
+   */
+  hasWithdrawn(slot: number, mark: () => number, at: number): boolean;
+}
 
 /** Votes that an account may have open while none of its votes was confirmed. */
 const budgetBase: Readonly<Record<'public' | 'private', Readonly<Record<Rank, number>>>> = {
@@ -54,24 +104,19 @@ export interface Vote {
   readonly isCharged: boolean;
 }
 
-export interface Votes {
-  /**
-   * Returns undefined when the report carries no vote. @param node the account's node at the
-   * entry, 0 for none
-   */
-  castVote(node: number, wish: Wish): Vote | undefined;
-  /** Counts votes that did not count for want of budget, since the start. */
-  refused(): number;
-}
-
 export function createVotes(options: {
   contributions: Contributions;
   reporters: Pick<Reporters, 'charge'>;
   policy: () => Policy;
-}): Votes {
+}) {
   const { contributions: c, reporters, policy } = options;
+  /** Votes that did not count for want of budget, since the start. */
   let refused = 0;
 
+  /**
+   * Returns undefined when the report carries no vote. @param node the account's node at the entry, 0
+   * for none
+   */
   function castVote(node: number, wish: Wish): Vote | undefined {
     const units = unitsOf[wish.rank];
     if (units === 0 || isSpoofable(wish.categories)) return undefined;
@@ -98,4 +143,96 @@ export function createVotes(options: {
   }
 
   return { castVote, refused: () => refused };
+}
+
+/** A report is confirmed only while it is younger than this, by what confirms it. */
+export const confirmedWithinMs = { list: 14 * dayMs, account: 7 * dayMs } as const;
+/** Half-life of the charge of an open vote. */
+const budgetHalfLifeDays = 14;
+/**
+ * Reporters of one address that are looked at, the first ones: those behind them would get less
+ * than a hundredth of a point, and an address may have thousands.
+ */
+const confirmedMax = 64;
+
+export function createConfirmation(options: { entries: Entries; reporters: Reporters }) {
+  const { reporters } = options;
+  const { contributions: c } = options.entries;
+
+  function confirmNode(node: number, at: number): void {
+    const slot = refOf(c.tag[node]!);
+    const z = c.detail[node]!;
+    if ((z & said.charged) !== 0) {
+      reporters.giveBack(slot, chargedPart(c.vote[node]!, at), at);
+      c.detail[node]! &= ~said.charged;
+    }
+    if ((z & said.confirmed) !== 0) return;
+    const isPaid = reporters.confirm(slot, Math.max(1, rankIn(z)), at);
+    if (isPaid !== undefined) c.detail[node]! |= said.confirmed | (isPaid ? 0 : said.unpaid);
+  }
+
+  /**
+   * Confirms reports of the entry that are at most `withinMs` old. `except`: slot of the
+   * confirming account, -1: a list.
+   */
+  function confirm(entry: number, at: number, withinMs: number, except: number): void {
+    let looked = 0;
+    for (let node = c.first(entry); node !== 0 && looked < confirmedMax; node = c.next[node]!) {
+      const tag = c.tag[node]!;
+      if (kindOf(tag) !== contributionKinds.reports) continue;
+      looked++;
+      // It had no effect when it was made: a report of a known-good address earns nothing.
+      if (c.strength[node] === Number.NEGATIVE_INFINITY) continue;
+      if (refOf(tag) === except || at - c.newest[node]! * 1_000 > withinMs) continue;
+      confirmNode(node, at);
+    }
+  }
+
+  /**
+   * Returns true when a list, the operator, or a vote of staff or a member other than `node` and
+   * `own` names the entry.
+   */
+  function isSupported(entry: number, node: number, own: number): boolean {
+    let looked = 0;
+    for (let other = c.first(entry); other !== 0 && looked < confirmedMax; other = c.next[other]!) {
+      const kind = kindOf(c.tag[other]!);
+      if (kind === contributionKinds.seed || kind === contributionKinds.own) return true;
+      if (kind !== contributionKinds.reports) continue;
+      looked++;
+      if (other !== node && other !== own && unitsIn(c.detail[other]!) >= unitsOf.member)
+        return true;
+    }
+    return false;
+  }
+
+  /** Takes back the confirmations that rest on `node`, a vote that is about to go. */
+  function retract(node: number, at: number): void {
+    if (unitsIn(c.detail[node]!) < unitsOf.member) return;
+    const entry = c.owner[node]!;
+    let looked = 0;
+    for (let other = c.first(entry); other !== 0 && looked < confirmedMax; other = c.next[other]!) {
+      if (kindOf(c.tag[other]!) !== contributionKinds.reports) continue;
+      looked++;
+      const z = c.detail[other]!;
+      if (other === node || (z & said.confirmed) === 0 || isSupported(entry, node, other)) continue;
+      c.detail[other]! &= ~(said.confirmed | said.unpaid);
+      const given = {
+        rank: Math.max(1, rankIn(z)),
+        isPaid: (z & said.unpaid) === 0,
+        reportedAt: c.newest[other]! * 1_000,
+      };
+      reporters.unconfirm(refOf(c.tag[other]!), given, at);
+    }
+  }
+
+  return { confirm, retract };
+}
+
+/**
+ * Returns the part of a vote's charge of 1 that is left at `at` (ms), by the day on which it was
+ * cast.
+ */
+export function chargedPart(vote: number, at: number): number {
+  const days = Math.max(0, at / dayMs - voteDayOf(vote));
+  return 2 ** -(days / budgetHalfLifeDays);
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { type AddressCell, addressGrid } from '../../../src/reputation/address/parts/grid.page.tsx';
+import { type AddressCell, addressGrid } from '../../../src/reputation/address/grid.page.tsx';
 import { catalogueFor } from '../../../src/reputation/words.ts';
 import { renderHtml } from '../../../src/web/html.ts';
 

@@ -4,16 +4,14 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { seededRandom } from '../../../src/core/random.ts';
 import {
-  type ReportFacts,
-  type ReportTrait,
-  reportTraits,
-} from '../../../src/reputation/counts/bucket.ts';
-import {
   type CountPeriod,
   countPeriods,
   createReportCounts,
   type ReportBucket,
   type ReportCounts,
+  type ReportFacts,
+  type ReportTrait,
+  reportTraits,
 } from '../../../src/reputation/counts/report-counts.ts';
 
 const startMs = Date.UTC(2026, 0, 1, 0, 7);

@@ -9,7 +9,7 @@ import {
   tagOf,
 } from '../../../src/reputation/state/contributions.ts';
 import { createEntryDigest } from '../../../src/reputation/state/entry-digest.ts';
-import { createPageLists, pageOf } from '../../../src/reputation/state/page-lists.ts';
+import { createPageLists, pageOf } from '../../../src/reputation/state/entry-pages.ts';
 
 const entriesMax = 5_000;
 

@@ -10,13 +10,14 @@ import { type Check, openCheck } from '../../../src/reputation/check/check.ts';
 import { createSources, type Sources } from '../../../src/reputation/lists/sources.ts';
 import { createRefusals, type Refusals } from '../../../src/reputation/reports/refusals.ts';
 import { createEntries, type Entries } from '../../../src/reputation/state/entries.ts';
-import { entryPages } from '../../../src/reputation/state/page-lists.ts';
-import { createReducer, type Reducer } from '../../../src/reputation/state/reducer.ts';
-import { createReportReducer } from '../../../src/reputation/state/report-reducer.ts';
+import { entryPages } from '../../../src/reputation/state/entry-pages.ts';
 import {
   createPolicyKeeper,
+  createReducer,
   type PolicyKeeper,
-} from '../../../src/reputation/votes/policy-keeper.ts';
+  type Reducer,
+} from '../../../src/reputation/state/reducer.ts';
+import { createReportReducer } from '../../../src/reputation/state/report-reducer.ts';
 import { nowhere } from '../../support/reputation/geo.ts';
 
 export interface FoldFixture {

@@ -3,17 +3,15 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import type { Evidence } from '../../../../src/reputation/address/evidence/evidence.ts';
-import { partsOf } from '../../../../src/reputation/address/evidence/report-parts.ts';
-import { layersOf } from '../../../../src/reputation/address/evidence/score-layers.ts';
-import { halfLivesAt, strengthOf } from '../../../../src/reputation/check/score.ts';
+import { type Evidence, layersOf, partsOf } from '../../../src/reputation/address/evidence.ts';
+import { halfLivesAt, strengthOf } from '../../../src/reputation/check/score.ts';
 import {
   contributionKinds,
   createContributions,
   said,
   tagOf,
-} from '../../../../src/reputation/state/contributions.ts';
-import { nowMs } from '../../../web/page-fixtures.ts';
+} from '../../../src/reputation/state/contributions.ts';
+import { nowMs } from '../../web/page-fixtures.ts';
 
 const day = 86_400;
 const now = { ms: nowMs, halfLives: halfLivesAt(nowMs) };

@@ -9,15 +9,15 @@
  * trace.
  */
 
-import { dayMs } from '../../../core/time.ts';
+import { dayMs } from '../../core/time.ts';
 import {
   communityEvidence,
   communityScore,
   entryScore,
   halfLifeMs,
   halfLivesAt,
-} from '../../check/score.ts';
-import { capPerWeight, fillShare } from '../../state/report-reducer.ts';
+} from '../check/score.ts';
+import { capPerWeight, fillShare } from '../state/report-reducer.ts';
 import type { Evidence, ReportEvidence } from './evidence.ts';
 
 export interface CurveDay {

@@ -5,12 +5,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type {
-  ListEvidence,
-  ReportEvidence,
-} from '../../../../src/reputation/address/evidence/evidence.ts';
-import { scoreCurve } from '../../../../src/reputation/address/evidence/score-curve.ts';
-import { communityScore, halfLivesAt, strengthOf } from '../../../../src/reputation/check/score.ts';
+import type { ListEvidence, ReportEvidence } from '../../../src/reputation/address/evidence.ts';
+import { scoreCurve } from '../../../src/reputation/address/score-curve.ts';
+import { communityScore, halfLivesAt, strengthOf } from '../../../src/reputation/check/score.ts';
 
 const dayMs = 86_400_000;
 const nowMs = Date.UTC(2026, 5, 30, 12);

@@ -4,11 +4,11 @@
  * they are, by border, dot or hatching.
  */
 
-import { scoreBand, scoreBands } from '../../../core/score-band.ts';
-import { Link } from '../../../web/components/link.tsx';
-import { Table } from '../../../web/components/table.tsx';
-import type { Html } from '../../../web/html.ts';
-import type { Catalogue } from '../../words.ts';
+import { scoreBand, scoreBands } from '../../core/score-band.ts';
+import { Link } from '../../web/components/link.tsx';
+import { Table } from '../../web/components/table.tsx';
+import type { Html } from '../../web/html.ts';
+import type { Catalogue } from '../words.ts';
 
 /** `seen`: a score alone says it; `special`: of an address that nobody meets, such as a private one. */
 export type CellKind = 'unseen' | 'seen' | 'good' | 'allowed' | 'special';

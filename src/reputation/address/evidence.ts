@@ -4,7 +4,8 @@
  * tables of the thread that applies the journal, for one address at a time.
  */
 
-import type { IpIndex } from '../../../index/ip-index.ts';
+import { dayMs } from '../../core/time.ts';
+import type { IpIndex } from '../../index/ip-index.ts';
 import {
   ceilingOf,
   firstReportedAtOf,
@@ -13,15 +14,27 @@ import {
   reportersOf,
   reportsOf,
   strengthOf,
-} from '../../../index/records.ts';
-import { formatNetwork } from '../../../ip/prefix.ts';
-import { isoSeconds } from '../../blocklists/pieces/records.ts';
-import type { Check } from '../../check/check.ts';
-import { entryScore, fallsBelowAt, halfLivesAt, maliciousScore } from '../../check/score.ts';
-import { type ServiceName, serviceOf } from '../../lists/known-services.ts';
-import type { Sources } from '../../lists/sources.ts';
-import { type Contributions, contributionKinds, kindOf, refOf } from '../../state/contributions.ts';
-import { partsOf, type ReportPart } from './report-parts.ts';
+} from '../../index/records.ts';
+import { formatNetwork } from '../../ip/prefix.ts';
+import { isoSeconds } from '../blocklists/pieces/records.ts';
+import type { Check } from '../check/check.ts';
+import {
+  communityEvidence,
+  entryScore,
+  fallsBelowAt,
+  halfLivesAt,
+  maliciousScore,
+} from '../check/score.ts';
+import { type ServiceName, serviceOf } from '../lists/known-services.ts';
+import type { Sources } from '../lists/sources.ts';
+import {
+  type Contributions,
+  contributionKinds,
+  kindOf,
+  refOf,
+  unitsIn,
+} from '../state/contributions.ts';
+import { unitsOf } from '../votes/quorum.ts';
 
 /** One list's row of the address, or of a network around it. */
 export interface ListEvidence {
@@ -226,4 +239,102 @@ export function whyJson({ decidedBy, fallsBelowAt, lists, reports }: Evidence) {
       }),
     ),
   };
+}
+
+/** A layer of a score: the highest of what lists and reports give counts, so each adds what it goes beyond those below. */
+export interface ScoreLayer {
+  readonly of: ListEvidence | ReportEvidence;
+  /** Both 0 to 100. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * @param hasReports false where reports have no effect, as for a known-good address
+ * @returns from 0 up, without those that add nothing
+ */
+export function layersOf({ lists, reports }: Evidence, hasReports: boolean): ScoreLayer[] {
+  const given = [
+    ...lists.map((list) => ({ of: list, to: list.confidence ?? 0 })),
+    ...(hasReports ? reports.map((said) => ({ of: said, to: said.score })) : []),
+  ];
+  given.sort((a, b) => a.to - b.to);
+  const layers: ScoreLayer[] = [];
+  let from = 0;
+  for (const { of, to } of given) {
+    if (to <= from) continue;
+    layers.push({ of, from, to });
+    from = to;
+  }
+  return layers;
+}
+
+/** Standing of an account at its newest vote; `none`: its reports carry no vote. */
+export const voteKinds = ['staff', 'member', 'earned', 'none'] as const;
+type VoteKind = (typeof voteKinds)[number];
+
+/** Age of an account's newest report: within 24 hours, 7 days, 30 days, or older. */
+export const reportAges = ['day', 'week', 'month', 'older'] as const;
+type ReportAge = (typeof reportAges)[number];
+
+interface ReportPart {
+  readonly voice: VoteKind;
+  readonly age: ReportAge;
+  readonly reporters: number;
+  /** Part of the score that the reports give, 0 to 100; the parts add up to it. */
+  readonly score: number;
+}
+
+const ageEnds: readonly (readonly [ReportAge, number])[] = [
+  ['day', dayMs],
+  ['week', 7 * dayMs],
+  ['month', 30 * dayMs],
+];
+
+function voteKindOf(units: number): VoteKind {
+  if (units >= unitsOf.staff) return 'staff';
+  if (units >= unitsOf.member) return 'member';
+  return units >= unitsOf.earned ? 'earned' : 'none';
+}
+
+/**
+ * Divides the score of an entry's reports by the standing of the accounts and the age of the reports. Each part has the
+ * fraction of the score that it has of the evidence.
+ * @param score what the entry's reports give together, 0 to 100
+ * @returns the largest share first
+ */
+export function partsOf(
+  contributions: Pick<Contributions, 'first' | 'next' | 'tag' | 'strength' | 'newest' | 'detail'>,
+  entry: number,
+  score: number,
+  now: { readonly ms: number; readonly halfLives: number },
+): ReportPart[] {
+  const parts = new Map<
+    string,
+    { voice: VoteKind; age: ReportAge; reporters: number; evidence: number }
+  >();
+  let whole = 0;
+  for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
+    if (kindOf(contributions.tag[node]!) !== contributionKinds.reports) continue;
+    const ageMs = now.ms - contributions.newest[node]! * 1_000;
+    const age = ageEnds.find(([, end]) => ageMs <= end)?.[0] ?? 'older';
+    const voice = voteKindOf(unitsIn(contributions.detail[node]!));
+    const evidence = communityEvidence(contributions.strength[node]!, now.halfLives);
+    const key = `${voice} ${age}`;
+    const part = parts.get(key) ?? { voice, age, reporters: 0, evidence: 0 };
+    part.reporters++;
+    part.evidence += evidence;
+    whole += evidence;
+    parts.set(key, part);
+  }
+  let before = 0;
+  return [...parts.values()]
+    .sort((a, b) => b.evidence - a.evidence)
+    .map(({ voice, age, reporters, evidence }) => {
+      // Rounded where parts meet, so that all of them are the whole.
+      const from = Math.round((score * before) / (whole || 1));
+      before += evidence;
+      const to = Math.round((score * before) / (whole || 1));
+      return { voice, age, reporters, score: to - from };
+    });
 }
