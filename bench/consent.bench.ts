@@ -18,7 +18,7 @@ import { createProfiles } from '../src/signon/people/profile/profile-store.ts';
 import { openPeople } from '../src/signon/people.ts';
 import { failures } from '../src/signon/sessions/failure.page.tsx';
 import { createSessions } from '../src/signon/sessions/sessions.ts';
-import { authorizeRoutes } from '../src/signon/sites/pages/authorize.route.ts';
+import { authorizeRoutes } from '../src/signon/sites/authorize.route.ts';
 import { scopeNames } from '../src/signon/sites/scopes.ts';
 import { accountKey, raw, scratchKey } from '../src/storage/keys.ts';
 import { openLmdbStore } from '../src/storage/lmdb.ts';

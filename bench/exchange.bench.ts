@@ -15,7 +15,7 @@ import { systemRandom } from '../src/core/random.ts';
 import { createServer } from '../src/http/server.ts';
 import { createProfiles } from '../src/signon/people/profile/profile-store.ts';
 import type { SignedInVisitor } from '../src/signon/sites/authorization.ts';
-import { profileExchangeRoutes } from '../src/signon/sites/pages/exchange.route.ts';
+import { profileExchangeRoutes } from '../src/signon/sites/exchange.route.ts';
 import { raw, scratchKey } from '../src/storage/keys.ts';
 import { openLmdbStore } from '../src/storage/lmdb.ts';
 import { createRenderProblem } from '../src/web/shape.ts';

@@ -8,7 +8,7 @@ import { type Config, frontEndsOf, readConfig } from '../src/config.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import { readEndpoint } from '../src/integrations/endpoint.ts';
 import { parsePrefix } from '../src/ip/prefix.ts';
-import { suffixFault } from '../src/signon/sites/clients/client-suffixes.ts';
+import { suffixFault } from '../src/signon/sites/client-id.ts';
 
 const isPrefix = (text: string) => parsePrefix(text).ok;
 const isEndpoint = (text: string) => readEndpoint(text) !== undefined;

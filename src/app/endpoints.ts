@@ -27,7 +27,7 @@ import * as reports from '../reputation/reports/reports.route.ts';
 import { requestEndpoints } from '../reputation/requests/requests.route.ts';
 import * as outbox from '../signon/mail/outbox.route.ts';
 import { signonEndpoints } from '../signon/signon.route.ts';
-import * as exchange from '../signon/sites/pages/exchange.route.ts';
+import * as exchange from '../signon/sites/exchange.route.ts';
 import { siteEndpoints } from '../site/module.ts';
 import type { Endpoint } from '../web/guard/endpoint.ts';
 import { healthEndpoint } from './health.route.ts';

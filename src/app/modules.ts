@@ -34,7 +34,7 @@ import { openWebhooks } from '../reputation/webhooks/module.ts';
 import { outboxRoute } from '../signon/mail/outbox.route.ts';
 import { isActive } from '../signon/people.ts';
 import { signonRoutes } from '../signon/signon.route.ts';
-import { profileExchangeRoutes } from '../signon/sites/pages/exchange.route.ts';
+import { profileExchangeRoutes } from '../signon/sites/exchange.route.ts';
 import { openSite } from '../site/module.ts';
 import { withHooks } from '../web/guard/hooks.ts';
 import { endpoints } from './endpoints.ts';

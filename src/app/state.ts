@@ -47,7 +47,7 @@ import {
 } from '../reputation/state/reducer.ts';
 import { createReportReducer } from '../reputation/state/report-reducer.ts';
 import type { Policy } from '../reputation/votes/quorum.ts';
-import { signedIn } from '../signon/sites/sign-in-events.ts';
+import { signedIn } from '../signon/sites/codes.ts';
 import type { JournalEvent } from '../storage/define-event.ts';
 import { createEventId } from '../storage/event-id.ts';
 import { createFollower, type Follower, type FollowerOptions } from '../storage/follower.ts';

@@ -38,7 +38,7 @@ import {
 } from '../reputation/reports/store/report-rows.ts';
 import { countSince, decodeTail } from '../reputation/reports/store/tails.ts';
 import { reportAdded } from '../reputation/state/events.ts';
-import { decodeCode } from '../signon/sites/code-row.ts';
+import { decodeCode } from '../signon/sites/codes.ts';
 import { readConsentUse } from '../signon/sites/consents.ts';
 import {
   accountKey,

@@ -23,7 +23,7 @@ import type { Mailer } from '../signon/mail/mailer.ts';
 import { profileExtraRows } from '../signon/people/profile/profile-extra-rows.ts';
 import { createProfiles, type Profiles } from '../signon/people/profile/profile-store.ts';
 import type { ResetLinks } from '../signon/people/reset-links.ts';
-import { suffixFault } from '../signon/sites/clients/client-suffixes.ts';
+import { suffixFault } from '../signon/sites/client-id.ts';
 import { type InheritedClaim, inheritable } from '../storage/claim.ts';
 import { openTables } from '../storage/lmdb-environment.ts';
 import { openStoreOf } from '../storage/open.ts';

@@ -46,10 +46,9 @@ import * as signInLink from './sessions/sign-in/sign-in-link.route.ts';
 import * as signOut from './sessions/sign-out.route.ts';
 import { signOutRoutes } from './sessions/sign-out.route.ts';
 import type { Authorization } from './sites/authorization.ts';
-import * as authorize from './sites/pages/authorize.route.ts';
-import { authorizeRoutes } from './sites/pages/authorize.route.ts';
-import * as consent from './sites/pages/consent.route.ts';
-import { consentRoutes } from './sites/pages/consent.route.ts';
+import * as authorize from './sites/authorize.route.ts';
+import * as consent from './sites/authorize.route.ts';
+import { authorizeRoutes, consentRoutes } from './sites/authorize.route.ts';
 
 export interface SignonPageOptions {
   readonly config: Config;

@@ -412,7 +412,7 @@ export const erasedPrefix = (): Key => encodeKey(namespaces.erased);
 export const pendingAccountKey = (id: string) => encodeKey(namespaces.pendingAccount, text(id));
 export const pendingAccountPrefix = (): Key => encodeKey(namespaces.pendingAccount);
 
-/** 76 domain 00: a site that the operator blocks (signon/sites/clients/blocked-sites.ts). */
+/** 76 domain 00: a site that the operator blocks (signon/sites/blocked-sites.ts). */
 export const blockedSiteKey = (domain: string) => encodeKey(namespaces.blockedSite, text(domain));
 export const blockedSitePrefix = (): Key => encodeKey(namespaces.blockedSite);
 

@@ -9,12 +9,13 @@ import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { linkLifeMs } from '../../src/signon/people/links/links.ts';
 import {
+  createRequestSeals,
+  sealLifeMs,
   slotsPerSession,
   waitingMax,
   waitingPerNetworkMax,
 } from '../../src/signon/sites/authorization.ts';
 import { requestQuery } from '../../src/signon/sites/authorize.ts';
-import { createRequestSeals, sealLifeMs } from '../../src/signon/sites/request-seal.ts';
 import { consentTransactionPrefix, usedSealKey } from '../../src/storage/keys.ts';
 import { goodParameters, openSignon, queryOf, startMs } from './fixture.ts';
 

@@ -6,8 +6,8 @@
 
 import { dayMs } from '../../core/time.ts';
 import { createTopTable, sumOf, type TopTable } from '../../reputation/counts/top-table.ts';
-import type { SignInSums } from '../../signon/sites/clients/site-list.ts';
-import { signedIn } from '../../signon/sites/sign-in-events.ts';
+import { signedIn } from '../../signon/sites/codes.ts';
+import type { SignInSums } from '../../signon/sites/site-list.ts';
 import { createReader, createWriter } from '../../storage/codec.ts';
 import {
   type PageSection,

@@ -42,8 +42,8 @@ import { createReportStore } from '../../reputation/reports/store/report-store.t
 import { createAnonymousReports, createRemovals } from '../../reputation/requests/queue.ts';
 import { catalogueFor } from '../../reputation/words.ts';
 import { plans } from '../../signon/people/profile/profile.ts';
-import type { BlockedSites } from '../../signon/sites/clients/blocked-sites.ts';
-import { createSiteList } from '../../signon/sites/clients/site-list.ts';
+import type { BlockedSites } from '../../signon/sites/blocked-sites.ts';
+import { createSiteList } from '../../signon/sites/site-list.ts';
 import { catalogueFor as signOnWords } from '../../signon/words/words.ts';
 import type { Store } from '../../storage/store.ts';
 import { activitiesOf } from '../figures/activity-counters.ts';

@@ -42,9 +42,9 @@ import {
   type Authorization,
   type ConsentOutcome,
   createAuthorization,
+  requestQueryCharsMax,
 } from '../../signon/sites/authorization.ts';
 import { type Consents, createConsents } from '../../signon/sites/consents.ts';
-import { requestQueryCharsMax } from '../../signon/sites/request-seal.ts';
 import { type ErasedList, openErasedList } from '../../storage/erased.ts';
 import { accountKey } from '../../storage/keys.ts';
 import type { Maintenance } from '../../storage/maintenance.ts';

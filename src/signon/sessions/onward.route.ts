@@ -10,9 +10,8 @@ import { readKnownAddress } from '../../core/mail-address.ts';
 import { type Params, parseQuery } from '../../http/request/query.ts';
 import { localPath } from '../../web/guard/intake/local-path.ts';
 import type { RequestContext } from '../request-context.route.ts';
-import type { Authorization } from '../sites/authorization.ts';
+import { type Authorization, requestQueryCharsMax } from '../sites/authorization.ts';
 import { requestQuery } from '../sites/authorize.ts';
-import { requestQueryCharsMax } from '../sites/request-seal.ts';
 import { isForSite, type Onward, onwardHref } from './onward.page.tsx';
 
 export const authorizePath = '/authorize.php';

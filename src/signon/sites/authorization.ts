@@ -11,7 +11,7 @@ import { equalBytes } from '../../core/digest.ts';
 import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { minuteMs } from '../../core/time.ts';
+import { hourMs, minuteMs } from '../../core/time.ts';
 import {
   type Change,
   commitOnce,
@@ -29,7 +29,7 @@ import {
   usedSealKey,
 } from '../../storage/keys.ts';
 import { pagesUnder } from '../../storage/pages.ts';
-import { fixed, flag, record, text, time } from '../../storage/record.ts';
+import { bareRecord, fixed, flag, record, text, time } from '../../storage/record.ts';
 import type { Commit, RowCheck, SetRow, Store } from '../../storage/store.ts';
 import { notErased } from '../people/deletion/erasure-mark.ts';
 import { linkLifeMs } from '../people/links/links.ts';
@@ -43,19 +43,21 @@ import {
   withoutUnseen,
 } from '../people/profile/seen-values.ts';
 import { createRowCounter } from '../people/row-counter.ts';
+import { createSealedTexts } from '../sealed-text.ts';
 import {
   type AuthorizationRequest,
   type AuthorizeParameters,
   type AuthorizeReading,
   codeAddress,
+  decideFlow,
   errorAddress,
+  type FlowDecision,
   readAuthorizeRequest,
   requestQuery,
+  type SessionFacts,
 } from './authorize.ts';
-import { decideFlow, type FlowDecision, type SessionFacts } from './authorize-flow.ts';
-import { createBlockedSites } from './clients/blocked-sites.ts';
-import { registrableDomain } from './clients/client-id.ts';
-import { createClientSuffixes } from './clients/client-suffixes.ts';
+import { createBlockedSites } from './blocked-sites.ts';
+import { createClientSuffixes, registrableDomain } from './client-id.ts';
 import { createCodes, type GrantStanding, type Redemption } from './codes.ts';
 import {
   type ConsentParties,
@@ -63,8 +65,71 @@ import {
   isRemembered,
   type StoredConsent,
 } from './consents.ts';
-import { type CarriedRequest, createRequestSeals, type OpenedRequest } from './request-seal.ts';
 import { inOrder, type Scope } from './scopes.ts';
+
+/** A page may stay open for so long before its form is sent. */
+export const sealLifeMs = hourMs;
+/** The characters of state and redirect_uri of full length, all of them escaped. */
+export const requestQueryCharsMax = 12_288;
+/** The bytes of the time and the length. */
+const fieldBytes = 16;
+
+/** The content of a seal. */
+interface CarriedRequest {
+  /** The query as `requestQuery` gives it. */
+  readonly query: string;
+  /** The time at which the request was first seen, ms since 1970. */
+  readonly askedAt: number;
+}
+
+interface OpenedRequest extends CarriedRequest {
+  /** The id of the seal. */
+  readonly id: Uint8Array;
+  /** The time from which nobody can open it, ms since 1970. */
+  readonly endsAt: number;
+}
+
+const plains = bareRecord<{ readonly askedAt: number; readonly query: string }>({
+  askedAt: time,
+  query: text,
+});
+
+/**
+ * Seals a site's request before anybody has signed in. Nothing of it is stored: the pages carry it in the body of
+ * their forms, so a million requests cost no byte of disk. A seal opens for the browser that got it alone, for an
+ * hour; who signs in with it uses it up.
+ */
+export function createRequestSeals(options: {
+  masterKey: MasterKey;
+  clock: Clock;
+  random: Random;
+}) {
+  const { clock } = options;
+  const texts = createSealedTexts({
+    ...options,
+    purpose: 'site request seal',
+    plainBytesMax: requestQueryCharsMax + fieldBytes,
+  });
+
+  return {
+    /**
+     * Seals a request that is seen now.
+     * @param query as `requestQuery` gives it
+     * @param browserId the request's: no other browser can open it
+     */
+    seal(query: string, browserId: string): string {
+      return texts.seal(plains.encode({ askedAt: clock.now(), query }), browserId);
+    },
+    /** Returns undefined alike when it was altered, is over, or is another browser's. */
+    open(text: string, browserId: string): OpenedRequest | undefined {
+      const opened = texts.open(text, browserId);
+      const found = opened && plains.decode(opened.plain);
+      if (!opened || !found) return undefined;
+      const endsAt = found.askedAt + sealLifeMs;
+      return clock.now() >= endsAt ? undefined : { ...found, id: opened.id, endsAt };
+    },
+  };
+}
 
 /** The live session of a request. */
 export interface SignedInVisitor extends SessionFacts {
@@ -449,7 +514,7 @@ function decisionOf(consent: StoredConsent | undefined, scope: Scope): AskedScop
 
 /**
  * Keeps requests of sites in rows, under the hash of an id that the form carries, so nothing that the form sends can
- * change client, redirect or scope. Before a sign-in nothing is kept (request-seal.ts): a request has a row in two
+ * change client, redirect or scope. Before a sign-in nothing is kept (`createRequestSeals`): a request has a row in two
  * cases only.
  *
  *  - Its person is signed in: the row is the session's, ends after ten minutes, and is consumed in the commit of what

@@ -15,20 +15,86 @@ import { type Random, randomToken } from '../../core/random.ts';
 import { fail, type Result } from '../../core/result.ts';
 import { minuteMs } from '../../core/time.ts';
 import { type Change, commitOnce, untilUndisturbed, written } from '../../storage/change.ts';
+import { defineEvent } from '../../storage/define-event.ts';
 import { createEventId } from '../../storage/event-id.ts';
 import { authorizationCodeKey, consentKey } from '../../storage/keys.ts';
+import { fixed, group, optionalText, record, text, time } from '../../storage/record.ts';
 import type { SetRow, Store } from '../../storage/store.ts';
 import type { SeenValues } from '../people/profile/seen-values.ts';
-import type { BlockedSites } from './clients/blocked-sites.ts';
-import {
-  type CodeGrant,
-  type CodeRow,
-  decodeCode,
-  encodeLiveCode,
-  encodeTombstone,
-} from './code-row.ts';
+import type { BlockedSites } from './blocked-sites.ts';
 import type { Consents, StoredConsent } from './consents.ts';
-import { signedIn } from './sign-in-events.ts';
+import { type Scope, scopesField } from './scopes.ts';
+
+/** The event of an exchanged code. It holds the site alone, so that it is about no person; every node counts by it. */
+export const signedIn = defineEvent({
+  kind: 'site.signed_in',
+  since: { 1: 1 },
+  optional: true,
+  fields: group({ site: text }),
+  apply: (counts: { add(site: string, at: number): void }, { site }, at) => counts.add(site, at),
+  undo: 'kept',
+});
+
+/** The grant that a code stands for. */
+interface CodeGrant {
+  readonly accountId: string;
+  /** The session in which it was issued; the code ends with it. */
+  readonly sessionId: string;
+  readonly clientId: string;
+  /** The text that the client sent. */
+  readonly redirectUri: string;
+  readonly origin: string;
+  /** The grant id of the consent under which it was issued. */
+  readonly grantId: Uint8Array;
+  readonly scopes: readonly Scope[];
+  /** Undefined when no challenge was sent. */
+  readonly codeChallenge: string | undefined;
+}
+
+/** A code at rest, under its SHA-256; the code itself is nowhere. A tombstone stays until the code would have expired. */
+type CodeRow =
+  | { readonly kind: 'live'; readonly expiresAt: number; readonly grant: CodeGrant }
+  | ({ readonly kind: 'tombstone' } & Tombstone);
+
+interface Tombstone {
+  readonly clientId: string;
+  readonly claimedAt: number;
+  /** The id of the event in whose commit it was written; undefined for a code that was burned. */
+  readonly event: string | undefined;
+}
+
+const grantIdBytes = 16;
+
+/** The first byte says what the row is, and its layout. */
+const live = record<{ readonly expiresAt: number; readonly grant: CodeGrant }>(1, {
+  expiresAt: time,
+  grant: group<CodeGrant>({
+    accountId: text,
+    sessionId: text,
+    clientId: text,
+    redirectUri: text,
+    origin: text,
+    grantId: fixed(grantIdBytes),
+    scopes: scopesField,
+    codeChallenge: optionalText,
+  }),
+});
+/** A tombstone holds nothing of the person, only what a line in the log needs. */
+const tombstoneLayout = 2;
+const tombstone = record<Tombstone>(tombstoneLayout, {
+  clientId: text,
+  claimedAt: time,
+  event: optionalText,
+});
+
+export function decodeCode(bytes: Uint8Array): CodeRow | undefined {
+  if (bytes[0] === tombstoneLayout) {
+    const row = tombstone.decode(bytes);
+    return row && { kind: 'tombstone', ...row };
+  }
+  const row = live.decode(bytes);
+  return row && { kind: 'live', ...row };
+}
 
 export const codeLifeMs = 5 * minuteMs;
 const codeBytes = 32;
@@ -69,7 +135,7 @@ export function createCodes(options: {
 }) {
   const { store, clock, random, log, consents, blocked, standing } = options;
   /** Decoded when there is no row, so that an unknown code takes the work of a used one. */
-  const decoy = encodeTombstone({
+  const decoy = tombstone.encode({
     clientId: 'client.example',
     claimedAt: clock.now(),
     event: createEventId(clock, random),
@@ -79,7 +145,7 @@ export function createCodes(options: {
   function issue(grant: CodeGrant): { readonly code: string; readonly row: SetRow } {
     const code = randomToken(random, codeBytes);
     const expiresAt = Math.floor(clock.now()) + codeLifeMs;
-    const value = encodeLiveCode(grant, expiresAt);
+    const value = live.encode({ expiresAt, grant });
     return { code, row: { key: authorizationCodeKey(sha256(code)), value, expiresAt } };
   }
 
@@ -106,12 +172,12 @@ export function createCodes(options: {
     const { clientId } = grant;
     const consent = await consents.find(grant);
     const flaw = mismatchOf(redemption, grant) ?? (await lossOf(grant, consent));
-    const tombstone = (event?: string) => {
-      const value = encodeTombstone({ clientId, claimedAt: clock.now(), event });
+    const burnt = (event?: string) => {
+      const value = tombstone.encode({ clientId, claimedAt: clock.now(), event });
       return { key: check.key, value, expiresAt };
     };
     if (flaw !== undefined || consent === undefined) {
-      const burned = await commitOnce(store, { check: [check], set: [tombstone()] });
+      const burned = await commitOnce(store, { check: [check], set: [burnt()] });
       if (burned === 'lost' || !burned.ok) return burned;
       log.warn({ client: clientId, flaw, ...redemption.logFields }, 'exchange: a code was burned');
       return fail('invalid_grant');
@@ -124,7 +190,7 @@ export function createCodes(options: {
     };
     const done = await commitOnce(store, {
       check: [check, consentCheck, ...blocked.checks(clientId)],
-      set: use === undefined ? [tombstone(event)] : [tombstone(event), use],
+      set: use === undefined ? [burnt(event)] : [burnt(event), use],
       events: [signedIn.encode(event, { site: clientId })],
     });
     // A scope that was withdrawn since the code was issued is not given out.

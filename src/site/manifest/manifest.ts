@@ -30,10 +30,13 @@ import {
   responseType,
   stateCharsMax,
 } from '../../signon/sites/authorize.ts';
-import { redirectUriCharsMax } from '../../signon/sites/clients/redirect-uri.ts';
 import { codeLifeMs } from '../../signon/sites/codes.ts';
-import { exchangeParameters, profileFields } from '../../signon/sites/exchange.openapi.ts';
-import { exchangePath } from '../../signon/sites/pages/exchange.route.ts';
+import {
+  exchangeParameters,
+  exchangePath,
+  profileFields,
+} from '../../signon/sites/exchange.route.ts';
+import { redirectUriCharsMax } from '../../signon/sites/redirect-uri.ts';
 import { scopeFields, scopeNames } from '../../signon/sites/scopes.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
 import { languages } from '../../web/language.ts';

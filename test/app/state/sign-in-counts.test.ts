@@ -11,7 +11,7 @@ import { openState, type State } from '../../../src/app/state.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { signedIn } from '../../../src/signon/sites/sign-in-events.ts';
+import { signedIn } from '../../../src/signon/sites/codes.ts';
 import { createEventId } from '../../../src/storage/event-id.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb.ts';
 import type { Store } from '../../../src/storage/store.ts';

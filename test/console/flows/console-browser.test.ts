@@ -6,7 +6,7 @@ import { endpoints } from '../../../src/app/endpoints.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { createRemovals } from '../../../src/reputation/requests/queue.ts';
-import { createBlockedSites } from '../../../src/signon/sites/clients/blocked-sites.ts';
+import { createBlockedSites } from '../../../src/signon/sites/blocked-sites.ts';
 import { createConsents } from '../../../src/signon/sites/consents.ts';
 import { pageProblems, withBrowser } from '../../support/browser/browser.ts';
 import { startTestServer } from '../../support/server/server.ts';

@@ -6,13 +6,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { consentPage } from '../../../src/signon/sites/pages/consent.page.tsx';
 import {
+  consentPage,
   endedFormPage,
   nameTargetPage,
   refusalPage,
   verifyFirstPage,
-} from '../../../src/signon/sites/pages/consent-notes.page.tsx';
+} from '../../../src/signon/sites/consent.page.tsx';
 import { type Language, pickLanguage } from '../../../src/web/language.ts';
 import { pageHeaders } from '../../../src/web/security-headers.ts';
 import { checkPage, withBrowser } from '../../support/browser/browser.ts';

@@ -1,9 +1,9 @@
 /** Consents of several kinds, for the tests of their pages. */
 
 import type { AskedScope } from '../../../src/signon/sites/authorization.ts';
-import { parseClientId } from '../../../src/signon/sites/clients/client-id.ts';
-import { parseRedirectUri } from '../../../src/signon/sites/clients/redirect-uri.ts';
-import type { ConsentPageData } from '../../../src/signon/sites/pages/consent.page.tsx';
+import { parseClientId } from '../../../src/signon/sites/client-id.ts';
+import type { ConsentPageData } from '../../../src/signon/sites/consent.page.tsx';
+import { parseRedirectUri } from '../../../src/signon/sites/redirect-uri.ts';
 
 export function asked(
   scope: AskedScope['scope'],

@@ -5,12 +5,10 @@ import { test } from 'node:test';
 import {
   type ConsentPageData,
   consentPage,
-} from '../../../src/signon/sites/pages/consent.page.tsx';
-import {
   endedFormPage,
   nameTargetPage,
   refusalPage,
-} from '../../../src/signon/sites/pages/consent-notes.page.tsx';
+} from '../../../src/signon/sites/consent.page.tsx';
 import { foreignForm } from '../../../src/web/layout/host-name.tsx';
 import { testFrame } from '../../web/page-fixtures.ts';
 import {

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createClientLimits } from '../../../src/access/quota/client-limits.ts';
 import { clientLimits } from '../../../src/config/limits.ts';
 import { systemClock } from '../../../src/core/clock.ts';
-import { profileExchangeRoutes } from '../../../src/signon/sites/pages/exchange.route.ts';
+import { profileExchangeRoutes } from '../../../src/signon/sites/exchange.route.ts';
 import { createCallers } from '../../../src/web/guard/callers.ts';
 import { createRenderProblem } from '../../../src/web/shape.ts';
 import { ask, requestText, startServer } from '../../http/raw.ts';

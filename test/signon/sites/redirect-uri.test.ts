@@ -7,14 +7,14 @@ import fc from 'fast-check';
 import {
   type Client,
   type ClientRules,
+  createClientSuffixes,
   parseClientId,
-} from '../../../src/signon/sites/clients/client-id.ts';
-import { createClientSuffixes } from '../../../src/signon/sites/clients/client-suffixes.ts';
+} from '../../../src/signon/sites/client-id.ts';
 import {
   answerAddress,
   parseRedirectUri,
   type RedirectUri,
-} from '../../../src/signon/sites/clients/redirect-uri.ts';
+} from '../../../src/signon/sites/redirect-uri.ts';
 
 import { intranetSuffixes } from '../../support/signon/client-site.ts';
 

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createTurns } from '../../../src/core/scheduling.ts';
-import { createSiteList } from '../../../src/signon/sites/clients/site-list.ts';
 import { createConsents } from '../../../src/signon/sites/consents.ts';
+import { createSiteList } from '../../../src/signon/sites/site-list.ts';
 import { value } from '../../support/house/result.ts';
 import { openSignon } from '../fixture.ts';
 

@@ -17,8 +17,8 @@ import {
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { unzipSync } from 'fflate';
-import { parseClientId } from '../../../src/signon/sites/clients/client-id.ts';
-import { parseRedirectUri } from '../../../src/signon/sites/clients/redirect-uri.ts';
+import { parseClientId } from '../../../src/signon/sites/client-id.ts';
+import { parseRedirectUri } from '../../../src/signon/sites/redirect-uri.ts';
 import { openKit } from '../../../src/site/kit/open-kit.ts';
 import { zipKit } from '../../../src/site/kit/zip.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';

@@ -5,7 +5,7 @@
  * same host. What is sent to the browser is the parser's spelling, never the raw text.
  */
 
-import { fail, ok, type Result } from '../../../core/result.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
 import { type Client, type ClientRules, isDemoClient, registrableDomain } from './client-id.ts';
 
 declare const redirectBrand: unique symbol;

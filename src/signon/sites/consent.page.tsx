@@ -4,20 +4,24 @@
  * lies on the server, and which switches are on; nothing in it names the site.
  */
 
-import { domainOf } from '../../../core/mail-address.ts';
-import { Button } from '../../../web/components/button.tsx';
-import { Form, Hidden } from '../../../web/components/form.tsx';
-import { Icon } from '../../../web/components/icon.tsx';
-import { Notice } from '../../../web/components/notice.tsx';
-import { classes, type Html } from '../../../web/html.ts';
-import type { Language } from '../../../web/language.ts';
-import { foreignForm, HostName } from '../../../web/layout/host-name.tsx';
-import { type PageFrame, renderDocument } from '../../../web/layout/layout.tsx';
-import type { UnseenValue } from '../../people/profile/seen-values.ts';
-import { type ConsentCatalogue, consentEn } from '../../words/consent.en.ts';
-import { consentFr } from '../../words/consent.fr.ts';
-import type { AskedScope } from '../authorization.ts';
-import { sharedValues } from './shared-values.page.ts';
+import { domainOf } from '../../core/mail-address.ts';
+import { Button, LinkButton } from '../../web/components/button.tsx';
+import { Form, Hidden } from '../../web/components/form.tsx';
+import { Icon } from '../../web/components/icon.tsx';
+import { Link } from '../../web/components/link.tsx';
+import { Notice } from '../../web/components/notice.tsx';
+import { classes, type Html } from '../../web/html.ts';
+import type { Language } from '../../web/language.ts';
+import { formatFor } from '../../web/layout/format.ts';
+import { foreignForm, HostName } from '../../web/layout/host-name.tsx';
+import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
+import type { ProfileJson } from '../people/profile/profile-json.ts';
+import type { UnseenValue } from '../people/profile/seen-values.ts';
+import { type ConsentCatalogue, consentEn } from '../words/consent.en.ts';
+import { consentFr } from '../words/consent.fr.ts';
+import type { AskedScope } from './authorization.ts';
+import type { ErrorAnswer } from './authorize.ts';
+import { type Scope, scopeFields } from './scopes.ts';
 
 export interface ConsentPageData {
   readonly client: { readonly id: string; readonly registrable: string };
@@ -259,4 +263,176 @@ function stateOf({ isFixed, before }: AskedScope, added: boolean, text: ConsentC
   if (added) return <strong>{text.isNew}</strong>;
   if (before === undefined) return null;
   return before === 'granted' ? text.granted : text.refused;
+}
+
+interface SharedValue {
+  readonly field: keyof ProfileJson;
+  readonly label: string;
+  /** Undefined: the field is empty, so not shared. */
+  readonly value: string | undefined;
+}
+
+/**
+ * Returns the values that a site would read of a scope, field by field, in words of the reader's language. A field
+ * without a value is there too: nobody must wonder whether it was forgotten.
+ */
+function sharedValues(
+  scope: Scope,
+  values: ProfileJson,
+  language: Language,
+  text: ConsentCatalogue,
+): SharedValue[] {
+  return scopeFields[scope].map((field: keyof ProfileJson) => ({
+    field,
+    label: text.fields[field],
+    value: valueText(field, values, language, text),
+  }));
+}
+
+function valueText(
+  field: keyof ProfileJson,
+  values: ProfileJson,
+  language: Language,
+  text: ConsentCatalogue,
+): string | undefined {
+  const value = values[field];
+  if (value === undefined) return undefined;
+  switch (field) {
+    case 'picture':
+      return text.pictureAt(URL.canParse(String(value)) ? new URL(String(value)).host : '');
+    case 'address':
+      return values.address!.formatted.replaceAll('\n', ', ');
+    case 'birthdate':
+      return formatFor(language).day(Date.parse(`${String(value)}T00:00:00Z`));
+    case 'age':
+      return text.years(Number(value));
+    case 'service_plan':
+      return text.plans[String(value)] ?? String(value);
+    default:
+      return typeof value === 'boolean' ? (value ? text.yes : text.no) : String(value);
+  }
+}
+
+// The pages that replace a consent. None of them links to an address that was refused.
+
+interface Note {
+  readonly title: string;
+  readonly text: string;
+  readonly rest?: Html;
+}
+
+function notePage(frame: PageFrame, { title, text, rest }: Note): string {
+  return renderDocument(frame, {
+    title,
+    noindex: true,
+    className: 'page-consent',
+    stylesheet: 'consent.css',
+    body: (
+      <div class="wrap consent consent-note">
+        <header class="consent-head">
+          <h1>{title}</h1>
+          <p class="lede">{text}</p>
+        </header>
+        {rest}
+      </div>
+    ),
+  });
+}
+
+/** The text for developers is English whatever the page's language. */
+function forDevelopers(frame: PageFrame, detail: string): Html {
+  if (detail === '') return null;
+  const label = consentText(frame.language).forDevelopers;
+  return (
+    <p class="consent-detail">
+      {label}: <code lang="en">{detail}</code>
+    </p>
+  );
+}
+
+/** Names neither the site nor the address: both may be made to look like anything. */
+export function refusalPage(
+  frame: PageFrame,
+  { error, detail }: { readonly error: string; readonly detail: string },
+): string {
+  const { titles, texts, todo, todoBlocked } = consentText(frame.language).refusal;
+  return notePage(frame, {
+    title: titles[error] ?? titles.invalid_request!,
+    text: texts[error] ?? texts.invalid_request!,
+    rest: (
+      <>
+        <p>{error === 'site_blocked' ? todoBlocked : todo}</p>
+        {forDevelopers(frame, detail)}
+      </>
+    ),
+  });
+}
+
+/** @param address carries the error; followed only by a click, for any domain can be a client */
+export function nameTargetPage(frame: PageFrame, answer: ErrorAnswer, address: string): string {
+  const text = consentText(frame.language);
+  const { client, redirect } = answer.target;
+  const foreign = foreignForm(redirect.host);
+  return notePage(frame, {
+    title: text.named.title,
+    text: text.named.texts[answer.error],
+    rest: (
+      <>
+        <dl class="consent-parties">
+          <div>
+            <dt>{text.site}</dt>
+            <dd>
+              <HostName host={redirect.host} registrable={client.registrable} />
+              {foreign !== undefined && (
+                <span class="host-foreign">
+                  {text.inItsLetters} <bdi>{foreign}</bdi>
+                </span>
+              )}
+            </dd>
+          </div>
+        </dl>
+        {foreign !== undefined && <Notice tone="warning">{text.foreignLetters}</Notice>}
+        <p>{text.named.warning}</p>
+        <p>
+          <Link class="button button-secondary" rel="noreferrer nofollow" href={address}>
+            <span>{text.named.back(redirect.host)}</span>
+          </Link>
+        </p>
+        {forDevelopers(frame, answer.detail)}
+      </>
+    ),
+  });
+}
+
+export function verifyFirstPage(
+  frame: PageFrame,
+  data: { readonly email: string; readonly nextHref: string; readonly againHref: string },
+): string {
+  const text = consentText(frame.language).verify;
+  return notePage(frame, {
+    title: text.title,
+    text: text.text(data.email),
+    rest: (
+      <div class="consent-answers">
+        <LinkButton label={text.next} href={data.nextHref} />
+        <LinkButton label={text.other} href={data.againHref} kind="secondary" />
+      </div>
+    ),
+  });
+}
+
+/**
+ * The page of a form that was answered already, is too old, or is somebody else's: all get the same
+ * page.
+ * @param nextHref the address where the same request begins anew, if that is known
+ */
+export function endedFormPage(frame: PageFrame, nextHref?: string): string {
+  const text = consentText(frame.language).over;
+  if (nextHref === undefined) return notePage(frame, text);
+  const rest = (
+    <p>
+      <LinkButton label={text.next} href={nextHref} />
+    </p>
+  );
+  return notePage(frame, { title: text.title, text: text.textWithWay, rest });
 }

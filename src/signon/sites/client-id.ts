@@ -1,12 +1,13 @@
 /**
- * Names of an intranet that the operator lets be clients (CLIENT_SUFFIXES). Nobody registers such
- * names, so they mean something in one network alone, and are refused unless they are listed. A
- * name under a listed suffix counts as registered with one label more; a name without a dot stands
- * for that host and no other. What the public suffix list knows is never ruled here.
+ * A client is the domain of a site: a registrable domain or a sub-domain of one, as lower-case
+ * LDH labels, or a name of the intranet that the operator lists. Nobody
+ * registers clients, so this text is all that identifies one: whatever two programs could read as
+ * two hosts is refused.
  */
 
 import { domainToASCII } from 'node:url';
 import { parse } from 'tldts';
+import { fail, ok, type Result } from '../../core/result.ts';
 
 /** The entry that stands for every name without a dot: such names are right under the root. */
 const rootSuffix = '.';
@@ -31,14 +32,14 @@ const ownMachine: ReadonlySet<string> = new Set([
  * Returns whether a text is lower-case LDH labels, valid A-labels where one begins with `xn--`, and
  * no address.
  */
-export function isName(text: string): boolean {
+function isName(text: string): boolean {
   if (text.length > hostCharsMax || !hostPattern.test(text)) return false;
   // The same reading as a browser's: refuses bad punycode and numbers that are really addresses.
   return domainToASCII(text) === text;
 }
 
 /** Returns undefined for a public suffix, an address, and what lies under no known top-level domain. */
-export function publicRegistrable(host: string): string | undefined {
+function publicRegistrable(host: string): string | undefined {
   if (isPrivateArpa(host)) return undefined;
   const parts = parse(host, { allowPrivateDomains: true });
   if (parts.isIp === true || !isKnown(parts)) return undefined;
@@ -59,7 +60,13 @@ export function suffixFault(suffix: string): string | undefined {
     : undefined;
 }
 
-/** @throws TypeError for a suffix that has a fault: the settings were read without checking it */
+/**
+ * Rules the names of an intranet that the operator lets be clients (CLIENT_SUFFIXES). Nobody registers such
+ * names, so they mean something in one network alone, and are refused unless they are listed. A
+ * name under a listed suffix counts as registered with one label more; a name without a dot stands
+ * for that host and no other. What the public suffix list knows is never ruled here.
+ * @throws TypeError for a suffix that has a fault: the settings were read without checking it
+ */
 export function createClientSuffixes(suffixes: readonly string[]) {
   const listed = new Set(suffixes);
   for (const suffix of listed) {
@@ -88,7 +95,7 @@ export function createClientSuffixes(suffixes: readonly string[]) {
   };
 }
 
-export type ClientSuffixes = ReturnType<typeof createClientSuffixes>;
+type ClientSuffixes = ReturnType<typeof createClientSuffixes>;
 
 function isPrivateArpa(host: string): boolean {
   return host === privateArpa || host.endsWith(`.${privateArpa}`);
@@ -96,4 +103,44 @@ function isPrivateArpa(host: string): boolean {
 
 function isKnown({ isIcann, isPrivate }: ReturnType<typeof parse>): boolean {
   return isIcann === true || isPrivate === true;
+}
+
+declare const clientBrand: unique symbol;
+
+/** A checked client; only `parseClientId` makes it. */
+export interface Client {
+  readonly [clientBrand]: true;
+  readonly id: string;
+  /** The domain that somebody registered, public suffixes of providers counted as suffixes. */
+  readonly registrable: string;
+}
+
+export interface ClientRules {
+  /** True allows the names of this machine too, with plain http, for trying things out. */
+  readonly demo: boolean;
+  /** The names of an intranet; none when left out. */
+  readonly suffixes?: ClientSuffixes;
+}
+
+/** The client ids of the demo: never a domain, so they can't collide with a site. */
+const demoClients: ReadonlySet<string> = new Set(['localhost', '127.0.0.1']);
+
+/** Returns undefined for what can't be a client: a suffix, an address, an unlisted name of an intranet. */
+export function registrableDomain(host: string, suffixes?: ClientSuffixes): string | undefined {
+  if (!isName(host)) return undefined;
+  return publicRegistrable(host) ?? suffixes?.registrable(host);
+}
+
+export function isDemoClient(id: string): boolean {
+  return demoClients.has(id);
+}
+
+/** Checks a client id. `invalid_client_id`, whose detail does not repeat the text: it may be anything. */
+export function parseClientId(text: string, { demo, suffixes }: ClientRules): Result<Client> {
+  if (demo && isDemoClient(text)) return ok({ id: text, registrable: text } as Client);
+  const registrable = registrableDomain(text, suffixes);
+  if (registrable === undefined) {
+    return fail('invalid_client_id', 'The client_id must be the domain of a site.', 'client_id');
+  }
+  return ok({ id: text, registrable } as Client);
 }

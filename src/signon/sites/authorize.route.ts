@@ -1,27 +1,31 @@
 /**
- * GET /authorize.php, and where it goes on after a sign-in. The domain decides what comes next;
- * here each decision becomes an answer. Until client and redirect address are known to belong
+ * GET /authorize.php, where it goes on after a sign-in, and the form of the consent page. The domain decides
+ * what comes next; here each decision becomes an answer. Until client and redirect address are known to belong
  * together, nothing that leads there is sent: no redirect and no link.
  *
  * Nothing is stored for somebody who has not signed in: the request goes on as the query of the next
  * page, and from there in its form (onward.route.ts).
  *
  * HEAD is refused: these GETs keep requests and issue codes, and programs send HEAD on their own.
+ *
+ * The consent form is ours and of this very session (the page builder checks its token), names a request that
+ * is kept here, and says which switches are on; client, scopes and redirect address are the kept request's,
+ * whatever else was sent. One form, one answer.
  */
 
-import type { Config } from '../../../config.ts';
-import type { Clock } from '../../../core/clock.ts';
-import { lookAlikeOf } from '../../../core/look-alike.ts';
-import { domainOf } from '../../../core/mail-address.ts';
-import type { Failure } from '../../../core/result.ts';
-import type { Reply } from '../../../http/request/message.ts';
-import type { Params } from '../../../http/request/query.ts';
-import type { PlainRoute } from '../../../http/router.ts';
-import { askedOrigin } from '../../../web/guard/intake/form.ts';
-import { enrolPath, reviewPath } from '../../../web/guard/page-builder.ts';
-import { sessionPage } from '../../../web/guard/session-endpoint.ts';
-import type { PageBuilder, RequestContext } from '../../request-context.route.ts';
-import { onwardHref } from '../../sessions/onward.page.tsx';
+import type { Config } from '../../config.ts';
+import type { Clock } from '../../core/clock.ts';
+import { lookAlikeOf } from '../../core/look-alike.ts';
+import { domainOf } from '../../core/mail-address.ts';
+import type { Failure, Result } from '../../core/result.ts';
+import type { Reply } from '../../http/request/message.ts';
+import type { Params } from '../../http/request/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { askedOrigin } from '../../web/guard/intake/form.ts';
+import { enrolPath, reviewPath } from '../../web/guard/page-builder.ts';
+import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
+import type { PageBuilder, RequestContext } from '../request-context.route.ts';
+import { onwardHref } from '../sessions/onward.page.tsx';
 import {
   authorizePath,
   carriesRequest,
@@ -29,24 +33,25 @@ import {
   continuePath,
   onTheWay,
   targetOf,
-} from '../../sessions/onward.route.ts';
-import type { Session } from '../../sessions/sessions.ts';
-import type { Authorization, Kept, SignedInVisitor } from '../authorization.ts';
+} from '../sessions/onward.route.ts';
+import type { Session } from '../sessions/sessions.ts';
+import type { Authorization, Kept, SignedInVisitor } from './authorization.ts';
 import {
   type AuthorizationRequest,
   type AuthorizeReading,
+  type ErrorAnswer,
   errorAddress,
+  type FlowDecision,
   requestQuery,
-} from '../authorize.ts';
-import type { ErrorAnswer, FlowDecision } from '../authorize-flow.ts';
-import type { Client } from '../clients/client-id.ts';
-import { consentPage } from './consent.page.tsx';
+} from './authorize.ts';
+import type { Client } from './client-id.ts';
 import {
+  consentPage,
   endedFormPage,
   nameTargetPage,
   refusalPage,
   verifyFirstPage,
-} from './consent-notes.page.tsx';
+} from './consent.page.tsx';
 
 export const consentPath = `${authorizePath}/consent`;
 const signInPath = '/signin';
@@ -288,6 +293,82 @@ export function authorizeRoutes(options: AuthorizeOptions): PlainRoute[] {
     pageBuilder.page(authorizeEndpoints.begin, begin, badQuery),
     pageBuilder.page(authorizeEndpoints.goOn, (context, query) =>
       resume(context, query.get('id') ?? '', query.has('changed')),
+    ),
+  ];
+}
+
+/** The address of a form that was answered with a page: leads to the request that it carries. */
+export const consentAgainEndpoint = sessionPage(consentPath, 'anyone', carriesRequest);
+
+export const consentEndpoint = sessionForm(consentPath, 'anyone', {
+  ...carriesRequest,
+  limits: ['consent'],
+  errors: ['unknown_transaction', 'too_many_sites'],
+});
+
+export function consentRoutes(options: {
+  config: Pick<Config, 'baseUrl'>;
+  pageBuilder: PageBuilder;
+  authorization: Pick<Authorization, 'allow' | 'deny' | 'transactions'>;
+}): PlainRoute[] {
+  const { pageBuilder, authorization, config } = options;
+
+  async function handle(context: RequestContext, form: Params): Promise<Reply> {
+    const { session } = context;
+    if (session === undefined || session.reviewing || session.factorDue !== undefined) {
+      return over(context);
+    }
+    const id = form.get('id') ?? '';
+    const who = signedInOf(session, context, config.baseUrl);
+    switch (form.get('decision')) {
+      case 'allow':
+        return answered(
+          context,
+          await authorization.allow(id, who, form.all('scope'), form.get('shown') ?? ''),
+          id,
+        );
+      case 'deny':
+        return answered(context, await authorization.deny(id, who), id);
+      case 'switch': {
+        // Whoever signs in next in this browser may answer it, and the present one no more.
+        const withdrawn = await authorization.transactions.withdraw(id, session.id);
+        if (!withdrawn.ok) return failed(context, withdrawn);
+        return pageBuilder.go(context, signInHref(withdrawn.value.query));
+      }
+      default:
+        return pageBuilder.problem(context, { ok: false, error: 'bad_request' });
+    }
+  }
+
+  function answered(context: RequestContext, address: Result<string>, id: string): Reply {
+    if (address.ok) return pageBuilder.go(context, address.value);
+    // Its values are not what the page showed: the same form once more, with those of today.
+    if (address.error === 'conflict')
+      return pageBuilder.go(context, `${continueHref(id)}&changed=1`);
+    return failed(context, address);
+  }
+
+  function failed(context: RequestContext, failure: Failure): Reply {
+    return failure.error === 'unknown_transaction'
+      ? over(context)
+      : pageBuilder.problem(context, failure);
+  }
+
+  function over(context: RequestContext): Reply {
+    const { query } = context.request;
+    const nextHref = query === '' ? undefined : `${authorizePath}?${query}`;
+    return pageBuilder.show(context, (frame) => endedFormPage(frame, nextHref), { status: 403 });
+  }
+
+  return [
+    pageBuilder.page(consentAgainEndpoint, (context, query) =>
+      query.has('client_id')
+        ? pageBuilder.go(context, `${authorizePath}?${context.request.query}`)
+        : pageBuilder.show(context, (frame) => endedFormPage(frame, undefined), { status: 403 }),
+    ),
+    // The form may be of an earlier session: whoever is signed in by now is asked anew.
+    pageBuilder.form(consentEndpoint, handle, ['scope'], (context, _form, failure) =>
+      failure.error === 'form_expired' ? over(context) : pageBuilder.problem(context, failure),
     ),
   ];
 }

@@ -5,15 +5,15 @@
  * most. Of more than 20,000 sites those are counted that were met first, and the list says so.
  */
 
-import type { Clock } from '../../../core/clock.ts';
-import type { Pace } from '../../../core/scheduling.ts';
-import { dayMs } from '../../../core/time.ts';
-import { readTexts } from '../../../storage/key-parts.ts';
-import { consentPrefix, consentUsePrefix, type Key } from '../../../storage/keys.ts';
-import { pagesUnder } from '../../../storage/pages.ts';
-import type { Entry, Store } from '../../../storage/store.ts';
-import { readConsentUse } from '../consents.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Pace } from '../../core/scheduling.ts';
+import { dayMs } from '../../core/time.ts';
+import { readTexts } from '../../storage/key-parts.ts';
+import { consentPrefix, consentUsePrefix, type Key } from '../../storage/keys.ts';
+import { pagesUnder } from '../../storage/pages.ts';
+import type { Entry, Store } from '../../storage/store.ts';
 import type { BlockedSites } from './blocked-sites.ts';
+import { readConsentUse } from './consents.ts';
 
 export interface ListedSite {
   readonly domain: string;

@@ -1,0 +1,211 @@
+/**
+ * GET and POST /api.php: a code for the profile, once. For servers alone: no CORS, nothing stored
+ * on the way, and HEAD and OPTIONS, which programs send on their own, never redeem.
+ *
+ * Every code that gives nothing has one answer, so nobody learns whether it ever was one.
+ */
+
+import { fail, ok, type Result } from '../../core/result.ts';
+import { mediaType, parseForm } from '../../http/request/body.ts';
+import { firstHeader, logFieldsOf, type Request } from '../../http/request/message.ts';
+import { type Params, parseQuery } from '../../http/request/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { endpoint } from '../../web/guard/endpoint.ts';
+import type { Answer, Guard } from '../../web/guard/guard.ts';
+import {
+  answer,
+  boolean,
+  count,
+  type Described,
+  type JsonMembers,
+  media,
+  object,
+  query,
+  ref,
+  type Schema,
+  string,
+} from '../../web/openapi.ts';
+import { jsonType, noStore } from '../../web/shape.ts';
+import type { Authorization } from './authorization.ts';
+import { type Scope, scopeFields, scopeNames } from './scopes.ts';
+
+export const exchangeParameters = ['code', 'client_id', 'redirect_uri', 'code_verifier'] as const;
+type ExchangeParameter = (typeof exchangeParameters)[number];
+
+type Field = (typeof scopeFields)[Scope][number];
+
+const addressParts = ['street_address', 'locality', 'region', 'postal_code', 'country'] as const;
+
+/** The type and meaning of each field of the profile. A new field doesn't compile before it is here. */
+export const profileFields: Readonly<Record<Field, Schema & { readonly description: string }>> = {
+  service_id: { type: 'string', description: 'Public, stable, random: key your users by it.' },
+  given_name: { type: 'string', description: 'First name.' },
+  family_name: { type: 'string', description: 'Last name.' },
+  nickname: { type: 'string', description: 'What the person wants to be called.' },
+  picture: { type: 'string', format: 'uri', description: 'Own picture, or one drawn for the id.' },
+  email: { type: 'string', description: 'Mail address.' },
+  email_verified: { const: true, description: 'Always true: others are not shared.' },
+  phone_number: { type: 'string', pattern: '^\\+[0-9]{4,15}$', description: 'E.164.' },
+  phone_number_verified: { ...boolean, description: 'Whether a code sent to it came back.' },
+  address: { $ref: '#/components/schemas/PostalAddress', description: 'Postal address.' },
+  birthdate: { type: 'string', format: 'date', description: 'YYYY-MM-DD.' },
+  age: { ...count, description: 'Full years today, UTC.' },
+  age_verified: { ...boolean, description: 'Whether the operator has seen a proof of identity.' },
+  service_plus: { ...boolean, description: 'Whether the plan is plus.' },
+  service_plan: { enum: ['plus', 'free'], description: 'Plan of the account.' },
+  liquid_glass: { ...boolean, description: 'How the person likes pages to look.' },
+};
+
+const parameterWords: Readonly<Record<ExchangeParameter, string>> = {
+  code: 'Works once.',
+  client_id: 'Optional, but send it: a code meant for another site is then refused.',
+  redirect_uri: 'Optional, but send it: the text sent to /authorize.php.',
+  code_verifier: 'Needed if there was a code_challenge, refused if there was none.',
+};
+
+const PostalAddress = object(
+  { formatted: string, ...Object.fromEntries(addressParts.map((name) => [name, string])) },
+  { optional: addressParts },
+);
+const Profile = object(profileFields, {
+  optional: scopeNames.flatMap((scope) => [...scopeFields[scope]]),
+});
+
+const described = {
+  tag: 'Sign-on',
+  summary: 'A code for the profile, once, for the server of a site.',
+  description:
+    'Unknown, used, expired and mismatched codes have one answer, invalid_grant. No credentials: whoever has the code gets the profile.',
+  answers: {
+    200: answer('Fields of the scopes that were asked for and granted.', media(ref('Profile')), {
+      'X-SSO-Client': {
+        description: 'The client_id that the code was meant for.',
+        required: true,
+        schema: string,
+      },
+    }),
+  },
+  schemas: { PostalAddress, Profile },
+} as const;
+
+const exchangeDocs: Described = {
+  ...described,
+  id: 'exchange',
+  parameters: exchangeParameters.map((name) =>
+    query(name, string, parameterWords[name], name === 'code'),
+  ),
+};
+
+const exchangeByFormDocs: Described = {
+  ...described,
+  id: 'exchangeByForm',
+  requestBody: {
+    required: true,
+    content: {
+      'application/x-www-form-urlencoded': {
+        schema: {
+          type: 'object',
+          properties: Object.fromEntries(
+            exchangeParameters.map((name): [string, JsonMembers] => [
+              name,
+              { type: 'string', description: parameterWords[name] },
+            ]),
+          ),
+          required: ['code'],
+        },
+      },
+    },
+  },
+};
+
+const bodyBytesMax = 8 * 1024;
+/** A redirect_uri of 2,000 characters is three times as long when all of it is escaped. */
+const queryCharsMax = 8 * 1024;
+export const exchangePath = '/api.php';
+
+const base = {
+  path: exchangePath,
+  who: 'anyone',
+  shape: 'exchange',
+  thread: 'main',
+  limits: ['exchange'],
+  queryCharsMax,
+  errors: ['invalid_grant', 'invalid_request', 'store_unavailable'],
+} as const;
+
+export const exchangeEndpoint = endpoint({
+  ...base,
+  method: 'GET',
+  noHead: true,
+  docs: exchangeDocs,
+});
+
+export const exchangeByFormEndpoint = endpoint({
+  ...base,
+  method: 'POST',
+  headers: ['content-type'],
+  body: { types: ['form'], bytesMax: bodyBytesMax },
+  docs: exchangeByFormDocs,
+});
+
+export function profileExchangeRoutes(options: {
+  authorization: Pick<Authorization, 'exchange'>;
+  guard: Pick<Guard, 'open'>;
+}): PlainRoute[] {
+  const { authorization, guard } = options;
+
+  async function exchange(request: Request): Promise<Answer> {
+    const sent = readParameters(request);
+    if (!sent.ok) return fail('invalid_request', sent.detail ?? '');
+    const code = sent.value.get('code') ?? '';
+    if (code === '') return fail('invalid_request', 'The code parameter is required.');
+    const exchanged = await authorization.exchange({
+      code,
+      clientId: sent.value.get('client_id'),
+      redirectUri: sent.value.get('redirect_uri'),
+      codeVerifier: sent.value.get('code_verifier'),
+      logFields: logFieldsOf(request),
+    });
+    if (!exchanged.ok) {
+      const isGrant = exchanged.error === 'invalid_grant';
+      return fail(isGrant ? 'invalid_grant' : 'store_unavailable');
+    }
+    const { clientId, profile } = exchanged.value;
+    return {
+      status: 200,
+      // Lets a client written by hand see that the code was meant for it.
+      headers: [jsonType, noStore, ['X-SSO-Client', clientId]],
+      body: JSON.stringify(profile),
+    };
+  }
+
+  return [guard.open(exchangeEndpoint, exchange), guard.open(exchangeByFormEndpoint, exchange)];
+}
+
+/** Reads query and form together; a name that comes twice is refused, wherever it stands. */
+function readParameters(request: Request): Result<ReadonlyMap<ExchangeParameter, string>> {
+  const query = parseQuery(request.query, { charsMax: queryCharsMax });
+  if (!query.ok) return query;
+  const sources: Params[] = [query.value];
+  if (request.body.length > 0) {
+    const kind = mediaType(firstHeader(request, 'content-type'));
+    if (kind !== 'form') {
+      return fail('invalid_request', 'Send a form (application/x-www-form-urlencoded).');
+    }
+    const form = parseForm(request.body);
+    if (!form.ok) return form;
+    sources.push(form.value);
+  }
+  const found = new Map<ExchangeParameter, string>();
+  for (const source of sources) {
+    for (const name of exchangeParameters) {
+      const value = source.get(name);
+      if (value === undefined) continue;
+      if (found.has(name)) {
+        return fail('invalid_request', `The ${name} parameter is given more than once.`, name);
+      }
+      found.set(name, value);
+    }
+  }
+  return ok(found);
+}
