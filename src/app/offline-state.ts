@@ -10,9 +10,9 @@ import { createLog } from '../core/log.ts';
 import type { Random } from '../core/random.ts';
 import { createGeoFragments } from '../geo/fragments.ts';
 import { openGeoReader } from '../geo/reader.ts';
-import { createEvidence, type EvidenceReader } from '../reputation/address/evidence.ts';
-import { type Check, openCheck } from '../reputation/check/check.ts';
-import type { ReportCounts } from '../reputation/counts/report-counts.ts';
+import { createEvidence } from '../reputation/address/evidence.ts';
+import { openCheck } from '../reputation/check/check.ts';
+import type { Memory } from '../reputation/operations.ts';
 import type { Store } from '../storage/store.ts';
 import { openGeoTables, placesIn } from './parts/data.ts';
 import { openState, type State, type StateOptions } from './state.ts';
@@ -31,12 +31,6 @@ export function openOfflineState(
 ): Promise<State> {
   const log = createLog('silent');
   return openState({ ...options, ...more, log, onFailure() {} });
-}
-
-export interface Memory {
-  readonly check: Check;
-  readonly evidence: EvidenceReader;
-  readonly counts: ReportCounts;
 }
 
 /** @throws OperatorError when memory can't be brought up to the journal */

@@ -7,9 +7,17 @@
 import { existsSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { createDirectory } from '../access/accounts/directory.ts';
+import { expect } from '../contracts/operation.ts';
 import { OperatorError } from '../core/errors.ts';
 import { randomToken, systemRandom } from '../core/random.ts';
 import { isLoopback } from '../ip/loopback.ts';
+import { createAudit } from '../operations/audit.ts';
+import { operatorName } from '../operations/client.ts';
+import { makeDataDir, settings, withWorkspace } from '../operations/workspace.ts';
+import { withNewPasswords } from '../signon/people/operations.ts';
+import { createOperator } from '../signon/people/operator.ts';
+import { claimDataDir } from '../storage/claim.ts';
 import { exposureFaults } from './shell/exposure.ts';
 import { createOutput } from './shell/output.ts';
 import {
@@ -18,6 +26,33 @@ import {
   takeSettings,
   writeSettingsFile,
 } from './shell/settings-file.ts';
+
+/** 24 characters of base64url. */
+const passwordBytes = 18;
+
+/** Makes the first account: an operator with a password that is drawn. @returns the password */
+async function initOperator(email: string): Promise<string> {
+  const config = settings();
+  makeDataDir(config);
+  const { release } = claimDataDir(config.dataDir, 'init');
+  try {
+    return await withWorkspace(async (w) => {
+      const audit = createAudit(w);
+      const command = { name: 'init' };
+      const begun = await audit.begin(command, {}, operatorName());
+      const account = expect(await w.accounts.create(email, 'staff'));
+      expect(await createDirectory(w).setRole(email, 'operator'));
+      const password = randomToken(w.random, passwordBytes);
+      await withNewPasswords({ config, random: w.random }, async (newPasswords) =>
+        expect(await createOperator(w).setFirstPassword(account.id, password, newPasswords)),
+      );
+      await audit.end(begun, command, {}, true);
+      return password;
+    });
+  } finally {
+    release();
+  }
+}
 
 export interface InitFlags {
   readonly url?: string;
@@ -181,6 +216,5 @@ function readMail(text: string): string | undefined {
 async function makeOperator(text: string, email: string): Promise<string> {
   takeSettings(text);
   // Loaded here, because the other commands start faster without it.
-  const { initOperator } = await import('../operations/init-operator.ts');
   return initOperator(email);
 }

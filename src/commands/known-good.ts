@@ -6,9 +6,9 @@
 
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../config.ts';
+import { expect } from '../contracts/operation.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
-import { expect } from '../operations/workspace.ts';
 import { collectRows } from '../reputation/lists/import/collect.ts';
 import { openList } from '../reputation/lists/import/open-list.ts';
 import { parseList } from '../reputation/lists/import/parse.ts';

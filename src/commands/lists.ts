@@ -3,9 +3,9 @@
  * whoever has the store, and shows the progress.
  */
 
+import type { OperationProgress } from '../contracts/operation.ts';
 import { systemClock } from '../core/clock.ts';
 import { listNameOf } from '../core/list-name.ts';
-import type { OperationProgress } from '../operations/operation.ts';
 import { openList } from '../reputation/lists/import/open-list.ts';
 import {
   createProgress,

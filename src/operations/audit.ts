@@ -5,12 +5,12 @@
 
 import { findAccountId } from '../access/accounts/records.ts';
 import { type BegunChange, createAuditLog } from '../access/audit-log.ts';
+import type { Parameters } from '../contracts/operation.ts';
 import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import type { Random } from '../core/random.ts';
 import type { Result } from '../core/result.ts';
 import type { Store } from '../storage/store.ts';
-import type { Parameters } from './operation.ts';
 
 /** In place of a mail address that has no account. */
 const nobody = '(mail address)';

@@ -1,20 +1,26 @@
-/** All operations by their names: what a file of `acts/` exports stands here by itself. */
+/** All operations by their names: each that an `operations.ts` of a capability exports stands here by itself. */
 
 import type * as v from 'valibot';
-import * as accounts from './acts/accounts.ts';
-import * as keys from './acts/keys.ts';
-import * as lists from './acts/lists.ts';
-import * as reputation from './acts/reputation.ts';
-import * as service from './acts/service.ts';
-import type { AnyOperation } from './operation.ts';
+import * as keys from '../access/keys/operations.ts';
+import * as service from '../app/operations.ts';
+import type { AnyOperation } from '../contracts/operation.ts';
+import * as lists from '../reputation/lists/operations.ts';
+import type { MemoryReading } from '../reputation/operations.ts';
+import * as reputation from '../reputation/operations.ts';
+import * as accounts from '../signon/people/operations.ts';
+import type { Workspace } from './workspace.ts';
 
-const groups = { ...accounts, ...keys, ...lists, ...reputation, ...service };
+export type WorkspaceOperation = AnyOperation<Workspace, MemoryReading>;
 
-export const operations: ReadonlyMap<string, AnyOperation> = new Map(
-  Object.values(groups).map((operation: AnyOperation) => [operation.name, operation]),
+const exported = { ...accounts, ...keys, ...lists, ...reputation, ...service };
+type Exported = (typeof exported)[keyof typeof exported];
+type Known = Extract<Exported, { readonly name: string; readonly input: v.GenericSchema }>;
+
+const known = Object.values(exported).filter((one) => 'parameters' in one) as Known[];
+export const operations: ReadonlyMap<string, WorkspaceOperation> = new Map(
+  known.map((operation: WorkspaceOperation) => [operation.name, operation]),
 );
 
-type Known = (typeof groups)[keyof typeof groups];
 export type OperationName = Known['name'];
 type Named<Name extends OperationName> = Extract<Known, { readonly name: Name }>;
 export type InputOf<Name extends OperationName> = v.InferInput<Named<Name>['input']>;

@@ -3,18 +3,20 @@
  * part of the server before it knows that there is none.
  */
 
+import { readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
+import { userInfo } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { placeOfData } from '../config/place.ts';
+import { placeOfData, processEnvironment } from '../config/place.ts';
 import { packageVersion } from '../config/version.ts';
+import type { OperationCall, OperationProgress } from '../contracts/operation.ts';
 import { OperatorError } from '../core/errors.ts';
+import { createWindow, windowBytes } from '../core/window.ts';
 import { asksNode } from './asks-node.ts';
 import type { InputOf, OperationName, OutputOf } from './catalog.ts';
 import type { Order } from './execute.ts';
 import type { Ran } from './here.ts';
-import type { OperationCall, OperationProgress } from './operation.ts';
-import { operatorName } from './operator-name.ts';
 import {
   type ControlFrame,
   controlSocket,
@@ -28,9 +30,7 @@ import {
   ProtocolError,
   piecesOf,
   protocolVersion,
-  windowBytes,
 } from './protocol.ts';
-import { createWindow } from './window.ts';
 
 export interface Asking {
   /** Bytes that go along, such as a list. */
@@ -361,4 +361,36 @@ function unexpected(stack: string): Error {
   const error = new Error(stack.split('\n', 1)[0]);
   error.stack = stack;
   return error;
+}
+
+// Names the person who runs a command, for the audit log.
+
+const nameCharsMax = 120;
+
+/**
+ * `name (real uid)`, and who used sudo for it. Anybody can set SUDO_USER, so the uid that the
+ * kernel keeps since the login stands next to it.
+ */
+export function operatorName(): string {
+  const sudo = processEnvironment()
+    .SUDO_USER?.slice(0, 40)
+    .replace(/[\p{C}\s]/gu, '?');
+  const behind = sudo === undefined ? '' : ` by sudo of ${sudo} (login uid ${loginUid()})`;
+  const uid = process.getuid?.() ?? 'unknown';
+  try {
+    return `${userInfo().username} (${uid})${behind}`.slice(0, nameCharsMax);
+  } catch {
+    // A container's user may have no name.
+    return `(${uid})${behind}`.slice(0, nameCharsMax);
+  }
+}
+
+/** None is kept in a container, or for what no login started. */
+function loginUid(): string {
+  try {
+    const uid = readFileSync('/proc/self/loginuid', 'latin1').trim();
+    return /^\d+$/.test(uid) && uid !== '4294967295' ? uid : 'unknown';
+  } catch {
+    return 'unknown';
+  }
 }

@@ -13,12 +13,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as v from 'valibot';
 import { packageVersion } from '../config/version.ts';
+import type { OperationCall, OperationProgress } from '../contracts/operation.ts';
 import type { BoundedTable } from '../core/bounded-tables.ts';
 import { OperatorError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
+import { createByteQueue, createWindow, windowBytes } from '../core/window.ts';
 import { isDamage } from '../storage/rows.ts';
 import type { Order } from './execute.ts';
-import type { OperationCall, OperationProgress } from './operation.ts';
 import {
   type ControlFrame,
   controlSocket,
@@ -33,9 +34,7 @@ import {
   ProtocolError,
   piecesOf,
   protocolVersion,
-  windowBytes,
 } from './protocol.ts';
-import { createByteQueue, createWindow } from './window.ts';
 
 export interface Control {
   /** From now on operations are run; those that came before have waited. */

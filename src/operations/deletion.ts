@@ -1,8 +1,10 @@
 /** Deletion and export as the commands do them: with the store alone, no server needed. */
 
-import { erasedSealOf } from '../access/keys/master-key.ts';
+import { erasedSealOf, type MasterKey } from '../access/keys/master-key.ts';
 import { createSiteKeys } from '../access/keys/site-keys.ts';
+import type { OperationTools } from '../contracts/operation.ts';
 import { reportPersonalData } from '../reputation/reports/personal-data.ts';
+import { retryDelaysMs } from '../signon/mail/command-mails.ts';
 import { mailSender } from '../signon/mail/letter.ts';
 import { createMailer } from '../signon/mail/mailer.ts';
 import { noDeletionNotice, openOutbox } from '../signon/mail/outbox.ts';
@@ -15,6 +17,7 @@ import {
 import { isErased } from '../signon/people/deletion/erasure-mark.ts';
 import { ownPersonalData } from '../signon/people/deletion/personal-data.ts';
 import { profilePersonalData } from '../signon/people/profile/profile-data.ts';
+import type { Profiles } from '../signon/people/profile/profile-store.ts';
 import { openPeople } from '../signon/people.ts';
 import { factorStateOf } from '../signon/proofs/factors/second-factor-rows.ts';
 import { createSecurityLog } from '../signon/sessions/security-log.ts';
@@ -22,12 +25,17 @@ import { createSessions } from '../signon/sessions/sessions.ts';
 import { signInLogData } from '../signon/sessions/sign-in-log.ts';
 import { createConsents } from '../signon/sites/consents.ts';
 import { openErasedList } from '../storage/erased.ts';
-import { retryDelaysMs } from './mailing.ts';
-import type { StoreTools } from './workspace.ts';
+
+export interface DeletionTools extends OperationTools {
+  readonly masterKey: MasterKey;
+  readonly profiles: Profiles;
+  /** True in a server, where the process goes on afterwards. */
+  readonly inServer: boolean;
+}
 
 /** Runs with the deletion and the mailer behind it. */
 export async function withDeletion<T>(
-  workspace: StoreTools,
+  workspace: DeletionTools,
   run: (deletion: Deletion) => Promise<T>,
 ): Promise<T> {
   const { config, clock, log } = workspace;
@@ -55,7 +63,7 @@ export async function withDeletion<T>(
 
 /** @param deletionNotice undefined: nobody is notified */
 export function openDeletion(
-  workspace: StoreTools,
+  workspace: DeletionTools,
   deletionNotice: DeletionNotice | undefined,
 ): Deletion {
   const { config, store, clock, random, log } = workspace;

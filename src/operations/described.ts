@@ -5,8 +5,8 @@
  */
 
 import { type JsonSchema, toJsonSchema } from '@valibot/to-json-schema';
-import { operations } from './catalog.ts';
-import { type AnyOperation, optionOf, type Parameter } from './operation.ts';
+import { optionOf, type Parameter } from '../contracts/operation.ts';
+import { operations, type WorkspaceOperation } from './catalog.ts';
 
 export interface DescribedParameter extends Omit<Parameter, 'schema' | 'kept'> {
   /** The name of its option, if it is one. */
@@ -25,7 +25,10 @@ export const described: readonly DescribedCommand[] = [...operations.values()].f
   (operation) => (operation.purpose === undefined ? [] : [describe(operation, operation.purpose)]),
 );
 
-function describe({ name, parameters, input }: AnyOperation, purpose: string): DescribedCommand {
+function describe(
+  { name, parameters, input }: WorkspaceOperation,
+  purpose: string,
+): DescribedCommand {
   const rows = Object.entries(parameters).map(([key, parameter]) => {
     const { schema: _, kept: __, ...rest } = parameter;
     return [key, { ...rest, option: optionOf(key, parameter) }];

@@ -5,12 +5,13 @@
  */
 
 import * as v from 'valibot';
+import { inputFault, type OperationCall, RefusedError, refuse } from '../contracts/operation.ts';
 import { OperatorError } from '../core/errors.ts';
 import { fail, ok, type Result } from '../core/result.ts';
+import type { MemoryReading } from '../reputation/operations.ts';
 import type { Audit, AuditFacts } from './audit.ts';
-import { operations } from './catalog.ts';
-import { type AnyOperation, inputFault, type OperationCall } from './operation.ts';
-import { type Reading, RefusedError, refuse, type Workspace } from './workspace.ts';
+import { operations, type WorkspaceOperation } from './catalog.ts';
+import type { Workspace } from './workspace.ts';
 
 export interface Order extends AuditFacts {
   readonly operation: string;
@@ -24,20 +25,20 @@ export interface Order extends AuditFacts {
 export interface Execution {
   /** Undefined for one that reads the store as it lies there, in a command without a server. */
   readonly workspace: Workspace | undefined;
-  readonly reading: Reading;
+  readonly reading: MemoryReading;
   /** Opens the audit log for a moment. */
   withAudit<T>(run: (audit: Audit) => Promise<T>): Promise<T>;
 }
 
 /** @throws OperatorError when there is no such operation */
-export function findOperation(name: string): AnyOperation {
+export function findOperation(name: string): WorkspaceOperation {
   const operation = operations.get(name);
   if (operation !== undefined) return operation;
   throw new OperatorError(`there is no operation '${String(name).slice(0, 60)}'`);
 }
 
 /** Reads what an operation was given. @returns `invalid_parameter` with a sentence for what it does not take */
-export function readInput(operation: AnyOperation, given: unknown): Result<object> {
+export function readInput(operation: WorkspaceOperation, given: unknown): Result<object> {
   const parsed = v.safeParse(operation.input as v.GenericSchema<unknown, object>, given);
   if (parsed.success) return ok(parsed.output);
   return fail('invalid_parameter', inputFault(operation, parsed.issues));
@@ -91,7 +92,7 @@ export async function execute(
 
 function run(
   { workspace, reading }: Execution,
-  operation: AnyOperation,
+  operation: WorkspaceOperation,
   input: object,
   call: OperationCall,
 ): Promise<unknown> {
@@ -102,7 +103,7 @@ function run(
 
 async function factsBefore(
   { workspace }: Execution,
-  operation: AnyOperation,
+  operation: WorkspaceOperation,
   input: object,
 ): Promise<string> {
   if ('readsOnly' in operation || workspace === undefined) return '';
@@ -110,7 +111,7 @@ async function factsBefore(
 }
 
 function shownAs(
-  { lines, json }: AnyOperation,
+  { lines, json }: WorkspaceOperation,
   output: unknown,
   input: object,
   shows: Order['shows'],

@@ -1,21 +1,14 @@
 /** An operation in a command of its own: where no server runs, or the store is a database. */
 
+import { tasksEnded } from '../app/tasks.ts';
 import { placeOfData } from '../config/place.ts';
+import { expect, type OperationCall } from '../contracts/operation.ts';
 import { claimDataDir, inheritable } from '../storage/claim.ts';
 import { hadStore, storePath } from '../storage/presence.ts';
 import { asksNode } from './asks-node.ts';
 import { createAudit } from './audit.ts';
 import { type Execution, execute, findOperation, type Order, readInput } from './execute.ts';
-import type { OperationCall } from './operation.ts';
-import { tasksEnded } from './tasks.ts';
-import {
-  expect,
-  makeDataDir,
-  settings,
-  type Workspace,
-  withReading,
-  withWorkspace,
-} from './workspace.ts';
+import { makeDataDir, settings, type Workspace, withReading, withWorkspace } from './workspace.ts';
 
 export interface Ran {
   readonly output: unknown;

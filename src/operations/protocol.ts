@@ -73,8 +73,6 @@ export interface ControlFrame {
 
 /** Content of one frame. */
 export const frameBytesMax = 256 * 1024;
-/** Bytes on their way that nobody has taken yet, in each direction. */
-export const windowBytes = 1024 * 1024;
 
 const headBytes = 9;
 const kinds: ReadonlySet<number> = new Set(Object.values(frameKinds));

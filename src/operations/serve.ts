@@ -3,6 +3,7 @@
 import type { Data } from '../app/parts/data.ts';
 import type { Opening } from '../app/parts/dependencies.ts';
 import type { ConsoleAct } from '../console/operator-request.route.ts';
+import { fieldsOf, type OperationCall, RefusedError } from '../contracts/operation.ts';
 import { OperatorError } from '../core/errors.ts';
 import { fail, ok, type Result } from '../core/result.ts';
 import type { EvidenceReader } from '../reputation/address/evidence.ts';
@@ -14,8 +15,7 @@ import { storePath } from '../storage/presence.ts';
 import { createAudit } from './audit.ts';
 import type { Control } from './control.ts';
 import { type Execution, execute, findOperation, type Order } from './execute.ts';
-import { fieldsOf, type OperationCall } from './operation.ts';
-import { RefusedError, storeTools, type Workspace } from './workspace.ts';
+import { storeTools, type Workspace } from './workspace.ts';
 
 interface Served extends Pick<Data, 'store' | 'state' | 'member'> {
   readonly check: Check;

@@ -8,18 +8,21 @@ import { mkdirSync } from 'node:fs';
 import { type Accounts, createAccounts } from '../access/accounts/accounts.ts';
 import { type ApiKeys, createApiKeys } from '../access/keys/api-keys.ts';
 import { loadMasterKey, type MasterKey } from '../access/keys/master-key.ts';
-import type { Vouched } from '../access/quota/points.ts';
-import type { Memory } from '../app/offline-state.ts';
+import { runTask } from '../app/tasks.ts';
 import { processEnvironment } from '../config/place.ts';
 import { type Config, readConfig } from '../config.ts';
-import { type Clock, systemClock } from '../core/clock.ts';
+import type { OperationTools } from '../contracts/operation.ts';
+import { systemClock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
-import { createLog, type Log } from '../core/log.ts';
+import { createLog } from '../core/log.ts';
 import { type Random, systemRandom } from '../core/random.ts';
-import type { Failure, Result } from '../core/result.ts';
 import { readEndpoint } from '../integrations/endpoint.ts';
 import { readPrefix } from '../ip/written.ts';
+import type { ListTools } from '../reputation/lists/operations.ts';
+import type { Memory, MemoryReading } from '../reputation/operations.ts';
+import type { TakenBack } from '../reputation/votes/retract.ts';
 import type { Mailer } from '../signon/mail/mailer.ts';
+import type { Deletion } from '../signon/people/deletion/deletion.ts';
 import { profileExtraRows } from '../signon/people/profile/profile-extra-rows.ts';
 import { createProfiles, type Profiles } from '../signon/people/profile/profile-store.ts';
 import type { ResetLinks } from '../signon/people/reset-links.ts';
@@ -28,50 +31,23 @@ import { type InheritedClaim, inheritable } from '../storage/claim.ts';
 import { openTables } from '../storage/lmdb-environment.ts';
 import { openStoreOf } from '../storage/open.ts';
 import { hadStore, refuseLostStore, storePath } from '../storage/presence.ts';
-import type { Store } from '../storage/store.ts';
 import { asRead, viewStore } from '../storage/verify/view-store.ts';
 import { openView } from '../storage/view.ts';
-import { checkNode, refuseShared } from './cluster.ts';
 
 /** The store, and what changes it. */
-export interface StoreTools {
-  readonly config: Config;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
+export interface StoreTools extends OperationTools {
   readonly masterKey: MasterKey;
-  readonly store: Store;
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;
   readonly profiles: Profiles;
-  /** True in a server, where the process goes on when the operation has ended. */
-  readonly inServer: boolean;
+  readonly readList: ListTools['readList'];
+  readonly retract: (account: string, since: number, penalty: boolean) => Promise<TakenBack>;
+  readonly withDeletion: <T>(run: (deletion: Deletion) => Promise<T>) => Promise<T>;
 }
 
-/** The context of operations that only read. */
-export interface Reading {
-  readonly config: Config;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly store: Store;
-  /** The embedded store; undefined where it is shared. */
-  readonly embedded: EmbeddedPlace | undefined;
-  /** Memory as of the journal's end. It may be looked at until `read` returns. */
-  withMemory<T>(read: (memory: Memory) => T): Promise<T>;
-  /** Resolves when the memory of a running server holds the journal up to there; at once without one. */
-  catchUpTo(seq: bigint): Promise<void>;
-}
-
-export interface EmbeddedPlace {
-  /** The store's directory inside DATA_DIR. */
-  readonly path: string;
-  readonly claim: InheritedClaim;
-}
-
-export interface Workspace extends StoreTools, Reading {
-  /** Sends a link for a new password by the running server's mailer; undefined without a server. */
+export interface Workspace extends StoreTools, MemoryReading {
+  /** The running server's ways to send a mail; undefined without a server. */
   readonly sendReset?: ResetLinks['sendByOperator'];
-  /** The running server's, which tries a mail again. */
   readonly mailer?: Mailer;
 }
 
@@ -127,7 +103,7 @@ export function existingStore({ mayBeMissing = false, mayBeShared = false } = {}
 /** Reads the embedded store as it lies there. The directory is claimed by the caller. */
 export async function withReading<T>(
   claim: InheritedClaim,
-  run: (reading: Reading) => Promise<T>,
+  run: (reading: MemoryReading) => Promise<T>,
 ): Promise<T> {
   const { path, ...place } = existingStore();
   const tables = openTables(path);
@@ -151,7 +127,7 @@ export async function withReading<T>(
 
 /** Memory that is loaded for this, as at the start of a server. */
 async function loadedMemory<T>(
-  { config, clock, random, store }: Pick<Reading, 'config' | 'clock' | 'random' | 'store'>,
+  { config, clock, random, store }: Pick<MemoryReading, 'config' | 'clock' | 'random' | 'store'>,
   read: (memory: Memory) => T,
 ): Promise<T> {
   // Loaded here, because it brings most of the server with it.
@@ -190,15 +166,32 @@ export async function withWorkspace<T>(
   }
 }
 
-/** @param parts of a store that is open */
+/**
+ * @param parts of a store that is open
+ * @param inServer true in a server, where the process goes on when the operation has ended
+ */
 export function storeTools(
-  parts: Omit<StoreTools, 'accounts' | 'apiKeys' | 'profiles' | 'inServer'>,
+  parts: OperationTools & Pick<StoreTools, 'masterKey'>,
   inServer = false,
 ): StoreTools {
   const profiles = createProfiles(parts);
   const accounts = createAccounts({ ...parts, beside: profileExtraRows(profiles) });
-  const apiKeys = createApiKeys({ ...parts, accounts, by: 'operator' });
-  return { ...parts, accounts, apiKeys, profiles, inServer };
+  return {
+    ...parts,
+    accounts,
+    apiKeys: createApiKeys({ ...parts, accounts, by: 'operator' }),
+    profiles,
+    readList: (how, call) => runTask('list', how, call),
+    // Both are loaded when they are needed: few commands delete or take back.
+    async retract(account, since, penalty) {
+      const { retract } = await import('../reputation/operations.ts');
+      return retract(parts, account, since, penalty);
+    },
+    async withDeletion(run) {
+      const { withDeletion } = await import('./deletion.ts');
+      return withDeletion({ ...parts, profiles, inServer }, run);
+    },
+  };
 }
 
 /** The master key; a file that others may read is refused. Call it before the store is opened. */
@@ -217,26 +210,45 @@ export function readMasterKey(config: Config, random: Random, hasStore: boolean)
   });
 }
 
-/** Returns the standing of new keys by REPUTATION: on a private service all machines are the operator's own. */
-export function standingOf({ reputation }: Config): Vouched {
-  return reputation === 'private' ? 'staff' : 'member';
-}
+/** Settings that matter to several servers on one database. */
+type NodeSettings = Pick<
+  Config,
+  'databaseUrl' | 'databaseReplicaUrl' | 'masterKeyFile' | 'smtpUrl' | 'backupFolder'
+>;
 
-/** An operation that is refused: a sentence for a command, a code and its status for the console. */
-export class RefusedError extends OperatorError {
-  readonly failure: Failure;
-  constructor(failure: Failure) {
-    super(failure.detail ?? failure.error.replaceAll('_', ' '));
-    this.failure = failure;
+/**
+ * Stops the start if a setting would be this machine's alone, and so another one on each node.
+ * @throws OperatorError
+ */
+function checkNode(config: NodeSettings): void {
+  const { databaseUrl, databaseReplicaUrl, masterKeyFile, smtpUrl, backupFolder } = config;
+  if (databaseUrl === undefined) {
+    if (databaseReplicaUrl === undefined) return;
+    throw new OperatorError(
+      'DATABASE_REPLICA_URL is for a node: set DATABASE_URL, which is written to, beside it',
+    );
+  }
+  if (masterKeyFile === undefined) {
+    throw new OperatorError(
+      `MASTER_KEY_FILE must be set beside DATABASE_URL: all nodes share one master key, none is made`,
+    );
+  }
+  if (smtpUrl === undefined) {
+    throw new OperatorError(
+      `SMTP_URL must be set beside DATABASE_URL: mails can not go to the outbox of one machine`,
+    );
+  }
+  if (backupFolder !== undefined) {
+    throw new OperatorError(
+      'BACKUP_FOLDER is for the embedded store: back up the database of DATABASE_URL by its own means',
+    );
   }
 }
 
-/** @throws RefusedError */
-export function refuse(failure: Failure): never {
-  throw new RefusedError(failure);
-}
-
-/** Returns the value of a result. @throws RefusedError for a failure: the command ends with its one line */
-export function expect<T>(result: Result<T>): T {
-  return result.ok ? result.value : refuse(result);
+/** For what works on the files of the embedded store. @throws OperatorError with DATABASE_URL */
+export function refuseShared({ databaseUrl }: Pick<Config, 'databaseUrl'>): void {
+  if (databaseUrl === undefined) return;
+  throw new OperatorError(
+    'this command works on the embedded store, and DATABASE_URL is set: use the means of the database',
+  );
 }

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { it } from 'node:test';
 import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
+import { startOwnBackups } from '../../src/app/own-backups.ts';
 import { readConfig } from '../../src/config.ts';
 import { systemClock } from '../../src/core/clock.ts';
-import { startOwnBackups } from '../../src/operations/own-backups.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 

@@ -4,10 +4,11 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { OperationCall } from '../../src/contracts/operation.ts';
 import { OperatorError } from '../../src/core/errors.ts';
+import { windowBytes } from '../../src/core/window.ts';
 import { type Control, openControl } from '../../src/operations/control.ts';
 import type { Order } from '../../src/operations/execute.ts';
-import type { OperationCall } from '../../src/operations/operation.ts';
 import {
   encodeFrame,
   encodeJsonFrame,
@@ -17,7 +18,6 @@ import {
   type Greeting,
   jsonOf,
   protocolVersion,
-  windowBytes,
 } from '../../src/operations/protocol.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { within } from '../support/server/server.ts';

@@ -6,10 +6,10 @@ import { it } from 'node:test';
 import { Ajv } from 'ajv';
 import type { Command } from 'commander';
 import { derivedCommand, type TypedInput } from '../../src/commands/derived.ts';
+import { fieldsOf } from '../../src/contracts/operation.ts';
 import { operations } from '../../src/operations/catalog.ts';
 import { described } from '../../src/operations/described.ts';
 import { readInput } from '../../src/operations/execute.ts';
-import { fieldsOf } from '../../src/operations/operation.ts';
 import { runCli } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 

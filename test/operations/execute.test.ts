@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import type { OperationCall } from '../../src/contracts/operation.ts';
 import type { Audit } from '../../src/operations/audit.ts';
 import { type Execution, execute } from '../../src/operations/execute.ts';
-import type { OperationCall } from '../../src/operations/operation.ts';
 import type { Workspace } from '../../src/operations/workspace.ts';
 
 const order = { operation: 'allow add', input: { prefix: '9.9.9.0/24' }, user: 'ada' };

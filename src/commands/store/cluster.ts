@@ -7,7 +7,7 @@ import { dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { columns, grouped } from '../../core/text-table.ts';
 import { type Audit, createAudit } from '../../operations/audit.ts';
-import { operatorName } from '../../operations/operator-name.ts';
+import { operatorName } from '../../operations/client.ts';
 import { checkMasterKey, openingOf, settings } from '../../operations/workspace.ts';
 import { type Cluster, openStoreOf } from '../../storage/open.ts';
 import { createOutput } from '../shell/output.ts';

@@ -2,9 +2,8 @@
 
 import { OperatorError } from '../../core/errors.ts';
 import { createAudit } from '../../operations/audit.ts';
-import { refuseShared } from '../../operations/cluster.ts';
-import { operatorName } from '../../operations/operator-name.ts';
-import { openingOf, readMasterKey, settings } from '../../operations/workspace.ts';
+import { operatorName } from '../../operations/client.ts';
+import { openingOf, readMasterKey, refuseShared, settings } from '../../operations/workspace.ts';
 import { claimDataDir } from '../../storage/claim.ts';
 import { openStore } from '../../storage/migrate.ts';
 import { createOutput } from '../shell/output.ts';

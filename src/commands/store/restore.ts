@@ -16,9 +16,10 @@ import { dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { grouped } from '../../core/text-table.ts';
 import { createAudit } from '../../operations/audit.ts';
-import { operatorName } from '../../operations/operator-name.ts';
-import { openingOf, readMasterKey, storeTools } from '../../operations/workspace.ts';
+import { operatorName } from '../../operations/client.ts';
+import { openingOf, readMasterKey } from '../../operations/workspace.ts';
 import { createRowProgress, type Progress } from '../../reputation/lists/import/progress.ts';
+import { createProfiles } from '../../signon/people/profile/profile-store.ts';
 import type { About } from '../../storage/backup/content.ts';
 import { encodeErased, erasedFile, writeErasedFile } from '../../storage/backup/erased-file.ts';
 import { lmdbSource } from '../../storage/backup/lmdb.ts';
@@ -263,13 +264,16 @@ async function finish(
     const command = { name: `restore ${about.seq}` };
     const audit = createAudit({ store, clock, random });
     const begun = await audit.begin(command, {}, operatorName());
-    const parts = { config: { ...config, dataDir: work, backupFolder: undefined }, store };
+    const workConfig = { ...config, dataDir: work, backupFolder: undefined };
     // Without a key nothing is unsealed: a deletion needs none.
     const sealing = key ?? masterKeyFromBytes(new Uint8Array(32));
-    const workspace = storeTools({ ...parts, clock, random, log, masterKey: sealing });
+    const tools = { config: workConfig, store, clock, random, log, masterKey: sealing };
     // Loaded here, because the other commands start faster without it.
     const { openDeletion } = await import('../../operations/deletion.ts');
-    const deletion = openDeletion(workspace, undefined);
+    const deletion = openDeletion(
+      { ...tools, profiles: createProfiles(tools), inServer: false },
+      undefined,
+    );
     let deleted = 0;
     const unknown: SetRow[] = [];
     for (const [id, at] of erased) {

@@ -2,10 +2,12 @@
 
 import { constants, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
+import type { OperationProgress } from '../contracts/operation.ts';
 import { systemClock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import { createLog } from '../core/log.ts';
 import { systemRandom } from '../core/random.ts';
+import { createByteQueue, createWindow, windowBytes } from '../core/window.ts';
 import { collectRows } from '../reputation/lists/import/collect.ts';
 import { parseList } from '../reputation/lists/import/parse.ts';
 import { checkRecipients } from '../storage/backup/age.ts';
@@ -17,8 +19,6 @@ import { openTables } from '../storage/lmdb-environment.ts';
 import { tableNames } from '../storage/lmdb-tables.ts';
 import { isDamage } from '../storage/rows.ts';
 import { batchesOf, openView, type View } from '../storage/view.ts';
-import type { OperationProgress } from './operation.ts';
-import { windowBytes } from './protocol.ts';
 import type {
   FromTask,
   RowCount,
@@ -29,7 +29,6 @@ import type {
   ToTask,
   VerificationResult,
 } from './tasks.ts';
-import { createByteQueue, createWindow } from './window.ts';
 
 // On Linux the priority of a thread can be set: the others keep theirs.
 setPriority(constants.priority.PRIORITY_LOW);
@@ -98,7 +97,7 @@ const runs: { [Name in TaskName]: (task: Tasks[Name]['task']) => Promise<Tasks[N
     async verify({ path, claim, dataDir }): Promise<VerificationResult> {
       inheritClaim(claim);
       // Loaded here, because it brings most of the server with it.
-      const { verifyDataDir } = await import('../app/verify.ts');
+      const { verifyDataDir } = await import('./verify.ts');
       const { findings, seen, journalPosition } = await verifyDataDir({
         path,
         dataDir,

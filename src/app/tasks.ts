@@ -7,16 +7,13 @@
  */
 
 import { Worker } from 'node:worker_threads';
+import type { OperationCall, OperationProgress } from '../contracts/operation.ts';
 import { OperatorError } from '../core/errors.ts';
-import type { CollectedRows } from '../reputation/lists/import/collect.ts';
-import type { ListFormatName } from '../reputation/lists/import/parse.ts';
-import type { ImportStats } from '../reputation/lists/import/rows.ts';
-import type { ServiceName } from '../reputation/lists/known-services.ts';
+import { windowBytes } from '../core/window.ts';
+import type { ListReading, ParsedList } from '../reputation/lists/operations.ts';
 import type { Sealing } from '../storage/backup/age.ts';
 import type { BackupSummary } from '../storage/backup/write.ts';
 import type { InheritedClaim } from '../storage/claim.ts';
-import type { OperationCall, OperationProgress } from './operation.ts';
-import { windowBytes } from './protocol.ts';
 
 export interface RowCount {
   rows: number;
@@ -37,11 +34,6 @@ export interface VerificationResult {
   readonly count: number;
   readonly seen: { readonly entries: number; readonly events: number };
   readonly journalPosition: number;
-}
-
-export interface ParsedList {
-  readonly collected: CollectedRows;
-  readonly stats: ImportStats;
 }
 
 interface EmbeddedTask {
@@ -71,13 +63,7 @@ export interface Tasks {
   };
   count: { readonly task: EmbeddedTask; readonly result: RowCounts };
   list: {
-    readonly task: {
-      readonly format: ListFormatName;
-      readonly confidence: number;
-      readonly allowDocumentation: boolean;
-      readonly service: ServiceName | undefined;
-      readonly label: string;
-    };
+    readonly task: ListReading;
     readonly result: ParsedList;
   };
 }

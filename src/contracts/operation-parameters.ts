@@ -1,7 +1,6 @@
 /** Parameters and schemas that several operations have. Every text has a bound. */
 
 import * as v from 'valibot';
-import { perMinuteMax } from '../access/accounts/accounts-table.ts';
 import { dateIn } from '../core/dates.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
 import { formatPrefix } from '../ip/prefix.ts';
@@ -44,8 +43,6 @@ const accountCharsMax = 400;
 const rangeCharsMax = 100;
 export const shortText = textOf(1_000);
 export const accountName = textOf(accountCharsMax);
-/** Requests a minute that an operator may set. */
-export const perMinute = wholeNumber(0, perMinuteMax);
 /** A date as it is typed, so that the audit log has it like this. `dateIn` reads it. */
 export const typedDate = v.pipe(
   v.string(),

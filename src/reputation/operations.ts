@@ -1,26 +1,14 @@
 /** Operations on what is known of addresses: entries, rules, reports, removal requests and anonymous reports. */
 
 import * as v from 'valibot';
-import { dateIn, dateText } from '../../core/dates.ts';
-import { OperatorError } from '../../core/errors.ts';
-import { createSemaphore, createTurns } from '../../core/scheduling.ts';
-import { columns, columnsOr, grouped } from '../../core/text-table.ts';
-import { formatIp, parseIp } from '../../ip/address.ts';
-import { lookBehind } from '../../ip/behind.ts';
-import { type Evidence, whyJson } from '../../reputation/address/evidence.ts';
-import { type AllowRule, createAllowlist } from '../../reputation/lists/allowlist.ts';
-import { createOwnEntries, type OwnEntry } from '../../reputation/lists/own-entries.ts';
-import { categoriesOf, categoryMax, categoryNames } from '../../reputation/reports/categories.ts';
-import { createOwnReports } from '../../reputation/reports/store/own-reports.ts';
-import type { OwnReport, StoredReport } from '../../reputation/reports/store/report-rows.ts';
-import { createReportStore } from '../../reputation/reports/store/report-store.ts';
+import type { Accounts } from '../access/accounts/accounts.ts';
 import {
-  acceptRemoval,
-  createAnonymousReports,
-  createRemovals,
-} from '../../reputation/requests/queue.ts';
-import { retractReport } from '../../reputation/votes/retract.ts';
-import { defineLook, defineOperation } from '../operation.ts';
+  expect,
+  looksWith,
+  type OperationTools,
+  operationsOn,
+  type Reading,
+} from '../contracts/operation.ts';
 import {
   account,
   address,
@@ -30,9 +18,42 @@ import {
   textOf,
   typedDate,
   wholeNumber,
-} from '../parameters.ts';
-import { retract } from '../retraction.ts';
-import { expect } from '../workspace.ts';
+} from '../contracts/operation-parameters.ts';
+import { dateIn, dateText } from '../core/dates.ts';
+import { OperatorError } from '../core/errors.ts';
+import { createSemaphore, createTurns } from '../core/scheduling.ts';
+import { columns, columnsOr, grouped } from '../core/text-table.ts';
+import { formatIp, parseIp } from '../ip/address.ts';
+import { lookBehind } from '../ip/behind.ts';
+import { type Evidence, type EvidenceReader, whyJson } from './address/evidence.ts';
+import type { Check } from './check/check.ts';
+import type { ReportCounts } from './counts/report-counts.ts';
+import { type AllowRule, createAllowlist } from './lists/allowlist.ts';
+import { createOwnEntries, type OwnEntry } from './lists/own-entries.ts';
+import { categoriesOf, categoryMax, categoryNames } from './reports/categories.ts';
+import { createOwnReports } from './reports/store/own-reports.ts';
+import type { OwnReport, StoredReport } from './reports/store/report-rows.ts';
+import { createReportStore } from './reports/store/report-store.ts';
+import { acceptRemoval, createAnonymousReports, createRemovals } from './requests/queue.ts';
+import { retractReport, retractReports, type TakenBack } from './votes/retract.ts';
+
+/** The memory that a server answers from. */
+export interface Memory {
+  readonly check: Check;
+  readonly evidence: EvidenceReader;
+  readonly counts: ReportCounts;
+}
+
+/** Reading with the memory as of the journal's end. It may be looked at until `read` returns. */
+export interface MemoryReading extends Reading {
+  withMemory<T>(read: (memory: Memory) => T): Promise<T>;
+}
+
+interface ReputationTools extends OperationTools {
+  readonly accounts: Accounts;
+}
+
+const operation = operationsOn<ReputationTools>();
 
 const noteText = v.optional(textOf(10_000), '');
 
@@ -45,7 +66,7 @@ function partsOf(text: string) {
   return { family, words };
 }
 
-export const checkAddress = defineLook({
+export const checkAddress = looksWith<MemoryReading>()({
   name: 'check',
   purpose: 'the score of an address and what is known of it, as GET /api/v2/check says it',
   parameters: {
@@ -122,7 +143,7 @@ function categoryIn(text: string): number {
   return typed >= 1 && typed <= categoryMax ? typed : Number.NaN;
 }
 
-export const addEntry = defineOperation({
+export const addEntry = operation({
   name: 'entry add',
   purpose: 'give an address or a network a score; one that is there is set anew',
   parameters: {
@@ -163,7 +184,7 @@ export const addEntry = defineOperation({
   lines: (entry) => [`${entry.prefix} has score ${entry.score} as an own entry`],
 });
 
-export const removeEntry = defineOperation({
+export const removeEntry = operation({
   name: 'entry remove',
   purpose: 'take an own entry back',
   parameters: { prefix: { ...range, help: 'as it was added' } },
@@ -173,7 +194,7 @@ export const removeEntry = defineOperation({
   lines: (entry) => [`${entry.prefix} is no own entry any more`],
 });
 
-export const listEntries = defineOperation({
+export const listEntries = operation({
   name: 'entry list',
   purpose: 'own entries: score, category, since when, until when, and the note',
   parameters: {
@@ -201,7 +222,7 @@ export const listEntries = defineOperation({
 
 const shownRule = (rule: AllowRule) => ({ ...rule, addedAt: dateText(rule.addedAt) });
 
-export const addRule = defineOperation({
+export const addRule = operation({
   name: 'allow add',
   purpose: 'put an address or a network on the allowlist',
   parameters: {
@@ -215,7 +236,7 @@ export const addRule = defineOperation({
   lines: (rule) => [`${rule.prefix} is on the allowlist`],
 });
 
-export const removeRule = defineOperation({
+export const removeRule = operation({
   name: 'allow remove',
   purpose: 'take an address or a network off the allowlist',
   parameters: { prefix: { ...range, help: 'as it was added' } },
@@ -225,7 +246,7 @@ export const removeRule = defineOperation({
   lines: (rule) => [`${rule.prefix} is off the allowlist`],
 });
 
-export const listRules = defineOperation({
+export const listRules = operation({
   name: 'allow list',
   purpose: 'what is on the allowlist, since when, and why',
   parameters: {},
@@ -252,7 +273,7 @@ function shownReport({ id, account: by, reporter, reportedAt, categories, commen
   };
 }
 
-export const listReports = defineOperation({
+export const listReports = operation({
   name: 'report list',
   purpose: 'the reports of an address, or of an account, with their ids, newest first',
   parameters: {
@@ -307,7 +328,7 @@ export const listReports = defineOperation({
   json: ({ reports }) => reports,
 });
 
-export const retractReports = defineOperation({
+export const retractOperation = operation({
   name: 'report retract',
   purpose: "take back all that a report's account said of its address; it loses trust",
   parameters: {
@@ -365,7 +386,7 @@ export const retractReports = defineOperation({
   },
 });
 
-export const listRemovals = defineOperation({
+export const listRemovals = operation({
   name: 'removals list',
   purpose: 'what is asked for, the oldest first',
   parameters: {},
@@ -384,7 +405,7 @@ export const listRemovals = defineOperation({
     ),
 });
 
-export const acceptRemovalOf = defineOperation({
+export const acceptRemovalOf = operation({
   name: 'removals accept',
   purpose: 'take back all reports of the address, at no cost of trust; lists stay',
   parameters: {
@@ -404,7 +425,7 @@ export const acceptRemovalOf = defineOperation({
   lines: (done) => [`${done.removed} reports of ${done.address} are taken back`],
 });
 
-export const refuseRemoval = defineOperation({
+export const refuseRemoval = operation({
   name: 'removals refuse',
   purpose: 'leave everything as it is; the address may be asked for again',
   parameters: { address },
@@ -417,7 +438,7 @@ export const refuseRemoval = defineOperation({
   lines: (done) => [`the request for ${done.address} is refused`],
 });
 
-export const listAnonymousReports = defineOperation({
+export const listAnonymousReports = operation({
   name: 'tips list',
   purpose: 'what waits for you, the oldest first; a tip counts for nothing until you report',
   parameters: {},
@@ -434,7 +455,7 @@ export const listAnonymousReports = defineOperation({
     ),
 });
 
-export const removeAnonymousReport = defineOperation({
+export const removeAnonymousReport = operation({
   name: 'tips remove',
   purpose: 'forget a tip, once you have reported the address or decided otherwise',
   parameters: { address },
@@ -446,3 +467,16 @@ export const removeAnonymousReport = defineOperation({
   outcome: () => 'forgotten',
   lines: (done) => [`the tip about ${done.address} is removed`],
 });
+
+/** Takes back what an account reported, as `account disable` and `report retract` do. */
+export async function retract(
+  workspace: OperationTools,
+  account: string,
+  since: number,
+  penalty: boolean,
+): Promise<TakenBack> {
+  const reports = createReportStore(workspace);
+  const pace = createTurns();
+  const { store } = workspace;
+  return expect(await retractReports({ store, reports, account, since, penalty, pace }));
+}

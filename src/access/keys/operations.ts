@@ -1,17 +1,33 @@
 /** Operations on keys: API keys, keys of bouncers and agents, site keys. */
 
 import * as v from 'valibot';
-import type { ApiKey, KeyInfo } from '../../access/keys/api-keys.ts';
-import { type KeyUse, readKeyUse } from '../../access/keys/key-records.ts';
-import { type KeyScope, keyScopes, plainScopes, scopeNames } from '../../access/keys/key-scopes.ts';
-import { createSiteKeys, type SiteKey } from '../../access/keys/site-keys.ts';
+import { expect, type OperationTools, operationsOn } from '../../contracts/operation.ts';
+import {
+  account,
+  choice,
+  flag,
+  shortText,
+  wholeNumber,
+} from '../../contracts/operation-parameters.ts';
 import { dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { columnsOr, grouped } from '../../core/text-table.ts';
-import { defineOperation } from '../operation.ts';
-import { account, choice, flag, perMinute, shortText, wholeNumber } from '../parameters.ts';
-import { expect } from '../workspace.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import { perMinuteMax } from '../accounts/accounts-table.ts';
+import type { ApiKey, ApiKeys, KeyInfo } from './api-keys.ts';
+import { type KeyUse, readKeyUse } from './key-records.ts';
+import { type KeyScope, keyScopes, plainScopes, scopeNames } from './key-scopes.ts';
+import { createSiteKeys, type SiteKey } from './site-keys.ts';
 
+interface KeyTools extends OperationTools {
+  readonly accounts: Accounts;
+  readonly apiKeys: ApiKeys;
+}
+
+const operation = operationsOn<KeyTools>();
+
+/** Requests a minute that an operator may set. */
+export const perMinute = wholeNumber(0, perMinuteMax);
 /** More than there are, so that the key's own rule says no. */
 const scopesMax = 50;
 const scopeList = Object.keys(keyScopes).join(', ');
@@ -43,7 +59,7 @@ function shownKey(info: KeyInfo, use?: KeyUse) {
   };
 }
 
-export const createKey = defineOperation({
+export const createKey = operation({
   name: 'key create',
   purpose: 'make a key; the former one without a name, if any, works for 24 more hours',
   parameters: {
@@ -92,7 +108,7 @@ export const createKey = defineOperation({
   ],
 });
 
-export const listKeys = defineOperation({
+export const listKeys = operation({
   name: 'key list',
   purpose: 'all keys with their accounts and last use; never the secret part',
   parameters: {},
@@ -118,7 +134,7 @@ export const listKeys = defineOperation({
     ),
 });
 
-export const renameKey = defineOperation({
+export const renameKey = operation({
   name: 'key rename',
   purpose: 'give a named key another name; it goes on working',
   parameters: {
@@ -148,7 +164,7 @@ export const renameKey = defineOperation({
   lines: ({ name }, { name: former }) => [`the key ${former} is called ${name} now`],
 });
 
-export const revokeKey = defineOperation({
+export const revokeKey = operation({
   name: 'key revoke',
   purpose: 'refuse a key from the next request on, for good',
   parameters: {
@@ -177,7 +193,7 @@ const bouncerName = {
   kept: true,
 } as const;
 
-export const addBouncer = defineOperation({
+export const addBouncer = operation({
   name: 'bouncer add',
   purpose: 'make a key for a bouncer; it outlives the key of the account',
   parameters: {
@@ -210,7 +226,7 @@ export const addBouncer = defineOperation({
   lines: ({ text, label }) => [text, ...(label === undefined ? [] : [`DNS label: ${label}`])],
 });
 
-export const listBouncers = defineOperation({
+export const listBouncers = operation({
   name: 'bouncer list',
   purpose: 'bouncers with their last use; never the secret part',
   parameters: {
@@ -250,7 +266,7 @@ export const listBouncers = defineOperation({
     ),
 });
 
-export const removeBouncer = defineOperation({
+export const removeBouncer = operation({
   name: 'bouncer remove',
   purpose: 'refuse the key of a bouncer from its next request on, for good',
   parameters: { email: account, name: bouncerName },
@@ -307,7 +323,7 @@ const siteKeyId = {
   kept: true,
 } as const;
 
-export const createSiteKey = defineOperation({
+export const createSiteKey = operation({
   name: 'sitekey create',
   purpose: 'make a site key; its receipts are redeemed with an API key of the account',
   parameters: {
@@ -331,7 +347,7 @@ export const createSiteKey = defineOperation({
   lines: ({ id }) => [id],
 });
 
-export const setSiteKey = defineOperation({
+export const setSiteKey = operation({
   name: 'sitekey set',
   purpose: 'who has to solve a puzzle, from the next request on',
   parameters: {
@@ -350,7 +366,7 @@ export const setSiteKey = defineOperation({
   lines: (siteKey) => [`${siteKey.id}: ${puzzleOf(siteKey)}`],
 });
 
-export const listSiteKeys = defineOperation({
+export const listSiteKeys = operation({
   name: 'sitekey list',
   purpose: 'all site keys with their accounts and host names',
   parameters: {},
@@ -368,7 +384,7 @@ export const listSiteKeys = defineOperation({
     ),
 });
 
-export const revokeSiteKey = defineOperation({
+export const revokeSiteKey = operation({
   name: 'sitekey revoke',
   purpose: 'refuse a site key and its receipts from the next request on, for good',
   parameters: { id: siteKeyId },

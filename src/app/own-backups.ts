@@ -5,6 +5,7 @@
 
 import type { MasterKey } from '../access/keys/master-key.ts';
 import type { Config } from '../config.ts';
+import type { OperationCall } from '../contracts/operation.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
 import type { Metrics } from '../core/metrics.ts';
@@ -12,7 +13,6 @@ import { type BackupStats, startBackups } from '../storage/backup/schedule.ts';
 import { readSealing } from '../storage/backup/sealing.ts';
 import type { BackupSummary } from '../storage/backup/write.ts';
 import { inheritable } from '../storage/claim.ts';
-import type { OperationCall } from './operation.ts';
 import { runTask } from './tasks.ts';
 
 const none: BackupStats = { done: 0, failed: 0, newestAt: 0, bytes: 0, isVanished: false };

@@ -1,19 +1,19 @@
 /** Mails that a command sends itself: it waits for them, since nothing goes on after it. */
 
-import type { Log } from '../core/log.ts';
-import { ok, type Result } from '../core/result.ts';
-import { mailSender } from '../signon/mail/letter.ts';
-import { createMailer, type Delivery, type MailTransport } from '../signon/mail/mailer.ts';
-import { createNotices, type Notices } from '../signon/mail/notices.ts';
-import { openOutbox } from '../signon/mail/outbox.ts';
-import { checkSmtp, smtpTransport, tlsText } from '../signon/mail/smtp.ts';
-import { isErased } from '../signon/people/deletion/erasure-mark.ts';
-import { createLinks } from '../signon/people/links/links.ts';
-import { pageLinks } from '../signon/people/links/links-to-pages.ts';
-import { createResetLinks } from '../signon/people/reset-links.ts';
-import { openPeople } from '../signon/people.ts';
-import { createSecurityLog } from '../signon/sessions/security-log.ts';
-import type { StoreTools, Workspace } from './workspace.ts';
+import type { OperationTools } from '../../contracts/operation.ts';
+import type { Log } from '../../core/log.ts';
+import { ok, type Result } from '../../core/result.ts';
+import { isErased } from '../people/deletion/erasure-mark.ts';
+import { createLinks } from '../people/links/links.ts';
+import { pageLinks } from '../people/links/links-to-pages.ts';
+import { createResetLinks, type ResetLinks } from '../people/reset-links.ts';
+import { openPeople } from '../people.ts';
+import { createSecurityLog } from '../sessions/security-log.ts';
+import { mailSender } from './letter.ts';
+import { createMailer, type Delivery, type MailTransport } from './mailer.ts';
+import { createNotices, type Notices } from './notices.ts';
+import { openOutbox } from './outbox.ts';
+import { checkSmtp, smtpTransport, tlsText } from './smtp.ts';
 
 /** Pauses between tries of a mail that a command sends, milliseconds. */
 export const retryDelaysMs = [2_000];
@@ -22,7 +22,7 @@ export const retryDelaysMs = [2_000];
  * Runs with the notices that inform an owner of a change. @returns also whether all mails were sent
  */
 export async function withNotices<T>(
-  workspace: StoreTools,
+  workspace: OperationTools,
   run: (notices: Notices) => Promise<T>,
 ): Promise<{ value: T; sent: boolean }> {
   const { config, clock } = workspace;
@@ -51,7 +51,7 @@ export async function withNotices<T>(
  * account do. @returns also whether the mail is on its way
  */
 export async function sendResetLink(
-  workspace: Workspace,
+  workspace: OperationTools & { readonly sendReset?: ResetLinks['sendByOperator'] },
   accountId: string,
 ): Promise<Result<{ sent: boolean }>> {
   if (workspace.sendReset !== undefined) {
@@ -94,7 +94,10 @@ export async function lookAtTls(smtpUrl: string): Promise<string | undefined> {
   return check.refused === undefined ? tlsText(check) : undefined;
 }
 
-export function transportOf({ config, store, clock, random }: StoreTools, log: Log): MailTransport {
+export function transportOf(
+  { config, store, clock, random }: OperationTools,
+  log: Log,
+): MailTransport {
   const { smtpUrl, mailFrom } = config;
   if (smtpUrl !== undefined) return smtpTransport(smtpUrl, mailFrom, mailSender(config));
   const folder = `${config.dataDir}/outbox`;

@@ -1,5 +1,8 @@
 /** Bounds the bytes on their way through a socket: a sender waits until the receiver has taken some. */
 
+/** Bytes on their way that nobody has taken yet, in each direction. */
+export const windowBytes = 1024 * 1024;
+
 export function createWindow(bytesMax: number) {
   let underWay = 0;
   let failure: Error | undefined;

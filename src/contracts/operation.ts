@@ -8,7 +8,14 @@
  */
 
 import * as v from 'valibot';
-import type { Reading, Workspace } from './workspace.ts';
+import type { Config } from '../config.ts';
+import type { Clock } from '../core/clock.ts';
+import { OperatorError } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import type { Random } from '../core/random.ts';
+import type { Failure, Result } from '../core/result.ts';
+import type { InheritedClaim } from '../storage/claim.ts';
+import type { Store } from '../storage/store.ts';
 
 /** Progress of a running operation. */
 export interface OperationProgress {
@@ -34,6 +41,29 @@ export interface OperationCall {
   readonly signal: AbortSignal;
   /** It is asked for on the console, by somebody who could lock everybody out of it. */
   readonly isOnConsole?: boolean;
+}
+
+/** Operations of every capability work on these; what else one needs, its capability names. */
+export interface OperationTools {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly store: Store;
+}
+
+/** Operations that only read work on these. */
+export interface Reading extends Omit<OperationTools, 'log'> {
+  /** The embedded store; undefined where it is shared. */
+  readonly embedded: EmbeddedPlace | undefined;
+  /** Resolves when the memory of a running server holds the journal up to there; at once without one. */
+  catchUpTo(seq: bigint): Promise<void>;
+}
+
+export interface EmbeddedPlace {
+  /** The store's directory inside DATA_DIR. */
+  readonly path: string;
+  readonly claim: InheritedClaim;
 }
 
 /** One input of an operation. */
@@ -87,38 +117,48 @@ interface Act<Name extends string, P extends Parameters, Values, Output> {
   readonly json?: (output: Output) => unknown;
 }
 
-interface ChangingAct<Name extends string, P extends Parameters, Values, Output>
+interface ChangingAct<Tools, Name extends string, P extends Parameters, Values, Output>
   extends Act<Name, P, Values, Output> {
-  readonly run: (workspace: Workspace, input: Values, call: OperationCall) => Promise<Output>;
+  readonly run: (tools: Tools, input: Values, call: OperationCall) => Promise<Output>;
   /** Says in the audit log what was before. */
-  readonly before?: (workspace: Workspace, input: Values) => Promise<string>;
+  readonly before?: (tools: Tools, input: Values) => Promise<string>;
 }
 
 /** An act that reads the store as it lies there, and needs no key for it. */
-interface ReadingAct<Name extends string, P extends Parameters, Values, Output>
+interface ReadingAct<Tools, Name extends string, P extends Parameters, Values, Output>
   extends Act<Name, P, Values, Output> {
-  readonly run: (reading: Reading, input: Values, call: OperationCall) => Promise<Output>;
+  readonly run: (reading: Tools, input: Values, call: OperationCall) => Promise<Output>;
 }
 
 type WithInput<A, Input> = A & { readonly input: Input };
 type Look<A> = A & { readonly readsOnly: true };
 
-export type AnyOperation =
+/** An operation that works on `Tools`, or reads with `ToolsOfLook` alone. */
+export type AnyOperation<Tools, ToolsOfLook> =
   // biome-ignore lint/suspicious/noExplicitAny: for what works on any operation
-  | WithInput<ChangingAct<string, Parameters, any, any>, any>
+  | WithInput<ChangingAct<Tools, string, Parameters, any, any>, any>
   // biome-ignore lint/suspicious/noExplicitAny: for what works on any operation
-  | WithInput<Look<ReadingAct<string, Parameters, any, any>>, any>;
+  | WithInput<Look<ReadingAct<ToolsOfLook, string, Parameters, any, any>>, any>;
 
-export function defineOperation<const Name extends string, const P extends Parameters, Output>(
-  act: ChangingAct<Name, P, Values<P>, Output>,
-): WithInput<ChangingAct<Name, P, Values<P>, Output>, InputSchema<P>> {
-  return { ...act, input: inputOf(act.parameters) };
+/** Returns what defines the operations of a capability, which work on these tools. */
+export function operationsOn<Tools>() {
+  return <const Name extends string, const P extends Parameters, Output>(
+    act: ChangingAct<Tools, Name, P, Values<P>, Output>,
+  ): WithInput<ChangingAct<Tools, Name, P, Values<P>, Output>, InputSchema<P>> => ({
+    ...act,
+    input: inputOf(act.parameters),
+  });
 }
 
-export function defineLook<const Name extends string, const P extends Parameters, Output>(
-  act: ReadingAct<Name, P, Values<P>, Output>,
-): WithInput<Look<ReadingAct<Name, P, Values<P>, Output>>, InputSchema<P>> {
-  return { ...act, readsOnly: true, input: inputOf(act.parameters) };
+/** The same for operations that only read. */
+export function looksWith<Tools>() {
+  return <const Name extends string, const P extends Parameters, Output>(
+    act: ReadingAct<Tools, Name, P, Values<P>, Output>,
+  ): WithInput<Look<ReadingAct<Tools, Name, P, Values<P>, Output>>, InputSchema<P>> => ({
+    ...act,
+    readsOnly: true,
+    input: inputOf(act.parameters),
+  });
 }
 
 function inputOf<P extends Parameters>(parameters: P): InputSchema<P> {
@@ -166,3 +206,24 @@ export function inputFault(
 export function optionOf(name: string, { option }: Parameter): string {
   return option ?? name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
+
+/** An operation that is refused: a sentence for a command, a code and its status for the console. */
+export class RefusedError extends OperatorError {
+  readonly failure: Failure;
+  constructor(failure: Failure) {
+    super(failure.detail ?? failure.error.replaceAll('_', ' '));
+    this.failure = failure;
+  }
+}
+
+/** @throws RefusedError */
+export function refuse(failure: Failure): never {
+  throw new RefusedError(failure);
+}
+
+/** Returns the value of a result. @throws RefusedError for a failure: the command ends with its one line */
+export function expect<T>(result: Result<T>): T {
+  return result.ok ? result.value : refuse(result);
+}
+
+// Checks the settings of a node of a cluster (docs/CLUSTER.md).

@@ -1,27 +1,64 @@
 /** Operations on accounts: make, list, show, change, disable and delete them. */
 
 import * as v from 'valibot';
+import type { Accounts } from '../../access/accounts/accounts.ts';
 import { createDirectory, type ListedAccount } from '../../access/accounts/directory.ts';
 import type { AccountInfo } from '../../access/accounts/records.ts';
 import { activeOperators, roles } from '../../access/accounts/roles.ts';
+import { perMinute } from '../../access/keys/operations.ts';
 import { createSiteKeys } from '../../access/keys/site-keys.ts';
+import type { Vouched } from '../../access/quota/points.ts';
+import type { Config } from '../../config.ts';
+import {
+  expect,
+  type OperationCall,
+  type OperationTools,
+  operationsOn,
+  refuse,
+} from '../../contracts/operation.ts';
+import {
+  account,
+  choice,
+  flag,
+  shortText,
+  textOf,
+  typedDate,
+} from '../../contracts/operation-parameters.ts';
 import { dateIn, dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import type { Random } from '../../core/random.ts';
 import { fail } from '../../core/result.ts';
 import { columns, columnsOr } from '../../core/text-table.ts';
-import { createOperator } from '../../signon/people/operator.ts';
-import { plans } from '../../signon/people/profile/profile.ts';
-import { createProfiles } from '../../signon/people/profile/profile-store.ts';
-import { openPeople } from '../../signon/people.ts';
-import { createFactorReset } from '../../signon/proofs/factors/factor-reset.ts';
-import { createSessions } from '../../signon/sessions/sessions.ts';
-import { withDeletion } from '../deletion.ts';
-import { sendResetLink, withNotices } from '../mailing.ts';
-import { withNewPasswords } from '../new-passwords.ts';
-import { defineOperation, type OperationCall } from '../operation.ts';
-import { account, choice, flag, perMinute, shortText, textOf, typedDate } from '../parameters.ts';
-import { retract } from '../retraction.ts';
-import { expect, refuse, type StoreTools, standingOf } from '../workspace.ts';
+import { sendResetLink, withNotices } from '../mail/command-mails.ts';
+import { openPeople } from '../people.ts';
+import { createFactorReset } from '../proofs/factors/factor-reset.ts';
+import { createBreachedPasswords } from '../proofs/password/breached-passwords.ts';
+import { createNewPasswords, type NewPasswords } from '../proofs/password/new-password.ts';
+import { openPasswordStrength } from '../proofs/password/password-strength.ts';
+import { createPasswords } from '../proofs/password/passwords.ts';
+import { createSessions } from '../sessions/sessions.ts';
+import type { Deletion } from './deletion/deletion.ts';
+import { createOperator } from './operator.ts';
+import { plans } from './profile/profile.ts';
+import { createProfiles, type Profiles } from './profile/profile-store.ts';
+import type { ResetLinks } from './reset-links.ts';
+
+interface AccountTools extends OperationTools {
+  readonly accounts: Accounts;
+  readonly profiles: Profiles;
+  /** Takes back what an account reported since a time. */
+  readonly retract: (
+    account: string,
+    since: number,
+    penalty: boolean,
+  ) => Promise<{ readonly reports: number; readonly addresses: number }>;
+  readonly withDeletion: <T>(run: (deletion: Deletion) => Promise<T>) => Promise<T>;
+  /** Sends a link for a new password by the running server's mailer; undefined without a server. */
+  readonly sendReset?: ResetLinks['sendByOperator'];
+}
+
+const operation = operationsOn<AccountTools>();
 
 /** Accounts read in one go. */
 const listedAtOnce = 500;
@@ -30,8 +67,13 @@ const passwordCharsMax = 4_096;
 
 const oneAccount = { email: account };
 
-const sessionsOf = (tools: StoreTools) =>
+const sessionsOf = (tools: OperationTools) =>
   createSessions({ ...tools, people: openPeople(tools.store) });
+/** Returns the standing of new accounts by REPUTATION: on a private service all machines are the operator's own. */
+export function standingOf({ reputation }: Pick<Config, 'reputation'>): Vouched {
+  return reputation === 'private' ? 'staff' : 'member';
+}
+
 const shown = <T extends AccountInfo>(info: T) => ({
   ...info,
   createdAt: dateText(info.createdAt),
@@ -40,7 +82,7 @@ const listed = (one: ListedAccount) => ({ ...one, createdAt: dateText(one.create
 
 /** A change may take the last operator away; then it says so, and how there is one again. */
 async function sayingWhoIsLeft<T>(
-  { store }: Pick<StoreTools, 'store'>,
+  { store }: Pick<OperationTools, 'store'>,
   call: OperationCall,
   run: () => Promise<T>,
 ): Promise<T> {
@@ -55,7 +97,7 @@ async function sayingWhoIsLeft<T>(
   return done;
 }
 
-export const createAccount = defineOperation({
+export const createAccount = operation({
   name: 'account create',
   purpose: 'make an account; its mail address counts as verified',
   parameters: {
@@ -87,7 +129,7 @@ export const createAccount = defineOperation({
   lines: (made) => [`account ${made.email} made (id ${made.id})`],
 });
 
-export const listAccounts = defineOperation({
+export const listAccounts = operation({
   name: 'account list',
   purpose: 'all accounts with state, role, standing and how many keys each has',
   parameters: {
@@ -124,7 +166,7 @@ export const listAccounts = defineOperation({
     ),
 });
 
-export const showAccount = defineOperation({
+export const showAccount = operation({
   name: 'account show',
   purpose: 'state, age, keys, plan and sessions of an account',
   parameters: {
@@ -153,7 +195,7 @@ function stateOf({ disabled, pendingUntil, formerEmail }: Omit<AccountInfo, 'cre
   return formerEmail === '' ? 'active' : `to be confirmed anew (was ${formerEmail})`;
 }
 
-export const listUnconfirmed = defineOperation({
+export const listUnconfirmed = operation({
   name: 'account unconfirmed',
   purpose: 'accounts whose address must be confirmed anew, with the names they sign in by',
   parameters: {},
@@ -168,7 +210,7 @@ export const listUnconfirmed = defineOperation({
         ]),
 });
 
-export const setRole = defineOperation({
+export const setRole = operation({
   name: 'account set-role',
   purpose: 'who may use the console: operator or member; holds from the next request on',
   parameters: {
@@ -195,12 +237,12 @@ export const setRole = defineOperation({
   lines: (set) => [`account ${set.email} has the role ${set.role}`],
 });
 
-async function listedAccount(w: StoreTools, email: string): Promise<ListedAccount | undefined> {
+async function listedAccount(w: AccountTools, email: string): Promise<ListedAccount | undefined> {
   const found = await w.accounts.find(email);
   return found.ok ? createDirectory(w).find(found.value.id) : undefined;
 }
 
-export const disableAccount = defineOperation({
+export const disableAccount = operation({
   name: 'account disable',
   purpose: 'refuse sign-in, sessions and keys of an account from the next request on',
   parameters: {
@@ -229,7 +271,7 @@ export const disableAccount = defineOperation({
     const isAbuse = abuse || since !== undefined;
     const from = since === undefined ? 0 : dateIn(since)!;
     // A report under way carries nothing any more, and is found by another round.
-    const gone = isAbuse ? await retract(w, changed.id, from, false) : undefined;
+    const gone = isAbuse ? await w.retract(changed.id, from, false) : undefined;
     return { account: shown(changed), gone };
   },
   outcome: () => 'disabled',
@@ -243,7 +285,7 @@ export const disableAccount = defineOperation({
   json: ({ account: changed }) => changed,
 });
 
-export const enableAccount = defineOperation({
+export const enableAccount = operation({
   name: 'account enable',
   purpose: 'let a disabled account work again; what was taken back stays away',
   parameters: oneAccount,
@@ -254,7 +296,7 @@ export const enableAccount = defineOperation({
   lines: ({ email }) => [`account ${email} is enabled`],
 });
 
-export const vouchAccount = defineOperation({
+export const vouchAccount = operation({
   name: 'account vouch',
   purpose: 'say whose word an account has: how far its reports may move a score',
   parameters: {
@@ -276,7 +318,7 @@ export const vouchAccount = defineOperation({
   ],
 });
 
-export const setPlan = defineOperation({
+export const setPlan = operation({
   name: 'account set-plan',
   purpose: 'the plan that sites see in the scope subscription',
   parameters: {
@@ -302,7 +344,7 @@ export const setPlan = defineOperation({
   lines: ({ email, plan }) => [`account ${email} has the plan ${plan}`],
 });
 
-export const verifyIdentity = defineOperation({
+export const verifyIdentity = operation({
   name: 'account verify-identity',
   purpose: 'say that a proof of the birth date was seen: sites see age_verified',
   parameters: oneAccount,
@@ -314,7 +356,7 @@ export const verifyIdentity = defineOperation({
   lines: ({ email, birthdate }) => [`account ${email}: birth date ${birthdate} is verified`],
 });
 
-export const resetFactor = defineOperation({
+export const resetFactor = operation({
   name: 'account reset-factor',
   purpose:
     'switch off the second factor of somebody who lost it, or who has one that a thief set up',
@@ -332,7 +374,7 @@ export const resetFactor = defineOperation({
   },
 });
 
-export const sendReset = defineOperation({
+export const sendReset = operation({
   name: 'account send-reset',
   purpose: 'mail the owner a link for a new password; nobody else sees it',
   parameters: oneAccount,
@@ -348,7 +390,7 @@ export const sendReset = defineOperation({
   ],
 });
 
-export const setQuotas = defineOperation({
+export const setQuotas = operation({
   name: 'account set-quotas',
   purpose: 'quotas of an account by hand; 0 gives one back to trust',
   parameters: {
@@ -380,7 +422,7 @@ export const setQuotas = defineOperation({
   lines: ({ email }) => [`the quotas of account ${email} are set`],
 });
 
-export const endSessions = defineOperation({
+export const endSessions = operation({
   name: 'account end-sessions',
   purpose: 'sign an account out everywhere',
   parameters: oneAccount,
@@ -398,7 +440,7 @@ export const endSessions = defineOperation({
   lines: ({ email }) => [`account ${email} is signed out everywhere`],
 });
 
-export const deleteAccount = defineOperation({
+export const deleteAccount = operation({
   name: 'account delete',
   purpose: 'remove an account and all that is kept of the person; reports stay, nameless',
   parameters: oneAccount,
@@ -406,21 +448,49 @@ export const deleteAccount = defineOperation({
   async run(w, { email }, call) {
     const found = expect(await w.accounts.find(email));
     await sayingWhoIsLeft(w, call, () =>
-      withDeletion(w, async (deletion) => expect(await deletion.delete(found.id))),
+      w.withDeletion(async (deletion) => expect(await deletion.delete(found.id))),
     );
     return shown(found);
   },
   lines: ({ email }) => [`account ${email} is deleted; run compact to clear the file too`],
 });
 
-export const exportAccount = defineOperation({
+export const exportAccount = operation({
   name: 'account export',
   purpose: 'all that is kept of a person, as JSON, without secrets',
   parameters: oneAccount,
   audit: 'required',
   async run(w, { email }) {
     const found = expect(await w.accounts.find(email));
-    return withDeletion(w, async (deletion) => expect(await deletion.exportOf(found.id)));
+    return w.withDeletion(async (deletion) => expect(await deletion.exportOf(found.id)));
   },
   lines: (data) => [JSON.stringify(data, null, 2)],
 });
+
+/** Runs with what judges and hashes a first password, as those that people choose; its thread ends afterwards. */
+export async function withNewPasswords<T>(
+  options: {
+    config: Config;
+    random: Random;
+    /** Without one no range source is asked: for a password that was drawn, not chosen. */
+    log?: Log;
+  },
+  run: (newPasswords: NewPasswords) => Promise<T>,
+): Promise<T> {
+  const strength = openPasswordStrength();
+  try {
+    const { log, config } = options;
+    const { siteName } = config;
+    const service = [
+      new URL(config.baseUrl).hostname,
+      ...(siteName === undefined ? [] : [siteName]),
+    ];
+    const { pwnedRangeUrl: rangeUrl } = config;
+    const breached = rangeUrl && log ? createBreachedPasswords({ rangeUrl, log }) : undefined;
+    return await run(
+      createNewPasswords({ passwords: createPasswords(options), strength, service, breached }),
+    );
+  } finally {
+    await strength.close();
+  }
+}

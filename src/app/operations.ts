@@ -3,42 +3,53 @@
 import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as v from 'valibot';
-import { createAuditLog } from '../../access/audit-log.ts';
-import { activitiesOf, createActivityCounters } from '../../app/figures/activity-counters.ts';
-import { loadActivityCounters } from '../../app/figures/sampling.ts';
-import { signInsPage } from '../../app/memory/counting.ts';
-import { readSignInCounts } from '../../app/memory/sign-in-counts.ts';
-import { type Config, capacities } from '../../config.ts';
-import { dateText } from '../../core/dates.ts';
-import { OperatorError } from '../../core/errors.ts';
-import { fail } from '../../core/result.ts';
-import { createTurns } from '../../core/scheduling.ts';
-import { columns, columnsOr, grouped } from '../../core/text-table.ts';
-import { dayMs } from '../../core/time.ts';
+import { createAuditLog } from '../access/audit-log.ts';
+import { type Config, capacities } from '../config.ts';
+import {
+  expect,
+  looksWith,
+  type OperationCall,
+  type OperationTools,
+  operationsOn,
+  type Reading,
+  refuse,
+} from '../contracts/operation.ts';
+import { choice, shortText, textOf, wholeNumber } from '../contracts/operation-parameters.ts';
+import { dateText } from '../core/dates.ts';
+import { OperatorError } from '../core/errors.ts';
+import { fail } from '../core/result.ts';
+import { createTurns } from '../core/scheduling.ts';
+import { columns, columnsOr, grouped } from '../core/text-table.ts';
+import { dayMs } from '../core/time.ts';
+import type { CountPeriod, ReportCounts, ReportTrait } from '../reputation/counts/report-counts.ts';
+import { readFill } from '../reputation/lists/room.ts';
+import type { MemoryReading } from '../reputation/operations.ts';
+import { categoryNames } from '../reputation/reports/categories.ts';
+import { lookAtTls, transportOf } from '../signon/mail/command-mails.ts';
+import { mailSender, signature } from '../signon/mail/letter.ts';
+import type { Mailer } from '../signon/mail/mailer.ts';
+import { mailCatalogues } from '../signon/mail/texts.ts';
+import { readSignIns } from '../signon/sessions/sign-in-log.ts';
+import { type BlockedSites, createBlockedSites } from '../signon/sites/blocked-sites.ts';
+import { createClientSuffixes } from '../signon/sites/client-id.ts';
+import { createSiteList } from '../signon/sites/site-list.ts';
+import { languages, type StoredLanguage } from '../signon/visitor.ts';
+import { listPrefix } from '../storage/keys.ts';
+import { readLedger } from '../storage/ledger.ts';
+import { readCheckpointSeq } from '../storage/projection.ts';
+import { activitiesOf, createActivityCounters } from './figures/activity-counters.ts';
+import { loadActivityCounters } from './figures/sampling.ts';
+import { signInsPage } from './memory/counting.ts';
+import { readSignInCounts } from './memory/sign-in-counts.ts';
+import { runTask } from './tasks.ts';
 
-import type {
-  CountPeriod,
-  ReportCounts,
-  ReportTrait,
-} from '../../reputation/counts/report-counts.ts';
-import { readFill } from '../../reputation/lists/room.ts';
-import { categoryNames } from '../../reputation/reports/categories.ts';
-import { mailSender, signature } from '../../signon/mail/letter.ts';
-import type { Mailer } from '../../signon/mail/mailer.ts';
-import { mailCatalogues } from '../../signon/mail/texts.ts';
-import { readSignIns } from '../../signon/sessions/sign-in-log.ts';
-import { type BlockedSites, createBlockedSites } from '../../signon/sites/blocked-sites.ts';
-import { createClientSuffixes } from '../../signon/sites/client-id.ts';
-import { createSiteList } from '../../signon/sites/site-list.ts';
-import { languages, type StoredLanguage } from '../../signon/visitor.ts';
-import { listPrefix } from '../../storage/keys.ts';
-import { readLedger } from '../../storage/ledger.ts';
-import { readCheckpointSeq } from '../../storage/projection.ts';
-import { lookAtTls, transportOf } from '../mailing.ts';
-import { defineLook, defineOperation, type OperationCall } from '../operation.ts';
-import { choice, shortText, textOf, wholeNumber } from '../parameters.ts';
-import { runTask } from '../tasks.ts';
-import { expect, type Reading, refuse, type StoreTools } from '../workspace.ts';
+interface ServiceTools extends OperationTools {
+  /** The running server's, which tries a mail again. */
+  readonly mailer?: Mailer;
+}
+
+const operation = operationsOn<ServiceTools>();
+const look = looksWith<MemoryReading>();
 
 const domainShape = /^[a-z0-9.-]{1,253}$/;
 /** The log keeps no text that is not a name: it may be a mail address. */
@@ -50,13 +61,13 @@ const domain = {
   kept: (text: string) => (domainShape.test(text) ? text : '(not a domain)'),
 } as const;
 
-function blockedSites({ store, clock, config }: StoreTools): BlockedSites {
+function blockedSites({ store, clock, config }: OperationTools): BlockedSites {
   // Names of this machine are sites of the demo alone.
   const rules = { demo: false, suffixes: createClientSuffixes(config.clientSuffixes) };
   return createBlockedSites({ store, clock, rules });
 }
 
-export const listSites = defineOperation({
+export const listSites = operation({
   name: 'site list',
   purpose: 'visitors and sign-ins of each lately, and what is blocked',
   parameters: {
@@ -108,7 +119,7 @@ export const listSites = defineOperation({
   json: ({ sites }) => sites,
 });
 
-export const blockSite = defineOperation({
+export const blockSite = operation({
   name: 'site block',
   purpose: 'a domain gets no code and no profile, from the next request on',
   parameters: { domain },
@@ -121,7 +132,7 @@ export const blockSite = defineOperation({
   lines: (done) => [`${done.domain} is blocked, with all names below it`],
 });
 
-export const unblockSite = defineOperation({
+export const unblockSite = operation({
   name: 'site unblock',
   purpose: 'let a blocked domain work again',
   parameters: { domain: { ...domain, help: 'as it was blocked' } },
@@ -147,7 +158,7 @@ const mailsEnough =
 
 /** Sends the test mail by the server's queue, as all others, and waits for a moment only: a page waits for it. */
 async function sendByServer(
-  { config }: Pick<StoreTools, 'config'>,
+  { config }: Pick<OperationTools, 'config'>,
   mailer: Mailer,
   to: string,
   language: StoredLanguage,
@@ -162,7 +173,7 @@ async function sendByServer(
   refuse(fail('conflict', how === 'not_now' ? mailsFull : mailsEnough));
 }
 
-export const testMail = defineOperation({
+export const testMail = operation({
   name: 'mail test',
   purpose: 'send one mail now and say how it went; without SMTP_URL into the outbox',
   parameters: {
@@ -225,7 +236,7 @@ const lastDays = {
 const since = (now: number, days: number | undefined): number =>
   days === undefined ? 0 : now - days * dayMs;
 
-export const readAudit = defineOperation({
+export const readAudit = operation({
   name: 'audit',
   purpose: 'what operators changed by command and on the console: when, by whom, the result',
   parameters: lastDays,
@@ -248,7 +259,7 @@ export const readAudit = defineOperation({
     ),
 });
 
-export const readSignInLog = defineOperation({
+export const readSignInLog = operation({
   name: 'log sign-ins',
   purpose: 'sign-ins, failures, lock-outs and refusals with their addresses, 30 days',
   parameters: lastDays,
@@ -265,7 +276,7 @@ export const readSignInLog = defineOperation({
     ),
 });
 
-export const backupStore = defineLook({
+export const backupStore = look({
   name: 'backup',
   parameters: {
     /** The path of the backup's file, for the audit log; the caller writes the file. */
@@ -284,7 +295,7 @@ export const backupStore = defineLook({
   },
 });
 
-export const verifyStore = defineLook({
+export const verifyStore = look({
   name: 'verify',
   parameters: {},
   run: (reading, _, call) =>
@@ -298,7 +309,7 @@ function embeddedOf({ embedded }: Reading) {
   );
 }
 
-export const readStats = defineLook({
+export const readStats = look({
   name: 'stats',
   purpose:
     'reports of 24 hours, 7 and 90 days, what the server did, rows and bytes by kind, journal, bounded tables',
@@ -310,7 +321,7 @@ export const readStats = defineLook({
 
 type Stats = Awaited<ReturnType<typeof statsOf>>;
 
-async function statsOf(reading: Reading, call: OperationCall) {
+async function statsOf(reading: MemoryReading, call: OperationCall) {
   const { clock, store, embedded } = reading;
   const counted = embedded && (await runTask('count', embedded, call));
   const fill = await readFill(store);
@@ -436,7 +447,7 @@ function reportsOf(counts: ReportCounts, nowMs: number) {
 }
 
 /** Asked for by a command that wrote to a shared store itself. */
-export const waitForJournal = defineLook({
+export const waitForJournal = look({
   name: 'journal wait',
   parameters: { seq: { schema: v.pipe(v.string(), v.regex(/^\d{1,19}$/)) } },
   async run(reading, { seq }) {
@@ -448,7 +459,7 @@ export const waitForJournal = defineLook({
 });
 
 /** Reads the end of the journal, the time of its last event, and whether a list is loaded. */
-export const describeStore = defineLook({
+export const describeStore = look({
   name: 'store state',
   parameters: {},
   async run({ store }) {

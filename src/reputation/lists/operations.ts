@@ -1,41 +1,67 @@
 /** Operations on third-party lists: load them, and have the server fetch them. */
 
 import * as v from 'valibot';
+import {
+  expect,
+  type OperationCall,
+  type OperationTools,
+  operationsOn,
+} from '../../contracts/operation.ts';
+import {
+  choice,
+  flag,
+  shortText,
+  textOf,
+  wholeNumber,
+} from '../../contracts/operation-parameters.ts';
 import { dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { listNameOf, listNameShape } from '../../core/list-name.ts';
 import { columns, grouped } from '../../core/text-table.ts';
 import { dayMs, durationMs, durationRule, minuteMs } from '../../core/time.ts';
-import { urlLabel } from '../../reputation/lists/import/download.ts';
+import type { CollectedRows } from './import/collect.ts';
+import { urlLabel } from './import/download.ts';
 import {
   confidenceDefault,
   goodFormats,
   type ListFormatName,
   seedFormats,
-} from '../../reputation/lists/import/parse.ts';
-import { type ServiceName, serviceNames } from '../../reputation/lists/known-services.ts';
-import { findList } from '../../reputation/lists/list-rows.ts';
-import { loadList } from '../../reputation/lists/load-list.ts';
-import {
-  openDestinations,
-  sourceFault,
-} from '../../reputation/lists/subscriptions/destinations.ts';
-import {
-  orderSource,
-  type SourceOrder,
-  sourceState,
-} from '../../reputation/lists/subscriptions/orders.ts';
+} from './import/parse.ts';
+import type { ImportStats } from './import/rows.ts';
+import { type ServiceName, serviceNames } from './known-services.ts';
+import { findList } from './list-rows.ts';
+import { loadList } from './load-list.ts';
+import { openDestinations, sourceFault } from './subscriptions/destinations.ts';
+import { orderSource, type SourceOrder, sourceState } from './subscriptions/orders.ts';
 import {
   addSubscription,
   changeSubscription,
   forgetSubscription,
   listSubscriptions,
   type Subscription,
-} from '../../reputation/lists/subscriptions/subscriptions.ts';
-import { defineOperation, type OperationCall } from '../operation.ts';
-import { choice, flag, shortText, textOf, wholeNumber } from '../parameters.ts';
-import { runTask } from '../tasks.ts';
-import { expect, type StoreTools, type Workspace } from '../workspace.ts';
+} from './subscriptions/subscriptions.ts';
+
+/** A list as it was read: its rows, and what came of its lines. */
+export interface ParsedList {
+  readonly collected: CollectedRows;
+  readonly stats: ImportStats;
+}
+
+/** Says how the lines of a list are read. */
+export interface ListReading {
+  readonly format: ListFormatName;
+  readonly confidence: number;
+  readonly allowDocumentation: boolean;
+  readonly service: ServiceName | undefined;
+  readonly label: string;
+}
+
+export interface ListTools extends OperationTools {
+  /** Reads the list that the call brings along, in a thread of its own. */
+  readonly readList: (how: ListReading, call: OperationCall) => Promise<ParsedList>;
+}
+
+const operation = operationsOn<ListTools>();
 
 const listArgument = {
   schema: shortText,
@@ -120,7 +146,7 @@ interface ListInput {
 
 /** Loads the list whose bytes come along. It is read to its end before anything is written. */
 async function load(
-  w: Workspace,
+  w: ListTools,
   list: 'seed' | 'anon' | 'good',
   input: ListInput,
   kind: Pick<ListKind, 'format'> & Partial<ListKind>,
@@ -132,7 +158,7 @@ async function load(
   const { format, confidence: score = 0, service: of } = kind;
   const rules = { format, confidence: score, service: of };
   const how = { ...rules, label, allowDocumentation: input.documentation };
-  const { collected, stats } = await runTask('list', how, call);
+  const { collected, stats } = await w.readList(how, call);
   const total = collected.rows;
   call.progress({ verb: 'written', done: 0, total });
   const seq = expect(
@@ -186,7 +212,7 @@ function loadedLines(loaded: LoadedList): string[] {
 
 const listFormat = { value: 'format', help: 'how the list is written', kept: true } as const;
 
-export const seedList = defineOperation({
+export const seedList = operation({
   name: 'seed',
   purpose: 'load a list of bad addresses; loading it again refreshes it',
   parameters: {
@@ -209,7 +235,7 @@ export const seedList = defineOperation({
   lines: loadedLines,
 });
 
-export const loadAnonymous = defineOperation({
+export const loadAnonymous = operation({
   name: 'anon',
   purpose: 'load a list of anonymous exits: Tor bulk list or exit-addresses',
   parameters: { label: listArgument, source, hold, documentation },
@@ -218,7 +244,7 @@ export const loadAnonymous = defineOperation({
   lines: loadedLines,
 });
 
-export const loadKnownGoodList = defineOperation({
+export const loadKnownGoodList = operation({
   name: 'known-good',
   purpose: 'the same as seed --known-good --format plain',
   parameters: { label: listArgument, source, hold, documentation },
@@ -236,7 +262,7 @@ function everyIn(text: string): number | undefined {
   return ms !== undefined && ms >= minuteMs && ms <= everyMsMax ? ms : undefined;
 }
 
-export const addSource = defineOperation({
+export const addSource = operation({
   name: 'source add',
   purpose: 'fetch a list again and again; the running server begins within seconds',
   parameters: {
@@ -300,7 +326,7 @@ export const addSource = defineOperation({
   lines: ({ name, url }) => [`${name}: the running server fetches it, ${url}`],
 });
 
-export const listSources = defineOperation({
+export const listSources = operation({
   name: 'source list',
   purpose: 'sources with their age, rows, last changes and failures',
   parameters: {},
@@ -366,13 +392,16 @@ const oneSource = {
   },
 } as const;
 
-async function stateOfSource(w: StoreTools, { name }: { readonly name: string }): Promise<string> {
+async function stateOfSource(
+  w: OperationTools,
+  { name }: { readonly name: string },
+): Promise<string> {
   const row = (await listSubscriptions(w.store)).find((one) => one.name === name);
   return row === undefined ? '' : sourceState(row);
 }
 
 function sourceOrder<const Order extends SourceOrder>(order: Order, purpose: string) {
-  return defineOperation({
+  return operation({
     name: `source ${order}` as const,
     purpose,
     parameters: oneSource,
@@ -401,7 +430,7 @@ export const resumeSource = sourceOrder('resume', 'fetch it again, from now on')
  * The list's rows go by an empty run that holds for no day. Marked first, so that no download that
  * is under way brings them back, and so that a removal cut short can be asked for again.
  */
-export const removeSource = defineOperation({
+export const removeSource = operation({
   name: 'source remove',
   purpose: 'fetch it no more and take its rows back',
   parameters: oneSource,
@@ -418,7 +447,7 @@ export const removeSource = defineOperation({
   lines: ({ name }) => [`${name}: it is fetched no more, and its rows are taken back`],
 });
 
-async function retractRows(tools: StoreTools, { name, list }: Subscription): Promise<void> {
+async function retractRows(tools: OperationTools, { name, list }: Subscription): Promise<void> {
   const ref = { list, source: name };
   if ((await findList(tools.store, ref)).row === undefined) return;
   expect(await loadList({ ...tools, ...ref, holdDays: 0, batches: [], onRows: () => {} }));
