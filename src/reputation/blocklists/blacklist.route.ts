@@ -19,7 +19,7 @@ import type { PlainRoute } from '../../http/router.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import { type Answer, type Guard, type KeyedCall, wantedBy } from '../../web/guard/guard.ts';
 import { jsonType, noStore, textType } from '../../web/shape.ts';
-import { readWhole } from '../check/parameters.route.ts';
+import { readWhole } from '../check/check.route.ts';
 import { maliciousScore } from '../check/score.ts';
 import { isoDate } from '../reports/report-json.route.ts';
 import {

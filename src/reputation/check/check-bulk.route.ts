@@ -13,10 +13,9 @@ import type { PlainRoute } from '../../http/router.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
-import { checkBulkDocs } from './check.openapi.ts';
+import { bulkAddressesMax, checkBulkDocs } from './check.openapi.ts';
 import type { Check } from './check.ts';
 import { checkBytesMax } from './check-body.ts';
-import { bulkAddressesMax } from './check-bounds.ts';
 
 /** 10,000 addresses of 45 characters as JSON strings, with room for spaces. */
 const bodyBytesMax = 640 * 1024;

@@ -17,10 +17,9 @@ import { type EvidenceReader, whyJson } from '../address/evidence.ts';
 import { countryNameOf, isoDate, reportJson } from '../reports/report-json.route.ts';
 import { type ReportHistory, readHistory } from '../reports/store/report-history.ts';
 import type { ReportStore } from '../reports/store/report-store.ts';
-import { checkEndpoint } from './check.route.ts';
+import { verboseReportsMax } from './check.openapi.ts';
+import { type Address, checkEndpoint, readAddress, readSince } from './check.route.ts';
 import type { Check } from './check.ts';
-import { verboseReportsMax } from './check-bounds.ts';
-import { type Address, readAddress, readSince } from './parameters.route.ts';
 
 export interface CheckDetailsOptions {
   readonly guard: Guard;

@@ -27,7 +27,11 @@ import { serviceNames } from '../lists/known-services.ts';
 import { categoryMax } from '../reports/categories.ts';
 import { reportSchema } from '../reports/reports.openapi.ts';
 import { blockBounds } from './block-check.ts';
-import { bulkAddressesMax, verboseReportsMax } from './check-bounds.ts';
+
+/** Addresses in one bulk check. */
+export const bulkAddressesMax = 10_000;
+/** Reports in one verbose check. */
+export const verboseReportsMax = 10_000;
 
 const tag = 'IP API';
 export const address = query('ipAddress', string, 'IPv4 or IPv6.', true);

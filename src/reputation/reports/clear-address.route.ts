@@ -11,7 +11,7 @@ import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import { addressIn } from '../../web/guard/intake/fields.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
-import { readAddress } from '../check/parameters.route.ts';
+import { readAddress } from '../check/check.route.ts';
 import { clearAddressDocs } from './reports.openapi.ts';
 import type { ReportStore } from './store/report-store.ts';
 

@@ -12,7 +12,7 @@ import type { PlainRoute } from '../../http/router.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import { type Guard, wantedBy } from '../../web/guard/guard.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
-import { type Address, readAddress, readSince, readWhole } from '../check/parameters.route.ts';
+import { type Address, readAddress, readSince, readWhole } from '../check/check.route.ts';
 import { reportJson } from './report-json.route.ts';
 import { listReportsDocs } from './reports.openapi.ts';
 import { pageBounds, type ReportHistory, readHistory } from './store/report-history.ts';

@@ -5,7 +5,7 @@ import { receiptLifeMs } from '../../captcha/receipt/receipts.ts';
 import { type ClientLimitName, captchaBrowserLimits } from '../../config/limits.ts';
 import { captchaBounds } from '../../config.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
-import { bulkAddressesMax } from '../../reputation/check/check-bounds.ts';
+import { bulkAddressesMax } from '../../reputation/check/check.openapi.ts';
 import { maliciousScore } from '../../reputation/check/score.ts';
 import { bulkRowsMax } from '../../reputation/reports/bulk/bulk-rows.ts';
 import { categoryNames } from '../../reputation/reports/categories.ts';
