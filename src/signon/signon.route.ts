@@ -17,24 +17,22 @@ import { type UnsavedSeals, unsavedBytesMax, unsavedLifeMs } from '../web/guard/
 import { createPageBuilder } from '../web/guard/page-builder.ts';
 import { createRequestContexts } from '../web/guard/request-context.ts';
 import type { PageTools } from '../web/page-tools.ts';
-import { type AccountRoutesOptions, accountRoutes } from './account/account.route.ts';
-import * as avatar from './account/avatar.route.ts';
-import * as confirm from './account/confirm.route.ts';
-import * as data from './account/data.route.ts';
-import * as keys from './account/keys.route.ts';
-import * as profile from './account/profile.route.ts';
-import * as ownReports from './account/reports.route.ts';
-import * as review from './account/review.route.ts';
-import * as security from './account/security.route.ts';
-import * as sites from './account/sites.route.ts';
-import * as webhooks from './account/webhooks.route.ts';
+import {
+  type AccountRoutesOptions,
+  accountRoutes,
+  dataEndpoints,
+  reportsEndpoints,
+  siteEndpoints,
+} from './account/account.route.ts';
+import { confirmEndpoints, reviewEndpoints } from './account/confirm.route.ts';
+import { keyEndpoints } from './account/keys.route.ts';
+import { avatarEndpoint, ownAvatarEndpoints, profileEndpoints } from './account/profile.route.ts';
+import { securityEndpoints } from './account/security.route.ts';
+import { webhookEndpoints } from './account/webhooks.route.ts';
 import type { Signon } from './open-signon.ts';
-import * as recover from './people/pages/recover.route.ts';
-import { recoverRoutes } from './people/pages/recover.route.ts';
-import * as register from './people/pages/register.route.ts';
-import { registerRoutes } from './people/pages/register.route.ts';
-import * as verify from './people/pages/verify.route.ts';
-import { verifyRoutes } from './people/pages/verify.route.ts';
+import { recoverEndpoints, recoverRoutes } from './people/pages/recover.route.ts';
+import { registerEndpoints, registerRoutes } from './people/pages/register.route.ts';
+import { verifyEndpoints, verifyRoutes } from './people/pages/verify.route.ts';
 import type { Profiles } from './people/profile/profile-store.ts';
 import type { PageBuilder } from './request-context.route.ts';
 import { createSealedTexts } from './sealed-text.ts';
@@ -116,15 +114,15 @@ export function openPageBuilder(options: SignonPageOptions): PageBuilder {
 /** Declarations of the pages and forms of sign-on, grouped by who may call. */
 export const signonEndpoints: readonly Endpoint[] = [
   // Whoever comes to sign in, to register, or from another site.
-  register.registerEndpoints.ask, // GET /register
-  register.registerEndpoints.register, // POST /register
-  register.registerEndpoints.noPasskey, // GET /register/passkey
-  register.registerEndpoints.registerPasskey, // POST /register/passkey
-  register.registerEndpoints.sent, // GET /register/sent
-  register.registerEndpoints.again, // POST /register/again
-  verify.verifyEndpoints.ask, // GET /verify
-  verify.verifyEndpoints.verify, // POST /verify
-  verify.verifyEndpoints.passkeyOptions, // POST /verify/passkey/options
+  registerEndpoints.ask, // GET /register
+  registerEndpoints.register, // POST /register
+  registerEndpoints.noPasskey, // GET /register/passkey
+  registerEndpoints.registerPasskey, // POST /register/passkey
+  registerEndpoints.sent, // GET /register/sent
+  registerEndpoints.again, // POST /register/again
+  verifyEndpoints.ask, // GET /verify
+  verifyEndpoints.verify, // POST /verify
+  verifyEndpoints.passkeyOptions, // POST /verify/passkey/options
   signIn.signInEndpoints.ask, // GET /signin
   signIn.signInEndpoints.withPassword, // POST /signin
   signInLink.signInLinkEndpoints.show, // GET /signin/link
@@ -134,71 +132,71 @@ export const signonEndpoints: readonly Endpoint[] = [
   signIn.signInEndpoints.withSecondFactor, // POST /signin/second-factor
   signIn.signInEndpoints.passkeyOptions, // POST /signin/passkey/options
   signIn.signInEndpoints.withPasskey, // POST /signin/passkey
-  recover.recoverEndpoints.ask, // GET /recover
-  recover.recoverEndpoints.request, // POST /recover
-  recover.recoverEndpoints.sent, // GET /recover/sent
-  recover.recoverEndpoints.askReset, // GET /reset
-  recover.recoverEndpoints.reset, // POST /reset
+  recoverEndpoints.ask, // GET /recover
+  recoverEndpoints.request, // POST /recover
+  recoverEndpoints.sent, // GET /recover/sent
+  recoverEndpoints.askReset, // GET /reset
+  recoverEndpoints.reset, // POST /reset
   authorize.authorizeEndpoints.begin, // GET /authorize.php
   authorize.authorizeEndpoints.goOn, // GET /authorize.php/continue
   consent.consentAgainEndpoint, // GET /authorize.php/consent
   consent.consentEndpoint, // POST /authorize.php/consent
-  data.dataEndpoints.gone, // GET /goodbye
-  avatar.avatarEndpoint, // GET /avatars/:name
+  dataEndpoints.gone, // GET /goodbye
+  avatarEndpoint, // GET /avatars/:name
   // Whoever has a session, verified or not.
-  verify.verifyEndpoints.resend, // POST /verify/resend
+  verifyEndpoints.resend, // POST /verify/resend
   signOut.signOutEndpoint, // POST /signout
   // The same with a verified mail address, while a review of the account is due too.
-  confirm.confirmEndpoints.show, // GET /account/confirm
-  confirm.confirmEndpoints.byPassword, // POST /account/confirm
-  confirm.confirmEndpoints.passkeyOptions, // POST /account/confirm/passkey/options
-  confirm.confirmEndpoints.byPasskey, // POST /account/confirm/passkey
-  review.reviewEndpoints.ask, // GET /account/review
-  review.reviewEndpoints.decide, // POST /account/review
+  confirmEndpoints.show, // GET /account/confirm
+  confirmEndpoints.byPassword, // POST /account/confirm
+  confirmEndpoints.passkeyOptions, // POST /account/confirm/passkey/options
+  confirmEndpoints.byPasskey, // POST /account/confirm/passkey
+  reviewEndpoints.ask, // GET /account/review
+  reviewEndpoints.decide, // POST /account/review
   // Whoever has a session, a verified mail address and no review due.
-  profile.profileEndpoints.show, // GET /account
-  profile.profileEndpoints.save, // POST /account/profile
-  profile.profileEndpoints.changeEmail, // POST /account/email
-  recover.recoverEndpoints.askConfirm, // GET /account/email/confirm
-  recover.recoverEndpoints.confirm, // POST /account/email/confirm
-  avatar.ownAvatarEndpoints.put, // POST /account/avatar
-  avatar.ownAvatarEndpoints.remove, // POST /account/avatar/remove
-  keys.keyEndpoints.show, // GET /account/keys
-  ownReports.reportsEndpoints.show, // GET /account/reports
-  ownReports.reportsEndpoints.takeBack, // POST /account/reports/take-back
-  webhooks.webhookEndpoints.show, // GET /account/webhooks
-  webhooks.webhookEndpoints.test, // POST /account/webhooks/test
-  webhooks.webhookEndpoints.remove, // POST /account/webhooks/remove
-  keys.keyEndpoints.createSiteKey, // POST /account/site-keys/create
-  keys.keyEndpoints.revokeSiteKey, // POST /account/site-keys/revoke
-  security.securityEndpoints.show, // GET /account/security
-  security.securityEndpoints.changePassword, // POST /account/security/password
-  security.securityEndpoints.showTotp, // GET /account/security/totp
-  security.securityEndpoints.beginTotp, // POST /account/security/totp/begin
-  security.securityEndpoints.enableTotp, // POST /account/security/totp/enable
-  security.securityEndpoints.renewCodes, // POST /account/security/totp/renew
-  security.securityEndpoints.disableTotp, // POST /account/security/totp/disable
-  security.securityEndpoints.passkeyOptions, // POST /account/security/passkeys/options
-  security.securityEndpoints.addPasskey, // POST /account/security/passkeys
-  security.securityEndpoints.removePasskey, // POST /account/security/passkeys/remove
-  security.securityEndpoints.endSession, // POST /account/security/sessions/end
-  security.securityEndpoints.endOthers, // POST /account/security/sessions/end-others
-  sites.siteEndpoints.show, // GET /account/sites
-  sites.siteEndpoints.revoke, // POST /account/sites/revoke
-  data.dataEndpoints.show, // GET /account/data
+  profileEndpoints.show, // GET /account
+  profileEndpoints.save, // POST /account/profile
+  profileEndpoints.changeEmail, // POST /account/email
+  recoverEndpoints.askConfirm, // GET /account/email/confirm
+  recoverEndpoints.confirm, // POST /account/email/confirm
+  ownAvatarEndpoints.put, // POST /account/avatar
+  ownAvatarEndpoints.remove, // POST /account/avatar/remove
+  keyEndpoints.show, // GET /account/keys
+  reportsEndpoints.show, // GET /account/reports
+  reportsEndpoints.takeBack, // POST /account/reports/take-back
+  webhookEndpoints.show, // GET /account/webhooks
+  webhookEndpoints.test, // POST /account/webhooks/test
+  webhookEndpoints.remove, // POST /account/webhooks/remove
+  keyEndpoints.createSiteKey, // POST /account/site-keys/create
+  keyEndpoints.revokeSiteKey, // POST /account/site-keys/revoke
+  securityEndpoints.show, // GET /account/security
+  securityEndpoints.changePassword, // POST /account/security/password
+  securityEndpoints.showTotp, // GET /account/security/totp
+  securityEndpoints.beginTotp, // POST /account/security/totp/begin
+  securityEndpoints.enableTotp, // POST /account/security/totp/enable
+  securityEndpoints.renewCodes, // POST /account/security/totp/renew
+  securityEndpoints.disableTotp, // POST /account/security/totp/disable
+  securityEndpoints.passkeyOptions, // POST /account/security/passkeys/options
+  securityEndpoints.addPasskey, // POST /account/security/passkeys
+  securityEndpoints.removePasskey, // POST /account/security/passkeys/remove
+  securityEndpoints.endSession, // POST /account/security/sessions/end
+  securityEndpoints.endOthers, // POST /account/security/sessions/end-others
+  siteEndpoints.show, // GET /account/sites
+  siteEndpoints.revoke, // POST /account/sites/revoke
+  dataEndpoints.show, // GET /account/data
   // The same with a fresh proof of identity.
-  profile.profileEndpoints.sendCode, // POST /account/phone
-  profile.profileEndpoints.verifyCode, // POST /account/phone/verify
-  profile.profileEndpoints.removePhone, // POST /account/phone/remove
-  keys.keyEndpoints.create, // POST /account/keys/create
-  keys.keyEndpoints.reveal, // POST /account/keys/reveal
-  keys.keyEndpoints.revoke, // POST /account/keys/revoke
-  keys.keyEndpoints.createNamed, // POST /account/keys/named/create
-  keys.keyEndpoints.rename, // POST /account/keys/named/rename
-  keys.keyEndpoints.removeNamed, // POST /account/keys/named/remove
-  webhooks.webhookEndpoints.create, // POST /account/webhooks/create
-  data.dataEndpoints.download, // POST /account/export
-  data.dataEndpoints.remove, // POST /account/delete
+  profileEndpoints.sendCode, // POST /account/phone
+  profileEndpoints.verifyCode, // POST /account/phone/verify
+  profileEndpoints.removePhone, // POST /account/phone/remove
+  keyEndpoints.create, // POST /account/keys/create
+  keyEndpoints.reveal, // POST /account/keys/reveal
+  keyEndpoints.revoke, // POST /account/keys/revoke
+  keyEndpoints.createNamed, // POST /account/keys/named/create
+  keyEndpoints.rename, // POST /account/keys/named/rename
+  keyEndpoints.removeNamed, // POST /account/keys/named/remove
+  webhookEndpoints.create, // POST /account/webhooks/create
+  dataEndpoints.download, // POST /account/export
+  dataEndpoints.remove, // POST /account/delete
 ];
 
 export interface SignonRoutesOptions extends Omit<AccountRoutesOptions, 'onwards'> {

@@ -6,7 +6,7 @@ import type { CounterName } from '../../src/app/figures/open-figures.ts';
 import { activityLabel } from '../../src/console/service/activity-labels.page.ts';
 import { type ErrorCode, errors } from '../../src/core/errors.ts';
 import { securityEvents } from '../../src/signon/sessions/security-log.ts';
-import { catalogueFor } from '../../src/signon/words/words.ts';
+import { catalogueFor } from '../../src/signon/words.ts';
 import type { PageFrame } from '../../src/web/layout/layout.tsx';
 
 /** One more name of a tally, and this does not compile without it. */

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
 import { runInNewContext } from 'node:vm';
-import { confirmPage } from '../../src/signon/account/pages/confirm.page.tsx';
+import { confirmPage } from '../../src/signon/account/confirm.page.tsx';
 import { createPasskeyPage, passkeyOutcome } from '../../src/signon/people/pages/register.page.tsx';
 import { linkButtonPage } from '../../src/signon/people/pages/verify.page.tsx';
 import { signInPage } from '../../src/signon/sessions/sign-in/sign-in.page.tsx';
-import { catalogueFor } from '../../src/signon/words/words.ts';
+import { catalogueFor } from '../../src/signon/words.ts';
 import { renderHtml } from '../../src/web/html.ts';
 import { languages } from '../../src/web/language.ts';
 

@@ -44,7 +44,7 @@ import { catalogueFor } from '../../reputation/words.ts';
 import { plans } from '../../signon/people/profile/profile.ts';
 import type { BlockedSites } from '../../signon/sites/blocked-sites.ts';
 import { createSiteList } from '../../signon/sites/site-list.ts';
-import { catalogueFor as signOnWords } from '../../signon/words/words.ts';
+import { catalogueFor as signOnWords } from '../../signon/words.ts';
 import type { Store } from '../../storage/store.ts';
 import { activitiesOf } from '../figures/activity-counters.ts';
 import type { ConsoleFigures } from '../figures/figures.ts';

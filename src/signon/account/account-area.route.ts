@@ -29,16 +29,16 @@ import type { ChangeEvent } from '../sessions/security-log.ts';
 import type { Renewed } from '../sessions/session-records.ts';
 import type { Session } from '../sessions/sessions.ts';
 import type { Consents } from '../sites/consents.ts';
-import { frameText } from '../words/words.ts';
+import { frameText } from '../words.ts';
 import {
   type AccountSection,
   type AccountView,
   type DoneName,
   isDoneName,
   sectionPaths,
-} from './pages/parts.page.tsx';
-import type { OwnReportLine } from './pages/reports.page.tsx';
-import type { WebhookLine } from './pages/webhooks.page.tsx';
+} from './parts.page.tsx';
+import type { OwnReportLine } from './reports.page.tsx';
+import type { WebhookLine } from './webhooks.page.tsx';
 
 /** The account's reports, which reputation keeps, as /account/reports shows and retracts them. */
 export interface AccountAreaReports {

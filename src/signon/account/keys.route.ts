@@ -9,15 +9,18 @@ import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
-import { frameText } from '../words/words.ts';
+import { frameText } from '../words.ts';
 import type { AccountArea, AccountRequest, ViewChange } from './account-area.route.ts';
-import { type KeysView, keysPage, type QuotaStanding, surePage } from './pages/keys.page.tsx';
 import {
+  type KeysView,
+  keysPage,
   type NamedKeyFault,
   offeredScopes,
+  type QuotaStanding,
   type RenameView,
   renamePage,
-} from './pages/named-keys.page.tsx';
+  surePage,
+} from './keys.page.tsx';
 
 const hostsCharsMax = hostsMax * 260;
 const hostCharsShown = 80;

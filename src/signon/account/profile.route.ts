@@ -1,24 +1,38 @@
-/** /account: an overview and the profile, with a form for each thing that is proven in its own way. */
+/**
+ * /account: an overview and the profile, with a form for each thing that is proven in its own way.
+ * The picture is put in place, removed, and served to whoever knows its random name: it was made here
+ * from pixels, and its headers let a browser see nothing else in it.
+ */
 
-import { statusOf } from '../../core/errors.ts';
+import { type ErrorCode, statusOf } from '../../core/errors.ts';
 import { ok, type Result } from '../../core/result.ts';
-import type { Reply } from '../../http/request/message.ts';
+import type { Header, Reply, Request } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { SetRow } from '../../storage/store.ts';
-import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
+import { openFile, routeFacts } from '../../web/guard/endpoint.ts';
+import type { Upload } from '../../web/guard/intake/form.ts';
+import { sessionForm, sessionPage, sessionUpload } from '../../web/guard/session-endpoint.ts';
+import {
+  errorReply,
+  languageOf,
+  type PageTools,
+  pageRequestHeaders,
+} from '../../web/page-tools.ts';
+import { avatarFileBytesMax } from '../people/profile/avatar-image.ts';
 import type { Profile } from '../people/profile/profile.ts';
 import { editProfile, type ProfileChanges } from '../people/profile/profile-edit.ts';
-import { frameText } from '../words/words.ts';
+import { frameText } from '../words.ts';
 import type { AccountArea, AccountRequest, ViewChange } from './account-area.route.ts';
-import type { Overview } from './pages/overview.page.tsx';
 import {
+  type Overview,
+  type PictureError,
   type ProfileErrorField,
   type ProfilePageView,
   type ProfileTextField,
   profilePage,
   profileTextFields,
-} from './pages/profile.page.tsx';
+} from './profile.page.tsx';
 
 const page = '/account';
 
@@ -255,3 +269,81 @@ function clipped<T extends Partial<Record<string, string>>>(typed: T): T {
   const short = Object.entries(typed).map(([name, text]) => [name, text?.slice(0, typedCharsMax)]);
   return Object.fromEntries(short) as T;
 }
+
+/** The limit leaves room for the form around the file, and for an error at the field of a file that is too large. */
+const uploadBytesMax = avatarFileBytesMax + 6_291_456;
+
+/** 10 MB over the upstream of a telephone. */
+const uploadMs = 45_000;
+
+const pictureHeaders: readonly Header[] = [
+  ['Content-Type', 'image/webp'],
+  ['Cache-Control', 'public, max-age=31536000, immutable'],
+  ['Content-Security-Policy', "default-src 'none'; sandbox"],
+  ['X-Content-Type-Options', 'nosniff'],
+  // Sites show it, also those that isolate themselves.
+  ['Cross-Origin-Resource-Policy', 'cross-origin'],
+];
+
+export const avatarEndpoint = openFile('/avatars/:name', { headers: pageRequestHeaders });
+
+export const ownAvatarEndpoints = {
+  put: sessionUpload('/account/avatar', 'verified', {
+    bytesMax: uploadBytesMax,
+    arrivesWithinMs: uploadMs,
+    limits: ['avatar'],
+    errors: ['invalid_parameter', 'picture_not_still', 'unknown_account'],
+  }),
+  remove: sessionForm('/account/avatar/remove', 'verified', { errors: ['unknown_account'] }),
+};
+
+export function avatarRoutes(area: AccountArea, tools: PageTools): PlainRoute[] {
+  const { pageBuilder, avatars } = area;
+
+  async function put(context: AccountRequest, upload: Upload): Promise<Reply> {
+    const file = upload.file('avatar');
+    if (file === undefined) return refused(context, 'missing', 422);
+    // An account from before there were profiles has none to name the picture in.
+    await area.profileOf(context.session);
+    const done = await avatars.put(context.session.accountId, file.data);
+    if (done.ok) return area.back(context, 'profile', 'avatar_saved');
+    const error = pictureErrors[done.error];
+    if (error === undefined) return area.refuse(context, 'profile', done);
+    return refused(context, error, statusOf(done.error));
+  }
+
+  function refused(
+    context: AccountRequest,
+    pictureError: PictureError,
+    status: number,
+  ): Promise<Reply> {
+    const failed = frameText(context.frame).account.failed.form;
+    return showProfile(area, context, { status, failed }, { pictureError });
+  }
+
+  async function remove(context: AccountRequest): Promise<Reply> {
+    const done = await avatars.remove(context.session.accountId);
+    return done.ok
+      ? area.back(context, 'profile', 'avatar_removed')
+      : area.refuse(context, 'profile', done);
+  }
+
+  async function serve(request: Request): Promise<Reply> {
+    const bytes = await avatars.find(request.param);
+    if (bytes === undefined) return errorReply(tools, languageOf(request), 404);
+    return { status: 200, headers: pictureHeaders, body: bytes };
+  }
+
+  return [
+    pageBuilder.upload(ownAvatarEndpoints.put, put),
+    pageBuilder.form(ownAvatarEndpoints.remove, remove),
+    { kind: 'plain', ...routeFacts(avatarEndpoint), handle: serve },
+  ];
+}
+
+const pictureErrors: Partial<Record<ErrorCode, PictureError>> = {
+  unsupported_media_type: 'type',
+  body_too_large: 'large',
+  invalid_parameter: 'damaged',
+  picture_not_still: 'still',
+};

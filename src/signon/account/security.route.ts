@@ -10,10 +10,14 @@ import { enrolPath } from '../../web/guard/page-builder.ts';
 import { sessionCall, sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import type { NewCodes } from '../proofs/factors/second-factors.ts';
 import { onwardHref } from '../sessions/onward.page.tsx';
-import { frameText } from '../words/words.ts';
+import { frameText } from '../words.ts';
 import type { AccountArea, AccountRequest, ViewChange } from './account-area.route.ts';
-import { backupCodesPage, enrolmentPage } from './pages/second-factor.page.tsx';
-import { type SecurityView, securityPage } from './pages/security.page.tsx';
+import {
+  backupCodesPage,
+  enrolmentPage,
+  type SecurityView,
+  securityPage,
+} from './security.page.tsx';
 
 const totpPath = '/account/security/totp';
 

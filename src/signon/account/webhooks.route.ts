@@ -4,9 +4,9 @@ import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
-import { frameText } from '../words/words.ts';
+import { frameText } from '../words.ts';
 import type { AccountArea, AccountRequest, ViewChange } from './account-area.route.ts';
-import { type WebhooksView, webhooksPage } from './pages/webhooks.page.tsx';
+import { type WebhooksView, webhooksPage } from './webhooks.page.tsx';
 
 export const webhookEndpoints = {
   show: sessionPage('/account/webhooks', 'verified', { errors: ['store_unavailable'] }),

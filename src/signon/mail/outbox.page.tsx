@@ -5,8 +5,8 @@ import { Notice } from '../../web/components/notice.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
-import { frameText } from '../words/words.ts';
-import type { OutboxMessage } from './outbox-files.ts';
+import { frameText } from '../words.ts';
+import type { OutboxMessage } from './outbox.ts';
 
 export interface OutboxPageData {
   readonly messages: readonly OutboxMessage[];

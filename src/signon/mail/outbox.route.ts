@@ -18,7 +18,7 @@ import type { Guard } from '../../web/guard/guard.ts';
 import { languageOf, type PageTools, pageRequestHeaders } from '../../web/page-tools.ts';
 import { noStore } from '../../web/shape.ts';
 import { outboxPage } from './outbox.page.tsx';
-import type { OutboxMessage } from './outbox-files.ts';
+import type { OutboxMessage } from './outbox.ts';
 
 /** The random bytes of the name. */
 export const outboxNameBytes = 16;

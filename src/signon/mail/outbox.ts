@@ -5,10 +5,11 @@
  * File names begin with a hash of the address or account, and those of mails have one of the
  * account that they are sent for, so that what was written to a person can be removed with the
  * account, to former addresses too. What was under way while the account was deleted is removed by
- * whoever wrote it: the deletion may have looked for it before. Bounded: the oldest files go first.
+ * whoever wrote it: the deletion may have looked for it before. Bounded: the oldest files go first. The page
+ * that shows the newest reads back what was written here and nothing else.
  */
 
-import { mkdir, readdir, rename, unlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTransport } from 'nodemailer';
 import type { Clock } from '../../core/clock.ts';
@@ -17,7 +18,6 @@ import type { Log } from '../../core/log.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { envelopeOf, type Mail } from './letter.ts';
 import type { MailTransport } from './mailer.ts';
-import { type OutboxMessage, readOutbox } from './outbox-files.ts';
 
 const filesMax = 1_000;
 
@@ -128,4 +128,97 @@ function ownerMark(owner: string): string {
   return Buffer.from(sha256(`outbox ${owner}`))
     .toString('hex')
     .slice(0, 16);
+}
+
+export interface OutboxMessage {
+  readonly kind: 'mail' | 'text';
+  readonly file: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly to: string;
+  /** Empty for a text message. */
+  readonly subject: string;
+  readonly text: string;
+}
+
+const shownMax = 50;
+const fileBytesMax = 65_536;
+
+/**
+ * Returns the newest messages first: at most 50 files of 64 KiB. A file that can't be read, or went
+ * meanwhile, is left out.
+ */
+async function readOutbox(folder: string): Promise<readonly OutboxMessage[]> {
+  const names = await readdir(folder).catch(() => [] as string[]);
+  const whole = names.filter((name) => /^[0-9a-f]{16}-[^/]*\.(eml|txt)$/.test(name));
+  const timeOf = (name: string) => name.slice(name.indexOf('-') + 1);
+  whole.sort((a, b) => (timeOf(a) < timeOf(b) ? 1 : -1));
+  const read = await Promise.all(
+    whole.slice(0, shownMax).map((name) => readMessage(folder, name).catch(() => undefined)),
+  );
+  return read.filter((message) => message !== undefined);
+}
+
+async function readMessage(folder: string, file: string): Promise<OutboxMessage | undefined> {
+  const path = join(folder, file);
+  const { mtimeMs, size } = await stat(path);
+  if (size > fileBytesMax) return undefined;
+  const content = await readFile(path, 'latin1');
+  const { headers, body } = partsOf(content);
+  const facts = { file, at: Math.round(mtimeMs), to: addressOf(headers.get('to') ?? '') };
+  if (file.endsWith('.txt')) {
+    return { kind: 'text', ...facts, subject: '', text: utf8(body).trim() };
+  }
+  const subject = decodeWords(headers.get('subject') ?? '');
+  const text = decodeBody(body, headers.get('content-transfer-encoding') ?? '');
+  return { kind: 'mail', ...facts, subject, text: text.replaceAll('\r\n', '\n').trim() };
+}
+
+/** Splits a message: header names in lower case, folded lines joined. */
+function partsOf(content: string): { headers: Map<string, string>; body: string } {
+  const [, head = '', body = ''] = /^(.*?)\r?\n\r?\n(.*)$/s.exec(content) ?? [];
+  const lines = head.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/);
+  const headers = lines.map((line): [string, string] => {
+    const colon = line.indexOf(':');
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+  });
+  return { headers: new Map(headers), body };
+}
+
+function addressOf(field: string): string {
+  return /<([^>]*)>/.exec(field)?.[1] ?? field;
+}
+
+function decodeBody(body: string, encoding: string): string {
+  switch (encoding.toLowerCase()) {
+    case 'quoted-printable':
+      return utf8(unquoted(body.replace(/=\r?\n/g, '')));
+    case 'base64':
+      return Buffer.from(body, 'base64').toString('utf8');
+    default:
+      return utf8(body);
+  }
+}
+
+/** Decodes the words of RFC 2047, such as `=?UTF-8?Q?caf=C3=A9?=`; a character may be split between two words. */
+function decodeWords(field: string): string {
+  const joined = field.replace(/\?=\s+=\?utf-8\?q\?/gi, '');
+  return joined
+    .replace(/\?=\s+=\?/g, '?==?')
+    .replace(/=\?utf-8\?([qb])\?([^?]*)\?=/gi, (_all, how: string, word: string) =>
+      how.toLowerCase() === 'b'
+        ? Buffer.from(word, 'base64').toString('utf8')
+        : utf8(unquoted(word.replaceAll('_', ' '))),
+    );
+}
+
+/** Returns the bytes as latin1 characters. */
+function unquoted(text: string): string {
+  return text.replace(/=([0-9A-Fa-f]{2})/g, (_all, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+}
+
+function utf8(bytes: string): string {
+  return Buffer.from(bytes, 'latin1').toString('utf8');
 }

@@ -8,7 +8,7 @@ import { renderHtml } from '../../web/html.ts';
 import type { Language } from '../../web/language.ts';
 import { failureEnd } from '../../web/layout/error.page.tsx';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { type Catalogue, catalogueFor, frameText } from '../words/words.ts';
+import { type Catalogue, catalogueFor, frameText } from '../words.ts';
 import { narrowPage } from './narrow.page.tsx';
 
 /** Returns one sentence. A failure that no page expects is described as the service's. */

@@ -17,11 +17,10 @@ import { foreignForm, HostName } from '../../web/layout/host-name.tsx';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import type { ProfileJson } from '../people/profile/profile-json.ts';
 import type { UnseenValue } from '../people/profile/seen-values.ts';
-import { type ConsentCatalogue, consentEn } from '../words/consent.en.ts';
-import { consentFr } from '../words/consent.fr.ts';
 import type { AskedScope } from './authorization.ts';
 import type { ErrorAnswer } from './authorize.ts';
 import { type Scope, scopeFields } from './scopes.ts';
+import { type ConsentCatalogue, consentEn, consentFr } from './words.ts';
 
 export interface ConsentPageData {
   readonly client: { readonly id: string; readonly registrable: string };

@@ -49,7 +49,7 @@ export interface FoundLink extends Link {
 /** The limit of links of one purpose, over all accounts. */
 export const linksMax = 65_536;
 /**
- * The limits for one account: more links than mails (mail/mail-budget.ts) while such a link works, so that a link that is
+ * The limits for one account: more links than mails (mail/mailer.ts) while such a link works, so that a link that is
  * refused would have had no mail. Links of other purposes need a password or a session first.
  */
 export const linksPerAccountMax = { verify: 80, reset: 8, signIn: 16 } as const;

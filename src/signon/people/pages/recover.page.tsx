@@ -6,7 +6,7 @@ import { Link } from '../../../web/components/link.tsx';
 import type { PageFrame } from '../../../web/layout/layout.tsx';
 import { narrowPage } from '../../sessions/narrow.page.tsx';
 import { type Onward, onwardFields, onwardHref } from '../../sessions/onward.page.tsx';
-import { frameText } from '../../words/words.ts';
+import { frameText } from '../../words.ts';
 import { accountField, emailField, newPasswordField } from './register.page.tsx';
 
 export function recoverPage(

@@ -14,7 +14,7 @@ import type { RequestContext } from '../../request-context.route.ts';
 import { failureText } from '../../sessions/failure.page.tsx';
 import { onwardHref } from '../../sessions/onward.page.tsx';
 import { carriesRequest, keptOnward, onwardKept } from '../../sessions/onward.route.ts';
-import { catalogueFor } from '../../words/words.ts';
+import { catalogueFor } from '../../words.ts';
 import { recoverPage, resetPage } from './recover.page.tsx';
 import { emailLengthMax } from './register.page.tsx';
 import { type RegisterOptions, tooMany } from './register.route.ts';

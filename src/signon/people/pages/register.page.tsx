@@ -10,7 +10,7 @@ import type { Html } from '../../../web/html.ts';
 import type { PageFrame } from '../../../web/layout/layout.tsx';
 import { narrowPage } from '../../sessions/narrow.page.tsx';
 import { isForSite, type Onward, onwardFields, onwardHref } from '../../sessions/onward.page.tsx';
-import { frameText } from '../../words/words.ts';
+import { frameText } from '../../words.ts';
 
 /** The limits of bytes of an address (RFC 5321) and characters of a password. */
 export const emailLengthMax = 254;

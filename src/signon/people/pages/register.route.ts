@@ -30,7 +30,7 @@ import {
   type Onwards,
   targetOf,
 } from '../../sessions/onward.route.ts';
-import { catalogueFor } from '../../words/words.ts';
+import { catalogueFor } from '../../words.ts';
 import type { PersonPace } from '../pacing.ts';
 import type { KeptForm } from './kept-form.ts';
 import { paceOfQuery, paceQuery } from './pace-query.ts';

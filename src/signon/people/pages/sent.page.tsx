@@ -8,7 +8,7 @@ import type { Html } from '../../../web/html.ts';
 import type { PageFrame } from '../../../web/layout/layout.tsx';
 import { narrowPage } from '../../sessions/narrow.page.tsx';
 import { type Onward, onwardFields, onwardHref } from '../../sessions/onward.page.tsx';
-import { frameText } from '../../words/words.ts';
+import { frameText } from '../../words.ts';
 import { type PersonPace, timeText } from '../pacing.ts';
 
 /** Returns a note on where to read the mails of a demo, which are not sent. */

@@ -13,7 +13,7 @@ import type { RequestContext } from '../../request-context.route.ts';
 import { failureText } from '../../sessions/failure.page.tsx';
 import { onwardHref } from '../../sessions/onward.page.tsx';
 import { carriesRequest, keptOnward, onwardKept, targetOf } from '../../sessions/onward.route.ts';
-import { catalogueFor } from '../../words/words.ts';
+import { catalogueFor } from '../../words.ts';
 import { paceOfQuery, paceQuery } from './pace-query.ts';
 import { linkWait } from './recover.route.ts';
 import { type RegisterOptions, tooMany } from './register.route.ts';

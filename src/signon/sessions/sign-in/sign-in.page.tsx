@@ -13,7 +13,7 @@ import {
   emailField,
   passkeyOutcome,
 } from '../../people/pages/register.page.tsx';
-import { frameText } from '../../words/words.ts';
+import { frameText } from '../../words.ts';
 import { narrowPage } from '../narrow.page.tsx';
 import { isForSite, type Onward, onwardFields, onwardHref, sealOf } from '../onward.page.tsx';
 

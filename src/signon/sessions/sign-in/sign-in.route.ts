@@ -20,7 +20,7 @@ import { sessionCall, sessionForm, sessionPage } from '../../../web/guard/sessio
 import { emailLengthMax } from '../../people/pages/register.page.tsx';
 import { type RegisterOptions, tooMany } from '../../people/pages/register.route.ts';
 import type { RequestContext } from '../../request-context.route.ts';
-import { catalogueFor } from '../../words/words.ts';
+import { catalogueFor } from '../../words.ts';
 import { failureText } from '../failure.page.tsx';
 import { isForSite, type Onward, onwardHref } from '../onward.page.tsx';
 import { carriesRequest, hintOf, keptOnward, targetOf } from '../onward.route.ts';

@@ -341,7 +341,7 @@ function sameProof({ credentials: a }: Person, { credentials: b }: Person): bool
   return a.epoch === b.epoch && a.passwordHash === b.passwordHash;
 }
 
-/** The mails to an address; as many as the mailer allows of them (mail/mail-budget.ts). */
+/** The mails to an address; as many as the mailer allows of them (mail/mailer.ts). */
 export const signInLinksMax = 3;
 const askLimits = {
   address: { max: signInLinksMax, windowMs: hourMs },

@@ -1,14 +1,14 @@
 /** The account's reports, newest first, and the question before one is taken back. */
 
-import { Button, LinkButton } from '../../../web/components/button.tsx';
-import { ActionButton, Form, Hidden } from '../../../web/components/form.tsx';
-import { Link } from '../../../web/components/link.tsx';
-import { EmptyState } from '../../../web/components/notice.tsx';
-import { Table } from '../../../web/components/table.tsx';
-import { formatFor, namesText } from '../../../web/layout/format.ts';
-import type { PageFrame } from '../../../web/layout/layout.tsx';
-import { narrowPage } from '../../sessions/narrow.page.tsx';
-import { frameText } from '../../words/words.ts';
+import { Button, LinkButton } from '../../web/components/button.tsx';
+import { ActionButton, Form, Hidden } from '../../web/components/form.tsx';
+import { Link } from '../../web/components/link.tsx';
+import { EmptyState } from '../../web/components/notice.tsx';
+import { Table } from '../../web/components/table.tsx';
+import { formatFor, namesText } from '../../web/layout/format.ts';
+import type { PageFrame } from '../../web/layout/layout.tsx';
+import { narrowPage } from '../sessions/narrow.page.tsx';
+import { frameText } from '../words.ts';
 import { type AccountView, accountPage } from './parts.page.tsx';
 
 export interface OwnReportLine {

@@ -1,26 +1,135 @@
-/**
- * The review after a reset: one choice for each passkey, key, webhook and site, none of them made for the
- * person. Plain radio buttons in groups, so it works with a keyboard and without a script.
- */
+/** The proof of identity once more: password (and code, with a second factor), or passkey; and the review after a reset. */
 
-import { Button } from '../../../web/components/button.tsx';
-import { Form } from '../../../web/components/form.tsx';
-import { Notice } from '../../../web/components/notice.tsx';
-import { classes, type Html } from '../../../web/html.ts';
-import { type Format, formatFor } from '../../../web/layout/format.ts';
-import type { PageFrame } from '../../../web/layout/layout.tsx';
+import { Button } from '../../web/components/button.tsx';
+import { Field } from '../../web/components/field.tsx';
+import { Form, Hidden } from '../../web/components/form.tsx';
+import { Notice } from '../../web/components/notice.tsx';
+import { classes, type Html } from '../../web/html.ts';
+import { type Format, formatFor } from '../../web/layout/format.ts';
+import type { PageFrame } from '../../web/layout/layout.tsx';
+import { accountField, passkeyOutcome } from '../people/pages/register.page.tsx';
 import {
   type Decide,
   decisions,
   type ReviewDecision,
   type Reviewed,
   reviewName,
-} from '../../people/review.ts';
-import { narrowPage } from '../../sessions/narrow.page.tsx';
-import { type Onward, onwardFields, onwardHref } from '../../sessions/onward.page.tsx';
-import { type Catalogue, frameText } from '../../words/words.ts';
+} from '../people/review.ts';
+import { narrowPage } from '../sessions/narrow.page.tsx';
+import { type Onward, onwardFields, onwardHref } from '../sessions/onward.page.tsx';
+import { type Catalogue, frameText } from '../words.ts';
 
-export interface ReviewView extends Onward {
+/** A code in groups is shorter. */
+const codeCharsMax = 32;
+
+export interface ConfirmView {
+  readonly csrf: string;
+  /** The account's mail address. */
+  readonly account: string;
+  /** A path of this host. */
+  readonly returnTo: string;
+  readonly hasPassword: boolean;
+  /** A second factor is set up: its code is asked for too. */
+  readonly wantsCode: boolean;
+  /** A password is not enough for what comes next. */
+  readonly needsPasskey: boolean;
+  /** The error, in a sentence. */
+  readonly failed?: string | undefined;
+}
+
+export function confirmPage(frame: PageFrame, view: ConfirmView): string {
+  const all = frameText(frame);
+  const text = all.account.confirm;
+  const { csrf, returnTo } = view;
+  return narrowPage(frame, {
+    title: text.title,
+    lede: text.text,
+    script: 'account.js',
+    body: (
+      <>
+        {view.needsPasskey ? (
+          <Notice alert={view.failed !== undefined}>
+            {text.passkeyNeeded} <a href="/recover">{text.passkeyLost}</a>
+          </Notice>
+        ) : (
+          passwordForm(frame, view)
+        )}
+        <form
+          class="form"
+          method="post"
+          data-passkey="confirm"
+          data-csrf={csrf}
+          data-next={returnTo}
+          hidden
+        >
+          <p>
+            <Button
+              label={text.passkey}
+              kind={view.needsPasskey ? 'primary' : 'secondary'}
+              icon="key"
+            />
+          </p>
+          {passkeyOutcome({ failed: text.wrong, causes: all.signon.passkeyProofErrors })}
+        </form>
+        {view.needsPasskey && (
+          <p class="card-note" data-passkey-none>
+            {all.account.security.passkeyNoScript}
+          </p>
+        )}
+        {!view.needsPasskey && !view.hasPassword && (
+          <p>
+            <a href="/recover">{text.noPassword}</a>
+          </p>
+        )}
+      </>
+    ),
+  });
+}
+
+function passwordForm(frame: PageFrame, view: ConfirmView): Html {
+  const all = frameText(frame);
+  const text = all.account.confirm;
+  const { csrf, returnTo } = view;
+  return (
+    <Form csrf={csrf} action={`/account/confirm?return=${encodeURIComponent(returnTo)}`}>
+      <Hidden name="return" value={returnTo} />
+      {accountField(view.account)}
+      {view.failed !== undefined && (
+        <Notice tone="danger" alert>
+          {view.failed}
+        </Notice>
+      )}
+      <Field
+        id="password"
+        name="password"
+        type="password"
+        label={text.password}
+        autocomplete="current-password"
+        required
+      />
+      {view.wantsCode && (
+        <Field
+          id="code"
+          name="code"
+          label={text.code}
+          hint={all.signon.secondFactor.hint}
+          autocomplete="one-time-code"
+          required
+          maxLength={codeCharsMax}
+          mono
+        />
+      )}
+      <p>
+        <Button label={text.submit} />
+      </p>
+    </Form>
+  );
+}
+
+// The review has one choice for each passkey, key, webhook and site, none of them made for the person. They are
+// plain radio buttons in groups, so it works with a keyboard and without a script.
+
+interface ReviewView extends Onward {
   readonly csrf: string;
   readonly reviewed: Reviewed;
   readonly hasFactor: boolean;

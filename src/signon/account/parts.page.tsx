@@ -2,12 +2,12 @@
  * The common parts of the account pages: the frame with its navigation, and the field for a file.
  */
 
-import { LinkButton } from '../../../web/components/button.tsx';
-import { Notice } from '../../../web/components/notice.tsx';
-import { classes, type Html } from '../../../web/html.ts';
-import type { PageFrame } from '../../../web/layout/layout.tsx';
-import { sectionPage } from '../../../web/layout/section-page.tsx';
-import { frameText } from '../../words/words.ts';
+import { LinkButton } from '../../web/components/button.tsx';
+import { Notice } from '../../web/components/notice.tsx';
+import { classes, type Html } from '../../web/html.ts';
+import type { PageFrame } from '../../web/layout/layout.tsx';
+import { sectionPage } from '../../web/layout/section-page.tsx';
+import { frameText } from '../words.ts';
 import type { AccountCatalogue } from './words.ts';
 
 export type AccountSection = keyof AccountCatalogue['sections'];

@@ -1,23 +1,28 @@
-/** The protection of an account: password, second factor, passkeys, sessions, and what happened. */
+/**
+ * The protection of an account: password, second factor, passkeys, sessions, and what happened; the
+ * page that sets up the second factor, with secret and backup codes shown once.
+ */
 
-import { Badge } from '../../../web/components/badge.tsx';
-import { Button } from '../../../web/components/button.tsx';
-import { Card } from '../../../web/components/card.tsx';
-import { Field } from '../../../web/components/field.tsx';
-import { ActionButton, Form } from '../../../web/components/form.tsx';
-import { Notice } from '../../../web/components/notice.tsx';
-import { Table } from '../../../web/components/table.tsx';
-import type { Html } from '../../../web/html.ts';
-import { type Format, formatFor } from '../../../web/layout/format.ts';
-import type { PageFrame } from '../../../web/layout/layout.tsx';
-import { accountField, passkeyOutcome } from '../../people/pages/register.page.tsx';
-import type { SecondFactorState } from '../../proofs/factors/second-factor-rows.ts';
-import type { PasskeyInfo } from '../../proofs/passkeys.ts';
-import { passwordLength } from '../../proofs/password/passwords.ts';
-import { onwardHref } from '../../sessions/onward.page.tsx';
-import type { SecurityLogEntry } from '../../sessions/security-log.ts';
-import type { SessionInfo } from '../../sessions/session-records.ts';
-import { frameText } from '../../words/words.ts';
+import { create } from 'qrcode';
+import { Badge } from '../../web/components/badge.tsx';
+import { Button, LinkButton } from '../../web/components/button.tsx';
+import { Card } from '../../web/components/card.tsx';
+import { CodeBlock } from '../../web/components/code-block.tsx';
+import { Field } from '../../web/components/field.tsx';
+import { ActionButton, Form, Hidden } from '../../web/components/form.tsx';
+import { Notice } from '../../web/components/notice.tsx';
+import { Table } from '../../web/components/table.tsx';
+import type { Html } from '../../web/html.ts';
+import { type Format, formatFor } from '../../web/layout/format.ts';
+import type { PageFrame } from '../../web/layout/layout.tsx';
+import { accountField, passkeyOutcome } from '../people/pages/register.page.tsx';
+import type { SecondFactorState } from '../proofs/factors/second-factor-rows.ts';
+import type { PasskeyInfo } from '../proofs/passkeys.ts';
+import { passwordLength } from '../proofs/password/passwords.ts';
+import { onwardHref } from '../sessions/onward.page.tsx';
+import type { SecurityLogEntry } from '../sessions/security-log.ts';
+import type { SessionInfo } from '../sessions/session-records.ts';
+import { frameText } from '../words.ts';
 import { type AccountView, accountPage, freshWanted, sectionPaths } from './parts.page.tsx';
 import type { AccountCatalogue } from './words.ts';
 
@@ -274,5 +279,117 @@ function logCard(account: AccountCatalogue, format: Format, view: SecurityView):
         </>
       )}
     </Card>
+  );
+}
+
+interface EnrolmentView extends AccountView {
+  /** The secret in base32. */
+  readonly secret: string;
+  readonly uri: string;
+  readonly codeError: boolean;
+  /** The path to which the person goes afterwards; undefined: /account/security. */
+  readonly returnTo: string | undefined;
+}
+
+export function enrolmentPage(frame: PageFrame, view: EnrolmentView): string {
+  const all = frameText(frame);
+  const text = all.account.security;
+  return accountPage(frame, view, {
+    section: 'security',
+    lede: text.totpTitle,
+    body: (
+      <Card title={text.totpTitle} icon="shield">
+        <p>{text.totpScan}</p>
+        {qrCode(view.uri, text.totpQr)}
+        <CodeBlock
+          id="totp-secret"
+          title={text.totpSecret}
+          code={view.secret.replace(/.{4}(?=.)/g, '$& ')}
+          text={all}
+        />
+        <Form
+          csrf={view.csrf}
+          action={onwardHref('/account/security/totp/enable', { back: view.returnTo })}
+        >
+          {view.returnTo && <Hidden name="return" value={view.returnTo} />}
+          <Field
+            id="code"
+            name="code"
+            label={text.totpCode}
+            hint={text.totpCodeHint}
+            autocomplete="one-time-code"
+            inputMode="numeric"
+            maxLength={12}
+            required
+            mono
+            error={view.codeError ? text.totpCodeError : undefined}
+          />
+          <p>
+            <Button label={text.totpEnable} />
+          </p>
+        </Form>
+      </Card>
+    ),
+  });
+}
+
+interface BackupCodesView extends AccountView {
+  readonly codes: readonly string[];
+  readonly returnTo?: string | undefined;
+}
+
+export function backupCodesPage(frame: PageFrame, view: BackupCodesView): string {
+  const all = frameText(frame);
+  const text = all.account.security;
+  return accountPage(frame, view, {
+    section: 'security',
+    lede: text.totpTitle,
+    body: (
+      <Card title={text.backupTitle} icon="key">
+        <Notice tone="warning">{text.backupText}</Notice>
+        <CodeBlock
+          id="backup-codes"
+          title={text.backupTitle}
+          code={view.codes.join('\n')}
+          text={all}
+        />
+        <p>
+          <LinkButton label={text.backupDone} href={view.returnTo ?? sectionPaths.security} />
+        </p>
+      </Card>
+    ),
+  });
+}
+
+/** The border that readers need, in modules. */
+const quiet = 4;
+
+/**
+ * Returns a QR code as inline SVG: one path, dark on light in both colour schemes, as readers expect it.
+ * @param label what a screen reader says of it
+ */
+function qrCode(content: string, label: string): Html {
+  const { modules } = create(content, { errorCorrectionLevel: 'M' });
+  const { size } = modules;
+  let path = '';
+  for (let y = 0; y < size; y++) {
+    for (let x = 0; x < size; x++) {
+      if (modules.get(y, x)) path += `M${x + quiet} ${y + quiet}h1v1h-1z`;
+    }
+  }
+  const side = size + 2 * quiet;
+  return (
+    <svg
+      class="qr"
+      viewBox={`0 0 ${side} ${side}`}
+      width="220"
+      height="220"
+      role="img"
+      aria-label={label}
+      shape-rendering="crispEdges"
+    >
+      <rect class="qr-ground" width={side} height={side} />
+      <path class="qr-modules" d={path} />
+    </svg>
   );
 }

@@ -1,15 +1,15 @@
 /** The webhooks of an account: each with what it watches and its last delivery, and a form for one more. */
 
-import { Button } from '../../../web/components/button.tsx';
-import { Card } from '../../../web/components/card.tsx';
-import { CodeBlock } from '../../../web/components/code-block.tsx';
-import { Field } from '../../../web/components/field.tsx';
-import { ActionButton, Form } from '../../../web/components/form.tsx';
-import { Notice } from '../../../web/components/notice.tsx';
-import type { Html } from '../../../web/html.ts';
-import { type Format, formatFor } from '../../../web/layout/format.ts';
-import type { PageFrame } from '../../../web/layout/layout.tsx';
-import { type Catalogue, frameText } from '../../words/words.ts';
+import { Button } from '../../web/components/button.tsx';
+import { Card } from '../../web/components/card.tsx';
+import { CodeBlock } from '../../web/components/code-block.tsx';
+import { Field } from '../../web/components/field.tsx';
+import { ActionButton, Form } from '../../web/components/form.tsx';
+import { Notice } from '../../web/components/notice.tsx';
+import type { Html } from '../../web/html.ts';
+import { type Format, formatFor } from '../../web/layout/format.ts';
+import type { PageFrame } from '../../web/layout/layout.tsx';
+import { type Catalogue, frameText } from '../words.ts';
 import { type AccountView, accountPage, freshWanted } from './parts.page.tsx';
 
 export interface WebhookLine {

@@ -1,0 +1,270 @@
+/**
+ * English and French of the pages between a site and a person's profile: consent, and what stands in its
+ * place when there is nothing to agree to. The type of
+ * the English ones is what French must have.
+ */
+
+import type { ProfileJson } from '../people/profile/profile-json.ts';
+import type { AuthorizeError } from './authorize.ts';
+import type { Scope } from './scopes.ts';
+
+const list = new Intl.ListFormat('en-GB');
+
+/** Returns a name as it stands inside a sentence. */
+export function lowerFirst(name: string): string {
+  return name.charAt(0).toLowerCase() + name.slice(1);
+}
+
+export const consentEn = {
+  title: (client: string) => `Sign in to ${client}`,
+  heading: 'wants to know you',
+  lede: 'It gets what you leave switched on, and nothing else. You can take it back at any time.',
+  signedInAs: 'Signed in as',
+  otherAccount: 'Use another account',
+  site: 'Site',
+  answerGoesTo: 'The answer goes to',
+  inItsLetters: 'In its own letters:',
+  foreignLetters:
+    'This name has letters beyond a to z. Some of them look like others, so compare the form that begins with xn-- with what you expect.',
+  looksLike: (site: string, known: string) =>
+    `${site} is not ${known}: it only looks like it. Allow this only if you know the site ${site}.`,
+  mailDomain: (domain: string) =>
+    `The domain of your e-mail address has letters beyond a to z. Sites get it as ${domain}.`,
+  again: {
+    title: 'Asked again',
+    added: ([first = '', ...others]: readonly string[]) =>
+      others.length === 0
+        ? `${first} is new.`
+        : `${list.format([first, ...others.map(lowerFirst)])} are new.`,
+    filled: (fields: readonly string[]) => `There was no value before: ${fields.join(', ')}.`,
+    changed: (fields: readonly string[]) => `Changed since you agreed: ${fields.join(', ')}.`,
+    rest: 'The rest is set as you left it.',
+    review: 'You decided before; the site asks you to look at it once more.',
+  },
+  scopesTitle: 'What it will read',
+  isNew: 'New',
+  isChanged: 'Changed',
+  changedMeanwhile:
+    'Your profile was changed after this page was shown, so nothing was shared yet. Look at the values of now, and answer again.',
+  always: 'Always shared',
+  granted: 'Shared so far',
+  refused: 'Not shared so far',
+  empty: 'empty: not shared',
+  yes: 'yes',
+  no: 'no',
+  pictureAt: (host: string) => `a picture at ${host}`,
+  plans: { free: 'free', plus: 'plus' } as Record<string, string>,
+  years: (age: number) => (age === 1 ? '1 year' : `${age} years`),
+  allow: 'Allow',
+  refuse: 'Refuse',
+  after: 'Either way you go back to the site.',
+  scopes: {
+    openid: { name: 'Your public id', hint: 'So that the site knows you again.' },
+    profile: { name: 'Your name and picture', hint: '' },
+    email: { name: 'Your e-mail address', hint: '' },
+    phone: { name: 'Your phone number', hint: '' },
+    address: { name: 'Your postal address', hint: '' },
+    age: { name: 'Your age', hint: 'With the whole date of birth.' },
+    subscription: { name: 'Your plan', hint: '' },
+    preferences: { name: 'Your preferences', hint: 'How pages shall look to you.' },
+  } as Record<Scope, { readonly name: string; readonly hint: string }>,
+  fields: {
+    service_id: 'Public id',
+    given_name: 'First name',
+    family_name: 'Last name',
+    nickname: 'Nickname',
+    picture: 'Picture',
+    email: 'E-mail address',
+    email_verified: 'E-mail address verified',
+    phone_number: 'Phone number',
+    phone_number_verified: 'Phone number verified',
+    address: 'Address',
+    birthdate: 'Date of birth',
+    age: 'Age',
+    age_verified: 'Age verified',
+    service_plus: 'Plus member',
+    service_plan: 'Plan',
+    liquid_glass: 'Liquid glass',
+  } as Record<keyof ProfileJson, string>,
+  refusal: {
+    titles: {
+      invalid_client_id: 'We cannot tell which site this is',
+      invalid_redirect_uri: 'This site asked for an answer that is not its own',
+      invalid_request: 'This link is broken',
+      site_blocked: 'This site is blocked here',
+    } as Record<string, string>,
+    texts: {
+      invalid_client_id:
+        'Whoever sent you here did not name a site that we can recognise, so nothing was shared with anybody.',
+      invalid_redirect_uri:
+        'The answer would have gone to an address that does not belong to the site, so nothing was shared with anybody.',
+      invalid_request:
+        'A part of it is missing, comes twice or is written in a way that can be read as two things. Nothing was shared with anybody.',
+      site_blocked:
+        'Whoever runs this service has blocked the site that sent you here: nobody can sign in there with an account of this service. Nothing was shared with it.',
+    } as Record<string, string>,
+    todoBlocked:
+      'Close this page. Your account and the other sites are as before; what you had allowed this site it can no longer read.',
+    todo: 'Close this page, and start again from the site itself. If it happens again, tell the people who run it.',
+  },
+  named: {
+    title: 'This sign-in cannot go on',
+    texts: {
+      invalid_request: 'The site asked in a way that we do not understand.',
+      invalid_scope: 'The site asked for something that does not exist here.',
+      unsupported_response_type: 'The site asked for a kind of answer that we do not give.',
+      access_denied: 'The site was refused.',
+      login_required:
+        'The site wants to know who you are without asking, and you are not signed in.',
+      consent_required:
+        'The site wants to read your profile without asking, and you have not agreed.',
+      temporarily_unavailable: 'Nothing can be saved at the moment.',
+    } as Record<AuthorizeError, string>,
+    back: (host: string) => `Go to ${host}`,
+    warning:
+      'The link leads to the site that sent you here and tells it what went wrong, not who you are. Follow it only if you know the site.',
+  },
+  forDevelopers: 'For the developers of the site',
+  verify: {
+    title: 'First, verify your e-mail address',
+    text: (email: string) =>
+      `We sent a link to ${email}. Open it, then come back here. No site gets anything before that.`,
+    next: 'I have verified it, continue',
+    other: 'Send the link again',
+  },
+  over: {
+    title: 'This form is no longer valid',
+    text: 'It was answered already, has waited for more than ten minutes, or belongs to another sign-in. Start again from the site.',
+    textWithWay:
+      'It was answered already, has waited for more than ten minutes, or belongs to another sign-in. Nothing was passed on by it. The same request can begin anew.',
+    next: 'Begin anew',
+  },
+};
+
+export type ConsentCatalogue = typeof consentEn;
+
+const listFr = new Intl.ListFormat('fr-FR');
+
+export const consentFr: ConsentCatalogue = {
+  title: (client) => `Connexion à ${client}`,
+  heading: 'souhaite vous connaître',
+  lede: 'Il reçoit ce que vous laissez activé, et rien d’autre. Vous pouvez revenir sur votre choix à tout moment.',
+  signedInAs: 'Connecté en tant que',
+  otherAccount: 'Utiliser un autre compte',
+  site: 'Site',
+  answerGoesTo: 'La réponse va à',
+  inItsLetters: 'Dans son écriture :',
+  foreignLetters:
+    'Ce nom comporte des lettres autres que a à z. Certaines se ressemblent : comparez la forme qui commence par xn-- à celle que vous attendez.',
+  looksLike: (site, known) =>
+    `${site} n’est pas ${known} : ce nom lui ressemble seulement. N’autorisez que si vous connaissez le site ${site}.`,
+  mailDomain: (domain) =>
+    `Le domaine de votre adresse e-mail comporte des lettres autres que a à z. Les sites le reçoivent sous la forme ${domain}.`,
+  again: {
+    title: 'Demandé à nouveau',
+    added: (names) =>
+      `${names.length === 1 ? 'Nouveau' : 'Nouveaux'} : ${listFr.format(names.map(lowerFirst))}.`,
+    filled: (fields) => `Sans valeur jusqu’ici : ${fields.join(', ')}.`,
+    changed: (fields) => `Modifié depuis votre accord : ${fields.join(', ')}.`,
+    rest: 'Le reste est réglé comme vous l’aviez laissé.',
+    review: 'Vous avez déjà décidé ; le site vous demande d’y revenir.',
+  },
+  scopesTitle: 'Ce qu’il pourra lire',
+  isNew: 'Nouveau',
+  isChanged: 'Modifié',
+  changedMeanwhile:
+    'Votre profil a été modifié après l’affichage de cette page : rien n’a encore été partagé. Relisez les valeurs actuelles et répondez à nouveau.',
+  always: 'Toujours partagé',
+  granted: 'Partagé jusqu’ici',
+  refused: 'Non partagé jusqu’ici',
+  empty: 'vide : non partagé',
+  yes: 'oui',
+  no: 'non',
+  pictureAt: (host) => `une image sur ${host}`,
+  plans: { free: 'gratuite', plus: 'plus' },
+  years: (age) => (age <= 1 ? `${age} an` : `${age} ans`),
+  allow: 'Autoriser',
+  refuse: 'Refuser',
+  after: 'Dans les deux cas, vous revenez au site.',
+  scopes: {
+    openid: { name: 'Votre identifiant public', hint: 'Pour que le site vous reconnaisse.' },
+    profile: { name: 'Votre nom et votre image', hint: '' },
+    email: { name: 'Votre adresse e-mail', hint: '' },
+    phone: { name: 'Votre numéro de téléphone', hint: '' },
+    address: { name: 'Votre adresse postale', hint: '' },
+    age: { name: 'Votre âge', hint: 'Avec la date de naissance complète.' },
+    subscription: { name: 'Votre formule', hint: '' },
+    preferences: { name: 'Vos préférences', hint: 'L’apparence des pages pour vous.' },
+  },
+  fields: {
+    service_id: 'Identifiant public',
+    given_name: 'Prénom',
+    family_name: 'Nom',
+    nickname: 'Pseudonyme',
+    picture: 'Image',
+    email: 'Adresse e-mail',
+    email_verified: 'Adresse e-mail vérifiée',
+    phone_number: 'Numéro de téléphone',
+    phone_number_verified: 'Numéro vérifié',
+    address: 'Adresse',
+    birthdate: 'Date de naissance',
+    age: 'Âge',
+    age_verified: 'Âge vérifié',
+    service_plus: 'Membre plus',
+    service_plan: 'Formule',
+    liquid_glass: 'Liquid glass',
+  },
+  refusal: {
+    titles: {
+      invalid_client_id: 'Nous ne savons pas de quel site il s’agit',
+      invalid_redirect_uri: 'Ce site demande une réponse à une adresse qui n’est pas la sienne',
+      invalid_request: 'Ce lien est abîmé',
+      site_blocked: 'Ce site est bloqué ici',
+    },
+    texts: {
+      invalid_client_id:
+        'Celui qui vous envoie n’a pas nommé un site que nous puissions reconnaître : rien n’a été partagé.',
+      invalid_redirect_uri:
+        'La réponse serait allée à une adresse qui n’appartient pas au site : rien n’a été partagé.',
+      invalid_request:
+        'Une partie manque, figure deux fois ou peut se lire de deux façons. Rien n’a été partagé.',
+      site_blocked:
+        'L’exploitant de ce service a bloqué le site qui vous envoie : personne ne peut s’y connecter avec un compte d’ici. Rien n’a été partagé.',
+    },
+    todoBlocked:
+      'Fermez cette page. Votre compte et les autres sites restent comme avant ; ce que vous aviez permis à ce site, il ne peut plus le lire.',
+    todo: 'Fermez cette page et recommencez depuis le site lui-même. Si cela se reproduit, prévenez ceux qui le gèrent.',
+  },
+  named: {
+    title: 'Cette connexion ne peut pas continuer',
+    texts: {
+      invalid_request: 'Le site a fait une demande que nous ne comprenons pas.',
+      invalid_scope: 'Le site a demandé quelque chose qui n’existe pas ici.',
+      unsupported_response_type: 'Le site a demandé une forme de réponse que nous ne donnons pas.',
+      access_denied: 'Le site a été refusé.',
+      login_required:
+        'Le site veut savoir qui vous êtes sans vous le demander, et vous n’êtes pas connecté.',
+      consent_required:
+        'Le site veut lire votre profil sans vous le demander, et vous n’avez pas donné votre accord.',
+      temporarily_unavailable: 'Rien ne peut être enregistré pour le moment.',
+    },
+    back: (host) => `Aller à ${host}`,
+    warning:
+      'Le lien mène au site qui vous a envoyé ici et lui dit ce qui n’a pas marché, sans dire qui vous êtes. Suivez-le seulement si vous connaissez ce site.',
+  },
+  forDevelopers: 'Pour les développeurs du site',
+  verify: {
+    title: 'D’abord, vérifiez votre adresse e-mail',
+    text: (email) =>
+      `Nous avons envoyé un lien à ${email}. Ouvrez-le, puis revenez ici. Avant cela, aucun site ne reçoit rien.`,
+    next: 'C’est fait, continuer',
+    other: 'Renvoyer le lien',
+  },
+  over: {
+    title: 'Ce formulaire n’est plus valable',
+    text: 'Il a déjà reçu une réponse, a attendu plus de dix minutes ou appartient à une autre connexion. Recommencez depuis le site.',
+    textWithWay:
+      'Il a déjà reçu une réponse, a attendu plus de dix minutes ou appartient à une autre connexion. Il n’a rien transmis. La même demande peut recommencer.',
+    next: 'Recommencer',
+  },
+};
