@@ -4,22 +4,78 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import type { Config } from '../config.ts';
-import { systemClock } from '../core/clock.ts';
+import { expect } from '../contracts/operation.ts';
+import { type Clock, systemClock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import { createLog, type Log } from '../core/log.ts';
-import { randomToken, systemRandom } from '../core/random.ts';
+import { type Random, randomToken, systemRandom } from '../core/random.ts';
 import { loadNative } from '../http/native.ts';
 import { startServer } from '../main.ts';
 import { checkMasterKey, makeDataDir, settings } from '../operations/workspace.ts';
+import { collectRows } from '../reputation/lists/import/collect.ts';
+import { openList } from '../reputation/lists/import/open-list.ts';
+import { parseList } from '../reputation/lists/import/parse.ts';
+import type { ServiceName } from '../reputation/lists/known-services.ts';
+import { loadList } from '../reputation/lists/load-list.ts';
+import type { RowBatch } from '../reputation/state/events.ts';
 import type { Mail } from '../signon/mail/letter.ts';
 import { outboxNameBytes } from '../signon/mail/outbox.route.ts';
 import { claimDataDir, serverUse } from '../storage/claim.ts';
-import { StoreUnavailableError } from '../storage/store.ts';
+import { type Store, StoreUnavailableError } from '../storage/store.ts';
 import { type DemoKeys, demoAddresses, loadDemo, mailLine, welcome } from './demo.ts';
-import { loadKnownGood } from './known-good.ts';
 import { checkExposure } from './shell/exposure.ts';
 import { compactIfWished } from './store/compact.ts';
+
+/** Checked from the compiled file: dist/src/commands/. */
+const bundled = fileURLToPath(new URL('../../../data/seed/known-good.txt', import.meta.url));
+const holdDays = 3_650;
+
+interface KnownGoodTools {
+  /** Names of the lists of this kind that are loaded. */
+  readonly loaded: readonly string[];
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly config: Config;
+}
+
+/**
+ * Loads the known-good lists that a server brings along at each start: the bundled one and what the
+ * setting KNOWN_GOOD names. More of them come by `portcullis seed --known-good`; all are lists of the
+ * journal (kind `good`), so they are replaced and end as any other list does.
+ */
+async function loadKnownGood(tools: KnownGoodTools): Promise<void> {
+  const { chunks, label } = await openList(bundled);
+  await put(tools, 'bundled', await rowsOf(chunks, label, 'names'));
+  const { knownGood } = tools.config;
+  const text = Buffer.from(knownGood.join('\n'));
+  if (knownGood.length === 0 && !tools.loaded.includes('setting')) return;
+  // Without any it replaces what an earlier start has loaded.
+  const rows = knownGood.length === 0 ? [] : await rowsOf(one(text), 'KNOWN_GOOD');
+  await put(tools, 'setting', rows);
+}
+
+async function* one(bytes: Uint8Array) {
+  yield bytes;
+}
+
+async function rowsOf(chunks: AsyncIterable<Uint8Array>, label: string, service?: ServiceName) {
+  const more = { allowDocumentation: true, label, service };
+  const rules = { format: 'plain', confidence: 0, ...more } as const;
+  return (await collectRows(parseList(chunks, rules), { label })).batches;
+}
+
+async function put(
+  tools: KnownGoodTools,
+  source: string,
+  batches: readonly RowBatch[],
+): Promise<void> {
+  const { store, clock, random } = tools;
+  const what = { list: 'good', source, holdDays, batches } as const;
+  expect(await loadList({ store, clock, random, ...what, onRows: () => {} }));
+}
 
 /** From the end of DRAIN_MS to the exit, whatever hangs: twice what a stop takes on a machine with time. */
 const stopMsMax = 9_500;

@@ -32,14 +32,13 @@ import {
   reportScreenEndpoints,
   reportScreens,
 } from './reputation/reports.route.ts';
-import type { EventNames } from './service/activity-labels.page.ts';
 import { auditScreenEndpoints, auditScreens, type ConsoleNames } from './service/audit.route.ts';
 import {
   type ConsoleChecklist,
   checklistEndpoints,
   checklistScreens,
 } from './service/checklist.route.ts';
-import type { ServiceFacts } from './service/overview.page.tsx';
+import type { EventNames, ServiceFacts } from './service/overview.page.tsx';
 import { overviewEndpoint, overviewScreen } from './service/overview.route.ts';
 
 export const consoleEndpoints = [

@@ -11,8 +11,7 @@ import { type Column, Table, type TableOptions } from '../web/components/table.t
 import { type Html, safeHref } from '../web/html.ts';
 import type { PageFrame } from '../web/layout/layout.tsx';
 import { sectionPage } from '../web/layout/section-page.tsx';
-import type { ConsoleCatalogue } from './words.en.ts';
-import { frameText } from './words.ts';
+import { type ConsoleCatalogue, frameText } from './words.ts';
 
 export type ConsoleSection = keyof ConsoleCatalogue['sections'];
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { forget, undoOf } from '../../src/commands/store/rewind.ts';
+import { forget, undoOf } from '../../src/commands/store/restore.ts';
 import { manualClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log.ts';
 import { seededRandom } from '../../src/core/random.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { CounterName } from '../../src/app/figures/open-figures.ts';
-import { activityLabel } from '../../src/console/service/activity-labels.page.ts';
+import { activityLabel } from '../../src/console/service/overview.page.tsx';
 import { type ErrorCode, errors } from '../../src/core/errors.ts';
 import { securityEvents } from '../../src/signon/sessions/security-log.ts';
 import { catalogueFor } from '../../src/signon/words.ts';

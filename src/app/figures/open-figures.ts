@@ -24,7 +24,7 @@ import { createFigures } from './figures.ts';
 import { createHourOfErrors } from './hour-of-errors.ts';
 import { loadActivityCounters, type Sampling, startSampling } from './sampling.ts';
 
-/** Names of what a server counts. The console has words for each (console/service/activity-labels.page.ts). */
+/** Names of what a server counts. The console has words for each (console/service/overview.page.tsx). */
 export type CounterName =
   | `challenges:${ChallengeEvent}`
   | `consents:${ConsentOutcome}`

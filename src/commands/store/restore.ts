@@ -10,6 +10,7 @@ import { createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, rmSy
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { erasedSealOf, type MasterKey, masterKeyFromBytes } from '../../access/keys/master-key.ts';
+import { journalEvent } from '../../app/journal-events.ts';
 import type { Config } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { dateText } from '../../core/dates.ts';
@@ -21,6 +22,7 @@ import { openingOf, readMasterKey } from '../../operations/workspace.ts';
 import { createRowProgress, type Progress } from '../../reputation/lists/import/progress.ts';
 import { createProfiles } from '../../signon/people/profile/profile-store.ts';
 import type { About } from '../../storage/backup/content.ts';
+import { cutJournal, reachOf } from '../../storage/backup/cut.ts';
 import { encodeErased, erasedFile, writeErasedFile } from '../../storage/backup/erased-file.ts';
 import { lmdbSource } from '../../storage/backup/lmdb.ts';
 import { loadDatabase } from '../../storage/backup/postgres.ts';
@@ -33,18 +35,21 @@ import {
 } from '../../storage/backup/restore.ts';
 import type { OnProgress, RowSource, Tally } from '../../storage/backup/rows.ts';
 import { claimDataDir, claimFile } from '../../storage/claim.ts';
+import type { RewoundRows } from '../../storage/define-event.ts';
 import { erasedRow } from '../../storage/erased.ts';
 import { makeFileOnce, syncPath } from '../../storage/files.ts';
+import { feedHeadKey, feedsBehindKey, type Key } from '../../storage/keys.ts';
+import { type LedgerTable, readLedger } from '../../storage/ledger.ts';
 import { openTables } from '../../storage/lmdb-environment.ts';
 import type { Tables } from '../../storage/lmdb-tables.ts';
 import { openStore } from '../../storage/migrate.ts';
+import { pagesUnder } from '../../storage/pages.ts';
 import { hadStore, restoreFolder, storePath } from '../../storage/presence.ts';
-import type { SetRow } from '../../storage/store.ts';
+import type { Commit, SetRow, Store, StoreEvent } from '../../storage/store.ts';
 import { openView } from '../../storage/view.ts';
 import { createOutput, type Output } from '../shell/output.ts';
 import { type OpeningFlags, sourceFor } from '../shell/sealing.ts';
 import { type ErasedFlags, type ErasedSince, erasedSince } from './erased-since.ts';
-import { checkReach, forget, retract, type Undo, write } from './rewind.ts';
 
 export interface RestoreFlags extends ErasedFlags, OpeningFlags {
   readonly to?: number;
@@ -336,4 +341,81 @@ function respond(
     to,
     kinds,
   });
+}
+
+// `restore --to`: what the journal says of reputation ends at an earlier position. Events of accounts,
+// keys and sign-ins stay, all of them: their rows are those of the backup, and a key that was revoked must
+// not work again.
+//
+// Rows outside the journal follow: reports that were added since go, rules of the allowlist and manual
+// entries are those of the position, a list that was loaded since is unknown until it is loaded
+// anew, and what agents found since is banned no more. What was removed since, such as the comment
+// of a report that was taken back, is in no backup made after it.
+
+/** Takes an event back in the rows beside the journal. */
+type Undo = (rows: RewoundRows) => Promise<void>;
+
+/** @throws OperatorError which says how far the backup reaches */
+function checkReach(about: About, to: number): void {
+  const least = reachOf(about);
+  if (to >= least && to <= about.seq) return;
+  throw new OperatorError(
+    `--to ${to} is beyond this backup: it reaches from journal position ${least} to ${about.seq}`,
+  );
+}
+
+/** @returns what takes back the rows of the events that went, oldest event first */
+function retract(tables: Tables, to: number): Undo[] {
+  const dropped: Undo[] = [];
+  cutJournal(
+    tables,
+    to,
+    (event) => journalEvent(event)?.undo === 'kept',
+    (event) => dropped.push(undoOf(event)),
+  );
+  return dropped;
+}
+
+export function undoOf(event: Pick<StoreEvent, 'kind' | 'version' | 'body'>): Undo {
+  const { undo, decode } = journalEvent(event) ?? {};
+  const facts = typeof undo === 'function' ? decode?.(event.version, event.body) : undefined;
+  return async (rows) => {
+    if (typeof undo === 'function' && facts !== undefined) await undo(rows, facts);
+  };
+}
+
+/** @param dropped oldest event first */
+export async function forget(store: Store, dropped: readonly Undo[]): Promise<void> {
+  if (dropped.length > 0) await setFeedsBehind(store);
+  const seen = new Set<string>();
+  const changed = new Map<LedgerTable, Key>();
+  const rows: RewoundRows = {
+    store,
+    isFirst: (key) => seen.size < seen.add(String(key)).size,
+    put: (key, value) => write(store, { set: [{ key, value }] }),
+    remove: (...del) => write(store, { del }),
+    write: (commit) => write(store, commit),
+    recount: (table, under) => changed.set(table, under),
+  };
+  for (const undo of dropped) await undo(rows);
+  for (const [table, under] of changed) await countAnew(store, table, under);
+}
+
+/** Counts the rows of an operator's table anew, because the changes before went uncounted. */
+async function countAnew(store: Store, table: LedgerTable, under: Key): Promise<void> {
+  let rows = 0;
+  for await (const page of pagesUnder(store, under)) rows += page.length;
+  await write(store, { set: [(await readLedger(store, table)).set(rows)] });
+}
+
+/** The next start builds them anew; their versions go on, for who reads changes. */
+async function setFeedsBehind(store: Store): Promise<void> {
+  const head = await store.get(feedHeadKey());
+  if (head === undefined) return;
+  await write(store, { set: [{ key: feedsBehindKey(), value: head.value }] });
+}
+
+async function write(store: Store, commit: Commit): Promise<void> {
+  const done = await store.commit(commit);
+  if (!done.ok) throw new OperatorError(`the restored store can't be written: ${done.error}`);
 }

@@ -7,8 +7,7 @@ import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import { type ConsoleView, consolePage, Listing } from '../parts.page.tsx';
-import type { ConsoleCatalogue } from '../words.en.ts';
-import { frameText } from '../words.ts';
+import { type ConsoleCatalogue, frameText } from '../words.ts';
 
 export type ListOrder = keyof ConsoleCatalogue['lists']['orders'];
 export const listOrders: readonly ListOrder[] = ['refresh', 'accept', 'pause', 'resume'];

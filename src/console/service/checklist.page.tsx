@@ -7,8 +7,7 @@ import { Table } from '../../web/components/table.tsx';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import { type ConsoleView, consolePage } from '../parts.page.tsx';
-import type { ConsoleCatalogue } from '../words.en.ts';
-import { frameText } from '../words.ts';
+import { type ConsoleCatalogue, frameText } from '../words.ts';
 
 export type FirstStep = keyof ConsoleCatalogue['checklist']['steps'];
 /** A step that this service can't take is left out. */

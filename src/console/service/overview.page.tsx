@@ -1,5 +1,6 @@
 /** Shows the service at this moment: reports, threads, queues, store, memory and errors. */
 
+import { type ErrorCode, errors, sentenceFor } from '../../core/errors.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
 import { Card } from '../../web/components/card.tsx';
 import { BarChart, LineChart } from '../../web/components/chart.tsx';
@@ -8,9 +9,7 @@ import type { Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import { type ConsoleView, consolePage, facts, factsCard } from '../parts.page.tsx';
-import type { ConsoleCatalogue } from '../words.en.ts';
-import { frameText } from '../words.ts';
-import { activityLabel, type EventNames } from './activity-labels.page.ts';
+import { type ConsoleCatalogue, frameText } from '../words.ts';
 
 export interface ServiceFacts {
   readonly version: string;
@@ -283,4 +282,23 @@ export function overviewPage(frame: PageFrame, view: OverviewView): string {
       </>
     ),
   });
+}
+
+/** Words for events of accounts, by name. */
+export type EventNames = Readonly<Record<string, string>>;
+
+/**
+ * Puts a name under which a server counts what it did into plain words. One that this version does not know, of a
+ * row of another one, is left as it is.
+ */
+export function activityLabel(frame: PageFrame, eventNames: EventNames, name: string): string {
+  const text = frameText(frame).console.overview;
+  const own: Readonly<Record<string, string>> = text.deeds;
+  if (Object.hasOwn(own, name)) return own[name]!;
+  const [kind, what = ''] = name.split(':');
+  if (kind === 'sign_on' && Object.hasOwn(eventNames, what)) return eventNames[what]!;
+  if (kind === 'reports_refused' && Object.hasOwn(errors, what)) {
+    return text.reportRefused(sentenceFor(what as ErrorCode, frame.language));
+  }
+  return name;
 }

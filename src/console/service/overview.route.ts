@@ -3,8 +3,7 @@
 import type { PlainRoute } from '../../http/router.ts';
 import type { Language } from '../../web/language.ts';
 import { type ConsoleParts, consoleScreen, viewOf } from '../operator-request.route.ts';
-import type { EventNames } from './activity-labels.page.ts';
-import { overviewPage, type ServiceFacts } from './overview.page.tsx';
+import { type EventNames, overviewPage, type ServiceFacts } from './overview.page.tsx';
 
 export const overviewEndpoint = consoleScreen('/admin');
 

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { forget, undoOf } from '../../../src/commands/store/rewind.ts';
+import { forget, undoOf } from '../../../src/commands/store/restore.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { type Random, seededRandom } from '../../../src/core/random.ts';
