@@ -9,9 +9,7 @@ import { type Route, unknownPath } from '../http/router.ts';
 import { crowdsecEndpoints } from '../integrations/crowdsec/module.ts';
 import { dovecotEndpoints } from '../integrations/dovecot/module.ts';
 import { forwardAuthEndpoints } from '../integrations/forward-auth/module.ts';
-import * as ipPage from '../reputation/address/address.route.ts';
-import { findAddressEndpoint } from '../reputation/address/find.route.ts';
-import { networkEndpoint, systemEndpoint } from '../reputation/address/network.route.ts';
+import { addressEndpoints } from '../reputation/address/module.ts';
 import * as blacklist from '../reputation/blocklists/blacklist.route.ts';
 import * as feeds from '../reputation/blocklists/feeds.route.ts';
 import * as feedsPage from '../reputation/blocklists/feeds-page.route.ts';
@@ -35,10 +33,7 @@ import * as service from './service.route.ts';
 
 /** Anyone, without a key. */
 const open: readonly Endpoint[] = [
-  findAddressEndpoint, // GET /ip
-  ipPage.addressEndpoint, // GET /ip/:address
-  networkEndpoint, // GET /ip/*
-  systemEndpoint, // GET /as/:number
+  ...addressEndpoints, // GET /ip, /ip/:address, /ip/*, /as/:number
   ...requestEndpoints, // GET /removal, POST /removal, GET /report, POST /report
   feedsPage.feedsPageEndpoint, // GET /feeds
   feedsPage.feedsSlashEndpoint, // GET /feeds/

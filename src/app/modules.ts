@@ -17,12 +17,12 @@ import type { Route } from '../http/router.ts';
 import { openCrowdsec } from '../integrations/crowdsec/module.ts';
 import { openDovecot } from '../integrations/dovecot/module.ts';
 import { openForwardAuth } from '../integrations/forward-auth/module.ts';
-import { ipPageRoutes } from '../reputation/address/address.route.ts';
 import type { EvidenceReader } from '../reputation/address/evidence.ts';
+import { openAddressPages } from '../reputation/address/module.ts';
 import { feedRoutes } from '../reputation/blocklists/feeds.route.ts';
 import { feedsPageRoutes } from '../reputation/blocklists/feeds-page.route.ts';
 import { decisionListOf } from '../reputation/blocklists/publish.ts';
-import { apiReadRoutes } from '../reputation/check/api-reads.route.ts';
+import { openCheckReads } from '../reputation/check/module.ts';
 import { maliciousBy } from '../reputation/check/score.ts';
 import { statsRoute } from '../reputation/counts/stats.route.ts';
 import { openRadar } from '../reputation/radar/module.ts';
@@ -101,6 +101,7 @@ export async function openModules(
 ) {
   const { config, clock, random, log, masterKey, demo = false, closers, timings } = opening;
   const { data, shares, reputation, signon, counted, evidence, metrics, tables } = parts;
+  const { figures } = counted;
   const { store, state, maintenance } = data;
   const { access, follower } = state;
   const { frontEnd } = reputation;
@@ -190,6 +191,14 @@ export async function openModules(
       isOwner: (request) => mayReadMetrics(request, config.metricsToken, isProxied(config)),
     }),
   );
+  const { secureUrl } = config;
+  const { reports, systems } = reputation;
+  const { idOf: accountOf } = access;
+  const { catchUpTo } = follower;
+  const { allowChanges } = state.reducer;
+  const reads = { check, index: state.index, geo, clock, turns, reports, evidence, secureUrl };
+  host.add(openCheckReads({ ...reads, guard, allowChanges, accountOf, catchUpTo }));
+  host.add(openAddressPages({ ...reads, tools, callers, systems }));
   const ownReports = openOwnReports({
     store,
     clock,
@@ -209,14 +218,12 @@ export async function openModules(
     clock,
     random,
     log,
-    metrics,
     tables,
     demo,
     masterKey,
     index: state.index,
     figures: counted.figures,
     sources: state.sources,
-    evidence,
     accountOf: access.idOf,
     standingOf: access.standingOf,
     noteKeyUses: data.noteKeyUses,
@@ -225,7 +232,6 @@ export async function openModules(
     catchUp: async () => follower.catchUpTo(await store.lastSeq()),
     catchUpTo: follower.catchUpTo,
     onRefused: reputation.refusedReports.count,
-    allowChanges: state.reducer.allowChanges,
     serverAddresses,
     guard,
     callers,
@@ -233,7 +239,6 @@ export async function openModules(
     pageBuilder,
     turns,
     challenges: captcha.forms,
-    secureUrl: config.secureUrl,
     allowDocumentation: demo,
   };
   const site = host.add(
@@ -328,14 +333,7 @@ export async function openModules(
     // Asked until front ends have the first build: counted where they count.
     ...feedRoutes({ ...frontEnd, publisher: reputation.feeds }),
     ...profileExchangeRoutes({ authorization: signon.authorization, guard }),
-    statsRoute({
-      ...frontEnd,
-      clock,
-      counts: counted.figures.reports,
-      entries: counted.figures.entries,
-    }),
-    ...apiReadRoutes(options),
-    ...ipPageRoutes(options),
+    statsRoute({ guard: frontEnd.guard, clock, counts: figures.reports, entries: figures.entries }),
     ...signonRoutes(options),
     ...requestRoutes({
       ...options,

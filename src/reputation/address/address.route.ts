@@ -1,18 +1,16 @@
 /**
- * GET /ip/<address>: what is known of an address. A page for people, JSON for who asks for it.
- * Needs no key, so it is limited per client; the main thread answers it.
+ * GET /ip/<address>: what is known of an address. A page for people, JSON for who asks for it; the main thread
+ * answers it.
  */
 
 import type { Verdict } from '../../contracts/reputation.ts';
-import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fail } from '../../core/result.ts';
 import type { Turns } from '../../core/scheduling.ts';
 import { dayMs } from '../../core/time.ts';
 import { countryOf, type GeoReader, providerOf } from '../../geo/reader.ts';
 import { providerAttribution } from '../../geo/sources.ts';
-import type { Systems } from '../../geo/systems/systems.ts';
-import { firstHeader, type Header, type Reply, type Request } from '../../http/request/message.ts';
+import type { Header, Reply, Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import {
@@ -29,11 +27,10 @@ import { formatIp, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
 import { formatNetwork, formatPrefix, maskWords, parsePrefix } from '../../ip/prefix.ts';
 import { specialUse } from '../../ip/special.ts';
-import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import type { Language } from '../../web/language.ts';
-import { errorReply, languageOf, type PageTools, tooManyText } from '../../web/page-tools.ts';
-import { createReplyCache } from '../../web/reply-cache.ts';
+import { errorReply, languageOf, type PageTools } from '../../web/page-tools.ts';
+import type { ReplyCache } from '../../web/reply-cache.ts';
 import { failureBody, jsonType, noStore } from '../../web/shape.ts';
 import { addressPageDocs } from '../check/check.openapi.ts';
 import type { Check } from '../check/check.ts';
@@ -46,9 +43,8 @@ import { ceilings } from '../votes/quorum.ts';
 import { catalogueFor } from '../words.ts';
 import { type IpPageData, ipPage, ipPageIsIndexable, type ScoreReason } from './address.page.tsx';
 import { type Evidence, type EvidenceReader, whyJson } from './evidence.ts';
-import { findAddressRoute } from './find.route.ts';
 import { isMet, isObserved, openKnownNames, surveyOf } from './known.ts';
-import { cellsOf, networkRoute, systemRoute } from './network.route.ts';
+import { cellsOf } from './network.route.ts';
 import { scoreCurve } from './score-curve.ts';
 
 const chartDays = 90;
@@ -61,27 +57,25 @@ const neighbourLengths = { 4: 24, 6: 48 } as const;
 
 const knownNames = openKnownNames();
 
-export interface IpPageOptions {
+interface AddressOptions {
   readonly tools: PageTools;
   readonly index: IpIndex;
   readonly check: Check;
   readonly geo: GeoReader;
   readonly clock: Clock;
   readonly reports: ReportStore;
-  readonly callers: Callers;
   readonly evidence: EvidenceReader;
   readonly turns: Turns;
-  readonly systems: Systems;
-  readonly tables: Pick<BoundedTables, 'add'>;
+  readonly cache: ReplyCache;
+  /** A refusal when the client has asked too often. */
+  readonly admit: (request: Request, asJson: boolean) => Reply | undefined;
+  readonly wantsJson: (request: Request) => boolean;
   /** Base URL of the API in the command that the page shows. */
   readonly secureUrl: string;
 }
 
 /** One path, several answers: a cache must not give one reader's to another. */
 const varies: Header = ['Vary', 'Accept, Accept-Language'];
-
-/** A flood on one page costs one read of the store a second. Some pages of the largest kind. */
-const cacheOptions = { keepMs: 1_000, entriesMax: 500, bytesMax: 8 << 20 } as const;
 
 /** A page for people, JSON for who asks for it; so it renders its failures itself. */
 export const addressEndpoint = endpoint({
@@ -96,29 +90,8 @@ export const addressEndpoint = endpoint({
   docs: addressPageDocs,
 });
 
-export function ipPageRoutes(options: IpPageOptions): PlainRoute[] {
-  const { tools, callers, clock, tables } = options;
-  const cache = createReplyCache({ clock, ...cacheOptions });
-  tables.add(...cache.tables('address_pages'));
-
-  function admit(
-    request: Request,
-    asJson: boolean,
-    waitSeconds = callers.take('ipPage', request),
-  ): Reply | undefined {
-    if (waitSeconds === 0) return undefined;
-    const retry: Header[] = [['Retry-After', String(waitSeconds)]];
-    if (asJson) return failureBody('api', fail('client_limit_exceeded'), retry);
-    const language = languageOf(request);
-    const reply = errorReply(tools, language, 429, tooManyText(language, waitSeconds));
-    return { ...reply, headers: [...reply.headers, ...retry] };
-  }
-
-  function admitToSystem(request: Request, asJson: boolean): Reply | undefined {
-    const near = callers.networkOf(request).wide;
-    const wait = callers.take('ipPage', request) || callers.takeFor('systemNear', near);
-    return admit(request, asJson, wait);
-  }
+export function addressRoute(options: AddressOptions): PlainRoute {
+  const { tools, clock, cache, admit, wantsJson } = options;
 
   async function show(request: Request): Promise<Reply> {
     const reply = await answer(request);
@@ -173,23 +146,14 @@ export function ipPageRoutes(options: IpPageOptions): PlainRoute[] {
     };
   }
 
-  return [
-    findAddressRoute({ ...options, admit }),
-    { kind: 'plain', ...routeFacts(addressEndpoint), handle: show },
-    networkRoute({ ...options, admit, wantsJson }),
-    systemRoute({ ...options, admit: admitToSystem, wantsJson }),
-  ];
-}
-
-function wantsJson(request: Request): boolean {
-  return /^application\/json\b/i.test(firstHeader(request, 'accept')?.trim() ?? '');
+  return { kind: 'plain', ...routeFacts(addressEndpoint), handle: show };
 }
 
 async function dataOf(
   family: 4 | 6,
   address: Uint32Array,
   language: Language,
-  options: IpPageOptions,
+  options: AddressOptions,
 ): Promise<IpPageData> {
   const { index, check, geo, clock, secureUrl } = options;
   const nowMs = clock.now();
@@ -258,7 +222,7 @@ async function dataOf(
 async function aroundOf(
   family: 4 | 6,
   address: Uint32Array,
-  options: IpPageOptions,
+  options: AddressOptions,
 ): Promise<IpPageData['around']> {
   const length = neighbourLengths[family];
   const words = Uint32Array.from(address);

@@ -1,0 +1,75 @@
+/**
+ * The check's half in the main thread: the API's routes that walk reports and lists. A plain check is answered by
+ * front ends (check.route.ts).
+ */
+
+import type { BoundedTable } from '../../core/bounded-tables.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Metrics } from '../../core/metrics.ts';
+import { createSemaphore, type Turns } from '../../core/scheduling.ts';
+import type { GeoReader } from '../../geo/reader.ts';
+import type { IpIndex } from '../../index/ip-index.ts';
+import type { Guard } from '../../web/guard/guard.ts';
+import type { EvidenceReader } from '../address/evidence.ts';
+import { blacklistRoute } from '../blocklists/blacklist.route.ts';
+import { createBlacklist } from '../blocklists/blacklist.ts';
+import { type ClearAddressOptions, clearAddressRoute } from '../reports/clear-address.route.ts';
+import { reportsRoute } from '../reports/reports.route.ts';
+import type { ReportStore } from '../reports/store/report-store.ts';
+import { createBlockCheck } from './block-check.ts';
+import type { Check } from './check.ts';
+import { checkBlockRoute } from './check-block.route.ts';
+import { checkDetailsRoute } from './check-details.route.ts';
+
+/**
+ * Walks over the reports of an address or a network at a time, each a third of a second of work at worst, most of
+ * them none. Those that wait cost little.
+ */
+const walksMax = { runningMax: 4, waitingMax: 1_000 };
+
+export function openCheckReads(needs: {
+  readonly guard: Guard;
+  readonly check: Check;
+  readonly index: IpIndex;
+  readonly geo: GeoReader;
+  readonly clock: Clock;
+  readonly turns: Turns;
+  readonly reports: ReportStore;
+  readonly evidence: EvidenceReader;
+  readonly secureUrl: string;
+  /** See `Reducer.allowChanges`. */
+  readonly allowChanges: () => number;
+  /** Account id by slot. */
+  readonly accountOf: ClearAddressOptions['accountOf'];
+  /** Resolves when the journal event is in memory. */
+  readonly catchUpTo: ClearAddressOptions['catchUpTo'];
+}) {
+  const { guard, check, index, geo, clock, turns, reports, evidence, secureUrl } = needs;
+  const { allowChanges, accountOf, catchUpTo } = needs;
+  const walks = createSemaphore(walksMax);
+  const tables: BoundedTable[] = [walks.table('report_walks')];
+  const blacklist = createBlacklist({ index, geo, clock, allowChanges });
+  const blockCheck = createBlockCheck({ index, check, reports, clock, turns });
+  return {
+    routes: [
+      checkDetailsRoute({ guard, check, clock, reports, evidence, walks }),
+      reportsRoute({ guard, clock, reports, secureUrl, walks }),
+      checkBlockRoute({ guard, geo, clock, turns, walks, blockCheck }),
+      clearAddressRoute({ guard, reports, walks, accountOf, catchUpTo }),
+      blacklistRoute({
+        guard,
+        geo,
+        blacklist,
+        tables: { add: (...more) => void tables.push(...more) },
+      }),
+    ],
+    tables,
+    metrics(metrics: Pick<Metrics, 'gauge'>) {
+      metrics.gauge(
+        'portcullis_blacklist_entries_left_out',
+        'Entries that found no room in the last blacklist that was made for the API.',
+        blacklist.leftOut,
+      );
+    },
+  };
+}
