@@ -9,14 +9,9 @@ import { mailSender } from '../signon/mail/letter.ts';
 import { createMailer } from '../signon/mail/mailer.ts';
 import { noDeletionNotice, openOutbox } from '../signon/mail/outbox.ts';
 import { smtpTransport } from '../signon/mail/smtp.ts';
-import {
-  createDeletion,
-  type Deletion,
-  type DeletionNotice,
-} from '../signon/people/deletion/deletion.ts';
-import { isErased } from '../signon/people/deletion/erasure-mark.ts';
-import { ownPersonalData } from '../signon/people/deletion/personal-data.ts';
-import { profilePersonalData } from '../signon/people/profile/profile-data.ts';
+import { createDeletion, type Deletion, type DeletionNotice } from '../signon/people/deletion.ts';
+import { isErased } from '../signon/people/erasure-mark.ts';
+import { ownPersonalData, profilePersonalData } from '../signon/people/personal-data.ts';
 import type { Profiles } from '../signon/people/profile/profile-store.ts';
 import { openPeople } from '../signon/people.ts';
 import { factorStateOf } from '../signon/proofs/factors/second-factor-rows.ts';

@@ -22,9 +22,12 @@ import type { ListTools } from '../reputation/lists/operations.ts';
 import type { Memory, MemoryReading } from '../reputation/operations.ts';
 import type { TakenBack } from '../reputation/votes/retract.ts';
 import type { Mailer } from '../signon/mail/mailer.ts';
-import type { Deletion } from '../signon/people/deletion/deletion.ts';
-import { profileExtraRows } from '../signon/people/profile/profile-extra-rows.ts';
-import { createProfiles, type Profiles } from '../signon/people/profile/profile-store.ts';
+import type { Deletion } from '../signon/people/deletion.ts';
+import {
+  createProfiles,
+  type Profiles,
+  profileExtraRows,
+} from '../signon/people/profile/profile-store.ts';
 import type { ResetLinks } from '../signon/people/reset-links.ts';
 import { suffixFault } from '../signon/sites/client-id.ts';
 import { type InheritedClaim, inheritable } from '../storage/claim.ts';

@@ -22,18 +22,22 @@ import { createNotices, type Notices } from './mail/notices.ts';
 import { noDeletionNotice, type Outbox, openOutbox } from './mail/outbox.ts';
 import { smtpTransport } from './mail/smtp.ts';
 import { type AccountChanges, createAccountChanges } from './people/account-changes.ts';
-import { createDeletion, type Deletion, type DeletionNotice } from './people/deletion/deletion.ts';
-import { isErased } from './people/deletion/erasure-mark.ts';
-import { createErasures, type Erasures } from './people/deletion/erasures.ts';
-import { ownPersonalData, type PersonalDataSources } from './people/deletion/personal-data.ts';
+import {
+  createDeletion,
+  createErasures,
+  type Deletion,
+  type DeletionNotice,
+  type Erasures,
+} from './people/deletion.ts';
 import { createEmailChange, type EmailChange, emailChangeLimit } from './people/email-change.ts';
+import { isErased } from './people/erasure-mark.ts';
 import { type AccountExtraRows, noExtraRows } from './people/extra-rows.ts';
-import { createLinks } from './people/links/links.ts';
-import { pageLinks } from './people/links/links-to-pages.ts';
+import { createKeptForms, type KeptForms } from './people/kept-form.ts';
+import { createLinks, pageLinks } from './people/links.ts';
 import { type MessageSender, outboxMessages, webhookMessages } from './people/messages.ts';
 import { createPacing, noPacing, type Pacing, pacedNetworksMax } from './people/pacing.ts';
-import { createKeptForms, type KeptForms } from './people/pages/kept-form.ts';
 import { createPendingCounter, restorePending } from './people/pending.ts';
+import { ownPersonalData, type PersonalDataSources } from './people/personal-data.ts';
 import { createRecovery, type Recovery } from './people/recovery.ts';
 import {
   createRegisteredLately,

@@ -30,10 +30,14 @@ import { avatarEndpoint, ownAvatarEndpoints, profileEndpoints } from './account/
 import { securityEndpoints } from './account/security.route.ts';
 import { webhookEndpoints } from './account/webhooks.route.ts';
 import type { Signon } from './open-signon.ts';
-import { recoverEndpoints, recoverRoutes } from './people/pages/recover.route.ts';
-import { registerEndpoints, registerRoutes } from './people/pages/register.route.ts';
-import { verifyEndpoints, verifyRoutes } from './people/pages/verify.route.ts';
 import type { Profiles } from './people/profile/profile-store.ts';
+import { registerEndpoints, registerRoutes } from './people/register.route.ts';
+import {
+  recoverEndpoints,
+  recoverRoutes,
+  verifyEndpoints,
+  verifyRoutes,
+} from './people/verify.route.ts';
 import type { PageBuilder } from './request-context.route.ts';
 import { createSealedTexts } from './sealed-text.ts';
 import { failures, unsavedNotice } from './sessions/failure.page.tsx';

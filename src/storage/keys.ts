@@ -395,7 +395,7 @@ export const securityLogPrefix = (id: string): Key => encodeKey(namespaces.secur
 /** 71 account-id: the code that was sent to a phone. */
 export const phoneCodeKey = (id: string): Key => encodeKey(namespaces.phoneCode, text(id));
 
-/** 72 account-id: how far the deletion of the account is; see signon/people/deletion/erasure-mark.ts. */
+/** 72 account-id: how far the deletion of the account is; see signon/people/erasure-mark.ts. */
 export const erasureKey = (id: string): Key => encodeKey(namespaces.erasure, text(id));
 export const erasurePrefix = (): Key => encodeKey(namespaces.erasure);
 

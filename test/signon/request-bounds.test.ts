@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { seededRandom } from '../../src/core/random.ts';
-import { linkLifeMs } from '../../src/signon/people/links/links.ts';
+import { linkLifeMs } from '../../src/signon/people/links.ts';
 import {
   createRequestSeals,
   sealLifeMs,

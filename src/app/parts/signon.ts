@@ -22,14 +22,15 @@ import { storedWebhooks } from '../../reputation/webhooks/hooks.ts';
 import { webhookPersonalData } from '../../reputation/webhooks/module.ts';
 import type { Mail } from '../../signon/mail/letter.ts';
 import { openSignon, type Signon } from '../../signon/open-signon.ts';
+import { profilePersonalData } from '../../signon/people/personal-data.ts';
 import { createAvatarImages } from '../../signon/people/profile/avatar-image.ts';
 import { type Avatars, createAvatars } from '../../signon/people/profile/avatars.ts';
-import { profilePersonalData } from '../../signon/people/profile/profile-data.ts';
 import {
   createProfileExtraRows,
+  createProfiles,
+  type Profiles,
   profileExtraRows,
-} from '../../signon/people/profile/profile-extra-rows.ts';
-import { createProfiles, type Profiles } from '../../signon/people/profile/profile-store.ts';
+} from '../../signon/people/profile/profile-store.ts';
 import { createReview, type Review } from '../../signon/people/review.ts';
 import type { RowCounterStats } from '../../signon/people/row-counter.ts';
 import {

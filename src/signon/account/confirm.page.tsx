@@ -7,7 +7,7 @@ import { Notice } from '../../web/components/notice.tsx';
 import { classes, type Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { accountField, passkeyOutcome } from '../people/pages/register.page.tsx';
+import { accountField, passkeyOutcome } from '../people/register.page.tsx';
 import {
   type Decide,
   decisions,

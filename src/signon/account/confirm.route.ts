@@ -13,7 +13,7 @@ import type { PlainRoute } from '../../http/router.ts';
 import { localPath } from '../../web/guard/intake/local-path.ts';
 import { reviewPath } from '../../web/guard/page-builder.ts';
 import { sessionCall, sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
-import { tooMany } from '../people/pages/register.route.ts';
+import { tooMany } from '../people/register.route.ts';
 import { type Decide, decisions, reviewNames } from '../people/review.ts';
 import { failureText } from '../sessions/failure.page.tsx';
 import { type Onward, onwardHref } from '../sessions/onward.page.tsx';

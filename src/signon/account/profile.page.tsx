@@ -12,9 +12,8 @@ import { Link } from '../../web/components/link.tsx';
 import type { Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { countryCodes } from '../people/profile/countries.ts';
 import type { Profile } from '../people/profile/profile.ts';
-import { hiddenIn, profileLimits } from '../people/profile/profile-edit.ts';
+import { countryCodes, hiddenIn, profileLimits } from '../people/profile/profile-edit.ts';
 import { frameText } from '../words.ts';
 import {
   type AccountSection,

@@ -15,7 +15,7 @@ import { Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { accountField, passkeyOutcome } from '../people/pages/register.page.tsx';
+import { accountField, passkeyOutcome } from '../people/register.page.tsx';
 import type { SecondFactorState } from '../proofs/factors/second-factor-rows.ts';
 import type { PasskeyInfo } from '../proofs/passkeys.ts';
 import { passwordLength } from '../proofs/password/passwords.ts';

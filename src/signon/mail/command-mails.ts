@@ -3,9 +3,8 @@
 import type { OperationTools } from '../../contracts/operation.ts';
 import type { Log } from '../../core/log.ts';
 import { ok, type Result } from '../../core/result.ts';
-import { isErased } from '../people/deletion/erasure-mark.ts';
-import { createLinks } from '../people/links/links.ts';
-import { pageLinks } from '../people/links/links-to-pages.ts';
+import { isErased } from '../people/erasure-mark.ts';
+import { createLinks, pageLinks } from '../people/links.ts';
 import { createResetLinks, type ResetLinks } from '../people/reset-links.ts';
 import { openPeople } from '../people.ts';
 import { createSecurityLog } from '../sessions/security-log.ts';

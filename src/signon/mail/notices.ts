@@ -19,7 +19,7 @@ import type { Maintenance } from '../../storage/maintenance.ts';
 import { pagesUnder } from '../../storage/pages.ts';
 import { type Field, flag, oneOf, record, text, time } from '../../storage/record.ts';
 import type { SetRow, Store } from '../../storage/store.ts';
-import type { PageLinks } from '../people/links/links-to-pages.ts';
+import type { PageLinks } from '../people/links.ts';
 import type { Credentials, FormerEmail, Person } from '../people.ts';
 import { type ChangeEvent, changeEvents, securityEvents } from '../sessions/security-log.ts';
 import { agentName, countryOf, languages, type StoredLanguage, type Visitor } from '../visitor.ts';

@@ -32,8 +32,7 @@ import type { Session } from '../sessions/sessions.ts';
 import type { Visitor } from '../visitor.ts';
 import type { AccountChanges } from './account-changes.ts';
 import type { AccountExtraRows } from './extra-rows.ts';
-import { type Links, unused } from './links/links.ts';
-import type { PageLinks } from './links/links-to-pages.ts';
+import { type Links, type PageLinks, unused } from './links.ts';
 import { formerRows, givesWay, placeAt } from './pending.ts';
 
 /** The limit of requests of one account: each sends a mail to an address that need not be the asker's. */

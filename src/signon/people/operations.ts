@@ -38,7 +38,7 @@ import { createNewPasswords, type NewPasswords } from '../proofs/password/new-pa
 import { openPasswordStrength } from '../proofs/password/password-strength.ts';
 import { createPasswords } from '../proofs/password/passwords.ts';
 import { createSessions } from '../sessions/sessions.ts';
-import type { Deletion } from './deletion/deletion.ts';
+import type { Deletion } from './deletion.ts';
 import { createOperator } from './operator.ts';
 import { plans } from './profile/profile.ts';
 import { createProfiles, type Profiles } from './profile/profile-store.ts';

@@ -34,9 +34,7 @@ import type { Renewed } from '../sessions/session-records.ts';
 import type { Session } from '../sessions/sessions.ts';
 import type { Visitor } from '../visitor.ts';
 import type { AccountChanges } from './account-changes.ts';
-import { onwardFor } from './links/link-data.ts';
-import { type FoundLink, type Links, unused } from './links/links.ts';
-import type { PageLinks } from './links/links-to-pages.ts';
+import { type FoundLink, type Links, onwardFor, type PageLinks, unused } from './links.ts';
 import { createResetLinks } from './reset-links.ts';
 
 export interface RecoveryRequest {

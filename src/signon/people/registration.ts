@@ -34,9 +34,14 @@ import type { CreationOptions } from '../proofs/passkey-ceremonies.ts';
 import { findPasskey } from '../proofs/passkey-records.ts';
 import { turnOf } from '../proofs/proof.ts';
 import { agentName, type Visitor } from '../visitor.ts';
-import { notErased } from './deletion/erasure-mark.ts';
-import { type AskedLink, type Chosen, isChosenByLink, newLinkData } from './links/link-data.ts';
-import type { PageLinks } from './links/links-to-pages.ts';
+import { notErased } from './erasure-mark.ts';
+import {
+  type AskedLink,
+  type Chosen,
+  isChosenByLink,
+  newLinkData,
+  type PageLinks,
+} from './links.ts';
 import { type Pacing, type PersonPace, timeText } from './pacing.ts';
 import { emailRow, pendingLifeMs, pendingRow } from './pending.ts';
 import type { Reservation, RowCounter } from './row-counter.ts';

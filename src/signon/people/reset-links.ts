@@ -10,9 +10,7 @@ import type { Mailer } from '../mail/mailer.ts';
 import { isActive, isReachable, type People, type Person } from '../people.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
 import type { Visitor } from '../visitor.ts';
-import { newResetData } from './links/link-data.ts';
-import type { Links } from './links/links.ts';
-import type { PageLinks } from './links/links-to-pages.ts';
+import { type Links, newResetData, type PageLinks } from './links.ts';
 
 /** The visitor of a link that an operator sends has no browser: the link works in any, with no way on. */
 const operatorsVisit: Visitor = { network: '', country: 'ZZ', userAgent: '', language: 'en' };

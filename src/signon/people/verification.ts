@@ -42,13 +42,15 @@ import { browserHash, type Visitor } from '../visitor.ts';
 import type { AccountExtraRows } from './extra-rows.ts';
 import {
   type Chosen,
+  type FoundLink,
   isChosenByLink,
   isOwnBrowser,
+  type Links,
   linkText,
   onwardFor,
   readLinkData,
-} from './links/link-data.ts';
-import { type FoundLink, type Links, unused } from './links/links.ts';
+  unused,
+} from './links.ts';
 import { emailRow, formerRows, placeAt } from './pending.ts';
 
 const verifyTriesMax = 5;

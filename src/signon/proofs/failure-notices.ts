@@ -10,7 +10,7 @@ import type { DistributedLimits } from '../../access/quota/distributed-limits.ts
 import type { Clock } from '../../core/clock.ts';
 import { dayMs } from '../../core/time.ts';
 import type { Mailer } from '../mail/mailer.ts';
-import type { PageLinks } from '../people/links/links-to-pages.ts';
+import type { PageLinks } from '../people/links.ts';
 import { isVerified, type Person } from '../people.ts';
 import { agentName, countryOf, type Visitor } from '../visitor.ts';
 

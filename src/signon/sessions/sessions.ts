@@ -23,7 +23,7 @@ import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
 import { type Change, commitOnce, untilUndisturbed } from '../../storage/change.ts';
 import { credentialsKey, sessionByAccountKey, sessionKey } from '../../storage/keys.ts';
 import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
-import { notErased } from '../people/deletion/erasure-mark.ts';
+import { notErased } from '../people/erasure-mark.ts';
 import {
   type Credentials,
   credentialsRow,

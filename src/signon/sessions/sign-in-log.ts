@@ -20,7 +20,7 @@ import { type Key, signInLogKey, signInLogPrefix } from '../../storage/keys.ts';
 import { pagesUnder } from '../../storage/pages.ts';
 import { record, text, u16 } from '../../storage/record.ts';
 import type { SetRow, Store } from '../../storage/store.ts';
-import { isErased } from '../people/deletion/erasure-mark.ts';
+import { isErased } from '../people/erasure-mark.ts';
 import type { SecurityEvent, SecurityLog } from './security-log.ts';
 
 export interface SignInEntry {

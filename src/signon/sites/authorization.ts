@@ -31,8 +31,8 @@ import {
 import { pagesUnder } from '../../storage/pages.ts';
 import { bareRecord, fixed, flag, record, text, time } from '../../storage/record.ts';
 import type { Commit, RowCheck, SetRow, Store } from '../../storage/store.ts';
-import { notErased } from '../people/deletion/erasure-mark.ts';
-import { linkLifeMs } from '../people/links/links.ts';
+import { notErased } from '../people/erasure-mark.ts';
+import { linkLifeMs } from '../people/links.ts';
 import { type ProfileJson, profileJson } from '../people/profile/profile-json.ts';
 import type { Profiles } from '../people/profile/profile-store.ts';
 import {

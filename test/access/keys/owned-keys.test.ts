@@ -9,7 +9,7 @@ import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { manualClock, systemClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { createDeletion } from '../../../src/signon/people/deletion/deletion.ts';
+import { createDeletion } from '../../../src/signon/people/deletion.ts';
 import {
   apiKeyPrefix,
   encodeKey,

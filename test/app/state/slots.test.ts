@@ -16,7 +16,7 @@ import { openState, type State } from '../../../src/app/state.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { createDeletion } from '../../../src/signon/people/deletion/deletion.ts';
+import { createDeletion } from '../../../src/signon/people/deletion.ts';
 import { createEventId } from '../../../src/storage/event-id.ts';
 import { readLedger } from '../../../src/storage/ledger.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb.ts';

@@ -17,16 +17,15 @@ import { createTurns } from '../../../src/core/scheduling.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import { reportPersonalData } from '../../../src/reputation/reports/personal-data.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
-import { createDeletion } from '../../../src/signon/people/deletion/deletion.ts';
-import { ownPersonalData } from '../../../src/signon/people/deletion/personal-data.ts';
+import { createDeletion } from '../../../src/signon/people/deletion.ts';
 import { createOperator } from '../../../src/signon/people/operator.ts';
+import { ownPersonalData, profilePersonalData } from '../../../src/signon/people/personal-data.ts';
 import { createAvatars } from '../../../src/signon/people/profile/avatars.ts';
-import { profilePersonalData } from '../../../src/signon/people/profile/profile-data.ts';
 import {
   createProfileExtraRows,
+  createProfiles,
   profileExtraRows,
-} from '../../../src/signon/people/profile/profile-extra-rows.ts';
-import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';
+} from '../../../src/signon/people/profile/profile-store.ts';
 import type { Session } from '../../../src/signon/sessions/sessions.ts';
 import type { Authorization, SignedInVisitor } from '../../../src/signon/sites/authorization.ts';
 import { createConsents } from '../../../src/signon/sites/consents.ts';

@@ -12,10 +12,8 @@ import { reportsOfAccount } from '../../../src/reputation/reports/store/report-e
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import type { Mail } from '../../../src/signon/mail/letter.ts';
 import type { Delivery } from '../../../src/signon/mail/mailer.ts';
-import { createDeletion } from '../../../src/signon/people/deletion/deletion.ts';
-import { createErasures } from '../../../src/signon/people/deletion/erasures.ts';
-import { ownPersonalData } from '../../../src/signon/people/deletion/personal-data.ts';
-import { profilePersonalData } from '../../../src/signon/people/profile/profile-data.ts';
+import { createDeletion, createErasures } from '../../../src/signon/people/deletion.ts';
+import { ownPersonalData, profilePersonalData } from '../../../src/signon/people/personal-data.ts';
 import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';
 import { createConsents } from '../../../src/signon/sites/consents.ts';
 import { erasureKey, erasurePrefix, namespaces, storedKey } from '../../../src/storage/keys.ts';

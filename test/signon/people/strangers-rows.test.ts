@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, it } from 'node:test';
-import { linksMax, linksPerAccountMax } from '../../../src/signon/people/links/links.ts';
+import { linksMax, linksPerAccountMax } from '../../../src/signon/people/links.ts';
 import {
   createPendingCounter,
   pendingMax,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { linkLifeMs } from '../../../src/signon/people/links/links.ts';
+import { linkLifeMs } from '../../../src/signon/people/links.ts';
 import { transactionLifeMs } from '../../../src/signon/sites/authorization.ts';
 import { filesOf } from '../../support/server/data-files.ts';
 import { goodParameters, openSignon, parametersOf, queryOf, startMs } from '../fixture.ts';

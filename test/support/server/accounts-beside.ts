@@ -5,8 +5,10 @@ import { type ApiKeys, createApiKeys } from '../../../src/access/keys/api-keys.t
 import { loadMasterKey } from '../../../src/access/keys/master-key.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
-import { profileExtraRows } from '../../../src/signon/people/profile/profile-extra-rows.ts';
-import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';
+import {
+  createProfiles,
+  profileExtraRows,
+} from '../../../src/signon/people/profile/profile-store.ts';
 import { openStoreBeside } from './shared-store.ts';
 
 export function accountsBeside(dataDir: string): AsyncDisposable & {

@@ -9,8 +9,11 @@ import { systemRandom } from '../../../src/core/random.ts';
 import { ok } from '../../../src/core/result.ts';
 import type { Mail } from '../../../src/signon/mail/letter.ts';
 import { openSignon, type Signon } from '../../../src/signon/open-signon.ts';
-import { createProfileExtraRows } from '../../../src/signon/people/profile/profile-extra-rows.ts';
-import { createProfiles, type Profiles } from '../../../src/signon/people/profile/profile-store.ts';
+import {
+  createProfileExtraRows,
+  createProfiles,
+  type Profiles,
+} from '../../../src/signon/people/profile/profile-store.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { value } from '../house/result.ts';
 import { memoryLog } from '../server/memory-log.ts';

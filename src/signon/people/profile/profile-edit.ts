@@ -8,8 +8,29 @@
 import { type PhoneNumber, parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { plainPhone } from '../../../core/text.ts';
-import { isCountryCode } from './countries.ts';
 import type { Profile } from './profile.ts';
+
+// ISO 3166-1 alpha-2: the codes officially assigned, as of 2025. A person chooses one of them.
+
+const assigned = `
+AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT
+BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH
+ER ES ET FI FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT
+HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS
+LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ NA NC NE NF NG NI
+NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW SA SB SC SD SE SG
+SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG
+UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW`;
+
+/** The codes, sorted. */
+export const countryCodes: readonly string[] = assigned.trim().split(/\s+/);
+
+const known = new Set(countryCodes);
+
+/** Knows codes in upper case only. */
+function isCountryCode(code: string): boolean {
+  return known.has(code);
+}
 
 /** The longest text of each field, in code points. */
 export const profileLimits = {

@@ -28,7 +28,7 @@ import { commitOnce, untilUndisturbed } from '../../../storage/change.ts';
 import { phoneCodeKey } from '../../../storage/keys.ts';
 import { bytes, record, text, time, u8 } from '../../../storage/record.ts';
 import type { Store } from '../../../storage/store.ts';
-import { notErased } from '../../people/deletion/erasure-mark.ts';
+import { notErased } from '../../people/erasure-mark.ts';
 import type { MessageSender } from '../../people/messages.ts';
 import type { SecurityLog } from '../../sessions/security-log.ts';
 import type { StoredLanguage, Visitor } from '../../visitor.ts';

@@ -25,7 +25,7 @@ import { secondFactorPrefix } from '../../../storage/keys.ts';
 import { pagesUnder } from '../../../storage/pages.ts';
 import type { Store } from '../../../storage/store.ts';
 import type { AccountChanges, ChangeRequest } from '../../people/account-changes.ts';
-import { notErased } from '../../people/deletion/erasure-mark.ts';
+import { notErased } from '../../people/erasure-mark.ts';
 import type { Session } from '../../sessions/sessions.ts';
 import type { Visitor } from '../../visitor.ts';
 import {

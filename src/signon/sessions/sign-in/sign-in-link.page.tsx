@@ -2,7 +2,7 @@
 
 import { LinkButton } from '../../../web/components/button.tsx';
 import type { PageFrame } from '../../../web/layout/layout.tsx';
-import { buttonPage, type LinkPageData } from '../../people/pages/verify.page.tsx';
+import { buttonPage, type LinkPageData } from '../../people/verify.page.tsx';
 import { frameText } from '../../words.ts';
 import { narrowPage } from '../narrow.page.tsx';
 

@@ -8,11 +8,7 @@ import { Link } from '../../../web/components/link.tsx';
 import { Notice } from '../../../web/components/notice.tsx';
 import type { Html } from '../../../web/html.ts';
 import type { PageFrame } from '../../../web/layout/layout.tsx';
-import {
-  currentPasswordField,
-  emailField,
-  passkeyOutcome,
-} from '../../people/pages/register.page.tsx';
+import { currentPasswordField, emailField, passkeyOutcome } from '../../people/register.page.tsx';
 import { frameText } from '../../words.ts';
 import { narrowPage } from '../narrow.page.tsx';
 import { isForSite, type Onward, onwardFields, onwardHref, sealOf } from '../onward.page.tsx';

@@ -19,9 +19,8 @@ import type { Key } from '../../../storage/keys.ts';
 import { bareRecord, text, time } from '../../../storage/record.ts';
 import type { RowCheck, Store } from '../../../storage/store.ts';
 import type { Mailer } from '../../mail/mailer.ts';
-import { notErased } from '../../people/deletion/erasure-mark.ts';
-import { type Links, linkLifeMs, unused } from '../../people/links/links.ts';
-import type { PageLinks } from '../../people/links/links-to-pages.ts';
+import { notErased } from '../../people/erasure-mark.ts';
+import { type Links, linkLifeMs, type PageLinks, unused } from '../../people/links.ts';
 import {
   type Credentials,
   isActive,

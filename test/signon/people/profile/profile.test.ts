@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { seededRandom } from '../../../../src/core/random.ts';
-import { countryCodes } from '../../../../src/signon/people/profile/countries.ts';
 import {
   decodeProfile,
   encodeProfile,
@@ -12,6 +11,7 @@ import {
   type Profile,
 } from '../../../../src/signon/people/profile/profile.ts';
 import {
+  countryCodes,
   editProfile,
   hiddenIn,
   type ProfileChanges,

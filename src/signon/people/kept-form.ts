@@ -7,13 +7,13 @@
  * registration takes it. So a copy of the form brings nothing, nor does an older one after a restart.
  */
 
-import type { MasterKey } from '../../../access/keys/master-key.ts';
-import type { Clock } from '../../../core/clock.ts';
-import { type Random, randomToken } from '../../../core/random.ts';
-import { minuteMs } from '../../../core/time.ts';
-import { bareRecord, text, time } from '../../../storage/record.ts';
-import { createBriefTable } from '../../brief-table.ts';
-import { createSealedTexts } from '../../sealed-text.ts';
+import type { MasterKey } from '../../access/keys/master-key.ts';
+import type { Clock } from '../../core/clock.ts';
+import { type Random, randomToken } from '../../core/random.ts';
+import { minuteMs } from '../../core/time.ts';
+import { bareRecord, text, time } from '../../storage/record.ts';
+import { createBriefTable } from '../brief-table.ts';
+import { createSealedTexts } from '../sealed-text.ts';
 
 export const keptFormLifeMs = 15 * minuteMs;
 /** The solved challenges that wait; at the bound the oldest must be solved anew. */

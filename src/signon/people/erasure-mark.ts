@@ -9,12 +9,12 @@
  * outlives the requests; it names a random id that leads to nobody.
  */
 
-import type { Clock } from '../../../core/clock.ts';
-import { dayMs, hourMs } from '../../../core/time.ts';
-import { createWriter, decode } from '../../../storage/codec.ts';
-import { erasureKey } from '../../../storage/keys.ts';
-import type { RowCheck, SetRow, Store } from '../../../storage/store.ts';
-import { languages, type StoredLanguage } from '../../visitor.ts';
+import type { Clock } from '../../core/clock.ts';
+import { dayMs, hourMs } from '../../core/time.ts';
+import { createWriter, decode } from '../../storage/codec.ts';
+import { erasureKey } from '../../storage/keys.ts';
+import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
+import { languages, type StoredLanguage } from '../visitor.ts';
 
 export type ErasureMark =
   | { readonly state: 'told' | 'untold' | 'over' }

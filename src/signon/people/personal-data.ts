@@ -1,8 +1,9 @@
-/** The personal data of sign-on itself: for the export and for the deletion. */
+/** The personal data of sign-on: its own, and profile, consents and site keys; for the export and for the deletion. */
 
-import { dateText, type PersonalData } from '../../../contracts/personal-data.ts';
-import type { Pace } from '../../../core/scheduling.ts';
-import { createReader } from '../../../storage/codec.ts';
+import type { SiteKeys } from '../../access/keys/site-keys.ts';
+import { dateText, type PersonalData } from '../../contracts/personal-data.ts';
+import type { Pace } from '../../core/scheduling.ts';
+import { createReader } from '../../storage/codec.ts';
 import {
   agentBanPrefix,
   type Key,
@@ -10,20 +11,24 @@ import {
   passkeyByAccountKey,
   passkeyKey,
   phoneCodeKey,
+  profileKey,
   secondFactorKey,
   sessionByAccountKey,
   sessionKey,
   signonLinkPrefix,
-} from '../../../storage/keys.ts';
-import { pagesUnder } from '../../../storage/pages.ts';
-import type { Store } from '../../../storage/store.ts';
-import type { Outbox } from '../../mail/outbox.ts';
-import type { SecondFactors } from '../../proofs/factors/second-factors.ts';
-import { passkeysOf } from '../../proofs/passkey-records.ts';
-import type { SecurityLog } from '../../sessions/security-log.ts';
-import { sessionIdsOf } from '../../sessions/session-records.ts';
-import type { Sessions } from '../../sessions/sessions.ts';
-import { linkAccountOf } from '../links/links.ts';
+} from '../../storage/keys.ts';
+import { pagesUnder } from '../../storage/pages.ts';
+import type { Store } from '../../storage/store.ts';
+import type { Outbox } from '../mail/outbox.ts';
+import type { SecondFactors } from '../proofs/factors/second-factors.ts';
+import { passkeysOf } from '../proofs/passkey-records.ts';
+import type { SecurityLog } from '../sessions/security-log.ts';
+import { sessionIdsOf } from '../sessions/session-records.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+import type { Consents } from '../sites/consents.ts';
+import { linkAccountOf } from './links.ts';
+import { avatarData } from './profile/avatars.ts';
+import type { Profiles } from './profile/profile-store.ts';
 
 /** The rows that are read or removed at a time: about a millisecond of the event loop. */
 const pageRows = 50;
@@ -140,4 +145,60 @@ function messageData({ store, outbox }: PersonalDataSources): PersonalData {
       await outbox.forget(accountId);
     },
   };
+}
+
+export function profilePersonalData(options: {
+  store: Store;
+  profiles: Pick<Profiles, 'load'>;
+  consents: Pick<Consents, 'list' | 'revoke'>;
+  siteKeys: Pick<SiteKeys, 'ofAccount' | 'revoke'>;
+}): PersonalData[] {
+  const { store, profiles, consents, siteKeys } = options;
+  return [
+    {
+      name: 'profile',
+      exportOf: (accountId) => profiles.load(accountId),
+      async erase(accountId) {
+        const done = await store.commit({ del: [profileKey(accountId)] });
+        if (!done.ok) throw new Error('the profile could not be removed');
+      },
+    },
+    // The picture goes after the profile: without a profile no new one can be set.
+    avatarData(store),
+    {
+      name: 'connectedSites',
+      async exportOf(accountId) {
+        return (await consents.list(accountId)).map((site) => ({
+          ...site,
+          grantedAt: dateText(site.grantedAt),
+          changedAt: dateText(site.changedAt),
+          lastUsedAt: dateText(site.lastUsedAt ?? 0),
+        }));
+      },
+      async erase(accountId) {
+        if (!(await consents.revoke(accountId)).ok) {
+          throw new Error('the consents could not be removed');
+        }
+      },
+    },
+    {
+      name: 'siteKeys',
+      async exportOf(accountId) {
+        return (await siteKeys.ofAccount(accountId)).map(({ id, createdAt, hosts }) => ({
+          id,
+          createdAt: dateText(createdAt),
+          hosts,
+        }));
+      },
+      async erase(accountId) {
+        for (const { id } of await siteKeys.ofAccount(accountId)) {
+          const gone = await siteKeys.revoke(id);
+          // Somebody else may have revoked it meanwhile.
+          if (!gone.ok && gone.error !== 'unknown_key') {
+            throw new Error('a site key could not be removed');
+          }
+        }
+      },
+    },
+  ];
 }

@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { masterKeyFromBytes } from '../../../../src/access/keys/master-key.ts';
-import { seededRandom } from '../../../../src/core/random.ts';
+import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
+import { seededRandom } from '../../../src/core/random.ts';
 import {
   createKeptForms,
   keptFormLifeMs,
   solvedMax,
-} from '../../../../src/signon/people/pages/kept-form.ts';
+} from '../../../src/signon/people/kept-form.ts';
 
 function open() {
   let nowMs = 1_000_000;

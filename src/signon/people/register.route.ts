@@ -5,43 +5,42 @@
  * A slip costs neither the password nor the solved challenge: the next form carries both (kept-form.ts).
  */
 
-import type { Clock } from '../../../core/clock.ts';
-import { statusOf } from '../../../core/errors.ts';
-import { readMailAddress } from '../../../core/mail-address.ts';
-import { type Failure, fail } from '../../../core/result.ts';
-import type { Params } from '../../../http/request/query.ts';
-import type { PlainRoute } from '../../../http/router.ts';
-import type { Callers } from '../../../web/guard/callers.ts';
+import type { Clock } from '../../core/clock.ts';
+import { statusOf } from '../../core/errors.ts';
+import { readMailAddress } from '../../core/mail-address.ts';
+import { type Failure, fail } from '../../core/result.ts';
+import type { Params } from '../../http/request/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import type { Callers } from '../../web/guard/callers.ts';
 import {
   asksForAnother,
   type ChallengeAnswer,
   type FormChallenges,
-} from '../../../web/guard/form-challenges.ts';
-import { jsonOf } from '../../../web/guard/intake/form.ts';
-import { sessionForm, sessionPage } from '../../../web/guard/session-endpoint.ts';
-import type { Signon } from '../../open-signon.ts';
-import type { PageBuilder, RequestContext } from '../../request-context.route.ts';
-import { failureText } from '../../sessions/failure.page.tsx';
-import { type Onward, onwardHref } from '../../sessions/onward.page.tsx';
+} from '../../web/guard/form-challenges.ts';
+import { jsonOf } from '../../web/guard/intake/form.ts';
+import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
+import type { Signon } from '../open-signon.ts';
+import type { PageBuilder, RequestContext } from '../request-context.route.ts';
+import { failureText } from '../sessions/failure.page.tsx';
+import { type Onward, onwardHref } from '../sessions/onward.page.tsx';
 import {
   carriesRequest,
   hintOf,
   keptOnward,
   type Onwards,
   targetOf,
-} from '../../sessions/onward.route.ts';
-import { catalogueFor } from '../../words.ts';
-import type { PersonPace } from '../pacing.ts';
+} from '../sessions/onward.route.ts';
+import { catalogueFor } from '../words.ts';
 import type { KeptForm } from './kept-form.ts';
-import { paceOfQuery, paceQuery } from './pace-query.ts';
+import { type PersonPace, paceOfQuery, paceQuery } from './pacing.ts';
 import {
   createPasskeyPage,
   emailLengthMax,
   passwordLengthMax,
   type RegisterPageData,
+  registeredPage,
   registerPage,
 } from './register.page.tsx';
-import { registeredPage } from './sent.page.tsx';
 
 const path = '/register';
 const needs = { media: true, connect: true } as const;
