@@ -20,20 +20,19 @@ import type { Cookies } from '../web/guard/cookies.ts';
 import type { Endpoint } from '../web/guard/endpoint.ts';
 import type { Guard } from '../web/guard/guard.ts';
 import type { PageTools } from '../web/page-tools.ts';
-import * as challenge from './challenge/challenge.endpoints.ts';
+import * as challenge from './challenge/challenge.route.ts';
 import {
   type ChallengeRouteOptions,
   captchaMedia,
   captchaRoutes,
+  createFormChallenges,
 } from './challenge/challenge.route.ts';
 import { type Challenges, createChallenges } from './challenge/challenge.ts';
-import { createFormChallenges } from './challenge/form-challenges.route.ts';
 import { createTickets } from './challenge/ticket.ts';
 import * as page from './page/captcha-page.route.ts';
 import { createCaptchaVisitors } from './page/captcha-visitors.route.ts';
 import * as receipt from './receipt/receipt.route.ts';
 import { createReceipts, receiptKeyPurpose } from './receipt/receipts.ts';
-import * as widget from './receipt/widget.route.ts';
 import { createRenderPool } from './rendering/render-pool.ts';
 import { openRenderThreads, type Renderer } from './rendering/render-threads.ts';
 
@@ -45,8 +44,8 @@ export const captchaEndpoints: readonly Endpoint[] = [
   challenge.challengePicture, // GET /captcha/img/:file
   challenge.challengeSound, // GET /captcha/audio/:file
   challenge.verifyChallenge, // POST /captcha/verify
-  widget.widgetEndpoint, // GET /captcha/widget.js
-  widget.namesEndpoint, // GET /captcha/api.js
+  page.widgetEndpoint, // GET /captcha/widget.js
+  page.namesEndpoint, // GET /captcha/api.js
   receipt.receiptEndpoint, // POST /captcha/receipt
   receipt.siteverifyEndpoint, // POST /captcha/siteverify
   receipt.siteverifyByQueryEndpoint, // GET /captcha/siteverify
@@ -140,7 +139,7 @@ export async function openCaptcha(needs: {
       callers,
       accountOf: needs.accountOf,
     }),
-    ...widget.captchaWidgetRoutes(guard),
+    ...page.captchaWidgetRoutes(guard),
   ];
   const { openMax, heldBytesMax, placesMax, waitingMax } = captchaBounds;
   const tables: readonly BoundedTable[] = [

@@ -9,20 +9,69 @@ import { parseRange } from '../../http/answer/ranges.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
+import type { ChallengeView } from '../../web/components/challenge.tsx';
 import type { Callers } from '../../web/guard/callers.ts';
+import { endpoint } from '../../web/guard/endpoint.ts';
+import type { FormChallenges } from '../../web/guard/form-challenges.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';
 import { readFields } from '../../web/guard/intake/fields.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import type { CaptchaVisitors, Payment } from '../page/captcha-visitors.route.ts';
+import { shownSize } from '../picture/profiles.ts';
 import type { Receipts } from '../receipt/receipts.ts';
-import {
-  challengePicture,
-  challengeSound,
-  newChallenge,
-  verifyChallenge,
-} from './challenge.endpoints.ts';
+import { mediaDocs, newDocs, verifyDocs } from './captcha.openapi.ts';
 import type { CaptchaVisitor, Challenges } from './challenge.ts';
 import { ticketPattern } from './ticket.ts';
+
+const cors = { allowHeaders: ['content-type'] } as const;
+/** A token and an answer are short; a multipart form around them is not. */
+export const verifyBytesMax = 4_096;
+
+const base = {
+  method: 'GET',
+  who: 'anyone',
+  shape: 'captcha',
+  thread: 'main',
+  cors,
+} as const;
+
+export const newChallenge = endpoint({
+  ...base,
+  path: '/captcha/new',
+  handlerLimits: ['captchaNew', 'captchaFree'],
+  headers: ['cookie', 'origin'],
+  errors: ['capacity_exceeded'],
+  docs: newDocs,
+});
+
+export const challengePicture = endpoint({
+  ...base,
+  path: '/captcha/img/:file',
+  handlerLimits: ['captchaImage', 'captchaFree'],
+  headers: ['cookie', 'range'],
+  errors: ['not_found'],
+  docs: mediaDocs('challengePicture', 'image/gif', 'gif', 'The moving picture.'),
+});
+
+export const challengeSound = endpoint({
+  ...base,
+  path: '/captcha/audio/:file',
+  handlerLimits: ['captchaAudio', 'captchaFree'],
+  headers: ['cookie', 'range'],
+  errors: ['not_found'],
+  docs: mediaDocs('challengeSound', 'audio/wav', 'wav', 'Six spoken digits instead.'),
+});
+
+export const verifyChallenge = endpoint({
+  ...base,
+  method: 'POST',
+  path: '/captcha/verify',
+  handlerLimits: ['captchaVerify', 'captchaFree'],
+  headers: ['content-type', 'cookie', 'origin'],
+  body: { types: ['form', 'multipart', 'json'], bytesMax: verifyBytesMax },
+  errors: [],
+  docs: verifyDocs,
+});
 
 export interface ChallengeRouteOptions {
   readonly challenges: Challenges;
@@ -242,4 +291,37 @@ function part(request: Request, type: string, bytes: Uint8Array): Reply {
   const { first, last } = range;
   headers.push(['Content-Range', `bytes ${first}-${last}/${bytes.length}`]);
   return { status: 206, headers, body: bytes.subarray(first, last + 1) };
+}
+
+export function createFormChallenges(captcha: ChallengeRouteOptions): FormChallenges {
+  function issue(request: Request): Result<ChallengeView> {
+    const issued = issueChallenge(captcha, request);
+    if (!issued.ok) return issued;
+    const { token } = issued.value;
+    const paths = { imageHref: imagePath(token), audioHref: audioPath(token) };
+    const lifetimeSeconds = Math.floor(captcha.lifetimeMs / 1_000);
+    return ok({ token, ...paths, ...shownSize, lifetimeSeconds, newHref: newChallenge.path });
+  }
+
+  return {
+    issue,
+    make(request) {
+      const issued = issue(request);
+      return issued.ok ? issued.value : undefined;
+    },
+    headers: (request) => captcha.visitors.greeting(request),
+    answerIn(request, form) {
+      const token = form.get('captcha_token');
+      if (token === undefined) return { judge: async () => 'none' };
+      const payment = captcha.visitors.take('captchaVerify', request);
+      if (payment.waitSeconds > 0) return { waitSeconds: payment.waitSeconds };
+      const answer = form.get('captcha_answer') ?? '';
+      return {
+        async judge() {
+          const isRight = await judge(captcha, request, payment, { token, answer });
+          return isRight ? 'right' : 'wrong';
+        },
+      };
+    },
+  };
 }

@@ -1,12 +1,18 @@
 /**
- * GET and POST /captcha/: the page on which people try the challenge. It works as a plain form;
- * its script does the same without leaving the page. The POST is an attempt like any other.
+ * GET and POST /captcha/: the page on which people try the challenge, which works as a plain form; its
+ * script does the same without leaving the page. The POST is an attempt like any other. GET
+ * /captcha/widget.js puts the challenge into another site's form, and GET /captcha/api.js, which holds
+ * the first, into pages written for reCAPTCHA, hCaptcha or Turnstile.
  */
 
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { conditionHeaders, negotiate } from '../../http/answer/negotiate.ts';
 import type { Header, Reply, Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { openPage, routeFacts } from '../../web/guard/endpoint.ts';
-import { movedTo } from '../../web/guard/guard.ts';
+import { encodeAsset } from '../../web/assets.ts';
+import { type Endpoint, openFile, openPage, routeFacts } from '../../web/guard/endpoint.ts';
+import { type Guard, movedTo } from '../../web/guard/guard.ts';
 import {
   errorReply,
   languageOf,
@@ -15,13 +21,14 @@ import {
   tooManyText,
 } from '../../web/page-tools.ts';
 import { noStore } from '../../web/shape.ts';
-import { newChallenge, verifyBytesMax } from '../challenge/challenge.endpoints.ts';
 import {
   attempt,
   audioPath,
   type ChallengeRouteOptions,
   imagePath,
   issueChallenge,
+  newChallenge,
+  verifyBytesMax,
 } from '../challenge/challenge.route.ts';
 import { shownSize } from '../picture/profiles.ts';
 import { type CaptchaPageData, captchaPage } from './captcha.page.tsx';
@@ -93,5 +100,52 @@ export function captchaPageRoutes(options: CaptchaPageOptions): PlainRoute[] {
     { kind: 'plain', ...routeFacts(captchaMovedEndpoint), handle: () => movedTo(path) },
     { kind: 'plain', ...routeFacts(captchaPageEndpoint), handle: (request) => show(request) },
     { kind: 'plain', ...routeFacts(captchaAnswerEndpoint), handle: answer },
+  ];
+}
+
+/** Found from the compiled file: dist/src/captcha/page/. */
+const widgetFolder = fileURLToPath(new URL('../../../../data/widget', import.meta.url));
+
+/** The path stays while the content may change: an hour, then asked again by its ETag. */
+const cacheControl = 'public, max-age=3600';
+
+/** Other sites load it, also those that isolate themselves (COEP). */
+const headers: readonly Header[] = [['Cross-Origin-Resource-Policy', 'cross-origin']];
+
+/**
+ * Without indents and lines of comment. Line by line, so it is exact as long as no string goes
+ * over a line's end and every comment has its lines to itself; the script is written that way.
+ */
+export function servedLines(source: string): string {
+  const lines = source.split('\n').map((line) => line.trim());
+  const code = lines.filter((line) => line !== '' && !/^(\/\/|\/\*.*\*\/$)/.test(line));
+  return `${code.join('\n')}\n`;
+}
+
+export const widgetEndpoint = openFile('/captcha/widget.js', {
+  headers: ['accept-encoding', ...conditionHeaders],
+  cors: { allowHeaders: [] },
+});
+
+/** Its query is for the script itself, which reads its own address. */
+export const namesEndpoint = openFile('/captcha/api.js', {
+  headers: ['accept-encoding', ...conditionHeaders],
+  cors: { allowHeaders: [] },
+});
+
+export function captchaWidgetRoutes(guard: Guard): PlainRoute[] {
+  const [widget = '', names = ''] = ['widget.js', 'names.js'].map((name) =>
+    servedLines(readFileSync(`${widgetFolder}/${name}`, 'utf8')),
+  );
+  function script(declared: Endpoint, name: string, text: string): PlainRoute {
+    const asset = encodeAsset(name, Buffer.from(text), cacheControl);
+    return guard.open(declared, (request) => {
+      const reply = negotiate(request, asset);
+      return { ...reply, headers: [...reply.headers, ...headers] };
+    });
+  }
+  return [
+    script(widgetEndpoint, 'widget.js', widget),
+    script(namesEndpoint, 'api.js', widget + names),
   ];
 }

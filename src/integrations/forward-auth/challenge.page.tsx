@@ -3,12 +3,8 @@
 import { Button } from '../../web/components/button.tsx';
 import { ChallengeField, type ChallengeView } from '../../web/components/challenge.tsx';
 import { Hidden } from '../../web/components/form.tsx';
-import { wordsOf } from '../../web/language.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
-import { en } from './words.en.ts';
-import { fr } from './words.fr.ts';
-
-const { frameText } = wordsOf({ en, fr });
+import { frameText } from './words.ts';
 
 export interface ChallengePageData {
   readonly action: string;

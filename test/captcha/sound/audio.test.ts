@@ -6,11 +6,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { intelligibility } from '../../../bench/captcha-sound-spectrum.ts';
-import { equalised, inRoom, powerOf } from '../../../src/captcha/sound/acoustics.ts';
 import {
   type Acoustics,
   composeClip,
+  equalised,
+  inRoom,
   mixClip,
+  powerOf,
   usualAcoustics,
 } from '../../../src/captcha/sound/audio.ts';
 import { type SpeechVoices, synthesiseVoices } from '../../../src/captcha/sound/speech.ts';

@@ -6,13 +6,18 @@
 import { dotsToBytes } from '../../../src/captcha/picture/gif.ts';
 import { createGlyphSet, loadOutlines } from '../../../src/captcha/picture/glyphs.ts';
 import { createKeystream } from '../../../src/captcha/picture/keystream.ts';
-import { createField, type NoiseField } from '../../../src/captcha/picture/motion.ts';
 import {
   type PictureProfile,
   type ProfileName,
   profiles,
 } from '../../../src/captcha/picture/profiles.ts';
-import { createSceneMaker, drawWord, type SceneMaker } from '../../../src/captcha/picture/scene.ts';
+import {
+  createField,
+  createSceneMaker,
+  drawWord,
+  type NoiseField,
+  type SceneMaker,
+} from '../../../src/captcha/picture/scene.ts';
 import { type Random, seededRandom } from '../../../src/core/random.ts';
 
 export interface Challenge {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { captchaWidgetRoutes, servedLines } from '../../../src/captcha/receipt/widget.route.ts';
+import { captchaWidgetRoutes, servedLines } from '../../../src/captcha/page/captcha-page.route.ts';
 import type { Request } from '../../../src/http/request/message.ts';
 import { startServer } from '../../http/raw.ts';
 import { guardOf } from '../../support/server/guard.ts';
