@@ -5,20 +5,19 @@
 
 import { createDistributedLimits } from './access/quota/distributed-limits.ts';
 import { openAdminListener } from './app/admin-listener.ts';
-import { registerFigures } from './app/figures/figure-metrics.ts';
-import { openFigures } from './app/figures/open-figures.ts';
-import { readinessOf } from './app/memory/readiness.ts';
-import { observe } from './app/metrics.ts';
+import { openFigures } from './app/figures/figures.ts';
+import { observe, registerFigures } from './app/metrics.ts';
 import { openModules } from './app/modules.ts';
 import { type OwnBackups, startOwnBackups } from './app/own-backups.ts';
 import { openData } from './app/parts/data.ts';
 import type { Opening, ServerDependencies } from './app/parts/dependencies.ts';
 import { openListeners } from './app/parts/integrations.ts';
 import { type Listening, listen } from './app/parts/listening.ts';
-import { openExchange } from './app/parts/peers.ts';
 import { openReputation } from './app/parts/reputation.ts';
 import { startSignon } from './app/parts/signon.ts';
 import { startSubscriptions } from './app/parts/subscriptions.ts';
+import { openExchange } from './app/peers/module.ts';
+import { readinessOf } from './app/service.route.ts';
 import type { State } from './app/state.ts';
 import { startBudgetMails } from './app/vote-budgets.ts';
 import { createBoundedTables } from './core/bounded-tables.ts';

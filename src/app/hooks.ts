@@ -3,10 +3,15 @@
  * is the outermost. `web/guard/hooks.ts` runs them.
  */
 
+import { negotiate } from '../http/answer/negotiate.ts';
 import type { Route } from '../http/router.ts';
 import { policyHook } from '../integrations/dovecot/policy.route.ts';
+import { feedRoutes } from '../reputation/blocklists/feeds.route.ts';
+import type { Published } from '../reputation/blocklists/publish.ts';
 import { signInLogging } from '../signon/sessions/sign-in-log.route.ts';
 import type { SignInLog } from '../signon/sessions/sign-in-log.ts';
+import { staticEndpoint } from '../site/home/static.endpoint.ts';
+import type { SharedAssets } from '../web/assets.ts';
 import { appearance } from '../web/guard/appearance.ts';
 import type { Cookies } from '../web/guard/cookies.ts';
 import type { Endpoint, FailureNotes } from '../web/guard/endpoint.ts';
@@ -16,7 +21,6 @@ import { oneOrigin } from '../web/guard/one-origin.ts';
 import type { SessionLike } from '../web/guard/request-context.ts';
 import type { PageTools } from '../web/page-tools.ts';
 import type { FrontEnd } from './threads/front-end.ts';
-import { type Served, servedFeeds, servedFiles } from './threads/served.ts';
 
 /**
  * In a front end: what it answers itself, before the main thread is asked.
@@ -57,4 +61,39 @@ export function mainHooks<Session extends SessionLike>(needs: {
     signInLogging(needs.signInLog, needs.signonEndpoints),
     { name: 'counts of errors', appliesTo: () => true, onFailure: needs.onFailure },
   ];
+}
+
+// Serves feeds and static files in front ends, from memory that the main thread has filled and
+// shares with them. Until it has, and for all that is not there, the main thread is asked.
+
+/** Each part replaces the former. */
+export interface Served {
+  readonly feeds?: Published;
+  readonly assets?: SharedAssets;
+}
+
+function servedFiles(held: () => Served): Hook<Route> {
+  return {
+    name: 'static files',
+    appliesTo: ({ path }) => path === staticEndpoint.path,
+    onRequest(request) {
+      const found = held().assets?.get(request.path);
+      return found && negotiate(request, found);
+    },
+  };
+}
+
+/** Returns a hook for each feed: its answer is made as in the main thread. */
+function servedFeeds(
+  held: () => Served,
+  { guard, spotMark }: Pick<FrontEnd, 'guard' | 'spotMark'>,
+): Hook<Route>[] {
+  const current = () => held().feeds;
+  const publisher = { current, first: async () => current() };
+  return feedRoutes({ publisher, guard, spotMark }).map((feed) => ({
+    name: `feed ${feed.path}`,
+    appliesTo: ({ path }) => path === feed.path,
+    onRequest: (request, caller) =>
+      current() === undefined ? undefined : feed.handle(request, caller),
+  }));
 }

@@ -38,17 +38,17 @@ import { profileExchangeRoutes } from '../signon/sites/exchange.route.ts';
 import { openSite } from '../site/module.ts';
 import { withHooks } from '../web/guard/hooks.ts';
 import { endpoints } from './endpoints.ts';
-import type { OpenFigures } from './figures/open-figures.ts';
+import type { OpenFigures } from './figures/figures.ts';
 import { ownAddresses } from './maintenance.ts';
 import { type ConsoleSources, openConsole } from './parts/console.ts';
 import type { Data } from './parts/data.ts';
 import type { Opening } from './parts/dependencies.ts';
 import { openOwnReports } from './parts/own/own-reports.ts';
-import { openPeers } from './parts/peers.ts';
 import type { ReputationParts } from './parts/reputation.ts';
 import { openRequests } from './parts/requests.ts';
 import type { SignonParts } from './parts/signon.ts';
 import { openWeb } from './parts/web.ts';
+import { openPeers } from './peers/module.ts';
 import { mayReadMetrics, type Readiness, serviceRoutes } from './service.route.ts';
 
 /** A module as the server holds it. */

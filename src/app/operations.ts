@@ -39,8 +39,7 @@ import { readLedger } from '../storage/ledger.ts';
 import { readCheckpointSeq } from '../storage/projection.ts';
 import { activitiesOf, createActivityCounters } from './figures/activity-counters.ts';
 import { loadActivityCounters } from './figures/sampling.ts';
-import { signInsPage } from './memory/counting.ts';
-import { readSignInCounts } from './memory/sign-in-counts.ts';
+import { readSignInCounts, signInsPage } from './memory/counting.ts';
 import { runTask } from './tasks.ts';
 
 interface ServiceTools extends OperationTools {

@@ -4,6 +4,7 @@
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../core/clock.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { fail } from '../core/result.ts';
@@ -12,6 +13,8 @@ import { forwardingHeaders, isFromThisMachine } from '../http/request/client-ip.
 import { firstHeader, type Header, type Reply, type Request } from '../http/request/message.ts';
 import type { PlainRoute } from '../http/router.ts';
 import { type MemoryVerdict, memoryVerdicts } from '../storage/nodes/digests.ts';
+import type { Membership } from '../storage/nodes/nodes.ts';
+import { type Store, StoreUnavailableError } from '../storage/store.ts';
 import type { Assets } from '../web/assets.ts';
 import { type Endpoint, openFile } from '../web/guard/endpoint.ts';
 import type { Guard } from '../web/guard/guard.ts';
@@ -28,6 +31,48 @@ import {
   ref,
 } from '../web/openapi.ts';
 import { failureBody, jsonType, noStore, textType } from '../web/shape.ts';
+import type { State } from './state.ts';
+
+/** Load balancers wait a few seconds for /readyz, so a store that takes longer counts as out of reach. */
+const headMsMax = 1_000;
+
+export async function readinessOf(
+  state: Pick<State, 'follower' | 'sources' | 'index'>,
+  store: Pick<Store, 'lastSeq' | 'writeState'>,
+  clock: Clock,
+  isDraining: boolean,
+  member?: Pick<Membership, 'memory' | 'isOutdated'>,
+): Promise<Readiness> {
+  const { follower } = state;
+  const found = store.lastSeq().catch((error: unknown) => {
+    if (error instanceof StoreUnavailableError) return undefined;
+    throw error;
+  });
+  // A database may hold its connections and say nothing, as behind a network that drops what is sent.
+  const lastSeq = await Promise.race([found, sleep(headMsMax, undefined, { ref: false })]);
+  const staleMs = lastSeq === undefined ? Math.max(1, follower.staleMs()) : 0;
+  const behind = Number((lastSeq ?? 0n) - follower.appliedSeq());
+  // Lists of good addresses say nothing about the age of the lists of bad ones.
+  const lists = state.sources.list().filter(({ list }) => list !== 'good');
+  const newest = Math.max(...lists.map((source) => source.refreshedAtMs));
+  return {
+    // Behind it is in memory what the snapshot or the checkpoint held: a start waits for both.
+    indexLoaded: follower.isFollowing(),
+    writable:
+      store.writeState().available && lastSeq !== undefined && member?.isOutdated() !== true,
+    draining: isDraining,
+    entries: state.index.size(),
+    behind: Math.max(0, behind),
+    newestListAgeSeconds: Number.isFinite(newest)
+      ? Math.max(0, Math.round((clock.now() - newest) / 1_000))
+      : null,
+    ...(member && {
+      staleSeconds: Math.ceil(staleMs / 1_000),
+      memory: member.memory(),
+      outdated: member.isOutdated(),
+    }),
+  };
+}
 
 /**
  * The facts that /readyz reports. Ready means loaded, writable and not about to stop. A node with a

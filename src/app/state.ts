@@ -53,7 +53,12 @@ import { createEventId } from '../storage/event-id.ts';
 import { createFollower, type Follower, type FollowerOptions } from '../storage/follower.ts';
 import { markedPosition, markRows } from '../storage/journal-mark.ts';
 import { asMaintenance, localMaintenance, type Maintenance } from '../storage/maintenance.ts';
-import { createProjection, type Projection, readCheckpointSeq } from '../storage/projection.ts';
+import {
+  createProjection,
+  type Projection,
+  type ProjectionHeader,
+  readCheckpointSeq,
+} from '../storage/projection.ts';
 import type { Store, StoreEvent } from '../storage/store.ts';
 import { type Counting, createCounting } from './memory/counting.ts';
 import {
@@ -62,7 +67,6 @@ import {
   digestTables,
   type StateDigest,
 } from './memory/digest.ts';
-import { headerOf } from './memory/header.ts';
 
 /** Keys of an account that work at one time. */
 const keysPerAccount = 2;
@@ -523,4 +527,30 @@ async function dropSnapshot({ path, log }: SnapshotPlace): Promise<void> {
   } catch (error) {
     log.warn({ err: error }, 'snapshot: not removed');
   }
+}
+
+interface HeaderParts {
+  readonly sources: Sources;
+  readonly access: AccessReducer;
+  readonly refusals: Refusals;
+  readonly policy: PolicyKeeper;
+}
+
+/** Returns the header of the checkpoint record. */
+function headerOf({ sources, access, refusals, policy }: HeaderParts): ProjectionHeader {
+  return {
+    encode(out) {
+      sources.encode(out);
+      access.encodeHeader(out);
+      refusals.encode(out);
+      policy.encode(out);
+    },
+    load(input) {
+      if (!sources.load(input)) return false;
+      access.loadHeader(input);
+      refusals.load(input);
+      policy.load(input);
+      return !input.failed();
+    },
+  };
 }

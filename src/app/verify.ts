@@ -63,7 +63,7 @@ import { createFindings, type Findings } from '../storage/verify/findings.ts';
 import { type RowsSeen, verifyRows } from '../storage/verify/rows.ts';
 import { viewStore } from '../storage/verify/view-store.ts';
 import { batchesOf, openView, type RawRow, type View } from '../storage/view.ts';
-import { openOfflineState } from './offline-state.ts';
+import { openOfflineState } from './parts/data.ts';
 import type { State } from './state.ts';
 
 export interface VerifiedStore {

@@ -18,14 +18,15 @@ import type { Endpoint } from '../web/guard/endpoint.ts';
 import type { Guard } from '../web/guard/guard.ts';
 import type { PageTools } from '../web/page-tools.ts';
 import { connectEndpoints, connectRoutes } from './connect/connect.route.ts';
-import { openSamples } from './connect/samples.ts';
+import { openSamples } from './connect/targets.ts';
 import { docsEndpoints } from './docs/docs.route.ts';
 import { docsFolder } from './docs/library.ts';
-import { looksEndpoint, looksRoute } from './home/appearance.route.ts';
 import {
   faviconEndpoint,
   type HomeOptions,
   homeEndpoint,
+  looksEndpoint,
+  looksRoute,
   pageRoutes,
   staticFiles,
 } from './home/home.route.ts';

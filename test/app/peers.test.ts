@@ -5,10 +5,15 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, it } from 'node:test';
-import { answerBytes, readAsked } from '../../src/app/peers/asked.ts';
 import { openInternalListener } from '../../src/app/peers/internal-listener.ts';
 import { peerChallenges } from '../../src/app/peers/peer-challenges.ts';
-import { createReplays, macHeader, macOf } from '../../src/app/peers/signed.ts';
+import {
+  answerBytes,
+  createReplays,
+  macHeader,
+  macOf,
+  readAsked,
+} from '../../src/app/peers/signed.ts';
 import { createChallenges } from '../../src/captcha/challenge/challenge.ts';
 import { createTickets } from '../../src/captcha/challenge/ticket.ts';
 import { manualClock } from '../../src/core/clock.ts';

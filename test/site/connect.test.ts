@@ -5,11 +5,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { connectPage } from '../../src/site/connect/connect.page.tsx';
-import { filledIn, openSamples } from '../../src/site/connect/samples.ts';
 import {
   type Filling,
   families,
+  filledIn,
   keyPlaceholder,
+  openSamples,
   openTargets,
   scores,
 } from '../../src/site/connect/targets.ts';

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { moOf } from '../../src/site/kit/mo.ts';
+import { moOf } from '../../src/site/kit/open-kit.ts';
 import { leavePage, openContext, withBrowser } from '../support/browser/browser.ts';
 import { issue, openBeside } from '../support/captcha/beside.ts';
 import { pluginTexts } from '../support/docs/plugin-texts.ts';

@@ -48,7 +48,7 @@ import { catalogueFor as signOnWords } from '../../signon/words.ts';
 import type { Store } from '../../storage/store.ts';
 import { activitiesOf } from '../figures/activity-counters.ts';
 import type { ConsoleFigures } from '../figures/figures.ts';
-import type { SignInCounts } from '../memory/sign-in-counts.ts';
+import type { SignInCounts } from '../memory/counting.ts';
 import type { State } from '../state.ts';
 import type { Opening } from './dependencies.ts';
 import type { SignonParts } from './signon.ts';

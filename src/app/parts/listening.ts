@@ -16,13 +16,16 @@ import { openPage, routeFacts } from '../../web/guard/endpoint.ts';
 import { type Hook, withHooks } from '../../web/guard/hooks.ts';
 import { pageRequestHeaders } from '../../web/page-tools.ts';
 import { createRenderProblem, type RenderErrorPage } from '../../web/shape.ts';
-import { areas } from '../areas.ts';
 import { checkTable } from '../endpoints.ts';
 import type { State } from '../state.ts';
-import { describeForwarded, pathsOf } from '../threads/forwarded.ts';
+import { areas, describeForwarded, pathsOf } from '../threads/forwarded.ts';
 import type { FrontEnd, FrontEndMemory } from '../threads/front-end.ts';
-import { createThreadCounters, type ThreadCounters } from '../threads/thread-counters.ts';
-import { createThreadGauges, type ThreadGauges } from '../threads/thread-gauges.ts';
+import {
+  createThreadCounters,
+  createThreadGauges,
+  type ThreadCounters,
+  type ThreadGauges,
+} from '../threads/thread-counters.ts';
 import { startThreads, type Threads } from '../threads/threads.ts';
 import type { Opening } from './dependencies.ts';
 

@@ -11,8 +11,15 @@ import type { Challenges } from '../../captcha/challenge/challenge.ts';
 import type { Clock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
-import { answerBytes, type PeerQuestion, readAsked } from './asked.ts';
-import { createReplays, isMac, macHeader, macOf } from './signed.ts';
+import {
+  answerBytes,
+  createReplays,
+  isMac,
+  macHeader,
+  macOf,
+  type PeerQuestion,
+  readAsked,
+} from './signed.ts';
 import {
   createUnauthenticatedConnections,
   type UnauthenticatedConnections,

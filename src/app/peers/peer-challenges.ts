@@ -12,8 +12,7 @@ import { nodeOf } from '../../captcha/challenge/ticket.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { fail, type Result } from '../../core/result.ts';
-import { type PeerQuestion, readAnswer } from './asked.ts';
-import { isMac, macHeader, macOf } from './signed.ts';
+import { isMac, macHeader, macOf, type PeerQuestion, readAnswer } from './signed.ts';
 
 /** Longer than any challenge is rendered, shorter than any front end waits. */
 const answerMsMax = 8_000;

@@ -1,6 +1,28 @@
-/** Describes the main thread's routes to front-end threads, as plain data. */
+/** The facts of routes that front-end threads need, as plain data: most of the code stays unloaded there. */
 
+import type { Shown } from '../../http/answer/access-log.ts';
 import type { PlainRoute, Route } from '../../http/router.ts';
+import type { Areas } from '../../web/shape.ts';
+
+/** Chooses the shape of an error by the beginning of its path, where no endpoint declares one. */
+export const areas: Areas = [
+  ['/api/', 'api'],
+  ['/v1/', 'bouncer'],
+  ['/policy/', 'policy'],
+  ['/gate/', 'api'],
+  ['/feeds/', 'text'],
+  ['/captcha/img/', 'captcha'],
+  ['/captcha/audio/', 'captcha'],
+];
+
+/** Parameters that are no secret, of paths and of queries; all others stay out of the access log. */
+export const shownInAccessLog: Shown = {
+  patterns: new Set(['/ip/:address', '/feeds/*', '/static/*', '/docs/:page']),
+  parameters: new Set([
+    ...['ipAddress', 'network', 'maxAgeInDays', 'verbose', 'page', 'perPage', 'limit'],
+    ...['confidenceMinimum', 'onlyCountries', 'exceptCountries', 'ipVersion', 'plaintext'],
+  ]),
+};
 
 /** A route without its handler. */
 export interface ForwardedRoute extends Omit<PlainRoute, 'kind' | 'handle'> {

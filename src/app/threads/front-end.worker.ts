@@ -29,14 +29,10 @@ import { addressRules } from '../../web/address-rules.ts';
 import { withHooks } from '../../web/guard/hooks.ts';
 import { openErrorPages } from '../../web/page-tools.ts';
 import { createRenderProblem, renderFailure } from '../../web/shape.ts';
-import { areas, shownInAccessLog } from '../areas.ts';
-import { frontEndHooks } from '../hooks.ts';
-import { duringTurn } from './during-turn.ts';
-import type { ForwardedRoute } from './forwarded.ts';
-import { createFrontEnd } from './front-end.ts';
-import type { Served } from './served.ts';
-import { createThreadCounters } from './thread-counters.ts';
-import { createThreadGauges, inFlightMaxOf } from './thread-gauges.ts';
+import { frontEndHooks, type Served } from '../hooks.ts';
+import { areas, type ForwardedRoute, shownInAccessLog } from './forwarded.ts';
+import { createFrontEnd, duringTurn } from './front-end.ts';
+import { createThreadCounters, createThreadGauges, inFlightMaxOf } from './thread-counters.ts';
 import type { FromThread, ThreadSetup, ToThread } from './threads.ts';
 
 /** Behind the route's own deadline, which ends the exchange and says so here. */

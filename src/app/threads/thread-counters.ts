@@ -3,6 +3,124 @@
  * its own row without atomics, the main thread adds them up when /metrics is asked.
  */
 
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { every } from '../../core/every.ts';
+import { defaultLimits } from '../../http/limits/limits.ts';
+import type { Taken } from '../../http/server.ts';
+
+// Gauges say what each front-end thread holds at the moment: every thread writes
+// its own row now and then, the main thread reads all of them for /metrics and the log. A thread
+// that was replaced begins its row anew.
+
+/**
+ * Returns how many requests of a front end the main thread works on at once; health checks have
+ * request slots of their own. With several front ends, each has half of what a single one has.
+ */
+export function inFlightMaxOf(threads: number): number {
+  return threads === 1 ? defaultLimits.inFlightMax : defaultLimits.inFlightMax / 2;
+}
+
+type Name = keyof Taken;
+
+/** Limits of a front end without others. The names are those of the tables. */
+const limits: Taken = {
+  in_flight: defaultLimits.inFlightMax,
+  probes: defaultLimits.probesMax,
+  arriving_bodies: defaultLimits.waitingMax,
+  unread_answers: defaultLimits.waitingMax,
+  unread_bytes: defaultLimits.unreadBytesInAllMax,
+  refused_bodies: defaultLimits.refusedMax,
+  body_bytes: defaultLimits.bodyBytesInAllMax,
+};
+const names = Object.keys(limits) as Name[];
+
+/** The interval between writes of a row, milliseconds. */
+const writeMs = 250;
+/**
+ * Least time over which the longest pause is reported: a scrape each quarter of a minute sees all.
+ */
+const pauseWindowMs = 15_000;
+const pauseResolutionMs = 10;
+/** A row: what is held, by name, and the longest pause in seconds. */
+const columns = names.length + 1;
+
+/** The longest pause in this window and the one before it. */
+function watchPauses(): { longest(): number; stop(): void } {
+  const delay = monitorEventLoopDelay({ resolution: pauseResolutionMs });
+  delay.enable();
+  let before = 0;
+  let beganMs = performance.now();
+  return {
+    longest() {
+      const now = Math.max(0, delay.max / 1e9 - pauseResolutionMs / 1_000);
+      const longest = Math.max(before, now);
+      if (performance.now() - beganMs > pauseWindowMs) {
+        before = now;
+        beganMs = performance.now();
+        delay.reset();
+      }
+      return longest;
+    },
+    stop: () => void delay.disable(),
+  };
+}
+
+export function createThreadGauges(
+  threads: number,
+  buffer = new SharedArrayBuffer((threads + 1) * columns * 8),
+) {
+  const values = new Float64Array(buffer);
+  const all = Array.from({ length: threads }, (_, thread) => thread);
+  const of = (thread: number, name: Name) => values[thread * columns + names.indexOf(name)]!;
+  const pauseOf = (thread: number) => values[thread * columns + names.length]!;
+  const limitOf = (name: Name) => (name === 'in_flight' ? inFlightMaxOf(threads) : limits[name]);
+  /** The main thread's stands behind those of the front ends. */
+  function write(row: number, read: () => Taken | undefined): () => void {
+    const pauses = watchPauses();
+    const look = () => {
+      const held = read();
+      for (const [i, name] of names.entries()) {
+        values[row * columns + i] = held?.[name] ?? 0;
+      }
+      values[row * columns + names.length] = pauses.longest();
+    };
+    const loop = every(writeMs, look, { isImmediate: true });
+    return () => {
+      void loop.stop();
+      pauses.stop();
+    };
+  }
+  return {
+    buffer,
+    /** Writes the row of a front end from now on. @returns its end */
+    write,
+    /** The same of the main thread, which holds nothing of the transport. */
+    writeMain: (): (() => void) => write(threads, () => undefined),
+    /** Longest pause of each thread's event loop in the last 15 to 30 s, in seconds. */
+    pauses: (): Iterable<[thread: string, seconds: number]> => [
+      ...all.map((thread): [string, number] => [String(thread), pauseOf(thread)]),
+      ['main', pauseOf(threads)],
+    ],
+    /** Each name over all threads, and, where there are several, of each thread: one may be full alone. */
+    tables: [
+      ...names.map((name) => ({
+        name,
+        used: () => all.reduce((sum, thread) => sum + of(thread, name), 0),
+        limit: threads * limitOf(name),
+      })),
+      ...(threads === 1 ? [] : all).flatMap((thread) =>
+        names.map((name) => ({
+          name: `${name}_of_thread_${thread}`,
+          used: () => of(thread, name),
+          limit: limitOf(name),
+        })),
+      ),
+    ],
+  };
+}
+
+export type ThreadGauges = ReturnType<typeof createThreadGauges>;
+
 /** 0 stands for "the client left first", 1 to 5 for the hundreds of the status. */
 const classes = 6;
 

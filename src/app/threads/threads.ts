@@ -13,9 +13,9 @@ import { createRouter, type Route } from '../../http/router.ts';
 import { type ServeForwardedOptions, serveForwarded } from '../../http/serve-forwarded.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { ReaderHandle } from '../../index/reader.ts';
+import type { Served } from '../hooks.ts';
 import type { ForwardedRoute } from './forwarded.ts';
 import type { FrontEndMemory } from './front-end.ts';
-import type { Served } from './served.ts';
 
 export interface ThreadSetup {
   readonly thread: number;

@@ -4,8 +4,7 @@
  * clients without a filter would take for a listing.
  */
 
-import type { SpotMark } from '../../access/marks.ts';
-import { markLength } from '../../access/marks.ts';
+import { markLength, type SpotMark } from '../../access/marks.ts';
 import { type Counters, createCounters } from '../counters.ts';
 import {
   classInternet,

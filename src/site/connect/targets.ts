@@ -4,6 +4,8 @@
  * twice.
  */
 
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { readEndpoint } from '../../integrations/endpoint.ts';
 import {
   type FamilyChoice,
@@ -11,7 +13,6 @@ import {
   recipesFor,
   type SnippetPlace,
 } from '../../reputation/blocklists/recipes.ts';
-import { filledIn, type TakeSample } from './samples.ts';
 
 /** By what it asks, which is also what it needs. */
 export type Integration = 'feed' | 'gate' | 'spoe' | 'bouncer' | 'dns' | 'api' | 'plugin';
@@ -398,4 +399,32 @@ export function openTargets(facts: TargetFacts): readonly ConnectTarget[] {
     ...as('plugin', 'sites', [wordpress(facts)]),
     ...as('api', 'sites', codeTargets(facts)),
   ];
+}
+
+// Samples of the documentation, as they stand in docs/ and as the system tests run them.
+
+/** The code of a fence. `number` is its place among those of its language, from 0. */
+type TakeSample = (file: string, language: string, number?: number) => string;
+
+/** @param folder docs/. Throws for a sample that is not there. */
+export function openSamples(folder: string): TakeSample {
+  const read = new Map<string, string>();
+  return (file, language, number = 0) => {
+    const text = read.get(file) ?? readFileSync(join(folder, file), 'utf8');
+    read.set(file, text);
+    const fences = [...text.matchAll(/^```(\S*)\n([\s\S]*?)^```$/gm)];
+    const found = fences.filter(([, name]) => name === language)[number]?.[2];
+    if (found === undefined) throw new Error(`${file}: no sample ${number} in ${language}`);
+    return found;
+  };
+}
+
+/** `text` with each pair's first replaced by its second. Throws where one is not there. */
+export function filledIn(text: string, pairs: readonly (readonly [string, string])[]): string {
+  let filled = text;
+  for (const [from, to] of pairs) {
+    if (!filled.includes(from)) throw new Error(`a sample has no ${from}`);
+    filled = filled.replaceAll(from, to);
+  }
+  return filled;
 }

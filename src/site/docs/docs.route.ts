@@ -13,12 +13,12 @@ import {
   type PageTools,
   pageRequestHeaders,
 } from '../../web/page-tools.ts';
-import { searchDocs } from '../manifest/published.openapi.ts';
 import {
   readyEndpoint,
   readyRequestHeaders,
   readyRoute,
   readyText,
+  searchDocs,
 } from '../manifest/ready-text.route.ts';
 import { docsPage, searchIndex } from './docs.page.tsx';
 import { type DocPage, docSlugs, docsPath, markdownPath } from './library.ts';

@@ -9,8 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { once } from '../../core/preparation.ts';
 import { type AfterSample, type Article, parseArticle } from './markdown.tsx';
-import { tries } from './tries.ts';
-import { tryBox } from './try-box.tsx';
+import { tries, tryBox } from './try-box.tsx';
 
 /** In the order of the navigation. The first is /docs itself. */
 const files = [

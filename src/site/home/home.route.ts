@@ -1,12 +1,22 @@
 /** The pages that need no sign-in: home, and the style, script and font behind all pages. */
 
 import type { Clock } from '../../core/clock.ts';
+import { fail } from '../../core/result.ts';
+import { daySeconds } from '../../core/time.ts';
 import { negotiate } from '../../http/answer/negotiate.ts';
-import type { Header, Reply, Request } from '../../http/request/message.ts';
-import type { PlainRoute } from '../../http/router.ts';
+import { parseForm } from '../../http/request/body.ts';
+import { firstHeader, type Header, type Reply, type Request } from '../../http/request/message.ts';
+import { parseQuery } from '../../http/request/query.ts';
+import { createRouter, type PlainRoute } from '../../http/router.ts';
 import type { Assets } from '../../web/assets.ts';
-import { openFile, openPage } from '../../web/guard/endpoint.ts';
+import { type Appearance, looksOf, looksText, themes } from '../../web/guard/appearance.ts';
+import type { Cookies } from '../../web/guard/cookies.ts';
+import { type Endpoint, openFile, openPage } from '../../web/guard/endpoint.ts';
 import { type Guard, movedTo } from '../../web/guard/guard.ts';
+import { isOwnOrigin } from '../../web/guard/intake/form.ts';
+import { ownPath } from '../../web/guard/intake/local-path.ts';
+import type { AnyPageBuilder } from '../../web/guard/page-builder.ts';
+import { languages } from '../../web/language.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import {
   errorReply,
@@ -14,8 +24,120 @@ import {
   type PageTools,
   pageRequestHeaders,
 } from '../../web/page-tools.ts';
+import { noStore } from '../../web/shape.ts';
 import { type HomePageData, homePage } from './home.page.tsx';
 import { staticEndpoint } from './static.endpoint.ts';
+
+// POST /looks: the language or the theme that a reader chose in the footer, kept in the browser.
+
+/** With the address of the page, which may hold a site's whole request, escaped twice. */
+const bodyBytesMax = 65_536;
+const backCharsMax = 16_384;
+const pairsMax = 256;
+const keptSeconds = 400 * daySeconds;
+
+export const looksEndpoint = openPage('/looks', {
+  method: 'POST',
+  headers: [
+    'content-type',
+    'cookie',
+    'origin',
+    'referer',
+    'sec-fetch-site',
+    'host',
+    ...pageRequestHeaders,
+  ],
+  body: { types: ['form'], bytesMax: bodyBytesMax },
+  errors: ['invalid_parameter'],
+  robots: 'disallow',
+});
+
+export function looksRoute(options: {
+  guard: Guard;
+  cookies: Cookies;
+  baseUrl: string;
+  /** All of the service. */
+  endpoints: readonly Endpoint[];
+  /** Returns the address of a page with what was typed into its form. */
+  withTyped: AnyPageBuilder['withTyped'];
+}): PlainRoute {
+  const { guard, cookies, baseUrl, endpoints, withTyped } = options;
+  const backOf = createBackOf(endpoints);
+
+  return guard.open(looksEndpoint, (request): Reply | ReturnType<typeof fail> => {
+    if (!isOwnOrigin(request, baseUrl)) return fail('foreign_form');
+    // A button of the page's own form sends that form, and its choice in the address.
+    const query = parseQuery(request.query, { charsMax: bodyBytesMax });
+    const action = query.ok ? query.value.get('of') : undefined;
+    const repeatable = action === undefined ? [] : namesIn(request.body);
+    const form = parseForm(request.body, { pairsMax, repeatable });
+    if (!form.ok || !query.ok) return fail('bad_request');
+    const choice = action === undefined ? form.value : query.value;
+    const [language, theme] = [choice.get('language'), choice.get('theme')];
+    const known: Appearance = looksOf(cookies, request);
+    const chosen: Appearance = {
+      language: languages.find((one) => one === language) ?? known.language,
+      theme: theme === 'auto' ? undefined : (themes.find((one) => one === theme) ?? known.theme),
+    };
+    const isUnknown = (value: string | undefined, values: readonly string[]) =>
+      value !== undefined && !values.includes(value);
+    if (isUnknown(language, languages)) return fail('invalid_parameter', undefined, 'language');
+    if (isUnknown(theme, [...themes, 'auto'])) return fail('invalid_parameter', undefined, 'theme');
+    const text = looksText(chosen);
+    // A page with an address of its own says it; a browser leaves out a long one of itself.
+    const page = ownPath(choice.get('back'), backCharsMax) ?? backOf(request);
+    const typed = action && withTyped(request, page, { action, form: form.value });
+    return {
+      status: 303,
+      headers: [
+        ['Location', typed || page],
+        noStore,
+        text === undefined ? cookies.clear('looks') : cookies.set('looks', text, keptSeconds),
+      ],
+    };
+  });
+}
+
+/** Names of a form of any page: each may come more than once. */
+function namesIn(body: Uint8Array): string[] {
+  return [...new Set(new URLSearchParams(Buffer.from(body).toString('utf8')).keys())];
+}
+
+/**
+ * The page that the reader is on, as far as it is ours. The answer to a form may stand on a path that
+ * nobody can open: then the nearest page above it.
+ */
+function createBackOf(endpoints: readonly Endpoint[]): (request: Request) => string {
+  const paths = new Map<string, Pick<Endpoint, 'method' | 'path'>>();
+  for (const { method, path } of endpoints) paths.set(`${method} ${path}`, { method, path });
+  const handle = () => ({ status: 404, headers: [] });
+  const router = createRouter(
+    [...paths.values()].map((one) => ({ kind: 'plain', ...one, handle })),
+  );
+  const pages = new Set(
+    endpoints.filter(({ method, docs }) => method === 'GET' && docs === 'page').map((e) => e.path),
+  );
+
+  function openPath(path: string): string {
+    const resource = router.match(path)?.resource;
+    // A path that nobody has is a page that says so.
+    if (resource === undefined || resource.byMethod.has('GET')) return path;
+    let above = path;
+    do {
+      above = above.slice(0, above.lastIndexOf('/'));
+    } while (above !== '' && !pages.has(router.match(above)?.resource.path ?? ''));
+    return above === '' ? '/' : above;
+  }
+
+  return (request) => {
+    const referer = firstHeader(request, 'referer') ?? '';
+    if (!URL.canParse(referer)) return '/';
+    const { host, pathname, search } = new URL(referer);
+    if (host !== firstHeader(request, 'host') || ownPath(pathname) === undefined) return '/';
+    const path = openPath(pathname);
+    return path === pathname ? (ownPath(`${path}${search}`, backCharsMax) ?? '/') : path;
+  };
+}
 
 /** The address is from a range for documentation: a check knows it with demo data alone. */
 const sampleElsewhere = '198.51.100.23';

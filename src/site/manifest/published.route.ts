@@ -1,21 +1,158 @@
 /** All that is published about the service: documentation, manifest, llms.txt, OpenAPI. Made once each. */
 
+import { newAddressQuota, pointRules, readQuota, writeQuota } from '../../access/quota/points.ts';
+import { receiptLifeMs } from '../../captcha/receipt/receipts.ts';
+import { type ClientLimitName, captchaBrowserLimits } from '../../config/limits.ts';
 import { packageVersion } from '../../config/version.ts';
+import { captchaBounds } from '../../config.ts';
 import type { Preparation } from '../../core/preparation.ts';
+import { hourMs, minuteMs } from '../../core/time.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import type { Endpoint } from '../../web/guard/endpoint.ts';
+import { bulkAddressesMax } from '../../reputation/check/check.openapi.ts';
+import { maliciousScore } from '../../reputation/check/score.ts';
+import { bulkRowsMax } from '../../reputation/reports/bulk/bulk-rows.ts';
+import { categoryNames } from '../../reputation/reports/categories.ts';
+import { chosenInFormPerDay, delayMinutesMax, promptPerDay } from '../../signon/people/pacing.ts';
+import { stateCharsMax } from '../../signon/sites/authorize.ts';
+import { codeLifeMs } from '../../signon/sites/codes.ts';
+import { scopeNames } from '../../signon/sites/scopes.ts';
+import { costText, type Endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import type { PageTools } from '../../web/page-tools.ts';
 import { jsonType } from '../../web/shape.ts';
 import { docsRoutes } from '../docs/docs.route.ts';
-import { factsOf } from '../docs/facts.ts';
-import { docsFolder, loadDocs } from '../docs/library.ts';
-import { openApiDocument } from '../openapi/document.ts';
-import { llmsText } from './llms.ts';
-import { manifestOf, type PublishedKit, publishedPaths } from './manifest.ts';
-import { publishedManifestSchema } from './manifest-schema.ts';
-import { manifestDocs, manifestSchemaDocs, openapiDocs } from './published.openapi.ts';
-import { readyEndpoint, readyRoute } from './ready-text.route.ts';
+import {
+  type DocGroup,
+  type DocPage,
+  docsFolder,
+  loadDocs,
+  markdownPath,
+  type Substitutions,
+} from '../docs/library.ts';
+import { openApiDocument } from '../openapi.ts';
+import {
+  manifestOf,
+  type PublishedKit,
+  publishedLimits,
+  publishedManifestSchema,
+  publishedPaths,
+} from './manifest.ts';
+import {
+  manifestDocs,
+  manifestSchemaDocs,
+  openapiDocs,
+  readyEndpoint,
+  readyRoute,
+} from './ready-text.route.ts';
+
+// Numbers and tables that the documentation speaks of, from the tables that the code works by.
+
+/** The table of limits names each one in these words. */
+const limitWords: Readonly<Record<ClientLimitName, string>> = {
+  answers: 'answers in all, those to a good API key aside',
+  answersNear: 'the same of an IPv4 /24 or IPv6 /48',
+  probes: 'questions about the health of the service',
+  ipPage: 'pages of addresses',
+  systemNear: 'pages of autonomous systems, of an IPv4 /24 or IPv6 /48',
+  feeds: 'feeds',
+  decisions:
+    'look-ups by one key of a bouncer, those of mail servers too; beyond it every address counts as unknown',
+  decisionsWhole: 'whole lists for one key of a bouncer',
+  decisionsStream: 'changes of the list, and metrics, for one key of a bouncer',
+  agentLogin: 'log-ins of agents with a wrong password',
+  agentCalls: 'log-ins, heartbeats and questions of one key of an agent',
+  exchange: 'exchanges of a code',
+  signIn: 'attempts to sign in',
+  signInNear: 'attempts to sign in by password of an IPv4 /24 or IPv6 /48',
+  signInOwner: 'attempts to sign in to an account on a browser that it knows',
+  recover: 'requests for a link to a new password',
+  deadLink: 'uses of mailed links that do not work',
+  mailedLink: 'uses of one mailed link that works, wherever it is opened',
+  ownMail: 'mails that one account asks for to confirm an address',
+  passkey: 'steps of a sign-in by passkey',
+  passkeyRegister: 'steps of a registration by passkey',
+  register: 'registrations',
+  console: 'pages and changes of the console for operators',
+  removal: 'requests to take back what is said of an address',
+  tip: 'reports of an address by hand without an API key',
+  avatar: 'pictures of a profile sent',
+  authorize: 'pages that lead to the consent for a site',
+  consent: 'what follows there, the sign-in aside',
+  captchaNew: 'new challenges',
+  captchaVerify: 'answers to challenges; a wrong one counts three times',
+  captchaImage: 'pictures of challenges',
+  captchaAudio: 'sounds of challenges',
+  captchaFree: 'all of these four by browsers within their own share',
+};
+
+function factsOf(options: {
+  baseUrl: string;
+  secureUrl: string;
+  endpoints: readonly Endpoint[];
+}): Substitutions {
+  const { accepted, confirmed, retracted } = pointRules;
+  const numbers = {
+    reads_per_minute: readQuota(0),
+    writes_per_minute: writeQuota(0),
+    new_addresses_day: newAddressQuota(writeQuota(0)),
+    new_addresses_day_max: newAddressQuota(writeQuota(100)),
+    malicious_score: maliciousScore,
+    code_seconds: codeLifeMs / 1_000,
+    captcha_browser_new: captchaBrowserLimits.captchaNew.max,
+    captcha_browser_images: captchaBrowserLimits.captchaImage.max,
+    captcha_browser_sounds: captchaBrowserLimits.captchaAudio.max,
+    captcha_browser_answers: captchaBrowserLimits.captchaVerify.max,
+    challenge_seconds: captchaBounds.lifetimeMs / 1_000,
+    receipt_seconds: receiptLifeMs / 1_000,
+    state_characters: stateCharsMax,
+    bulk_addresses: bulkAddressesMax,
+    bulk_rows: bulkRowsMax,
+    points_accepted: accepted.points,
+    points_accepted_day: accepted.perDayMax,
+    points_confirmed: confirmed.points / 2,
+    points_confirmed_day: confirmed.perDayMax,
+    points_retracted: retracted,
+    registrations_prompt_day: promptPerDay,
+    registrations_in_form_day: chosenInFormPerDay,
+    registration_delay_minutes: delayMinutesMax,
+  };
+  const grouped = Object.entries(numbers).map(([name, n]) => [name, n.toLocaleString('en')]);
+  return {
+    base_url: options.baseUrl,
+    secure_url: options.secureUrl,
+    ...Object.fromEntries(grouped),
+    category_table: tableOf(
+      ['Number', 'Category'],
+      categoryNames.map((name, i) => [String(i + 1), name]),
+    ),
+    key_costs: tableOf(
+      ['What', 'Costs'],
+      options.endpoints.flatMap((declared) => {
+        const cost = costText(declared);
+        return cost === undefined ? [] : [[`\`${declared.method} ${declared.path}\``, cost]];
+      }),
+    ),
+    client_limits: tableOf(
+      ['What', 'Requests', 'In', 'Where'],
+      publishedLimits(options.endpoints).map(({ name, max, windowMs, endpoints }) => [
+        limitWords[name],
+        max.toLocaleString('en'),
+        timeWords(windowMs),
+        endpoints?.map((line) => `\`${line}\``).join(', ') ?? 'everywhere',
+      ]),
+    ),
+  };
+}
+
+function timeWords(ms: number): string {
+  if (ms === minuteMs) return 'a minute';
+  return ms === hourMs ? 'an hour' : `${ms / 1_000} seconds`;
+}
+
+function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
 
 const ready = {
   manifest: readyEndpoint(publishedPaths.manifest, manifestDocs),
@@ -66,4 +203,59 @@ export function publishedRoutes(options: PublishedOptions): {
 /** People look at it, too. */
 function jsonText(value: object): string {
   return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+/** Writes llms.txt in the form of llmstxt.org: what this is not first, then where to read. */
+function llmsText(options: {
+  baseUrl: string;
+  secureUrl: string;
+  pages: readonly DocPage[];
+  /** Path of the archive for sites. */
+  kitPath: string | undefined;
+}): string {
+  const { baseUrl, secureUrl, pages, kitPath } = options;
+  const linksOf = (group: DocGroup) =>
+    pages
+      .filter((page) => page.group === group)
+      .map(
+        ({ slug, article }) =>
+          `- [${article.title}](${baseUrl}${markdownPath(slug)}): ${article.summary}`,
+      );
+  return [
+    '# Portcullis',
+    '',
+    '> Sign-on for web sites (a code for a profile) and IP reputation (API, blocklists, CAPTCHA), self-hosted. It is not OpenID Connect: no `id_token`, no `/token` endpoint, no client secret.',
+    '',
+    'Before writing code against the sign-on:',
+    '',
+    '- NOT OpenID Connect and not a full OAuth 2.0 server. No `id_token`, no JWT, no `/token`, no `/userinfo`, no `client_secret`, no refresh token, no discovery document, no client registration. Do not use a library for OpenID Connect.',
+    `- A site is its domain: \`client_id=example.com\`. \`redirect_uri\` is https on that domain or a sub-domain of it.`,
+    `- The browser goes to \`${baseUrl}/authorize.php\` with \`client_id\`, \`redirect_uri\`, \`response_type=code\`, \`scope\`, \`state\`, and best \`code_challenge\` with \`code_challenge_method=S256\`.`,
+    `- The site's server then calls \`GET ${baseUrl}/api.php?code=…&client_id=…&redirect_uri=…&code_verifier=…\` and gets the profile as JSON. The code works once, for ${codeLifeMs / 1_000} seconds. Never from a browser.`,
+    '- Make a random `state`, keep it in the session, compare it on return, and answer 400 when it differs.',
+    `- Each answer has \`iss=${baseUrl}\` (RFC 9207), errors too. A site that knows several services compares it, and answers 400 when it differs or is missing.`,
+    `- Scopes: \`${scopeNames.join(' ')}\`. A field that was refused or is empty is absent from the profile. Key users by \`service_id\`.`,
+    `- The IP API at \`${secureUrl}/api/v2/\` wants an API key in the header \`Key\`; its names are those of AbuseIPDB v2. CrowdSec bouncers take \`${secureUrl}/\` as their local API, with a key of their own in \`X-Api-Key\`; its agents report there, with a key that was made for an agent as password. Proxies ask \`${secureUrl}/gate/check\` by forward authentication, HAProxy over SPOE, Dovecot \`${secureUrl}/policy/dovecot\` as its auth policy. Feeds, \`/api/v2/stats\` and the CAPTCHA's calls want none.`,
+    '',
+    '## Sign-on',
+    '',
+    ...linksOf('signOn'),
+    '',
+    '## IP reputation',
+    '',
+    ...linksOf('reputation'),
+    '',
+    '## Machine-readable',
+    '',
+    `- [Manifest](${baseUrl}${publishedPaths.manifest}): addresses, scopes with their fields, lifetimes, rules and limits as JSON`,
+    `- [OpenAPI](${secureUrl}${publishedPaths.openapi}): every JSON route with its answers and errors`,
+    ...(kitPath === undefined
+      ? []
+      : [`- [Integration kit](${baseUrl}${kitPath}): WordPress plugin, PHP SDK, HTML button`]),
+    '',
+    '## Optional',
+    '',
+    ...linksOf('start'),
+    '',
+  ].join('\n');
 }

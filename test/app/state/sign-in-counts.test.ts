@@ -5,8 +5,11 @@
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, it } from 'node:test';
-import { signInsPage } from '../../../src/app/memory/counting.ts';
-import { createSignInCounts, readSignInCounts } from '../../../src/app/memory/sign-in-counts.ts';
+import {
+  createSignInCounts,
+  readSignInCounts,
+  signInsPage,
+} from '../../../src/app/memory/counting.ts';
 import { openState, type State } from '../../../src/app/state.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';

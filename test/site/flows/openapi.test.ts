@@ -6,11 +6,11 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { areas } from '../../../src/app/areas.ts';
 import { endpoints } from '../../../src/app/endpoints.ts';
+import { areas } from '../../../src/app/threads/forwarded.ts';
 import { retryLater } from '../../../src/http/answer/refusal.ts';
 import { scopeFields } from '../../../src/signon/sites/scopes.ts';
-import { openApiDocument } from '../../../src/site/openapi/document.ts';
+import { openApiDocument } from '../../../src/site/openapi.ts';
 import { openErrorPages } from '../../../src/web/page-tools.ts';
 import { createRenderProblem } from '../../../src/web/shape.ts';
 import { issue, openBeside } from '../../support/captcha/beside.ts';

@@ -19,8 +19,7 @@ import { after, test } from 'node:test';
 import { unzipSync } from 'fflate';
 import { parseClientId } from '../../../src/signon/sites/client-id.ts';
 import { parseRedirectUri } from '../../../src/signon/sites/redirect-uri.ts';
-import { openKit } from '../../../src/site/kit/open-kit.ts';
-import { zipKit } from '../../../src/site/kit/zip.ts';
+import { openKit, zipKit } from '../../../src/site/kit/open-kit.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const source = 'data/kit';

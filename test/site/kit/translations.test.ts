@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { unzipSync } from 'fflate';
-import { moOf } from '../../../src/site/kit/mo.ts';
-import { openKit } from '../../../src/site/kit/open-kit.ts';
+import { moOf, openKit } from '../../../src/site/kit/open-kit.ts';
 import { pluginTexts, readMo } from '../../support/docs/plugin-texts.ts';
 
 const folder = 'portcullis-sign-in/';

@@ -14,8 +14,7 @@ import {
   readFileSync,
   writeFileSync,
 } from 'node:fs';
-import { openSamples } from '../../../src/site/connect/samples.ts';
-import { openTargets } from '../../../src/site/connect/targets.ts';
+import { openSamples, openTargets } from '../../../src/site/connect/targets.ts';
 import { docsFolder } from '../../../src/site/docs/library.ts';
 import { type LineChild, startCommand } from '../server/child.ts';
 import { within } from '../server/server.ts';

@@ -24,7 +24,7 @@ import { formatIp, parseIp } from '../../../ip/address.ts';
 import { contains } from '../../../ip/prefix.ts';
 import { readPrefix } from '../../../ip/written.ts';
 import { openCheck } from '../../../reputation/check/check.ts';
-import { duringTurn } from '../during-turn.ts';
+import { duringTurn } from '../front-end.ts';
 import type { DnsThreadSetup } from './dns-thread.ts';
 import type { FromIntegrationThread } from './integration-thread.ts';
 

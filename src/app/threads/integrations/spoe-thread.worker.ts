@@ -21,7 +21,7 @@ import {
 } from '../../../integrations/haproxy/agent.ts';
 import { listenSpoe } from '../../../integrations/haproxy/listener.ts';
 import { openCheck } from '../../../reputation/check/check.ts';
-import { duringTurn } from '../during-turn.ts';
+import { duringTurn } from '../front-end.ts';
 import type { FromIntegrationThread, ToIntegrationThread } from './integration-thread.ts';
 import type { SpoeThreadSetup } from './spoe-thread.ts';
 

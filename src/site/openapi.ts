@@ -3,21 +3,55 @@
  * works by. The tests compare it with the routes of a running server and with every answer they get.
  */
 
-import { statusOf } from '../../core/errors.ts';
-import { type Endpoint, errorsOf } from '../../web/guard/endpoint.ts';
+import { siteverifyErrors } from '../captcha/challenge/captcha.openapi.ts';
+import { statusOf } from '../core/errors.ts';
+import { type Endpoint, errorsOf } from '../web/guard/endpoint.ts';
 import {
   type Described,
   type DescribedAnswer,
   type JsonMembers,
+  list,
   media,
   type Operation,
+  object,
   quotaHeaders,
   ref,
   retryAfter,
   type Schema,
-} from '../../web/openapi.ts';
-import type { ErrorShape } from '../../web/shape.ts';
-import { errorSchemas } from './error-schemas.ts';
+  string,
+} from '../web/openapi.ts';
+import { type ErrorShape, exchangeErrors } from '../web/shape.ts';
+
+const errorCodes = list({ enum: [...siteverifyErrors] });
+
+const errorSchemas: Readonly<Record<string, Schema>> = {
+  Errors: object({
+    errors: {
+      ...list(
+        object(
+          {
+            detail: string,
+            status: { type: 'integer', minimum: 400, maximum: 599 },
+            source: object({ parameter: string }),
+          },
+          { optional: ['source'] },
+        ),
+      ),
+      minItems: 1,
+    },
+  }),
+  Message: object({ message: string }),
+  PolicyRefusal: object({ status: { const: 0 }, msg: string }),
+  SignOnError: object({
+    error: { enum: [...exchangeErrors] },
+    error_description: string,
+  }),
+  CaptchaRefusal: object({ ok: { const: false } }),
+  SiteverifyRefusal: object({
+    success: { const: false },
+    'error-codes': { ...errorCodes, minItems: 1 },
+  }),
+};
 
 const description = `JSON routes of Portcullis. Pages for people and text feeds are not described here.
 
