@@ -24,7 +24,7 @@ export interface ThreadSetup {
   readonly memory: FrontEndMemory;
   readonly reader: ReaderHandle;
   readonly counters: SharedArrayBuffer;
-  /** See thread-gauges.ts. */
+  /** See thread-counters.ts. */
   readonly gauges: SharedArrayBuffer;
   /** See core/timings.ts. */
   readonly timings: SharedArrayBuffer;
