@@ -18,7 +18,7 @@ import type { Report } from '../src/reputation/reports/report.ts';
 import { createReportStore } from '../src/reputation/reports/store/report-store.ts';
 import { createProfiles } from '../src/signon/people/profile/profile-store.ts';
 import { credentialsRow, noCredentials } from '../src/signon/people.ts';
-import { createPasswords } from '../src/signon/proofs/password/passwords.ts';
+import { createPasswords } from '../src/signon/proofs/passwords.ts';
 import { createEventId } from '../src/storage/event-id.ts';
 import { accountByEmailKey, accountKey } from '../src/storage/keys.ts';
 import { readLedger } from '../src/storage/ledger.ts';

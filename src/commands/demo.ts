@@ -24,7 +24,7 @@ import { standingOf } from '../signon/people/operations.ts';
 import { createOperator } from '../signon/people/operator.ts';
 import { createProfiles, profileExtraRows } from '../signon/people/profile/profile-store.ts';
 import { openPeople } from '../signon/people.ts';
-import { createPasswords } from '../signon/proofs/password/passwords.ts';
+import { createPasswords } from '../signon/proofs/passwords.ts';
 import type { Store } from '../storage/store.ts';
 
 const demoEmail = 'demo@portcullis.example';

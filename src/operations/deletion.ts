@@ -14,7 +14,7 @@ import { isErased } from '../signon/people/erasure-mark.ts';
 import { ownPersonalData, profilePersonalData } from '../signon/people/personal-data.ts';
 import type { Profiles } from '../signon/people/profile/profile-store.ts';
 import { openPeople } from '../signon/people.ts';
-import { factorStateOf } from '../signon/proofs/factors/second-factor-rows.ts';
+import { factorStateOf } from '../signon/proofs/factor-rows.ts';
 import { createSecurityLog } from '../signon/sessions/security-log.ts';
 import { createSessions } from '../signon/sessions/sessions.ts';
 import { signInLogData } from '../signon/sessions/sign-in-log.ts';

@@ -48,21 +48,20 @@ import { hasReviewable } from './people/review.ts';
 import type { RowCounterStats } from './people/row-counter.ts';
 import { openPeople, type People } from './people.ts';
 import { createAttempts } from './proofs/attempts.ts';
-import { createPhoneCodes, type PhoneBounds, type PhoneCodes } from './proofs/factors/phone.ts';
-import { createSecondFactors, type SecondFactors } from './proofs/factors/second-factors.ts';
-import { createPasskeyCeremonies } from './proofs/passkey-ceremonies.ts';
-import { openPasskeyLibrary } from './proofs/passkey-library.ts';
-import { createPasskeys, type Passkeys } from './proofs/passkeys.ts';
-import { createBreachedPasswords } from './proofs/password/breached-passwords.ts';
-import { createNewPasswords } from './proofs/password/new-password.ts';
 import {
+  createBreachedPasswords,
+  createNewPasswords,
   openPasswordStrength,
   type PasswordStrength,
-} from './proofs/password/password-strength.ts';
-import { type Argon2Parameters, createPasswords } from './proofs/password/passwords.ts';
+} from './proofs/new-password.ts';
+import { createPasskeyCeremonies, openPasskeyLibrary } from './proofs/passkey-ceremonies.ts';
+import { createPasskeys, type Passkeys } from './proofs/passkeys.ts';
+import { type Argon2Parameters, createPasswords } from './proofs/passwords.ts';
+import { createPhoneCodes, type PhoneBounds, type PhoneCodes } from './proofs/phone.ts';
+import { createSecondFactors, type SecondFactors } from './proofs/second-factors.ts';
 import { createSecurityLog, type SecurityLog } from './sessions/security-log.ts';
 import { createSessions, type Sessions } from './sessions/sessions.ts';
-import { createSignIn, type SignIn } from './sessions/sign-in/sign-in.ts';
+import { createSignIn, type SignIn } from './sessions/sign-in.ts';
 import type { SignInLog } from './sessions/sign-in-log.ts';
 
 export interface SignonOptions {

@@ -38,15 +38,13 @@ import {
   verifyEndpoints,
   verifyRoutes,
 } from './people/verify.route.ts';
-import type { PageBuilder } from './request-context.route.ts';
 import { createSealedTexts } from './sealed-text.ts';
 import { failures, unsavedNotice } from './sessions/failure.page.tsx';
-import { createOnwards } from './sessions/onward.route.ts';
-import * as signIn from './sessions/sign-in/sign-in.route.ts';
-import { signInRoutes } from './sessions/sign-in/sign-in.route.ts';
-import * as signInLink from './sessions/sign-in/sign-in-link.route.ts';
-import * as signOut from './sessions/sign-out.route.ts';
-import { signOutRoutes } from './sessions/sign-out.route.ts';
+import { createOnwards, type PageBuilder } from './sessions/onward.route.ts';
+import * as signIn from './sessions/sign-in.route.ts';
+import * as signInLink from './sessions/sign-in.route.ts';
+import * as signOut from './sessions/sign-in.route.ts';
+import { signInRoutes, signOutRoutes } from './sessions/sign-in.route.ts';
 import type { Authorization } from './sites/authorization.ts';
 import * as authorize from './sites/authorize.route.ts';
 import * as consent from './sites/authorize.route.ts';

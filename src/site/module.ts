@@ -11,7 +11,7 @@ import type { Config } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import { proxiedHost } from '../http/proxied.ts';
 import type { PlainRoute } from '../http/router.ts';
-import type { PageBuilder } from '../signon/request-context.route.ts';
+import type { PageBuilder } from '../signon/sessions/onward.route.ts';
 import type { Assets } from '../web/assets.ts';
 import type { Cookies } from '../web/guard/cookies.ts';
 import type { Endpoint } from '../web/guard/endpoint.ts';

@@ -12,7 +12,7 @@ import { ok } from '../../src/core/result.ts';
 import { reportPersonalData } from '../../src/reputation/reports/personal-data.ts';
 import type { Mail } from '../../src/signon/mail/letter.ts';
 import { openSignon, type Signon, type SignonOptions } from '../../src/signon/open-signon.ts';
-import type { SignedIn } from '../../src/signon/sessions/sign-in/sign-in.ts';
+import type { SignedIn } from '../../src/signon/sessions/sign-in.ts';
 import type { Visitor } from '../../src/signon/visitor.ts';
 import { openLmdbStore } from '../../src/storage/lmdb.ts';
 import type { Store } from '../../src/storage/store.ts';

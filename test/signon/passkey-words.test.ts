@@ -7,7 +7,7 @@ import { runInNewContext } from 'node:vm';
 import { confirmPage } from '../../src/signon/account/confirm.page.tsx';
 import { createPasskeyPage, passkeyOutcome } from '../../src/signon/people/register.page.tsx';
 import { linkButtonPage } from '../../src/signon/people/verify.page.tsx';
-import { signInPage } from '../../src/signon/sessions/sign-in/sign-in.page.tsx';
+import { signInPage } from '../../src/signon/sessions/sign-in.page.tsx';
 import { catalogueFor } from '../../src/signon/words.ts';
 import { renderHtml } from '../../src/web/html.ts';
 import { languages } from '../../src/web/language.ts';

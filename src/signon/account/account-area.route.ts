@@ -22,12 +22,10 @@ import type { Avatars } from '../people/profile/avatars.ts';
 import type { Profiles } from '../people/profile/profile-store.ts';
 import type { Review } from '../people/review.ts';
 import { isActive, unchanged } from '../people.ts';
-import type { PageBuilder, RequestContext } from '../request-context.route.ts';
 import { failureText } from '../sessions/failure.page.tsx';
-import type { Onwards } from '../sessions/onward.route.ts';
+import type { Onwards, PageBuilder, RequestContext } from '../sessions/onward.route.ts';
 import type { ChangeEvent } from '../sessions/security-log.ts';
-import type { Renewed } from '../sessions/session-records.ts';
-import type { Session } from '../sessions/sessions.ts';
+import type { Renewed, Session } from '../sessions/sessions.ts';
 import type { Consents } from '../sites/consents.ts';
 import { frameText } from '../words.ts';
 import {

@@ -15,7 +15,7 @@ import {
   type Reviewed,
   reviewName,
 } from '../people/review.ts';
-import { narrowPage } from '../sessions/narrow.page.tsx';
+import { narrowPage } from '../sessions/failure.page.tsx';
 import { type Onward, onwardFields, onwardHref } from '../sessions/onward.page.tsx';
 import { type Catalogue, frameText } from '../words.ts';
 

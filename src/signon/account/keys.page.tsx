@@ -14,7 +14,7 @@ import { Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { narrowPage } from '../sessions/narrow.page.tsx';
+import { narrowPage } from '../sessions/failure.page.tsx';
 import { type Catalogue, frameText } from '../words.ts';
 import { type AccountView, accountPage, freshWanted } from './parts.page.tsx';
 

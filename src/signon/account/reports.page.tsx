@@ -7,7 +7,7 @@ import { EmptyState } from '../../web/components/notice.tsx';
 import { Table } from '../../web/components/table.tsx';
 import { formatFor, namesText } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { narrowPage } from '../sessions/narrow.page.tsx';
+import { narrowPage } from '../sessions/failure.page.tsx';
 import { frameText } from '../words.ts';
 import { type AccountView, accountPage } from './parts.page.tsx';
 

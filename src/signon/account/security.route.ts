@@ -8,7 +8,7 @@ import type { PlainRoute } from '../../http/router.ts';
 import { localPath } from '../../web/guard/intake/local-path.ts';
 import { enrolPath } from '../../web/guard/page-builder.ts';
 import { sessionCall, sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
-import type { NewCodes } from '../proofs/factors/second-factors.ts';
+import type { NewCodes } from '../proofs/second-factors.ts';
 import { onwardHref } from '../sessions/onward.page.tsx';
 import { frameText } from '../words.ts';
 import type { AccountArea, AccountRequest, ViewChange } from './account-area.route.ts';

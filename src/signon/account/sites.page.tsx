@@ -10,7 +10,7 @@ import { ActionButton, Form } from '../../web/components/form.tsx';
 import { EmptyState } from '../../web/components/notice.tsx';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { narrowPage } from '../sessions/narrow.page.tsx';
+import { narrowPage } from '../sessions/failure.page.tsx';
 import type { ConnectedSite } from '../sites/consents.ts';
 import { frameText } from '../words.ts';
 import { type AccountView, accountPage, freshWanted, sectionPaths } from './parts.page.tsx';

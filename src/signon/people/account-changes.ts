@@ -29,13 +29,16 @@ import {
   unchanged,
   withBrowserAlone,
 } from '../people.ts';
-import { isFactorOn } from '../proofs/factors/second-factor-rows.ts';
-import { passkeysOf } from '../proofs/passkey-records.ts';
+import { isFactorOn, passkeysOf } from '../proofs/factor-rows.ts';
 import { tooMany } from '../proofs/proof.ts';
-import { proofStrength } from '../proofs/proof-strength.ts';
 import type { ChangeEvent, SecurityLog } from '../sessions/security-log.ts';
-import type { Renewed, SessionMethod } from '../sessions/session-records.ts';
-import type { Session, Sessions } from '../sessions/sessions.ts';
+import {
+  proofStrength,
+  type Renewed,
+  type Session,
+  type SessionMethod,
+  type Sessions,
+} from '../sessions/sessions.ts';
 import type { Visitor } from '../visitor.ts';
 
 /** The rows and credentials that one change writes, computed from the person as just loaded. */

@@ -22,7 +22,7 @@ import {
   type PendingPasskey,
   pendingPasskeyText,
   readPendingPasskey,
-} from '../proofs/passkey-records.ts';
+} from '../proofs/factor-rows.ts';
 import { hashOfToken, newToken } from '../tokens.ts';
 import { browserHash, type Visitor } from '../visitor.ts';
 import { createRowCounter, type RowCounter, type RowCounterStats } from './row-counter.ts';

@@ -32,11 +32,14 @@ import { fail } from '../../core/result.ts';
 import { columns, columnsOr } from '../../core/text-table.ts';
 import { sendResetLink, withNotices } from '../mail/command-mails.ts';
 import { openPeople } from '../people.ts';
-import { createFactorReset } from '../proofs/factors/factor-reset.ts';
-import { createBreachedPasswords } from '../proofs/password/breached-passwords.ts';
-import { createNewPasswords, type NewPasswords } from '../proofs/password/new-password.ts';
-import { openPasswordStrength } from '../proofs/password/password-strength.ts';
-import { createPasswords } from '../proofs/password/passwords.ts';
+import { createFactorReset } from '../proofs/factor-reset.ts';
+import {
+  createBreachedPasswords,
+  createNewPasswords,
+  type NewPasswords,
+  openPasswordStrength,
+} from '../proofs/new-password.ts';
+import { createPasswords } from '../proofs/passwords.ts';
 import { createSessions } from '../sessions/sessions.ts';
 import type { Deletion } from './deletion.ts';
 import { createOperator } from './operator.ts';

@@ -9,7 +9,7 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import { commitOnce, untilUndisturbed } from '../../storage/change.ts';
 import type { Store } from '../../storage/store.ts';
 import { credentialsRow, openPeople, unchanged } from '../people.ts';
-import type { NewPasswords } from '../proofs/password/new-password.ts';
+import type { NewPasswords } from '../proofs/new-password.ts';
 import type { Plan, Profile } from './profile/profile.ts';
 import type { Profiles } from './profile/profile-store.ts';
 

@@ -24,7 +24,7 @@ import { pagesUnder } from '../../storage/pages.ts';
 import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
 import { isVerified, type People, type Person, unchanged } from '../people.ts';
 import { securityLogMax } from '../sessions/security-log.ts';
-import { sessionIdsOf } from '../sessions/session-records.ts';
+import { sessionIdsOf } from '../sessions/sessions.ts';
 import { createRowCounter, type RowCounter } from './row-counter.ts';
 
 /** A registration waits so long for its verification; then the address is free again. */

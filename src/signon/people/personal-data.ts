@@ -20,11 +20,10 @@ import {
 import { pagesUnder } from '../../storage/pages.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Outbox } from '../mail/outbox.ts';
-import type { SecondFactors } from '../proofs/factors/second-factors.ts';
-import { passkeysOf } from '../proofs/passkey-records.ts';
+import { passkeysOf } from '../proofs/factor-rows.ts';
+import type { SecondFactors } from '../proofs/second-factors.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
-import { sessionIdsOf } from '../sessions/session-records.ts';
-import type { Sessions } from '../sessions/sessions.ts';
+import { type Sessions, sessionIdsOf } from '../sessions/sessions.ts';
 import type { Consents } from '../sites/consents.ts';
 import { linkAccountOf } from './links.ts';
 import { avatarData } from './profile/avatars.ts';

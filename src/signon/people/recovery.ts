@@ -27,11 +27,10 @@ import {
   unchanged,
 } from '../people.ts';
 import type { Attempts } from '../proofs/attempts.ts';
-import type { NewPasswords } from '../proofs/password/new-password.ts';
+import type { NewPasswords } from '../proofs/new-password.ts';
 import { turnOf } from '../proofs/proof.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
-import type { Renewed } from '../sessions/session-records.ts';
-import type { Session } from '../sessions/sessions.ts';
+import type { Renewed, Session } from '../sessions/sessions.ts';
 import type { Visitor } from '../visitor.ts';
 import type { AccountChanges } from './account-changes.ts';
 import { type FoundLink, type Links, onwardFor, type PageLinks, unused } from './links.ts';

@@ -20,7 +20,6 @@ import {
 import { jsonOf } from '../../web/guard/intake/form.ts';
 import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import type { Signon } from '../open-signon.ts';
-import type { PageBuilder, RequestContext } from '../request-context.route.ts';
 import { failureText } from '../sessions/failure.page.tsx';
 import { type Onward, onwardHref } from '../sessions/onward.page.tsx';
 import {
@@ -28,6 +27,8 @@ import {
   hintOf,
   keptOnward,
   type Onwards,
+  type PageBuilder,
+  type RequestContext,
   targetOf,
 } from '../sessions/onward.route.ts';
 import { catalogueFor } from '../words.ts';

@@ -21,7 +21,7 @@ import {
 } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Person } from '../people.ts';
-import { passkeyKeysOf } from '../proofs/passkey-records.ts';
+import { passkeyKeysOf } from '../proofs/factor-rows.ts';
 import type { PasskeyInfo, Passkeys } from '../proofs/passkeys.ts';
 import type { Session } from '../sessions/sessions.ts';
 import type { ConnectedSite, Consents } from '../sites/consents.ts';

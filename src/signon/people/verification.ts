@@ -30,10 +30,10 @@ import {
   withBrowser,
 } from '../people.ts';
 import type { Attempts } from '../proofs/attempts.ts';
+import { findPasskey, passkeyRows } from '../proofs/factor-rows.ts';
+import type { NewPasswords } from '../proofs/new-password.ts';
 import type { PasskeyCeremonies, RequestOptions } from '../proofs/passkey-ceremonies.ts';
-import { findPasskey, passkeyRows } from '../proofs/passkey-records.ts';
-import type { NewPasswords } from '../proofs/password/new-password.ts';
-import { normalisePassword, type Passwords } from '../proofs/password/passwords.ts';
+import { normalisePassword, type Passwords } from '../proofs/passwords.ts';
 import { turnOf } from '../proofs/proof.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
 import type { Session, Sessions } from '../sessions/sessions.ts';

@@ -9,7 +9,7 @@ import { Link } from '../../web/components/link.tsx';
 import { Notice } from '../../web/components/notice.tsx';
 import type { Html } from '../../web/html.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { narrowPage } from '../sessions/narrow.page.tsx';
+import { narrowPage } from '../sessions/failure.page.tsx';
 import { type Onward, onwardFields, onwardHref } from '../sessions/onward.page.tsx';
 import { frameText } from '../words.ts';
 import { timeText } from './pacing.ts';

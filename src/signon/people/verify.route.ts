@@ -14,10 +14,15 @@ import type { PlainRoute } from '../../http/router.ts';
 import { doneIn, doneMark } from '../../web/done-mark.ts';
 import { jsonOf } from '../../web/guard/intake/form.ts';
 import { sessionCall, sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
-import type { RequestContext } from '../request-context.route.ts';
 import { failureText } from '../sessions/failure.page.tsx';
 import { onwardHref } from '../sessions/onward.page.tsx';
-import { carriesRequest, keptOnward, onwardKept, targetOf } from '../sessions/onward.route.ts';
+import {
+  carriesRequest,
+  keptOnward,
+  onwardKept,
+  type RequestContext,
+  targetOf,
+} from '../sessions/onward.route.ts';
 import { catalogueFor } from '../words.ts';
 import { paceOfQuery, paceQuery } from './pacing.ts';
 import { checkMailPage, emailLengthMax } from './register.page.tsx';

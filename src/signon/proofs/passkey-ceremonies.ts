@@ -8,6 +8,7 @@
  * required. The origin and the relying party follow from BASE_URL.
  */
 
+import type * as Library from '@simplewebauthn/server';
 import type {
   AuthenticationResponseJSON,
   PublicKeyCredentialCreationOptionsJSON,
@@ -16,7 +17,9 @@ import type {
 } from '@simplewebauthn/server';
 import * as v from 'valibot';
 import type { MasterKey } from '../../access/keys/master-key.ts';
+import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
+import { openLoneThread } from '../../core/lone-thread.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { minuteMs } from '../../core/time.ts';
@@ -25,14 +28,51 @@ import { createWriter, decode } from '../../storage/codec.ts';
 import { passkeyChallengeKey } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
 import { createSealedTexts } from '../sealed-text.ts';
-import type { PasskeyLibrary } from './passkey-library.ts';
 import {
   type Ceremony,
   type CeremonyPurpose,
   decodeCeremony,
   encodeCeremony,
   type PasskeyRecord,
-} from './passkey-records.ts';
+} from './factor-rows.ts';
+
+type Name =
+  | 'generateRegistrationOptions'
+  | 'verifyRegistrationResponse'
+  | 'generateAuthenticationOptions'
+  | 'verifyAuthenticationResponse';
+
+export interface PasskeyCall {
+  readonly name: Name;
+  readonly options: unknown;
+}
+
+type PasskeyLibrary = Pick<typeof Library, Name> & {
+  readonly table: BoundedTable;
+  close(): Promise<void>;
+};
+
+const waitingMax = 256;
+
+/**
+ * Runs @simplewebauthn/server on a thread of its own, that starts at the first ceremony and ends after a
+ * quiet minute: loading it takes 100 ms and 15 MB, and most servers see a passkey now and then.
+ * Beyond `waitingMax` calls that wait, a call rejects.
+ */
+export function openPasskeyLibrary(): PasskeyLibrary {
+  const worker = new URL('./passkey-library.worker.js', import.meta.url);
+  const thread = openLoneThread<PasskeyCall, unknown>(worker, waitingMax);
+  const calling = (name: Name) => async (options: unknown) =>
+    (await thread.run({ name, options })) as never;
+  return {
+    generateRegistrationOptions: calling('generateRegistrationOptions'),
+    verifyRegistrationResponse: calling('verifyRegistrationResponse'),
+    generateAuthenticationOptions: calling('generateAuthenticationOptions'),
+    verifyAuthenticationResponse: calling('verifyAuthenticationResponse'),
+    table: { name: 'passkey_queue', used: thread.waiting, limit: waitingMax },
+    close: thread.close,
+  };
+}
 
 export type CreationOptions = PublicKeyCredentialCreationOptionsJSON;
 export type RequestOptions = PublicKeyCredentialRequestOptionsJSON;

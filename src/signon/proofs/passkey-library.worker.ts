@@ -6,7 +6,7 @@ import {
   verifyAuthenticationResponse,
   verifyRegistrationResponse,
 } from '@simplewebauthn/server';
-import type { PasskeyCall } from './passkey-library.ts';
+import type { PasskeyCall } from './passkey-ceremonies.ts';
 
 const functions = {
   generateAuthenticationOptions,

@@ -13,15 +13,8 @@ import type { AccountChanges } from '../people/account-changes.ts';
 import { isActive, type People } from '../people.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
 import type { Session, Sessions } from '../sessions/sessions.ts';
-import type { SignedIn, SignIn } from '../sessions/sign-in/sign-in.ts';
+import type { SignedIn, SignIn } from '../sessions/sign-in.ts';
 import type { Visitor } from '../visitor.ts';
-import {
-  type CreationOptions,
-  credentialIdBytesMax,
-  isCredentialId,
-  type PasskeyCeremonies,
-  type RequestOptions,
-} from './passkey-ceremonies.ts';
 import {
   type CeremonyPurpose,
   encodePasskey,
@@ -31,7 +24,14 @@ import {
   passkeyRows,
   passkeysOf,
   type StoredPasskey,
-} from './passkey-records.ts';
+} from './factor-rows.ts';
+import {
+  type CreationOptions,
+  credentialIdBytesMax,
+  isCredentialId,
+  type PasskeyCeremonies,
+  type RequestOptions,
+} from './passkey-ceremonies.ts';
 
 export interface PasskeyInfo {
   /** base64url. */

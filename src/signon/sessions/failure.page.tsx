@@ -1,15 +1,45 @@
-/** An expected failure in the reader's language, as a sentence and as a page. */
+/** The narrow page, and on it an expected failure in the reader's language. */
 
 import type { Failure } from '../../core/result.ts';
 import { LinkButton } from '../../web/components/button.tsx';
 import { Notice } from '../../web/components/notice.tsx';
 import type { FailureWords } from '../../web/guard/page-builder.ts';
-import { renderHtml } from '../../web/html.ts';
+import { type Html, renderHtml } from '../../web/html.ts';
 import type { Language } from '../../web/language.ts';
 import { failureEnd } from '../../web/layout/error.page.tsx';
-import type { PageFrame } from '../../web/layout/layout.tsx';
+import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import { type Catalogue, catalogueFor, frameText } from '../words.ts';
-import { narrowPage } from './narrow.page.tsx';
+
+interface NarrowPageOptions {
+  readonly title: string;
+  /** The line above the title, e.g. the site that asks. */
+  readonly eyebrow?: string;
+  readonly lede?: Html;
+  /** The static file of a script for this page. */
+  readonly script?: string;
+  readonly body: Html;
+  /** The links below the card. */
+  readonly foot?: Html;
+}
+
+/** Renders the page of one form or one message: a title over a single column. */
+export function narrowPage(frame: PageFrame, options: NarrowPageOptions): string {
+  return renderDocument(frame, {
+    title: options.title,
+    noindex: true,
+    className: 'page-narrow',
+    ...(options.script === undefined ? {} : { script: options.script }),
+    body: (
+      <div class="wrap narrow">
+        {options.eyebrow && <p class="eyebrow">{options.eyebrow}</p>}
+        <h1>{options.title}</h1>
+        {options.lede && <p class="narrow-lede">{options.lede}</p>}
+        <div class="card narrow-card">{options.body}</div>
+        {options.foot && <div class="narrow-foot">{options.foot}</div>}
+      </div>
+    ),
+  });
+}
 
 /** Returns one sentence. A failure that no page expects is described as the service's. */
 export function failureText(language: Language, failure: Failure): string {

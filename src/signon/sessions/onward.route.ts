@@ -9,10 +9,16 @@
 import { readKnownAddress } from '../../core/mail-address.ts';
 import { type Params, parseQuery } from '../../http/request/query.ts';
 import { localPath } from '../../web/guard/intake/local-path.ts';
-import type { RequestContext } from '../request-context.route.ts';
+import type { AnyPageBuilder } from '../../web/guard/page-builder.ts';
+import type { AnyRequestContext } from '../../web/guard/request-context.ts';
 import { type Authorization, requestQueryCharsMax } from '../sites/authorization.ts';
 import { requestQuery } from '../sites/authorize.ts';
 import { isForSite, type Onward, onwardHref } from './onward.page.tsx';
+import type { Session } from './sessions.ts';
+
+/** The request context with the session of sign-on in it, as the page builder below has it. */
+export type RequestContext = AnyRequestContext<Session>;
+export type PageBuilder = AnyPageBuilder<Session>;
 
 export const authorizePath = '/authorize.php';
 export const continuePath = `${authorizePath}/continue`;

@@ -21,7 +21,15 @@ import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
 import { type Change, commitOnce, untilUndisturbed } from '../../storage/change.ts';
-import { credentialsKey, sessionByAccountKey, sessionKey } from '../../storage/keys.ts';
+import {
+  credentialsKey,
+  type Key,
+  sessionByAccountKey,
+  sessionByAccountPrefix,
+  sessionKey,
+} from '../../storage/keys.ts';
+import { pagesUnder } from '../../storage/pages.ts';
+import { bytes, oneOf, record, text, time, varint } from '../../storage/record.ts';
 import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
 import { notErased } from '../people/erasure-mark.ts';
 import {
@@ -33,19 +41,86 @@ import {
   type Person,
   withBrowserAlone,
 } from '../people.ts';
-import { proofStrength } from '../proofs/proof-strength.ts';
+import { isFactorOn, passkeysOf } from '../proofs/factor-rows.ts';
 import { agentName, countryOf, type Visitor } from '../visitor.ts';
-import {
-  csrfOf,
-  decodeSession,
-  encodeSession,
-  type Renewed,
-  type SessionInfo,
-  type SessionMethod,
-  type SessionRecord,
-  sessionIdsOf,
-  sessionKeysOf,
-} from './session-records.ts';
+
+/** The proofs of identity of a sign-in. The order is on disk. */
+const sessionMethods = ['password', 'password+totp', 'passkey', 'link', 'link+totp'] as const;
+export type SessionMethod = (typeof sessionMethods)[number];
+
+interface SessionRecord {
+  readonly account: string;
+  readonly secretHash: Uint8Array;
+  readonly epoch: number;
+  readonly createdAt: number;
+  readonly lastSeenAt: number;
+  readonly authenticatedAt: number;
+  readonly method: SessionMethod;
+  readonly agent: string;
+  readonly country: string;
+  /** The last proof of identity. */
+  readonly proof: SessionMethod;
+  /** The credentials' `factors` at that proof. */
+  readonly factors: number;
+}
+
+/** A session as its owner sees it. */
+export interface SessionInfo {
+  readonly id: string;
+  readonly createdAt: number;
+  readonly lastSeenAt: number;
+  readonly agent: string;
+  readonly country: string;
+  readonly method: SessionMethod;
+  readonly current: boolean;
+}
+
+const { encode: encodeSession, decode: decodeSession } = record<SessionRecord>(2, {
+  account: text,
+  secretHash: bytes,
+  epoch: varint,
+  createdAt: time,
+  lastSeenAt: time,
+  authenticatedAt: time,
+  method: oneOf(sessionMethods),
+  agent: text,
+  country: text,
+  proof: oneOf(sessionMethods),
+  factors: varint,
+});
+
+/** Returns the ids of an account's sessions, all or at most `limit`; some may be over. */
+export async function sessionIdsOf(
+  store: Store,
+  accountId: string,
+  limit = Number.POSITIVE_INFINITY,
+): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const page of pagesUnder(store, sessionByAccountPrefix(accountId))) {
+    for (const { key } of page) {
+      ids.push(Buffer.from(key.subarray(-idBytes)).toString('base64url'));
+    }
+    if (ids.length >= limit) return ids.slice(0, limit);
+  }
+  return ids;
+}
+
+/** Returns the keys of both rows of a session. */
+function sessionKeysOf(accountId: string, id: string): Key[] {
+  const bytes = Buffer.from(id, 'base64url');
+  return [sessionKey(bytes), sessionByAccountKey(accountId, bytes)];
+}
+
+/** Returns the form token of a session: only the holder of the cookie's secret knows it, and it does not reveal it. */
+function csrfOf(secret: string): string {
+  return Buffer.from(sha256(`form token ${secret}`)).toString('base64url');
+}
+
+/** The new cookies after a change: the session's, and the browser's if it stays a known one. */
+export interface Renewed {
+  readonly token: string;
+  readonly browser?: string | undefined;
+}
 
 export const sessionLife = {
   idleMs: 14 * dayMs,
@@ -400,3 +475,20 @@ export function createSessions(options: {
 }
 
 export type Sessions = ReturnType<typeof createSessions>;
+
+/**
+ * Returns the strength of the last proof of identity of a session, by the factors that its account has besides the
+ * password. A passkey counts as both factors: it is taken with user verification alone.
+ * `missing`: the account has neither a passkey nor an authenticator; `weak`: it has, and showed none.
+ */
+export async function proofStrength(
+  store: Store,
+  accountId: string,
+  proof: SessionMethod,
+): Promise<'missing' | 'weak' | 'strong'> {
+  const isOn = await isFactorOn(store, accountId);
+  if (isOn && proof.endsWith('+totp')) return 'strong';
+  const passkeys = await passkeysOf(store, accountId, 1);
+  if (passkeys.length > 0) return proof === 'passkey' ? 'strong' : 'weak';
+  return isOn ? 'weak' : 'missing';
+}

@@ -24,7 +24,6 @@ import type { PlainRoute } from '../../http/router.ts';
 import { askedOrigin } from '../../web/guard/intake/form.ts';
 import { enrolPath, reviewPath } from '../../web/guard/page-builder.ts';
 import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
-import type { PageBuilder, RequestContext } from '../request-context.route.ts';
 import { onwardHref } from '../sessions/onward.page.tsx';
 import {
   authorizePath,
@@ -32,6 +31,8 @@ import {
   continueHref,
   continuePath,
   onTheWay,
+  type PageBuilder,
+  type RequestContext,
   targetOf,
 } from '../sessions/onward.route.ts';
 import type { Session } from '../sessions/sessions.ts';

@@ -11,7 +11,7 @@ import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { FamilyChoice } from '../../reputation/blocklists/recipes.ts';
-import type { PageBuilder, RequestContext } from '../../signon/request-context.route.ts';
+import type { PageBuilder, RequestContext } from '../../signon/sessions/onward.route.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
 import { sessionPage } from '../../web/guard/session-endpoint.ts';
 import { jsonType, noStore } from '../../web/shape.ts';

@@ -7,9 +7,11 @@ import type { AddressInfo } from 'node:net';
 import { it } from 'node:test';
 import { dictionary } from '@zxcvbn-ts/language-common';
 import { ok } from '../../../src/core/result.ts';
-import { createBreachedPasswords } from '../../../src/signon/proofs/password/breached-passwords.ts';
-import { createNewPasswords } from '../../../src/signon/proofs/password/new-password.ts';
-import isStrong from '../../../src/signon/proofs/password/password-strength.worker.ts';
+import {
+  createBreachedPasswords,
+  createNewPasswords,
+} from '../../../src/signon/proofs/new-password.ts';
+import isStrong from '../../../src/signon/proofs/password-strength.worker.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';
 
 const password = 'violet-harbour-72';

@@ -3,10 +3,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { seededRandom } from '../../../src/core/random.ts';
-import { holdsContext } from '../../../src/signon/proofs/password/context-words.ts';
-import { createNewPasswords } from '../../../src/signon/proofs/password/new-password.ts';
-import { openPasswordStrength } from '../../../src/signon/proofs/password/password-strength.ts';
-import { createPasswords } from '../../../src/signon/proofs/password/passwords.ts';
+import {
+  createNewPasswords,
+  holdsContext,
+  openPasswordStrength,
+} from '../../../src/signon/proofs/new-password.ts';
+import { createPasswords } from '../../../src/signon/proofs/passwords.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { cheapArgon2 } from '../account-fixture.ts';
 

@@ -7,10 +7,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
-import {
-  type PasswordRequest,
-  signInLinksMax,
-} from '../../../src/signon/sessions/sign-in/sign-in.ts';
+import { type PasswordRequest, signInLinksMax } from '../../../src/signon/sessions/sign-in.ts';
 import type { Visitor } from '../../../src/signon/visitor.ts';
 import { signonLinkPrefix } from '../../../src/storage/keys.ts';
 import { errorOf, value } from '../../support/house/result.ts';

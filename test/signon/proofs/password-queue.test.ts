@@ -6,7 +6,7 @@ import {
   createPasswordQueue,
   queueShares,
   type Turn,
-} from '../../../src/signon/proofs/password/password-queue.ts';
+} from '../../../src/signon/proofs/passwords.ts';
 
 function open(waitingMax = 64) {
   const queue = createPasswordQueue({ runningMax: 2, waitingMax });

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { seededRandom } from '../../../src/core/random.ts';
-import { openPasswordStrength } from '../../../src/signon/proofs/password/password-strength.ts';
+import { openPasswordStrength } from '../../../src/signon/proofs/new-password.ts';
 import {
   argon2Defaults,
   createPasswords,
   normalisePassword,
-} from '../../../src/signon/proofs/password/passwords.ts';
+} from '../../../src/signon/proofs/passwords.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { cheapArgon2 } from '../account-fixture.ts';
 

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import { after, before, beforeEach, it } from 'node:test';
 import { webhookMessages } from '../../../src/signon/people/messages.ts';
-import { normalisePhone, phoneCodeLifeMs } from '../../../src/signon/proofs/factors/phone.ts';
+import { normalisePhone, phoneCodeLifeMs } from '../../../src/signon/proofs/phone.ts';
 import { phoneCodeKey } from '../../../src/storage/keys.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';

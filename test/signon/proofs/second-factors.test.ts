@@ -5,8 +5,8 @@ import { createHash } from 'node:crypto';
 import { after, before, beforeEach, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
-import { encodeFactor, loadFactor } from '../../../src/signon/proofs/factors/second-factor-rows.ts';
-import { createBackupCodes } from '../../../src/signon/proofs/factors/second-factors.ts';
+import { encodeFactor, loadFactor } from '../../../src/signon/proofs/factor-rows.ts';
+import { createBackupCodes } from '../../../src/signon/proofs/second-factors.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 

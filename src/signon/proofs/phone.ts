@@ -14,24 +14,24 @@ import {
   type PhoneNumber,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js/max';
-import { deriveKey, type MasterKey } from '../../../access/keys/master-key.ts';
-import { createClientLimits } from '../../../access/quota/client-limits.ts';
-import { type DistributedLimits, localLimits } from '../../../access/quota/distributed-limits.ts';
-import type { Clock } from '../../../core/clock.ts';
-import { equalBytes } from '../../../core/digest.ts';
-import type { Log } from '../../../core/log.ts';
-import type { Random } from '../../../core/random.ts';
-import { fail, ok, type Result } from '../../../core/result.ts';
-import { plainDigits, plainPhone } from '../../../core/text.ts';
-import { dayMs, hourMs, minuteMs } from '../../../core/time.ts';
-import { commitOnce, untilUndisturbed } from '../../../storage/change.ts';
-import { phoneCodeKey } from '../../../storage/keys.ts';
-import { bytes, record, text, time, u8 } from '../../../storage/record.ts';
-import type { Store } from '../../../storage/store.ts';
-import { notErased } from '../../people/erasure-mark.ts';
-import type { MessageSender } from '../../people/messages.ts';
-import type { SecurityLog } from '../../sessions/security-log.ts';
-import type { StoredLanguage, Visitor } from '../../visitor.ts';
+import { deriveKey, type MasterKey } from '../../access/keys/master-key.ts';
+import { createClientLimits } from '../../access/quota/client-limits.ts';
+import { type DistributedLimits, localLimits } from '../../access/quota/distributed-limits.ts';
+import type { Clock } from '../../core/clock.ts';
+import { equalBytes } from '../../core/digest.ts';
+import type { Log } from '../../core/log.ts';
+import type { Random } from '../../core/random.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { plainDigits, plainPhone } from '../../core/text.ts';
+import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
+import { commitOnce, untilUndisturbed } from '../../storage/change.ts';
+import { phoneCodeKey } from '../../storage/keys.ts';
+import { bytes, record, text, time, u8 } from '../../storage/record.ts';
+import type { Store } from '../../storage/store.ts';
+import { notErased } from '../people/erasure-mark.ts';
+import type { MessageSender } from '../people/messages.ts';
+import type { SecurityLog } from '../sessions/security-log.ts';
+import type { StoredLanguage, Visitor } from '../visitor.ts';
 
 const phoneLimits = {
   account: { max: 5, windowMs: dayMs },

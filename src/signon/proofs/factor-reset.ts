@@ -5,18 +5,18 @@
  * sign-in: the operator can't know which of them are the owner's. A mail and the security log record it.
  */
 
-import type { Accounts } from '../../../access/accounts/accounts.ts';
-import type { Clock } from '../../../core/clock.ts';
-import type { Random } from '../../../core/random.ts';
-import { fail, ok, type Result } from '../../../core/result.ts';
-import { commitOnce, untilUndisturbed } from '../../../storage/change.ts';
-import type { Store } from '../../../storage/store.ts';
-import type { Notices } from '../../mail/notices.ts';
-import { hasReviewable } from '../../people/review.ts';
-import { credentialsRow, isVerified, openPeople, unchanged } from '../../people.ts';
-import { createSecurityLog } from '../../sessions/security-log.ts';
-import type { Visitor } from '../../visitor.ts';
-import { loadFactor } from './second-factor-rows.ts';
+import type { Accounts } from '../../access/accounts/accounts.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Random } from '../../core/random.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { commitOnce, untilUndisturbed } from '../../storage/change.ts';
+import type { Store } from '../../storage/store.ts';
+import type { Notices } from '../mail/notices.ts';
+import { hasReviewable } from '../people/review.ts';
+import { credentialsRow, isVerified, openPeople, unchanged } from '../people.ts';
+import { createSecurityLog } from '../sessions/security-log.ts';
+import type { Visitor } from '../visitor.ts';
+import { loadFactor } from './factor-rows.ts';
 
 /** The visitor of an act of the operator has neither a browser nor a country. */
 const operator: Visitor = { network: '', country: 'ZZ', userAgent: '', language: 'en' };

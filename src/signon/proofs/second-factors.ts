@@ -9,25 +9,20 @@
 
 import { createHmac } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
-import {
-  deriveKey,
-  type MasterKey,
-  seal,
-  open as unseal,
-} from '../../../access/keys/master-key.ts';
-import type { Clock } from '../../../core/clock.ts';
-import { equalBytes, sha256 } from '../../../core/digest.ts';
-import type { Random } from '../../../core/random.ts';
-import { fail, ok, type Result } from '../../../core/result.ts';
-import { plainDigits } from '../../../core/text.ts';
-import { commitOnce, untilUndisturbed } from '../../../storage/change.ts';
-import { secondFactorPrefix } from '../../../storage/keys.ts';
-import { pagesUnder } from '../../../storage/pages.ts';
-import type { Store } from '../../../storage/store.ts';
-import type { AccountChanges, ChangeRequest } from '../../people/account-changes.ts';
-import { notErased } from '../../people/erasure-mark.ts';
-import type { Session } from '../../sessions/sessions.ts';
-import type { Visitor } from '../../visitor.ts';
+import { deriveKey, type MasterKey, seal, open as unseal } from '../../access/keys/master-key.ts';
+import type { Clock } from '../../core/clock.ts';
+import { equalBytes, sha256 } from '../../core/digest.ts';
+import type { Random } from '../../core/random.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { plainDigits } from '../../core/text.ts';
+import { commitOnce, untilUndisturbed } from '../../storage/change.ts';
+import { secondFactorPrefix } from '../../storage/keys.ts';
+import { pagesUnder } from '../../storage/pages.ts';
+import type { Store } from '../../storage/store.ts';
+import type { AccountChanges, ChangeRequest } from '../people/account-changes.ts';
+import { notErased } from '../people/erasure-mark.ts';
+import type { Session } from '../sessions/sessions.ts';
+import type { Visitor } from '../visitor.ts';
 import {
   encodeFactor,
   type Factor,
@@ -35,7 +30,7 @@ import {
   loadFactor,
   readFactor,
   type SecondFactorState,
-} from './second-factor-rows.ts';
+} from './factor-rows.ts';
 
 export interface NewCodes {
   readonly codes: readonly string[];

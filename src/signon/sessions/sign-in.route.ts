@@ -1,32 +1,47 @@
 /**
  * /signin: password, second factor, passkey. Afterwards the visitor goes on to where they were
  * going (onward.route.ts), or to the account. Who is limited gets a challenge in the form, and
- * after that a link by mail (sign-in-link.route.ts).
+ * after that a link by mail (/signin/link).
  *
  * Limits per address and neighbourhood are for unknown browsers: the browser of an owner and
  * passkeys have their own, so that whoever tries passwords from the same network does not keep them
  * out.
  */
 
-import { statusOf } from '../../../core/errors.ts';
-import type { Failure, Result } from '../../../core/result.ts';
-import type { Reply } from '../../../http/request/message.ts';
-import type { Params } from '../../../http/request/query.ts';
-import type { PlainRoute } from '../../../http/router.ts';
-import { doneIn } from '../../../web/done-mark.ts';
-import { asksForAnother } from '../../../web/guard/form-challenges.ts';
-import { lostIn } from '../../../web/guard/intake/unsaved.ts';
-import { sessionCall, sessionForm, sessionPage } from '../../../web/guard/session-endpoint.ts';
-import { emailLengthMax } from '../../people/register.page.tsx';
-import { type RegisterOptions, tooMany } from '../../people/register.route.ts';
-import type { RequestContext } from '../../request-context.route.ts';
-import { catalogueFor } from '../../words.ts';
-import { failureText } from '../failure.page.tsx';
-import { isForSite, type Onward, onwardHref } from '../onward.page.tsx';
-import { carriesRequest, hintOf, keptOnward, targetOf } from '../onward.route.ts';
-import { type SignInPageData, secondFactorPage, signInPage } from './sign-in.page.tsx';
+import { statusOf } from '../../core/errors.ts';
+import type { Failure, Result } from '../../core/result.ts';
+import type { Reply } from '../../http/request/message.ts';
+import type { Params } from '../../http/request/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { doneIn } from '../../web/done-mark.ts';
+import { asksForAnother } from '../../web/guard/form-challenges.ts';
+import { lostIn } from '../../web/guard/intake/unsaved.ts';
+import { sessionCall, sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
+import type { Signon } from '../open-signon.ts';
+import { checkMailPage, emailLengthMax } from '../people/register.page.tsx';
+import { type RegisterOptions, tooMany } from '../people/register.route.ts';
+import { linkWait } from '../people/verify.route.ts';
+import { catalogueFor } from '../words.ts';
+import { failureText } from './failure.page.tsx';
+import { isForSite, type Onward, onwardHref } from './onward.page.tsx';
+import {
+  carriesRequest,
+  hintOf,
+  keptOnward,
+  type Onwards,
+  onwardKept,
+  type PageBuilder,
+  type RequestContext,
+  targetOf,
+} from './onward.route.ts';
+import {
+  otherBrowserPage,
+  type SignInPageData,
+  secondFactorPage,
+  signInLinkPage,
+  signInPage,
+} from './sign-in.page.tsx';
 import type { SecondFactorNeeded, SignedIn } from './sign-in.ts';
-import { linkSentPath, signInLinkRoutes } from './sign-in-link.route.ts';
 
 const path = '/signin';
 const codePath = `${path}/second-factor`;
@@ -306,4 +321,82 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
 function lostOf({ back = '' }: Onward): 'unsaved' | 'undone' | undefined {
   const lost = lostIn(back);
   return lost && (lost === 'kept' ? 'unsaved' : 'undone');
+}
+
+// POST /signout ends the session of this browser. Works before the mail address is verified.
+
+export const signOutEndpoint = sessionForm('/signout', 'signed-in');
+
+export function signOutRoutes(options: { pageBuilder: PageBuilder; signon: Signon }): PlainRoute[] {
+  const { pageBuilder, signon } = options;
+  return [
+    pageBuilder.form(signOutEndpoint, async (context) => {
+      const ended = await signon.sessions.end(context.session.accountId, context.session.id);
+      return ended.ok ? pageBuilder.signedOut(context, '/') : pageBuilder.problem(context, ended);
+    }),
+  ];
+}
+
+// /signin/link: the link that an owner gets by mail when the sign-in is limited. It works in the
+// browser that asked for it. Opening it changes nothing: mail scanners open links too, so a button
+// does it.
+
+const signInLinkPath = '/signin/link';
+export const linkSentPath = `${signInLinkPath}/sent`;
+
+export const signInLinkEndpoints = {
+  show: sessionPage(signInLinkPath, 'anyone', { ...carriesRequest, errors: ['invalid_link'] }),
+  use: sessionForm(signInLinkPath, 'anyone', {
+    ...carriesRequest,
+    handlerLimits: ['mailedLink', 'deadLink'],
+    errors: ['invalid_link', 'sign_in_refused'],
+  }),
+  sent: sessionPage(linkSentPath, 'anyone', carriesRequest),
+};
+
+export function signInLinkRoutes(options: {
+  pageBuilder: PageBuilder;
+  signon: Pick<Signon, 'signIn'>;
+  onwards: Pick<Onwards, 'ofQuery'>;
+  callers: RegisterOptions['callers'];
+  /** Answers a proof of identity, whatever its kind. */
+  goOn(
+    context: RequestContext,
+    done: SignedIn | SecondFactorNeeded,
+    onward: Onward,
+  ): Promise<Reply>;
+}): PlainRoute[] {
+  const { pageBuilder, signon, onwards, callers, goOn } = options;
+  const elsewhere = (context: RequestContext, status: number) =>
+    pageBuilder.show(context, (frame) => otherBrowserPage(frame), { status });
+
+  return [
+    pageBuilder.page(signInLinkEndpoints.show, async (context, query) => {
+      const token = query.get('token') ?? '';
+      const state = await signon.signIn.linkState(token, context.visitor);
+      if (state === 'over')
+        return pageBuilder.problem(context, { ok: false, error: 'invalid_link' });
+      if (state === 'other_browser') return elsewhere(context, 200);
+      const data = { csrf: context.csrf, token, action: signInLinkPath };
+      // The redirect may lead to the consent of a site: Chromium applies form-action to all of it.
+      const needs = { formAction: 'unrestricted' } as const;
+      return pageBuilder.show(context, (frame) => signInLinkPage(frame, data), { needs });
+    }),
+    pageBuilder.form(signInLinkEndpoints.use, async (context, form) => {
+      const token = form.get('token') ?? '';
+      // Counted for itself where it works alone: who has a copy elsewhere uses up nothing of it.
+      const works = (await signon.signIn.linkState(token, context.visitor)) === 'ready';
+      const waitSeconds = linkWait(callers, context, token, works);
+      if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
+      const done = await signon.signIn.withLink({ token, visitor: context.visitor });
+      if (done.ok) return goOn(context, done.value.done, onwardKept(done.value.onward));
+      return done.error === 'forbidden'
+        ? elsewhere(context, 403)
+        : pageBuilder.problem(context, done);
+    }),
+    pageBuilder.page(signInLinkEndpoints.sent, (context, query) => {
+      const onward = onwards.ofQuery(context, query);
+      return pageBuilder.show(context, (frame) => checkMailPage(frame, 'signIn', onward));
+    }),
+  ];
 }

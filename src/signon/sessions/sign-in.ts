@@ -5,22 +5,22 @@
  * gets a link by mail (`createSignInLinks`), which stands in for the password.
  */
 
-import type { MasterKey } from '../../../access/keys/master-key.ts';
-import { createClientLimits } from '../../../access/quota/client-limits.ts';
-import { type DistributedLimits, localLimits } from '../../../access/quota/distributed-limits.ts';
-import type { Clock } from '../../../core/clock.ts';
-import type { Log } from '../../../core/log.ts';
-import { readKnownAddress } from '../../../core/mail-address.ts';
-import type { Random } from '../../../core/random.ts';
-import { type Failure, fail, ok, type Result } from '../../../core/result.ts';
-import { hourMs } from '../../../core/time.ts';
-import { type Change, commitOnce, inTurn } from '../../../storage/change.ts';
-import type { Key } from '../../../storage/keys.ts';
-import { bareRecord, text, time } from '../../../storage/record.ts';
-import type { RowCheck, Store } from '../../../storage/store.ts';
-import type { Mailer } from '../../mail/mailer.ts';
-import { notErased } from '../../people/erasure-mark.ts';
-import { type Links, linkLifeMs, type PageLinks, unused } from '../../people/links.ts';
+import type { MasterKey } from '../../access/keys/master-key.ts';
+import { createClientLimits } from '../../access/quota/client-limits.ts';
+import { type DistributedLimits, localLimits } from '../../access/quota/distributed-limits.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log.ts';
+import { readKnownAddress } from '../../core/mail-address.ts';
+import type { Random } from '../../core/random.ts';
+import { type Failure, fail, ok, type Result } from '../../core/result.ts';
+import { hourMs } from '../../core/time.ts';
+import { type Change, commitOnce, inTurn } from '../../storage/change.ts';
+import type { Key } from '../../storage/keys.ts';
+import { bareRecord, text, time } from '../../storage/record.ts';
+import type { RowCheck, Store } from '../../storage/store.ts';
+import type { Mailer } from '../mail/mailer.ts';
+import { notErased } from '../people/erasure-mark.ts';
+import { type Links, linkLifeMs, type PageLinks, unused } from '../people/links.ts';
 import {
   type Credentials,
   isActive,
@@ -32,19 +32,22 @@ import {
   type People,
   type Person,
   withBrowser,
-} from '../../people.ts';
-import type { Attempts } from '../../proofs/attempts.ts';
-import type { SecondFactors } from '../../proofs/factors/second-factors.ts';
-import { createFailureNotices } from '../../proofs/failure-notices.ts';
-import type { Passwords } from '../../proofs/password/passwords.ts';
-import { createProofs, tooMany, turnOf } from '../../proofs/proof.ts';
-import { createReauthenticate } from '../../proofs/reauthentication.ts';
-import { createSealedTexts } from '../../sealed-text.ts';
-import { hashOfToken, newToken } from '../../tokens.ts';
-import { agentName, browserHash, countryOf, type Visitor } from '../../visitor.ts';
-import type { SecurityLog } from '../security-log.ts';
-import type { SessionMethod } from '../session-records.ts';
-import type { OpenRequest, Sessions } from '../sessions.ts';
+} from '../people.ts';
+import type { Attempts } from '../proofs/attempts.ts';
+import type { Passwords } from '../proofs/passwords.ts';
+import {
+  createFailureNotices,
+  createProofs,
+  type Proofs,
+  tooMany,
+  turnOf,
+} from '../proofs/proof.ts';
+import type { SecondFactors } from '../proofs/second-factors.ts';
+import { createSealedTexts } from '../sealed-text.ts';
+import { hashOfToken, newToken } from '../tokens.ts';
+import { agentName, browserHash, countryOf, type Visitor } from '../visitor.ts';
+import type { SecurityLog } from './security-log.ts';
+import type { OpenRequest, Session, SessionMethod, Sessions } from './sessions.ts';
 
 export interface SignedIn {
   readonly kind: 'signed_in';
@@ -508,4 +511,84 @@ function createAskSeals(options: { masterKey: MasterKey; clock: Clock; random: R
 /** A browser's id has no space, so the name can't run into it. */
 function holderOf(name: string, { browserId }: Visitor): string {
   return `${browserId ?? ''} ${name}`;
+}
+
+interface GivenProof {
+  readonly password: string;
+  /** A TOTP or backup code; ignored where no second factor is set up. */
+  readonly code: string;
+}
+
+/**
+ * Makes the session fresh, under a new cookie. `sign_in_refused`, `too_many_attempts`
+ * (with `retryAfterSeconds`), `overloaded`, `form_expired` (renewed by another request meanwhile),
+ * `store_unavailable`.
+ */
+type Reauthenticate = (
+  session: Session,
+  proof: GivenProof,
+  visitor: Visitor,
+) => Promise<Result<{ token: string }>>;
+
+/**
+ * Takes the proof of identity again inside a session, by password: with the second factor's code too
+ * where one is set up, since a password alone would not have opened the session either. (A passkey
+ * counts as both; passkeys.ts.)
+ *
+ * A wrong password and a wrong code are one answer after the same work, counted and logged alike:
+ * whoever holds somebody's session learns nothing of either. Only when both are right the code is
+ * used up.
+ */
+function createReauthenticate(options: {
+  people: Pick<People, 'byId'>;
+  sessions: Pick<Sessions, 'renew'>;
+  attempts: Attempts;
+  secondFactors: Pick<SecondFactors, 'isEnabled' | 'matches' | 'use'>;
+  proofs: Proofs;
+}): Reauthenticate {
+  const { people, sessions, attempts, secondFactors } = options;
+  const { attemptOf, judge, note } = options.proofs;
+
+  return async (session, { password, code }, visitor) => {
+    const person = await people.byId(session.accountId);
+    if (person === undefined) return fail('sign_in_refused');
+    const needsCode = await secondFactors.isEnabled(person.id);
+    // The code counts against no session: the holder of a session must not gain tries at it.
+    const { id } = session;
+    const byPassword = { ...attemptOf('password', nameOf(person), person, visitor), session: id };
+    const byCode = attemptOf('secondFactor', person.id, person, visitor);
+    const tries = needsCode ? [byPassword, byCode] : [byPassword];
+    const waitSeconds = attempts.begin(...tries);
+    if (waitSeconds > 0) return tooMany(waitSeconds);
+    const judged = await judge(person, password, turnOf('known', person.id, visitor));
+    if (!judged.ok) {
+      attempts.withdrawn(...tries);
+      return judged;
+    }
+    const codeMatches = !needsCode || (await secondFactors.matches(person.id, code));
+    if (!judged.value.right || !codeMatches) return refused();
+    const used = needsCode ? await secondFactors.use(person.id, code) : undefined;
+    if (used?.ok === false) {
+      // Another request used it a moment ago.
+      if (used.error === 'invalid_code') return refused();
+      attempts.withdrawn(...tries);
+      return used;
+    }
+    attempts.succeeded(...tries);
+    if (used?.value === 'backup') note(person, 'backup_code_used', visitor);
+    const renewed = await sessions.renew(
+      session,
+      needsCode ? 'password+totp' : 'password',
+      person.credentials.factors,
+    );
+    if (!renewed.ok) return renewed;
+    if (renewed.value === undefined) return fail('form_expired');
+    note(person, 'reauthenticated', visitor);
+    return ok(renewed.value);
+
+    function refused() {
+      note(person, 'reauthentication_failed', visitor);
+      return fail('sign_in_refused');
+    }
+  };
 }

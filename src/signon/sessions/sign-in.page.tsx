@@ -1,17 +1,18 @@
 /** Sign-in by password or passkey, and the second step. Where to go afterwards travels along. */
 
-import { Button } from '../../../web/components/button.tsx';
-import { ChallengeField, type ChallengeView } from '../../../web/components/challenge.tsx';
-import { Field } from '../../../web/components/field.tsx';
-import { Form, Hidden } from '../../../web/components/form.tsx';
-import { Link } from '../../../web/components/link.tsx';
-import { Notice } from '../../../web/components/notice.tsx';
-import type { Html } from '../../../web/html.ts';
-import type { PageFrame } from '../../../web/layout/layout.tsx';
-import { currentPasswordField, emailField, passkeyOutcome } from '../../people/register.page.tsx';
-import { frameText } from '../../words.ts';
-import { narrowPage } from '../narrow.page.tsx';
-import { isForSite, type Onward, onwardFields, onwardHref, sealOf } from '../onward.page.tsx';
+import { Button, LinkButton } from '../../web/components/button.tsx';
+import { ChallengeField, type ChallengeView } from '../../web/components/challenge.tsx';
+import { Field } from '../../web/components/field.tsx';
+import { Form, Hidden } from '../../web/components/form.tsx';
+import { Link } from '../../web/components/link.tsx';
+import { Notice } from '../../web/components/notice.tsx';
+import type { Html } from '../../web/html.ts';
+import type { PageFrame } from '../../web/layout/layout.tsx';
+import { currentPasswordField, emailField, passkeyOutcome } from '../people/register.page.tsx';
+import { buttonPage, type LinkPageData } from '../people/verify.page.tsx';
+import { frameText } from '../words.ts';
+import { narrowPage } from './failure.page.tsx';
+import { isForSite, type Onward, onwardFields, onwardHref, sealOf } from './onward.page.tsx';
 
 export interface SignInPageData extends Onward {
   readonly csrf: string;
@@ -159,4 +160,27 @@ export function secondFactorPage(frame: PageFrame, data: SecondFactorPageData): 
       ),
     },
   );
+}
+
+export function signInLinkPage(frame: PageFrame, data: LinkPageData): string {
+  const words = frameText(frame).signon.signInLink;
+  return buttonPage(frame, data, words, words.text);
+}
+
+/** The link is good, and this browser did not ask for it. */
+export function otherBrowserPage(frame: PageFrame): string {
+  const text = frameText(frame);
+  const words = text.signon.signInLink;
+  return narrowPage(frame, {
+    title: words.otherTitle,
+    body: (
+      <>
+        <p>{words.otherText}</p>
+        <p>{words.otherPlain}</p>
+        <p>
+          <LinkButton label={text.links.signIn} href="/signin" kind="secondary" />
+        </p>
+      </>
+    ),
+  });
 }
