@@ -18,8 +18,7 @@ import * as checkBlock from '../reputation/check/check-block.route.ts';
 import * as checkBulk from '../reputation/check/check-bulk.route.ts';
 import { statsEndpoint } from '../reputation/counts/stats.route.ts';
 import { radarEndpoints } from '../reputation/radar/radar.route.ts';
-import * as bulkReport from '../reputation/reports/bulk/bulk-report.route.ts';
-import * as clearAddress from '../reputation/reports/clear-address.route.ts';
+import * as bulkReport from '../reputation/reports/bulk-report.route.ts';
 import * as report from '../reputation/reports/report.route.ts';
 import * as reports from '../reputation/reports/reports.route.ts';
 import { requestEndpoints } from '../reputation/requests/requests.route.ts';
@@ -60,7 +59,7 @@ const keyed: readonly Endpoint[] = [
   reports.reportsEndpoint, // GET /api/v2/reports
   report.reportEndpoint, // POST /api/v2/report
   bulkReport.bulkReportEndpoint, // POST /api/v2/bulk-report
-  clearAddress.clearAddressEndpoint, // DELETE /api/v2/clear-address
+  reports.clearAddressEndpoint, // DELETE /api/v2/clear-address
 ];
 
 /** The operator alone. */

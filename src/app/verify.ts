@@ -24,12 +24,17 @@ import { loadSnapshot } from '../index/snapshot.ts';
 import { formatPrefix } from '../ip/prefix.ts';
 import { collect } from '../reputation/blocklists/builder/collect.ts';
 import { listsOf, scoreMin } from '../reputation/blocklists/builder/contents.ts';
-import { type HistoryStep, rebuildList } from '../reputation/blocklists/builder/history.ts';
+import {
+  decodeHead,
+  decodeStep,
+  type FeedHead,
+  type HistoryStep,
+  rebuildList,
+} from '../reputation/blocklists/builder/history.ts';
 import { compareRows, ROW, type Rows } from '../reputation/blocklists/builder/rows.ts';
-import { decodeHead, decodeStep, type FeedHead } from '../reputation/blocklists/stored.ts';
 import { entryScore, halfLivesAt } from '../reputation/check/score.ts';
 import { refusalKinds } from '../reputation/reports/refusals.ts';
-import { everybody, isWholeIndex } from '../reputation/reports/store/account-index.ts';
+import { everybody, isWholeIndex } from '../reputation/reports/store/account-reports.ts';
 import {
   addressBytes,
   addressOf,

@@ -3,7 +3,7 @@
 import { erasedSealOf, type MasterKey } from '../access/keys/master-key.ts';
 import { createSiteKeys } from '../access/keys/site-keys.ts';
 import type { OperationTools } from '../contracts/operation.ts';
-import { reportPersonalData } from '../reputation/reports/personal-data.ts';
+import { reportPersonalData } from '../reputation/reports/store/account-reports.ts';
 import { retryDelaysMs } from '../signon/mail/command-mails.ts';
 import { mailSender } from '../signon/mail/letter.ts';
 import { createMailer } from '../signon/mail/mailer.ts';

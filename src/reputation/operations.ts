@@ -28,10 +28,14 @@ import { lookBehind } from '../ip/behind.ts';
 import { type Evidence, type EvidenceReader, whyJson } from './address/evidence.ts';
 import type { Check } from './check/check.ts';
 import type { ReportCounts } from './counts/report-counts.ts';
-import { type AllowRule, createAllowlist } from './lists/allowlist.ts';
-import { createOwnEntries, type OwnEntry } from './lists/own-entries.ts';
+import {
+  type AllowRule,
+  createAllowlist,
+  createOwnEntries,
+  type OwnEntry,
+} from './lists/operator-ranges.ts';
 import { categoriesOf, categoryMax, categoryNames } from './reports/categories.ts';
-import { createOwnReports } from './reports/store/own-reports.ts';
+import { createOwnReports } from './reports/store/account-reports.ts';
 import type { OwnReport, StoredReport } from './reports/store/report-rows.ts';
 import { createReportStore } from './reports/store/report-store.ts';
 import { acceptRemoval, createAnonymousReports, createRemovals } from './requests/queue.ts';

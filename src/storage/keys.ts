@@ -212,7 +212,7 @@ export const ownedApiKeyPrefix = (id: string): Key => encodeKey(namespaces.owned
 export const allowKey = (cidr: string): Key => encodeKey(namespaces.allow, text(cidr));
 export const allowPrefix = (): Key => encodeKey(namespaces.allow);
 
-/** 21 kind 00 name 00: a third-party list that is known (reputation/lists/list-rows.ts). */
+/** 21 kind 00 name 00: a third-party list that is known (reputation/lists/load-list.ts). */
 export const listRowKey = (list: string, source: string): Key =>
   encodeKey(namespaces.list, text(list), text(source));
 export const listPrefix = (): Key => encodeKey(namespaces.list);
@@ -229,7 +229,7 @@ export const removalPrefix = (): Key => encodeKey(namespaces.removal);
 export const tipKey = (address: string): Key => encodeKey(namespaces.tip, text(address));
 export const tipPrefix = (): Key => encodeKey(namespaces.tip);
 
-/** 25 CIDR: what the operator says of it by hand, in canonical text (reputation/lists/own-entries.ts). */
+/** 25 CIDR: what the operator says of it by hand, in canonical text (reputation/lists/operator-ranges.ts). */
 export const ownEntryKey = (cidr: string): Key => encodeKey(namespaces.ownEntry, text(cidr));
 export const ownEntryPrefix = (): Key => encodeKey(namespaces.ownEntry);
 
@@ -277,7 +277,7 @@ export function readReportTailDueKey(key: Uint8Array): { day: number; address: U
   return { day: viewOf(key).getUint16(1), address: key.slice(3, 20) };
 }
 
-/** 50: when each feed last changed, and which versions are known (reputation/blocklists/stored.ts). */
+/** 50: when each feed last changed, and which versions are known (reputation/blocklists/builder/history.ts). */
 export const feedHeadKey = (): Key => encodeKey(namespaces.feedHead);
 
 /** 51 version:u64: what a version of the list added and removed, oldest first. */

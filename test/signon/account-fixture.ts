@@ -9,7 +9,7 @@ import { manualClock } from '../../src/core/clock.ts';
 import type { Log } from '../../src/core/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { ok } from '../../src/core/result.ts';
-import { reportPersonalData } from '../../src/reputation/reports/personal-data.ts';
+import { reportPersonalData } from '../../src/reputation/reports/store/account-reports.ts';
 import type { Mail } from '../../src/signon/mail/letter.ts';
 import { openSignon, type Signon, type SignonOptions } from '../../src/signon/open-signon.ts';
 import type { SignedIn } from '../../src/signon/sessions/sign-in.ts';

@@ -27,16 +27,15 @@ import { formatIp, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
 import { isLoopback } from '../../ip/loopback.ts';
 import { typedAddress } from '../../ip/typed.ts';
-import { createAllowlist } from '../../reputation/lists/allowlist.ts';
 import { urlLabel } from '../../reputation/lists/import/download.ts';
-import { createOwnEntries } from '../../reputation/lists/own-entries.ts';
-import { sourceState } from '../../reputation/lists/subscriptions/orders.ts';
+import { createAllowlist, createOwnEntries } from '../../reputation/lists/operator-ranges.ts';
 import {
   listSubscriptions,
   type Subscription,
+  sourceState,
 } from '../../reputation/lists/subscriptions/subscriptions.ts';
 import { categoriesOf } from '../../reputation/reports/categories.ts';
-import type { OwnReports } from '../../reputation/reports/store/own-reports.ts';
+import type { OwnReports } from '../../reputation/reports/store/account-reports.ts';
 import type { StoredReport } from '../../reputation/reports/store/report-rows.ts';
 import { createReportStore } from '../../reputation/reports/store/report-store.ts';
 import { createAnonymousReports, createRemovals } from '../../reputation/requests/queue.ts';

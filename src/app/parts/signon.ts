@@ -17,7 +17,7 @@ import { type Closers, createClosers } from '../../core/closers.ts';
 import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
 import { type Params, parseQuery } from '../../http/request/query.ts';
-import { reportPersonalData } from '../../reputation/reports/personal-data.ts';
+import { reportPersonalData } from '../../reputation/reports/store/account-reports.ts';
 import { storedWebhooks } from '../../reputation/webhooks/hooks.ts';
 import { webhookPersonalData } from '../../reputation/webhooks/module.ts';
 import type { Mail } from '../../signon/mail/letter.ts';

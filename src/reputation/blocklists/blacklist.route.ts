@@ -21,7 +21,7 @@ import { type Answer, type Guard, type KeyedCall, wantedBy } from '../../web/gua
 import { jsonType, noStore, textType } from '../../web/shape.ts';
 import { readWhole } from '../check/check.route.ts';
 import { maliciousScore } from '../check/score.ts';
-import { isoDate } from '../reports/report-json.route.ts';
+import { isoDate } from '../reports/reports.route.ts';
 import {
   type Blacklist,
   type BlacklistFilter,

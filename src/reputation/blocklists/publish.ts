@@ -26,9 +26,14 @@ import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
 import { pagesUnder } from '../../storage/pages.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Adopted, BuildStats, Built, FeedFile, Restored } from './builder/build.ts';
-import type { Changes } from './builder/history.ts';
+import {
+  type Changes,
+  decodeHead,
+  encodeHead,
+  type FeedHead,
+  type StoredStep,
+} from './builder/history.ts';
 import { feeds, variantName } from './catalog.ts';
-import { decodeHead, encodeHead, type FeedHead, type StoredStep } from './stored.ts';
 
 /** Builds in a thread of its own; see app/threads/feed-thread.worker.ts. */
 export interface BuildThread {

@@ -13,8 +13,11 @@ import type { Guard } from '../../web/guard/guard.ts';
 import type { EvidenceReader } from '../address/evidence.ts';
 import { blacklistRoute } from '../blocklists/blacklist.route.ts';
 import { createBlacklist } from '../blocklists/blacklist.ts';
-import { type ClearAddressOptions, clearAddressRoute } from '../reports/clear-address.route.ts';
-import { reportsRoute } from '../reports/reports.route.ts';
+import {
+  type ClearAddressOptions,
+  clearAddressRoute,
+  reportsRoute,
+} from '../reports/reports.route.ts';
 import type { ReportStore } from '../reports/store/report-store.ts';
 import { createBlockCheck } from './block-check.ts';
 import type { Check } from './check.ts';

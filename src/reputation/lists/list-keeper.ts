@@ -13,8 +13,8 @@ import { readLedger } from '../../storage/ledger.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Contributions } from '../state/contributions.ts';
 import { listExpired } from '../state/events.ts';
-import { findList, listRow } from './list-rows.ts';
-import { createOwnEntries } from './own-entries.ts';
+import { findList, listRow } from './load-list.ts';
+import { createOwnEntries } from './operator-ranges.ts';
 import { type Fill, fillRow } from './room.ts';
 import type { Sources } from './sources.ts';
 

@@ -11,7 +11,9 @@ import type { Clock } from '../../core/clock.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { createEventId } from '../../storage/event-id.ts';
+import { listPrefix, listRowKey } from '../../storage/keys.ts';
 import { notCounted, readLedger } from '../../storage/ledger.ts';
+import { bareRecord, flag, text, time, varint } from '../../storage/record.ts';
 import type { NewEvent, RowCheck, SetRow, Store } from '../../storage/store.ts';
 import {
   type ListKind,
@@ -21,8 +23,54 @@ import {
   listRows,
   type RowBatch,
 } from '../state/events.ts';
-import { findList, listRow, rowsUnderWay } from './list-rows.ts';
 import { askRoom, type RoomLimits } from './room.ts';
+import { runMsMax } from './sources.ts';
+
+// The known lists as durable rows, which a loader reads before it begins. A row is added with the run
+// that makes the list known and removed with the event that ends it, in the same commits, and all of
+// them change the ledger's row: of two loaders that begin at once the second sees the first.
+
+interface ListRow {
+  readonly run: string;
+  /** Rows of the run. */
+  readonly rows: number;
+  readonly loading: boolean;
+  readonly begunAt: number;
+}
+
+interface FoundList {
+  readonly row: ListRow | undefined;
+  readonly check: RowCheck;
+}
+
+const listRowCodec = bareRecord<ListRow>({ run: text, rows: varint, loading: flag, begunAt: time });
+
+type Name = Pick<ListRef, 'list' | 'source'>;
+
+export async function findList(store: Store, { list, source }: Name): Promise<FoundList> {
+  const key = listRowKey(list, source);
+  const found = await store.get(key);
+  return {
+    row: found && listRowCodec.decode(found.value),
+    check: { key, version: found?.version ?? null },
+  };
+}
+
+export function listRow({ list, source }: Name, row: ListRow): SetRow {
+  return { key: listRowKey(list, source), value: listRowCodec.encode(row) };
+}
+
+/** Rows that runs under way have said they bring; a run that takes too long counts no more. */
+async function rowsUnderWay(store: Store, except: Name, now: number): Promise<number> {
+  const own = Buffer.from(listRowKey(except.list, except.source));
+  let rows = 0;
+  for (const { key, value } of await store.scan(listPrefix(), { limit: 1_000 })) {
+    const row = listRowCodec.decode(value);
+    if (row?.loading !== true || now - row.begunAt > runMsMax || own.equals(key)) continue;
+    rows += row.rows;
+  }
+  return rows;
+}
 
 /**
  * Pause and number of further tries of a commit while the store can't write, e.g. on a full disk.

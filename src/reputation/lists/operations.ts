@@ -20,7 +20,7 @@ import { listNameOf, listNameShape } from '../../core/list-name.ts';
 import { columns, grouped } from '../../core/text-table.ts';
 import { dayMs, durationMs, durationRule, minuteMs } from '../../core/time.ts';
 import type { CollectedRows } from './import/collect.ts';
-import { urlLabel } from './import/download.ts';
+import { openDestinations, sourceFault, urlLabel } from './import/download.ts';
 import {
   confidenceDefault,
   goodFormats,
@@ -29,16 +29,16 @@ import {
 } from './import/parse.ts';
 import type { ImportStats } from './import/rows.ts';
 import { type ServiceName, serviceNames } from './known-services.ts';
-import { findList } from './list-rows.ts';
-import { loadList } from './load-list.ts';
-import { openDestinations, sourceFault } from './subscriptions/destinations.ts';
-import { orderSource, type SourceOrder, sourceState } from './subscriptions/orders.ts';
+import { findList, loadList } from './load-list.ts';
 import {
   addSubscription,
   changeSubscription,
   forgetSubscription,
   listSubscriptions,
+  orderSource,
+  type SourceOrder,
   type Subscription,
+  sourceState,
 } from './subscriptions/subscriptions.ts';
 
 /** A list as it was read: its rows, and what came of its lines. */

@@ -8,7 +8,7 @@ import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { sha256 } from '../../core/digest.ts';
 import { every, type Loop } from '../../core/every.ts';
 import { maskComment } from '../address/mask.page.ts';
-import type { NewestReport } from '../reports/store/newest-reports.ts';
+import type { NewestReport } from '../reports/store/report-history.ts';
 
 export interface LatestReport extends NewestReport {
   /** Names it to those who watch; reveals nothing of the report's own id. */

@@ -9,7 +9,7 @@ import type { Store } from '../../storage/store.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import type { Check } from '../check/check.ts';
 import type { Sources } from '../lists/sources.ts';
-import { newestReports } from '../reports/store/newest-reports.ts';
+import { newestReports } from '../reports/store/report-history.ts';
 import { openLatestReports } from './latest.ts';
 import { type RadarFigures, radarNumbers } from './radar.page.tsx';
 import { type RadarOptions, radarRoutes } from './radar.route.ts';

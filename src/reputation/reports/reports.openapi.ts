@@ -17,7 +17,7 @@ import {
   score,
   string,
 } from '../../web/openapi.ts';
-import { bulkRowsMax } from './bulk/bulk-rows.ts';
+import { bulkRowsMax } from './bulk-reports.ts';
 import { categoryMax } from './categories.ts';
 import { commentCharactersMax, reportCategoriesMax } from './report.ts';
 import { pageBounds } from './store/report-history.ts';

@@ -25,7 +25,7 @@ import { type Key, removalKey, removalPrefix, tipKey, tipPrefix } from '../../st
 import { pagesUnder } from '../../storage/pages.ts';
 import { bareRecord, fixed, flag, oneOf, text, time, u32 } from '../../storage/record.ts';
 import type { Store } from '../../storage/store.ts';
-import { createAllowlist } from '../lists/allowlist.ts';
+import { createAllowlist } from '../lists/operator-ranges.ts';
 import { createReportStore } from '../reports/store/report-store.ts';
 
 /** The lowest first. */

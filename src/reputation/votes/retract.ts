@@ -8,7 +8,7 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import type { Pace } from '../../core/scheduling.ts';
 import { formatIp } from '../../ip/address.ts';
 import type { Store } from '../../storage/store.ts';
-import { reportsOfAccount } from '../reports/store/report-erasure.ts';
+import { reportsOfAccount } from '../reports/store/account-reports.ts';
 import { addressOf } from '../reports/store/report-rows.ts';
 import type { ReportStore } from '../reports/store/report-store.ts';
 import { tailAddresses } from '../reports/store/tails.ts';

@@ -14,7 +14,7 @@ import { createTurns } from '../../core/scheduling.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
 import type { Store } from '../../storage/store.ts';
-import { openDestinations, sourceFault } from '../lists/subscriptions/destinations.ts';
+import { openDestinations, sourceFault } from '../lists/import/download.ts';
 import { createWebhooks, removeWebhooks, webhookBounds, webhooksOf } from './hooks.ts';
 import { createWebhookRunner } from './runner.ts';
 

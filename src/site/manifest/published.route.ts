@@ -10,7 +10,7 @@ import { hourMs, minuteMs } from '../../core/time.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { bulkAddressesMax } from '../../reputation/check/check.openapi.ts';
 import { maliciousScore } from '../../reputation/check/score.ts';
-import { bulkRowsMax } from '../../reputation/reports/bulk/bulk-rows.ts';
+import { bulkRowsMax } from '../../reputation/reports/bulk-reports.ts';
 import { categoryNames } from '../../reputation/reports/categories.ts';
 import { chosenInFormPerDay, delayMinutesMax, promptPerDay } from '../../signon/people/pacing.ts';
 import { stateCharsMax } from '../../signon/sites/authorize.ts';

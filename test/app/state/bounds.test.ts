@@ -10,9 +10,11 @@ import { openState, type State } from '../../../src/app/state.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { createAllowlist } from '../../../src/reputation/lists/allowlist.ts';
 import { loadList } from '../../../src/reputation/lists/load-list.ts';
-import { createOwnEntries } from '../../../src/reputation/lists/own-entries.ts';
+import {
+  createAllowlist,
+  createOwnEntries,
+} from '../../../src/reputation/lists/operator-ranges.ts';
 import type { RowBatch } from '../../../src/reputation/state/events.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb.ts';
 import type { Store } from '../../../src/storage/store.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { endpoints } from '../../../src/app/endpoints.ts';
 import { systemClock } from '../../../src/core/clock.ts';
-import { ownReportsPerPage } from '../../../src/reputation/reports/store/own-reports.ts';
+import { ownReportsPerPage } from '../../../src/reputation/reports/store/account-reports.ts';
 import { createAnonymousReports, createRemovals } from '../../../src/reputation/requests/queue.ts';
 import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import { isShared } from '../../support/server/shared-store.ts';

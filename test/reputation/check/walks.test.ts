@@ -7,7 +7,7 @@ import { ok } from '../../../src/core/result.ts';
 import { createSemaphore } from '../../../src/core/scheduling.ts';
 import type { Caller, PlainRoute } from '../../../src/http/router.ts';
 import { checkBlockRoute } from '../../../src/reputation/check/check-block.route.ts';
-import { clearAddressRoute } from '../../../src/reputation/reports/clear-address.route.ts';
+import { clearAddressRoute } from '../../../src/reputation/reports/reports.route.ts';
 import { guardOf } from '../../support/server/guard.ts';
 
 type BlockOptions = Parameters<typeof checkBlockRoute>[0];

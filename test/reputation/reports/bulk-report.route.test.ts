@@ -7,7 +7,7 @@ import { fail, ok } from '../../../src/core/result.ts';
 import { createTurns } from '../../../src/core/scheduling.ts';
 import type { GeoReader } from '../../../src/geo/reader.ts';
 import type { Check } from '../../../src/reputation/check/check.ts';
-import { bulkReportRoute } from '../../../src/reputation/reports/bulk/bulk-report.route.ts';
+import { bulkReportRoute } from '../../../src/reputation/reports/bulk-report.route.ts';
 import type { ReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import { guardOf } from '../../support/server/guard.ts';
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createBulkReader } from '../../../src/reputation/reports/bulk/bulk-rows.ts';
+import { createBulkReader } from '../../../src/reputation/reports/bulk-reports.ts';
 import { bulkCsvVectors, type ExpectedRow } from '../../vectors/bulk-csv.ts';
 
 function read(csv: string, pieceBytes: number) {

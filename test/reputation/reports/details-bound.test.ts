@@ -10,11 +10,11 @@ import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { type Random, seededRandom } from '../../../src/core/random.ts';
 import { reportAgeMaxMs } from '../../../src/reputation/reports/report.ts';
+import { removeOwnReportsIndex } from '../../../src/reputation/reports/store/account-reports.ts';
 import {
   boundDetails,
   createDetailsKeeper,
 } from '../../../src/reputation/reports/store/details-bound.ts';
-import { removeOwnReportsIndex } from '../../../src/reputation/reports/store/own-reports.ts';
 import { readHistory } from '../../../src/reputation/reports/store/report-history.ts';
 import { addressBytes } from '../../../src/reputation/reports/store/report-rows.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';

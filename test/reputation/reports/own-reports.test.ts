@@ -6,17 +6,16 @@ import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { createSemaphore, createTurns } from '../../../src/core/scheduling.ts';
-import { indexedRow, isIndexed } from '../../../src/reputation/reports/store/account-index.ts';
 import {
+  blankComments,
   createOwnReports,
+  indexedRow,
+  isIndexed,
   type OwnReports,
   ownReportsPerPage,
   removeOwnReportsIndex,
-} from '../../../src/reputation/reports/store/own-reports.ts';
-import {
-  blankComments,
   reportsOfAccount,
-} from '../../../src/reputation/reports/store/report-erasure.ts';
+} from '../../../src/reputation/reports/store/account-reports.ts';
 import {
   createReportStore,
   type ReportStore,

@@ -9,7 +9,7 @@ import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { createTurns } from '../../../src/core/scheduling.ts';
-import { openDestinations } from '../../../src/reputation/lists/subscriptions/destinations.ts';
+import { openDestinations } from '../../../src/reputation/lists/import/download.ts';
 import {
   createWebhooks,
   removeWebhooks,

@@ -5,7 +5,7 @@ import { it } from 'node:test';
 import { systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { parseIp } from '../../../src/ip/address.ts';
-import { reportsOfAccount } from '../../../src/reputation/reports/store/report-erasure.ts';
+import { reportsOfAccount } from '../../../src/reputation/reports/store/account-reports.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import { holdersOf } from '../../support/server/data-files.ts';
 import { startTestServer, within } from '../../support/server/server.ts';

@@ -15,7 +15,7 @@ import { seededRandom } from '../../../src/core/random.ts';
 import { ok } from '../../../src/core/result.ts';
 import { createTurns } from '../../../src/core/scheduling.ts';
 import { parseIp } from '../../../src/ip/address.ts';
-import { reportPersonalData } from '../../../src/reputation/reports/personal-data.ts';
+import { reportPersonalData } from '../../../src/reputation/reports/store/account-reports.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import { createDeletion } from '../../../src/signon/people/deletion.ts';
 import { createOperator } from '../../../src/signon/people/operator.ts';

@@ -10,7 +10,7 @@ import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { createTurns } from '../../../src/core/scheduling.ts';
 import { parseIp } from '../../../src/ip/address.ts';
-import { reportPersonalData } from '../../../src/reputation/reports/personal-data.ts';
+import { reportPersonalData } from '../../../src/reputation/reports/store/account-reports.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import { openOutbox } from '../../../src/signon/mail/outbox.ts';
 import { createDeletion, createErasures } from '../../../src/signon/people/deletion.ts';

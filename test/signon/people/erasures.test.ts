@@ -7,8 +7,10 @@ import type { PersonalData } from '../../../src/contracts/personal-data.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { ok } from '../../../src/core/result.ts';
 import { parseIp } from '../../../src/ip/address.ts';
-import { reportPersonalData } from '../../../src/reputation/reports/personal-data.ts';
-import { reportsOfAccount } from '../../../src/reputation/reports/store/report-erasure.ts';
+import {
+  reportPersonalData,
+  reportsOfAccount,
+} from '../../../src/reputation/reports/store/account-reports.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import type { Mail } from '../../../src/signon/mail/letter.ts';
 import type { Delivery } from '../../../src/signon/mail/mailer.ts';

@@ -10,7 +10,7 @@ import { categoriesOf } from '../../../reputation/reports/categories.ts';
 import {
   createOwnReports,
   type OwnReports,
-} from '../../../reputation/reports/store/own-reports.ts';
+} from '../../../reputation/reports/store/account-reports.ts';
 import type { ReportStore } from '../../../reputation/reports/store/report-store.ts';
 import { catalogueFor } from '../../../reputation/words.ts';
 import type { AccountAreaReports } from '../../../signon/account/account-area.route.ts';

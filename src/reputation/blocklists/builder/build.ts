@@ -10,9 +10,12 @@ import { inflateRawSync } from 'node:zlib';
 import { hourMs } from '../../../core/time.ts';
 import { variantName } from '../catalog.ts';
 import type { Imprint } from '../pieces/lines.ts';
-import { bothTwins, createPieceMaker, hashOf, type KnownPiece } from '../pieces/piece-maker.ts';
 import {
+  bothTwins,
   createPiece,
+  createPieceMaker,
+  hashOf,
+  type KnownPiece,
   type Piece,
   type Stitched,
   stitchBrotli,
@@ -21,22 +24,20 @@ import {
 } from '../pieces/pieces.ts';
 import { createRecordRenderer, type GeoNames, isoSeconds } from '../pieces/records.ts';
 import { TextSink } from '../pieces/text.ts';
-import {
-  type ContentRecord,
-  decodeStep,
-  encodeStep,
-  type FeedHead,
-  type StoredStep,
-} from '../stored.ts';
 import type { Collected } from './collect.ts';
 import { type Content, contentsOf, type Lists, listsOf } from './contents.ts';
 import {
   advance,
   type Changes,
+  type ContentRecord,
   changesOf,
+  decodeStep,
+  encodeStep,
+  type FeedHead,
   type History,
   type HistoryStep,
   rebuildList,
+  type StoredStep,
 } from './history.ts';
 import { type Rows, rowCount } from './rows.ts';
 

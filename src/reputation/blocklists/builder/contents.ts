@@ -16,12 +16,12 @@ import {
   largeFrom,
   type PieceMaker,
   plainTwins,
-} from '../pieces/piece-maker.ts';
-import type { Twins } from '../pieces/pieces.ts';
+  type Twins,
+} from '../pieces/pieces.ts';
 import { recordFrame, type Segment, segmentsByScore, separators } from '../pieces/records.ts';
-import { aggregate } from './aggregate.ts';
 import type { Collected } from './collect.ts';
 import {
+  aggregate,
   filterRows,
   flagsOf,
   ROW,

@@ -1,16 +1,24 @@
 /**
- * Text compressed once and put together in many ways. A piece is its text, a run of deflate
- * blocks and a run of brotli meta-blocks; each run ends on a byte and refers to nothing outside,
- * so the runs of several pieces behind one another are one stream: feeds that hold the same lines
- * under different heads share their memory and their compression.
- *
- * gzip (RFC 1952): head, runs, an empty last block, CRC-32 and length of the whole; the CRC is
- * combined from those of the pieces. Brotli (RFC 7932): the stream's head is flushed on its own
- * before the run; quality 1 uses no static dictionary, whose references depend on the position.
+ * Pieces by what they are made from: the same lines or records are rendered and compressed once,
+ * in one build and from build to build.
  */
 
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { constants, crc32, createBrotliCompress, deflateRawSync } from 'node:zlib';
+import { familyOf, lengthOf, ROW, type Rows, rowCount, splitFamilies } from '../builder/rows.ts';
+import { type LineStyle, renderLines } from './lines.ts';
+import { type RecordRenderer, type RecordStyle, type Segment, separators } from './records.ts';
+import { fixedText, type TextSink, writeFixed } from './text.ts';
+
+// Text compressed once and put together in many ways. A piece is its text, a run of deflate
+// blocks and a run of brotli meta-blocks; each run ends on a byte and refers to nothing outside,
+// so the runs of several pieces behind one another are one stream: feeds that hold the same lines
+// under different heads share their memory and their compression.
+//
+// gzip (RFC 1952): head, runs, an empty last block, CRC-32 and length of the whole; the CRC is
+// combined from those of the pieces. Brotli (RFC 7932): the stream's head is flushed on its own
+// before the run; quality 1 uses no static dictionary, whose references depend on the position.
 
 export interface Piece {
   readonly text: Uint8Array;
@@ -161,4 +169,178 @@ function multiply(a: number, b: number): number {
     b = (b & 1) === 1 ? (b >>> 1) ^ polynomial : b >>> 1;
   }
   return product >>> 0;
+}
+
+// Divides a list into runs of some thousand rows. The address of a row alone decides if a run ends
+// there, so that a row that comes or goes changes one run (two, if it ends one): the others are the
+// same bytes, and are not rendered and compressed again.
+
+/** A run ends no sooner: whoever picks addresses can't make runs of one row. */
+export const runRowsMin = 1_024;
+/** One row in so many may end a run: as text and compressed it stays within a processor's cache. */
+const oneInBits = 13;
+
+/** Views of `rows`; none of none. */
+export function runsOf(rows: Rows): Rows[] {
+  const runs: Rows[] = [];
+  let start = 0;
+  for (let at = runRowsMin * ROW; at < rows.length; at += ROW) {
+    if (!endsRun(rows, at - ROW)) continue;
+    runs.push(rows.subarray(start, at));
+    start = at;
+    at += (runRowsMin - 1) * ROW;
+  }
+  if (start < rows.length) runs.push(rows.subarray(start));
+  return runs;
+}
+
+function endsRun(rows: Rows, at: number): boolean {
+  let mixed = 0;
+  for (let word = 0; word < 4; word++) {
+    mixed = Math.imul(mixed ^ rows[at + word]!, 0x9e37_79b1);
+    mixed ^= mixed >>> 15;
+  }
+  return Math.imul(mixed, 0x85eb_ca6b) >>> (32 - oneInBits) === 0;
+}
+
+export interface KnownPiece extends Piece {
+  readonly hash: Uint8Array;
+}
+
+export function hashOf(...parts: readonly (Uint8Array | Uint32Array)[]): Buffer {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return hash.digest();
+}
+
+export const bothTwins: Twins = { gzip: true, brotli: true };
+/** Lists with more rows of a family are large: their encodings are chosen with a build's cost in mind. */
+export const largeFrom = 200_000;
+
+/**
+ * Leaves brotli out of large lists of plain lines: it takes as long as gzip once more, for a
+ * twentieth fewer bytes.
+ */
+export function plainTwins(rows: Rows): Twins {
+  return { gzip: true, brotli: rowCount(rows) <= largeFrom };
+}
+
+interface Run {
+  readonly rows: Rows;
+  readonly hash: string;
+}
+
+/** Lines depend on the prefixes alone. All rows are of one family. */
+function prefixHash(rows: Rows): Buffer {
+  const words = rows.length > 0 && familyOf(rows, 0) === 4 ? 1 : 4;
+  const bare = new Uint32Array((rows.length / ROW) * (words + 1));
+  for (let at = 0, to = 0; at < rows.length; at += ROW) {
+    for (let word = 0; word < words; word++) bare[to++] = rows[at + word]!;
+    bare[to++] = lengthOf(rows, at);
+  }
+  return hashOf(bare);
+}
+
+function twinsText({ gzip, brotli }: Twins): string {
+  return `${gzip ? 'g' : ''}${brotli ? 'b' : ''}`;
+}
+
+export interface PieceMaker {
+  lines(rows: Rows, style: LineStyle, family: 4 | 6, twins: Twins): Promise<KnownPiece[]>;
+  /** Separators stand between them, not at the ends. */
+  records(segment: Segment, style: RecordStyle, twins: Twins): Promise<KnownPiece[]>;
+  text(text: string): Promise<KnownPiece>;
+  /** Renders the list as lines, deflated. */
+  base(rows: Rows): Promise<Uint8Array>;
+  readonly used: Map<string, KnownPiece>;
+}
+
+export function createPieceMaker(
+  known: ReadonlyMap<string, KnownPiece>,
+  sink: TextSink,
+  renderer: RecordRenderer,
+): PieceMaker {
+  const used = new Map<string, KnownPiece>();
+  /** By identity of the list: the same list is asked for in several styles. */
+  const lineRuns = new WeakMap<Rows, Run[]>();
+  const recordRuns = new WeakMap<Rows, Run[]>();
+
+  async function take(key: string, twins: Twins, render: () => void): Promise<KnownPiece> {
+    const before = used.get(key) ?? known.get(key);
+    if (before !== undefined) {
+      used.set(key, before);
+      return before;
+    }
+    render();
+    const piece = await createPiece(sink.takeShared(), twins);
+    // The key tells the rows apart; the CRC tells when the same rows are written in another way.
+    const made = {
+      ...piece,
+      hash: hashOf(Buffer.from(`${key} ${piece.crc} ${piece.text.length}`)),
+    };
+    used.set(key, made);
+    return made;
+  }
+
+  function runsOnce(
+    known: WeakMap<Rows, Run[]>,
+    rows: Rows,
+    hash: (run: Rows) => Buffer,
+  ): readonly Run[] {
+    const before = known.get(rows);
+    if (before !== undefined) return before;
+    const made = runsOf(rows).map((run) => ({ rows: run, hash: hash(run).toString('base64url') }));
+    known.set(rows, made);
+    return made;
+  }
+
+  async function lines(
+    rows: Rows,
+    style: LineStyle,
+    family: 4 | 6,
+    twins: Twins,
+  ): Promise<KnownPiece[]> {
+    const pieces: KnownPiece[] = [];
+    for (const run of runsOnce(lineRuns, rows, prefixHash)) {
+      const key = `${style} ${family} ${twinsText(twins)} ${run.hash}`;
+      pieces.push(await take(key, twins, () => renderLines(run.rows, style, family, sink)));
+    }
+    return pieces;
+  }
+
+  function text(content: string): Promise<KnownPiece> {
+    return take(`text ${content}`, bothTwins, () => {
+      sink.length = writeFixed(sink.reserve(content.length), sink.length, fixedText(content));
+    });
+  }
+
+  async function records(
+    { rows }: Segment,
+    style: RecordStyle,
+    twins: Twins,
+  ): Promise<KnownPiece[]> {
+    const separator = await text(separators[style]);
+    const pieces: KnownPiece[] = [];
+    for (const run of runsOnce(recordRuns, rows, (one) => hashOf(one))) {
+      if (pieces.length > 0) pieces.push(separator);
+      const key = `${style} ${twinsText(twins)} ${run.hash}`;
+      pieces.push(await take(key, twins, () => renderer.render(run.rows, style, sink)));
+    }
+    return pieces;
+  }
+
+  return {
+    used,
+    lines,
+    records,
+    text,
+    async base(rows) {
+      const { four, six } = splitFamilies(rows);
+      const parts = [
+        ...(await lines(four, 'plain', 4, plainTwins(four))),
+        ...(await lines(six, 'plain', 6, plainTwins(six))),
+      ];
+      return Buffer.concat([...parts.map(({ deflate }) => deflate!), Uint8Array.of(3, 0)]);
+    },
+  };
 }

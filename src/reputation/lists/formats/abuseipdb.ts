@@ -5,9 +5,8 @@
  * rows take the list's confidence.
  */
 
-import { BrokenList, type FormatOptions, type ListFormat } from '../import/format.ts';
 import { maxLineBytesDefault, type TextReader } from '../import/lines.ts';
-import type { RowSink } from '../import/rows.ts';
+import { BrokenList, type FormatOptions, type ListFormat, type RowSink } from '../import/rows.ts';
 import { csv } from './csv.ts';
 import { plain } from './plain.ts';
 

@@ -1,14 +1,13 @@
 /**
  * Any CSV with an address column and perhaps a score column (RFC 4180 quoting; comma, semicolon
  * or tab). A header names the columns, those of a range's end and of a mask among them; without one they are
- * found by the first rows (columns.ts). Scores are 0..100, never fractions of 1. A score column that is empty
+ * found by the first rows (plain.ts). Scores are 0..100, never fractions of 1. A score column that is empty
  * or out of bounds makes its row bad: a missing score must not become the default one.
  */
 
-import { type ListFormat, lineReader, parseScore } from '../import/format.ts';
-import type { RowSink } from '../import/rows.ts';
-import { type Columns, columnsOfRows, isAddress, namedIn } from './columns.ts';
+import { type ListFormat, lineReader, parseScore, type RowSink } from '../import/rows.ts';
 import { csvRecords, splitRecord } from './csv-records.ts';
+import { type Columns, columnsOfRows, isAddress, namedIn } from './plain.ts';
 
 /** Usual names, without case and punctuation: "IP Address", "ip_address" and "ipAddress" are one. */
 const addressNames = new Set(

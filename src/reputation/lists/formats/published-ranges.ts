@@ -10,7 +10,7 @@
  */
 
 import { contains, type Prefix, parsePrefix } from '../../../ip/prefix.ts';
-import { BrokenList, type ListFormat } from '../import/format.ts';
+import { BrokenList, type ListFormat } from '../import/rows.ts';
 import { type ServiceName, serviceNumber } from '../known-services.ts';
 
 /** The largest of these files has 4 MB. */

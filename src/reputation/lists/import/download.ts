@@ -3,12 +3,16 @@
  * the whole. The body is handed on as it comes; nothing is buffered here.
  */
 
+import { type LookupAddress, lookup as systemLookup } from 'node:dns';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
+import { parseHttpDate } from '../../../core/dates.ts';
 import { OperatorError } from '../../../core/errors.ts';
-import { escapeControls } from './bad-line.ts';
-import { BusyServerError, retryAfterMs } from './retry-after.ts';
+import { dayMs } from '../../../core/time.ts';
+import { parseIp } from '../../../ip/address.ts';
+import { isPublic } from '../../../ip/special.ts';
+import { escapeControls } from './rows.ts';
 
 /**
  * The validators of a server's answer (RFC 9110, 8.8), sent with the next request. Empty: it sent
@@ -224,5 +228,120 @@ async function* bodyChunks(
   } finally {
     guard.end();
     response.destroy();
+  }
+}
+
+// The wait that a busy list server asks for: `Retry-After` of 429 and 503 (RFC 9110, 10.2.3).
+
+/** A longer wait counts as this one, a day. */
+export const retryAfterMsMax = dayMs;
+
+/** An answer that says when to come back. */
+export class BusyServerError extends OperatorError {
+  readonly waitMs: number;
+
+  constructor(message: string, waitMs: number) {
+    super(message);
+    this.waitMs = waitMs;
+  }
+}
+
+/**
+ * Milliseconds to wait, at most a day; 0 where the server does not say, or says the past.
+ * @param text the header: whole seconds, or a date in any of its forms
+ */
+export function retryAfterMs(status: number, text: string | undefined, now: number): number {
+  if ((status !== 429 && status !== 503) || text === undefined) return 0;
+  const said = text.trim();
+  const waitMs = /^\d{1,15}$/.test(said)
+    ? Number(said) * 1_000
+    : (parseHttpDate(said, () => now) ?? now) - now;
+  return Math.min(retryAfterMsMax, Math.max(0, waitMs));
+}
+
+// The hosts that a subscribed list may come from: public addresses alone, unless the operator allows
+// others. A server that fetches any address would read what only its own network may (SSRF).
+//
+// Invariant: the address that is connected to is the address that was judged. A name is looked up
+// once for a connection; if one of its addresses is refused, all of it is.
+
+export type Resolve = (
+  host: string,
+  options: { readonly all: true },
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+/**
+ * Returns true for an address that can be a peer on the public Internet; a text with a zone is
+ * none.
+ */
+function isPublicText(address: string): boolean {
+  const words = new Uint32Array(4);
+  const family = parseIp(address, words);
+  return family !== 0 && isPublic(family, words);
+}
+
+function refused(host: string): OperatorError {
+  return new OperatorError(
+    `${host}: is or leads to an address that is not public, and SOURCE_ALLOW_PRIVATE is not on`,
+  );
+}
+
+export function openDestinations(options: {
+  allowPrivate: boolean;
+  /** Absent: as the system does it. */
+  resolve?: Resolve;
+}): Destinations {
+  const { allowPrivate, resolve = systemLookup as Resolve } = options;
+  return {
+    admit(url) {
+      // The parser of URLs has made one spelling of all forms: 0x7f.1 is 127.0.0.1 here.
+      const host = url.hostname.replace(/^\[|\]$/g, '');
+      const isAddress = parseIp(host, new Uint32Array(4)) !== 0;
+      if (isAddress && !allowPrivate && !isPublicText(host)) throw refused(host);
+    },
+    lookup(host, asked, done) {
+      resolve(host, { all: true }, (error, addresses) => {
+        if (error !== null) return done(error, '', 0);
+        const isRefused = addresses.some(({ address }) => !isPublicText(address));
+        if (isRefused && !allowPrivate) return done(refused(host), '', 0);
+        const [first] = addresses;
+        if (first === undefined) {
+          return done(Object.assign(new Error('no address'), { code: 'ENOTFOUND' }), '', 0);
+        }
+        if (asked.all === true) done(null, addresses);
+        else done(null, first.address, first.family);
+      });
+    },
+  };
+}
+
+/**
+ * Returns the fault of an address to subscribe to, if any; a name that can't be looked up now is
+ * fine.
+ */
+export async function sourceFault(
+  url: URL,
+  destinations: Destinations,
+): Promise<string | undefined> {
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    return 'a source is an http(s) address';
+  }
+  if (url.username !== '' || url.password !== '') {
+    return 'an address with a user name or a password is not read';
+  }
+  try {
+    destinations.admit(url);
+    const host = url.hostname;
+    if (host.startsWith('[')) return undefined;
+    await new Promise<void>((resolve, reject) => {
+      destinations.lookup(host, { all: true }, (error) =>
+        error instanceof OperatorError ? reject(error) : resolve(),
+      );
+    });
+    return undefined;
+  } catch (error) {
+    if (error instanceof OperatorError) return error.message;
+    throw error;
   }
 }

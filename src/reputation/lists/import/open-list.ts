@@ -6,11 +6,10 @@
 
 import { constants, createReadStream } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
+import { pipeline, Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
 import { OperatorError } from '../../../core/errors.ts';
 import { hourMs } from '../../../core/time.ts';
-import { escapeControls } from './bad-line.ts';
-import { decodeList } from './decode.ts';
 import {
   type Destinations,
   type Download,
@@ -18,6 +17,7 @@ import {
   urlLabel,
   type Validators,
 } from './download.ts';
+import { escapeControls } from './rows.ts';
 
 export interface OpenOptions {
   /** Ends the reading with `OperatorError`. */
@@ -178,5 +178,152 @@ function reasonOf(code: string): string {
       return 'the connection broke off';
     default:
       return escapeControls(code);
+  }
+}
+
+// Decodes bytes as they arrive into plain UTF-8 without a byte order mark. Gzip (also of several
+// members) and UTF-16 are recognised by their first bytes, never by a name or a header. The output
+// is bounded, so a small hostile file can't grow without end.
+
+interface DecodeOptions {
+  /** Name of the list in messages. */
+  label: string;
+  /** Bound on the decoded size, bytes. */
+  maxBytes: number;
+}
+
+/** Formats that people try and that are not read here: a clear line beats a thousand bad rows. */
+const refusedMagics: readonly { name: string; bytes: readonly number[] }[] = [
+  { name: 'a zip archive', bytes: [0x50, 0x4b, 0x03, 0x04] },
+  { name: 'bzip2 data', bytes: [0x42, 0x5a, 0x68] },
+  { name: 'xz data', bytes: [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00] },
+  { name: 'zstd data', bytes: [0x28, 0xb5, 0x2f, 0xfd] },
+];
+const magicBytesMax = 6;
+const gzipMagic = [0x1f, 0x8b] as const;
+
+/** Throws `OperatorError` when the bytes are damaged, cut short, too many or of an unread kind. */
+export async function* decodeList(
+  source: AsyncIterable<Uint8Array>,
+  options: DecodeOptions,
+): AsyncGenerator<Buffer, void, undefined> {
+  const outer = await peek(source);
+  const packed = startsWith(outer.head, gzipMagic);
+  const inner = packed ? await peek(gunzip(outer.chunks, options.label)) : outer;
+  try {
+    if (packed && startsWith(inner.head, gzipMagic)) {
+      throw new OperatorError(`${options.label}: gzip inside gzip is not read`);
+    }
+    for (const refused of refusedMagics) {
+      if (startsWith(inner.head, refused.bytes)) {
+        throw new OperatorError(
+          `${options.label}: is ${refused.name}; only plain and gzip are read`,
+        );
+      }
+    }
+    yield* withoutByteOrderMark(bounded(inner.chunks, options), inner.head);
+  } finally {
+    // Refused before its first chunk was asked for: the source must still be let go.
+    await inner.chunks.return();
+  }
+}
+
+interface Peeked {
+  /** The first bytes: `magicBytesMax` of them, fewer only when the source is that short. */
+  head: Buffer;
+  /** Everything, the head included. */
+  chunks: AsyncGenerator<Buffer, void, undefined>;
+}
+
+async function peek(source: AsyncIterable<Uint8Array>): Promise<Peeked> {
+  const iterator = source[Symbol.asyncIterator]();
+  let head: Buffer = Buffer.alloc(0);
+  while (head.length < magicBytesMax) {
+    const next = await iterator.next();
+    if (next.done) break;
+    head = head.length === 0 ? asBuffer(next.value) : Buffer.concat([head, next.value]);
+  }
+  async function* rest(): AsyncGenerator<Buffer, void, undefined> {
+    try {
+      // An empty chunk first: it starts the generator, so that `return()` reaches the `finally`.
+      yield Buffer.alloc(0);
+      if (head.length > 0) yield head;
+      for (;;) {
+        const next = await iterator.next();
+        if (next.done) return;
+        yield asBuffer(next.value);
+      }
+    } finally {
+      await iterator.return?.();
+    }
+  }
+  const chunks = rest();
+  await chunks.next();
+  return { head, chunks };
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes)
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function startsWith(head: Buffer, bytes: readonly number[]): boolean {
+  return head.length >= bytes.length && bytes.every((byte, i) => head[i] === byte);
+}
+
+async function* gunzip(chunks: AsyncIterable<Buffer>, label: string): AsyncGenerator<Buffer> {
+  const unpacked = createGunzip({ chunkSize: 65_536 });
+  // The error reaches the reader below through `unpacked`; the callback only keeps it handled.
+  pipeline(Readable.from(chunks, { objectMode: true }), unpacked, () => {});
+  try {
+    for await (const chunk of unpacked) yield chunk as Buffer;
+  } catch (error) {
+    throw gzipFailure(error, label);
+  }
+}
+
+function gzipFailure(error: unknown, label: string): unknown {
+  const code = (error as NodeJS.ErrnoException).code ?? '';
+  if (code === 'Z_BUF_ERROR') return new OperatorError(`${label}: the gzip data ends early`);
+  if (code.startsWith('Z_')) return new OperatorError(`${label}: the gzip data is damaged`);
+  return error;
+}
+
+async function* bounded(
+  chunks: AsyncIterable<Buffer>,
+  options: DecodeOptions,
+): AsyncGenerator<Buffer, void, undefined> {
+  let total = 0;
+  for await (const chunk of chunks) {
+    total += chunk.length;
+    if (total > options.maxBytes) {
+      throw new OperatorError(`${options.label}: is larger than ${options.maxBytes} bytes`);
+    }
+    yield chunk;
+  }
+}
+
+async function* withoutByteOrderMark(
+  chunks: AsyncIterable<Buffer>,
+  head: Buffer,
+): AsyncGenerator<Buffer, void, undefined> {
+  const encoding = startsWith(head, [0xff, 0xfe])
+    ? 'utf-16le'
+    : startsWith(head, [0xfe, 0xff])
+      ? 'utf-16be'
+      : undefined;
+  if (encoding !== undefined) {
+    const decoder = new TextDecoder(encoding);
+    for await (const chunk of chunks) yield Buffer.from(decoder.decode(chunk, { stream: true }));
+    const tail = decoder.decode();
+    if (tail.length > 0) yield Buffer.from(tail);
+    return;
+  }
+  // The head is one chunk's start, so the mark never spans two chunks.
+  let first = startsWith(head, [0xef, 0xbb, 0xbf]);
+  for await (const chunk of chunks) {
+    yield first ? chunk.subarray(3) : chunk;
+    first = false;
   }
 }

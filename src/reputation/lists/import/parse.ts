@@ -10,16 +10,18 @@
 import { OperatorError } from '../../../core/errors.ts';
 import type { RowBatch } from '../../state/events.ts';
 import { abuseipdb } from '../formats/abuseipdb.ts';
-import { anon } from '../formats/anon.ts';
 import { csv } from '../formats/csv.ts';
-import { drop } from '../formats/drop.ts';
-import { ipsum } from '../formats/ipsum.ts';
-import { plain } from '../formats/plain.ts';
+import { anon, drop, ipsum, plain } from '../formats/plain.ts';
 import { amazon, cloudflare, google, microsoft } from '../formats/published-ranges.ts';
 import type { ServiceName } from '../known-services.ts';
-import { BrokenList, type ListFormat } from './format.ts';
 import type { TextReader } from './lines.ts';
-import { createRowSink, type ImportStats, type RowSink } from './rows.ts';
+import {
+  BrokenList,
+  createRowSink,
+  type ImportStats,
+  type ListFormat,
+  type RowSink,
+} from './rows.ts';
 
 /** Formats of blocklists, as `portcullis seed --format` names them. */
 export const seedFormats = ['ipsum', 'plain', 'csv', 'abuseipdb', 'drop'] as const;

@@ -25,7 +25,8 @@ import {
 import { specialUse } from '../../../ip/special.ts';
 import { typedBytes } from '../../../ip/typed.ts';
 import type { RowBatch } from '../../state/events.ts';
-import { type BadLine, describeBadLine, samplesMax } from './bad-line.ts';
+import type { ServiceName } from '../known-services.ts';
+import { splitLines, type TextReader } from './lines.ts';
 
 export const batchRowsMax = 2_000;
 /** The most reports that a row of the index can count. */
@@ -258,4 +259,88 @@ function isTooWide({ family, first, last }: IpRange): boolean {
   let size = 0n;
   for (let i = 0; i < 4; i++) size = (size << 32n) + BigInt(last[i]!) - BigInt(first[i]!);
   return size >= 1n << BigInt(128 - prefixLengthMin[6]);
+}
+
+// Renders a bad line for messages: cut short and with everything escaped that could move a cursor, hide
+// text or reorder it. Lists are foreign text; what is printed from them must be harmless.
+
+const samplesMax = 5;
+const sampleCharactersMax = 80;
+
+export interface BadLine {
+  /** Counts from 1: the line, or in JSON the element of the list. */
+  readonly line: number;
+  readonly reason: string;
+  /** At most 80 characters before escaping, an ellipsis when cut. */
+  readonly text: string;
+}
+
+/** `text` is a byte string: one character per byte of UTF-8. */
+function describeBadLine(line: number, reason: string, text: string): BadLine {
+  // Four bytes at most per character: enough is decoded, and no long line is kept alive.
+  const head = Buffer.from(text.slice(0, 4 * sampleCharactersMax + 4), 'latin1').toString('utf8');
+  const characters = Array.from(head);
+  const shown = characters.slice(0, sampleCharactersMax).join('');
+  const isCut = characters.length > sampleCharactersMax;
+  return { line, reason, text: escapeControls(shown) + (isCut ? '…' : '') };
+}
+
+/** C0, DEL, C1, line and paragraph separators, zero-width and bidirectional controls. */
+const controls =
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+
+export function escapeControls(text: string): string {
+  return text.replace(controls, (character) => {
+    const code = character.charCodeAt(0);
+    if (code === 0x09) return '\\t';
+    return code < 0x100
+      ? `\\x${code.toString(16).padStart(2, '0')}`
+      : `\\u${code.toString(16).padStart(4, '0')}`;
+  });
+}
+
+export interface FormatOptions {
+  /** Score 0..100 of a row that brings none. */
+  readonly confidence: number;
+  /** Service that the ranges of a known-good list belong to. */
+  readonly service?: ServiceName | undefined;
+}
+
+/**
+ * Makes a reader for one list. It reports bad lines to the sink and goes on; it throws
+ * `BrokenList` when the rest can't be made sense of.
+ */
+export type ListFormat = (sink: RowSink, options: FormatOptions) => TextReader;
+
+/** The list as a whole is unusable; the message completes "<list>: …". */
+export class BrokenList extends Error {
+  override readonly name = 'BrokenList';
+}
+
+interface LineParser {
+  line(text: string, number: number): void;
+  /** After the last line. */
+  end?(): void;
+}
+
+/** A reader for a format whose rows are lines. */
+export function lineReader(sink: RowSink, parser: LineParser): TextReader {
+  const lines = splitLines({
+    line: (text, number) => parser.line(text, number),
+    overlong: (head, number) => sink.bad(number, 'line too long', head),
+  });
+  return {
+    push: lines.push,
+    end() {
+      lines.end();
+      parser.end?.();
+    },
+  };
+}
+
+/** A decimal number 0..100, rounded; -1 when the text is anything else. */
+export function parseScore(text: string): number {
+  if (!/^\d{1,3}(?:\.\d{1,9})?$/.test(text)) return -1;
+  const value = Number(text);
+  return value <= 100 ? Math.round(value) : -1;
 }

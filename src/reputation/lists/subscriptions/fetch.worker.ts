@@ -5,10 +5,9 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { OperatorError } from '../../../core/errors.ts';
 import { emptyRows, type RowBatch } from '../../state/events.ts';
 import { collectRows } from '../import/collect.ts';
+import { BusyServerError, openDestinations } from '../import/download.ts';
 import { openList } from '../import/open-list.ts';
 import { parseList } from '../import/parse.ts';
-import { BusyServerError } from '../import/retry-after.ts';
-import { openDestinations } from './destinations.ts';
 import type { FetchJob, SentRows } from './fetching.ts';
 
 const job = workerData as FetchJob;

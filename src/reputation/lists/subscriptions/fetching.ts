@@ -7,9 +7,8 @@
 import { Worker } from 'node:worker_threads';
 import { minuteMs } from '../../../core/time.ts';
 import type { RowBatch } from '../../state/events.ts';
-import type { BadLine } from '../import/bad-line.ts';
 import type { Validators } from '../import/download.ts';
-import { batchRowsMax } from '../import/rows.ts';
+import { type BadLine, batchRowsMax } from '../import/rows.ts';
 import type { SubscriptionTerms } from './subscriptions.ts';
 
 /** Bounds of one download. */

@@ -19,9 +19,8 @@ import { dayMs, hourMs, minuteMs } from '../../../core/time.ts';
 import { LeaseLostError } from '../../../storage/maintenance.ts';
 import type { Store } from '../../../storage/store.ts';
 import type { ListRef, RowBatch } from '../../state/events.ts';
-import { retryAfterMsMax } from '../import/retry-after.ts';
-import { findList } from '../list-rows.ts';
-import { loadList } from '../load-list.ts';
+import { retryAfterMsMax } from '../import/download.ts';
+import { findList, loadList } from '../load-list.ts';
 import { type Fetched, type FetchedRows, type FetchJob, fetchBounds } from './fetching.ts';
 import {
   changeSubscription,

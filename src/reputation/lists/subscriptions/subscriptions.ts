@@ -23,8 +23,8 @@ import {
 } from '../../../storage/record.ts';
 import type { RowCheck, Store } from '../../../storage/store.ts';
 import type { ListKind } from '../../state/events.ts';
-import type { BadLine } from '../import/bad-line.ts';
 import type { ListFormatName } from '../import/parse.ts';
+import type { BadLine } from '../import/rows.ts';
 import { type ServiceName, serviceNumber, serviceOf } from '../known-services.ts';
 
 /** The terms that the operator sets. */
@@ -227,4 +227,43 @@ export function changeSubscription(
 export async function forgetSubscription(store: Store, name: string): Promise<Result<void>> {
   const done = await store.commit({ del: [subscriptionKey(name)] });
   return done.ok ? ok(undefined) : fail('store_unavailable');
+}
+
+// The operator's orders for a list that the server fetches: now, not any more, again, or "take it
+// as it is".
+
+type Order = (row: Subscription, now: number) => Partial<Subscription> | string;
+
+const orders = {
+  refresh: (row, now) =>
+    row.state === 'active' ? { dueAt: now } : `${row.name} is paused: resume fetches it`,
+  accept: (row, now) =>
+    row.heldRows === 0
+      ? `${row.name} has no download that is held`
+      : { acceptedRows: row.heldRows, heldRows: 0, dueAt: now },
+  pause: (row) => (row.state === 'removing' ? `${row.name} is being removed` : { state: 'paused' }),
+  resume: (row, now) =>
+    row.state === 'removing' ? `${row.name} is being removed` : { state: 'active', dueAt: now },
+} satisfies Record<string, Order>;
+
+export type SourceOrder = keyof typeof orders;
+
+/** `conflict` says why it can't be; `not_found`. */
+export function orderSource(
+  store: Store,
+  name: string,
+  order: SourceOrder,
+  now: number,
+): Promise<Result<Subscription>> {
+  return changeSubscription(store, name, (row) => orders[order](row, now));
+}
+
+type SourceState = 'paused' | 'removing' | 'held' | 'failing' | 'new' | 'active';
+
+/** In one word: a paused list stays paused whatever came of it last. */
+export function sourceState({ state, heldRows, failures, triedAt }: Subscription): SourceState {
+  if (state !== 'active') return state;
+  if (heldRows > 0) return 'held';
+  if (failures > 0) return 'failing';
+  return triedAt === 0 ? 'new' : 'active';
 }

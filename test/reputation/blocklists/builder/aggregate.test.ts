@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seededRandom } from '../../../../src/core/random.ts';
-import { aggregate } from '../../../../src/reputation/blocklists/builder/aggregate.ts';
 import {
+  aggregate,
   compareRows,
   lengthOf,
   packInfo,

@@ -7,6 +7,10 @@ import {
   advance,
   type Changes,
   changesOf,
+  decodeHead,
+  decodeStep,
+  encodeHead,
+  encodeStep,
   type History,
   historyLimits,
   rebuildList,
@@ -17,12 +21,6 @@ import {
   ROW,
   type Rows,
 } from '../../../../src/reputation/blocklists/builder/rows.ts';
-import {
-  decodeHead,
-  decodeStep,
-  encodeHead,
-  encodeStep,
-} from '../../../../src/reputation/blocklists/stored.ts';
 import { corrupted } from '../../../support/reputation/corrupted.ts';
 
 const startMs = Date.UTC(2026, 10, 21);

@@ -9,8 +9,11 @@ import {
   type Rows,
   rowCount,
 } from '../../../../src/reputation/blocklists/builder/rows.ts';
-import { runRowsMin, runsOf } from '../../../../src/reputation/blocklists/builder/runs.ts';
-import { createPieceMaker } from '../../../../src/reputation/blocklists/pieces/piece-maker.ts';
+import {
+  createPieceMaker,
+  runRowsMin,
+  runsOf,
+} from '../../../../src/reputation/blocklists/pieces/pieces.ts';
 import { createRecordRenderer } from '../../../../src/reputation/blocklists/pieces/records.ts';
 import { TextSink } from '../../../../src/reputation/blocklists/pieces/text.ts';
 

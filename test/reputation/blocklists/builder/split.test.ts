@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatIp } from '../../../../src/ip/address.ts';
 import { parsePrefix } from '../../../../src/ip/prefix.ts';
+import { cutHoles } from '../../../../src/reputation/blocklists/builder/collect.ts';
 import {
   lengthOf,
   packInfo,
@@ -13,7 +14,6 @@ import {
   rowCount,
   scoreOf,
 } from '../../../../src/reputation/blocklists/builder/rows.ts';
-import { cutHoles } from '../../../../src/reputation/blocklists/builder/split.ts';
 
 function rowsOf(entries: Readonly<Record<string, number>>): Rows {
   const rows = new Uint32Array(Object.keys(entries).length * ROW);

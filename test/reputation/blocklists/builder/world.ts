@@ -11,7 +11,7 @@ import {
   type Restored,
 } from '../../../../src/reputation/blocklists/builder/build.ts';
 import { collect } from '../../../../src/reputation/blocklists/builder/collect.ts';
-import { decodeHead, encodeHead } from '../../../../src/reputation/blocklists/stored.ts';
+import { decodeHead, encodeHead } from '../../../../src/reputation/blocklists/builder/history.ts';
 import { entryScore, halfLivesAt } from '../../../../src/reputation/check/score.ts';
 
 export const startMs = Date.UTC(2026, 10, 21, 9, 30, 12);

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { OperatorError } from '../../../../src/core/errors.ts';
 import { collectRows, sortRows } from '../../../../src/reputation/lists/import/collect.ts';
-import { decodeList } from '../../../../src/reputation/lists/import/decode.ts';
+import { decodeList } from '../../../../src/reputation/lists/import/open-list.ts';
 import { parseList } from '../../../../src/reputation/lists/import/parse.ts';
 import type { RowBatch } from '../../../../src/reputation/state/events.ts';
 import { quadText } from '../../../support/reputation/addresses.ts';

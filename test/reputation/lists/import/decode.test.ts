@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { OperatorError } from '../../../../src/core/errors.ts';
-import { decodeList } from '../../../../src/reputation/lists/import/decode.ts';
+import { decodeList } from '../../../../src/reputation/lists/import/open-list.ts';
 import { pieces } from '../../../support/reputation/lists.ts';
 
 async function decode(bytes: Uint8Array, pieceBytes = 65_536, maxBytes = 1e6): Promise<string> {

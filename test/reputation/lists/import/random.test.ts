@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatPrefix, maskWords } from '../../../../src/ip/prefix.ts';
-import { ipsumScore } from '../../../../src/reputation/lists/formats/ipsum.ts';
+import { ipsumScore } from '../../../../src/reputation/lists/formats/plain.ts';
 import type { ListFormatName } from '../../../../src/reputation/lists/import/parse.ts';
 import {
   below,

@@ -6,12 +6,12 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, LookupFunction, Server } from 'node:net';
 import { after, test } from 'node:test';
 import { OperatorError } from '../../../../src/core/errors.ts';
-import { openList } from '../../../../src/reputation/lists/import/open-list.ts';
 import {
   openDestinations,
   type Resolve,
   sourceFault,
-} from '../../../../src/reputation/lists/subscriptions/destinations.ts';
+} from '../../../../src/reputation/lists/import/download.ts';
+import { openList } from '../../../../src/reputation/lists/import/open-list.ts';
 
 /** A name of each address, as a hostile name server would give them out. */
 const names: Record<string, string[]> = {

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { retryAfterMs } from '../../../../src/reputation/lists/import/retry-after.ts';
+import { retryAfterMs } from '../../../../src/reputation/lists/import/download.ts';
 import {
   type Fetched,
   type FetchJob,

@@ -5,27 +5,28 @@
  * Order of refusals: 401, 429, 503 (too many at once), 415, 413, 422, 429 (rows), 503 (store).
  */
 
-import type { BoundedTables } from '../../../core/bounded-tables.ts';
-import { type Failure, fail, type Result } from '../../../core/result.ts';
-import { clientCountry, type GeoReader } from '../../../geo/reader.ts';
+import type { BoundedTables } from '../../core/bounded-tables.ts';
+import { type Failure, fail, type Result } from '../../core/result.ts';
+import { clientCountry, type GeoReader } from '../../geo/reader.ts';
+import { firstHeader, type Header, type Reply, type Request } from '../../http/request/message.ts';
+import { type FormSink, readPartsInto } from '../../http/request/multipart.ts';
+import { parseQuery } from '../../http/request/query.ts';
+import { PackedBodyError, unpackedPieces } from '../../http/request/unpacking.ts';
+import type { StreamRoute } from '../../http/router.ts';
+import { endpoint, streamFacts } from '../../web/guard/endpoint.ts';
+import { type Guard, type KeyedCall, unreadable } from '../../web/guard/guard.ts';
+import { jsonType, noStore } from '../../web/shape.ts';
+import type { Check } from '../check/check.ts';
+import { clientNetwork } from '../votes/client-network.ts';
 import {
-  firstHeader,
-  type Header,
-  type Reply,
-  type Request,
-} from '../../../http/request/message.ts';
-import { type FormSink, readPartsInto } from '../../../http/request/multipart.ts';
-import { parseQuery } from '../../../http/request/query.ts';
-import { PackedBodyError, unpackedPieces } from '../../../http/request/unpacking.ts';
-import type { StreamRoute } from '../../../http/router.ts';
-import { endpoint, streamFacts } from '../../../web/guard/endpoint.ts';
-import { type Guard, type KeyedCall, unreadable } from '../../../web/guard/guard.ts';
-import { jsonType, noStore } from '../../../web/shape.ts';
-import type { Check } from '../../check/check.ts';
-import { clientNetwork } from '../../votes/client-network.ts';
-import { bulkReportDocs } from '../reports.openapi.ts';
-import { type BulkReader, type BulkRow, createBulkReader, type InvalidRow } from './bulk-rows.ts';
-import { type BulkSaveOptions, saveBulk } from './bulk-save.ts';
+  type BulkReader,
+  type BulkRow,
+  type BulkSaveOptions,
+  createBulkReader,
+  type InvalidRow,
+  saveBulk,
+} from './bulk-reports.ts';
+import { bulkReportDocs } from './reports.openapi.ts';
 
 const csvBytesMax = 8 * 1024 * 1024;
 const partsMax = 16;

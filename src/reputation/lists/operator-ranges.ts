@@ -1,5 +1,5 @@
 /**
- * The operator's own entries: what the operator says of a range by hand, with a score, as if one list more
+ * The operator's ranges: the allowlist, and own entries, which are what the operator says of a range by hand, with a score, as if one list more
  * named it. The record holds the note, which nobody else sees; the journal event is what the index follows.
  *
  * An entry that ends is ended by an event, so that every node ends it at the same place.
@@ -11,11 +11,17 @@ import { parseIp } from '../../ip/address.ts';
 import { contains, formatPrefix, type Prefix, parsePrefix } from '../../ip/prefix.ts';
 import { typedAddress } from '../../ip/typed.ts';
 import { readPrefix } from '../../ip/written.ts';
-import { ownEntryKey, ownEntryPrefix } from '../../storage/keys.ts';
+import { allowKey, allowPrefix, ownEntryKey, ownEntryPrefix } from '../../storage/keys.ts';
 import { categoryMax } from '../reports/categories.ts';
-import { entryRemoved, entrySet, type OwnEntryFacts } from '../state/events.ts';
+import {
+  allowAdded,
+  allowRemoved,
+  entryRemoved,
+  entrySet,
+  type OwnEntryFacts,
+} from '../state/events.ts';
 import { createRowSink } from './import/rows.ts';
-import { type OwnRow, type OwnTerms, ownEntryRow } from './range-rows.ts';
+import { type AllowRow, allowRow, type OwnRow, type OwnTerms, ownEntryRow } from './range-rows.ts';
 import { createRangeTable, type Ranged, type RangeParts, remarkFault } from './range-table.ts';
 
 export type OwnEntry = Ranged<OwnRow>;
@@ -115,5 +121,43 @@ function matching(typed: string): (entry: OwnEntry) => boolean {
     if (prefix.includes(sought) || note.toLowerCase().includes(sought)) return true;
     const range = family === 0 ? undefined : parsePrefix(prefix);
     return range?.ok === true && family !== 0 && contains(range.value, family, words);
+  };
+}
+
+export type AllowRule = Ranged<AllowRow>;
+
+/**
+ * Ranges that are never malicious and never in a feed. The record holds why and since when; the journal
+ * event is what the index follows.
+ */
+interface Allowlist {
+  /** Adding a rule that exists replaces its reason. */
+  add(prefix: string, reason: string): Promise<Result<AllowRule>>;
+  /** `not_found` when there is no such rule. */
+  remove(prefix: string): Promise<Result<AllowRule>>;
+  list(): Promise<AllowRule[]>;
+}
+
+export function createAllowlist(parts: RangeParts & { readonly rulesMax?: number }): Allowlist {
+  const { clock, rulesMax = capacities.allowRules } = parts;
+  const table = createRangeTable<AllowRow>(parts, {
+    ledger: 'allow_rules',
+    rowsMax: rulesMax,
+    full: `the allowlist is full: ${rulesMax} rules`,
+    missing: 'is not on the allowlist',
+    codec: allowRow,
+    keyOf: allowKey,
+    under: allowPrefix,
+    events(prefix, before, after, id) {
+      // Another reason is none of the index's business, and who takes events back must not take the rule.
+      if (before !== undefined && after !== undefined) return [];
+      return [(after === undefined ? allowRemoved : allowAdded).encode(id(), prefix)];
+    },
+  });
+  return {
+    add: async (prefix, reason) =>
+      remarkFault(reason) ?? (await table.put(prefix, { addedAt: clock.now(), reason })),
+    remove: (prefix) => table.remove(prefix),
+    list: table.list,
   };
 }
