@@ -19,10 +19,10 @@ import { createReportStore } from '../src/reputation/reports/store/report-store.
 import { createProfiles } from '../src/signon/people/profile/profile-store.ts';
 import { credentialsRow, noCredentials } from '../src/signon/people.ts';
 import { createPasswords } from '../src/signon/proofs/passwords.ts';
-import { createEventId } from '../src/storage/event-id.ts';
+import { createEventId } from '../src/storage/journal/define-event.ts';
 import { accountByEmailKey, accountKey } from '../src/storage/keys.ts';
 import { readLedger } from '../src/storage/ledger.ts';
-import { openLmdbStore } from '../src/storage/lmdb.ts';
+import { openLmdbStore } from '../src/storage/lmdb/store.ts';
 import type { NewEvent, RowCheck, SetRow, Store } from '../src/storage/store.ts';
 
 /** With a key it is 7 rows, a check and two events. */

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log.ts';
 import { systemRandom } from '../src/core/random.ts';
-import { createEventId } from '../src/storage/event-id.ts';
+import { createEventId } from '../src/storage/journal/define-event.ts';
 import { scratchKey, text } from '../src/storage/keys.ts';
 import { openPostgresStore } from '../src/storage/postgres/store.ts';
 

@@ -21,7 +21,7 @@ import { createSessions } from '../src/signon/sessions/sessions.ts';
 import { authorizeRoutes } from '../src/signon/sites/authorize.route.ts';
 import { scopeNames } from '../src/signon/sites/scopes.ts';
 import { accountKey, raw, scratchKey } from '../src/storage/keys.ts';
-import { openLmdbStore } from '../src/storage/lmdb.ts';
+import { openLmdbStore } from '../src/storage/lmdb/store.ts';
 import { createCookies } from '../src/web/guard/cookies.ts';
 import { createPageBuilder } from '../src/web/guard/page-builder.ts';
 import { createRequestContexts } from '../src/web/guard/request-context.ts';

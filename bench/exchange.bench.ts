@@ -17,7 +17,7 @@ import { createProfiles } from '../src/signon/people/profile/profile-store.ts';
 import type { SignedInVisitor } from '../src/signon/sites/authorization.ts';
 import { profileExchangeRoutes } from '../src/signon/sites/exchange.route.ts';
 import { raw, scratchKey } from '../src/storage/keys.ts';
-import { openLmdbStore } from '../src/storage/lmdb.ts';
+import { openLmdbStore } from '../src/storage/lmdb/store.ts';
 import { createRenderProblem } from '../src/web/shape.ts';
 import { spawn } from '../test/support/house/spawn.ts';
 import { guardOf } from '../test/support/server/guard.ts';

@@ -11,7 +11,7 @@ import { createIpIndex } from '../src/index/ip-index.ts';
 import type { IndexPrefix } from '../src/index/prefix.ts';
 import { loadList } from '../src/reputation/lists/load-list.ts';
 import { type RowBatch, rowsPerEventMax } from '../src/reputation/state/events.ts';
-import { openLmdbStore } from '../src/storage/lmdb.ts';
+import { openLmdbStore } from '../src/storage/lmdb/store.ts';
 import type { Store } from '../src/storage/store.ts';
 import { clustered, clustered6, dice, sparse } from './index-data.ts';
 

@@ -17,7 +17,7 @@ import {
   createReportStore,
   type ReportStore,
 } from '../src/reputation/reports/store/report-store.ts';
-import { openLmdbStore } from '../src/storage/lmdb.ts';
+import { openLmdbStore } from '../src/storage/lmdb/store.ts';
 import { makeReporters } from '../test/support/reputation/reporters.ts';
 import { startTestServer, type TestServer } from '../test/support/server/server.ts';
 import { openLoad } from './http-load.ts';

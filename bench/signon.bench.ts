@@ -16,7 +16,7 @@ import { openPasswordStrength } from '../src/signon/proofs/new-password.ts';
 import { createPasswords } from '../src/signon/proofs/passwords.ts';
 import { createSessions } from '../src/signon/sessions/sessions.ts';
 import { accountKey } from '../src/storage/keys.ts';
-import { openLmdbStore } from '../src/storage/lmdb.ts';
+import { openLmdbStore } from '../src/storage/lmdb/store.ts';
 import { type Pauses, watchPauses } from './pauses.ts';
 import type { BenchRow } from './row.ts';
 

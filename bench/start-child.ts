@@ -7,7 +7,7 @@
 import { takeSnapshot } from '../src/app/state.ts';
 import { createLog } from '../src/core/log.ts';
 import { loadSnapshot } from '../src/index/snapshot.ts';
-import { readCheckpointSeq } from '../src/storage/projection.ts';
+import { readCheckpointSeq } from '../src/storage/journal/projection.ts';
 import { openJournalStore } from './journal-data.ts';
 
 const [directory = '', entries = '', mode = ''] = process.argv.slice(2);

@@ -29,8 +29,8 @@ import { claimPort } from './http/port-claim.ts';
 import { openControl } from './operations/control.ts';
 import { openOperations } from './operations/serve.ts';
 import { createEvidence } from './reputation/address/evidence.ts';
-import { claimDataDir, serverUse } from './storage/claim.ts';
-import { storePath } from './storage/presence.ts';
+import { claimDataDir, serverUse } from './storage/lmdb/claim.ts';
+import { storePath } from './storage/lmdb/presence.ts';
 import type { Store } from './storage/store.ts';
 
 export interface RunningServer {

@@ -14,8 +14,7 @@ import { createTurns } from '../core/scheduling.ts';
 import { dayMs, hourMs } from '../core/time.ts';
 import { createWriter, decode } from '../storage/codec.ts';
 import { auditKey, auditPrefix, type Key } from '../storage/keys.ts';
-import { pagesUnder } from '../storage/pages.ts';
-import type { Store } from '../storage/store.ts';
+import { pagesUnder, type Store } from '../storage/store.ts';
 
 export interface AuditEntry {
   /** Milliseconds since 1970. */

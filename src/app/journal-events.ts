@@ -4,7 +4,7 @@ import { accessEvents } from '../access/accounts/events.ts';
 import { agentEvents } from '../integrations/crowdsec/events.ts';
 import { reputationEvents } from '../reputation/state/events.ts';
 import { signedIn } from '../signon/sites/codes.ts';
-import type { JournalEvent } from '../storage/define-event.ts';
+import type { JournalEvent } from '../storage/journal/define-event.ts';
 import type { StoreEvent } from '../storage/store.ts';
 
 export const journalEvents: readonly JournalEvent[] = [

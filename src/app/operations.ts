@@ -34,9 +34,9 @@ import { type BlockedSites, createBlockedSites } from '../signon/sites/blocked-s
 import { createClientSuffixes } from '../signon/sites/client-id.ts';
 import { createSiteList } from '../signon/sites/site-list.ts';
 import { languages, type StoredLanguage } from '../signon/visitor.ts';
+import { readCheckpointSeq } from '../storage/journal/projection.ts';
 import { listPrefix } from '../storage/keys.ts';
 import { readLedger } from '../storage/ledger.ts';
-import { readCheckpointSeq } from '../storage/projection.ts';
 import { activitiesOf, createActivityCounters } from './figures/activity-counters.ts';
 import { loadActivityCounters } from './figures/sampling.ts';
 import { readSignInCounts, signInsPage } from './memory/counting.ts';

@@ -12,7 +12,7 @@ import type { Metrics } from '../core/metrics.ts';
 import { type BackupStats, startBackups } from '../storage/backup/schedule.ts';
 import { readSealing } from '../storage/backup/sealing.ts';
 import type { BackupSummary } from '../storage/backup/write.ts';
-import { inheritable } from '../storage/claim.ts';
+import { inheritable } from '../storage/lmdb/claim.ts';
 import { runTask } from './tasks.ts';
 
 const none: BackupStats = { done: 0, failed: 0, newestAt: 0, bytes: 0, isVanished: false };

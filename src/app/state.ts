@@ -23,7 +23,6 @@ import { createKeyRecords } from '../access/keys/key-records.ts';
 import { createKeyTable, type KeyTable, type KeyTableHandle } from '../access/keys/key-table.ts';
 import { createQuotaMemory, type QuotaHandle } from '../access/quota/quota.ts';
 import { capacities } from '../config.ts';
-import type { ArrayImage } from '../core/array-image.ts';
 import type { Clock } from '../core/clock.ts';
 import { every, type Loop } from '../core/every.ts';
 import type { Log } from '../core/log.ts';
@@ -48,17 +47,21 @@ import {
 import { createReportReducer } from '../reputation/state/report-reducer.ts';
 import type { Policy } from '../reputation/votes/quorum.ts';
 import { signedIn } from '../signon/sites/codes.ts';
-import type { JournalEvent } from '../storage/define-event.ts';
-import { createEventId } from '../storage/event-id.ts';
-import { createFollower, type Follower, type FollowerOptions } from '../storage/follower.ts';
-import { markedPosition, markRows } from '../storage/journal-mark.ts';
-import { asMaintenance, localMaintenance, type Maintenance } from '../storage/maintenance.ts';
+import { createEventId, type JournalEvent } from '../storage/journal/define-event.ts';
 import {
+  createFollower,
+  type Follower,
+  type FollowerOptions,
+} from '../storage/journal/follower.ts';
+import { markedPosition, markRows } from '../storage/journal/mark.ts';
+import {
+  type ArrayImage,
   createProjection,
   type Projection,
   type ProjectionHeader,
   readCheckpointSeq,
-} from '../storage/projection.ts';
+} from '../storage/journal/projection.ts';
+import { asMaintenance, localMaintenance, type Maintenance } from '../storage/maintenance.ts';
 import type { Store, StoreEvent } from '../storage/store.ts';
 import { type Counting, createCounting } from './memory/counting.ts';
 import {

@@ -13,12 +13,12 @@ import { parseList } from '../reputation/lists/import/parse.ts';
 import { checkRecipients } from '../storage/backup/age.ts';
 import { readDatabase } from '../storage/backup/postgres.ts';
 import { makeBackup, writeBackup } from '../storage/backup/write.ts';
-import { inheritClaim } from '../storage/claim.ts';
 import { namespaces } from '../storage/keys.ts';
-import { openTables } from '../storage/lmdb-environment.ts';
-import { tableNames } from '../storage/lmdb-tables.ts';
+import { inheritClaim } from '../storage/lmdb/claim.ts';
+import { openTables } from '../storage/lmdb/environment.ts';
+import { tableNames } from '../storage/lmdb/tables.ts';
+import { batchesOf, openView, type View } from '../storage/lmdb/view.ts';
 import { isDamage } from '../storage/rows.ts';
-import { batchesOf, openView, type View } from '../storage/view.ts';
 import type {
   FromTask,
   RowCount,

@@ -13,7 +13,7 @@ import { windowBytes } from '../core/window.ts';
 import type { ListReading, ParsedList } from '../reputation/lists/operations.ts';
 import type { Sealing } from '../storage/backup/age.ts';
 import type { BackupSummary } from '../storage/backup/write.ts';
-import type { InheritedClaim } from '../storage/claim.ts';
+import type { InheritedClaim } from '../storage/lmdb/claim.ts';
 
 export interface RowCount {
   rows: number;

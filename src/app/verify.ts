@@ -58,16 +58,18 @@ import {
   readFeedVersion,
   reportsIndexedKey,
 } from '../storage/keys.ts';
-import { openTables } from '../storage/lmdb-environment.ts';
-import { readEventIdSeq } from '../storage/lmdb-tables.ts';
-import { pagesUnder } from '../storage/pages.ts';
-import { idFile, snapshotFile } from '../storage/presence.ts';
+import { openTables } from '../storage/lmdb/environment.ts';
+import { idFile, snapshotFile } from '../storage/lmdb/presence.ts';
+import { readEventIdSeq } from '../storage/lmdb/tables.ts';
+import {
+  createFindings,
+  type Findings,
+  type RowsSeen,
+  verifyRows,
+} from '../storage/lmdb/verify-rows.ts';
+import { batchesOf, openView, type RawRow, type View, viewStore } from '../storage/lmdb/view.ts';
 import { DamagedRowError, decodeEvent, isExpired, readEntry } from '../storage/rows.ts';
-import type { Entry, Store } from '../storage/store.ts';
-import { createFindings, type Findings } from '../storage/verify/findings.ts';
-import { type RowsSeen, verifyRows } from '../storage/verify/rows.ts';
-import { viewStore } from '../storage/verify/view-store.ts';
-import { batchesOf, openView, type RawRow, type View } from '../storage/view.ts';
+import { type Entry, pagesUnder, type Store } from '../storage/store.ts';
 import { openOfflineState } from './parts/data.ts';
 import type { State } from './state.ts';
 

@@ -17,7 +17,7 @@ import { operatorName } from '../operations/client.ts';
 import { makeDataDir, settings, withWorkspace } from '../operations/workspace.ts';
 import { withNewPasswords } from '../signon/people/operations.ts';
 import { createOperator } from '../signon/people/operator.ts';
-import { claimDataDir } from '../storage/claim.ts';
+import { claimDataDir } from '../storage/lmdb/claim.ts';
 import { exposureFaults } from './shell/exposure.ts';
 import { createOutput } from './shell/output.ts';
 import {

@@ -22,7 +22,7 @@ import { loadList } from '../reputation/lists/load-list.ts';
 import type { RowBatch } from '../reputation/state/events.ts';
 import type { Mail } from '../signon/mail/letter.ts';
 import { outboxNameBytes } from '../signon/mail/outbox.route.ts';
-import { claimDataDir, serverUse } from '../storage/claim.ts';
+import { claimDataDir, serverUse } from '../storage/lmdb/claim.ts';
 import { type Store, StoreUnavailableError } from '../storage/store.ts';
 import { type DemoKeys, demoAddresses, loadDemo, mailLine, welcome } from './demo.ts';
 import { checkExposure } from './shell/exposure.ts';

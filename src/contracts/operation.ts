@@ -14,7 +14,7 @@ import { OperatorError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Random } from '../core/random.ts';
 import type { Failure, Result } from '../core/result.ts';
-import type { InheritedClaim } from '../storage/claim.ts';
+import type { InheritedClaim } from '../storage/lmdb/claim.ts';
 import type { Store } from '../storage/store.ts';
 
 /** Progress of a running operation. */

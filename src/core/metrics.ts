@@ -6,28 +6,9 @@
 import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
 import type { Histogram } from './timings.ts';
 
-export interface Metrics {
-  readonly contentType: string;
-  /** The whole page in the Prometheus text exposition format. */
-  render(): Promise<string>;
-  /** A value read when the page is rendered. */
-  gauge(name: string, help: string, read: () => number): void;
-  /** Values by one label, read when the page is rendered. */
-  gaugeBy(name: string, help: string, label: string, read: () => Iterable<[string, number]>): void;
-  /** Counts below each bound, and above all; kept elsewhere and read when the page is rendered. */
-  histogram(name: string, help: string, bounds: readonly number[], read: () => Histogram): void;
-  /** A total that only grows, kept elsewhere and read when the page is rendered. */
-  counterBy(
-    name: string,
-    help: string,
-    labels: readonly string[],
-    read: () => Iterable<[Record<string, string>, number]>,
-  ): void;
-}
-
 const prefix = 'portcullis_';
 
-export function createMetrics(): Metrics {
+export function createMetrics() {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix });
   // These are gauges under a counter's name; the same values are also given by kind.
@@ -36,8 +17,10 @@ export function createMetrics(): Metrics {
   }
   return {
     contentType: registry.contentType,
+    /** Returns the whole page in the Prometheus text exposition format. */
     render: () => registry.metrics(),
-    gauge(name, help, read) {
+    /** Adds a value that is read when the page is rendered. */
+    gauge(name: string, help: string, read: () => number): void {
       new Gauge({
         name,
         help,
@@ -47,7 +30,13 @@ export function createMetrics(): Metrics {
         },
       });
     },
-    gaugeBy(name, help, label, read) {
+    /** Adds values by one label, read when the page is rendered. */
+    gaugeBy(
+      name: string,
+      help: string,
+      label: string,
+      read: () => Iterable<[string, number]>,
+    ): void {
       new Gauge({
         name,
         help,
@@ -59,10 +48,17 @@ export function createMetrics(): Metrics {
         },
       });
     },
-    histogram(name, help, bounds, read) {
+    /** Adds counts below each bound, and above all; kept elsewhere and read when the page is rendered. */
+    histogram(name: string, help: string, bounds: readonly number[], read: () => Histogram): void {
       registry.registerMetric(readHistogram(name, help, bounds, read));
     },
-    counterBy(name, help, labels, read) {
+    /** Adds a total that only grows, kept elsewhere and read when the page is rendered. */
+    counterBy(
+      name: string,
+      help: string,
+      labels: readonly string[],
+      read: () => Iterable<[Record<string, string>, number]>,
+    ): void {
       new Counter({
         name,
         help,
@@ -106,3 +102,5 @@ function readHistogram(
   };
   return own as unknown as Metric;
 }
+
+export type Metrics = ReturnType<typeof createMetrics>;

@@ -14,17 +14,7 @@
 import type { BoundedTable } from './bounded-tables.ts';
 import { fail, ok, type Result } from './result.ts';
 
-export interface Turns {
-  /** Resolves when it is this job's turn. First come, first served. */
-  next(): Promise<void>;
-  /**
-   * Returns true when the turn that was given last has lasted long enough: ask for the next one. Costs a
-   * tenth of a microsecond: in a tight loop, ask once in many rounds.
-   */
-  isOver(): boolean;
-  /** Returns the milliseconds within turns, without those between; only right for a single job. */
-  workedMs(): number;
-}
+export type Turns = ReturnType<typeof createTurns>;
 
 /** The part of `Turns` that sliced work uses. `next` may reject to stop the work. */
 export type Pace = Pick<Turns, 'next' | 'isOver'>;
@@ -33,7 +23,7 @@ export type Pace = Pick<Turns, 'next' | 'isOver'>;
 const turnMs = 3;
 
 /** The first turn begins at once. @param nowMs a clock that never goes back */
-export function createTurns(nowMs: () => number = () => performance.now()): Turns {
+export function createTurns(nowMs: () => number = () => performance.now()) {
   const waiting: (() => void)[] = [];
   let startMs = nowMs();
   let beforeMs = 0;
@@ -45,25 +35,24 @@ export function createTurns(nowMs: () => number = () => performance.now()): Turn
   }
 
   return {
-    next() {
+    /** Resolves when it is this job's turn. First come, first served. */
+    next(): Promise<void> {
       beforeMs += nowMs() - startMs;
       return new Promise((resolve) => {
         if (waiting.push(resolve) === 1) setImmediate(give);
       });
     },
+    /**
+     * Returns true when the turn that was given last has lasted long enough: ask for the next one. Costs a
+     * tenth of a microsecond: in a tight loop, ask once in many rounds.
+     */
     isOver: () => nowMs() - startMs >= turnMs,
+    /** Returns the milliseconds within turns, without those between; only right for a single job. */
     workedMs: () => beforeMs + nowMs() - startMs,
   };
 }
 
-export interface Semaphore {
-  /** Runs `work` when there is room. Fails with `overloaded`; an error of `work` is thrown on. */
-  run<T>(work: () => Promise<T>): Promise<Result<T>>;
-  /** Returns the table of the jobs that run or wait, for metrics. */
-  table(name: string): BoundedTable;
-}
-
-export function createSemaphore(options: { runningMax: number; waitingMax: number }): Semaphore {
+export function createSemaphore(options: { runningMax: number; waitingMax: number }) {
   const { runningMax, waitingMax } = options;
   const waiting: (() => void)[] = [];
   let running = 0;
@@ -76,7 +65,8 @@ export function createSemaphore(options: { runningMax: number; waitingMax: numbe
   }
 
   return {
-    async run(work) {
+    /** Runs `work` when there is room. Fails with `overloaded`; an error of `work` is thrown on. */
+    async run<T>(work: () => Promise<T>): Promise<Result<T>> {
       if (running >= runningMax) {
         if (waiting.length >= waitingMax) return fail('overloaded');
         await new Promise<void>((resolve) => waiting.push(resolve));
@@ -87,10 +77,13 @@ export function createSemaphore(options: { runningMax: number; waitingMax: numbe
         leave();
       }
     },
-    table: (name) => ({
+    /** Returns the table of the jobs that run or wait, for metrics. */
+    table: (name: string): BoundedTable => ({
       name,
       used: () => running + waiting.length,
       limit: runningMax + waitingMax,
     }),
   };
 }
+
+export type Semaphore = ReturnType<typeof createSemaphore>;

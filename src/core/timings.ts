@@ -27,25 +27,13 @@ export interface Histogram {
   readonly sum: number;
 }
 
-export interface Timings {
-  readonly buffer: SharedArrayBuffer;
-  /** Returns the recorder of one thread. */
-  recorder(row: number): (kind: TimedWork, ms: number) => void;
-  /** Records the garbage collections of the calling thread from now on. */
-  watchGarbage(row: number): void;
-  read(kind: TimedWork): Histogram;
-  garbage(row: number): { readonly seconds: number; readonly runs: number };
-}
-
-export function createTimings(
-  rows: number,
-  buffer = new SharedArrayBuffer(rows * columns * 8),
-): Timings {
+export function createTimings(rows: number, buffer = new SharedArrayBuffer(rows * columns * 8)) {
   const values = new Float64Array(buffer);
   return {
     buffer,
-    recorder(row) {
-      return (kind, ms) => {
+    /** Returns the recorder of one thread. */
+    recorder(row: number) {
+      return (kind: TimedWork, ms: number): void => {
         const base = row * columns + kinds.indexOf(kind) * width;
         const seconds = ms / 1_000;
         let bucket = 0;
@@ -54,7 +42,8 @@ export function createTimings(
         values[base + width - 1]! += seconds;
       };
     },
-    watchGarbage(row) {
+    /** Records the garbage collections of the calling thread from now on. */
+    watchGarbage(row: number): void {
       const at = row * columns + garbageAt;
       new PerformanceObserver((list) => {
         for (const { duration } of list.getEntries()) {
@@ -63,7 +52,7 @@ export function createTimings(
         }
       }).observe({ entryTypes: ['gc'] });
     },
-    read(kind) {
+    read(kind: TimedWork): Histogram {
       const cumulative = new Array<number>(width - 1).fill(0);
       let sum = 0;
       for (let row = 0; row < rows; row++) {
@@ -77,9 +66,11 @@ export function createTimings(
       }
       return { cumulative, sum };
     },
-    garbage(row) {
+    garbage(row: number) {
       const at = row * columns + garbageAt;
       return { seconds: values[at]!, runs: values[at + 1]! };
     },
   };
 }
+
+export type Timings = ReturnType<typeof createTimings>;

@@ -99,7 +99,7 @@ async function runOrder(order: Order, asking: Asking): Promise<unknown> {
 /** A server that starts, or another command, has the directory. */
 async function isClaimed(error: unknown): Promise<boolean> {
   // Loaded after a failure here alone: a server answers most commands.
-  const { ClaimedError } = await import('../storage/claim.ts');
+  const { ClaimedError } = await import('../storage/lmdb/claim.ts');
   return error instanceof ClaimedError;
 }
 

@@ -19,7 +19,7 @@ import { createSecurityLog } from '../signon/sessions/security-log.ts';
 import { createSessions } from '../signon/sessions/sessions.ts';
 import { signInLogData } from '../signon/sessions/sign-in-log.ts';
 import { createConsents } from '../signon/sites/consents.ts';
-import { openErasedList } from '../storage/erased.ts';
+import { openErasedList } from '../storage/backup/erased.ts';
 
 export interface DeletionTools extends OperationTools {
   readonly masterKey: MasterKey;

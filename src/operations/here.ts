@@ -3,8 +3,8 @@
 import { tasksEnded } from '../app/tasks.ts';
 import { placeOfData } from '../config/place.ts';
 import { expect, type OperationCall } from '../contracts/operation.ts';
-import { claimDataDir, inheritable } from '../storage/claim.ts';
-import { hadStore, storePath } from '../storage/presence.ts';
+import { claimDataDir, inheritable } from '../storage/lmdb/claim.ts';
+import { hadStore, storePath } from '../storage/lmdb/presence.ts';
 import { asksNode } from './asks-node.ts';
 import { createAudit } from './audit.ts';
 import { type Execution, execute, findOperation, type Order, readInput } from './execute.ts';

@@ -30,12 +30,11 @@ import {
 } from '../signon/people/profile/profile-store.ts';
 import type { ResetLinks } from '../signon/people/reset-links.ts';
 import { suffixFault } from '../signon/sites/client-id.ts';
-import { type InheritedClaim, inheritable } from '../storage/claim.ts';
-import { openTables } from '../storage/lmdb-environment.ts';
+import { type InheritedClaim, inheritable } from '../storage/lmdb/claim.ts';
+import { openTables } from '../storage/lmdb/environment.ts';
+import { hadStore, refuseLostStore, storePath } from '../storage/lmdb/presence.ts';
+import { asRead, openView, viewStore } from '../storage/lmdb/view.ts';
 import { openStoreOf } from '../storage/open.ts';
-import { hadStore, refuseLostStore, storePath } from '../storage/presence.ts';
-import { asRead, viewStore } from '../storage/verify/view-store.ts';
-import { openView } from '../storage/view.ts';
 
 /** The store, and what changes it. */
 export interface StoreTools extends OperationTools {

@@ -13,7 +13,7 @@ import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
 import type { Random } from '../core/random.ts';
-import type { ErasedList } from '../storage/erased.ts';
+import type { ErasedList } from '../storage/backup/erased.ts';
 import type { Maintenance } from '../storage/maintenance.ts';
 import type { Store } from '../storage/store.ts';
 import { type Mail, mailSender } from './mail/letter.ts';

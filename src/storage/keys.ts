@@ -8,7 +8,74 @@
  * is scanned), add a row to docs/STORAGE.md. Never reuse or change a number that was released.
  */
 
-import { descendingTime, type KeyPart, raw, text, time, u8, u16, u32, u64 } from './key-parts.ts';
+/** A part of a key: its bytes, sorting as the value does. */
+type KeyPart = Uint8Array;
+
+function u8(value: number): KeyPart {
+  return Uint8Array.of(checkedInteger(value, 0xff));
+}
+
+function u16(value: number): KeyPart {
+  const part = Buffer.alloc(2);
+  part.writeUInt16BE(checkedInteger(value, 0xffff));
+  return part;
+}
+
+function u32(value: number): KeyPart {
+  const part = Buffer.alloc(4);
+  part.writeUInt32BE(checkedInteger(value, 0xffff_ffff));
+  return part;
+}
+
+function u64(value: bigint): KeyPart {
+  const part = Buffer.alloc(8);
+  part.writeBigUInt64BE(value);
+  return part;
+}
+
+/** UTF-8, each 0x00 escaped as 0x00 0xff, ended by 0x00: sorts right also when parts follow. */
+function text(value: string): KeyPart {
+  const size = Buffer.byteLength(value, 'utf8');
+  const ended = Buffer.allocUnsafe(size + 1);
+  ended.write(value, 0, size, 'utf8');
+  ended[size] = 0;
+  if (ended.indexOf(0) === size) return ended;
+  const bytes = ended.subarray(0, size);
+  const out: number[] = [];
+  for (const byte of bytes) {
+    out.push(byte);
+    if (byte === 0) out.push(0xff);
+  }
+  out.push(0);
+  return Uint8Array.from(out);
+}
+
+/** The texts of a key that is made of texts alone, none with a zero byte. */
+export function readTexts(key: Uint8Array): string[] {
+  return Buffer.from(key).toString('utf8', 1).split('\0').slice(0, -1);
+}
+
+/** Raw bytes: only as the last part, or where every key of the namespace has the same width here. */
+function raw(value: Uint8Array): KeyPart {
+  return value;
+}
+
+/** 48 bits, earlier times first. */
+function time(ms: number): KeyPart {
+  const part = Buffer.allocUnsafe(6);
+  part.writeUIntBE(ms, 0, 6);
+  return part;
+}
+
+/** 48 bits, later times first. */
+const descendingTime = (ms: number): KeyPart => time(0xffff_ffff_ffff - ms);
+
+function checkedInteger(value: number, max: number): number {
+  if (!Number.isInteger(value) || value < 0 || value > max) {
+    throw new RangeError(`${value} is not an integer from 0 to ${max}`);
+  }
+  return value;
+}
 
 export { raw, text, u8, u16, u32, u64 };
 
@@ -151,7 +218,7 @@ export const leaseKey = (name: string): Key => encodeKey(namespaces.lease, text(
 /** 06: what this machine's server did, counted (app/figures/activity-counters.ts). */
 export const talliesKey = (): Key => encodeKey(namespaces.tallies);
 
-/** 07 rows-name 00 [account-id 00]: changed by each commit that adds a row under a bound (bounded-rows.ts). */
+/** 07 rows-name 00 [account-id 00]: changed by each commit that adds a row under a bound (change.ts). */
 export const boundKey = (rows: string, accountId?: string): Key =>
   encodeKey(namespaces.bound, text(rows), ...given(accountId));
 
@@ -404,7 +471,7 @@ export const noticeKey = (accountId: string, id: Uint8Array): Key =>
   encodeKey(namespaces.notice, text(accountId), raw(id));
 export const noticePrefix = (id?: string): Key => encodeKey(namespaces.notice, ...given(id));
 
-/** 74 account-id: an account that was deleted, for good (storage/erased.ts). */
+/** 74 account-id: an account that was deleted, for good (storage/backup/erased.ts). */
 export const erasedKey = (id: string): Key => encodeKey(namespaces.erased, text(id));
 export const erasedPrefix = (): Key => encodeKey(namespaces.erased);
 
@@ -432,7 +499,7 @@ export const scratchKey = (...parts: KeyPart[]): Key => encodeKey(namespaces.scr
 const given = (id?: string): KeyPart[] => (id === undefined ? [] : [text(id)]);
 
 /*
- * Keys of the LMDB tables next to `entries` (lmdb-tables.ts). Each table has one kind of key, so they need no
+ * Keys of the LMDB tables next to `entries` (lmdb/tables.ts). Each table has one kind of key, so they need no
  * namespace byte. Times and versions have 48 bits: enough until the year 10889.
  */
 

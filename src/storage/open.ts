@@ -11,9 +11,11 @@ import { join } from 'node:path';
 import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import { refuseHalfLoaded } from './backup/postgres.ts';
-import { isOtherJournal, readMark, rowOfEvent } from './journal-mark.ts';
+import { isOtherJournal, readMark, rowOfEvent } from './journal/mark.ts';
+import { readCheckpointSeq } from './journal/projection.ts';
 import { leaseKey, scratchKey, text } from './keys.ts';
-import { type OpenStoreOptions, openStore } from './migrate.ts';
+import { type OpenStoreOptions, openStore } from './lmdb/open.ts';
+import { hadStore, refuseHalfRestored, storePath } from './lmdb/presence.ts';
 import { openAgreement, upgradeCluster } from './nodes/agreement.ts';
 import { copyCheckpointIfBehind } from './nodes/checkpoints.ts';
 import { maintenanceLease } from './nodes/lease.ts';
@@ -24,13 +26,11 @@ import {
   type NodeRow,
   readNodes,
 } from './nodes/nodes.ts';
+import { absentStore, splitStore } from './nodes/split.ts';
 import { databaseClock } from './postgres/clock.ts';
 import type { JournalHead } from './postgres/reads.ts';
 import type { ReplicaState } from './postgres/replica.ts';
 import { openPostgresStore, type PostgresStore } from './postgres/store.ts';
-import { hadStore, refuseHalfRestored, storePath } from './presence.ts';
-import { readCheckpointSeq } from './projection.ts';
-import { absentStore, splitStore } from './split.ts';
 import { type Store, StoreUnavailableError } from './store.ts';
 
 export interface StoreSettings {

@@ -6,7 +6,7 @@ import { auditCsvLine, auditKeptMs, createAuditLog } from '../../src/access/audi
 import { manualClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
-import { openLmdbStore } from '../../src/storage/lmdb.ts';
+import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
 import { value } from '../support/house/result.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 

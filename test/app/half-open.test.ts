@@ -18,8 +18,8 @@ import { readConfig } from '../../src/config.ts';
 import { createBoundedTables } from '../../src/core/bounded-tables.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { seededRandom } from '../../src/core/random.ts';
+import { openErasedList } from '../../src/storage/backup/erased.ts';
 import { erasedFile, readErasedFile } from '../../src/storage/backup/erased-file.ts';
-import { openErasedList } from '../../src/storage/erased.ts';
 import { localMaintenance } from '../../src/storage/maintenance.ts';
 import { open } from '../storage/lmdb-opener.ts';
 import { readSources } from '../support/house/sources.ts';
@@ -126,7 +126,7 @@ it('a command that deletes an account ends though the folder of backups does not
 
 it('what the server does in the folder of backups never waits for a file', () => {
   const own = ['schedule.ts', 'erased-file.ts'].map((name) => `src/storage/backup/${name}`);
-  own.push('src/storage/erased.ts');
+  own.push('src/storage/backup/erased.ts');
   const sources = readSources('src').filter(({ path }) => own.includes(path));
   assert.equal(sources.length, own.length);
   for (const { path, text } of sources) {

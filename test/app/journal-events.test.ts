@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { newAccount, writeFacts } from '../../src/access/accounts/account-row.ts';
 import { canRead, journalEvent, journalEvents } from '../../src/app/journal-events.ts';
-import { eventVersions } from '../../src/storage/define-event.ts';
+import { eventVersions } from '../../src/storage/journal/define-event.ts';
 
 const hash = Uint8Array.from({ length: 32 }, (_, i) => i);
 const none = new Uint8Array();

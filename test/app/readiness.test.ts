@@ -7,7 +7,7 @@ import type { State } from '../../src/app/state.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { createMetrics } from '../../src/core/metrics.ts';
 import type { Request } from '../../src/http/request/message.ts';
-import { createFollower } from '../../src/storage/follower.ts';
+import { createFollower } from '../../src/storage/journal/follower.ts';
 import type { MemoryVerdict } from '../../src/storage/nodes/digests.ts';
 import { type StoreEvent, StoreUnavailableError } from '../../src/storage/store.ts';
 import { guardOf } from '../support/server/guard.ts';

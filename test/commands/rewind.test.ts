@@ -11,7 +11,7 @@ import { createBanStore, createBans } from '../../src/integrations/crowdsec/bans
 import { agentEvents } from '../../src/integrations/crowdsec/events.ts';
 import { createAllowlist, createOwnEntries } from '../../src/reputation/lists/operator-ranges.ts';
 import { readLedger } from '../../src/storage/ledger.ts';
-import { openLmdbStore } from '../../src/storage/lmdb.ts';
+import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
 import { value } from '../support/house/result.ts';
 import { wantedBans } from '../support/integrations/agent-bans.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';

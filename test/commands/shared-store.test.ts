@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { storePath } from '../../src/storage/presence.ts';
+import { storePath } from '../../src/storage/lmdb/presence.ts';
 import { runCli } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 

@@ -14,7 +14,7 @@ import type { Mail } from '../../src/signon/mail/letter.ts';
 import { openSignon, type Signon, type SignonOptions } from '../../src/signon/open-signon.ts';
 import type { SignedIn } from '../../src/signon/sessions/sign-in.ts';
 import type { Visitor } from '../../src/signon/visitor.ts';
-import { openLmdbStore } from '../../src/storage/lmdb.ts';
+import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { value } from '../support/house/result.ts';
 import { memoryLog } from '../support/server/memory-log.ts';

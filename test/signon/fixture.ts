@@ -8,7 +8,7 @@ import type { Profile } from '../../src/signon/people/profile/profile.ts';
 import { createProfiles } from '../../src/signon/people/profile/profile-store.ts';
 import { createAuthorization, type SignedInVisitor } from '../../src/signon/sites/authorization.ts';
 import type { AuthorizationRequest } from '../../src/signon/sites/authorize.ts';
-import { openLmdbStore } from '../../src/storage/lmdb.ts';
+import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createLog } from '../../src/core/log.ts';
-import { eventVersions } from '../../src/storage/define-event.ts';
+import { eventVersions } from '../../src/storage/journal/define-event.ts';
 import { scratchKey, text } from '../../src/storage/keys.ts';
 import { openAgreement } from '../../src/storage/nodes/agreement.ts';
 import type { PostgresStore } from '../../src/storage/postgres/store.ts';

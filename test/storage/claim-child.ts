@@ -1,7 +1,7 @@
 /** `claim-child <directory>`: tries to claim it as a server. Prints `won` and stays, or `refused <why>`. */
 
 import { OperatorError } from '../../src/core/errors.ts';
-import { claimDataDir, serverUse } from '../../src/storage/claim.ts';
+import { claimDataDir, serverUse } from '../../src/storage/lmdb/claim.ts';
 
 try {
   const { release } = claimDataDir(process.argv[2]!, serverUse);

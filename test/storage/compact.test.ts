@@ -6,9 +6,9 @@ import { it } from 'node:test';
 import { manualClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
-import { compactStore } from '../../src/storage/compact.ts';
 import { scratchKey, text, u32 } from '../../src/storage/keys.ts';
-import { openLmdbStore } from '../../src/storage/lmdb.ts';
+import { compactStore } from '../../src/storage/lmdb/compact.ts';
+import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
 import { startChild } from '../support/server/child.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { manualClock, systemClock } from '../../src/core/clock.ts';
-import { createFollower, type FollowerOptions } from '../../src/storage/follower.ts';
+import { createFollower, type FollowerOptions } from '../../src/storage/journal/follower.ts';
 import { type StoreEvent, StoreUnavailableError } from '../../src/storage/store.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';

@@ -3,8 +3,8 @@
  * number under `a`, the second writes a copy of each under `b`.
  */
 
-import type { DataFormat, MigrationStep } from '../../src/storage/format.ts';
 import { scratchKey, text } from '../../src/storage/keys.ts';
+import type { DataFormat, MigrationStep } from '../../src/storage/lmdb/format.ts';
 
 export const aKey = (name: string) => scratchKey(text('a'), text(name));
 export const bKey = (name: string) => scratchKey(text('b'), text(name));

@@ -6,7 +6,7 @@
 import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log.ts';
 import { scratchKey, u32 } from '../../src/storage/keys.ts';
-import { openLmdbStore } from '../../src/storage/lmdb.ts';
+import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 process.on('unhandledRejection', (reason) => say(`unhandled ${String(reason)}`));

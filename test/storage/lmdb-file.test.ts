@@ -12,8 +12,8 @@ import {
 import { it } from 'node:test';
 import { open } from 'lmdb';
 import { OperatorError } from '../../src/core/errors.ts';
-import { openTables } from '../../src/storage/lmdb-environment.ts';
-import { type FileState, stateOfFile } from '../../src/storage/lmdb-file.ts';
+import { openTables } from '../../src/storage/lmdb/environment.ts';
+import { type FileState, stateOfFile } from '../../src/storage/lmdb/file.ts';
 import { startChild } from '../support/server/child.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 

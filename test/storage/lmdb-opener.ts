@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log.ts';
-import { openLmdbStore } from '../../src/storage/lmdb.ts';
+import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
 import type { Store } from '../../src/storage/store.ts';
 
 export async function open(location: string, clock: Clock): Promise<Store> {

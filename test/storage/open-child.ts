@@ -1,6 +1,6 @@
 /** Opens the store whose path it is given, and keeps it. */
 
-import { openTables } from '../../src/storage/lmdb-environment.ts';
+import { openTables } from '../../src/storage/lmdb/environment.ts';
 
 openTables(process.argv[2]!);
 process.stdout.write('open\n');

@@ -7,7 +7,7 @@
 import { mkdirSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import { open } from 'lmdb';
-import { ClaimedError, joinClaim } from '../../src/storage/claim.ts';
+import { ClaimedError, joinClaim } from '../../src/storage/lmdb/claim.ts';
 
 const [role, directory, way] = process.argv.slice(2);
 const path = `${directory}/store`;

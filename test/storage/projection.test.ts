@@ -7,7 +7,7 @@ import {
   createProjection,
   type PageSection,
   readCheckpointSeq,
-} from '../../src/storage/projection.ts';
+} from '../../src/storage/journal/projection.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { createMemoryStore, type MemoryStore } from '../support/server/memory-store.ts';
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { startSweeper } from '../../src/storage/sweeper.ts';
+import { startSweeper } from '../../src/storage/maintenance.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 
 it('sweeps slice after slice until nothing is due, also after a failure, then stops', async () => {

@@ -11,9 +11,9 @@ import { writeErasedFile } from '../../src/storage/backup/erased-file.ts';
 import { claimFolder, folderMark, knownFolders } from '../../src/storage/backup/folder.ts';
 import { restoreRows } from '../../src/storage/backup/restore.ts';
 import { makeBackup } from '../../src/storage/backup/write.ts';
-import { compactStore } from '../../src/storage/compact.ts';
 import { makeFileOnce } from '../../src/storage/files.ts';
 import { scratchKey, text } from '../../src/storage/keys.ts';
+import { compactStore } from '../../src/storage/lmdb/compact.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 import { open } from './lmdb-opener.ts';
 

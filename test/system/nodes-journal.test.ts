@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it, type TestContext } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
+import { createProjection } from '../../src/storage/journal/projection.ts';
 import { leaseKey } from '../../src/storage/keys.ts';
 import { LeaseLostError } from '../../src/storage/maintenance.ts';
 import { openAgreement } from '../../src/storage/nodes/agreement.ts';
@@ -10,7 +11,6 @@ import { copyCheckpointIfBehind, pruneJournal } from '../../src/storage/nodes/ch
 import { maintenanceLease } from '../../src/storage/nodes/lease.ts';
 import { joinNodes, type Membership } from '../../src/storage/nodes/nodes.ts';
 import { openPostgresStore, type PostgresStore } from '../../src/storage/postgres/store.ts';
-import { createProjection } from '../../src/storage/projection.ts';
 import { JournalPrunedError, type RowCheck, type Store } from '../../src/storage/store.ts';
 import { open as openLocal } from '../storage/lmdb-opener.ts';
 import { hasTool } from '../support/house/tools.ts';

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { after, before, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { claimDataDir } from '../../src/storage/claim.ts';
+import { claimDataDir } from '../../src/storage/lmdb/claim.ts';
 import { webVisitor } from '../support/browser/web-visitor.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { addressOf, reportAt, reportsAt, sharedSettings } from '../support/server/nodes.ts';

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
-import { createFollower } from '../../src/storage/follower.ts';
+import { createFollower } from '../../src/storage/journal/follower.ts';
 import {
   openPostgresStore,
   type PostgresStore,

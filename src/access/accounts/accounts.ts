@@ -9,7 +9,7 @@ import { readKnownAddress, readMailAddress } from '../../core/mail-address.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { commitOnce, untilUndisturbed, written } from '../../storage/change.ts';
-import { createEventId } from '../../storage/event-id.ts';
+import { createEventId } from '../../storage/journal/define-event.ts';
 import { accountByEmailKey, accountKey, erasureKey } from '../../storage/keys.ts';
 import type { NewEvent, RowCheck, SetRow, Store } from '../../storage/store.ts';
 import type { Vouched } from '../quota/points.ts';

@@ -4,7 +4,7 @@
  * back: a key that was revoked must not work again.
  */
 
-import { defineEvent } from '../../storage/define-event.ts';
+import { defineEvent } from '../../storage/journal/define-event.ts';
 import {
   bytes,
   checked,

@@ -7,9 +7,8 @@ import {
   accountBySpellingPrefix,
   accountKey,
 } from '../../storage/keys.ts';
-import { pagesUnder } from '../../storage/pages.ts';
 import { bytes, flag, list, record, text, time, u8, u32 } from '../../storage/record.ts';
-import type { Store } from '../../storage/store.ts';
+import { pagesUnder, type Store } from '../../storage/store.ts';
 import { plainScopes } from '../keys/key-scopes.ts';
 
 // The names of an account: its address, its id, or, while its address must be confirmed

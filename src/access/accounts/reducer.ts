@@ -10,7 +10,7 @@
  */
 
 import { createReader, createWriter, type Reader, type Writer } from '../../storage/codec.ts';
-import type { PageSection } from '../../storage/projection.ts';
+import type { PageSection } from '../../storage/journal/projection.ts';
 import {
   budgetAt,
   type Confirmed,

@@ -4,8 +4,7 @@
  */
 
 import { accountKey, accountRoleKey, accountRolePrefix, type Key } from '../../storage/keys.ts';
-import { pagesUnder } from '../../storage/pages.ts';
-import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
+import { pagesUnder, type RowCheck, type SetRow, type Store } from '../../storage/store.ts';
 import { decodeAccount } from './records.ts';
 
 export const roles = ['member', 'operator'] as const;

@@ -17,7 +17,7 @@ import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { minuteMs } from '../../core/time.ts';
-import { createEventId } from '../../storage/event-id.ts';
+import { createEventId } from '../../storage/journal/define-event.ts';
 import { accountKey, accountSlotKey } from '../../storage/keys.ts';
 import { notCounted, readLedger } from '../../storage/ledger.ts';
 import { bareRecord, bytes, mapped, u8 } from '../../storage/record.ts';

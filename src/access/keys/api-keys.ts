@@ -15,16 +15,16 @@ import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { dayMs } from '../../core/time.ts';
-import { holdBounds } from '../../storage/bounded-rows.ts';
 import {
   type Also,
   checksOf,
   commitOnce,
+  holdBounds,
   inTurn,
   untilUndisturbed,
   written,
 } from '../../storage/change.ts';
-import { createEventId } from '../../storage/event-id.ts';
+import { createEventId } from '../../storage/journal/define-event.ts';
 import {
   accountKey,
   apiKeyByAccountKey,
@@ -32,8 +32,7 @@ import {
   apiKeyKey,
   type Key,
 } from '../../storage/keys.ts';
-import { pagesUnder } from '../../storage/pages.ts';
-import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
+import { pagesUnder, type RowCheck, type SetRow, type Store } from '../../storage/store.ts';
 import { findVouched } from '../accounts/account-row.ts';
 import { type Accounts, accountRow } from '../accounts/accounts.ts';
 import { accountVouched, keyCreated } from '../accounts/events.ts';

@@ -10,8 +10,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { commitOnce, untilUndisturbed, written } from '../../storage/change.ts';
-import { createEventId } from '../../storage/event-id.ts';
-import { readTexts } from '../../storage/key-parts.ts';
+import { createEventId } from '../../storage/journal/define-event.ts';
 import {
   apiKeyByAccountKey,
   apiKeyKey,
@@ -20,10 +19,10 @@ import {
   type Key,
   ownedApiKeyKey,
   ownedApiKeyPrefix,
+  readTexts,
 } from '../../storage/keys.ts';
-import { pagesUnder } from '../../storage/pages.ts';
 import { f64, record, text, time } from '../../storage/record.ts';
-import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
+import { pagesUnder, type RowCheck, type SetRow, type Store } from '../../storage/store.ts';
 import { keyRevoked } from '../accounts/events.ts';
 import { decodeKey, encodeKeyRecord, type KeyRecord, labelId } from '../accounts/records.ts';
 

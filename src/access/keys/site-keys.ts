@@ -10,8 +10,7 @@ import { domainToASCII } from 'node:url';
 import type { Clock } from '../../core/clock.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
-import { addWithin } from '../../storage/bounded-rows.ts';
-import { commitOnce, untilUndisturbed, written } from '../../storage/change.ts';
+import { addWithin, commitOnce, untilUndisturbed, written } from '../../storage/change.ts';
 import {
   accountKey,
   siteKeyByAccountKey,
@@ -19,9 +18,8 @@ import {
   siteKeyKey,
   siteKeyPrefix,
 } from '../../storage/keys.ts';
-import { pagesUnder } from '../../storage/pages.ts';
 import { flag, list, record, text, time } from '../../storage/record.ts';
-import type { Store } from '../../storage/store.ts';
+import { pagesUnder, type Store } from '../../storage/store.ts';
 import { decodeAccount } from '../accounts/records.ts';
 
 export interface SiteKey {

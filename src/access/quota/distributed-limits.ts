@@ -3,7 +3,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { createWriter, decode } from '../../storage/codec.ts';
-import type { NodeMessages } from '../../storage/nodes/node-messages.ts';
+import type { NodeMessages } from '../../storage/nodes/messages.ts';
 import { deriveKey, type MasterKey } from '../keys/master-key.ts';
 import {
   createLimitMemory,

@@ -16,7 +16,7 @@ import type { Counted } from '../../reputation/counts/top-table.ts';
 import type { RefusedReports } from '../../reputation/reports/report-admission.ts';
 import type { SignOnEvent } from '../../signon/sessions/sign-in-log.ts';
 import type { ConsentOutcome } from '../../signon/sites/authorization.ts';
-import { storePath } from '../../storage/presence.ts';
+import { storePath } from '../../storage/lmdb/presence.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
 import type { Opening } from '../parts/dependencies.ts';

@@ -20,7 +20,7 @@ import {
   type PageSection,
   readCheckpointSeq,
   readProjectionPage,
-} from '../../storage/projection.ts';
+} from '../../storage/journal/projection.ts';
 import { JournalPrunedError, type Store } from '../../storage/store.ts';
 
 // Sign-ins at sites, counted by site and day (UTC) as their events are applied: the same after a restart and

@@ -8,7 +8,7 @@ import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
 import type { Timings } from '../../core/timings.ts';
 import type { Mail } from '../../signon/mail/letter.ts';
-import type { Claim } from '../../storage/claim.ts';
+import type { Claim } from '../../storage/lmdb/claim.ts';
 import type { Store } from '../../storage/store.ts';
 
 export interface ServerDependencies {

@@ -46,7 +46,7 @@ import {
   requestQueryCharsMax,
 } from '../../signon/sites/authorization.ts';
 import { type Consents, createConsents } from '../../signon/sites/consents.ts';
-import { type ErasedList, openErasedList } from '../../storage/erased.ts';
+import { type ErasedList, openErasedList } from '../../storage/backup/erased.ts';
 import { accountKey } from '../../storage/keys.ts';
 import type { Maintenance } from '../../storage/maintenance.ts';
 import type { Store } from '../../storage/store.ts';

@@ -13,7 +13,7 @@ import { every } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import { readEndpoint } from '../../integrations/endpoint.ts';
-import type { NodeMessage, NodeMessages } from '../../storage/nodes/node-messages.ts';
+import type { NodeMessage, NodeMessages } from '../../storage/nodes/messages.ts';
 import type { Data } from '../parts/data.ts';
 import type { Opening } from '../parts/dependencies.ts';
 import { openInternalListener } from './internal-listener.ts';

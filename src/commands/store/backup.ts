@@ -14,8 +14,7 @@ import { createRowProgress, type Progress } from '../../reputation/lists/import/
 import { isSealed, type Sealing } from '../../storage/backup/age.ts';
 import { type BackupFolder, claimFolder } from '../../storage/backup/folder.ts';
 import { startBackups } from '../../storage/backup/schedule.ts';
-import { intoFile, intoStream } from '../../storage/backup/target.ts';
-import type { BackupSummary } from '../../storage/backup/write.ts';
+import { type BackupSummary, intoFile, intoStream } from '../../storage/backup/write.ts';
 import { createOutput } from '../shell/output.ts';
 import { type SealingFlags, sealingFor } from '../shell/sealing.ts';
 

@@ -11,9 +11,9 @@ import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { grouped } from '../../core/text-table.ts';
 import { existingStore, openingOf } from '../../operations/workspace.ts';
-import { claimDataDir } from '../../storage/claim.ts';
-import { compactStore } from '../../storage/compact.ts';
-import { openStore } from '../../storage/migrate.ts';
+import { claimDataDir } from '../../storage/lmdb/claim.ts';
+import { compactStore } from '../../storage/lmdb/compact.ts';
+import { openStore } from '../../storage/lmdb/open.ts';
 import { createOutput } from '../shell/output.ts';
 
 export interface CompactFlags {

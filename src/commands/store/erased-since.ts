@@ -12,6 +12,7 @@ import { dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { grouped } from '../../core/text-table.ts';
 import type { About } from '../../storage/backup/content.ts';
+import { erasedOf } from '../../storage/backup/erased.ts';
 import {
   type ErasedFile,
   type ErasedSeal,
@@ -19,7 +20,6 @@ import {
   readErasedFile,
 } from '../../storage/backup/erased-file.ts';
 import { type BackupSource, isBackup, openBackup } from '../../storage/backup/read.ts';
-import { erasedOf } from '../../storage/erased.ts';
 
 export interface ErasedSince {
   readonly ids: ReadonlyMap<string, number>;

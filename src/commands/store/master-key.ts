@@ -4,8 +4,8 @@ import { OperatorError } from '../../core/errors.ts';
 import { createAudit } from '../../operations/audit.ts';
 import { operatorName } from '../../operations/client.ts';
 import { openingOf, readMasterKey, refuseShared, settings } from '../../operations/workspace.ts';
-import { claimDataDir } from '../../storage/claim.ts';
-import { openStore } from '../../storage/migrate.ts';
+import { claimDataDir } from '../../storage/lmdb/claim.ts';
+import { openStore } from '../../storage/lmdb/open.ts';
 import { createOutput } from '../shell/output.ts';
 
 const losses =

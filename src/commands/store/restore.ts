@@ -21,8 +21,9 @@ import { operatorName } from '../../operations/client.ts';
 import { openingOf, readMasterKey } from '../../operations/workspace.ts';
 import { createRowProgress, type Progress } from '../../reputation/lists/import/progress.ts';
 import { createProfiles } from '../../signon/people/profile/profile-store.ts';
-import type { About } from '../../storage/backup/content.ts';
+import type { About, OnProgress, RowSource, Tally } from '../../storage/backup/content.ts';
 import { cutJournal, reachOf } from '../../storage/backup/cut.ts';
+import { erasedRow } from '../../storage/backup/erased.ts';
 import { encodeErased, erasedFile, writeErasedFile } from '../../storage/backup/erased-file.ts';
 import { lmdbSource } from '../../storage/backup/lmdb.ts';
 import { loadDatabase } from '../../storage/backup/postgres.ts';
@@ -33,20 +34,23 @@ import {
   refusalOf,
   restoreRows,
 } from '../../storage/backup/restore.ts';
-import type { OnProgress, RowSource, Tally } from '../../storage/backup/rows.ts';
-import { claimDataDir, claimFile } from '../../storage/claim.ts';
-import type { RewoundRows } from '../../storage/define-event.ts';
-import { erasedRow } from '../../storage/erased.ts';
 import { makeFileOnce, syncPath } from '../../storage/files.ts';
+import type { RewoundRows } from '../../storage/journal/define-event.ts';
 import { feedHeadKey, feedsBehindKey, type Key } from '../../storage/keys.ts';
 import { type LedgerTable, readLedger } from '../../storage/ledger.ts';
-import { openTables } from '../../storage/lmdb-environment.ts';
-import type { Tables } from '../../storage/lmdb-tables.ts';
-import { openStore } from '../../storage/migrate.ts';
-import { pagesUnder } from '../../storage/pages.ts';
-import { hadStore, restoreFolder, storePath } from '../../storage/presence.ts';
-import type { Commit, SetRow, Store, StoreEvent } from '../../storage/store.ts';
-import { openView } from '../../storage/view.ts';
+import { claimDataDir, claimFile } from '../../storage/lmdb/claim.ts';
+import { openTables } from '../../storage/lmdb/environment.ts';
+import { openStore } from '../../storage/lmdb/open.ts';
+import { hadStore, restoreFolder, storePath } from '../../storage/lmdb/presence.ts';
+import type { Tables } from '../../storage/lmdb/tables.ts';
+import { openView } from '../../storage/lmdb/view.ts';
+import {
+  type Commit,
+  pagesUnder,
+  type SetRow,
+  type Store,
+  type StoreEvent,
+} from '../../storage/store.ts';
 import { createOutput, type Output } from '../shell/output.ts';
 import { type OpeningFlags, sourceFor } from '../shell/sealing.ts';
 import { type ErasedFlags, type ErasedSince, erasedSince } from './erased-since.ts';

@@ -3,7 +3,7 @@
  * with what they were. They hold the id of the account and addresses, which are in the reports of the same moment, too.
  */
 
-import { defineEvent, type RewoundRows } from '../../storage/define-event.ts';
+import { defineEvent, type RewoundRows } from '../../storage/journal/define-event.ts';
 import { agentBanKey } from '../../storage/keys.ts';
 import { f64, group, list, oneOf, record, text } from '../../storage/record.ts';
 import { type Decision, type DecisionType, decisionTypes } from './decisions.ts';

@@ -23,8 +23,7 @@ import {
   readFeedVersion,
 } from '../../storage/keys.ts';
 import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
-import { pagesUnder } from '../../storage/pages.ts';
-import type { Store } from '../../storage/store.ts';
+import { pagesUnder, type Store } from '../../storage/store.ts';
 import type { Adopted, BuildStats, Built, FeedFile, Restored } from './builder/build.ts';
 import {
   type Changes,

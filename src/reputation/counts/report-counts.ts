@@ -18,7 +18,7 @@ import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
 import { createReader, createWriter, type Reader, type Writer } from '../../storage/codec.ts';
-import type { PageSection } from '../../storage/projection.ts';
+import type { PageSection } from '../../storage/journal/projection.ts';
 import { openCheck } from '../check/check.ts';
 import type { Sources } from '../lists/sources.ts';
 import { categoriesOf } from '../reports/categories.ts';

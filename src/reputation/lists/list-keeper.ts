@@ -8,7 +8,7 @@ import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { formatPrefix } from '../../ip/prefix.ts';
-import { createEventId } from '../../storage/event-id.ts';
+import { createEventId } from '../../storage/journal/define-event.ts';
 import { readLedger } from '../../storage/ledger.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Contributions } from '../state/contributions.ts';

@@ -10,7 +10,7 @@ import { capacities } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { createEventId } from '../../storage/event-id.ts';
+import { createEventId } from '../../storage/journal/define-event.ts';
 import { listPrefix, listRowKey } from '../../storage/keys.ts';
 import { notCounted, readLedger } from '../../storage/ledger.ts';
 import { bareRecord, flag, text, time, varint } from '../../storage/record.ts';

@@ -13,11 +13,10 @@ import { formatPrefix, type Prefix } from '../../ip/prefix.ts';
 import { typedAddress } from '../../ip/typed.ts';
 import { readPrefix } from '../../ip/written.ts';
 import { commitOnce, untilUndisturbed, written } from '../../storage/change.ts';
-import { createEventId } from '../../storage/event-id.ts';
+import { createEventId } from '../../storage/journal/define-event.ts';
 import type { Key } from '../../storage/keys.ts';
 import { type LedgerEntry, type LedgerTable, readLedger } from '../../storage/ledger.ts';
-import { pagesUnder } from '../../storage/pages.ts';
-import type { NewEvent, Store } from '../../storage/store.ts';
+import { type NewEvent, pagesUnder, type Store } from '../../storage/store.ts';
 import { askRoom } from './room.ts';
 
 export interface RangeParts {

@@ -11,10 +11,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { createWriter, decode } from '../../storage/codec.ts';
-import type { JournalEvent } from '../../storage/define-event.ts';
+import type { JournalEvent } from '../../storage/journal/define-event.ts';
+import { readProjectionPage } from '../../storage/journal/projection.ts';
 import { ledgerKey } from '../../storage/keys.ts';
 import { notCounted, readLedger } from '../../storage/ledger.ts';
-import { readProjectionPage } from '../../storage/projection.ts';
 import {
   JournalPrunedError,
   type SetRow,

@@ -19,12 +19,10 @@ import { dayMs } from '../../core/time.ts';
 import { parseIp } from '../../ip/address.ts';
 import { textBehind } from '../../ip/behind.ts';
 import { networksOf } from '../../ip/networks.ts';
-import { addWithin, type BoundedRows } from '../../storage/bounded-rows.ts';
-import { commitOnce, written } from '../../storage/change.ts';
+import { addWithin, type BoundedRows, commitOnce, written } from '../../storage/change.ts';
 import { type Key, removalKey, removalPrefix, tipKey, tipPrefix } from '../../storage/keys.ts';
-import { pagesUnder } from '../../storage/pages.ts';
 import { bareRecord, fixed, flag, oneOf, text, time, u32 } from '../../storage/record.ts';
-import type { Store } from '../../storage/store.ts';
+import { pagesUnder, type Store } from '../../storage/store.ts';
 import { createAllowlist } from '../lists/operator-ranges.ts';
 import { createReportStore } from '../reports/store/report-store.ts';
 

@@ -18,7 +18,7 @@
  * zero pages cost no memory until they are written.
  */
 
-import { type ArrayImage, bytesOf, restoreArray } from '../../core/array-image.ts';
+import { type ArrayImage, bytesOf, restoreArray } from '../../storage/journal/projection.ts';
 
 export const contributionKinds = {
   /**

@@ -7,7 +7,6 @@
  */
 
 import { entryFlags } from '../../contracts/reputation.ts';
-import { type ArrayImage, bytesOf, restoreArray } from '../../core/array-image.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { ownEntriesList } from '../../index/list-names.ts';
 import { isPrefix } from '../../index/prefix.ts';
@@ -28,7 +27,12 @@ import {
   setStrength,
   strengthOf,
 } from '../../index/records.ts';
-import type { PageSection } from '../../storage/projection.ts';
+import {
+  type ArrayImage,
+  bytesOf,
+  type PageSection,
+  restoreArray,
+} from '../../storage/journal/projection.ts';
 import { communityEvidence, maliciousScore } from '../check/score.ts';
 import {
   bestCount,

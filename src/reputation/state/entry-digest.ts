@@ -9,7 +9,7 @@
 
 import type { IpIndex } from '../../index/ip-index.ts';
 import { firstReportedAtOf, lastReportedAtOf, reportsOf } from '../../index/records.ts';
-import { createMix } from '../../storage/nodes/mix.ts';
+import { createMix } from '../../storage/nodes/digests.ts';
 import { type Contributions, contributionKinds, kindOf } from './contributions.ts';
 import { entryPages, type PageLists } from './entry-pages.ts';
 

@@ -18,12 +18,12 @@
  *   contributions varint; each: tag u32, x u32, y u32, z varint; vote u32, of reports alone
  *
  * The bytes of a page begin with 0xff, which no prefix does. Integers are big-endian. The page is under a checksum
- * (storage/projection.ts), so a row that does not fit is not damage but a mistake: reading stops and says so,
+ * (storage/journal/projection.ts), so a row that does not fit is not damage but a mistake: reading stops and says so,
  * nothing worse.
  */
 
-import { type ArrayImage, bytesOf, restoreArray } from '../../core/array-image.ts';
 import { bitsOf, type IndexPrefix } from '../../index/prefix.ts';
+import { type ArrayImage, bytesOf, restoreArray } from '../../storage/journal/projection.ts';
 import { contributionKinds, kindOf } from './contributions.ts';
 
 const ipv6Base = 65_536;

@@ -6,7 +6,7 @@
 import { bitsOf, hostMask, type IndexPrefix } from '../../index/prefix.ts';
 import { formatPrefix } from '../../ip/prefix.ts';
 import type { Reader, Writer } from '../../storage/codec.ts';
-import { defineEvent, type RewoundRows } from '../../storage/define-event.ts';
+import { defineEvent, type RewoundRows } from '../../storage/journal/define-event.ts';
 import {
   allowKey,
   allowPrefix,
@@ -16,7 +16,6 @@ import {
   reportByAddressPrefix,
   reportGuardKey,
 } from '../../storage/keys.ts';
-import { pagesUnder } from '../../storage/pages.ts';
 import {
   both,
   checked,
@@ -30,6 +29,7 @@ import {
   u32,
   varint,
 } from '../../storage/record.ts';
+import { pagesUnder } from '../../storage/store.ts';
 import { allowRow, ownEntryRow } from '../lists/range-rows.ts';
 import { categoryMax } from '../reports/categories.ts';
 import { addressBytes, decodeRow, keysOfStored } from '../reports/store/report-rows.ts';

@@ -13,18 +13,17 @@ import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { formatNetwork, parsePrefix } from '../../ip/prefix.ts';
 import { typedAddress } from '../../ip/typed.ts';
-import { addWithin } from '../../storage/bounded-rows.ts';
 import {
   type Also,
+  addWithin,
   checksOf,
   commitOnce,
   untilUndisturbed,
   written,
 } from '../../storage/change.ts';
 import { erasureKey, type Key, webhookKey, webhookPrefix } from '../../storage/keys.ts';
-import { pagesUnder } from '../../storage/pages.ts';
 import { bytes, group, list, oneOf, record, text, time, u8, u32 } from '../../storage/record.ts';
-import type { Commit, Store } from '../../storage/store.ts';
+import { type Commit, pagesUnder, type Store } from '../../storage/store.ts';
 
 export const webhookBounds = {
   perAccountMax: 5,

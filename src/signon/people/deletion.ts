@@ -12,7 +12,7 @@
  *
  * What stays: the journal's events and the person's reports, under the account's random id, which
  * then leads to nobody. Bytes of removed rows stay in free pages of the file until the store is
- * compacted (storage/compact.ts).
+ * compacted (storage/lmdb/compact.ts).
  */
 
 import { accountRow } from '../../access/accounts/accounts.ts';
@@ -27,10 +27,9 @@ import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { createTurns, type Pace } from '../../core/scheduling.ts';
-import { boundKeysOf } from '../../storage/bounded-rows.ts';
-import { commitOnce, untilUndisturbed } from '../../storage/change.ts';
-import { type ErasedList, erasedRow } from '../../storage/erased.ts';
-import { createEventId } from '../../storage/event-id.ts';
+import { type ErasedList, erasedRow } from '../../storage/backup/erased.ts';
+import { boundKeysOf, commitOnce, untilUndisturbed } from '../../storage/change.ts';
+import { createEventId } from '../../storage/journal/define-event.ts';
 import {
   accountByEmailKey,
   accountBySpellingKey,
@@ -44,8 +43,7 @@ import {
   pendingAccountKey,
 } from '../../storage/keys.ts';
 import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
-import { pagesUnder } from '../../storage/pages.ts';
-import type { RowCheck, Store } from '../../storage/store.ts';
+import { pagesUnder, type RowCheck, type Store } from '../../storage/store.ts';
 import type { Delivery } from '../mail/mailer.ts';
 import { isConfirmed, openPeople, type Person } from '../people.ts';
 import type { StoredLanguage } from '../visitor.ts';

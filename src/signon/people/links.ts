@@ -15,9 +15,8 @@ import type { Random } from '../../core/random.ts';
 import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
 import { createReader, type Reader } from '../../storage/codec.ts';
 import { type Key, signonLinkKey, signonLinkPrefix } from '../../storage/keys.ts';
-import { pagesUnder } from '../../storage/pages.ts';
 import { oneOf, record, text, varint } from '../../storage/record.ts';
-import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
+import { pagesUnder, type RowCheck, type SetRow, type Store } from '../../storage/store.ts';
 import {
   type PendingPasskey,
   pendingPasskeyText,

@@ -20,8 +20,7 @@ import {
   sessionByAccountKey,
   sessionKey,
 } from '../../storage/keys.ts';
-import { pagesUnder } from '../../storage/pages.ts';
-import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
+import { pagesUnder, type RowCheck, type SetRow, type Store } from '../../storage/store.ts';
 import { isVerified, type People, type Person, unchanged } from '../people.ts';
 import { securityLogMax } from '../sessions/security-log.ts';
 import { sessionIdsOf } from '../sessions/sessions.ts';

@@ -17,8 +17,7 @@ import {
   sessionKey,
   signonLinkPrefix,
 } from '../../storage/keys.ts';
-import { pagesUnder } from '../../storage/pages.ts';
-import type { Store } from '../../storage/store.ts';
+import { pagesUnder, type Store } from '../../storage/store.ts';
 import type { Outbox } from '../mail/outbox.ts';
 import { passkeysOf } from '../proofs/factor-rows.ts';
 import type { SecondFactors } from '../proofs/second-factors.ts';

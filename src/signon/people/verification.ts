@@ -17,7 +17,7 @@ import { equalBytes } from '../../core/digest.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { commitOnce, untilUndisturbed } from '../../storage/change.ts';
-import { createEventId } from '../../storage/event-id.ts';
+import { createEventId } from '../../storage/journal/define-event.ts';
 import { passkeyKey, pendingAccountKey } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
 import {

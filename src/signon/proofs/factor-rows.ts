@@ -7,9 +7,8 @@ import {
   passkeyKey,
   secondFactorKey,
 } from '../../storage/keys.ts';
-import { pagesUnder } from '../../storage/pages.ts';
 import { bytes, flag, list, oneOf, record, text, time, u32, varint } from '../../storage/record.ts';
-import type { SetRow, Store } from '../../storage/store.ts';
+import { pagesUnder, type SetRow, type Store } from '../../storage/store.ts';
 
 export interface PasskeyRecord {
   readonly account: string;

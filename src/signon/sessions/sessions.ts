@@ -28,9 +28,8 @@ import {
   sessionByAccountPrefix,
   sessionKey,
 } from '../../storage/keys.ts';
-import { pagesUnder } from '../../storage/pages.ts';
 import { bytes, oneOf, record, text, time, varint } from '../../storage/record.ts';
-import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
+import { pagesUnder, type RowCheck, type SetRow, type Store } from '../../storage/store.ts';
 import { notErased } from '../people/erasure-mark.ts';
 import {
   type Credentials,

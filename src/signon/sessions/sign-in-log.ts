@@ -17,9 +17,8 @@ import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
 import { dayMs } from '../../core/time.ts';
 import { type Key, signInLogKey, signInLogPrefix } from '../../storage/keys.ts';
-import { pagesUnder } from '../../storage/pages.ts';
 import { record, text, u16 } from '../../storage/record.ts';
-import type { SetRow, Store } from '../../storage/store.ts';
+import { pagesUnder, type SetRow, type Store } from '../../storage/store.ts';
 import { isErased } from '../people/erasure-mark.ts';
 import type { SecurityEvent, SecurityLog } from './security-log.ts';
 

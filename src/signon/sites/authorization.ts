@@ -28,9 +28,14 @@ import {
   readConsentTransactionKey,
   usedSealKey,
 } from '../../storage/keys.ts';
-import { pagesUnder } from '../../storage/pages.ts';
 import { bareRecord, fixed, flag, record, text, time } from '../../storage/record.ts';
-import type { Commit, RowCheck, SetRow, Store } from '../../storage/store.ts';
+import {
+  type Commit,
+  pagesUnder,
+  type RowCheck,
+  type SetRow,
+  type Store,
+} from '../../storage/store.ts';
 import { notErased } from '../people/erasure-mark.ts';
 import { linkLifeMs } from '../people/links.ts';
 import { type ProfileJson, profileJson } from '../people/profile/profile-json.ts';

@@ -7,11 +7,9 @@
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { commitOnce, untilUndisturbed, written } from '../../storage/change.ts';
-import { readTexts } from '../../storage/key-parts.ts';
-import { blockedSiteKey, blockedSitePrefix } from '../../storage/keys.ts';
-import { pagesUnder } from '../../storage/pages.ts';
+import { blockedSiteKey, blockedSitePrefix, readTexts } from '../../storage/keys.ts';
 import { bareRecord, time } from '../../storage/record.ts';
-import type { RowCheck, Store } from '../../storage/store.ts';
+import { pagesUnder, type RowCheck, type Store } from '../../storage/store.ts';
 import { type ClientRules, parseClientId } from './client-id.ts';
 
 export interface BlockedSite {

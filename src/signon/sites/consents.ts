@@ -11,9 +11,8 @@ import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { minuteMs } from '../../core/time.ts';
-import { type HeldBounds, holdBounds } from '../../storage/bounded-rows.ts';
+import { type HeldBounds, holdBounds } from '../../storage/change.ts';
 import { consentKey, consentPrefix, consentUseKey, type Key } from '../../storage/keys.ts';
-import { pagesUnder } from '../../storage/pages.ts';
 import {
   bareRecord,
   type Field,
@@ -24,7 +23,7 @@ import {
   text,
   time,
 } from '../../storage/record.ts';
-import type { SetRow, Store } from '../../storage/store.ts';
+import { pagesUnder, type SetRow, type Store } from '../../storage/store.ts';
 import {
   fingerprintBytes,
   type SeenValues,

@@ -8,10 +8,8 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Pace } from '../../core/scheduling.ts';
 import { dayMs } from '../../core/time.ts';
-import { readTexts } from '../../storage/key-parts.ts';
-import { consentPrefix, consentUsePrefix, type Key } from '../../storage/keys.ts';
-import { pagesUnder } from '../../storage/pages.ts';
-import type { Entry, Store } from '../../storage/store.ts';
+import { consentPrefix, consentUsePrefix, type Key, readTexts } from '../../storage/keys.ts';
+import { type Entry, pagesUnder, type Store } from '../../storage/store.ts';
 import type { BlockedSites } from './blocked-sites.ts';
 import { readConsentUse } from './consents.ts';
 

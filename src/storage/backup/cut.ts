@@ -3,9 +3,9 @@
  * and is made anew from the journal, which must then be there from its first event on.
  */
 
+import { checkpointRowKey, checkpointSeqIn } from '../journal/projection.ts';
 import { journalRowKey, namespaces } from '../keys.ts';
-import { encodeEventIdRow, readCounters, type Tables, writeCounters } from '../lmdb-tables.ts';
-import { checkpointRowKey, checkpointSeqIn } from '../projection.ts';
+import { encodeEventIdRow, readCounters, type Tables, writeCounters } from '../lmdb/tables.ts';
 import { decodeEvent, encodeEvent, readEntry, sealEvent } from '../rows.ts';
 import type { StoreEvent } from '../store.ts';
 import type { About } from './content.ts';

@@ -16,7 +16,7 @@ import { open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { OperatorError } from '../../core/errors.ts';
 import { type Random, randomToken } from '../../core/random.ts';
-import { partSuffix } from './target.ts';
+import { partSuffix } from './write.ts';
 
 /** In the data directory, and in the folder of backups. */
 export const erasedFile = 'erased-accounts.txt';

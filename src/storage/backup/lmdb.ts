@@ -1,6 +1,6 @@
 /** The embedded store as what is backed up, and as what a backup is restored into. */
 
-import { encodeFormat, formatIn, wholeFormat } from '../format.ts';
+import { checkpointRowKey, checkpointSeqIn } from '../journal/projection.ts';
 import {
   expiryRowKey,
   journalRowKey,
@@ -8,6 +8,7 @@ import {
   namespaces,
   readProjectionPageKey,
 } from '../keys.ts';
+import { encodeFormat, formatIn, wholeFormat } from '../lmdb/format.ts';
 import {
   encodeEventIdRow,
   encodeExpiryTarget,
@@ -15,11 +16,10 @@ import {
   readEventIdSeq,
   type Tables,
   writeCounters,
-} from '../lmdb-tables.ts';
-import { checkpointRowKey, checkpointSeqIn } from '../projection.ts';
+} from '../lmdb/tables.ts';
+import { batchesOf, type RawRow, type View } from '../lmdb/view.ts';
 import { decodeEvent, encodeEntry, readEntry, sealEntry, sealEvent } from '../rows.ts';
 import { storeLimits } from '../store.ts';
-import { batchesOf, type RawRow, type View } from '../view.ts';
 import {
   type BackupRow,
   eventRowOf,
@@ -28,7 +28,7 @@ import {
   type RowSource,
   rowOfEvent,
   type StoreFacts,
-} from './rows.ts';
+} from './content.ts';
 
 const tableOf = {
   entries: 'entries',

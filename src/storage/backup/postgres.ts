@@ -9,17 +9,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
-import { encodeFormat, wholeFormat } from '../format.ts';
 import { namespaces } from '../keys.ts';
-import { byteaArray, int8Array, textArray } from '../postgres/arrays.ts';
-import { createConnection, type PostgresSession, type Query } from '../postgres/connection.ts';
+import { encodeFormat, wholeFormat } from '../lmdb/format.ts';
+import {
+  byteaArray,
+  createConnection,
+  int8Array,
+  type PostgresSession,
+  type Query,
+  textArray,
+} from '../postgres/connection.ts';
 import {
   decodeFrames,
   encodeFrames,
   type JournalText,
   journalPage,
   journalRow,
-} from '../postgres/journal.ts';
+} from '../postgres/reads.ts';
 import { migrate, nowMs, versionBlock } from '../postgres/schema.ts';
 import { type StoreEvent, StoreUnavailableError, storeLimits } from '../store.ts';
 import {
@@ -34,7 +40,7 @@ import {
   type RowSource,
   rowOfEvent,
   type Tally,
-} from './rows.ts';
+} from './content.ts';
 
 /** One restore at a time into the database. */
 const restoreLock = 7708;

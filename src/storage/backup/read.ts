@@ -10,18 +10,19 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { OperatorError } from '../../core/errors.ts';
-import { dataFormat } from '../format.ts';
+import { dataFormat } from '../lmdb/format.ts';
 import { ageHeaderBytesMax, type SealedWith, sealedWith, type Unsealing, unseal } from './age.ts';
 import {
   type About,
+  type BackupRow,
   backupMark,
   decodeAbout,
   decodeEnd,
   decodeRows,
+  type Part,
   recordBytesMax,
   recordKinds,
 } from './content.ts';
-import type { BackupRow, Part } from './rows.ts';
 
 export interface OpenBackup {
   readonly about: About;

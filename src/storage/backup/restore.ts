@@ -9,17 +9,22 @@
 import { rmSync } from 'node:fs';
 import { OperatorError } from '../../core/errors.ts';
 import { syncPath } from '../files.ts';
-import { openTables } from '../lmdb-environment.ts';
-import type { Tables } from '../lmdb-tables.ts';
+import { openTables } from '../lmdb/environment.ts';
+import type { Tables } from '../lmdb/tables.ts';
+import { createFindings, type Findings, verifyRows } from '../lmdb/verify-rows.ts';
+import { openView } from '../lmdb/view.ts';
 import { isDamage } from '../rows.ts';
-import { createFindings, type Findings } from '../verify/findings.ts';
-import { verifyRows } from '../verify/rows.ts';
-import { openView } from '../view.ts';
 import type { SealedWith } from './age.ts';
-import type { About } from './content.ts';
+import {
+  type About,
+  compareRows,
+  createTallies,
+  type OnProgress,
+  parts,
+  type Tally,
+} from './content.ts';
 import { lmdbSource, lmdbTarget } from './lmdb.ts';
 import { type BackupSource, openBackup } from './read.ts';
-import { compareRows, createTallies, type OnProgress, parts, type Tally } from './rows.ts';
 
 export interface CheckedBackup {
   readonly about: About;

@@ -14,8 +14,7 @@ import { every } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
 import { claimFolder, isVanished } from './folder.ts';
-import { partSuffix } from './target.ts';
-import type { BackupSummary } from './write.ts';
+import { type BackupSummary, partSuffix } from './write.ts';
 
 export interface BackupStats {
   readonly done: number;

@@ -11,12 +11,12 @@
 
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
-import { eventVersions } from '../define-event.ts';
+import { eventVersions } from '../journal/define-event.ts';
 import type { PostgresSession } from '../postgres/connection.ts';
 import { knownFormat, nowMs } from '../postgres/schema.ts';
 import type { PostgresStore } from '../postgres/store.ts';
 import type { CommitResult, NewEvent } from '../store.ts';
-import { answersMs } from './node-messages.ts';
+import { answersMs } from './messages.ts';
 
 const agreedName = 'write_version';
 

@@ -11,17 +11,22 @@ import { randomUUID } from 'node:crypto';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { hourMs } from '../../core/time.ts';
-import { journalMarkKey } from '../journal-mark.ts';
+import { journalMarkKey } from '../journal/mark.ts';
+import { checkpointRowKey, readCheckpointSeq } from '../journal/projection.ts';
 import { projectionPagePrefix, readProjectionPageKey, storedKey } from '../keys.ts';
 import { LeaseLostError } from '../maintenance.ts';
-import { pagesUnder } from '../pages.ts';
-import { byteaArray } from '../postgres/arrays.ts';
-import type { PostgresSession } from '../postgres/connection.ts';
+import { byteaArray, type PostgresSession } from '../postgres/connection.ts';
 import { fenceValues, holds } from '../postgres/maintenance.ts';
 import { nowMs } from '../postgres/schema.ts';
 import type { PostgresStore } from '../postgres/store.ts';
-import { checkpointRowKey, readCheckpointSeq } from '../projection.ts';
-import { type Commit, type Entry, type RowCheck, type Store, storeLimits } from '../store.ts';
+import {
+  type Commit,
+  type Entry,
+  pagesUnder,
+  type RowCheck,
+  type Store,
+  storeLimits,
+} from '../store.ts';
 
 /** A new one after so many events at least; a large state waits until the journal is as large. */
 const everyEventsDefault = 200_000;

@@ -12,13 +12,12 @@ import { OperatorError } from '../../core/errors.ts';
 import { every } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';
 import { dayMs } from '../../core/time.ts';
-import { eventVersions } from '../define-event.ts';
+import { eventVersions } from '../journal/define-event.ts';
 import { scratchKey, text } from '../keys.ts';
 import type { Maintenance } from '../maintenance.ts';
 import { isLost, type PostgresSession } from '../postgres/connection.ts';
 import { nowMs } from '../postgres/schema.ts';
 import type { PostgresStore } from '../postgres/store.ts';
-import { splitStore } from '../split.ts';
 import { type Store, StoreUnavailableError } from '../store.ts';
 import type { Agreement } from './agreement.ts';
 import { type PruneOptions, pruneJournal } from './checkpoints.ts';
@@ -30,7 +29,8 @@ import {
   type MemoryVerdict,
 } from './digests.ts';
 import { createLease, fencedStore } from './lease.ts';
-import { createNodeMessages, type NodeMessages } from './node-messages.ts';
+import { createNodeMessages, type NodeMessages } from './messages.ts';
+import { splitStore } from './split.ts';
 
 const beatMs = 2_000;
 export const aliveMs = 10_000;

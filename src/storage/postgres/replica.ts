@@ -13,7 +13,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
-import type { JournalMark } from '../journal-mark.ts';
+import type { JournalMark } from '../journal/mark.ts';
 import type { StoreEvent } from '../store.ts';
 import { type Connection, hostsText } from './connection.ts';
 import type { JournalHead, JournalPage, Reads } from './reads.ts';

@@ -20,7 +20,7 @@ export type SchemaStep = string | { readonly text: string; readonly breaks: true
 
 /**
  * A row of `journal` is the events of one transaction, so following costs little; its bytes are drawn
- * in journal.ts. A row of `kv` with version 0 stands for a key that was seen to be absent: who checked
+ * in reads.ts. A row of `kv` with version 0 stands for a key that was seen to be absent: who checked
  * that and wrote something else has it locked, so nobody can make the key meanwhile.
  *
  * In `nodes`, `node` names the directory and `boot` the process; a number is one process's at a time; `digests` are

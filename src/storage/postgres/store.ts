@@ -13,12 +13,15 @@ import type { Clock } from '../../core/clock.ts';
 import { every } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';
 import { applyCommit, type PreparedCommit } from '../apply-commit.ts';
-import { assertAfter, assertCommit, assertKey, assertLimit } from '../bounds.ts';
 import { createGroupCommit, type GroupCommit, type Job, type Transactor } from '../group-commit.ts';
-import type { JournalMark } from '../journal-mark.ts';
+import type { JournalMark } from '../journal/mark.ts';
 import { eventIdRowKey, type Key } from '../keys.ts';
 import { encodeEvent } from '../rows.ts';
 import {
+  assertAfter,
+  assertCommit,
+  assertKey,
+  assertLimit,
   type Commit,
   type CommitResult,
   type RowCheck,
@@ -26,18 +29,19 @@ import {
   StoreUnavailableError,
   storeLimits,
 } from '../store.ts';
-import { byteaArray, int8Array, textArray } from './arrays.ts';
 import { Batch, type BatchWrites, type FetchedRow, nameOf } from './batch.ts';
 import {
+  byteaArray,
   type Connection,
   createConnection,
+  int8Array,
   isLost,
   type PostgresSession,
   type Query,
+  textArray,
 } from './connection.ts';
-import { encodeFrames } from './journal.ts';
 import { prune, sweepRows } from './maintenance.ts';
-import { createReads, type JournalHead } from './reads.ts';
+import { createReads, encodeFrames, type JournalHead } from './reads.ts';
 import { createReplicaReads, type ReplicaState } from './replica.ts';
 import { migrate, versionBlock } from './schema.ts';
 

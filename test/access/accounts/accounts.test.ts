@@ -11,7 +11,7 @@ import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { readKnownAddress, readMailAddress } from '../../../src/core/mail-address.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { openLmdbStore } from '../../../src/storage/lmdb.ts';
+import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import {

@@ -14,7 +14,7 @@ import {
 import { createLimitMemory, openLimitRecords } from '../../../src/access/quota/limit-records.ts';
 import { createQuotaMemory, openQuotas, quotaKind } from '../../../src/access/quota/quota.ts';
 import { manualClock } from '../../../src/core/clock.ts';
-import type { NodeMessages } from '../../../src/storage/nodes/node-messages.ts';
+import type { NodeMessages } from '../../../src/storage/nodes/messages.ts';
 
 const windowMs = 60_000;
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createExchange, type Party } from '../../../src/access/quota/distributed-limits.ts';
-import type { NodeMessage, NodeMessages } from '../../../src/storage/nodes/node-messages.ts';
+import type { NodeMessage, NodeMessages } from '../../../src/storage/nodes/messages.ts';
 
 function bench() {
   const said: string[] = [];

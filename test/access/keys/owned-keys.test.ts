@@ -17,9 +17,8 @@ import {
   namespaces,
   ownedApiKeyPrefix,
 } from '../../../src/storage/keys.ts';
-import { openLmdbStore } from '../../../src/storage/lmdb.ts';
-import { pagesUnder } from '../../../src/storage/pages.ts';
-import type { Store } from '../../../src/storage/store.ts';
+import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
+import { pagesUnder, type Store } from '../../../src/storage/store.ts';
 import { value } from '../../support/house/result.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 

@@ -16,7 +16,7 @@ import {
   createOwnEntries,
 } from '../../../src/reputation/lists/operator-ranges.ts';
 import type { RowBatch } from '../../../src/reputation/state/events.ts';
-import { openLmdbStore } from '../../../src/storage/lmdb.ts';
+import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 

@@ -5,9 +5,9 @@ import { manualClock } from '../../../src/core/clock.ts';
 import { createLog, type Log } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { formatPrefix } from '../../../src/ip/prefix.ts';
-import { createEventId } from '../../../src/storage/event-id.ts';
-import { openLmdbStore } from '../../../src/storage/lmdb.ts';
-import type { PageSection } from '../../../src/storage/projection.ts';
+import { createEventId } from '../../../src/storage/journal/define-event.ts';
+import type { PageSection } from '../../../src/storage/journal/projection.ts';
+import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { NewEvent, Store } from '../../../src/storage/store.ts';
 import { indexShown } from '../../support/reputation/entries-shown.ts';
 import {

@@ -15,8 +15,8 @@ import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { signedIn } from '../../../src/signon/sites/codes.ts';
-import { createEventId } from '../../../src/storage/event-id.ts';
-import { openLmdbStore } from '../../../src/storage/lmdb.ts';
+import { createEventId } from '../../../src/storage/journal/define-event.ts';
+import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 

@@ -11,14 +11,14 @@ import { systemClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { eventIdRowKey, journalRowKey, namespaces } from '../../../src/storage/keys.ts';
-import { openLmdbStore } from '../../../src/storage/lmdb.ts';
-import { openTables } from '../../../src/storage/lmdb-environment.ts';
+import { openTables } from '../../../src/storage/lmdb/environment.ts';
+import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import {
   encodeEventIdRow,
   readCounters,
   type Tables,
   writeCounters,
-} from '../../../src/storage/lmdb-tables.ts';
+} from '../../../src/storage/lmdb/tables.ts';
 import { decodeEvent, encodeEvent, sealEvent } from '../../../src/storage/rows.ts';
 import type { StoreEvent } from '../../../src/storage/store.ts';
 import { runCli, startTestServer, type TestServer } from '../../support/server/server.ts';

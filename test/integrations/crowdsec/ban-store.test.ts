@@ -9,9 +9,8 @@ import { createBanTable } from '../../../src/integrations/crowdsec/ban-table.ts'
 import { createBanStore, createBans } from '../../../src/integrations/crowdsec/bans.ts';
 import { banMs } from '../../../src/integrations/crowdsec/decisions.ts';
 import { agentEvents } from '../../../src/integrations/crowdsec/events.ts';
-import { readTexts } from '../../../src/storage/key-parts.ts';
-import { agentBanPrefix } from '../../../src/storage/keys.ts';
-import { openLmdbStore } from '../../../src/storage/lmdb.ts';
+import { agentBanPrefix, readTexts } from '../../../src/storage/keys.ts';
+import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { value } from '../../support/house/result.ts';
 import { wantedBans } from '../../support/integrations/agent-bans.ts';

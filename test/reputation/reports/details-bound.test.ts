@@ -20,13 +20,13 @@ import { addressBytes } from '../../../src/reputation/reports/store/report-rows.
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import { tailAddresses } from '../../../src/reputation/reports/store/tails.ts';
 import { retractReports } from '../../../src/reputation/votes/retract.ts';
-import { erasedRow } from '../../../src/storage/erased.ts';
+import { erasedRow } from '../../../src/storage/backup/erased.ts';
 import {
   reportByAccountPrefix,
   reportTailDuePrefix,
   reportTailPrefix,
 } from '../../../src/storage/keys.ts';
-import { openLmdbStore } from '../../../src/storage/lmdb.ts';
+import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { CommitResult, Store } from '../../../src/storage/store.ts';
 import { decodeEvent } from '../../support/reputation/events.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';

@@ -28,7 +28,7 @@ import {
   reportByIdPrefix,
   reportsIndexedKey,
 } from '../../../src/storage/keys.ts';
-import { openLmdbStore } from '../../../src/storage/lmdb.ts';
+import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';

@@ -9,7 +9,7 @@ import { lastReportedAtOf } from '../../../src/index/records.ts';
 import { createReportAdmission } from '../../../src/reputation/reports/report-admission.ts';
 import { readHistory } from '../../../src/reputation/reports/store/report-history.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
-import { openLmdbStore } from '../../../src/storage/lmdb.ts';
+import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { applyEvent, decodeEvent } from '../../support/reputation/events.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';

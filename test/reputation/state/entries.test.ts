@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { bytesOf } from '../../../src/core/array-image.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import type { IpIndex } from '../../../src/index/ip-index.ts';
 import {
@@ -21,6 +20,7 @@ import {
 import { formatPrefix } from '../../../src/ip/prefix.ts';
 import { contributionKinds, tagOf } from '../../../src/reputation/state/contributions.ts';
 import type { Entries } from '../../../src/reputation/state/entries.ts';
+import { bytesOf } from '../../../src/storage/journal/projection.ts';
 import { corrupted } from '../../support/reputation/corrupted.ts';
 import { createRandomJournal } from '../../support/reputation/random-journal.ts';
 import { type FoldFixture, openFold } from './fixture.ts';

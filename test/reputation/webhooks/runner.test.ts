@@ -19,7 +19,7 @@ import {
 } from '../../../src/reputation/webhooks/hooks.ts';
 import { createWebhookRunner, triesMax } from '../../../src/reputation/webhooks/runner.ts';
 import { webhookKey } from '../../../src/storage/keys.ts';
-import { openLmdbStore } from '../../../src/storage/lmdb.ts';
+import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';

@@ -17,9 +17,9 @@ import { createDeletion, createErasures } from '../../../src/signon/people/delet
 import { isErased } from '../../../src/signon/people/erasure-mark.ts';
 import { outboxMessages } from '../../../src/signon/people/messages.ts';
 import { ownPersonalData } from '../../../src/signon/people/personal-data.ts';
-import { compactStore } from '../../../src/storage/compact.ts';
 import { securityLogPrefix, storedKey } from '../../../src/storage/keys.ts';
-import { openLmdbStore } from '../../../src/storage/lmdb.ts';
+import { compactStore } from '../../../src/storage/lmdb/compact.ts';
+import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { createAuthenticator } from '../../support/browser/authenticator.ts';
 import { errorOf, value } from '../../support/house/result.ts';

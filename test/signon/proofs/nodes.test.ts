@@ -12,7 +12,7 @@ import { systemRandom } from '../../../src/core/random.ts';
 import { createMailBudget } from '../../../src/signon/mail/mailer.ts';
 import { createPacing, pacedNetworksMax, promptPerDay } from '../../../src/signon/people/pacing.ts';
 import { type Attempt, createAttempts } from '../../../src/signon/proofs/attempts.ts';
-import type { NodeMessage } from '../../../src/storage/nodes/node-messages.ts';
+import type { NodeMessage } from '../../../src/storage/nodes/messages.ts';
 
 const clock = manualClock(0);
 const random = systemRandom();

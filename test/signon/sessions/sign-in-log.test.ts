@@ -7,7 +7,7 @@ import { manualClock } from '../../../src/core/clock.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { createSignInLog, signInLogWaitingMax } from '../../../src/signon/sessions/sign-in-log.ts';
 import { signInLogPrefix } from '../../../src/storage/keys.ts';
-import { openLmdbStore } from '../../../src/storage/lmdb.ts';
+import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 

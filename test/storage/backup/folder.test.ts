@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { it } from 'node:test';
 import { manualClock } from '../../../src/core/clock.ts';
 import { seededRandom } from '../../../src/core/random.ts';
+import { refreshErasedFile } from '../../../src/storage/backup/erased.ts';
 import {
   claimFolder,
   folderMark,
@@ -12,7 +13,6 @@ import {
   knownFolders,
 } from '../../../src/storage/backup/folder.ts';
 import { startBackups } from '../../../src/storage/backup/schedule.ts';
-import { refreshErasedFile } from '../../../src/storage/erased.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 

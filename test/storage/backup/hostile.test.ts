@@ -6,7 +6,12 @@ import { after, before, it } from 'node:test';
 import { systemClock } from '../../../src/core/clock.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { type About, encodeRows } from '../../../src/storage/backup/content.ts';
+import {
+  type About,
+  type BackupRow,
+  encodeRows,
+  type Part,
+} from '../../../src/storage/backup/content.ts';
 import { openBackup } from '../../../src/storage/backup/read.ts';
 import {
   checkBackup,
@@ -14,11 +19,10 @@ import {
   restoreRows,
   refusalOf as toldOf,
 } from '../../../src/storage/backup/restore.ts';
-import type { BackupRow, Part } from '../../../src/storage/backup/rows.ts';
 import { makeBackup } from '../../../src/storage/backup/write.ts';
-import { claimFile } from '../../../src/storage/claim.ts';
-import { createEventId } from '../../../src/storage/event-id.ts';
+import { createEventId } from '../../../src/storage/journal/define-event.ts';
 import { scratchKey, u32 } from '../../../src/storage/keys.ts';
+import { claimFile } from '../../../src/storage/lmdb/claim.ts';
 import { runCli } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 import { open } from '../lmdb-opener.ts';

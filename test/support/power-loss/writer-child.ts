@@ -21,15 +21,15 @@ if (options !== undefined) {
 }
 // Behind the hook, which changes what lmdb is opened with.
 const { loadMasterKey } = await import('../../../src/access/keys/master-key.ts');
-const { intoFile } = await import('../../../src/storage/backup/target.ts');
+const { intoFile } = await import('../../../src/storage/backup/write.ts');
 const { backUpTables } = await import('../../../src/storage/backup/write.ts');
 const { createWriter } = await import('../../../src/storage/codec.ts');
-const { compactStore } = await import('../../../src/storage/compact.ts');
+const { compactStore } = await import('../../../src/storage/lmdb/compact.ts');
 const { erasedFile } = await import('../../../src/storage/backup/erased-file.ts');
-const { refreshErasedFile } = await import('../../../src/storage/erased.ts');
+const { refreshErasedFile } = await import('../../../src/storage/backup/erased.ts');
 const { scratchKey, u16 } = await import('../../../src/storage/keys.ts');
-const { openTables } = await import('../../../src/storage/lmdb-environment.ts');
-const { openStore } = await import('../../../src/storage/migrate.ts');
+const { openTables } = await import('../../../src/storage/lmdb/environment.ts');
+const { openStore } = await import('../../../src/storage/lmdb/open.ts');
 
 const random = seededRandom(Number(seed));
 const below = (n: number) => Math.floor(random.next() * n);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { accessEvents } from '../../../src/access/accounts/events.ts';
 import { reputationEvents } from '../../../src/reputation/state/events.ts';
-import type { JournalEvent } from '../../../src/storage/define-event.ts';
+import type { JournalEvent } from '../../../src/storage/journal/define-event.ts';
 import type { NewEvent } from '../../../src/storage/store.ts';
 
 type EventOf<Defined> = Defined extends {

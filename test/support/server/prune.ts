@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../../src/core/clock.ts';
+import { readCheckpointSeq } from '../../../src/storage/journal/projection.ts';
 import { pruneJournal } from '../../../src/storage/nodes/checkpoints.ts';
 import { createLease } from '../../../src/storage/nodes/lease.ts';
 import { openPostgresStore } from '../../../src/storage/postgres/store.ts';
-import { readCheckpointSeq } from '../../../src/storage/projection.ts';
 import { open as openLocal } from '../../storage/lmdb-opener.ts';
 import { memoryLog } from './memory-log.ts';
 import type { TestPostgres } from './postgres.ts';

@@ -6,10 +6,8 @@
 
 import { capacities } from '../../../config.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
-import { addWithin } from '../../../storage/bounded-rows.ts';
-import { commitOnce, untilUndisturbed, written } from '../../../storage/change.ts';
+import { addWithin, commitOnce, untilUndisturbed, written } from '../../../storage/change.ts';
 import { subscriptionKey, subscriptionPrefix } from '../../../storage/keys.ts';
-import { pagesUnder } from '../../../storage/pages.ts';
 import {
   flag,
   group,
@@ -21,7 +19,7 @@ import {
   time,
   varint,
 } from '../../../storage/record.ts';
-import type { RowCheck, Store } from '../../../storage/store.ts';
+import { pagesUnder, type RowCheck, type Store } from '../../../storage/store.ts';
 import type { ListKind } from '../../state/events.ts';
 import type { ListFormatName } from '../import/parse.ts';
 import type { BadLine } from '../import/rows.ts';

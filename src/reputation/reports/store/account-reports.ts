@@ -22,8 +22,7 @@ import {
   reportTailByAccountKey,
   storedKey,
 } from '../../../storage/keys.ts';
-import { pagesUnder } from '../../../storage/pages.ts';
-import type { SetRow, Store } from '../../../storage/store.ts';
+import { pagesUnder, type SetRow, type Store } from '../../../storage/store.ts';
 import {
   addressBytes,
   addressOf,

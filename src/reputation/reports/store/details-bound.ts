@@ -18,8 +18,14 @@ import {
   reportTailDueKey,
   reportTailDuePrefix,
 } from '../../../storage/keys.ts';
-import { pagesUnder } from '../../../storage/pages.ts';
-import type { CommitResult, Entry, RowCheck, SetRow, Store } from '../../../storage/store.ts';
+import {
+  type CommitResult,
+  type Entry,
+  pagesUnder,
+  type RowCheck,
+  type SetRow,
+  type Store,
+} from '../../../storage/store.ts';
 import { reportsExpired } from '../../state/events.ts';
 import {
   addressBytes,

@@ -11,7 +11,7 @@ import { fail, ok, type Result } from '../../../core/result.ts';
 import { dayMs, minuteMs } from '../../../core/time.ts';
 import { type Change, untilUndisturbed } from '../../../storage/change.ts';
 import { createWriter, decode } from '../../../storage/codec.ts';
-import { createEventId } from '../../../storage/event-id.ts';
+import { createEventId } from '../../../storage/journal/define-event.ts';
 import {
   erasureKey,
   type Key,
@@ -20,8 +20,14 @@ import {
   reportByIdPrefix,
   reportGuardKey,
 } from '../../../storage/keys.ts';
-import { pagesUnder } from '../../../storage/pages.ts';
-import type { Commit, CommitResult, Entry, RowCheck, Store } from '../../../storage/store.ts';
+import {
+  type Commit,
+  type CommitResult,
+  type Entry,
+  pagesUnder,
+  type RowCheck,
+  type Store,
+} from '../../../storage/store.ts';
 import { reportAdded, reportsExpired, reportsWithdrawn } from '../../state/events.ts';
 import { type Report, reportAgeMaxMs } from '../report.ts';
 import type { ReportAdmission } from '../report-admission.ts';

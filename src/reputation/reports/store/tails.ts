@@ -16,8 +16,7 @@ import {
   reportTailPrefix,
   storedKey,
 } from '../../../storage/keys.ts';
-import { pagesUnder } from '../../../storage/pages.ts';
-import type { RowCheck, SetRow, Store } from '../../../storage/store.ts';
+import { pagesUnder, type RowCheck, type SetRow, type Store } from '../../../storage/store.ts';
 import type { StoredReport } from './report-rows.ts';
 
 export interface Tail {

@@ -15,7 +15,7 @@ import {
   findSubscription,
   type Subscription,
 } from '../../../../src/reputation/lists/subscriptions/subscriptions.ts';
-import { openLmdbStore } from '../../../../src/storage/lmdb.ts';
+import { openLmdbStore } from '../../../../src/storage/lmdb/store.ts';
 import { LeaseLostError } from '../../../../src/storage/maintenance.ts';
 import type { Store } from '../../../../src/storage/store.ts';
 import { decodeEvent } from '../../../support/reputation/events.ts';

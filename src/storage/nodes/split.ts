@@ -5,8 +5,8 @@
  * Invariants: a commit lies wholly on one side; events are shared, always.
  */
 
-import { type Key, namespaces } from './keys.ts';
-import type { Commit, Store } from './store.ts';
+import { type Key, namespaces } from '../keys.ts';
+import type { Commit, Store } from '../store.ts';
 
 /** Namespaces of a node's own part: its saved memory and its counts. */
 const ownNamespaces: ReadonlySet<number> = new Set([

@@ -8,10 +8,14 @@
  */
 
 import { join } from 'node:path';
-import type { Random } from '../core/random.ts';
-import { applyCommit } from './apply-commit.ts';
-import { intoFile } from './backup/target.ts';
-import { backUpTables } from './backup/write.ts';
+import type { Random } from '../../core/random.ts';
+import { applyCommit } from '../apply-commit.ts';
+import { backUpTables, intoFile } from '../backup/write.ts';
+import { type Key, prefixEnd, storedKey } from '../keys.ts';
+import { isExpired, readEntry } from '../rows.ts';
+import type { Store } from '../store.ts';
+import { prepareCommit, rowsOf } from './commit.ts';
+import { openTables } from './environment.ts';
 import {
   type DataFormat,
   dataFormat,
@@ -23,11 +27,6 @@ import {
   type MigrationStep,
   writeFormat,
 } from './format.ts';
-import { type Key, prefixEnd, storedKey } from './keys.ts';
-import { createLmdbStore, type LmdbStoreOptions } from './lmdb.ts';
-import { prepareCommit, rowsOf } from './lmdb-commit.ts';
-import { openTables } from './lmdb-environment.ts';
-import { type Tables, writeCounters } from './lmdb-tables.ts';
 import {
   claimMasterKey,
   claimPresence,
@@ -35,8 +34,8 @@ import {
   refuseHalfRestored,
   refuseLostStore,
 } from './presence.ts';
-import { isExpired, readEntry } from './rows.ts';
-import type { Store } from './store.ts';
+import { createLmdbStore, type LmdbStoreOptions } from './store.ts';
+import { type Tables, writeCounters } from './tables.ts';
 
 export interface OpenStoreOptions extends LmdbStoreOptions {
   readonly dataDir: string;

@@ -10,12 +10,12 @@
 
 import { accessSync, constants, existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { OperatorError } from '../core/errors.ts';
-import { every } from '../core/every.ts';
-import type { Random } from '../core/random.ts';
-import { makeFileOnce } from './files.ts';
-import { metaRowKey } from './keys.ts';
-import type { Table } from './lmdb-tables.ts';
+import { OperatorError } from '../../core/errors.ts';
+import { every } from '../../core/every.ts';
+import type { Random } from '../../core/random.ts';
+import { makeFileOnce } from '../files.ts';
+import { metaRowKey } from '../keys.ts';
+import type { Table } from './tables.ts';
 
 export const idFile = 'store.id';
 /** In the data directory: what makes a server's next start fast. */

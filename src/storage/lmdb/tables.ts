@@ -1,8 +1,8 @@
-/** The tables of the LMDB environment (lmdb-environment.ts) and the layout of their rows. */
+/** The tables of the LMDB environment (environment.ts) and the layout of their rows. */
 
 import type { Database, RootDatabase } from 'lmdb';
-import { metaRowKey } from './keys.ts';
-import type { OpenFile } from './lmdb-file.ts';
+import { metaRowKey } from '../keys.ts';
+import type { OpenFile } from './file.ts';
 
 export type Table = Database<Buffer, Uint8Array>;
 

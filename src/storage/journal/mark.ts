@@ -6,9 +6,9 @@
  * its event of that number came later.
  */
 
-import { createWriter, decode } from './codec.ts';
-import { checkpointKey } from './keys.ts';
-import type { SetRow, Store } from './store.ts';
+import { createWriter, decode } from '../codec.ts';
+import { checkpointKey } from '../keys.ts';
+import type { SetRow, Store } from '../store.ts';
 
 export interface JournalMark {
   readonly seq: bigint;

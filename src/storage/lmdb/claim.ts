@@ -25,7 +25,7 @@ import {
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { OperatorError } from '../core/errors.ts';
+import { OperatorError } from '../../core/errors.ts';
 
 /** In the data directory. Its bytes say who holds it, for people. */
 export const claimFile = 'claim.lock';

@@ -10,12 +10,12 @@
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { open } from 'lmdb';
-import { OperatorError } from '../core/errors.ts';
+import { OperatorError } from '../../core/errors.ts';
+import { syncPath } from '../files.ts';
 import { joinClaim } from './claim.ts';
-import { syncPath } from './files.ts';
+import { type FileState, stateOfFile, watchFile } from './file.ts';
 import { checkFormat, type DataFormat, dataFormat } from './format.ts';
-import { type FileState, stateOfFile, watchFile } from './lmdb-file.ts';
-import type { Table, Tables } from './lmdb-tables.ts';
+import type { Table, Tables } from './tables.ts';
 
 /** Address space, not memory and not disk: the file grows as it is written. */
 const mapBytesMost = 64 * 2 ** 30;

@@ -12,10 +12,10 @@
 
 import { renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { syncPath } from '../files.ts';
 import { joinClaim } from './claim.ts';
-import { syncPath } from './files.ts';
-import { openTables } from './lmdb-environment.ts';
-import { type Table, tableNames } from './lmdb-tables.ts';
+import { openTables } from './environment.ts';
+import { type Table, tableNames } from './tables.ts';
 
 export interface Compaction {
   readonly bytesBefore: number;

@@ -6,11 +6,13 @@
  * follower, which must not guess.
  */
 
-import { createWriter, decode, type Reader } from './codec.ts';
-import type { Key } from './keys.ts';
-import type { LedgerTable } from './ledger.ts';
-import type { Field } from './record.ts';
-import type { Commit, NewEvent, Store, StoreEvent } from './store.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Random } from '../../core/random.ts';
+import { createWriter, decode, type Reader } from '../codec.ts';
+import type { Key } from '../keys.ts';
+import type { LedgerTable } from '../ledger.ts';
+import type { Field } from '../record.ts';
+import type { Commit, NewEvent, Store, StoreEvent } from '../store.ts';
 
 /**
  * `read` is the event version up to which this program reads. A new kind, or a new version of a body, raises
@@ -90,3 +92,14 @@ export function defineEvent<const Kind extends string, Facts extends object, Sta
 /** The description of any kind of event that changes such a state. */
 // biome-ignore lint/suspicious/noExplicitAny: each has facts of its own, which only it makes and reads
 export type JournalEvent<State = any> = ReturnType<typeof defineEvent<string, any, State>>;
+
+/**
+ * Makes the id of an event: 48 bits of time, then 80 random bits, as 22 characters of base64url. Ids made
+ * one after the other sort nearly in order, which keeps the pages of the id table hot.
+ */
+export function createEventId(clock: Clock, random: Random): string {
+  const bytes = Buffer.allocUnsafe(16);
+  bytes.writeUIntBE(Math.max(0, Math.floor(clock.now())), 0, 6);
+  bytes.set(random.bytes(10), 6);
+  return bytes.toString('base64url');
+}

@@ -4,13 +4,38 @@
  */
 
 import { createReader, decode } from '../codec.ts';
-import { dataFormat, formatIn } from '../format.ts';
+import { checkpointRowKey, checkpointSeqIn } from '../journal/projection.ts';
 import { eventIdRowKey, expiryRowKey, journalRowKey, namespaces } from '../keys.ts';
-import { encodeExpiryTarget, expiryKinds, readEventIdSeq } from '../lmdb-tables.ts';
-import { checkpointRowKey, checkpointSeqIn } from '../projection.ts';
 import { DamagedRowError, decodeEvent, isExpired, readEntry } from '../rows.ts';
-import { batchesOf, type RawRow, type View } from '../view.ts';
-import type { Findings } from './findings.ts';
+import { dataFormat, formatIn } from './format.ts';
+import { encodeExpiryTarget, expiryKinds, readEventIdSeq } from './tables.ts';
+import { batchesOf, type RawRow, type View } from './view.ts';
+
+const perKindMax = 10;
+
+/** Collects the findings of a verification: a line each up to a bound, the rest is counted. */
+export function createFindings() {
+  const lines: string[] = [];
+  const notes: string[] = [];
+  const counts = new Map<string, number>();
+  return {
+    /** Something that must not be. @param kind the same for all of its kind */
+    add(kind: string, line: string): void {
+      const count = (counts.get(kind) ?? 0) + 1;
+      counts.set(kind, count);
+      if (count <= perKindMax) lines.push(line);
+      else if (count === perKindMax + 1) lines.push(`more of this kind: ${kind}`);
+    },
+    /** Worth to know, and no fault. */
+    note: (line: string): void => void notes.push(line),
+    lines,
+    notes,
+    /** All of them, those beyond the bound included. */
+    count: (): number => [...counts.values()].reduce((sum, count) => sum + count, 0),
+  };
+}
+
+export type Findings = ReturnType<typeof createFindings>;
 
 const batchBytes = 1024 * 1024;
 const known = new Set<number>(Object.values(namespaces));

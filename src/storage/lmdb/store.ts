@@ -5,11 +5,10 @@
  * versions are taken inside the write transaction; no cursor and no read transaction is held across an await.
  */
 
-import type { Clock } from '../core/clock.ts';
-import type { Log } from '../core/log.ts';
-import { applyCommit, type PreparedCommit } from './apply-commit.ts';
-import { assertAfter, assertCommit, assertKey, assertLimit } from './bounds.ts';
-import { createGroupCommit, type GroupCommit } from './group-commit.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log.ts';
+import { applyCommit, type PreparedCommit } from '../apply-commit.ts';
+import { createGroupCommit, type GroupCommit } from '../group-commit.ts';
 import {
   eventIdRowKey,
   expiryRowKey,
@@ -17,17 +16,7 @@ import {
   type Key,
   prefixEnd,
   storedKey,
-} from './keys.ts';
-import { prepareCommit, type WriteContext } from './lmdb-commit.ts';
-import { openTables } from './lmdb-environment.ts';
-import {
-  encodeExpiryTarget,
-  expiryKinds,
-  readCounters,
-  type Table,
-  type Tables,
-} from './lmdb-tables.ts';
-import { createTransactor, type LmdbContext } from './lmdb-transactor.ts';
+} from '../keys.ts';
 import {
   DamagedRowError,
   decodeEvent,
@@ -35,15 +24,28 @@ import {
   readEntry,
   readEntryHeader,
   type StoredEntry,
-} from './rows.ts';
+} from '../rows.ts';
 import {
+  assertAfter,
+  assertCommit,
+  assertKey,
+  assertLimit,
   type CommitResult,
   type Entry,
   JournalPrunedError,
   type Store,
   type StoreEvent,
   storeLimits,
-} from './store.ts';
+} from '../store.ts';
+import { createTransactor, type LmdbContext, prepareCommit, type WriteContext } from './commit.ts';
+import { openTables } from './environment.ts';
+import {
+  encodeExpiryTarget,
+  expiryKinds,
+  readCounters,
+  type Table,
+  type Tables,
+} from './tables.ts';
 
 export interface LmdbStoreOptions {
   /** Directory of the database, made when it is missing. */
@@ -62,7 +64,7 @@ const reportedMax = 1_000;
 const pruneSlice = 500;
 
 /**
- * A store that has the present data format already, or is empty; `migrate.ts` opens any other.
+ * A store that has the present data format already, or is empty; `lmdb/open.ts` opens any other.
  * @throws OperatorError on another format, or when the directory can't be opened
  */
 export function openLmdbStore(options: LmdbStoreOptions): Store {

@@ -13,10 +13,13 @@ import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Clock } from '../core/clock.ts';
-import { OperatorError } from '../core/errors.ts';
-import type { Log } from '../core/log.ts';
-import type { Random } from '../core/random.ts';
+import type { Clock } from '../../core/clock.ts';
+import { OperatorError } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import type { Random } from '../../core/random.ts';
+import { createWriter } from '../codec.ts';
+import { erasedKey, erasedPrefix, namespaces } from '../keys.ts';
+import { pagesUnder, type SetRow, type Store } from '../store.ts';
 import {
   type ErasedFile,
   type ErasedSeal,
@@ -24,13 +27,9 @@ import {
   erasedFile,
   readErasedFile,
   writeErasedFile,
-} from './backup/erased-file.ts';
-import { claimFolder } from './backup/folder.ts';
-import { partSuffix } from './backup/target.ts';
-import { createWriter } from './codec.ts';
-import { erasedKey, erasedPrefix, namespaces } from './keys.ts';
-import { pagesUnder } from './pages.ts';
-import type { SetRow, Store } from './store.ts';
+} from './erased-file.ts';
+import { claimFolder } from './folder.ts';
+import { partSuffix } from './write.ts';
 
 export function erasedRow(accountId: string, atMs: number): SetRow {
   const value = createWriter(16)

@@ -8,9 +8,9 @@
  * stays what it is before it, and answers.
  */
 
-import type { Clock } from '../core/clock.ts';
-import type { Log } from '../core/log.ts';
-import { type Store, type StoreEvent, StoreUnavailableError, storeLimits } from './store.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log.ts';
+import { type Store, type StoreEvent, StoreUnavailableError, storeLimits } from '../store.ts';
 
 export interface FollowerOptions {
   readonly store: Pick<Store, 'read' | 'onHint'>;

@@ -3,7 +3,7 @@
  * machine that is away. What is to be written comes as a message, which nobody else reads.
  */
 
-import { systemRandom } from '../core/random.ts';
+import { systemRandom } from '../../core/random.ts';
 import { type ErasedWriting, refreshErasedFile } from './erased.ts';
 
 process.once('message', async (writing: ErasedWriting) => {

@@ -6,10 +6,10 @@
  * added at the end of the list; a store keeps how many of them it has seen, so a step runs once.
  */
 
-import { OperatorError } from '../core/errors.ts';
-import { type Key, metaRowKey } from './keys.ts';
-import type { Table, Tables } from './lmdb-tables.ts';
-import type { Commit } from './store.ts';
+import { OperatorError } from '../../core/errors.ts';
+import { type Key, metaRowKey } from '../keys.ts';
+import type { Commit } from '../store.ts';
+import type { Table, Tables } from './tables.ts';
 
 /** A live row, as it lies in the store. */
 export interface MigrationRow {
