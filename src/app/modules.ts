@@ -3,11 +3,8 @@
  * here and nowhere else: routes to the server, tables and figures to the metrics, its end to the closers.
  */
 
-import { bitsFor } from '../access/keys/key-scopes.ts';
 import type { DistributedLimits } from '../access/quota/distributed-limits.ts';
-import { quotaKind } from '../access/quota/quota-guard.ts';
 import { openCaptcha } from '../captcha/module.ts';
-import { consoleRoutes } from '../console/console.route.ts';
 import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
 import type { Closers } from '../core/closers.ts';
 import type { Metrics } from '../core/metrics.ts';
@@ -26,10 +23,8 @@ import { openCheckReads } from '../reputation/check/module.ts';
 import { maliciousBy } from '../reputation/check/score.ts';
 import { statsRoute } from '../reputation/counts/stats.route.ts';
 import { openRadar } from '../reputation/radar/module.ts';
-import { bulkReportRoute } from '../reputation/reports/bulk-report.route.ts';
-import { openAlertReports } from '../reputation/reports/bulk-reports.ts';
-import { reportRoute } from '../reputation/reports/report.route.ts';
-import { requestRoutes } from '../reputation/requests/requests.route.ts';
+import { openReports } from '../reputation/reports/module.ts';
+import { openRequests } from '../reputation/requests/module.ts';
 import { openWebhooks } from '../reputation/webhooks/module.ts';
 import { outboxRoute } from '../signon/mail/outbox.route.ts';
 import { isActive } from '../signon/people.ts';
@@ -43,9 +38,7 @@ import { ownAddresses } from './maintenance.ts';
 import { type ConsoleSources, openConsole } from './parts/console.ts';
 import type { Data } from './parts/data.ts';
 import type { Opening } from './parts/dependencies.ts';
-import { openOwnReports } from './parts/own/own-reports.ts';
 import type { ReputationParts } from './parts/reputation.ts';
-import { openRequests } from './parts/requests.ts';
 import type { SignonParts } from './parts/signon.ts';
 import { openWeb } from './parts/web.ts';
 import { openPeers } from './peers/module.ts';
@@ -199,48 +192,29 @@ export async function openModules(
   const reads = { check, index: state.index, geo, clock, turns, reports, evidence, secureUrl };
   host.add(openCheckReads({ ...reads, guard, allowChanges, accountOf, catchUpTo }));
   host.add(openAddressPages({ ...reads, tools, callers, systems }));
-  const ownReports = openOwnReports({
+  const reported = {
     store,
     clock,
-    tables,
-    reports: reputation.reports,
-    catchUpTo: follower.catchUpTo,
     gate,
+    check,
+    geo,
+    reports,
     slotOf,
-  });
-  const options = {
-    ...reputation,
-    ...frontEnd,
-    ...signon,
-    ...openRequests({ store, clock, masterKey }),
-    config,
-    shares,
-    clock,
-    random,
-    log,
-    tables,
-    demo,
-    masterKey,
-    index: state.index,
-    figures: counted.figures,
-    sources: state.sources,
-    accountOf: access.idOf,
-    standingOf: access.standingOf,
-    noteKeyUses: data.noteKeyUses,
-    webhooks: webhooks.account,
-    ownReports,
-    catchUp: async () => follower.catchUpTo(await store.lastSeq()),
-    catchUpTo: follower.catchUpTo,
-    onRefused: reputation.refusedReports.count,
+    catchUpTo,
     serverAddresses,
-    guard,
-    callers,
-    tools,
-    pageBuilder,
-    turns,
-    challenges: captcha.forms,
     allowDocumentation: demo,
   };
+  const reporting = host.add(
+    openReports({
+      ...reported,
+      turns,
+      guard,
+      accountOf,
+      onRefused: reputation.refusedReports.count,
+    }),
+  );
+  const { forms: challenges } = captcha;
+  host.add(openRequests({ ...reported, masterKey, pageBuilder, challenges, callers }));
   const site = host.add(
     openSite({
       config,
@@ -261,7 +235,6 @@ export async function openModules(
       noteKeyUses: data.noteKeyUses,
     }),
   );
-  const report = openAlertReports(options);
   host.add(
     await openCrowdsec({
       store,
@@ -287,7 +260,7 @@ export async function openModules(
       slotOf,
       catchUpTo: follower.catchUpTo,
       allowChanges: state.reducer.allowChanges,
-      report,
+      report: reporting.sendAlerts,
       serverAddresses,
     }),
   );
@@ -298,7 +271,7 @@ export async function openModules(
       guard,
       assets,
       asset: site.file,
-      challenges: captcha.forms,
+      challenges,
       media: captcha.media,
       passKey: reputation.memory.gate.passKey,
       counters: reputation.integrationCounters,
@@ -312,7 +285,21 @@ export async function openModules(
       judge: check.judge,
       counters: reputation.integrationCounters,
       accountOf: access.idOf,
-      report,
+      report: reporting.sendAlerts,
+    }),
+  );
+  const catchUp = async () => catchUpTo(await store.lastSeq());
+  host.add(
+    openConsole(opening, {
+      run: parts.runOnConsole,
+      store,
+      state,
+      signon,
+      pageBuilder,
+      catchUp,
+      ownReports: reporting,
+      figures: counted.figures,
+      newestBackupAt: parts.newestBackupAt,
     }),
   );
   const routes: Route[] = [
@@ -334,28 +321,22 @@ export async function openModules(
     ...feedRoutes({ ...frontEnd, publisher: reputation.feeds }),
     ...profileExchangeRoutes({ authorization: signon.authorization, guard }),
     statsRoute({ guard: frontEnd.guard, clock, counts: figures.reports, entries: figures.entries }),
-    ...signonRoutes(options),
-    ...requestRoutes({
-      ...options,
-      slotOf,
-      spend: (slot) => gate.spend(slot, quotaKind.write, 1),
-    }),
-    ...consoleRoutes(
-      options,
-      openConsole(opening, {
-        run: parts.runOnConsole,
-        store,
-        state,
-        signon,
-        ownReports,
-        figures: counted.figures,
-        newestBackupAt: parts.newestBackupAt,
-      }),
-    ),
-    reportRoute(options),
-    bulkReportRoute({
-      ...options,
-      slotOf: (text) => gate.authenticate(text, bitsFor('write')),
+    ...signonRoutes({
+      ...signon,
+      config,
+      clock,
+      random,
+      gate,
+      tools,
+      callers,
+      pageBuilder,
+      challenges,
+      usage: reputation.usage,
+      ownReports: reporting.own,
+      webhooks: webhooks.account,
+      standingOf: access.standingOf,
+      noteKeyUses: data.noteKeyUses,
+      catchUp,
     }),
     ...serviceRoutes({
       guard,

@@ -11,7 +11,8 @@ import type { KeyUse } from '../../access/keys/key-records.ts';
 import { scopeNames } from '../../access/keys/key-scopes.ts';
 import type { MasterKey } from '../../access/keys/master-key.ts';
 import { packageVersion } from '../../config/version.ts';
-import type { ConsoleOf } from '../../console/console.route.ts';
+import { type ConsoleOf, consoleRoutes } from '../../console/console.route.ts';
+import type { ConsoleParts } from '../../console/operator-request.route.ts';
 import type { ConsolePeople } from '../../console/people/people.route.ts';
 import type { ConsoleSites } from '../../console/people/sites.route.ts';
 import type { FetchedList, LoadedList } from '../../console/reputation/lists.page.tsx';
@@ -60,13 +61,16 @@ export interface ConsoleSources {
   readonly store: Store;
   readonly state: State;
   readonly signon: SignonParts;
+  readonly pageBuilder: ConsoleParts['pageBuilder'];
+  /** Resolves when what was committed before is in memory. */
+  readonly catchUp: () => Promise<void>;
   readonly figures: ConsoleFigures;
   readonly ownReports: ConsolePeopleParts['ownReports'];
   /** Milliseconds since 1970; 0: there is none. */
   readonly newestBackupAt: () => number;
 }
 
-export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleOf {
+export function openConsole(opening: Opening, sources: ConsoleSources) {
   const { clock, random, masterKey } = opening;
   const { store, state, figures } = sources;
   const parts = { store, clock, random };
@@ -109,7 +113,7 @@ export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleO
     };
   }
 
-  return {
+  const of: ConsoleOf = {
     audit: createAuditLog(parts),
     run: sources.run,
     service,
@@ -139,6 +143,8 @@ export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleO
     eventNames: (language) => signOnWords(language).account.security.events,
     categoryNames: (language) => catalogueFor(language).categories,
   };
+  const { pageBuilder, catchUp } = sources;
+  return { routes: consoleRoutes({ pageBuilder, clock, catchUp }, of) };
 }
 
 function checklistOf({ config, clock }: Opening, sources: ConsoleSources): ConsoleChecklist {

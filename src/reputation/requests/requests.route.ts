@@ -1,5 +1,6 @@
 /** Two forms about one address, for visitors: a report by hand, and a request for removal. */
 
+import { type QuotaGuard, quotaKind } from '../../access/quota/quota-guard.ts';
 import type { Clock } from '../../core/clock.ts';
 import { statusOf } from '../../core/errors.ts';
 import { type Failure, fail } from '../../core/result.ts';
@@ -89,7 +90,7 @@ function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
     slot: number,
     said: Report,
   ): Promise<Failure | undefined> {
-    if (!options.spend(slot)) return fail('quota_exceeded');
+    if (!options.gate.spend(slot, quotaKind.write, 1)) return fail('quota_exceeded');
     const { clientIp } = context.request;
     const account = context.session!.accountId;
     const network = clientNetwork({ geo, check, clock }, clientIp);
@@ -259,8 +260,7 @@ export interface RequestPageOptions {
   readonly reports: ReportStore;
   /** Returns the slot of an account's first key; undefined: it has none. */
   readonly slotOf: (accountId: string) => number | undefined;
-  /** Takes one report from what the account may write. */
-  readonly spend: (slot: number) => boolean;
+  readonly gate: Pick<QuotaGuard, 'spend'>;
   readonly catchUpTo: (seq: bigint) => Promise<void>;
   readonly allowDocumentation: boolean;
   readonly serverAddresses: readonly string[];

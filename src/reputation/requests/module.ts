@@ -1,0 +1,22 @@
+/** Requests about an address: the queues of removal requests and anonymous reports, and the forms that fill them. */
+
+import { deriveKey, type MasterKey } from '../../access/keys/master-key.ts';
+import type { Store } from '../../storage/store.ts';
+import { createAnonymousReports, createRemovals, networkMarks } from './queue.ts';
+import { type RequestPageOptions, requestRoutes } from './requests.route.ts';
+
+export function openRequests(
+  needs: Omit<RequestPageOptions, 'removals' | 'anonymousReports' | 'networkMark'> & {
+    readonly store: Store;
+    readonly masterKey: MasterKey;
+  },
+) {
+  return {
+    routes: requestRoutes({
+      ...needs,
+      removals: createRemovals(needs),
+      anonymousReports: createAnonymousReports(needs),
+      networkMark: networkMarks(deriveKey(needs.masterKey, 'networks of requests')),
+    }),
+  };
+}
