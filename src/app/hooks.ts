@@ -4,8 +4,10 @@
  */
 
 import { negotiate } from '../http/answer/negotiate.ts';
+import { firstHeader, type Request } from '../http/request/message.ts';
 import type { Route } from '../http/router.ts';
 import { policyHook } from '../integrations/dovecot/policy.route.ts';
+import { hostOfAuthority, isLoopbackAddress } from '../ip/loopback.ts';
 import { feedRoutes } from '../reputation/blocklists/feeds.route.ts';
 import type { Published } from '../reputation/blocklists/publish.ts';
 import { signInLogging } from '../signon/sessions/sign-in-log.route.ts';
@@ -14,12 +16,12 @@ import { staticEndpoint } from '../site/home/static.endpoint.ts';
 import type { SharedAssets } from '../web/assets.ts';
 import { appearance } from '../web/guard/appearance.ts';
 import type { Cookies } from '../web/guard/cookies.ts';
-import type { Endpoint, FailureNotes } from '../web/guard/endpoint.ts';
+import { type Endpoint, type FailureNotes, isPage } from '../web/guard/endpoint.ts';
 import { headerPerson } from '../web/guard/header-person.ts';
 import type { Hook } from '../web/guard/hooks.ts';
-import { oneOrigin } from '../web/guard/one-origin.ts';
 import type { SessionLike } from '../web/guard/request-context.ts';
 import type { PageTools } from '../web/page-tools.ts';
+import { noStore } from '../web/shape.ts';
 import type { FrontEnd } from './threads/front-end.ts';
 
 /**
@@ -96,4 +98,32 @@ function servedFeeds(
     onRequest: (request, caller) =>
       current() === undefined ? undefined : feed.handle(request, caller),
   }));
+}
+
+// Gives a demo one name. It listens on a loopback address, but links, cookies and passkeys belong to the
+// `localhost` of BASE_URL, so a page asked for by address redirects there. Calls of programs are answered
+// where they arrive.
+
+function oneOrigin({ baseUrl, port }: { baseUrl: string; port: number }): Hook {
+  const base = new URL(baseUrl);
+  // A port that nobody named is in no link.
+  const isNamed = port !== 0 && Number(base.port || 80) === port;
+  const isOn = base.hostname === 'localhost' && isNamed;
+  return {
+    name: 'one origin',
+    appliesTo: (declared) => isOn && declared.method === 'GET' && isPage(declared),
+    headers: ['host', 'accept'],
+    onRequest(request) {
+      if (!isByAddress(request)) return undefined;
+      const query = request.query === '' ? '' : `?${request.query}`;
+      const location = `${baseUrl}${request.path}${query}`;
+      return { status: 307, headers: [['Location', location], noStore] };
+    },
+  };
+}
+
+function isByAddress(request: Request): boolean {
+  const accept = firstHeader(request, 'accept') ?? '';
+  const isProgram = accept.includes('application/json') && !accept.includes('text/html');
+  return !isProgram && isLoopbackAddress(hostOfAuthority(firstHeader(request, 'host') ?? ''));
 }

@@ -9,7 +9,7 @@ import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
 import type { Closers } from '../core/closers.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { createTurns } from '../core/scheduling.ts';
-import { isProxied } from '../http/proxied.ts';
+import { isProxied } from '../http/request/client-ip.ts';
 import type { Route } from '../http/router.ts';
 import { openCrowdsec } from '../integrations/crowdsec/module.ts';
 import { openDovecot } from '../integrations/dovecot/module.ts';

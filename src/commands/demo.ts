@@ -12,7 +12,7 @@ import type { Config } from '../config.ts';
 import { expect } from '../contracts/operation.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
-import { isProxied } from '../http/proxied.ts';
+import { isProxied } from '../http/request/client-ip.ts';
 import { collectRows } from '../reputation/lists/import/collect.ts';
 import { openList } from '../reputation/lists/import/open-list.ts';
 import { type ListFormatName, parseList } from '../reputation/lists/import/parse.ts';

@@ -5,7 +5,7 @@
 
 import type { OperationProgress } from '../contracts/operation.ts';
 import { systemClock } from '../core/clock.ts';
-import { listNameOf } from '../core/list-name.ts';
+import { listNameOf } from '../core/text.ts';
 import { openList } from '../reputation/lists/import/open-list.ts';
 import {
   createProgress,

@@ -7,6 +7,8 @@
  * become the plain ones. Pure.
  */
 
+import { basename } from 'node:path';
+
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
 
 /** Returns undefined if the bytes are not UTF-8. A byte order mark is dropped. */
@@ -76,4 +78,18 @@ function digitOf(digit: string): string {
   let zero = code;
   while (/^\p{Nd}$/u.test(String.fromCodePoint(zero - 1))) zero--;
   return String((code - zero) % 10);
+}
+
+// Names of lists, by where they come from.
+
+const nameMax = 64;
+export const listNameShape = /^[\w.:@+-]{1,64}$/;
+
+/** Makes `ipsum.txt` of `https://host/path/ipsum.txt.gz?key=…` and of `/tmp/ipsum.txt`. */
+export function listNameOf(from: string): string {
+  const path = URL.canParse(from) ? new URL(from).pathname : from;
+  const name = basename(path)
+    .replace(/\.gz$/i, '')
+    .replace(/[^\w.:@+-]/g, '-');
+  return name.slice(0, nameMax) || 'list';
 }

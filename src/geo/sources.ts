@@ -10,8 +10,7 @@ import { basename, dirname, join } from 'node:path';
 import { fail, ok, type Result } from '../core/result.ts';
 import type { GeoTable } from './compile.ts';
 import { readCsvRanges } from './csv.ts';
-import { type MmdbValue, openMmdb } from './mmdb.ts';
-import { walkMmdb } from './mmdb-walk.ts';
+import { type MmdbValue, openMmdb, walkMmdb } from './mmdb.ts';
 import { createPartitionBuilder } from './partition.ts';
 
 export type GeoKind = 'country' | 'provider';

@@ -9,7 +9,7 @@
  * as much again as the whole parse, so the two loops stand side by side and every test runs both.
  */
 
-import { groups, hexValue, storeGroups } from './groups.ts';
+import { groups, hexValue, storeGroups } from './address-bytes.ts';
 
 export { parseIpBytes } from './address-bytes.ts';
 

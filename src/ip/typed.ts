@@ -7,6 +7,8 @@
  * else is guessed: what is no address then is none. Linear in the text.
  */
 
+import { formatPrefix, type Prefix, parsePrefix } from './prefix.ts';
+
 const invisible = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 /** Full stops of other scripts that NFKC leaves. */
 const otherStops = /[\u3002\uff61]/g;
@@ -54,4 +56,40 @@ export function typedBytes(text: string): string {
   if (/^[\x00-\x7f]*$/.test(text)) return typedAddress(text);
   // Trimming a byte string may have taken the second half of a no-break space.
   return typedAddress(Buffer.from(text.replace(/\xc2$/, ''), 'latin1').toString('utf8'));
+}
+
+// The addresses and networks in what people paste: with a port, in brackets, in a URL, made
+// harmless (`hxxp://1[.]2[.]3[.]4`), in a line of a log, many lines, in full-width characters, with invisible ones.
+//
+// Every pattern is linear in the text: no repetition stands inside of another.
+
+interface Pasted {
+  /** Each once, in the order of the text. A single address is a prefix of full length. */
+  readonly found: readonly Prefix[];
+  /** There are more than were asked for. */
+  readonly more: boolean;
+}
+
+/** Dots and colons as people write them so that nobody clicks. */
+const harmless = /\[(?:\.|dot|:)\]|\((?:\.|dot)\)|\{(?:\.|dot)\}/gi;
+/** Four numbers, or what has colons: the parser decides what is an address. */
+const candidate =
+  /(?<![\w.])\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?:\/(?:\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}|\d{1,2}))?(?!\w|\.\d)|(?<![\w.:])[\da-f:]{2,39}(?:\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})?(?:\/\d{1,3})?(?!\w|\.\d)/gi;
+
+/** @param max addresses and networks at most */
+export function addressesIn(text: string, max: number): Pasted {
+  const plain = plainCharacters(text).replace(harmless, (mark) => (mark.includes(':') ? ':' : '.'));
+  const found = new Map<string, Prefix>();
+  for (const [word] of plain.matchAll(candidate)) {
+    // A colon behind it is of the sentence; what follows a slash may be a path.
+    const trimmed = word.replace(/([^:]):(?=\/|$)/, '$1');
+    let prefix = parsePrefix(trimmed, 'mask');
+    if (!prefix.ok) prefix = parsePrefix(trimmed.split('/')[0]!);
+    if (!prefix.ok) continue;
+    const name = formatPrefix(prefix.value);
+    if (found.has(name)) continue;
+    if (found.size === max) return { found: [...found.values()], more: true };
+    found.set(name, prefix.value);
+  }
+  return { found: [...found.values()], more: false };
 }

@@ -9,7 +9,7 @@ import type { Usage } from '../access/quota/usage.ts';
 import type { Sightings } from '../access/sightings.ts';
 import type { Config } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
-import { proxiedHost } from '../http/proxied.ts';
+import { proxiedHost } from '../http/request/client-ip.ts';
 import type { PlainRoute } from '../http/router.ts';
 import type { PageBuilder } from '../signon/sessions/onward.route.ts';
 import type { Assets } from '../web/assets.ts';

@@ -3,8 +3,7 @@
  * fixed length and number of ranges, and a malformed range counts as absent.
  */
 
-import { type Catalogue, en } from './layout/words.en.ts';
-import { fr } from './layout/words.fr.ts';
+import { type Catalogue, en, fr } from './layout/words.ts';
 
 export type { Catalogue };
 

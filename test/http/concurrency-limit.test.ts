@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ConcurrencyLimit } from '../../src/http/limits/concurrency-limit.ts';
-import { EvictableSlots } from '../../src/http/limits/evictable-slots.ts';
+import { ConcurrencyLimit, EvictableSlots } from '../../src/http/limits/request-slots.ts';
 import { networksOf } from '../../src/ip/networks.ts';
 
 test('a client is an IPv4 address or a /64, its network a /24 or a /48', () => {

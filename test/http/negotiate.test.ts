@@ -3,8 +3,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { httpDate, parseHttpDate } from '../../src/core/dates.ts';
-import { negotiate, type Representation } from '../../src/http/answer/negotiate.ts';
-import { parseRange, sliceParts } from '../../src/http/answer/ranges.ts';
+import {
+  negotiate,
+  parseRange,
+  type Representation,
+  sliceParts,
+} from '../../src/http/answer/negotiate.ts';
 import type { Method, Reply, Request } from '../../src/http/request/message.ts';
 
 const changedAtMs = Date.UTC(2026, 10, 21, 9, 30, 12);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { UnreadBytes } from '../../src/http/limits/unread-bytes.ts';
+import { UnreadBytes } from '../../src/http/limits/request-slots.ts';
 import type { Route } from '../../src/http/router.ts';
 import { within } from '../support/server/server.ts';
 import { get, startServer } from './raw.ts';

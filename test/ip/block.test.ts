@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatIp } from '../../src/ip/address.ts';
-import { describeBlock } from '../../src/ip/block.ts';
 import { maskWords, parsePrefix, widthOf } from '../../src/ip/prefix.ts';
+import { describeBlock } from '../../src/reputation/check/check-block.route.ts';
 import { bigIntToWords, seeded, wordsToBigInt } from '../support/reputation/addresses.ts';
 
 const rows: [string, string, string, string, string, string, bigint][] = [

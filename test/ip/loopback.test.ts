@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import * as v from 'valibot';
-import { loopbackEndpoint } from '../../src/config/rules.ts';
+import { loopbackEndpoint } from '../../src/config.ts';
 import { formatIp, parseIp } from '../../src/ip/address.ts';
 import { hostOfAuthority, isLoopback, isLoopbackAddress } from '../../src/ip/loopback.ts';
 

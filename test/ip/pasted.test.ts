@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { formatIp, parseIp } from '../../src/ip/address.ts';
-import { addressesIn } from '../../src/ip/pasted.ts';
 import { formatPrefix, widthOf } from '../../src/ip/prefix.ts';
+import { addressesIn } from '../../src/ip/typed.ts';
 
 const max = 10;
 function namesIn(text: string): string[] {

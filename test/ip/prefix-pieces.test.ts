@@ -3,8 +3,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seededRandom } from '../../src/core/random.ts';
-import { contains, formatPrefix, type Prefix, parsePrefix } from '../../src/ip/prefix.ts';
-import { withoutHoles } from '../../src/ip/prefix-pieces.ts';
+import {
+  contains,
+  formatPrefix,
+  type Prefix,
+  parsePrefix,
+  withoutHoles,
+} from '../../src/ip/prefix.ts';
 
 function prefix(text: string): Prefix {
   const parsed = parsePrefix(text);

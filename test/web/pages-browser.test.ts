@@ -15,7 +15,7 @@ import { homePage } from '../../src/site/home/home.page.tsx';
 import { type Language, pickLanguage } from '../../src/web/language.ts';
 import { errorPage } from '../../src/web/layout/error.page.tsx';
 import type { PageFrame } from '../../src/web/layout/layout.tsx';
-import { pageHeaders } from '../../src/web/security-headers.ts';
+import { pageHeaders } from '../../src/web/page-tools.ts';
 import { checkPage, openContext, pageProblems, withBrowser } from '../support/browser/browser.ts';
 import {
   allowlistedAddress,

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { contentSecurityPolicy, pageHeaders } from '../../src/web/security-headers.ts';
+import { contentSecurityPolicy, pageHeaders } from '../../src/web/page-tools.ts';
 
 function directives(policy: string): Record<string, string> {
   return Object.fromEntries(

@@ -10,7 +10,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
 import type { GeoReader } from '../../geo/reader.ts';
-import { isProxied } from '../../http/proxied.ts';
+import { isProxied } from '../../http/request/client-ip.ts';
 import type { Check } from '../../reputation/check/check.ts';
 import { openPageBuilder, signonEndpoints } from '../../signon/signon.route.ts';
 import { createCallers } from '../../web/guard/callers.ts';

@@ -5,16 +5,16 @@
 
 import type { CaptchaLimitName } from '../../config/limits.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
-import { parseRange } from '../../http/answer/ranges.ts';
+import { parseRange } from '../../http/answer/negotiate.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { ChallengeView } from '../../web/components/challenge.tsx';
 import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
+import { readFields } from '../../web/guard/fields.ts';
 import type { FormChallenges } from '../../web/guard/form-challenges.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';
-import { readFields } from '../../web/guard/intake/fields.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import type { CaptchaVisitors, Payment } from '../page/captcha-visitors.route.ts';
 import { shownSize } from '../picture/profiles.ts';

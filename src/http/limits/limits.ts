@@ -23,7 +23,7 @@ export interface HttpLimits {
   readonly drainBytesMax: number;
   readonly drainTimeoutMs: number;
   /**
-   * Requests that handlers work on: `concurrency-limit.ts` has each client's part; 429 and 503
+   * Requests that handlers work on: `request-slots.ts` has each client's part; 429 and 503
    * beyond.
    */
   readonly inFlightMax: number;
@@ -32,7 +32,7 @@ export interface HttpLimits {
   /**
    * Bodies that arrive, and as many answers that wait for their readers: of a client (IPv4 /32,
    * IPv6 /64), of a network (/24, /48), and in all. Beyond it the oldest of those who hold most are
-   * evicted, see `evictable-slots.ts`.
+   * evicted, see `request-slots.ts`.
    */
   readonly waitingPerClientMax: number;
   readonly waitingPerNetworkMax: number;
@@ -45,7 +45,7 @@ export interface HttpLimits {
   readonly refusedMax: number;
   /**
    * Memory of answers that wait for their readers: of a client, and of all of the thread together. Beyond
-   * it the oldest of whoever holds most are cut off, see `unread-bytes.ts`.
+   * it the oldest of whoever holds most are cut off, see `request-slots.ts`.
    */
   readonly unreadBytesPerClientMax: number;
   readonly unreadBytesInAllMax: number;

@@ -4,12 +4,155 @@
  * nothing from those for whom the service works.
  */
 
+import { FairShare, type SharePart } from '../../core/fair-share.ts';
 import { type Networks, networksOf } from '../../ip/networks.ts';
+import { retryLater } from '../answer/refusal.ts';
 import type { Problem } from '../request/message.ts';
-import { ConcurrencyLimit } from './concurrency-limit.ts';
-import { EvictableSlots } from './evictable-slots.ts';
 import type { HttpLimits } from './limits.ts';
-import { UnreadBytes } from './unread-bytes.ts';
+
+// Slots for requests that a handler works on. A client may hold a sixteenth of what is left, a
+// network an eighth: the fewer slots are left, the fewer for each, so that a few networks can't
+// take all and shut the others out (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions
+// on Networking 6(2), 1998). A client that holds none gets one as long as there is one.
+
+// Sums per client, per network and in all, of whatever is held for a while and given back.
+
+export class NetworkCounts {
+  #total = 0;
+  readonly #clients = new Map<string, number>();
+  readonly #networks = new Map<string, number>();
+
+  get total(): number {
+    return this.#total;
+  }
+
+  ofClient({ client }: Networks): number {
+    return this.#clients.get(client) ?? 0;
+  }
+
+  ofNetwork({ network }: Networks): number {
+    return this.#networks.get(network) ?? 0;
+  }
+
+  add({ client, network }: Networks, amount: number): void {
+    this.#total += amount;
+    addTo(this.#clients, client, amount);
+    addTo(this.#networks, network, amount);
+  }
+
+  remove(networks: Networks, amount: number): void {
+    this.add(networks, -amount);
+  }
+}
+
+/** No key stays longer than something of it is held. */
+function addTo(sums: Map<string, number>, key: string, amount: number): void {
+  const sum = (sums.get(key) ?? 0) + amount;
+  if (sum === 0) sums.delete(key);
+  else sums.set(key, sum);
+}
+
+const clientShare = 1 / 16;
+const networkShare = 1 / 8;
+
+const clientHoldsMany = retryLater(
+  'client_limit_exceeded',
+  429,
+  'Too many requests of your network at the same time.',
+);
+const allAreTaken = retryLater('overloaded', 503, 'Too busy.');
+
+export class ConcurrencyLimit {
+  readonly #max: number;
+  readonly #tally = new NetworkCounts();
+  /** With so few taken nobody can hold more than a share: nothing has to be looked up. */
+  readonly #quietBelow: number;
+
+  constructor(max: number) {
+    this.#max = max;
+    this.#quietBelow = Math.floor((max * clientShare - 1) / (1 + clientShare));
+  }
+
+  get taken(): number {
+    return this.#tally.total;
+  }
+
+  /** Returns why one more request of this client gets no slot, or undefined. */
+  refusalOf(networks: () => Networks): Problem | undefined {
+    if (this.#tally.total <= this.#quietBelow) return undefined;
+    const left = this.#max - this.#tally.total;
+    if (left <= 0) return allAreTaken;
+    const held = networks();
+    const isOverLimit =
+      this.#tally.ofClient(held) + 1 > Math.max(1, left * clientShare) ||
+      this.#tally.ofNetwork(held) + 1 > Math.max(1, left * networkShare);
+    return isOverLimit ? clientHoldsMany : undefined;
+  }
+
+  /** @returns a function that releases the slot, to be called once */
+  take(networks: Networks): () => void {
+    this.#tally.add(networks, 1);
+    return () => this.#tally.remove(networks, 1);
+  }
+}
+
+// Slots for requests that only wait for their client: bodies that arrive, answers that are not
+// read. A newcomer always gets one. When none is left, the oldest request of the network that holds
+// most is evicted; so is that of a client or a network at its own bound. Slow clients evict
+// themselves, and a client whose body comes at once never waits long enough to be evicted.
+
+interface EvictableBounds {
+  readonly max: number;
+  readonly perClientMax: number;
+  readonly perNetworkMax: number;
+}
+
+interface Place {
+  readonly part: SharePart<Place>;
+  readonly evict: () => void;
+}
+
+export class EvictableSlots {
+  readonly #bounds: EvictableBounds;
+  readonly #places = new FairShare<Place>();
+
+  constructor(bounds: EvictableBounds) {
+    this.#bounds = bounds;
+  }
+
+  get taken(): number {
+    return this.#places.size;
+  }
+
+  /**
+   * @param evict called at most once, when another request needs the slot
+   * @returns a function that releases the slot; it does nothing after an eviction
+   */
+  take({ network, client }: Networks, evict: () => void): () => void {
+    const part = this.#places.open(network, client);
+    const victim = this.#victimFor(part);
+    const place: Place = { part, evict };
+    this.#places.add(part, place);
+    if (victim !== undefined) {
+      this.#places.remove(victim.part, victim);
+      victim.evict();
+    }
+    return () => {
+      this.#places.remove(part, place);
+    };
+  }
+
+  #victimFor(part: SharePart<Place>): Place | undefined {
+    const { max, perClientMax, perNetworkMax } = this.#bounds;
+    if (part.items.size >= perClientMax) return oldestOf(part);
+    if (part.whole.held.total >= perNetworkMax) return oldestOf(part.whole.held.largest());
+    return this.#places.size >= max ? oldestOf(this.#places.largest()?.held.largest()) : undefined;
+  }
+}
+
+function oldestOf(part: SharePart<Place> | undefined): Place | undefined {
+  return part?.items.values().next().value;
+}
 
 export class RequestSlots {
   readonly working: ConcurrencyLimit;
@@ -103,4 +246,130 @@ export class RequestSlot {
     this.#leave?.();
     this.#leave = leaveNext;
   }
+}
+
+// The budget of memory for answers that wait to be read. A newcomer always gets room; a client beyond
+// its bound loses its oldest answers, and when all hold too much, the client that holds most does.
+//
+// Memory that several answers share, as feeds do, counts once: with the one that has it longest.
+
+interface UnreadBounds {
+  readonly perClientMax: number;
+  readonly max: number;
+}
+
+interface Holder {
+  readonly client: Client;
+  readonly buffers: ReadonlySet<ArrayBufferLike>;
+  readonly evict: () => void;
+  /** The bytes that are charged to this holder. */
+  bytes: number;
+}
+
+interface Client {
+  readonly key: string;
+  bytes: number;
+  /** Oldest first. */
+  readonly holders: Set<Holder>;
+}
+
+export class UnreadBytes {
+  readonly #bounds: UnreadBounds;
+  readonly #clients = new Map<string, Client>();
+  /** Oldest first; all bytes of a buffer count with the first. */
+  readonly #holders = new Map<ArrayBufferLike, Set<Holder>>();
+  #total = 0;
+
+  constructor(bounds: UnreadBounds) {
+    this.#bounds = bounds;
+  }
+
+  get total(): number {
+    return this.#total;
+  }
+
+  /**
+   * @param evict called at most once, when another answer needs the memory
+   * @returns a function that gives it back; it does nothing after an eviction
+   */
+  take(clientKey: string, parts: readonly Uint8Array[], evict: () => void): () => void {
+    const client = this.#clients.get(clientKey) ?? {
+      key: clientKey,
+      bytes: 0,
+      holders: new Set<Holder>(),
+    };
+    this.#clients.set(clientKey, client);
+    const buffers = new Set(parts.map(({ buffer }) => buffer));
+    const holder: Holder = { client, buffers, evict, bytes: 0 };
+    client.holders.add(holder);
+    for (const buffer of buffers) this.#hold(buffer, holder);
+    const { perClientMax, max } = this.#bounds;
+    while (client.bytes > perClientMax && this.#dropOldest(client, holder));
+    while (this.#total > max && this.#dropOldest(this.#largest(holder), holder));
+    return () => this.#leave(holder);
+  }
+
+  #hold(buffer: ArrayBufferLike, holder: Holder): void {
+    const others = this.#holders.get(buffer);
+    if (others !== undefined) {
+      others.add(holder);
+      return;
+    }
+    this.#holders.set(buffer, new Set([holder]));
+    this.#charge(holder, buffer.byteLength);
+  }
+
+  #charge(holder: Holder, bytes: number): void {
+    holder.bytes += bytes;
+    holder.client.bytes += bytes;
+    this.#total += bytes;
+  }
+
+  /** Evicts the client's oldest holder, but never `wants` itself. Returns false when there is none. */
+  #dropOldest(client: Client | undefined, wants: Holder): boolean {
+    for (const holder of client?.holders ?? []) {
+      if (holder === wants || holder.bytes === 0) continue;
+      this.#leave(holder);
+      holder.evict();
+      return true;
+    }
+    return false;
+  }
+
+  /**
+   * Returns the client that holds most, without the bytes of `wants`: a newcomer that is a little
+   * larger than all others would else evict nobody. Clients with unread answers are few: no more
+   * than there are slots.
+   */
+  #largest(wants: Holder): Client | undefined {
+    let largest: Client | undefined;
+    let most = 0;
+    for (const client of this.#clients.values()) {
+      const bytes = client === wants.client ? client.bytes - wants.bytes : client.bytes;
+      if (bytes <= most) continue;
+      largest = client;
+      most = bytes;
+    }
+    return largest;
+  }
+
+  #leave(holder: Holder): void {
+    const { client } = holder;
+    if (!client.holders.delete(holder)) return;
+    if (client.holders.size === 0) this.#clients.delete(client.key);
+    for (const buffer of holder.buffers) {
+      const sharing = this.#holders.get(buffer)!;
+      const wasFirst = firstOf(sharing) === holder;
+      sharing.delete(holder);
+      if (!wasFirst) continue;
+      this.#charge(holder, -buffer.byteLength);
+      const next = firstOf(sharing);
+      if (next === undefined) this.#holders.delete(buffer);
+      else this.#charge(next, buffer.byteLength);
+    }
+  }
+}
+
+function firstOf(holders: ReadonlySet<Holder>): Holder | undefined {
+  return holders.values().next().value;
 }

@@ -12,7 +12,7 @@
 import type { Networks } from '../../ip/networks.ts';
 import { retryLater } from '../answer/refusal.ts';
 import type { HttpLimits } from '../limits/limits.ts';
-import { NetworkCounts } from '../limits/network-counts.ts';
+import { NetworkCounts } from '../limits/request-slots.ts';
 import type { Problem } from './message.ts';
 
 /** The bytes that one request has drawn from the budget. */

@@ -6,7 +6,8 @@
  * its client sent it, so where both come and don't name the same address, neither is believed.
  */
 
-import { isLoopbackAddress } from '../../ip/loopback.ts';
+import type { Config } from '../../config.ts';
+import { isLoopback, isLoopbackAddress } from '../../ip/loopback.ts';
 import type { Request } from './message.ts';
 
 export interface AddressRules {
@@ -184,4 +185,30 @@ function readForwarded(line: string): (string | undefined)[] | undefined {
 function addressIn(value: string): string | undefined {
   const text = value.startsWith('"') ? value.slice(1, -1).replace(/\\(.)/g, '$1') : value;
   return (ipv4.exec(text) ?? ipv6.exec(text))?.[1];
+}
+
+// Settings that concern a proxy in front of the server.
+
+/**
+ * Returns whether the settings imply a proxy in front, named in them or not: the server speaks
+ * plain http itself, and on a loopback address nobody else reaches it. A proxy with the shortest
+ * configuration names no client in its headers.
+ */
+export function isProxied({ trustedProxies, host, baseUrl, secureUrl }: Config): boolean {
+  const urls = [new URL(baseUrl), new URL(secureUrl)];
+  return (
+    trustedProxies.length > 0 ||
+    urls.some(({ protocol }) => protocol === 'https:') ||
+    (isLoopback(host) && urls.some(({ hostname }) => !isLoopback(hostname)))
+  );
+}
+
+/**
+ * Returns the host and port on which a proxy on this machine reaches the server; behind TLS visitors use
+ * others.
+ */
+export function proxiedHost({ baseUrl, port }: Config): string {
+  const { protocol, host, hostname } = new URL(baseUrl);
+  if (protocol === 'https:') return `127.0.0.1:${port}`;
+  return host === hostname ? `${host}:80` : host;
 }

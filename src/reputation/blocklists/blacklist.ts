@@ -28,8 +28,7 @@ import {
 } from '../../index/records.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
 import { formatIp, type IpFamily } from '../../ip/address.ts';
-import { contains, type Prefix } from '../../ip/prefix.ts';
-import { withoutHoles } from '../../ip/prefix-pieces.ts';
+import { contains, type Prefix, withoutHoles } from '../../ip/prefix.ts';
 import { entryScore, halfLivesAt } from '../check/score.ts';
 
 /**

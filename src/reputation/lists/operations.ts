@@ -16,7 +16,7 @@ import {
 } from '../../contracts/operation-parameters.ts';
 import { dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
-import { listNameOf, listNameShape } from '../../core/list-name.ts';
+import { listNameOf, listNameShape } from '../../core/text.ts';
 import { columns, grouped } from '../../core/text-table.ts';
 import { dayMs, durationMs, durationRule, minuteMs } from '../../core/time.ts';
 import type { CollectedRows } from './import/collect.ts';

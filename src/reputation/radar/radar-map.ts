@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from '../../core/clock.ts';
-import { openLoneThread } from '../../core/lone-thread.ts';
+import { openLoneThread } from '../../core/threads.ts';
 import { hourMs } from '../../core/time.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { DrawnMap } from './map.ts';

@@ -21,7 +21,7 @@ import type { Failure, Result } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { askedOrigin } from '../../web/guard/intake/form.ts';
+import { askedOrigin } from '../../web/guard/form.ts';
 import { enrolPath, reviewPath } from '../../web/guard/page-builder.ts';
 import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import { onwardHref } from '../sessions/onward.page.tsx';

@@ -4,6 +4,7 @@
  * lies on the server, and which switches are on; nothing in it names the site.
  */
 
+import { domainToUnicode } from 'node:url';
 import { domainOf } from '../../core/mail-address.ts';
 import { Button, LinkButton } from '../../web/components/button.tsx';
 import { Form, Hidden } from '../../web/components/form.tsx';
@@ -13,7 +14,6 @@ import { Notice } from '../../web/components/notice.tsx';
 import { classes, type Html } from '../../web/html.ts';
 import type { Language } from '../../web/language.ts';
 import { formatFor } from '../../web/layout/format.ts';
-import { foreignForm, HostName } from '../../web/layout/host-name.tsx';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import type { ProfileJson } from '../people/profile/profile-json.ts';
 import type { UnseenValue } from '../people/profile/seen-values.ts';
@@ -434,4 +434,42 @@ export function endedFormPage(frame: PageFrame, nextHref?: string): string {
     </p>
   );
   return notePage(frame, { title: text.title, text: text.textWithWay, rest });
+}
+
+// The name of a site's host, so that a person can tell who asks. The A-label form is always shown
+// and comes first: of two names that look alike in their own letters, it differs. The part that
+// somebody had to register stands out, since what stands before it is free to choose.
+
+/** The form in the letters of its language; undefined when it has no other than the plain one. */
+export function foreignForm(host: string): string | undefined {
+  const [name = '', port] = host.split(':', 2);
+  const unicode = name.includes('xn--') ? domainToUnicode(name) : name;
+  if (unicode === '' || unicode === name) return undefined;
+  return port === undefined ? unicode : `${unicode}:${port}`;
+}
+
+/** @param registrable what was registered; a host that doesn't end with it is shown plain */
+function HostName({
+  host,
+  registrable,
+}: {
+  readonly host: string;
+  readonly registrable: string;
+}): Html {
+  const mark = host.lastIndexOf(registrable);
+  if (mark < 0) {
+    return (
+      <span class="host mono" dir="ltr">
+        {host}
+      </span>
+    );
+  }
+  const end = mark + registrable.length;
+  return (
+    <span class="host mono" dir="ltr">
+      {host.slice(0, mark)}
+      <strong>{registrable}</strong>
+      {host.slice(end)}
+    </span>
+  );
 }

@@ -26,8 +26,7 @@ import {
   parametersOf,
   routeFacts,
 } from './endpoint.ts';
-import { type Fields, keyOf, readFields } from './intake/fields.ts';
-import { ignoredParameters } from './intake/ignored.ts';
+import { type Fields, ignoredParameters, keyOf, readFields } from './fields.ts';
 import { quotaDetail, quotaHeaders } from './quota-headers.ts';
 
 export type Answer = Reply | Failure;

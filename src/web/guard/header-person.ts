@@ -8,10 +8,10 @@ import type { Header, Reply } from '../../http/request/message.ts';
 import { withPersonMenu } from '../layout/layout.tsx';
 import { languageOf, type PageTools } from '../page-tools.ts';
 import { noStore } from '../shape.ts';
+import { isHtml, replacedHeaders, textOf, unconditional } from './appearance.ts';
 import type { Cookies } from './cookies.ts';
 import { isPage } from './endpoint.ts';
 import type { Hook } from './hooks.ts';
-import { isHtml, replacedHeaders, textOf, unconditional } from './own-copy.ts';
 import type { SessionLike } from './request-context.ts';
 import { isSessionEndpoint } from './session-endpoint.ts';
 

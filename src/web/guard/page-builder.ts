@@ -13,7 +13,7 @@
  *
  * A form that can't be taken because its session ended, or because its page is of an earlier
  * session, is no dead end: the answer leads to its page again, with what was typed
- * (intake/unsaved.ts).
+ * (unsaved.ts).
  *
  * Forms carry the context's `csrf` in a hidden field of that name (web/components/form.tsx does it).
  * What needs no session is read by `intake/`, which any thread could do; the page builder runs on
@@ -26,11 +26,10 @@ import { type Failure, fail, type Result } from '../../core/result.ts';
 import { daySeconds, hourSeconds } from '../../core/time.ts';
 import type { Header, Reply, Request } from '../../http/request/message.ts';
 import { type Params, parseQuery } from '../../http/request/query.ts';
-import type { Caller, PlainRoute } from '../../http/router.ts';
+import { type Caller, createRouter, type PlainRoute } from '../../http/router.ts';
 import type { Language } from '../language.ts';
 import type { PageFrame } from '../layout/layout.tsx';
-import type { PageTools } from '../page-tools.ts';
-import type { SecurityNeeds } from '../security-headers.ts';
+import type { PageTools, SecurityNeeds } from '../page-tools.ts';
 import { apiErrorBody, jsonType, noStore } from '../shape.ts';
 import type { Callers } from './callers.ts';
 import type { Cookies } from './cookies.ts';
@@ -42,16 +41,16 @@ import {
   routeFacts,
   wantsFreshProof,
 } from './endpoint.ts';
+import { type CallBody, readCall, readForm, readUpload, type Sent, type Upload } from './form.ts';
+import { localPath } from './local-path.ts';
 import {
-  type CallBody,
-  readCall,
-  readForm,
-  readUpload,
-  type Sent,
-  type Upload,
-} from './intake/form.ts';
-import { localPath } from './intake/local-path.ts';
-import { createPageAddresses } from './intake/page-address.ts';
+  type AnyRequestContext,
+  browserIdOf,
+  type ProofStrength,
+  type SessionLike,
+  withSession,
+} from './request-context.ts';
+import type { SessionEndpoint } from './session-endpoint.ts';
 import {
   carrying,
   lostIn,
@@ -61,15 +60,7 @@ import {
   type UnsavedSeals,
   unsavedName,
   withUnsaved,
-} from './intake/unsaved.ts';
-import {
-  type AnyRequestContext,
-  browserIdOf,
-  type ProofStrength,
-  type SessionLike,
-  withSession,
-} from './request-context.ts';
-import type { SessionEndpoint } from './session-endpoint.ts';
+} from './unsaved.ts';
 
 type RequestContextOf<S extends SessionLike, A extends Access> = A extends 'anyone'
   ? AnyRequestContext<S>
@@ -512,4 +503,43 @@ function leadsToSite(query: string): boolean {
 /** Whole seconds, of a failure that passes. */
 function retryAfter({ retryAfterSeconds }: Failure): Header[] {
   return retryAfterSeconds === undefined ? [] : [['Retry-After', String(retryAfterSeconds)]];
+}
+
+// The address that shows the page of a request once more. The answer to a form may stand on a path that
+// nobody can open: then it is the nearest page above it. The query stays, for it says what the page is about.
+
+interface PageAddresses {
+  /** @param path of a page that can be opened, as declared */
+  add(path: string): void;
+  /** @param above the page that a form belongs to, where it is not the nearest one above its path */
+  of(request: { readonly path: string; readonly query: string }, above?: string): string;
+}
+
+function createPageAddresses(): PageAddresses {
+  const paths = new Set<string>();
+  let router: ReturnType<typeof routerOf> | undefined;
+
+  function isPage(path: string): boolean {
+    router ??= routerOf([...paths]);
+    return router.match(path) !== undefined;
+  }
+
+  return {
+    add(path) {
+      paths.add(path);
+      router = undefined;
+    },
+    of({ path, query }, above) {
+      let page = path;
+      if (!isPage(page) && above !== undefined) return above;
+      while (page !== '' && !isPage(page)) page = page.slice(0, page.lastIndexOf('/'));
+      const shown = page === '' ? '/' : page;
+      return query === '' ? shown : `${shown}?${query}`;
+    },
+  };
+}
+
+function routerOf(paths: readonly string[]) {
+  const handle = () => ({ status: 404, headers: [] });
+  return createRouter(paths.map((path) => ({ kind: 'plain', method: 'GET', path, handle })));
 }

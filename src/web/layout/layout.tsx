@@ -27,7 +27,7 @@ export interface PageFrame {
   readonly siteName?: string | undefined;
   /** The path to which the address box sends `?address=`. Default: `/ip`. */
   readonly lookupAction?: string;
-  /** Put on the page's script and style elements; see security-headers.ts. */
+  /** Put on the page's script and style elements; see page-tools.ts. */
   readonly nonce?: string | undefined;
   /** A demo keeps its mails on a page of this machine, whose address only the terminal shows. */
   readonly hasOutbox?: boolean;

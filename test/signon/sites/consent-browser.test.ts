@@ -14,7 +14,7 @@ import {
   verifyFirstPage,
 } from '../../../src/signon/sites/consent.page.tsx';
 import { type Language, pickLanguage } from '../../../src/web/language.ts';
-import { pageHeaders } from '../../../src/web/security-headers.ts';
+import { pageHeaders } from '../../../src/web/page-tools.ts';
 import { checkPage, withBrowser } from '../../support/browser/browser.ts';
 import { testAssets, testFrame } from '../../web/page-fixtures.ts';
 import {

@@ -6,10 +6,10 @@ import {
   type ConsentPageData,
   consentPage,
   endedFormPage,
+  foreignForm,
   nameTargetPage,
   refusalPage,
 } from '../../../src/signon/sites/consent.page.tsx';
-import { foreignForm } from '../../../src/web/layout/host-name.tsx';
 import { testFrame } from '../../web/page-fixtures.ts';
 import {
   addedConsent,

@@ -20,8 +20,7 @@ import {
   seedScoreOf,
   strengthOf,
 } from '../../../index/records.ts';
-import type { Prefix } from '../../../ip/prefix.ts';
-import { withoutHoles } from '../../../ip/prefix-pieces.ts';
+import { type Prefix, withoutHoles } from '../../../ip/prefix.ts';
 import { maliciousBy } from '../../check/score.ts';
 import {
   compareRows,

@@ -3,17 +3,12 @@
  * or JSON. A name that comes from two places, or twice from one, is refused.
  */
 
-import { fail, ok, type Result } from '../../../core/result.ts';
-import { decodeUtf8, repairUtf8 } from '../../../core/text.ts';
-import {
-  type JsonObject,
-  mediaType,
-  parseForm,
-  parseJsonObject,
-} from '../../../http/request/body.ts';
-import { firstHeader, type Request } from '../../../http/request/message.ts';
-import { readParts } from '../../../http/request/multipart.ts';
-import { listName, type Params, parseQuery, type QueryRules } from '../../../http/request/query.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { decodeUtf8, repairUtf8 } from '../../core/text.ts';
+import { type JsonObject, mediaType, parseForm, parseJsonObject } from '../../http/request/body.ts';
+import { firstHeader, type Header, type Request } from '../../http/request/message.ts';
+import { readParts } from '../../http/request/multipart.ts';
+import { listName, type Params, parseQuery, type QueryRules } from '../../http/request/query.ts';
 
 export interface Fields {
   /** Text of a parameter; a JSON number as its text. Undefined if absent. */
@@ -149,4 +144,32 @@ async function readMultipart(
     values.set(name, before === undefined ? text : [before, text].flat());
   }
   return ok(values);
+}
+
+// Parameters that an endpoint does not know are passed over, but not in silence: their names go back
+// in a header, so that a slip of the pen is found. Names come from anybody: they are percent-encoded,
+// and a few of them are shown, cut.
+
+const ignoredHeader = 'X-Ignored-Parameters';
+const namesMax = 8;
+const nameCharsMax = 40;
+
+/** Returns undefined when all names are known. More than `namesMax` end in `...`. */
+export function ignoredParameters(
+  names: readonly string[],
+  known: ReadonlySet<string>,
+): Header | undefined {
+  const unknown = names.filter((name) => !known.has(name));
+  if (unknown.length === 0) return undefined;
+  const shown = unknown.slice(0, namesMax).map(encoded);
+  if (unknown.length > namesMax) shown.push('...');
+  return [ignoredHeader, shown.join(', ')];
+}
+
+/** Letters, digits and `-_.!~*'()` stay; a comma does not. An empty name shows as `""`. */
+function encoded(name: string): string {
+  if (name === '') return '""';
+  const characters = Array.from(name.replace(/\p{Surrogate}/gu, '\ufffd'));
+  const head = encodeURIComponent(characters.slice(0, nameCharsMax).join(''));
+  return characters.length > nameCharsMax ? `${head}...` : head;
 }
