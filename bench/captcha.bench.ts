@@ -11,7 +11,7 @@ import { createGlyphSet, loadOutlines, type Outlines } from '../src/captcha/pict
 import { type ProfileName, profiles } from '../src/captcha/picture/profiles.ts';
 import { createMotionRenderer } from '../src/captcha/picture/render.ts';
 import { createSceneMaker } from '../src/captcha/picture/scene.ts';
-import { openRenderThreads } from '../src/captcha/rendering/render-threads.ts';
+import { openRenderThreads } from '../src/captcha/rendering/render-pool.ts';
 import { systemClock } from '../src/core/clock.ts';
 import { seededRandom } from '../src/core/random.ts';
 import { ok } from '../src/core/result.ts';

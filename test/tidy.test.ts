@@ -133,8 +133,8 @@ test('no source is imported by tests and benches alone', () => {
 
 /** Figures that may fall and never rise: whoever brings one down writes the new one here. */
 const ratchets = {
-  filesWithOneImporter: 29,
-  interfacesOfOneFactory: 222,
+  filesWithOneImporter: 26,
+  interfacesOfOneFactory: 221,
   commentsWithoutSubject: 0,
 };
 

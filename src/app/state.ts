@@ -63,13 +63,13 @@ import {
 } from '../storage/journal/projection.ts';
 import { asMaintenance, localMaintenance, type Maintenance } from '../storage/maintenance.ts';
 import type { Store, StoreEvent } from '../storage/store.ts';
-import { type Counting, createCounting } from './memory/counting.ts';
+import { type Counting, createCounting } from './counting.ts';
 import {
   createStateDigest,
   type DigestedTables,
   digestTables,
   type StateDigest,
-} from './memory/digest.ts';
+} from './digest.ts';
 
 /** Keys of an account that work at one time. */
 const keysPerAccount = 2;

@@ -33,8 +33,7 @@ import * as page from './page/captcha-page.route.ts';
 import { createCaptchaVisitors } from './page/captcha-visitors.route.ts';
 import * as receipt from './receipt/receipt.route.ts';
 import { createReceipts, receiptKeyPurpose } from './receipt/receipts.ts';
-import { createRenderPool } from './rendering/render-pool.ts';
-import { openRenderThreads, type Renderer } from './rendering/render-threads.ts';
+import { createRenderPool, openRenderThreads, type Renderer } from './rendering/render-pool.ts';
 
 export const captchaEndpoints: readonly Endpoint[] = [
   page.captchaMovedEndpoint, // GET /captcha

@@ -20,13 +20,14 @@ import { openAgreement, upgradeCluster } from './nodes/agreement.ts';
 import { copyCheckpointIfBehind } from './nodes/checkpoints.ts';
 import { maintenanceLease } from './nodes/lease.ts';
 import {
+  absentStore,
   type JoinOptions,
   joinNodes,
   type Membership,
   type NodeRow,
   readNodes,
+  splitStore,
 } from './nodes/nodes.ts';
-import { absentStore, splitStore } from './nodes/split.ts';
 import { databaseClock } from './postgres/clock.ts';
 import type { JournalHead } from './postgres/reads.ts';
 import type { ReplicaState } from './postgres/replica.ts';

@@ -5,9 +5,11 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { after, afterEach, it } from 'node:test';
-import { openInternalListener } from '../../src/app/peers/internal-listener.ts';
+import {
+  openInternalListener,
+  unauthenticatedBounds,
+} from '../../src/app/peers/internal-listener.ts';
 import { macHeader, macOf } from '../../src/app/peers/signed.ts';
-import { unauthenticatedBounds } from '../../src/app/peers/unauthenticated-connections.ts';
 import { createChallenges } from '../../src/captcha/challenge/challenge.ts';
 import { createTickets } from '../../src/captcha/challenge/ticket.ts';
 import { manualClock } from '../../src/core/clock.ts';

@@ -9,7 +9,7 @@ import {
   projectionPageKey,
   projectionPagePrefix,
 } from '../../src/storage/keys.ts';
-import { splitStore } from '../../src/storage/nodes/split.ts';
+import { splitStore } from '../../src/storage/nodes/nodes.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 import { open } from './lmdb-opener.ts';
 

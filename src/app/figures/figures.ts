@@ -25,9 +25,10 @@ import type { State } from '../state.ts';
 import {
   type ActivityCounters,
   createActivityCounters,
+  createHourOfErrors,
+  type HourOfErrors,
   type MinuteFigures,
 } from './activity-counters.ts';
-import { createHourOfErrors, type HourOfErrors } from './hour-of-errors.ts';
 import { loadActivityCounters, type Sampling, startSampling } from './sampling.ts';
 
 /** Names of what a server counts. The console has words for each (console/service/overview.page.tsx). */

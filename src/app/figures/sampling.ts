@@ -12,8 +12,7 @@ import { type Histogram, type Timings, timingBounds } from '../../core/timings.t
 import { talliesKey } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
 import type { ThreadCounters } from '../threads/thread-counters.ts';
-import type { ActivityCounters } from './activity-counters.ts';
-import type { HourOfErrors } from './hour-of-errors.ts';
+import type { ActivityCounters, HourOfErrors } from './activity-counters.ts';
 
 /** Verdicts over HTTP: of the API, of the gate and of bouncers. */
 const checkRoutes: ReadonlySet<string> = new Set([

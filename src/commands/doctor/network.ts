@@ -6,8 +6,8 @@ import { dayMs } from '../../core/time.ts';
 import { isLoopback } from '../../ip/loopback.ts';
 import { checkSmtp, isOnThisMachine, tlsText } from '../../signon/mail/smtp.ts';
 import { exposureFaults } from '../shell/exposure.ts';
-import { ask } from './ask.ts';
 import { advice, type Finding, fault, fine } from './finding.ts';
+import { ask } from './surroundings.ts';
 
 const waitMs = 5_000;
 const healthBytesMax = 64 * 1024;

@@ -22,7 +22,6 @@ import { openingOf, readMasterKey } from '../../operations/workspace.ts';
 import { createRowProgress, type Progress } from '../../reputation/lists/import/progress.ts';
 import { createProfiles } from '../../signon/people/profile/profile-store.ts';
 import type { About, OnProgress, RowSource, Tally } from '../../storage/backup/content.ts';
-import { cutJournal, reachOf } from '../../storage/backup/cut.ts';
 import { erasedRow } from '../../storage/backup/erased.ts';
 import { encodeErased, erasedFile, writeErasedFile } from '../../storage/backup/erased-file.ts';
 import { lmdbSource } from '../../storage/backup/lmdb.ts';
@@ -36,14 +35,27 @@ import {
 } from '../../storage/backup/restore.ts';
 import { makeFileOnce, syncPath } from '../../storage/files.ts';
 import type { RewoundRows } from '../../storage/journal/define-event.ts';
-import { feedHeadKey, feedsBehindKey, type Key } from '../../storage/keys.ts';
+import { checkpointRowKey, checkpointSeqIn } from '../../storage/journal/projection.ts';
+import {
+  feedHeadKey,
+  feedsBehindKey,
+  journalRowKey,
+  type Key,
+  namespaces,
+} from '../../storage/keys.ts';
 import { type LedgerTable, readLedger } from '../../storage/ledger.ts';
 import { claimDataDir, claimFile } from '../../storage/lmdb/claim.ts';
 import { openTables } from '../../storage/lmdb/environment.ts';
 import { openStore } from '../../storage/lmdb/open.ts';
 import { hadStore, restoreFolder, storePath } from '../../storage/lmdb/presence.ts';
-import type { Tables } from '../../storage/lmdb/tables.ts';
+import {
+  encodeEventIdRow,
+  readCounters,
+  type Tables,
+  writeCounters,
+} from '../../storage/lmdb/tables.ts';
 import { openView } from '../../storage/lmdb/view.ts';
+import { decodeEvent, encodeEvent, readEntry, sealEvent } from '../../storage/rows.ts';
 import {
   type Commit,
   pagesUnder,
@@ -422,4 +434,52 @@ async function setFeedsBehind(store: Store): Promise<void> {
 async function write(store: Store, commit: Commit): Promise<void> {
   const done = await store.commit(commit);
   if (!done.ok) throw new OperatorError(`the restored store can't be written: ${done.error}`);
+}
+
+// Takes a restored journal back to one position. The projection goes with it when it is of a later one,
+// and is made anew from the journal, which must then be there from its first event on.
+
+/** The least position that `cutJournal` can take this backup to. */
+function reachOf({ prunedThrough, checkpointSeq }: About): number {
+  return prunedThrough === 0 ? 0 : checkpointSeq;
+}
+
+/**
+ * In a transaction, of a store that nobody else has open.
+ * @param to not below `reachOf`
+ * @param keeps an event behind `to` that stays: it moves to the new end, in order
+ * @param onDropped each of the others
+ */
+function cutJournal(
+  tables: Tables,
+  to: number,
+  keeps: (event: StoreEvent) => boolean,
+  onDropped: (event: StoreEvent) => void,
+): void {
+  const { journal, eventIds, meta, entries } = tables;
+  const counters = readCounters(meta);
+  let last = to;
+  for (let seq = to + 1; seq <= counters.lastSeq; seq++) {
+    const event = decodeEvent(BigInt(seq), journal.get(journalRowKey(seq))!);
+    const id = Buffer.from(event.id, 'utf8');
+    journal.removeSync(journalRowKey(seq));
+    if (!keeps(event)) {
+      eventIds.removeSync(id);
+      onDropped(event);
+      continue;
+    }
+    last += 1;
+    const row = encodeEvent(event);
+    sealEvent(row, last, event.at);
+    journal.putSync(journalRowKey(last), row);
+    eventIds.putSync(id, encodeEventIdRow(last, event.at));
+  }
+  writeCounters(meta, { ...counters, lastSeq: last });
+  const record = entries.get(checkpointRowKey);
+  if (record === undefined) return;
+  if (checkpointSeqIn(readEntry(checkpointRowKey, record).value) <= BigInt(to)) return;
+  for (const space of [namespaces.checkpoint, namespaces.projectionPage]) {
+    const range = { start: Uint8Array.of(space), end: Uint8Array.of(space + 1) };
+    for (const key of [...entries.getKeys(range)]) entries.removeSync(key);
+  }
 }

@@ -23,12 +23,16 @@ import type { Answer, Guard, KeyedCall } from '../../web/guard/guard.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import {
   alertsDocs,
+  allowlistCheckDocs,
+  allowlistsCheckDocs,
+  allowlistsDocs,
   heartbeatDocs,
   loginDocs,
+  ownAlertsDocs,
   takeBackDocs,
   takeBackOneDocs,
 } from './agents.openapi.ts';
-import { type Alert, alertsMax, readAlerts } from './alerts.ts';
+import { type Alert, alertsMax, alertsText, readAlertFilter, readAlerts } from './alerts.ts';
 import { type AgentCallers, type AgentTokens, wrongToken } from './callers.route.ts';
 import {
   banMs,
@@ -40,6 +44,7 @@ import {
   usualBan,
   type Wanted,
 } from './decisions.ts';
+import type { OwnDecisions } from './own-bans.ts';
 
 const loginBytesMax = 64 * 1_024;
 const alertsBytesMax = 1_024 * 1_024;
@@ -304,4 +309,126 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
 function coversAny(value: string, addresses: readonly Prefix[]): boolean {
   const network = networkOf(value);
   return network !== undefined && addresses.some((address) => covers(network, address));
+}
+
+// Answers what agents, their WAF and `cscli` ask of their local API: allowlists, and the alerts of
+// the account's own agents. The service's allowlist is not shown, for it is nobody's but the
+// operator's; whether an address is on it is answered, as everybody may know.
+
+const targetsMax = 1_000;
+const targetsBytesMax = 64 * 1_024;
+
+const asked = {
+  method: 'GET',
+  who: 'agent',
+  shape: 'bouncer',
+  thread: 'main',
+  robots: 'disallow',
+  headers: ['authorization', 'user-agent'],
+  handlerLimits: ['agentCalls'],
+} as const;
+
+export const allowlistsEndpoint = endpoint({
+  ...asked,
+  path: '/v1/allowlists',
+  errors: [],
+  docs: allowlistsDocs,
+});
+
+export const allowlistCheckEndpoint = endpoint({
+  ...asked,
+  path: '/v1/allowlists/check/:value',
+  errors: [],
+  docs: allowlistCheckDocs,
+});
+
+export const allowlistsCheckEndpoint = endpoint({
+  ...asked,
+  method: 'POST',
+  path: '/v1/allowlists/check',
+  body: { types: ['json'], bytesMax: targetsBytesMax, takesGzip: true },
+  errors: [],
+  docs: allowlistsCheckDocs,
+});
+
+export const ownAlertsEndpoint = endpoint({
+  ...asked,
+  path: '/v1/alerts',
+  errors: [],
+  docs: ownAlertsDocs,
+});
+
+export interface AgentReadOptions {
+  readonly guard: Guard;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly agents: Pick<AgentCallers, 'admit'>;
+  /** Returns the decisions of an account's agents by its slot; undefined: it had none for a day. */
+  readonly ownOf: (slot: number) => OwnDecisions | undefined;
+  /**
+   * Returns whether an address or a whole network is allowlisted or known to be good; undefined if
+   * the text is neither.
+   */
+  readonly isAllowed: (text: string) => boolean | undefined;
+}
+
+const listName = 'portcullis';
+const noAddress = fail('bad_request', 'the value must be an address or a network');
+
+export function agentReadRoutes(options: AgentReadOptions): PlainRoute[] {
+  const { guard, clock, agents, ownOf, isAllowed } = options;
+
+  /** The failure of who may not call. */
+  const refused = (request: Request): Failure | undefined => {
+    const admitted = agents.admit(request);
+    return 'ok' in admitted ? admitted : undefined;
+  };
+
+  return [
+    guard.open(allowlistsEndpoint, (request): Answer => refused(request) ?? json('[]')),
+    guard.open(allowlistCheckEndpoint, (request): Answer => {
+      const failure = refused(request);
+      if (failure !== undefined) return failure;
+      const { param: value } = request;
+      const allowlisted = isAllowed(value);
+      if (allowlisted === undefined) return noAddress;
+      // So clients tell both apart, which read no body then.
+      if (request.method === 'HEAD' && !allowlisted) return { status: 204, headers: [noStore] };
+      const reason = allowlisted ? { reason: `${value} from ${listName}` } : {};
+      return json(JSON.stringify({ allowlisted, ...reason }));
+    }),
+    guard.open(allowlistsCheckEndpoint, (request): Answer | Promise<Answer> => {
+      const failure = refused(request);
+      if (failure !== undefined) return failure;
+      return guard.unpacked(allowlistsCheckEndpoint, request, (whole): Answer => {
+        if (!whole.ok) return whole;
+        const body = parseJsonObject(whole.value.body);
+        if (!body.ok) return body;
+        const { targets } = body.value;
+        if (!Array.isArray(targets) || targets.length === 0 || targets.length > targetsMax) {
+          return fail('bad_request', `targets is an array of 1 to ${targetsMax} values`);
+        }
+        const found: object[] = [];
+        for (const target of targets) {
+          const allowed = typeof target === 'string' ? isAllowed(target) : undefined;
+          if (allowed === undefined) return noAddress;
+          if (allowed) found.push({ target, allowlists: [`${target} from ${listName}`] });
+        }
+        return json(JSON.stringify({ results: found }));
+      });
+    }),
+    guard.open(ownAlertsEndpoint, (request): Answer => {
+      const admitted = agents.admit(request);
+      if ('ok' in admitted) return admitted;
+      const query = parseQuery(request.query);
+      if (!query.ok) return fail('bad_request');
+      const nowMs = clock.now();
+      const filter = readAlertFilter(query.value, nowMs);
+      if (typeof filter === 'string') return fail('bad_request', filter);
+      return json(alertsText(ownOf(admitted.slot), filter, nowMs));
+    }),
+  ];
+}
+
+function json(body: string): Answer {
+  return { status: 200, headers: [jsonType, noStore], body };
 }

@@ -4,12 +4,13 @@
  * shared memory.
  */
 
+import * as v from 'valibot';
 import { keyIdOf } from '../../access/keys/key-format.ts';
 import { bitsFor } from '../../access/keys/key-scopes.ts';
 import type { QuotaGuard } from '../../access/quota/quota-guard.ts';
 import type { ClientLimitName } from '../../config/limits.ts';
 import type { Clock } from '../../core/clock.ts';
-import { fail } from '../../core/result.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
 import { acceptedEncodings } from '../../http/answer/negotiate.ts';
 import { firstHeader, type Reply, type Request } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
@@ -25,7 +26,6 @@ import { letsNoListThrough, readFilter, type Said } from './decisions.ts';
 import { limitedHeader, liveEndpoint } from './live.route.ts';
 import { decisionsOf, type OwnDecisions } from './own-bans.ts';
 import type { DecisionStream } from './stream.ts';
-import { readUsage } from './usage-metrics.ts';
 
 const headers = ['x-api-key', 'user-agent', 'accept-encoding'] as const;
 const usageBytesMax = 256 * 1_024;
@@ -177,4 +177,74 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
 function replyOf(body: readonly Uint8Array[], isGzip: boolean): Reply {
   const encoding = isGzip ? ([['Content-Encoding', 'gzip']] as const) : [];
   return { status: 200, headers: [jsonType, noStore, ...encoding], body };
+}
+
+// Reads what a bouncer says that it saw and stopped: sums over all its items, whatever their labels
+// are. Firewall bouncers report the same traffic in packets and in bytes; bytes are left out. An
+// agent says what it read: that is checked, and not kept.
+
+const item = v.looseObject({
+  name: v.string(),
+  unit: v.optional(v.nullable(v.string())),
+  value: v.pipe(v.number(), v.finite(), v.minValue(0), v.maxValue(Number.MAX_SAFE_INTEGER)),
+});
+const metric = v.looseObject({
+  items: v.optional(v.nullable(v.pipe(v.array(item), v.maxLength(1_000)))),
+});
+const component = v.looseObject({
+  version: v.optional(v.nullable(v.string())),
+  utc_startup_timestamp: v.optional(v.nullable(v.number())),
+  hub_items: v.optional(v.nullable(v.looseObject({}))),
+  datasources: v.optional(v.nullable(v.looseObject({}))),
+  metrics: v.optional(v.nullable(v.pipe(v.array(metric), v.maxLength(64)))),
+});
+const components = v.optional(v.nullable(v.pipe(v.array(component), v.maxLength(64))));
+const schema = v.looseObject({ remediation_components: components, log_processors: components });
+
+/** The members that a component of each kind must have. */
+const needed = {
+  remediation_components: ['version', 'utc_startup_timestamp'],
+  log_processors: ['version', 'utc_startup_timestamp', 'hub_items', 'datasources'],
+} as const;
+
+interface BouncerUsage {
+  readonly processed: number;
+  readonly dropped: number;
+}
+
+/** `bad_request` when the bytes are nothing of the kind, `invalid_parameter` when something is missing in it. */
+export function readUsage(body: Uint8Array): Result<BouncerUsage> {
+  const notRead = fail('bad_request', 'the body is no usage metrics');
+  let given: unknown;
+  try {
+    given = JSON.parse(Buffer.from(body).toString('utf8'));
+  } catch {
+    return notRead;
+  }
+  const read = v.safeParse(schema, given, { abortEarly: true });
+  // An array is a loose object, too.
+  if (!read.success || Array.isArray(given)) return notRead;
+  const missing = missingIn(read.output);
+  if (missing !== undefined) return fail('invalid_parameter', `${missing} is required`);
+  const sums = { processed: 0, dropped: 0 };
+  for (const { metrics } of read.output.remediation_components ?? []) {
+    for (const { items } of metrics ?? []) {
+      for (const { name, unit, value } of items ?? []) {
+        if (unit === 'byte') continue;
+        if (name === 'processed' || name === 'dropped') sums[name] += value;
+      }
+    }
+  }
+  return ok(sums);
+}
+
+/** Names the first member that is not there. */
+function missingIn(usage: v.InferOutput<typeof schema>): string | undefined {
+  for (const kind of ['remediation_components', 'log_processors'] as const) {
+    for (const [i, one] of (usage[kind] ?? []).entries()) {
+      const lacking = needed[kind].find((name) => one[name] === undefined || one[name] === null);
+      if (lacking !== undefined) return `${kind}.${i}.${lacking}`;
+    }
+  }
+  return undefined;
 }

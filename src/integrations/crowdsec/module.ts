@@ -25,7 +25,7 @@ import type { Endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import { type IntegrationCounters, labelled } from '../counters.ts';
 import { isListableNetwork } from '../listable.ts';
-import * as reads from './agent-reads.route.ts';
+import * as reads from './agents.route.ts';
 import * as agents from './agents.route.ts';
 import { type Bans, createBanStore } from './bans.ts';
 import { bouncerRoutes, streamEndpoint, usageEndpoint } from './bouncers.route.ts';

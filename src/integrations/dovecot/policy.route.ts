@@ -12,7 +12,7 @@ import type { Judge, SendReports, Verdict } from '../../contracts/reputation.ts'
 import type { Clock } from '../../core/clock.ts';
 import { fnv1a } from '../../core/digest.ts';
 import { wrongScopeDetail } from '../../core/errors.ts';
-import { type Failure, fail } from '../../core/result.ts';
+import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import { firstHeader, type Reply, type Request } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute, Route } from '../../http/router.ts';
@@ -22,14 +22,42 @@ import { clientOf } from '../../ip/networks.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import type { Hook } from '../../web/guard/hooks.ts';
+import { answer, type Described, media, object, query, string } from '../../web/openapi.ts';
 import { jsonType, noStore, policyBody } from '../../web/shape.ts';
 import type { IntegrationOutcome } from '../counters.ts';
 import { forbiddenDetail } from '../crowdsec/bouncers.openapi.ts';
 import { policyDefaults } from '../forward-auth/policy.ts';
 import { isListable } from '../listable.ts';
-import { readAttempt } from './attempt.ts';
-import { policyDocs } from './dovecot.openapi.ts';
 import type { LoginFailures } from './failures.ts';
+
+// The OpenAPI documentation of Dovecot's auth policy.
+
+const policyDocs: Described = {
+  id: 'dovecotPolicy',
+  tag: 'Mail servers',
+  summary: "Dovecot's auth policy: whether somebody may log in, and what became of it.",
+  description:
+    'The key may also be the password of HTTP basic authentication. Nothing but a bad name refuses anybody: each error says status 0.',
+  parameters: [query('command', { enum: ['allow', 'report'] }, 'What Dovecot asks.', true)],
+  requestBody: {
+    required: true,
+    content: media({
+      type: 'object',
+      required: ['remote'],
+      properties: {
+        remote: { type: 'string', description: 'Address of the client.' },
+        success: { type: 'boolean', description: 'In a report.' },
+        policy_reject: { type: 'boolean', description: 'In a report: refused by this policy.' },
+      },
+    }),
+  },
+  answers: {
+    200: answer(
+      '-1: refuse; 0: let in; above: let in after so many seconds.',
+      media(object({ status: { type: 'integer', minimum: -1 }, msg: string })),
+    ),
+  },
+};
 
 interface LoginFairShare {
   /** Counts one question. True: the client has had its share. @param words as `parseIp` leaves them */
@@ -246,4 +274,35 @@ export function policyRoute(options: PolicyRouteOptions): PlainRoute {
     }
     return letIn;
   });
+}
+
+// Reads what Dovecot says of a login, as its policy client writes it: a JSON object with `remote`,
+// and in reports with `success` and `policy_reject`. Who logs in and the hash of the password are
+// not read.
+
+interface LoginAttempt {
+  /** As sent; empty when the client has no address. */
+  readonly remote: string;
+  /** The login failed, and not because this policy refused it. */
+  readonly isFailure: boolean;
+}
+
+const noObject = fail('bad_request', 'the body must be a JSON object, as Dovecot sends it');
+const noRemote = fail(
+  'bad_request',
+  'the body has no "remote": auth_policy_request_attributes must have remote=%{rip}',
+);
+
+export function readAttempt(body: Uint8Array): Result<LoginAttempt> {
+  let given: unknown;
+  try {
+    // Bytes that are no text are in the names of attackers: the address counts all the same.
+    given = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString('utf8'));
+  } catch {
+    return noObject;
+  }
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return noObject;
+  const { remote, success, policy_reject: isRefused } = given as Record<string, unknown>;
+  if (typeof remote !== 'string') return noRemote;
+  return ok({ remote, isFailure: success === false && isRefused !== true });
 }

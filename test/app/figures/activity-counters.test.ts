@@ -2,8 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { createActivityCounters, minutesKept } from '../../../src/app/figures/activity-counters.ts';
-import { createHourOfErrors } from '../../../src/app/figures/hour-of-errors.ts';
+import {
+  createActivityCounters,
+  createHourOfErrors,
+  minutesKept,
+} from '../../../src/app/figures/activity-counters.ts';
 import { quantileOf, sinceThen } from '../../../src/app/figures/sampling.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { createTimings, timingBounds } from '../../../src/core/timings.ts';

@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { createActivityCounters } from '../../../src/app/figures/activity-counters.ts';
-import { createHourOfErrors } from '../../../src/app/figures/hour-of-errors.ts';
+import {
+  createActivityCounters,
+  createHourOfErrors,
+} from '../../../src/app/figures/activity-counters.ts';
 import { loadActivityCounters, startSampling } from '../../../src/app/figures/sampling.ts';
 import { createThreadCounters } from '../../../src/app/threads/thread-counters.ts';
 import { manualClock } from '../../../src/core/clock.ts';

@@ -5,11 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, it } from 'node:test';
-import {
-  createSignInCounts,
-  readSignInCounts,
-  signInsPage,
-} from '../../../src/app/memory/counting.ts';
+import { createSignInCounts, readSignInCounts, signInsPage } from '../../../src/app/counting.ts';
 import { openState, type State } from '../../../src/app/state.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';

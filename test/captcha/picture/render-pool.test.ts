@@ -7,9 +7,9 @@ import type { ProfileName } from '../../../src/captcha/picture/profiles.ts';
 import type { MotionImage } from '../../../src/captcha/picture/render.ts';
 import {
   createRenderPool,
+  type Renderer,
   type RenderPoolOptions,
 } from '../../../src/captcha/rendering/render-pool.ts';
-import type { Renderer } from '../../../src/captcha/rendering/render-threads.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 

@@ -9,6 +9,7 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { manualClock } from '../../../src/core/clock.ts';
 import { parseQuery } from '../../../src/http/request/query.ts';
+import { readUsage } from '../../../src/integrations/crowdsec/bouncers.route.ts';
 import {
   decisionText,
   isListWanted,
@@ -17,7 +18,6 @@ import {
   saidByReports,
 } from '../../../src/integrations/crowdsec/decisions.ts';
 import { createCursors, createDecisionStream } from '../../../src/integrations/crowdsec/stream.ts';
-import { readUsage } from '../../../src/integrations/crowdsec/usage-metrics.ts';
 import { createList } from '../../support/integrations/changing-list.ts';
 import { toldIn } from '../../support/integrations/told.ts';
 

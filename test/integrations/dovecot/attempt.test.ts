@@ -5,10 +5,10 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { manualClock } from '../../../src/core/clock.ts';
 import type { Request } from '../../../src/http/request/message.ts';
-import { readAttempt } from '../../../src/integrations/dovecot/attempt.ts';
 import {
   createPolicyIntegration,
   type PolicyIntegrationOptions,
+  readAttempt,
 } from '../../../src/integrations/dovecot/policy.route.ts';
 
 const read = (value: unknown) => readAttempt(Buffer.from(JSON.stringify(value)));

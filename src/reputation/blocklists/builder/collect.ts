@@ -3,7 +3,7 @@
  *
  * A row is an entry that a check calls malicious, with the score a check gives: the highest over
  * all entries that cover it. Entries on the exit list are rows too, whatever their score. What
- * lies in an allowlisted range is left out, and prefixes around one are cut (split.ts); so are
+ * lies in an allowlisted range is left out, and prefixes around one are cut; so are
  * prefixes around a known-good range that are bad by reports alone.
  *
  * Entries come a prefix before what lies in it, so the covering ones are a stack.

@@ -4,10 +4,10 @@
  * between events.
  */
 
-import type { AccessTables } from '../../access/accounts/reducer.ts';
-import { every, type Loop } from '../../core/every.ts';
-import type { EntryDigest } from '../../reputation/state/entry-digest.ts';
-import { createDigestRing, createMix, digestEvery } from '../../storage/nodes/digests.ts';
+import type { AccessTables } from '../access/accounts/reducer.ts';
+import { every, type Loop } from '../core/every.ts';
+import type { EntryDigest } from '../reputation/state/entry-digest.ts';
+import { createDigestRing, createMix, digestEvery } from '../storage/nodes/digests.ts';
 
 // A sum over the living keys and the accounts as the front ends see them, by which nodes find out whether
 // their memories are the same. Trust is left out, for it is a float; the quotas that follow from it are in.

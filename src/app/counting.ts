@@ -1,27 +1,27 @@
 /** Keeps the counts of reports and of sign-ins over the state in memory, and feeds them. */
 
-import { dayMs } from '../../core/time.ts';
-import { unknownCountry, unknownProvider } from '../../geo/reader.ts';
-import type { IpIndex } from '../../index/ip-index.ts';
+import { dayMs } from '../core/time.ts';
+import { unknownCountry, unknownProvider } from '../geo/reader.ts';
+import type { IpIndex } from '../index/ip-index.ts';
 import {
   createReportCounts,
   createReportFacts,
   type PlaceOf,
-} from '../../reputation/counts/report-counts.ts';
-import { createTopTable, sumOf, type TopTable } from '../../reputation/counts/top-table.ts';
-import type { Sources } from '../../reputation/lists/sources.ts';
-import type { Entries } from '../../reputation/state/entries.ts';
-import { entryPages } from '../../reputation/state/entry-pages.ts';
-import type { AddedReport } from '../../reputation/state/events.ts';
-import { signedIn } from '../../signon/sites/codes.ts';
-import type { SignInSums } from '../../signon/sites/site-list.ts';
-import { createReader, createWriter } from '../../storage/codec.ts';
+} from '../reputation/counts/report-counts.ts';
+import { createTopTable, sumOf, type TopTable } from '../reputation/counts/top-table.ts';
+import type { Sources } from '../reputation/lists/sources.ts';
+import type { Entries } from '../reputation/state/entries.ts';
+import { entryPages } from '../reputation/state/entry-pages.ts';
+import type { AddedReport } from '../reputation/state/events.ts';
+import { signedIn } from '../signon/sites/codes.ts';
+import type { SignInSums } from '../signon/sites/site-list.ts';
+import { createReader, createWriter } from '../storage/codec.ts';
 import {
   type PageSection,
   readCheckpointSeq,
   readProjectionPage,
-} from '../../storage/journal/projection.ts';
-import { JournalPrunedError, type Store } from '../../storage/store.ts';
+} from '../storage/journal/projection.ts';
+import { JournalPrunedError, type Store } from '../storage/store.ts';
 
 // Sign-ins at sites, counted by site and day (UTC) as their events are applied: the same after a restart and
 // on every node. A ring of 30 days, each with 1,000 sites at most: up to so many all counts are exact, beyond
