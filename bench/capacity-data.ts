@@ -126,7 +126,7 @@ async function addAccounts(
     const hasKey = n % every === 0 && holders.length < withKeys;
     const made = hasKey ? makeKey(random) : undefined;
     const keys = made === undefined ? [] : [made.id];
-    const record = { email, formerEmail: '', createdAt, disabled: false, pendingUntil: 0, keys };
+    const record = { email, createdAt, disabled: false, pendingUntil: 0, keys };
     const credentials = {
       ...noCredentials,
       passwordHash: hashed.ok ? hashed.value : '',

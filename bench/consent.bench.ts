@@ -73,7 +73,6 @@ async function openPage(
     createdAt: 0,
     disabled: false,
     pendingUntil: 0,
-    formerEmail: '',
     keys: [],
   };
   const profiles = createProfiles(tools);

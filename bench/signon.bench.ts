@@ -84,7 +84,6 @@ async function findingSessions({ found }: Plan): Promise<BenchRow> {
       createdAt: 0,
       disabled: false,
       pendingUntil: 0,
-      formerEmail: '',
       keys: [],
     };
     await store.commit({ set: [{ key: accountKey('one'), value: encodeAccount(account) }] });

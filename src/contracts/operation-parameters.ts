@@ -38,7 +38,7 @@ export function choice<const Names extends readonly string[]>(names: Names) {
 /** A flag: on or off. */
 export const flag = v.optional(v.boolean('It is a flag.'), false);
 
-/** Longer than a mail address, an account's id, or a former spelling. */
+/** Longer than a mail address, or an account's id. */
 const accountCharsMax = 400;
 const rangeCharsMax = 100;
 export const shortText = textOf(1_000);

@@ -92,12 +92,3 @@ function foldCase(text: string): string | undefined {
 export function domainOf(address: string): string {
   return address.slice(address.lastIndexOf('@') + 1);
 }
-
-/** Returns the spelling of before data format 2, by which an older account may still sign in. */
-export function formerSpelling(text: string): string {
-  return text
-    .slice(0, 4 * addressBytesMax)
-    .trim()
-    .toLowerCase()
-    .normalize('NFC');
-}

@@ -80,13 +80,13 @@ export function openPeople(store: Store) {
 
   return {
     byId,
-    /** Returns the holder of the address; undefined while those who claim it have to confirm it anew. */
+    /** Returns the holder of the address. */
     async byEmail(email: string): Promise<Person | undefined> {
       const normal = readKnownAddress(email);
       const row = normal === undefined ? undefined : await store.get(accountByEmailKey(normal));
       return row && (await byId(Buffer.from(row.value).toString('utf8')));
     },
-    /** Finds the person by what is typed to sign in: address, former spelling, or id (`findAccountId`). */
+    /** Finds the person by what is typed to sign in: address or id (`findAccountId`). */
     async byName(typed: string): Promise<Person | undefined> {
       const id = await findAccountId(store, typed);
       return id === undefined ? undefined : byId(id);
@@ -98,24 +98,6 @@ export type People = ReturnType<typeof openPeople>;
 
 export function isVerified(person: Person): boolean {
   return person.account.pendingUntil === 0;
-}
-
-/** Returns whether sites may get the address: it is verified, and need not be confirmed anew. */
-export function isConfirmed(person: Person): boolean {
-  return isVerified(person) && person.account.formerEmail === '';
-}
-
-/**
- * Returns whether mail to the account's address reaches the person who proved to hold the mailbox.
- */
-export function isReachable({ account }: Person): boolean {
-  const { email, formerEmail } = account;
-  return formerEmail === '' || readKnownAddress(formerEmail) === email;
-}
-
-/** Returns the name that attempts at the password are counted for, whatever was typed. */
-export function nameOf({ account }: Person): string {
-  return account.formerEmail === '' ? account.email : account.formerEmail;
 }
 
 /** Returns whether the mail address is verified and the account not disabled. */

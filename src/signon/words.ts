@@ -96,15 +96,6 @@ const signonEn = {
     resend: 'Send the mail again',
     sentAgain: 'Another mail is under way. Only a few are sent an hour.',
   },
-  /** Replaces the sentences of `unverified`. */
-  anew: {
-    text: (email: string) =>
-      `The addresses of mail domains are written in one way only since an update. Yours is now ${email}. Another account may claim the same one, so sites learn nothing about you until you confirm it: we send a link there.`,
-    names: (former: string) =>
-      `Until then you sign in with the former spelling, ${former}, or with the id of your account.`,
-    resend: 'Send the link',
-    other: 'Use another address',
-  },
   verify: {
     title: 'Confirm your e-mail address',
     text: 'One more press: it tells us that a person opened the mail, not a program that checks links.',
@@ -312,14 +303,6 @@ const signonFr: typeof signonEn = {
       `Nous avons envoyé un lien à ${email}. Ouvrez-le pour confirmer que l’adresse est à vous : rien d’autre ne marche avant.`,
     resend: 'Renvoyer le message',
     sentAgain: 'Un autre message est en route. Seuls quelques-uns partent par heure.',
-  },
-  anew: {
-    text: (email) =>
-      `Depuis une mise à jour, les domaines des adresses s’écrivent d’une seule manière. La vôtre est maintenant ${email}. Un autre compte peut réclamer la même : les sites n’apprennent donc rien de vous avant que vous la confirmiez. Nous y envoyons un lien.`,
-    names: (former) =>
-      `D’ici là, vous vous connectez avec l’ancienne écriture, ${former}, ou avec l’identifiant de votre compte.`,
-    resend: 'Envoyer le lien',
-    other: 'Utiliser une autre adresse',
   },
   verify: {
     title: 'Confirmez votre adresse e-mail',

@@ -100,7 +100,6 @@ export const namespaces = {
   accountByEmail: 0x11,
   apiKey: 0x12,
   apiKeyByAccount: 0x13,
-  accountBySpelling: 0x14,
   accountSlot: 0x15,
   accountStanding: 0x16,
   budgetsTold: 0x17,
@@ -242,11 +241,6 @@ export const apiKeyByAccountPrefix = (id?: string): Key =>
 
 /** 18 key-id 00: when and by whom it was used last. */
 export const apiKeyUseKey = (keyId: string): Key => encodeKey(namespaces.apiKeyUse, text(keyId));
-
-/** 14 former-spelling: of an account whose address must be confirmed anew. */
-export const accountBySpellingKey = (formerEmail: string): Key =>
-  encodeKey(namespaces.accountBySpelling, text(formerEmail));
-export const accountBySpellingPrefix = (): Key => encodeKey(namespaces.accountBySpelling);
 
 /** 15 account-id: whether the account holds a slot of the shared tables (access/accounts/slots.ts). */
 export const accountSlotKey = (id: string): Key => encodeKey(namespaces.accountSlot, text(id));

@@ -53,8 +53,6 @@ it('the encodings on disk stay what they are', () => {
     [keys.agentBanKey('x1', '::1'), '1a783100' + '3a3a3100'],
     [keys.agentBanPrefix('x'), '1a7800'],
     [keys.agentBanPrefix(), '1a'],
-    [keys.accountBySpellingKey('a@\u00e9'), '146140c3a900'],
-    [keys.accountBySpellingPrefix(), '14'],
     [keys.reportByAccountKey('x', 1, new Uint8Array(16)), `337800fffffffffffe${'0'.repeat(32)}`],
     [keys.reportByAccountPrefix('x'), '337800'],
     [keys.reportsIndexedKey('x'), '347800'],

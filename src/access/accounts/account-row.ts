@@ -18,8 +18,8 @@ import {
 } from '../quota/points.ts';
 import { perMinuteMax } from './accounts-table.ts';
 
-// The part of an account's row that data format 2 added: standing, credit and budget. A row without it is of
-// data format 1, or of an account that has none of these: it counts as a newcomer's.
+// The part of an account's row that only some have: standing, credit and budget. A row without it counts as a
+// newcomer's.
 //
 //   vouched u8 (0 none, 1 member, 2 staff) | points, credit and confirmedToday in 64ths, varint
 //   each | creditDays, lastCreditDay varint | open, confirmations f64 | budgetAt f64
@@ -70,14 +70,14 @@ function readRecord(input: Reader, standing: Standing): void {
   if (isBroken) input.reject();
 }
 
-/** The fields of data format 1. */
-function readFormerStanding(input: Reader): Standing {
+/** Reads the fields that every row has. */
+function readStanding(input: Reader): Standing {
   const standing = newStanding();
   standing.points = input.varint();
   standing.acceptedTotal = input.varint();
   standing.day = input.varint();
   standing.acceptedToday = input.varint();
-  // Points of that day by others' praise, which is worth nothing any more.
+  // Reserved, always 0.
   input.varint();
   return standing;
 }
@@ -162,7 +162,7 @@ export function readAccountRow(input: Reader): Account {
   const id = input.text();
   const createdAt = input.f64();
   const flags = input.u8();
-  const standing = readFormerStanding(input);
+  const standing = readStanding(input);
   const readPerMinute = input.u32();
   const writePerMinute = input.u32();
   // A quota that the shared tables would refuse is rejected here.

@@ -29,11 +29,10 @@ import {
   encodeAccount,
   findAccountId,
   isAccountId,
-  unconfirmedAccounts,
 } from './records.ts';
 import { changeFacts } from './slots.ts';
 
-/** `email`: the address, its former spelling, or the account's id (`findAccountId`). */
+/** `email`: the address, or the account's id (`findAccountId`). */
 export interface Accounts {
   /** `conflict` when the address has an account. @param vouched the operator's word for it */
   create(email: string, vouched?: Vouched): Promise<Result<AccountInfo>>;
@@ -42,8 +41,6 @@ export interface Accounts {
   vouchedOf(accountId: string): Promise<Vouched>;
   /** `unknown_account` when there is none. */
   find(email: string): Promise<Result<AccountInfo>>;
-  /** Accounts that sign in by their id or former spelling until their address is confirmed anew. */
-  unconfirmed(): Promise<AccountInfo[]>;
   /** `conflict` when one that is being deleted is to be enabled: what it is given would be left. */
   setDisabled(email: string, disabled: boolean): Promise<Result<AccountInfo>>;
   /** Quotas by hand; undefined leaves one as it is, 0 gives it back to trust. */
@@ -69,10 +66,6 @@ export function createAccounts(options: {
   const write = (check: RowCheck[], set: SetRow[], events: NewEvent[]) =>
     commitOnce(store, { check, set, events });
 
-  async function unconfirmedAt(email: string) {
-    return (await unconfirmedAccounts(store)).filter((claim) => claim.email === email);
-  }
-
   async function load(email: string) {
     const id = await findAccountId(store, email);
     const key = id === undefined ? undefined : accountKey(id);
@@ -84,11 +77,7 @@ export function createAccounts(options: {
     const normal = readKnownAddress(email);
     if (normal === undefined && !isAccountId(email.trim()))
       return fail('invalid_parameter', `'${shown(email)}' is not a mail address`);
-    const claims = normal === undefined ? [] : await unconfirmedAt(normal);
-    const ids = claims.map((claim) => claim.id).join(', ');
-    return claims.length === 0
-      ? fail('unknown_account', `there is no account ${normal ?? email.trim()}`)
-      : fail('unknown_account', `${normal} must be confirmed anew by its owner; use an id: ${ids}`);
+    return fail('unknown_account', `there is no account ${normal ?? email.trim()}`);
   }
 
   async function create(email: string, vouched: Vouched = 'none'): Promise<Result<AccountInfo>> {
@@ -98,7 +87,6 @@ export function createAccounts(options: {
     const id = randomToken(random, 12);
     const record: AccountRecord = {
       email: normal,
-      formerEmail: '',
       createdAt: clock.now(),
       disabled: false,
       pendingUntil: 0,
@@ -188,7 +176,6 @@ export function createAccounts(options: {
     find,
     vouch,
     vouchedOf: async (id) => (await findVouched(store, id)).vouched,
-    unconfirmed: () => unconfirmedAccounts(store),
     setDisabled,
     setQuotas,
   };

@@ -15,7 +15,7 @@ import type { Accounts } from './accounts.ts';
 import { type AccountRecord, decodeAccount } from './records.ts';
 import { otherOperator, type Role, roleOf, roleRow } from './roles.ts';
 
-export type ListedState = 'active' | 'disabled' | 'unverified' | 'unconfirmed';
+export type ListedState = 'active' | 'disabled' | 'unverified';
 
 export interface ListedAccount {
   readonly id: string;
@@ -47,7 +47,7 @@ export interface Directory {
   find(id: string): Promise<ListedAccount | undefined>;
   /**
    * `conflict`: not verified, being deleted, or (with `keepsOne`) the last operator who can sign in.
-   * @param email address, former spelling or id
+   * @param email address or id
    */
   setRole(
     email: string,
@@ -61,8 +61,7 @@ const lookedAtMax = 20_000;
 
 function stateOfAccount(record: AccountRecord): ListedState {
   if (record.disabled) return 'disabled';
-  if (record.pendingUntil !== 0) return 'unverified';
-  return record.formerEmail === '' ? 'active' : 'unconfirmed';
+  return record.pendingUntil === 0 ? 'active' : 'unverified';
 }
 
 /** Returns the account's mail address; undefined when the account was deleted. */
@@ -76,13 +75,12 @@ export async function accountEmail(
 
 /**
  * Returns whether the account matches. As at the sign-in, the domain may be typed in its own letters or as
- * A-labels, whole or in part. An address that has to be confirmed anew also matches by its former spelling.
+ * A-labels, whole or in part.
  * @param part lower case, composed
  */
-function isMeant({ email, formerEmail }: AccountRecord, part: string): boolean {
-  const texts = [email, formerEmail].map((text) => text.toLowerCase());
-  const shown = texts.filter((text) => text.includes('xn--')).map(inLetters);
-  return [...texts, ...shown].some((text) => text.includes(part));
+function isMeant({ email }: AccountRecord, part: string): boolean {
+  const text = email.toLowerCase();
+  return text.includes(part) || (text.includes('xn--') && inLetters(text).includes(part));
 }
 
 function inLetters(address: string): string {

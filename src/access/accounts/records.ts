@@ -1,19 +1,10 @@
 /** The stored records of accounts and API keys, and their byte layouts. */
 
-import { formerSpelling, readKnownAddress } from '../../core/mail-address.ts';
-import {
-  accountByEmailKey,
-  accountBySpellingKey,
-  accountBySpellingPrefix,
-  accountKey,
-} from '../../storage/keys.ts';
+import { readKnownAddress } from '../../core/mail-address.ts';
+import { accountByEmailKey, accountKey } from '../../storage/keys.ts';
 import { bytes, flag, list, record, text, time, u8, u32 } from '../../storage/record.ts';
-import { pagesUnder, type Store } from '../../storage/store.ts';
+import type { Store } from '../../storage/store.ts';
 import { plainScopes } from '../keys/key-scopes.ts';
-
-// The names of an account: its address, its id, or, while its address must be confirmed
-// anew, by the spelling that it had before data format 2. Such an account has no row by its
-// address: two of them may claim the same one, and neither gets it unasked.
 
 export interface AccountInfo extends AccountRecord {
   readonly id: string;
@@ -21,16 +12,14 @@ export interface AccountInfo extends AccountRecord {
 
 /** 12 random bytes. */
 const idShape = /^[A-Za-z0-9_-]{16}$/;
-/** Longer than any spelling of before: 254 characters of up to three bytes. */
-const spellingBytesMax = 1_016;
 
 export function isAccountId(text: string): boolean {
   return idShape.test(text);
 }
 
 /**
- * Returns the id of the account that the text names: by its address, by the former spelling of one
- * that must be confirmed anew, or by its id. All three are looked up whatever the text is.
+ * Returns the id of the account that the text names: by its address or by its id. Both are looked up whatever the
+ * text is.
  */
 export async function findAccountId(
   store: Pick<Store, 'get'>,
@@ -38,45 +27,17 @@ export async function findAccountId(
 ): Promise<string | undefined> {
   const address = readKnownAddress(text);
   const typed = text.trim();
-  const spelling = formerSpelling(text);
-  // A key has its bound, and what is typed has none.
-  const isSpelling = Buffer.byteLength(spelling) <= spellingBytesMax;
-  const [byEmail, bySpelling, byId] = await Promise.all([
+  const [byEmail, byId] = await Promise.all([
     store.get(accountByEmailKey(address ?? '')),
-    store.get(accountBySpellingKey(isSpelling ? spelling : '')),
     store.get(accountKey(isAccountId(typed) ? typed : '')),
   ]);
-  const row = byEmail ?? bySpelling;
-  if (row !== undefined) return Buffer.from(row.value).toString('utf8');
+  if (byEmail !== undefined) return Buffer.from(byEmail.value).toString('utf8');
   return byId === undefined ? undefined : typed;
-}
-
-/** Returns all accounts whose address must be confirmed anew, for the operator. */
-export async function unconfirmedAccounts(
-  store: Pick<Store, 'get' | 'scan'>,
-): Promise<AccountInfo[]> {
-  const prefix = accountBySpellingPrefix();
-  const list: AccountInfo[] = [];
-  for await (const page of pagesUnder(store, prefix)) {
-    for (const { value } of page) {
-      const id = Buffer.from(value).toString('utf8');
-      const entry = await store.get(accountKey(id));
-      const record = entry && decodeAccount(entry.value);
-      if (record !== undefined) list.push({ id, ...record });
-    }
-  }
-  return list;
 }
 
 export interface AccountRecord {
   /** ASCII domain (`readKnownAddress`). */
   readonly email: string;
-  /**
-   * Empty, but for an account of before whose address could not be kept as it was: its spelling of
-   * then. Such an account is not found by `email` but by this and by its id, and nothing of it
-   * goes to sites until its owner confirms an address anew.
-   */
-  readonly formerEmail: string;
   /** Milliseconds since 1970, as all times here. */
   readonly createdAt: number;
   readonly disabled: boolean;
@@ -122,13 +83,25 @@ export function labelId(keyId: string): string {
   return `${keyId}.dns`;
 }
 
+const keyIds = list(text);
+
 export const { encode: encodeAccount, decode: decodeAccount } = record<AccountRecord>(3, {
   email: text,
   createdAt: time,
   disabled: flag,
   pendingUntil: time,
-  keys: list(text),
-  formerEmail: text,
+  keys: {
+    // The text behind the ids is reserved: data format 1 has it, always empty.
+    write: (out, ids) => {
+      keyIds.write(out, ids);
+      out.text('');
+    },
+    read(input, found) {
+      const ids = keyIds.read(input, found);
+      input.text();
+      return ids;
+    },
+  },
 });
 
 export const { encode: encodeKeyRecord, decode: decodeKey } = record<KeyRecord>(2, {

@@ -250,7 +250,7 @@ export function createApiKeys(options: {
   /**
    * Makes a key and shows its text. `conflict` for a name that the account has, for a third key without
    * one, and for an account that can have none; `capacity_exceeded` at a bound.
-   * @param email the address, its former spelling, or the account's id
+   * @param email the address or the account's id
    */
   function create(email: string, wanted: WantedKey = {}, also: Also = {}): Promise<Result<NewKey>> {
     const { name, scopes = [], entriesMax = 0, label: wantsLabel = false } = wanted;

@@ -187,10 +187,9 @@ export function parseRequestQuery(query: string): Params | undefined {
   return parsed.ok ? parsed.value : undefined;
 }
 
-/** Neither disabled nor waiting for its mail address to be verified, for the first time or anew. */
+/** Neither disabled nor waiting for its mail address to be verified. */
 async function isActiveAccount(store: Store, accountId: string): Promise<boolean> {
   const entry = await store.get(accountKey(accountId));
   const account = entry && decodeAccount(entry.value);
-  if (account === undefined || account.disabled || account.pendingUntil !== 0) return false;
-  return account.formerEmail === '';
+  return account !== undefined && !account.disabled && account.pendingUntil === 0;
 }

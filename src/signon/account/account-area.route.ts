@@ -129,10 +129,10 @@ export function createAccountArea(options: AccountAreaOptions) {
   const { pageBuilder, clock, profiles, signon } = options;
 
   /** Returns the profile; an account from before there were profiles gets one now. */
-  async function profileOf({ accountId, email, confirmed }: Session) {
+  async function profileOf({ accountId, email, verified }: Session) {
     const profile = await profiles.load(accountId);
     if (profile !== undefined) return profile;
-    const made = await profiles.ensure(accountId, email, confirmed);
+    const made = await profiles.ensure(accountId, email, verified);
     return made.ok ? made.value : undefined;
   }
 

@@ -234,7 +234,7 @@ export function createNotices(options: NoticesOptions) {
 
 export type Notices = ReturnType<typeof createNotices>;
 
-export function formerNow({ formerEmails }: Credentials, now: number): FormerEmail[] {
+function formerNow({ formerEmails }: Credentials, now: number): FormerEmail[] {
   return formerEmails.filter(({ until }) => until > now);
 }
 

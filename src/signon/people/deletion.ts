@@ -17,7 +17,6 @@
 
 import { accountRow } from '../../access/accounts/accounts.ts';
 import { accountDisabled } from '../../access/accounts/events.ts';
-import type { AccountRecord } from '../../access/accounts/records.ts';
 import { otherOperator } from '../../access/accounts/roles.ts';
 import { createKeyRecords, keysOfKeyRows, readKeyUse } from '../../access/keys/key-records.ts';
 import { scopeNames } from '../../access/keys/key-scopes.ts';
@@ -32,7 +31,6 @@ import { boundKeysOf, commitOnce, untilUndisturbed } from '../../storage/change.
 import { createEventId } from '../../storage/journal/define-event.ts';
 import {
   accountByEmailKey,
-  accountBySpellingKey,
   accountKey,
   accountRoleKey,
   accountStandingKey,
@@ -45,7 +43,7 @@ import {
 import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
 import { pagesUnder, type RowCheck, type Store } from '../../storage/store.ts';
 import type { Delivery } from '../mail/mailer.ts';
-import { isConfirmed, openPeople, type Person } from '../people.ts';
+import { isVerified, openPeople, type Person } from '../people.ts';
 import type { StoredLanguage } from '../visitor.ts';
 import { isErased, markRow, readMark } from './erasure-mark.ts';
 
@@ -94,10 +92,10 @@ export function createDeletion(options: {
         set: [
           erasedRow(id, at),
           // No mail goes to an address that its claimant never confirmed.
-          markRow(id, { state: isConfirmed(now) ? 'told' : 'untold' }, clock),
+          markRow(id, { state: isVerified(now) ? 'told' : 'untold' }, clock),
           // The row must not expire: half-way it would leave the rest behind.
           accountRow(id, { ...account, disabled: true, pendingUntil: 0 }),
-          { key: nameKey(account), value: Buffer.from(id) },
+          { key: accountByEmailKey(account.email), value: Buffer.from(id) },
         ],
         del: [pendingAccountKey(id)],
         events:
@@ -177,7 +175,7 @@ export function createDeletion(options: {
   async function remove(person: Person): Promise<Result<void>> {
     const { id, account, accountVersion, credentials } = person;
     const { email } = account;
-    const nameRow = nameKey(account);
+    const nameRow = accountByEmailKey(account.email);
     const owner = await store.get(nameRow);
     const own = owner !== undefined && Buffer.from(owner.value).toString('utf8') === id;
     const isNoticeDue = (await markOf(id))?.state === 'told';
@@ -287,14 +285,6 @@ export function createDeletion(options: {
 }
 
 export type Deletion = ReturnType<typeof createDeletion>;
-
-/**
- * Returns the key of the row by which the account is found; another account may hold the address of one to be
- * confirmed.
- */
-function nameKey({ email, formerEmail }: AccountRecord): Key {
-  return formerEmail === '' ? accountByEmailKey(email) : accountBySpellingKey(formerEmail);
-}
 
 // Deletions in the background of the server: the request that asks for one waits for its first
 // commit alone. The marks in the store are the queue, so what a stop or a crash cut short is taken

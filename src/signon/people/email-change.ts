@@ -14,25 +14,24 @@
  */
 
 import { accountRow } from '../../access/accounts/accounts.ts';
-import type { AccountRecord } from '../../access/accounts/records.ts';
 import type { ClientLimits } from '../../access/quota/client-limits.ts';
 import type { Clock } from '../../core/clock.ts';
-import { readKnownAddress, readMailAddress } from '../../core/mail-address.ts';
+import { readMailAddress } from '../../core/mail-address.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { hourMs } from '../../core/time.ts';
 import { commitOnce } from '../../storage/change.ts';
-import { accountByEmailKey, type Key } from '../../storage/keys.ts';
+import { accountByEmailKey } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Mailer } from '../mail/mailer.ts';
-import { formerAfter, formerNow } from '../mail/notices.ts';
-import { isActive, isReachable, type People } from '../people.ts';
+import { formerAfter } from '../mail/notices.ts';
+import { isActive, type People } from '../people.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
 import type { Renewed, Session } from '../sessions/sessions.ts';
 import type { Visitor } from '../visitor.ts';
 import type { AccountChanges } from './account-changes.ts';
 import type { AccountExtraRows } from './extra-rows.ts';
 import { type Links, type PageLinks, unused } from './links.ts';
-import { formerRows, givesWay, placeAt } from './pending.ts';
+import { givesWay, placeAt } from './pending.ts';
 
 /** The limit of requests of one account: each sends a mail to an address that need not be the asker's. */
 export const emailChangeLimit = { max: 5, windowMs: hourMs } as const;
@@ -63,26 +62,9 @@ export function createEmailChange(options: {
   ): Promise<Result<void>> {
     if (!(await changes.allows(session))) return fail('reauthentication_required');
     const email = readMailAddress(address);
-    if (email === undefined || (session.confirmed && email === session.email)) {
+    if (email === undefined || email === session.email) {
       return fail('invalid_parameter', 'This is not a new mail address.', 'email');
     }
-    return send(session, email, visitor);
-  }
-
-  /**
-   * Sends a link to the present address of an account that must confirm it anew; it is opened like that of a new
-   * address. `conflict`: nothing to confirm; `invalid_parameter`: no mail can go there.
-   */
-  async function confirmAnew(session: Session, visitor: Visitor): Promise<Result<void>> {
-    if (session.confirmed || !session.verified) return fail('conflict', 'It is confirmed.');
-    // An account made under earlier rules may have an address to which no mail can go.
-    const email = readKnownAddress(session.email);
-    if (email === undefined)
-      return fail('invalid_parameter', 'This is not a mail address.', 'email');
-    return send(session, email, visitor);
-  }
-
-  async function send(session: Session, email: string, visitor: Visitor): Promise<Result<void>> {
     const { id, credentials } = session.person;
     const waitSeconds = limits.take('emailChange', id, clock.monotonicMs());
     if (waitSeconds > 0) {
@@ -110,16 +92,16 @@ export function createEmailChange(options: {
     if (!person || !isActive(person)) return undefined;
     const { epoch, factors } = person.credentials;
     // The proof was asked for with the link: it is as stale as one of a session.
-    const [email = '', factorsThen = '0'] = link.data.split(' ');
-    const isStale = link.epoch !== epoch || factorsThen !== String(factors);
-    return isStale ? undefined : { link, person, email };
+    const [address = '', factorsThen = '0'] = link.data.split(' ');
+    if (link.epoch !== epoch || factorsThen !== String(factors)) return undefined;
+    const email = readMailAddress(address);
+    return email === undefined ? undefined : { link, email };
   }
 
   /** Returns the new address of a link of this session's account; the link stays unused. `invalid_link`. */
   async function offered(session: Session, token: string): Promise<Result<{ email: string }>> {
     const found = await open(session, token);
-    const email = found && offer(found.email, found.person.account);
-    return email === undefined ? fail('invalid_link') : ok({ email });
+    return found === undefined ? fail('invalid_link') : ok({ email: found.email });
   }
 
   /**
@@ -134,8 +116,8 @@ export function createEmailChange(options: {
     visitor: Visitor,
   ): Promise<Result<{ email: string } & Renewed>> {
     const to = await open(session, token);
-    const email = to && offer(to.email, to.person.account);
-    if (email === undefined) return fail('invalid_link');
+    if (to === undefined) return fail('invalid_link');
+    const { email } = to;
     const event = 'email_changed' as const;
     // The proof was asked for with the link.
     const asked = { session, visitor, event, wasProven: true, endsOthers: true, alsoTo: [email] };
@@ -144,11 +126,7 @@ export function createEmailChange(options: {
       if (found === undefined) return fail('invalid_link');
       const place = await placeAt(store, people, email, person.id);
       if (place === undefined) return fail('invalid_link');
-      // A former address that was never proven to reach the owner gets no mails about later changes.
-      const formerEmails =
-        email === person.account.email || !isReachable(person)
-          ? ok(formerNow(person.credentials, clock.now()))
-          : formerAfter(person, email, clock.now());
+      const formerEmails = formerAfter(person, email, clock.now());
       if (!formerEmails.ok) return formerEmails;
       const { id, account } = person;
       const extra = await extraRows.emailChanged(id, email);
@@ -157,28 +135,17 @@ export function createEmailChange(options: {
         check: [unused(found.link), ...place.check, ...extra.check],
         set: [
           { key: accountByEmailKey(email), value: Buffer.from(id) },
-          accountRow(id, { ...account, email, formerEmail: '' }),
+          accountRow(id, { ...account, email }),
           ...extra.set,
         ],
-        del: [...freed(account, email), found.link.key, ...place.del],
+        del: [accountByEmailKey(account.email), found.link.key, ...place.del],
         credentials: { formerEmails: formerEmails.value },
       });
     });
     return done.ok ? ok({ ...done.value, email }) : done;
   }
 
-  return { request, confirmAnew, offered, confirm };
+  return { request, offered, confirm };
 }
 
 export type EmailChange = ReturnType<typeof createEmailChange>;
-
-/** Returns the address of a link; an older link may spell its domain in another way. */
-function offer(address: string, { email }: AccountRecord): string | undefined {
-  return address === email ? readKnownAddress(address) : readMailAddress(address);
-}
-
-/** Returns the rows by which the account was found until now. If it is to be confirmed, the address may be another's. */
-function freed(account: AccountRecord, email: string): Key[] {
-  if (account.formerEmail !== '') return formerRows(account);
-  return account.email === email ? [] : [accountByEmailKey(account.email)];
-}

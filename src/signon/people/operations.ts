@@ -29,7 +29,7 @@ import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
 import { fail } from '../../core/result.ts';
-import { columns, columnsOr } from '../../core/text-table.ts';
+import { columnsOr } from '../../core/text-table.ts';
 import { sendResetLink, withNotices } from '../mail/command-mails.ts';
 import { openPeople } from '../people.ts';
 import { createFactorReset } from '../proofs/factor-reset.ts';
@@ -172,12 +172,7 @@ export const listAccounts = operation({
 export const showAccount = operation({
   name: 'account show',
   purpose: 'state, age, keys, plan and sessions of an account',
-  parameters: {
-    email: {
-      ...account,
-      help: 'mail address of the account, its id, or the former spelling of one to be confirmed anew',
-    },
-  },
+  parameters: { email: { ...account, help: 'mail address of the account, or its id' } },
   async run(w, { email }) {
     const found = expect(await w.accounts.find(email));
     const { id } = found;
@@ -192,26 +187,10 @@ export const showAccount = operation({
   ],
 });
 
-function stateOf({ disabled, pendingUntil, formerEmail }: Omit<AccountInfo, 'createdAt'>): string {
+function stateOf({ disabled, pendingUntil }: Omit<AccountInfo, 'createdAt'>): string {
   if (disabled) return 'disabled';
-  if (pendingUntil !== 0) return 'unverified';
-  return formerEmail === '' ? 'active' : `to be confirmed anew (was ${formerEmail})`;
+  return pendingUntil === 0 ? 'active' : 'unverified';
 }
-
-export const listUnconfirmed = operation({
-  name: 'account unconfirmed',
-  purpose: 'accounts whose address must be confirmed anew, with the names they sign in by',
-  parameters: {},
-  audit: 'required',
-  run: async ({ accounts }) => (await accounts.unconfirmed()).map(shown),
-  lines: (list) =>
-    list.length === 0
-      ? ['every address is confirmed']
-      : columns([
-          ['id', 'address', 'former spelling', 'since'],
-          ...list.map((one) => [one.id, one.email, one.formerEmail, one.createdAt]),
-        ]),
-});
 
 export const setRole = operation({
   name: 'account set-role',

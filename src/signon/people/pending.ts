@@ -10,7 +10,6 @@ import type { Clock } from '../../core/clock.ts';
 import { dayMs } from '../../core/time.ts';
 import {
   accountByEmailKey,
-  accountBySpellingKey,
   accountKey,
   credentialsKey,
   type Key,
@@ -89,11 +88,6 @@ export async function placeAt(
   if (owner === undefined || !givesWay(owner)) return undefined;
   const way = await givingWay(store, owner);
   return { check: [check, ...way.check], del: way.del };
-}
-
-/** Returns the row of the former spelling, which is removed when the address is confirmed, changed or erased. */
-export function formerRows({ formerEmail }: AccountRecord): Key[] {
-  return formerEmail === '' ? [] : [accountBySpellingKey(formerEmail)];
 }
 
 /**

@@ -17,15 +17,7 @@ import { type Change, commitOnce, untilUndisturbed } from '../../storage/change.
 import type { Store } from '../../storage/store.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { Notices } from '../mail/notices.ts';
-import {
-  credentialsRow,
-  isActive,
-  isReachable,
-  nameOf,
-  type People,
-  type Person,
-  unchanged,
-} from '../people.ts';
+import { credentialsRow, isActive, type People, type Person, unchanged } from '../people.ts';
 import type { Attempts } from '../proofs/attempts.ts';
 import type { NewPasswords } from '../proofs/new-password.ts';
 import { turnOf } from '../proofs/proof.ts';
@@ -37,7 +29,7 @@ import { type FoundLink, type Links, onwardFor, type PageLinks, unused } from '.
 import { createResetLinks } from './reset-links.ts';
 
 export interface RecoveryRequest {
-  /** The account's mail address, a former spelling of it, or its id. */
+  /** The account's mail address or its id. */
   readonly email: string;
   readonly visitor: Visitor;
   /** Comes back when the link is used in this browser: a query without `?`, checked by its reader. */
@@ -74,7 +66,7 @@ export function createRecovery(options: {
     if (found === undefined && !isName) {
       return fail('invalid_parameter', 'This is not a mail address.', 'email');
     }
-    const person = found && isActive(found) && isReachable(found) ? found : undefined;
+    const person = found && isActive(found) ? found : undefined;
     const sent = await resetLinks.send(person, visitor, onward);
     // The answer does not depend on whether there is such an account.
     return sent.ok ? ok(undefined) : sent;
@@ -114,8 +106,8 @@ export function createRecovery(options: {
    * new.
    */
   function trust(person: Person, { browserId }: Visitor): void {
-    attempts.forgive(nameOf(person));
-    if (browserId !== undefined) attempts.vouch(nameOf(person), browserId);
+    attempts.forgive(person.account.email);
+    if (browserId !== undefined) attempts.vouch(person.account.email, browserId);
   }
 
   /** Ends all other sessions; the token is for this one's new cookie. Errors of `AccountChanges.make`. */

@@ -241,7 +241,6 @@ export function createRegistration(options: RegistrationOptions): Registration {
     const id = randomToken(random, idBytes);
     const account: AccountRecord = {
       email,
-      formerEmail: '',
       createdAt: clock.now(),
       disabled: false,
       pendingUntil,

@@ -7,7 +7,7 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import { commitOnce } from '../../storage/change.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Mailer } from '../mail/mailer.ts';
-import { isActive, isReachable, type People, type Person } from '../people.ts';
+import { isActive, type People, type Person } from '../people.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
 import type { Visitor } from '../visitor.ts';
 import { type Links, newResetData, type PageLinks } from './links.ts';
@@ -61,7 +61,7 @@ export function createResetLinks(options: {
     async sendByOperator(accountId: string): Promise<Result<void>> {
       const person = await people.byId(accountId);
       if (person === undefined) return fail('unknown_account');
-      if (!isActive(person) || !isReachable(person)) {
+      if (!isActive(person)) {
         return fail('conflict', `${person.account.email} is disabled or not verified`);
       }
       const sent = await send(person, operatorsVisit, '');

@@ -51,7 +51,7 @@ import {
   readLinkData,
   unused,
 } from './links.ts';
-import { emailRow, formerRows, placeAt } from './pending.ts';
+import { emailRow, placeAt } from './pending.ts';
 
 const verifyTriesMax = 5;
 
@@ -301,7 +301,7 @@ export function createVerification(options: VerificationOptions) {
       const chosen = hash === undefined ? brought : { ...brought, passwordHash: hash };
       const passkey = await passkeyOf(chosen, id);
       if (passkey === undefined) return fail('conflict', 'This passkey is known already.');
-      const account = { ...person.account, pendingUntil: 0, formerEmail: '' };
+      const account = { ...person.account, pendingUntil: 0 };
       const place = await placeAt(store, people, account.email, id);
       if (place === undefined) return fail('invalid_link');
       const browser = browserOf(link, visitor);
@@ -329,13 +329,7 @@ export function createVerification(options: VerificationOptions) {
           ...logged.set,
           ...options.extraRows.created(id, account.email),
         ],
-        del: [
-          link.key,
-          pendingAccountKey(id),
-          ...formerRows(person.account),
-          ...place.del,
-          ...logged.del,
-        ],
+        del: [link.key, pendingAccountKey(id), ...place.del, ...logged.del],
         events: [
           accountCreated.encode(createEventId(clock, random), {
             account: id,

@@ -24,22 +24,13 @@ import {
 import type { LinkAsks } from './verification.ts';
 
 /**
- * The page of a person who is signed in and not verified: it sends another link. For an account whose
- * address must be confirmed anew (`formerEmail` is not empty) the link goes to that address.
+ * The page of a person who is signed in and not verified: it sends another link.
  */
 export function unverifiedPage(
   frame: PageFrame,
-  data: Onward & {
-    csrf: string;
-    email: string;
-    formerEmail: string;
-    sent: boolean;
-    worksFrom: number;
-  },
+  data: Onward & { csrf: string; email: string; sent: boolean; worksFrom: number },
 ): string {
-  const { unverified, anew, checkMail } = frameText(frame).signon;
-  const isAnew = data.formerEmail !== '';
-  const words = isAnew ? { ...unverified, ...anew } : unverified;
+  const { unverified: words, checkMail } = frameText(frame).signon;
   return narrowPage(frame, {
     title: words.title,
     body: (
@@ -52,16 +43,10 @@ export function unverifiedPage(
         {data.worksFrom > 0 && <p>{checkMail.worksFrom(timeText(data.worksFrom))}</p>}
         <p>{words.text(data.email)}</p>
         {demoMails(frame)}
-        {isAnew && <p>{anew.names(data.formerEmail)}</p>}
         <Form action={onwardHref('/verify/resend', data)} csrf={data.csrf}>
           {onwardFields(data)}
           <Button label={words.resend} kind="secondary" />
         </Form>
-        {isAnew && (
-          <p>
-            <a href="/account#email">{anew.other}</a>
-          </p>
-        )}
       </>
     ),
   });

@@ -261,12 +261,11 @@ export function verifyRoutes(
       if (token !== undefined) return show(context, token);
       const onward = onwards.ofQuery(context, query);
       if (session === undefined) return pageBuilder.go(context, onwardHref('/signin', onward));
-      if (session.confirmed) return pageBuilder.go(context, targetOf(onward, true));
-      const { formerEmail } = session.person.account;
+      if (session.verified) return pageBuilder.go(context, targetOf(onward, true));
       const { email } = session;
       const { worksFrom } = paceOfQuery(query, clock.now());
       const sent = doneIn(context.browserId, clock.now(), query.get('done')) === 'sent';
-      const data = { ...onward, csrf, email, formerEmail, sent, worksFrom };
+      const data = { ...onward, csrf, email, sent, worksFrom };
       return pageBuilder.show(context, (frame) => unverifiedPage(frame, data));
     }),
     pageBuilder.form(verifyEndpoints.verify, async (context, form) => {
@@ -308,9 +307,7 @@ export function verifyRoutes(
       const onward = onwards.ofForm(context, form.get);
       const held = await onwards.hold(context, onward, 'verify');
       const kept = keptOnward(held);
-      const done = session.verified
-        ? await signon.emailChange.confirmAnew(session, visitor)
-        : await signon.registration.resend(session.person, visitor, kept);
+      const done = await signon.registration.resend(session.person, visitor, kept);
       if (!done.ok && done.error !== 'conflict') return pageBuilder.problem(context, done);
       const from = done.ok && done.value ? paceQuery(done.value).from : undefined;
       return pageBuilder.go(

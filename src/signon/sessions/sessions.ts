@@ -34,7 +34,6 @@ import { notErased } from '../people/erasure-mark.ts';
 import {
   type Credentials,
   credentialsRow,
-  isConfirmed,
   isVerified,
   type People,
   type Person,
@@ -137,10 +136,8 @@ export interface Session {
   readonly person: Person;
   readonly accountId: string;
   readonly email: string;
-  /** False: nothing but verification and sign-out is allowed. */
+  /** False: nothing but verification and sign-out is allowed, and sites get nothing. */
   readonly verified: boolean;
-  /** The address is verified and need not be confirmed anew: sites may get the profile. */
-  readonly confirmed: boolean;
   readonly method: SessionMethod;
   readonly createdAt: number;
   /** The time of the last proof of identity, ms since 1970; 0: none but the link of a mail. */
@@ -310,7 +307,6 @@ export function createSessions(options: {
       accountId: person.id,
       email: person.account.email,
       verified: isVerified(person),
-      confirmed: isConfirmed(person),
       method: record.method,
       createdAt: record.createdAt,
       authenticatedAt: record.authenticatedAt,

@@ -24,11 +24,8 @@ import { type Links, linkLifeMs, type PageLinks, unused } from '../people/links.
 import {
   type Credentials,
   isActive,
-  isConfirmed,
-  isReachable,
   isVerified,
   knowsBrowser,
-  nameOf,
   type People,
   type Person,
   withBrowser,
@@ -55,7 +52,7 @@ export interface SignedIn {
   readonly token: string;
   readonly sessionId: string;
   readonly accountId: string;
-  /** False: the person is sent to "confirm your mail address", for the first time or anew. */
+  /** False: the person is sent to "confirm your mail address". */
   readonly verified: boolean;
   /** The value of the browser cookie (lasts a year or more): the one that came, or a new one. */
   readonly browser: string;
@@ -78,7 +75,7 @@ export interface LinkMailed {
 }
 
 export interface PasswordRequest {
-  /** The mail address, a former spelling of it, or the account's id. */
+  /** The mail address or the account's id. */
   readonly email: string;
   readonly password: string;
   readonly visitor: Visitor;
@@ -123,7 +120,7 @@ export function createSignIn(options: SignInOptions) {
    */
   async function namedBy(typed: string): Promise<{ name: string; person: Person | undefined }> {
     const person = (await people.byName(typed)) ?? (await people.byId(nobody));
-    return { person, name: person ? nameOf(person) : (readKnownAddress(typed) ?? malformed) };
+    return { person, name: person ? person.account.email : (readKnownAddress(typed) ?? malformed) };
   }
 
   /** Returns the person if this is their password. Counts the attempt. `limited`: not judged. */
@@ -170,7 +167,7 @@ export function createSignIn(options: SignInOptions) {
     if (await secondFactors.isEnabled(proven.id)) return askForCode(proven, 'password');
     let passwordHash = proven.credentials.passwordHash;
     if (proof.value.outdated) {
-      const turn = turnOf('known', nameOf(proven), visitor);
+      const turn = turnOf('known', proven.account.email, visitor);
       const rehashed = await passwords.hash(proof.value.normal, turn);
       // Under overload the old hash does for now.
       if (rehashed.ok) passwordHash = rehashed.value;
@@ -231,7 +228,7 @@ export function createSignIn(options: SignInOptions) {
       });
       if (opened === 'lost') return also && (await isSpent(also)) ? fail('invalid_link') : 'lost';
       if (!opened.ok) return opened;
-      attempts.forgive(nameOf(person));
+      attempts.forgive(person.account.email);
       note(person, 'signed_in', visitor);
       if (isVerified(person) && !knowsBrowser(person, mark)) {
         options.mailer.post(
@@ -247,7 +244,7 @@ export function createSignIn(options: SignInOptions) {
         );
       }
       const { id: sessionId, token } = opened.value;
-      const verified = isConfirmed(person);
+      const verified = isVerified(person);
       return ok({ kind: 'signed_in', token, sessionId, accountId: person.id, verified, browser });
     }
     // Each writes the credentials, so those of one account wait for each other.
@@ -313,7 +310,7 @@ export function createSignIn(options: SignInOptions) {
       const person = ticket && (await people.byId(ticket.account));
       if (person === undefined) return undefined;
       const { browser } = attemptOf('secondFactor', person.id, person, visitor);
-      return browser && `${nameOf(person)} ${browser}`;
+      return browser && `${person.account.email} ${browser}`;
     },
     /** Opens the session for a proof that was checked elsewhere (a passkey). `sign_in_refused`. */
     proven: (person: Person, method: SessionMethod, visitor: Visitor): Promise<Result<SignedIn>> =>
@@ -414,7 +411,7 @@ function createSignInLinks(options: {
     const asked = seals.seal(name, visitor, (await onward?.()) ?? '');
     // The limit is the name's, so that it is used up alike with and without an account.
     if (limits.take('address', name, clock.monotonicMs()) > 0) return ok(asked);
-    const owner = person && isActive(person) && isReachable(person) ? person : undefined;
+    const owner = person && isActive(person) ? person : undefined;
     const account = owner?.id ?? '';
     const epoch = owner?.credentials.epoch ?? 0;
     const link = links.make('signIn', { account, data: '', epoch });
@@ -436,9 +433,9 @@ function createSignInLinks(options: {
   async function find(token: string, visitor: Visitor) {
     const link = await links.find('signIn', token);
     const person = link && (await people.byId(link.account));
-    if (!link || !person || !isActive(person) || !isReachable(person)) return undefined;
+    if (!link || !person || !isActive(person)) return undefined;
     if (link.epoch !== person.credentials.epoch) return undefined;
-    return { link, person, onward: seals.open(nameOf(person), visitor) };
+    return { link, person, onward: seals.open(person.account.email, visitor) };
   }
 
   return {
@@ -555,7 +552,10 @@ function createReauthenticate(options: {
     const needsCode = await secondFactors.isEnabled(person.id);
     // The code counts against no session: the holder of a session must not gain tries at it.
     const { id } = session;
-    const byPassword = { ...attemptOf('password', nameOf(person), person, visitor), session: id };
+    const byPassword = {
+      ...attemptOf('password', person.account.email, person, visitor),
+      session: id,
+    };
     const byCode = attemptOf('secondFactor', person.id, person, visitor);
     const tries = needsCode ? [byPassword, byCode] : [byPassword];
     const waitSeconds = attempts.begin(...tries);

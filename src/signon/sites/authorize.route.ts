@@ -106,10 +106,10 @@ export function signedInOf(
   { request }: RequestContext,
   baseUrl: string,
 ): SignedInVisitor {
-  const { id, accountId, createdAt, authenticatedAt, confirmed } = session;
+  const { id, accountId, createdAt, authenticatedAt, verified } = session;
   const signedInAt = Math.max(createdAt, authenticatedAt);
   const issuer = askedOrigin(request, baseUrl);
-  return { sessionId: id, accountId, signedInAt, verified: confirmed, issuer };
+  return { sessionId: id, accountId, signedInAt, verified, issuer };
 }
 
 export function authorizeRoutes(options: AuthorizeOptions): PlainRoute[] {
@@ -273,7 +273,7 @@ export function authorizeRoutes(options: AuthorizeOptions): PlainRoute[] {
   function cannotSave(course: Course): Reply | Promise<Reply> {
     const { reading, context } = course;
     if (reading.kind !== 'request') throw new TypeError('nothing was to be saved');
-    const next = context.session?.confirmed === true ? 'redirect-error' : 'name-target';
+    const next = context.session?.verified === true ? 'redirect-error' : 'name-target';
     const error = 'temporarily_unavailable';
     return answer(course, { next, target: reading.request, error, detail: '' });
   }

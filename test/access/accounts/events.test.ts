@@ -119,12 +119,13 @@ it('records come back as written; damaged ones are refused or read as another re
     createdAt: 1e12,
     disabled: true,
     pendingUntil: 2e12,
-    formerEmail: 'á@example.org',
     keys: ['a', 'b'],
   };
   const plain = { account: 'abc', createdAt: 1, endsAt: 2, revokedAt: 3, sealed: hash };
   const key = { ...plain, name: 'fw', scopes: 4, entriesMax: 9, hasLabel: true };
   assert.deepEqual(decodeAccount(encodeAccount(account)), account);
+  const row = '030d61406578616d706c652e6f7267426d1a94a200000001427d1a94a2000000020161016200';
+  assert.equal(Buffer.from(encodeAccount(account)).toString('hex'), row);
   const read = decodeKey(encodeKeyRecord(key))!;
   assert.deepEqual({ ...read, sealed: Uint8Array.from(read.sealed) }, key);
   for (const bytes of corrupted(encodeAccount(account), random, 500)) decodeAccount(bytes);

@@ -52,7 +52,6 @@ export function besideCommands({ folder, list, n, email }: BesidePlace): BesideC
     of('account list'),
     of('account set-role', member, 'member'),
     of('account show', member),
-    of('account unconfirmed'),
     of('account disable', member),
     of('account enable', member),
     of('account vouch', member, '--member'),
