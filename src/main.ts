@@ -140,7 +140,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     signon,
     counted,
     evidence,
-    runOnConsole: operations.onConsole,
+    onConsole: operations.onConsole,
     metrics,
     tables,
     readiness: () => readinessOf(state, store, clock, isDraining, data.member),

@@ -86,7 +86,7 @@ export async function openModules(
     readonly tables: BoundedTables;
     readonly evidence: EvidenceReader;
     /** Runs an operator's act. */
-    readonly runOnConsole: ConsoleSources['run'];
+    readonly onConsole: ConsoleSources['operations'];
     readonly readiness: () => Promise<Readiness>;
     /** Milliseconds since 1970; 0: there is none. */
     readonly newestBackupAt: () => number;
@@ -291,7 +291,7 @@ export async function openModules(
   const catchUp = async () => catchUpTo(await store.lastSeq());
   host.add(
     openConsole(opening, {
-      run: parts.runOnConsole,
+      operations: parts.onConsole,
       store,
       state,
       signon,

@@ -58,6 +58,7 @@ const domain = {
   help: 'such as shop.example.com; names below it go with it',
   isArgument: true,
   kept: (text: string) => (domainShape.test(text) ? text : '(not a domain)'),
+  control: { mono: true, maxLength: 253, autocomplete: 'off' },
 } as const;
 
 function blockedSites({ store, clock, config }: OperationTools): BlockedSites {

@@ -58,7 +58,7 @@ export const consoleEndpoints = [
 /** The screens read and change the service through these, which app/parts/console.ts makes. */
 export interface ConsoleOf {
   readonly audit: AuditLog;
-  readonly run: ConsoleParts['run'];
+  readonly operations: ConsoleParts['operations'];
   readonly service: () => Promise<ServiceFacts>;
   readonly checklist: ConsoleChecklist;
   readonly removals: ConsoleRemovals;
@@ -76,12 +76,12 @@ export interface ConsoleOf {
 }
 
 export function consoleRoutes(
-  given: Omit<ConsoleParts, 'audit' | 'run' | 'categoryNames'>,
+  given: Omit<ConsoleParts, 'audit' | 'operations' | 'categoryNames'>,
   of: ConsoleOf,
 ): PlainRoute[] {
   const { pageBuilder, clock, catchUp } = given;
-  const { audit, run, categoryNames } = of;
-  const parts = { pageBuilder, clock, catchUp, audit, run, categoryNames };
+  const { audit, operations, categoryNames } = of;
+  const parts = { pageBuilder, clock, catchUp, audit, operations, categoryNames };
   return [
     overviewScreen(parts, of.service, of.eventNames),
     ...checklistScreens(parts, of.checklist),

@@ -14,6 +14,7 @@ import type { AnyPageBuilder } from '../web/guard/page-builder.ts';
 import type { AnyRequestContext, SessionLike } from '../web/guard/request-context.ts';
 import { sessionForm, sessionPage } from '../web/guard/session-endpoint.ts';
 import type { Language } from '../web/language.ts';
+import { type SectionActs, typedFields } from './acts.page.tsx';
 import { type ConsoleSection, type ConsoleView, consolePaths, refusedPage } from './parts.page.tsx';
 
 export interface OperatorSession extends SessionLike {
@@ -26,8 +27,7 @@ export type OperatorRequest = AnyRequestContext<OperatorSession> & {
 export interface ConsoleParts {
   readonly pageBuilder: AnyPageBuilder<OperatorSession>;
   readonly audit: AuditLog;
-  /** Runs an act, and notes it in the audit log. */
-  readonly run: (act: ConsoleAct) => Promise<Result<void>>;
+  readonly operations: ConsoleOperations;
   readonly clock: Clock;
   /** Resolves when what was committed before is in memory. */
   readonly catchUp: () => Promise<void>;
@@ -68,15 +68,21 @@ export function consoleChange(section: ConsoleSection) {
 export function viewOf(parts: ConsoleParts, context: OperatorRequest, query: Params): ConsoleView {
   const now = parts.clock.now();
   const done = doneIn(context.csrf, now, query.get('done')) === doneName;
-  return { csrf: context.csrf, now, done, categoryNames: parts.categoryNames(context.language) };
+  return {
+    csrf: context.csrf,
+    now,
+    done,
+    categoryNames: parts.categoryNames(context.language),
+    formFields: parts.operations.formFields,
+  };
 }
 
 /** An act of operators, as the command of the same name does it. */
-export interface ConsoleAct {
+interface ConsoleAct {
   /** Such as `entry add`. */
   readonly act: string;
-  /** Returns what a field of the form holds, by the name of the act's parameter. */
-  readonly fieldOf: (name: string) => string | undefined;
+  /** Texts by the names of the act's parameters. */
+  readonly fields: Readonly<Record<string, string | undefined>>;
   /** For the audit log. */
   readonly user: string;
   readonly address: string;
@@ -84,23 +90,30 @@ export interface ConsoleAct {
   readonly before?: string | undefined;
 }
 
-export interface AskedChange extends Pick<ConsoleAct, 'act' | 'before'> {
+/** The acts of operators, as the console asks for them. */
+export interface ConsoleOperations {
+  /** Describes the parameters of an act. */
+  readonly formFields: ConsoleView['formFields'];
+  /** Runs an act, and notes it in the audit log. */
+  run(act: ConsoleAct): Promise<Result<void>>;
+}
+
+export interface AskedChange extends Pick<ConsoleAct, 'act' | 'before' | 'fields'> {
   readonly section: ConsoleSection;
-  readonly fields: Pick<Params, 'get'> | Readonly<Record<string, string | undefined>>;
   /** The operator goes on at this path; without it, at the section's page. */
   readonly back?: string;
 }
 
 /** Makes a change. It stands in the audit log before it begins: one that can't be recorded is not made. */
 export async function perform(
-  { pageBuilder, run, catchUp, clock }: ConsoleParts,
+  { pageBuilder, operations, catchUp, clock }: ConsoleParts,
   context: OperatorRequest,
   { section, act, before, fields, back = consolePaths[section] }: AskedChange,
 ): Promise<Reply> {
-  const done = await run({
+  const done = await operations.run({
     act,
     before,
-    fieldOf: (name) => (isForm(fields) ? fields.get(name) : fields[name]),
+    fields,
     user: `account ${context.session.accountId}`,
     address: context.request.clientIp,
   });
@@ -115,21 +128,13 @@ export async function perform(
   });
 }
 
-function isForm(fields: AskedChange['fields']): fields is Pick<Params, 'get'> {
-  return typeof fields.get === 'function';
-}
-
-/** Answers the form of a section: its field `do` names an act, the others are the act's parameters. */
-export function changeForm(
-  parts: ConsoleParts,
-  section: ConsoleSection,
-  acts: Readonly<Record<string, string>>,
-) {
+/** Answers the form of a section: its field `do` names a row of the section's table of acts. */
+export function changeForm(parts: ConsoleParts, { section, acts }: SectionActs) {
   return async (context: OperatorRequest, form: Params): Promise<Reply> => {
-    const what = form.get('do') ?? '';
-    const act = Object.hasOwn(acts, what) ? acts[what] : undefined;
-    if (act === undefined) return noSuchChange(parts, context);
-    return perform(parts, context, { section, act, fields: form });
+    const does = form.get('do') ?? '';
+    const row = Object.hasOwn(acts, does) ? acts[does] : undefined;
+    if (row === undefined) return noSuchChange(parts, context);
+    return perform(parts, context, { section, act: row.act, fields: typedFields(row, form) });
   };
 }
 

@@ -1,5 +1,6 @@
 /** The pages of the console share these: the frame with its navigation, and forms that find. */
 
+import type { FormField } from '../contracts/operation.ts';
 import { sentenceFor } from '../core/errors.ts';
 import type { Failure } from '../core/result.ts';
 import { Button, LinkButton } from '../web/components/button.tsx';
@@ -36,6 +37,8 @@ export interface ConsoleView {
   readonly done: boolean;
   /** The names of the categories of reports; category 1 has the first one. */
   readonly categoryNames: readonly string[];
+  /** Describes the parameters of an act by their names. */
+  formFields(act: string): Readonly<Record<string, FormField>>;
 }
 
 export interface ConsolePageOptions {

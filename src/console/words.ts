@@ -280,7 +280,7 @@ const consoleEn = {
     unblock: 'Unblock',
     blockTitle: 'Block a domain',
     domain: 'Domain',
-    blockHint:
+    domainHint:
       'With all names below it. What people allowed the site stays, for when it is unblocked.',
   },
   entries: {
@@ -297,8 +297,8 @@ const consoleEn = {
     note: 'Note',
     noteHint: 'Only operators see it.',
     set: 'Set',
-    ends: 'Ends',
-    endsHint: 'When this day begins, in UTC. Empty: it does not end.',
+    until: 'Ends',
+    untilHint: 'When this day begins, in UTC. Empty: it does not end.',
     actions: 'Do',
     add: 'Set',
     addHint: 'A range that is there already gets what you say now.',
@@ -617,7 +617,7 @@ const consoleFr: ConsoleCatalogue = {
     unblock: 'Débloquer',
     blockTitle: 'Bloquer un domaine',
     domain: 'Domaine',
-    blockHint:
+    domainHint:
       'Avec tous les noms au-dessous. Ce que les gens ont permis au site reste, pour le jour où il sera débloqué.',
   },
   entries: {
@@ -634,8 +634,8 @@ const consoleFr: ConsoleCatalogue = {
     note: 'Note',
     noteHint: 'Seuls les opérateurs la voient.',
     set: 'Fixée',
-    ends: 'Fin',
-    endsHint: 'Au début de ce jour, en UTC. Vide : elle n’a pas de fin.',
+    until: 'Fin',
+    untilHint: 'Au début de ce jour, en UTC. Vide : elle n’a pas de fin.',
     actions: 'Agir',
     add: 'Fixer',
     addHint: 'Une plage déjà présente reçoit ce que vous dites maintenant.',

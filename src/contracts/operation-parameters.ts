@@ -64,6 +64,7 @@ export const range = {
   value: 'cidr',
   help: 'an address or a network such as 192.0.2.0/24',
   isArgument: true,
+  control: { mono: true, maxLength: 60 },
   kept(text: string) {
     const network = readPrefix(typedAddress(text));
     return network.ok ? formatPrefix(network.value) : '(not a network)';

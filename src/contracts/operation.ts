@@ -89,6 +89,27 @@ export interface Parameter {
    */
   // biome-ignore lint/suspicious/noExplicitAny: a parameter takes its own value alone
   readonly kept?: true | 'account' | ((value: any) => string);
+  /** A form asks for it by a text field like this. */
+  readonly control?: FormControl;
+}
+
+export interface FormControl {
+  readonly type?: 'date';
+  /** In characters. */
+  readonly maxLength?: number;
+  /** Set in the fixed-width font. */
+  readonly mono?: true;
+  readonly inputMode?: 'numeric';
+  readonly autocomplete?: 'off';
+}
+
+/** Describes a parameter for the forms of the console. */
+export interface FormField extends FormControl {
+  readonly isRequired: boolean;
+  /** The value that the form begins with. */
+  readonly value?: string | undefined;
+  /** The values that it may have; undefined: any text. */
+  readonly choices?: readonly string[] | undefined;
 }
 
 export type Parameters = Readonly<Record<string, Parameter>>;
@@ -177,18 +198,37 @@ export function givenSchema({ schema }: Parameter): v.GenericSchema {
   return 'wrapped' in schema ? (schema.wrapped as v.GenericSchema) : schema;
 }
 
+/** Describes the parameters of an operation for forms. A field that has a value at first may not be emptied. */
+export function formFieldsOf({
+  parameters,
+}: {
+  readonly parameters: Parameters;
+}): Readonly<Record<string, FormField>> {
+  const rows = Object.entries(parameters).map(([name, parameter]): [string, FormField] => {
+    const { isOptional, preset } = presetOf(parameter);
+    const value = typeof preset === 'string' && preset !== '' ? preset : undefined;
+    const given = givenSchema(parameter);
+    const choices = 'options' in given ? (given.options as readonly string[]) : undefined;
+    return [
+      name,
+      { ...parameter.control, isRequired: !isOptional || value !== undefined, value, choices },
+    ];
+  });
+  return Object.fromEntries(rows);
+}
+
 /** Reads the parameters of an operation from a form. An empty field that may be left out is. */
-export function fieldsOf(
+export function inputFromForm(
   { parameters }: { readonly parameters: Parameters },
-  fieldOf: (name: string) => string | undefined,
+  fields: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string | boolean>> {
-  const fields: Record<string, string | boolean> = {};
+  const input: Record<string, string | boolean> = {};
   for (const [name, parameter] of Object.entries(parameters)) {
-    const text = fieldOf(name)?.trim();
+    const text = fields[name]?.trim();
     if (text === undefined || (text === '' && presetOf(parameter).isOptional)) continue;
-    fields[name] = givenSchema(parameter).type === 'boolean' ? text === 'true' : text;
+    input[name] = givenSchema(parameter).type === 'boolean' ? text === 'true' : text;
   }
-  return fields;
+  return input;
 }
 
 /** Returns one sentence of the first fault: of an argument by itself, of an option with its name. */
@@ -225,5 +265,3 @@ export function refuse(failure: Failure): never {
 export function expect<T>(result: Result<T>): T {
   return result.ok ? result.value : refuse(result);
 }
-
-// Checks the settings of a node of a cluster (docs/CLUSTER.md).

@@ -8,7 +8,7 @@ import { type JsonSchema, toJsonSchema } from '@valibot/to-json-schema';
 import { optionOf, type Parameter } from '../contracts/operation.ts';
 import { operations, type WorkspaceOperation } from './catalog.ts';
 
-export interface DescribedParameter extends Omit<Parameter, 'schema' | 'kept'> {
+export interface DescribedParameter extends Omit<Parameter, 'schema' | 'kept' | 'control'> {
   /** The name of its option, if it is one. */
   readonly option: string;
 }
@@ -30,7 +30,7 @@ function describe(
   purpose: string,
 ): DescribedCommand {
   const rows = Object.entries(parameters).map(([key, parameter]) => {
-    const { schema: _, kept: __, ...rest } = parameter;
+    const { schema: _, kept: __, control: ___, ...rest } = parameter;
     return [key, { ...rest, option: optionOf(key, parameter) }];
   });
   const asTyped = { typeMode: 'input', errorMode: 'ignore' } as const;

@@ -2,10 +2,15 @@
 
 import type { Data } from '../app/parts/data.ts';
 import type { Opening } from '../app/parts/dependencies.ts';
-import type { ConsoleAct } from '../console/operator-request.route.ts';
-import { fieldsOf, type OperationCall, RefusedError } from '../contracts/operation.ts';
+import type { ConsoleOperations } from '../console/operator-request.route.ts';
+import {
+  formFieldsOf,
+  inputFromForm,
+  type OperationCall,
+  RefusedError,
+} from '../contracts/operation.ts';
 import { OperatorError } from '../core/errors.ts';
-import { fail, ok, type Result } from '../core/result.ts';
+import { fail, ok } from '../core/result.ts';
 import type { EvidenceReader } from '../reputation/address/evidence.ts';
 import type { Check } from '../reputation/check/check.ts';
 import type { Mailer } from '../signon/mail/mailer.ts';
@@ -46,13 +51,12 @@ export function openOperations(opening: Opening, served: Served) {
     await follower.catchUpTo(await store.lastSeq());
     return output;
   }
-  return {
-    serveCommands: (control: Control): void => control.serve(answer),
-    /** Runs an act that an operator asks for on the console. */
-    async onConsole({ act, fieldOf, ...by }: ConsoleAct): Promise<Result<void>> {
-      const order = { ...by, operation: act, input: fieldsOf(findOperation(act), fieldOf) };
+  const onConsole: ConsoleOperations = {
+    formFields: (act) => formFieldsOf(findOperation(act)),
+    async run({ act, fields, ...by }) {
+      const order = { ...by, operation: act, input: inputFromForm(findOperation(act), fields) };
       try {
-        await answer(order, onConsole);
+        await answer(order, callOfForm);
         return ok(undefined);
       } catch (error) {
         if (error instanceof RefusedError) return error.failure;
@@ -61,13 +65,14 @@ export function openOperations(opening: Opening, served: Served) {
       }
     },
   };
+  return { serveCommands: (control: Control): void => control.serve(answer), onConsole };
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {
   // A form brings no bytes along.
 }
 
-const onConsole: OperationCall = {
+const callOfForm: OperationCall = {
   progress() {},
   note() {},
   input: nothing(),

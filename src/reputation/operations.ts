@@ -59,7 +59,11 @@ interface ReputationTools extends OperationTools {
 
 const operation = operationsOn<ReputationTools>();
 
-const noteText = v.optional(textOf(10_000), '');
+const note = {
+  schema: v.optional(textOf(10_000), ''),
+  value: 'text',
+  control: { maxLength: 200 },
+} as const;
 
 const isAddress = { ...address, help: 'IPv4 or IPv6' };
 
@@ -157,6 +161,7 @@ export const addEntry = operation({
       value: 'score',
       help: '1 to 100; from 75 on it is blocked',
       kept: true,
+      control: { inputMode: 'numeric', maxLength: 3 },
     },
     category: {
       schema: v.optional(
@@ -170,12 +175,13 @@ export const addEntry = operation({
       help: 'of reports: its number, or its name such as "Port Scan"',
       kept: true,
     },
-    note: { schema: noteText, value: 'text', help: 'why; operators alone see it' },
+    note: { ...note, help: 'why; operators alone see it' },
     until: {
       schema: v.optional(typedDate),
       value: 'date',
       help: 'when it ends, such as 2026-12-31: as the day begins, in UTC',
       kept: true,
+      control: { type: 'date' },
     },
   },
   audit: 'required',
@@ -231,7 +237,7 @@ export const addRule = operation({
   purpose: 'put an address or a network on the allowlist',
   parameters: {
     prefix: range,
-    reason: { schema: noteText, value: 'text', help: 'why; shown by list' },
+    reason: { ...note, help: 'why; shown by list' },
   },
   audit: 'required',
   run: async (w, { prefix, reason }) =>

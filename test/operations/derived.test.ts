@@ -6,7 +6,7 @@ import { it } from 'node:test';
 import { Ajv } from 'ajv';
 import type { Command } from 'commander';
 import { derivedCommand, type TypedInput } from '../../src/commands/derived.ts';
-import { fieldsOf } from '../../src/contracts/operation.ts';
+import { inputFromForm } from '../../src/contracts/operation.ts';
 import { operations } from '../../src/operations/catalog.ts';
 import { described } from '../../src/operations/described.ts';
 import { readInput } from '../../src/operations/execute.ts';
@@ -121,12 +121,12 @@ it('a form is read by the parameters: nothing else, trimmed, and an empty field 
     csrf: 'x',
     do: 'add',
   };
-  assert.deepEqual(
-    fieldsOf(operations.get('entry add')!, (name) => form[name]),
-    { prefix: '9.9.9.9', until: '2099-12-31' },
-  );
+  assert.deepEqual(inputFromForm(operations.get('entry add')!, form), {
+    prefix: '9.9.9.9',
+    until: '2099-12-31',
+  });
   for (const allow of ['true', 'false']) {
-    const fields = fieldsOf(operations.get('removals accept')!, (name) => ({ allow })[name]);
+    const fields = inputFromForm(operations.get('removals accept')!, { allow });
     assert.deepEqual(fields, { allow: allow === 'true' });
   }
 });

@@ -56,8 +56,7 @@ import type { SignonParts } from './signon.ts';
 /** Categories and countries on the overview. */
 const topShown = 12;
 export interface ConsoleSources {
-  /** Runs the acts of operators. */
-  readonly run: ConsoleOf['run'];
+  readonly operations: ConsoleOf['operations'];
   readonly store: Store;
   readonly state: State;
   readonly signon: SignonParts;
@@ -115,7 +114,7 @@ export function openConsole(opening: Opening, sources: ConsoleSources) {
 
   const of: ConsoleOf = {
     audit: createAuditLog(parts),
-    run: sources.run,
+    operations: sources.operations,
     service,
     checklist: checklistOf(opening, sources),
     anonymousReports: {

@@ -1,14 +1,12 @@
 /** Sites that people sign in to, each with the button that blocks it, and a form for any other domain. */
 
 import { Badge } from '../../web/components/badge.tsx';
-import { Button } from '../../web/components/button.tsx';
 import { Card } from '../../web/components/card.tsx';
-import { Field } from '../../web/components/field.tsx';
-import { ActionButton, Form, Hidden } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
+import { ActButton, ActForm, sectionActs } from '../acts.page.tsx';
 import { type ConsoleView, consolePage, FindForm, Listing } from '../parts.page.tsx';
 import { frameText } from '../words.ts';
 
@@ -35,13 +33,16 @@ export interface SiteScreenView extends ConsoleView {
   readonly next: number | undefined;
 }
 
-const action = '/admin/sites/change';
+export const siteActs = sectionActs('sites', {
+  block: { act: 'site block', asks: ['domain'], kind: 'danger' },
+  unblock: { act: 'site unblock', about: ['domain'] },
+});
 
 export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
   const all = frameText(frame).console;
   const text = all.sites;
   const format = formatFor(frame.language);
-  const { csrf, part, next } = view;
+  const { part, next } = view;
   const counts = (each: readonly number[]) => each.map(format.number).join(' · ');
   const rows = view.sites.map((site) => [
     <span class="mono breaks">{site.domain}</span>,
@@ -51,7 +52,7 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
       : counts([site.signIns.today, site.signIns.week, site.signIns.month]),
     site.lastUsedAt === undefined ? all.never : format.moment(site.lastUsedAt),
     stateOf(frame, site),
-    actOf(frame, site, csrf),
+    actOf(frame, site, view),
   ]);
   const columns = [
     text.site,
@@ -62,24 +63,6 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
     ...[text.last, text.state, text.actions],
   ];
   const more = next && `/admin/sites?${new URLSearchParams({ part, page: String(next) })}`;
-  const blocking = (
-    <Form csrf={csrf} action={action}>
-      <Hidden name="do" value="block" />
-      <Field
-        id="domain"
-        name="domain"
-        label={text.domain}
-        hint={text.blockHint}
-        mono
-        required
-        maxLength={253}
-        autocomplete="off"
-      />
-      <p>
-        <Button label={text.block} kind="danger" />
-      </p>
-    </Form>
-  );
   return consolePage(frame, view, {
     section: 'sites',
     lede: text.lede,
@@ -110,7 +93,7 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
           </p>
         )}
         <Card title={text.blockTitle} icon="alert">
-          {blocking}
+          <ActForm view={view} of={siteActs} does="block" text={text} label={text.block} />
         </Card>
       </>
     ),
@@ -125,21 +108,15 @@ function stateOf(frame: PageFrame, { domain, blockedBy }: ShownSite): Html {
 }
 
 /** One that is blocked with a domain above it is unblocked there. */
-function actOf(frame: PageFrame, { domain, blockedBy }: ShownSite, csrf: string): Html {
+function actOf(frame: PageFrame, { domain, blockedBy }: ShownSite, view: ConsoleView): Html {
   const text = frameText(frame).console.sites;
   if (blockedBy === undefined) {
-    const fields = { do: 'block', domain };
     return (
-      <ActionButton csrf={csrf} action={action} fields={fields} label={text.block} kind="danger" />
+      <ActButton view={view} of={siteActs} does="block" about={{ domain }} label={text.block} />
     );
   }
   if (blockedBy !== domain) return '–';
   return (
-    <ActionButton
-      csrf={csrf}
-      action={action}
-      fields={{ do: 'unblock', domain }}
-      label={text.unblock}
-    />
+    <ActButton view={view} of={siteActs} does="unblock" about={{ domain }} label={text.unblock} />
   );
 }

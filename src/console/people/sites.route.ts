@@ -9,7 +9,7 @@ import {
   consoleScreen,
   viewOf,
 } from '../operator-request.route.ts';
-import { type ShownSite, sitesPage } from './sites.page.tsx';
+import { type ShownSite, siteActs, sitesPage } from './sites.page.tsx';
 
 export const siteScreenEndpoints = {
   show: consoleScreen('/admin/sites'),
@@ -44,9 +44,6 @@ export function siteScreens(parts: ConsoleParts, sites: ConsoleSites): PlainRout
       const view = { ...viewOf(parts, context, query), ...found, part, next };
       return pageBuilder.show(context, (frame) => sitesPage(frame, view));
     }),
-    pageBuilder.form(
-      at.change,
-      changeForm(parts, 'sites', { block: 'site block', unblock: 'site unblock' }),
-    ),
+    pageBuilder.form(at.change, changeForm(parts, siteActs)),
   ];
 }

@@ -1,11 +1,9 @@
 /** The allowlist: what is on it and why, and a form for one more. */
 
-import { Button } from '../../web/components/button.tsx';
 import { Card } from '../../web/components/card.tsx';
-import { Field } from '../../web/components/field.tsx';
-import { ActionButton, Form, Hidden } from '../../web/components/form.tsx';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
+import { ActButton, ActForm, sectionActs } from '../acts.page.tsx';
 import { type ConsoleView, consolePage, Listing } from '../parts.page.tsx';
 import { frameText } from '../words.ts';
 
@@ -15,7 +13,11 @@ export interface AllowedRange {
   readonly addedAt: number;
 }
 
-const action = '/admin/allow/change';
+export const allowActs = sectionActs('allow', {
+  add: { act: 'allow add', asks: ['prefix', 'reason'] },
+  remove: { act: 'allow remove', about: ['prefix'], kind: 'danger' },
+});
+
 /** Rows of one page; the command line shows all. */
 const rowsMax = 500;
 
@@ -25,38 +27,24 @@ export function allowPage(
 ): string {
   const text = frameText(frame).console.allow;
   const format = formatFor(frame.language);
-  const { csrf, ranges } = view;
+  const { ranges } = view;
   const rows = ranges
     .slice(0, rowsMax)
     .map(({ prefix, reason, addedAt }) => [
       <span class="mono breaks">{prefix}</span>,
       <span class="breaks">{reason}</span>,
       format.day(addedAt),
-      <ActionButton
-        csrf={csrf}
-        action={action}
-        fields={{ do: 'remove', prefix }}
-        label={text.remove}
-        kind="danger"
-      />,
+      <ActButton view={view} of={allowActs} does="remove" about={{ prefix }} label={text.remove} />,
     ]);
   const columns = [text.prefix, text.reason, text.since, text.actions];
-  const adding = (
-    <Form csrf={csrf} action={action}>
-      <Hidden name="do" value="add" />
-      <Field id="prefix" name="prefix" label={text.prefix} mono required maxLength={60} />
-      <Field id="reason" name="reason" label={text.reason} maxLength={200} />
-      <p>
-        <Button label={text.add} />
-      </p>
-    </Form>
-  );
   return consolePage(frame, view, {
     section: 'allow',
     lede: text.lede,
     body: (
       <>
-        <Card title={text.addTitle}>{adding}</Card>
+        <Card title={text.addTitle}>
+          <ActForm view={view} of={allowActs} does="add" text={text} label={text.add} />
+        </Card>
         <Listing
           icon="shield"
           none={text.none}

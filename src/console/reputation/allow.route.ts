@@ -8,7 +8,7 @@ import {
   consoleScreen,
   viewOf,
 } from '../operator-request.route.ts';
-import { type AllowedRange, allowPage } from './allow.page.tsx';
+import { type AllowedRange, allowActs, allowPage } from './allow.page.tsx';
 
 export const allowScreenEndpoints = {
   show: consoleScreen('/admin/allow'),
@@ -27,9 +27,6 @@ export function allowScreens(parts: ConsoleParts, allowlist: ConsoleAllowlist): 
       const view = { ...viewOf(parts, context, query), ranges: await allowlist.list() };
       return pageBuilder.show(context, (frame) => allowPage(frame, view));
     }),
-    pageBuilder.form(
-      at.change,
-      changeForm(parts, 'allow', { add: 'allow add', remove: 'allow remove' }),
-    ),
+    pageBuilder.form(at.change, changeForm(parts, allowActs)),
   ];
 }

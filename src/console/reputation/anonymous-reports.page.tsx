@@ -1,10 +1,10 @@
 /** Shows reports by visitors without a key; the operator reports the address too, or drops them. */
 
 import { LinkButton } from '../../web/components/button.tsx';
-import { ActionButton } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { formatFor, namesText } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
+import { ActButton, sectionActs } from '../acts.page.tsx';
 import { type ConsoleView, consolePage, Listing } from '../parts.page.tsx';
 import { frameText } from '../words.ts';
 
@@ -16,6 +16,10 @@ export interface WaitingAnonymousReport {
   /** Empty when there was none. */
   readonly comment: string;
 }
+
+export const anonymousReportActs = sectionActs('tips', {
+  remove: { act: 'tips remove', about: ['address'], kind: 'danger' },
+});
 
 export function anonymousReportsPage(
   frame: PageFrame,
@@ -36,12 +40,12 @@ export function anonymousReportsPage(
         href={`/report?address=${encodeURIComponent(address)}`}
         kind="secondary"
       />
-      <ActionButton
-        csrf={view.csrf}
-        action="/admin/tips/change"
-        fields={{ do: 'remove', address }}
+      <ActButton
+        view={view}
+        of={anonymousReportActs}
+        does="remove"
+        about={{ address }}
         label={text.remove}
-        kind="danger"
       />
     </div>,
   ]);

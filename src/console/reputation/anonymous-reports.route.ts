@@ -8,7 +8,11 @@ import {
   consoleScreen,
   viewOf,
 } from '../operator-request.route.ts';
-import { anonymousReportsPage, type WaitingAnonymousReport } from './anonymous-reports.page.tsx';
+import {
+  anonymousReportActs,
+  anonymousReportsPage,
+  type WaitingAnonymousReport,
+} from './anonymous-reports.page.tsx';
 
 export const anonymousReportEndpoints = {
   show: consoleScreen('/admin/tips'),
@@ -34,6 +38,6 @@ export function anonymousReportScreens(
       };
       return pageBuilder.show(context, (frame) => anonymousReportsPage(frame, view));
     }),
-    pageBuilder.form(at.change, changeForm(parts, 'tips', { remove: 'tips remove' })),
+    pageBuilder.form(at.change, changeForm(parts, anonymousReportActs)),
   ];
 }

@@ -1,13 +1,11 @@
 /** The operator's own entries: what is said of which range until when, a search, and a form for one more. */
 
-import { Button } from '../../web/components/button.tsx';
 import { Card } from '../../web/components/card.tsx';
-import { Field } from '../../web/components/field.tsx';
-import { ActionButton, Form, Hidden, SelectField } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor, namesText } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
+import { ActButton, ActForm, sectionActs } from '../acts.page.tsx';
 import { type ConsoleView, consolePage, FindForm, Listing } from '../parts.page.tsx';
 import { frameText } from '../words.ts';
 
@@ -29,10 +27,13 @@ export interface EntriesView extends ConsoleView {
   readonly entries: readonly ShownEntry[];
 }
 
-const action = '/admin/entries/change';
+export const entryActs = sectionActs('entries', {
+  add: { act: 'entry add', asks: ['prefix', ['score', 'until'], 'category', 'note'] },
+  remove: { act: 'entry remove', about: ['prefix'], kind: 'danger' },
+});
+
 /** Rows of one page; the command line shows all. */
 const rowsMax = 500;
-const scoreDefault = '100';
 
 export function entriesPage(frame: PageFrame, view: EntriesView): string {
   const all = frameText(frame).console;
@@ -52,40 +53,28 @@ export function entriesPage(frame: PageFrame, view: EntriesView): string {
   });
 }
 
-function addForm(frame: PageFrame, { csrf, categoryNames }: EntriesView): Html {
+function addForm(frame: PageFrame, view: EntriesView): Html {
   const text = frameText(frame).console.entries;
   const categories = [
     { value: '', label: text.noCategory },
-    ...categoryNames.map((label, i) => ({ value: String(i + 1), label })),
+    ...view.categoryNames.map((label, i) => ({ value: String(i + 1), label })),
   ];
   return (
-    <Form csrf={csrf} action={action}>
-      <Hidden name="do" value="add" />
-      <Field id="prefix" name="prefix" label={text.prefix} mono required maxLength={60} />
-      <div class="field-grid">
-        <Field
-          id="score"
-          name="score"
-          label={text.score}
-          hint={text.scoreHint}
-          value={scoreDefault}
-          inputMode="numeric"
-          required
-          maxLength={3}
-        />
-        <Field id="until" name="until" label={text.ends} hint={text.endsHint} type="date" />
-      </div>
-      <SelectField id="category" name="category" label={text.category} options={categories} />
-      <Field id="note" name="note" label={text.note} hint={text.noteHint} maxLength={200} />
-      <p>
-        <Button label={text.add} />
-      </p>
+    <ActForm
+      view={view}
+      of={entryActs}
+      does="add"
+      text={text}
+      options={{ category: categories }}
+      label={text.add}
+    >
       <p class="card-note">{text.addHint}</p>
-    </Form>
+    </ActForm>
   );
 }
 
-function found(frame: PageFrame, { csrf, categoryNames, part, entries }: EntriesView): Html {
+function found(frame: PageFrame, view: EntriesView): Html {
+  const { categoryNames, part, entries } = view;
   const all = frameText(frame).console;
   const text = all.entries;
   const format = formatFor(frame.language);
@@ -98,15 +87,9 @@ function found(frame: PageFrame, { csrf, categoryNames, part, entries }: Entries
     <span class="breaks">{note}</span>,
     format.day(setAt),
     endsAt === 0 ? all.never : format.moment(endsAt),
-    <ActionButton
-      csrf={csrf}
-      action={action}
-      fields={{ do: 'remove', prefix }}
-      label={text.remove}
-      kind="danger"
-    />,
+    <ActButton view={view} of={entryActs} does="remove" about={{ prefix }} label={text.remove} />,
   ]);
-  const titles = [text.category, text.note, text.set, text.ends, text.actions];
+  const titles = [text.category, text.note, text.set, text.until, text.actions];
   const columns = [text.prefix, { title: text.score, numeric: true }, ...titles];
   return (
     <>

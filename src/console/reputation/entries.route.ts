@@ -9,7 +9,7 @@ import {
   consoleScreen,
   viewOf,
 } from '../operator-request.route.ts';
-import { entriesPage, type ShownEntry } from './entries.page.tsx';
+import { entriesPage, entryActs, type ShownEntry } from './entries.page.tsx';
 
 export const entryScreenEndpoints = {
   show: consoleScreen('/admin/entries'),
@@ -30,9 +30,6 @@ export function entryScreens(parts: ConsoleParts, entries: ConsoleEntries): Plai
       const view = { ...viewOf(parts, context, query), part, entries: await entries.list(part) };
       return pageBuilder.show(context, (frame) => entriesPage(frame, view));
     }),
-    pageBuilder.form(
-      at.change,
-      changeForm(parts, 'entries', { add: 'entry add', remove: 'entry remove' }),
-    ),
+    pageBuilder.form(at.change, changeForm(parts, entryActs)),
   ];
 }

@@ -1,16 +1,21 @@
 /** Shows the lists that the server fetches: their state, and the actions that are possible now. */
 
 import { Badge, type BadgeTone } from '../../web/components/badge.tsx';
-import { ActionButton } from '../../web/components/form.tsx';
 import { Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
+import { ActButton, sectionActs } from '../acts.page.tsx';
 import { type ConsoleView, consolePage, Listing } from '../parts.page.tsx';
 import { type ConsoleCatalogue, frameText } from '../words.ts';
 
-export type ListOrder = keyof ConsoleCatalogue['lists']['orders'];
-export const listOrders: readonly ListOrder[] = ['refresh', 'accept', 'pause', 'resume'];
+export const listActs = sectionActs('lists', {
+  refresh: { act: 'source refresh', about: ['name'] },
+  accept: { act: 'source accept', about: ['name'] },
+  pause: { act: 'source pause', about: ['name'] },
+  resume: { act: 'source resume', about: ['name'] },
+});
+type ListOrder = keyof typeof listActs.acts;
 
 export interface FetchedList {
   readonly name: string;
@@ -98,10 +103,11 @@ export function listsPage(
     </>,
     <div class="acts">
       {ordersFor(one).map((order) => (
-        <ActionButton
-          csrf={view.csrf}
-          action="/admin/lists/change"
-          fields={{ do: order, name: one.name }}
+        <ActButton
+          view={view}
+          of={listActs}
+          does={order}
+          about={{ name: one.name }}
           label={text.orders[order]}
         />
       ))}

@@ -8,7 +8,7 @@ import {
   consoleScreen,
   viewOf,
 } from '../operator-request.route.ts';
-import { type FetchedList, type LoadedList, listOrders, listsPage } from './lists.page.tsx';
+import { type FetchedList, type LoadedList, listActs, listsPage } from './lists.page.tsx';
 
 export const listScreenEndpoints = {
   show: consoleScreen('/admin/lists'),
@@ -24,13 +24,12 @@ export interface ConsoleLists {
 export function listScreens(parts: ConsoleParts, lists: ConsoleLists): PlainRoute[] {
   const { pageBuilder } = parts;
   const at = listScreenEndpoints;
-  const acts = Object.fromEntries(listOrders.map((order) => [order, `source ${order}`]));
   return [
     pageBuilder.page(at.show, async (context, query) => {
       const [fetched, loaded] = await Promise.all([lists.list(), lists.loaded()]);
       const view = { ...viewOf(parts, context, query), lists: fetched, loaded };
       return pageBuilder.show(context, (frame) => listsPage(frame, view));
     }),
-    pageBuilder.form(at.change, changeForm(parts, 'lists', acts)),
+    pageBuilder.form(at.change, changeForm(parts, listActs)),
   ];
 }

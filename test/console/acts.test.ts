@@ -1,0 +1,90 @@
+/** The tables of acts from which the console's forms and their handlers derive, against the operations. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { type ActRow, type SectionActs, typedFields } from '../../src/console/acts.page.tsx';
+import { siteActs } from '../../src/console/people/sites.page.tsx';
+import { allowActs } from '../../src/console/reputation/allow.page.tsx';
+import { anonymousReportActs } from '../../src/console/reputation/anonymous-reports.page.tsx';
+import { entriesPage, entryActs } from '../../src/console/reputation/entries.page.tsx';
+import { listActs } from '../../src/console/reputation/lists.page.tsx';
+import { formFieldsOf } from '../../src/contracts/operation.ts';
+import { parseQuery } from '../../src/http/request/query.ts';
+import { operations } from '../../src/operations/catalog.ts';
+import { testFrame } from '../web/page-fixtures.ts';
+
+const tables: readonly SectionActs[] = [
+  allowActs,
+  anonymousReportActs,
+  entryActs,
+  listActs,
+  siteActs,
+];
+const formFields = (act: string) => formFieldsOf(operations.get(act)!);
+
+function paramsOf(query: string) {
+  const read = parseQuery(query);
+  assert.ok(read.ok);
+  return read.value;
+}
+
+/** The parameters that a row of a table hands on. */
+const handedOn = (row: ActRow) => Object.keys(typedFields(row, paramsOf('')));
+
+it('each row of a table names an act, parameters of it, and all that it can not do without', () => {
+  for (const { section, acts } of tables) {
+    for (const [does, row] of Object.entries(acts)) {
+      const where = `${section}: ${does}`;
+      assert.ok(operations.has(row.act), where);
+      const fields = formFields(row.act);
+      const names = handedOn(row);
+      assert.deepEqual(
+        names.filter((name) => !(name in fields)),
+        [],
+        where,
+      );
+      const needed = Object.keys(fields).filter((name) => {
+        const { isRequired, value } = fields[name]!;
+        return isRequired && value === undefined && !names.includes(name);
+      });
+      assert.deepEqual(needed, [], where);
+    }
+  }
+});
+
+it('a form hands on its own fields alone, by the names of the parameters, and what is fixed', () => {
+  const row = {
+    act: 'account set-quotas',
+    asks: [['reads', 'writes']],
+    about: ['id'],
+    parameters: { reads: 'readPerMinute', id: 'email' },
+    fixed: { writes: '7' },
+  } as const;
+  const typed = paramsOf('reads=5&writes=6&id=ada&readPerMinute=9&since=2020-01-01&csrf=x');
+  assert.deepEqual(typedFields(row, typed), { readPerMinute: '5', writes: '7', email: 'ada' });
+});
+
+it('fields are as the parameters of the act say: limits, first values, what may stay empty', () => {
+  const view = {
+    csrf: 'token',
+    now: 0,
+    done: false,
+    part: '',
+    entries: [],
+    categoryNames: ['DNS Compromise'],
+    formFields,
+  };
+  const page = entriesPage(testFrame(), view);
+  const form = page.slice(page.indexOf('action="/admin/entries/change"'));
+  const inputs = [...form.matchAll(/<input [^>]*name="(\w+)"[^>]*>/g)];
+  const attributes = new Map(inputs.map(([text, name]) => [name, text]));
+  const score = attributes.get('score')!;
+  for (const part of ['value="100"', ' required', 'maxlength="12"', 'inputmode="numeric"']) {
+    assert.ok(score.includes(part), `${part}: ${score}`);
+  }
+  assert.match(attributes.get('prefix')!, /class="input mono".* required/);
+  assert.match(attributes.get('until')!, /type="date"/);
+  assert.doesNotMatch(`${attributes.get('until')}${attributes.get('note')}`, /required|value=/);
+  assert.match(form, /<select [^>]*name="category".*<option value="1">DNS Compromise<\/option>/s);
+  assert.match(form, /<input type="hidden" name="do" value="add"/);
+});
