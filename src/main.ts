@@ -15,7 +15,6 @@ import { openListeners } from './app/parts/integrations.ts';
 import { type Listening, listen } from './app/parts/listening.ts';
 import { openReputation } from './app/parts/reputation.ts';
 import { startSignon } from './app/parts/signon.ts';
-import { startSubscriptions } from './app/parts/subscriptions.ts';
 import { openExchange } from './app/peers/module.ts';
 import { readinessOf } from './app/service.route.ts';
 import type { State } from './app/state.ts';
@@ -29,6 +28,7 @@ import { claimPort } from './http/port-claim.ts';
 import { openControl } from './operations/control.ts';
 import { openOperations } from './operations/serve.ts';
 import { createEvidence } from './reputation/address/evidence.ts';
+import { openSubscriptions } from './reputation/lists/module.ts';
 import { claimDataDir, serverUse } from './storage/lmdb/claim.ts';
 import { storePath } from './storage/lmdb/presence.ts';
 import type { Store } from './storage/store.ts';
@@ -82,14 +82,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   let listening: Listening | undefined;
   let backups: OwnBackups | undefined;
   let isDraining = false;
-  const reputation = openReputation(
-    opening,
-    { ...data, shares },
-    {
-      publish: (feeds) => listening?.threads.serve({ feeds }),
-      release: () => listening?.threads.release(),
-    },
-  );
+  const reputation = openReputation(opening, { ...data, shares });
 
   const tables = createBoundedTables(log);
   const measured = { ...data, ...reputation, tables };
@@ -143,6 +136,8 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     onConsole: operations.onConsole,
     metrics,
     tables,
+    publishFeeds: (feeds) => listening?.threads.serve({ feeds }),
+    releaseFeeds: () => listening?.threads.release(),
     readiness: () => readinessOf(state, store, clock, isDraining, data.member),
     newestBackupAt: () => backups?.newestAt() ?? 0,
   });
@@ -164,7 +159,8 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   backups = await startOwnBackups({ config, path, masterKey, clock, log, writeErased });
   backups.register(metrics);
   closers.add(backups.stop);
-  startSubscriptions(opening, data, { metrics, tables });
+  const allowPrivate = config.sourceAllowPrivate;
+  modules.add(openSubscriptions({ state, maintenance, clock, random, log, allowPrivate }));
   observe(opening, { metrics, tables, data, reputation, signon, listening });
 
   operations.serveCommands(control);
@@ -174,7 +170,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     listening?.threads.serve({ assets: modules.assets.shared() });
     log.debug('static files: shared with the front ends');
   }
-  reputation.feeds.start();
+  modules.startFeeds();
   closers.add(
     prepareInTurns([...modules.preparations, shareAssets], (error) =>
       log.error({ err: error }, 'start: not all is ready'),

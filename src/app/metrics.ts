@@ -6,7 +6,6 @@ import type { Clock } from '../core/clock.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { type TimedWork, type Timings, timingBounds } from '../core/timings.ts';
 import type { DescriptorWatch } from '../http/limits/descriptor-watch.ts';
-import type { FeedPublisher } from '../reputation/blocklists/publish.ts';
 import type { ReportTrait } from '../reputation/counts/report-counts.ts';
 import { refusalKinds } from '../reputation/reports/refusals.ts';
 import type { RefusedReports } from '../reputation/reports/report-admission.ts';
@@ -99,15 +98,13 @@ export function observe(
   },
 ): void {
   const { metrics, tables, listening } = parts;
-  const { feeds, refusedReports } = parts.reputation;
+  const { refusedReports } = parts.reputation;
   const { signon, signInLog, rowsOfStrangers } = parts.signon;
   registerMetrics({ ...parts.data, ...listening, metrics, clock, refusedReports });
   registerTimings(metrics, timings, config.httpThreads);
   registerSignonMetrics(metrics, rowsOfStrangers, signon.pacing);
-  registerFeedMetrics(metrics, feeds);
   addTables(tables, {
     state: parts.data.state,
-    feeds,
     tables: [
       ...listening.gauges.tables,
       parts.reputation.counted,
@@ -258,7 +255,6 @@ function addTables(
   tables: BoundedTables,
   parts: {
     state: State;
-    feeds: FeedPublisher;
     /** Bounded tables of the parts. */
     tables: readonly BoundedTable[];
     mails: () => number;
@@ -266,7 +262,7 @@ function addTables(
     signonRows: () => readonly RowCounterStats[];
   },
 ): void {
-  const { state, feeds } = parts;
+  const { state } = parts;
   const { entries } = capacities;
   tables.add(
     { name: 'accounts', used: state.access.used, limit: capacities.accounts },
@@ -283,11 +279,6 @@ function addTables(
       name: 'own_entries',
       used: () => state.entries.contributions.own.size,
       limit: capacities.ownEntries,
-    },
-    {
-      name: 'feed_entries',
-      used: () => feeds.current()?.stats.entries ?? 0,
-      limit: capacities.feedEntries,
     },
     { name: 'mails', used: parts.mails, limit: mailsWaitingMax },
     { name: 'sign_in_log', used: parts.signIns, limit: signInLogWaitingMax },
@@ -338,38 +329,4 @@ function registerSignonMetrics(
     'Networks whose registrations of the day are counted; the one quiet longest gives way.',
     () => pacing.stats().networks,
   );
-}
-
-function registerFeedMetrics(metrics: Metrics, feeds: FeedPublisher): void {
-  metrics.gauge('portcullis_feed_entries', 'Entries of the blocklist feed.', () => {
-    return feeds.current()?.stats.entries ?? 0;
-  });
-  metrics.gauge(
-    'portcullis_feed_entries_dropped',
-    'Malicious entries for which the feeds have no room.',
-    () => feeds.current()?.stats.dropped ?? 0,
-  );
-  metrics.gauge('portcullis_feed_variants', 'Feeds ready to be served, variants counted.', () => {
-    return feeds.current()?.files.size ?? 0;
-  });
-  metrics.gaugeBy('portcullis_feed_bytes', 'Memory of the feeds, by encoding.', 'encoding', () => {
-    const now = feeds.current();
-    if (now === undefined) return [];
-    const { stats, changes } = now;
-    return [
-      ['identity', stats.textBytes],
-      ['gzip', stats.gzipBytes],
-      ['br', stats.brotliBytes],
-      ['changes', changes.added.length + changes.removed.length],
-    ];
-  });
-  metrics.gauge('portcullis_feed_version', 'Version of the blocklist, ms since 1970.', () => {
-    return feeds.current()?.changes.version ?? 0;
-  });
-  metrics.counterBy('portcullis_feed_builds_total', 'Builds of the feeds.', [], () => [
-    [{}, feeds.lastBuild.count],
-  ]);
-  metrics.gauge('portcullis_feed_build_seconds', 'Duration of the last build.', () => {
-    return feeds.lastBuild.ms / 1_000;
-  });
 }

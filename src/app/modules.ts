@@ -9,16 +9,14 @@ import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
 import type { Closers } from '../core/closers.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { createTurns } from '../core/scheduling.ts';
-import { isProxied } from '../http/request/client-ip.ts';
 import type { Route } from '../http/router.ts';
 import { openCrowdsec } from '../integrations/crowdsec/module.ts';
 import { openDovecot } from '../integrations/dovecot/module.ts';
 import { openForwardAuth } from '../integrations/forward-auth/module.ts';
 import type { EvidenceReader } from '../reputation/address/evidence.ts';
 import { openAddressPages } from '../reputation/address/module.ts';
-import { feedRoutes } from '../reputation/blocklists/feeds.route.ts';
-import { feedsPageRoutes } from '../reputation/blocklists/feeds-page.route.ts';
-import { decisionListOf } from '../reputation/blocklists/publish.ts';
+import { openFeeds } from '../reputation/blocklists/module.ts';
+import type { FeedPublisherOptions } from '../reputation/blocklists/publish.ts';
 import { openCheckReads } from '../reputation/check/module.ts';
 import { maliciousBy } from '../reputation/check/score.ts';
 import { statsRoute } from '../reputation/counts/stats.route.ts';
@@ -43,6 +41,7 @@ import type { SignonParts } from './parts/signon.ts';
 import { openWeb } from './parts/web.ts';
 import { openPeers } from './peers/module.ts';
 import { mayReadMetrics, type Readiness, serviceRoutes } from './service.route.ts';
+import { openFeedThread } from './threads/feed-thread.ts';
 
 /** A module as the server holds it. */
 export interface OpenModule {
@@ -85,6 +84,8 @@ export async function openModules(
     readonly metrics: Metrics;
     readonly tables: BoundedTables;
     readonly evidence: EvidenceReader;
+    readonly publishFeeds: FeedPublisherOptions['onPublished'];
+    readonly releaseFeeds: () => void;
     /** Runs an operator's act. */
     readonly onConsole: ConsoleSources['operations'];
     readonly readiness: () => Promise<Readiness>;
@@ -93,7 +94,7 @@ export async function openModules(
   },
 ) {
   const { config, clock, random, log, masterKey, demo = false, closers, timings } = opening;
-  const { data, shares, reputation, signon, counted, evidence, metrics, tables } = parts;
+  const { data, shares, reputation, signon, counted, evidence, metrics, tables, readiness } = parts;
   const { figures } = counted;
   const { store, state, maintenance } = data;
   const { access, follower } = state;
@@ -181,7 +182,7 @@ export async function openModules(
       position: state.follower.appliedSeq,
       pageBuilder,
       mode: radarMode,
-      isOwner: (request) => mayReadMetrics(request, config.metricsToken, isProxied(config)),
+      isOwner: (request) => mayReadMetrics(request, config),
     }),
   );
   const { secureUrl } = config;
@@ -235,6 +236,23 @@ export async function openModules(
       noteKeyUses: data.noteKeyUses,
     }),
   );
+  const feeds = host.add(
+    openFeeds({
+      store,
+      maintenance,
+      clock,
+      log,
+      config,
+      guard,
+      tools,
+      frontEnd,
+      openThread: (setup) => openFeedThread({ ...setup, index: state.index, geo: data.geo }),
+      position: follower.appliedSeq,
+      urgent: allowChanges,
+      onPublished: parts.publishFeeds,
+      release: parts.releaseFeeds,
+    }),
+  );
   host.add(
     await openCrowdsec({
       store,
@@ -252,10 +270,7 @@ export async function openModules(
       manualEntries,
       bans: data.bans,
       counters: reputation.integrationCounters,
-      blocklist: {
-        list: (waitMs) => decisionListOf(reputation.feeds, waitMs),
-        buildImmediatelyWhile: reputation.feeds.buildImmediatelyWhile,
-      },
+      blocklist: feeds.blocklist,
       accountOf: access.idOf,
       slotOf,
       catchUpTo: follower.catchUpTo,
@@ -310,15 +325,6 @@ export async function openModules(
       name: outboxName,
       read: web.hasOutbox ? signon.signon.outbox.newest : undefined,
     }),
-    ...feedsPageRoutes({
-      guard,
-      publisher: reputation.feeds,
-      tools,
-      feedsUrl: `${config.secureUrl}/feeds`,
-      licence: config.feedLicence,
-    }),
-    // Asked until front ends have the first build: counted where they count.
-    ...feedRoutes({ ...frontEnd, publisher: reputation.feeds }),
     ...profileExchangeRoutes({ authorization: signon.authorization, guard }),
     statsRoute({ guard: frontEnd.guard, clock, counts: figures.reports, entries: figures.entries }),
     ...signonRoutes({
@@ -338,18 +344,7 @@ export async function openModules(
       noteKeyUses: data.noteKeyUses,
       catchUp,
     }),
-    ...serviceRoutes({
-      guard,
-      assets,
-      endpoints,
-      clock,
-      metrics,
-      readiness: parts.readiness,
-      baseUrl: config.baseUrl,
-      siteName: config.siteName,
-      metricsToken: config.metricsToken,
-      isProxied: isProxied(config),
-    }),
+    ...serviceRoutes({ guard, assets, endpoints, clock, metrics, config, readiness }),
   ];
   const declared = new Map(endpoints.map((one) => [`${one.method} ${one.path}`, one]));
   const all = [...host.routes, ...routes];
@@ -363,5 +358,8 @@ export async function openModules(
     preparations: [...assets.preparations, ...site.preparations],
     endStreams: radar.endStreams,
     closeCaptcha: captcha.close,
+    startFeeds: feeds.start,
+    /** Takes in a module without routes that opens when the server listens. */
+    add: (module: Omit<OpenModule, 'routes'>) => host.add(module),
   };
 }

@@ -5,11 +5,12 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { fail } from '../core/result.ts';
 import { dayMs } from '../core/time.ts';
-import { forwardingHeaders, isFromThisMachine } from '../http/request/client-ip.ts';
+import { forwardingHeaders, isFromThisMachine, isProxied } from '../http/request/client-ip.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../http/request/message.ts';
 import type { PlainRoute } from '../http/router.ts';
 import { type MemoryVerdict, memoryVerdicts } from '../storage/nodes/digests.ts';
@@ -151,14 +152,11 @@ export function serviceRoutes(options: {
   endpoints: readonly Endpoint[];
   clock: Clock;
   metrics: Metrics;
-  metricsToken: string | undefined;
-  /** Requests come through proxies: this machine's address says nothing about who asks. */
-  isProxied: boolean;
-  baseUrl: string;
-  siteName?: string | undefined;
+  config: MetricsReaders & Pick<Config, 'siteName'>;
   readiness: () => Promise<Readiness>;
 }): PlainRoute[] {
-  const { guard, clock, metrics, metricsToken, baseUrl } = options;
+  const { guard, clock, metrics, config } = options;
+  const { baseUrl } = config;
 
   async function ready(): Promise<Reply> {
     const state = await options.readiness();
@@ -178,7 +176,7 @@ export function serviceRoutes(options: {
   }
 
   async function showMetrics(request: Request): Promise<Reply> {
-    if (!mayReadMetrics(request, metricsToken, options.isProxied)) {
+    if (!mayReadMetrics(request, config)) {
       const failure = fail(
         'unauthenticated',
         'Send the token of METRICS_TOKEN as Authorization: Bearer.',
@@ -203,7 +201,7 @@ export function serviceRoutes(options: {
       type: 'image/png',
       purpose: 'any maskable',
     }));
-    const name = options.siteName ?? catalogueFor('en').site.name;
+    const name = config.siteName ?? catalogueFor('en').site.name;
     const colours = { theme_color: '#16324f', background_color: '#16324f' };
     const about = { name, short_name: name, start_url: '/', display: 'browser', ...colours };
     return {
@@ -246,16 +244,16 @@ export function robotsText(endpoints: readonly Endpoint[]): string {
   return `User-agent: *\n${paths.map((path) => `Disallow: ${path}\n`).join('')}`;
 }
 
+/** The settings that say who may read the metrics. */
+type MetricsReaders = Pick<Config, 'metricsToken'> & Parameters<typeof isProxied>[0];
+
 /**
  * Without a token the page is for this machine: a loopback address, and nothing between. As soon as
  * anything forwards, a loopback address may stand for any client whom the proxy doesn't name.
  */
-export function mayReadMetrics(
-  request: Request,
-  token: string | undefined,
-  isProxied: boolean,
-): boolean {
-  if (token === undefined) return !isProxied && isFromThisMachine(request);
+export function mayReadMetrics(request: Request, config: MetricsReaders): boolean {
+  const token = config.metricsToken;
+  if (token === undefined) return !isProxied(config) && isFromThisMachine(request);
   const sent = firstHeader(request, 'authorization') ?? '';
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(sent), digest(`Bearer ${token}`));

@@ -15,10 +15,12 @@ import { memoryLog } from '../support/server/memory-log.ts';
 
 /** What /readyz answers. */
 async function readyzOf(readiness: () => Promise<Readiness>) {
+  const urls = { baseUrl: 'http://localhost', secureUrl: 'http://localhost' };
   const routes = serviceRoutes({
     ...{ guard: guardOf(), assets: { url: String }, endpoints: [], clock: systemClock() },
-    ...{ metrics: createMetrics(), metricsToken: undefined },
-    ...{ isProxied: false, baseUrl: 'http://localhost', readiness },
+    metrics: createMetrics(),
+    readiness,
+    config: { ...urls, siteName: undefined, metricsToken: undefined, host: '', trustedProxies: [] },
   });
   const route = routes.find(({ path }) => path === '/readyz')!;
   const request: Partial<Request> = { method: 'GET', path: '/readyz', query: '', headers: {} };

@@ -1,4 +1,4 @@
-/** Opens geo tables, the check, reports, feeds and the use of accounts. */
+/** Opens geo tables, the check, reports and the use of accounts. */
 
 import { openAccountsTable } from '../../access/accounts/accounts-table.ts';
 import { deriveKey } from '../../access/keys/master-key.ts';
@@ -11,21 +11,15 @@ import { openQuotas } from '../../access/quota/quota.ts';
 import { createUsage, type Usage } from '../../access/quota/usage.ts';
 import { type Sightings, startSightings } from '../../access/sightings.ts';
 import { clientLimits } from '../../config/limits.ts';
-import { capacities } from '../../config.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { shareTime } from '../../core/clock.ts';
-import { createHeartbeat, openGarbageCollection } from '../../core/threads.ts';
+import { createHeartbeat } from '../../core/threads.ts';
 import { openSystems, type Systems } from '../../geo/systems/systems.ts';
 import {
   createIntegrationCounters,
   type IntegrationCounters,
 } from '../../integrations/counters.ts';
 import { passKeyPurpose } from '../../integrations/forward-auth/pass.ts';
-import {
-  createFeedPublisher,
-  type FeedPublisher,
-  type Published,
-} from '../../reputation/blocklists/publish.ts';
 import { type BandSurvey, startBandSurvey } from '../../reputation/counts/entry-bands.ts';
 import {
   createRefusedReports,
@@ -36,11 +30,7 @@ import {
   createReportStore,
   type ReportStore,
 } from '../../reputation/reports/store/report-store.ts';
-import type { Maintenance } from '../../storage/maintenance.ts';
-import type { Store } from '../../storage/store.ts';
 import { startDetailsBound, startExpiry, startSampling } from '../maintenance.ts';
-import type { State } from '../state.ts';
-import { openFeedThread } from '../threads/feed-thread.ts';
 import { createFrontEnd, type FrontEnd, type FrontEndMemory } from '../threads/front-end.ts';
 import type { Data } from './data.ts';
 import type { Opening } from './dependencies.ts';
@@ -51,7 +41,6 @@ export interface ReputationParts {
   readonly frontEnd: FrontEnd;
   readonly reports: ReportStore;
   readonly refusedReports: RefusedReports;
-  readonly feeds: FeedPublisher;
   readonly usage: Usage;
   /** Clients that front ends count. */
   readonly counted: BoundedTable;
@@ -63,10 +52,7 @@ export interface ReputationParts {
 
 /** Clients and networks that front ends remember, over all limits. */
 const countedClientsMax = 65_536;
-/** Replaced feeds that are worth a garbage collection. */
-const releasedBytesMin = 32 * 1024 * 1024;
 
-/** @param frontEnds receive the feeds to serve, and release the memory of replaced ones */
 export function openReputation(
   opening: Opening,
   {
@@ -79,7 +65,6 @@ export function openReputation(
   }: Pick<Data, 'store' | 'state' | 'maintenance' | 'geo' | 'banTable'> & {
     shares: DistributedLimits;
   },
-  frontEnds: { readonly publish: (feeds: Published) => void; readonly release: () => void },
 ): ReputationParts {
   const { config, clock, random, log, closers } = opening;
   const { geoAsnMmdb: asnMmdbPath } = config;
@@ -134,20 +119,6 @@ export function openReputation(
   const survey = startBandSurvey({ index, clock });
   closers.add(startDetailsBound(survey, maintenance, log));
   closers.add(survey.stop);
-  const collectGarbage = openGarbageCollection();
-  const feeds = openFeeds(
-    opening,
-    state,
-    { store, maintenance },
-    memory.geo,
-    frontEnds.publish,
-    (bytes) => {
-      if (bytes < releasedBytesMin) return;
-      setImmediate(collectGarbage);
-      frontEnds.release();
-    },
-  );
-  closers.add(() => feeds.stop());
   const usage = createUsage({ handle: quotas, accountCount: access.count, generationOf, clock });
   closers.add(startSampling(usage));
   const systems = openSystems({
@@ -165,7 +136,6 @@ export function openReputation(
     frontEnd,
     reports,
     refusedReports,
-    feeds,
     usage,
     integrationCounters,
     systems,
@@ -173,32 +143,4 @@ export function openReputation(
     sightings,
     counted: table,
   };
-}
-
-function openFeeds(
-  { config, clock, log }: Opening,
-  state: State,
-  stores: { store: Store; maintenance: Maintenance },
-  geo: SharedArrayBuffer,
-  onPublished: (feeds: Published) => void,
-  onReplaced: (bytes: number) => void,
-): FeedPublisher {
-  const openThread = openFeedThread({
-    index: state.index,
-    geo,
-    imprint: { homeUrl: `${config.secureUrl}/feeds`, licence: config.feedLicence },
-    rowsMax: capacities.entries,
-    entriesMax: capacities.feedEntries,
-  });
-  return createFeedPublisher({
-    ...stores,
-    clock,
-    log,
-    openThread,
-    position: () => state.follower.appliedSeq(),
-    urgent: () => state.reducer.allowChanges(),
-    intervalMs: config.feedIntervalSeconds * 1_000,
-    onPublished,
-    onReplaced,
-  });
 }

@@ -194,7 +194,12 @@ function addressIn(value: string): string | undefined {
  * plain http itself, and on a loopback address nobody else reaches it. A proxy with the shortest
  * configuration names no client in its headers.
  */
-export function isProxied({ trustedProxies, host, baseUrl, secureUrl }: Config): boolean {
+export function isProxied({
+  trustedProxies,
+  host,
+  baseUrl,
+  secureUrl,
+}: Pick<Config, 'trustedProxies' | 'host' | 'baseUrl' | 'secureUrl'>): boolean {
   const urls = [new URL(baseUrl), new URL(secureUrl)];
   return (
     trustedProxies.length > 0 ||

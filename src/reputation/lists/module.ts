@@ -1,30 +1,33 @@
-/** Starts the fetching of subscribed lists: polled every two seconds, reported at /metrics. */
+/** The lists that the server fetches: subscriptions are polled every two seconds and reported at /metrics. */
 
 import { capacities } from '../../config.ts';
-import type { BoundedTables } from '../../core/bounded-tables.ts';
+import type { Clock } from '../../core/clock.ts';
 import { every } from '../../core/every.ts';
+import type { Log } from '../../core/log.ts';
 import type { Metrics } from '../../core/metrics.ts';
-import { fetchInThread } from '../../reputation/lists/subscriptions/fetching.ts';
-import { countKnownRows } from '../../reputation/lists/subscriptions/known-rows.ts';
-import { createRefresher } from '../../reputation/lists/subscriptions/refresher.ts';
-import type { Subscription } from '../../reputation/lists/subscriptions/subscriptions.ts';
-import type { Data } from './data.ts';
-import type { Opening } from './dependencies.ts';
+import type { Random } from '../../core/random.ts';
+import type { Maintenance } from '../../storage/maintenance.ts';
+import { fetchInThread } from './subscriptions/fetching.ts';
+import { countKnownRows } from './subscriptions/known-rows.ts';
+import { createRefresher } from './subscriptions/refresher.ts';
+import type { Subscription } from './subscriptions/subscriptions.ts';
 
 const pollMs = 2_000;
 
-export function startSubscriptions(
-  { config, clock, random, log, closers }: Opening,
-  { state, maintenance }: Pick<Data, 'state' | 'maintenance'>,
-  { metrics, tables }: { metrics: Metrics; tables: BoundedTables },
-): void {
+export function openSubscriptions(needs: {
+  readonly state: Parameters<typeof countKnownRows>[0];
+  readonly maintenance: Maintenance;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Lists may be fetched from addresses that are not public. */
+  readonly allowPrivate: boolean;
+}) {
+  const { state, maintenance, log } = needs;
   const refresher = createRefresher({
+    ...needs,
     store: maintenance.store,
     isMine: maintenance.isMine,
-    clock,
-    random,
-    log,
-    allowPrivate: config.sourceAllowPrivate,
     fetch: fetchInThread,
     countKnown: (list, batches) => countKnownRows(state, list, batches),
   });
@@ -36,12 +39,14 @@ export function startSubscriptions(
     isImmediate: true,
     onFailure: (err) => log.warn({ err }, 'lists: sources not looked at, tried again later'),
   });
-  closers.add(async () => {
-    await loop.stop();
-    await refresher.stop();
-  });
-  registerSourceMetrics(metrics, () => rows);
-  tables.add({ name: 'list_sources', used: () => rows.length, limit: capacities.sources });
+  return {
+    tables: [{ name: 'list_sources', used: () => rows.length, limit: capacities.sources }],
+    metrics: (metrics: Metrics) => registerSourceMetrics(metrics, () => rows),
+    async close() {
+      await loop.stop();
+      await refresher.stop();
+    },
+  };
 }
 
 function registerSourceMetrics(metrics: Metrics, read: () => readonly Subscription[]): void {

@@ -1,0 +1,111 @@
+/** The feeds: their publisher, their page, and their files as long as front ends have none. */
+
+import { type Config, capacities } from '../../config.ts';
+import type { Metrics } from '../../core/metrics.ts';
+import { openGarbageCollection } from '../../core/threads.ts';
+import type { Guard } from '../../web/guard/guard.ts';
+import type { PageTools } from '../../web/page-tools.ts';
+import { type FeedRoutesOptions, feedRoutes } from './feeds.route.ts';
+import { feedsPageRoutes } from './feeds-page.route.ts';
+import type { Imprint } from './pieces/lines.ts';
+import {
+  createFeedPublisher,
+  decisionListOf,
+  type FeedPublisher,
+  type FeedPublisherOptions,
+} from './publish.ts';
+
+/** Replaced feeds that are worth a garbage collection. */
+const releasedBytesMin = 32 * 1024 * 1024;
+
+export function openFeeds(
+  needs: Omit<FeedPublisherOptions, 'openThread' | 'intervalMs' | 'onReplaced'> & {
+    readonly config: Pick<Config, 'secureUrl' | 'feedLicence' | 'feedIntervalSeconds'>;
+    readonly openThread: (bounds: {
+      readonly imprint: Imprint;
+      readonly rowsMax: number;
+      readonly entriesMax: number;
+    }) => FeedPublisherOptions['openThread'];
+    /** Has the front ends release the memory of replaced feeds. */
+    readonly release: () => void;
+    readonly guard: Guard;
+    readonly tools: PageTools;
+    /** The guard counts, with those of front ends, the requests that come here before the first build. */
+    readonly frontEnd: Pick<FeedRoutesOptions, 'guard' | 'spotMark'>;
+  },
+) {
+  const { config, guard, tools, frontEnd } = needs;
+  const feedsUrl = `${config.secureUrl}/feeds`;
+  const licence = config.feedLicence;
+  const collectGarbage = openGarbageCollection();
+  const publisher = createFeedPublisher({
+    ...needs,
+    openThread: needs.openThread({
+      imprint: { homeUrl: feedsUrl, licence },
+      rowsMax: capacities.entries,
+      entriesMax: capacities.feedEntries,
+    }),
+    intervalMs: config.feedIntervalSeconds * 1_000,
+    onReplaced(bytes) {
+      if (bytes < releasedBytesMin) return;
+      setImmediate(collectGarbage);
+      needs.release();
+    },
+  });
+  return {
+    routes: [
+      ...feedsPageRoutes({ guard, publisher, tools, feedsUrl, licence }),
+      ...feedRoutes({ ...frontEnd, publisher }),
+    ],
+    tables: [
+      {
+        name: 'feed_entries',
+        used: () => publisher.current()?.stats.entries ?? 0,
+        limit: capacities.feedEntries,
+      },
+    ],
+    /** For programs that follow decisions. */
+    blocklist: {
+      list: (waitMs: number) => decisionListOf(publisher, waitMs),
+      buildImmediatelyWhile: publisher.buildImmediatelyWhile,
+    },
+    /** Begins to build. */
+    start: publisher.start,
+    metrics: (metrics: Metrics) => registerFeedMetrics(metrics, publisher),
+    close: () => publisher.stop(),
+  };
+}
+
+function registerFeedMetrics(metrics: Metrics, feeds: FeedPublisher): void {
+  metrics.gauge('portcullis_feed_entries', 'Entries of the blocklist feed.', () => {
+    return feeds.current()?.stats.entries ?? 0;
+  });
+  metrics.gauge(
+    'portcullis_feed_entries_dropped',
+    'Malicious entries for which the feeds have no room.',
+    () => feeds.current()?.stats.dropped ?? 0,
+  );
+  metrics.gauge('portcullis_feed_variants', 'Feeds ready to be served, variants counted.', () => {
+    return feeds.current()?.files.size ?? 0;
+  });
+  metrics.gaugeBy('portcullis_feed_bytes', 'Memory of the feeds, by encoding.', 'encoding', () => {
+    const now = feeds.current();
+    if (now === undefined) return [];
+    const { stats, changes } = now;
+    return [
+      ['identity', stats.textBytes],
+      ['gzip', stats.gzipBytes],
+      ['br', stats.brotliBytes],
+      ['changes', changes.added.length + changes.removed.length],
+    ];
+  });
+  metrics.gauge('portcullis_feed_version', 'Version of the blocklist, ms since 1970.', () => {
+    return feeds.current()?.changes.version ?? 0;
+  });
+  metrics.counterBy('portcullis_feed_builds_total', 'Builds of the feeds.', [], () => [
+    [{}, feeds.lastBuild.count],
+  ]);
+  metrics.gauge('portcullis_feed_build_seconds', 'Duration of the last build.', () => {
+    return feeds.lastBuild.ms / 1_000;
+  });
+}
