@@ -165,13 +165,13 @@ async function readMessage(folder: string, file: string): Promise<OutboxMessage 
   if (size > fileBytesMax) return undefined;
   const content = await readFile(path, 'latin1');
   const { headers, body } = partsOf(content);
-  const facts = { file, at: Math.round(mtimeMs), to: addressOf(headers.get('to') ?? '') };
+  const shared = { file, at: Math.round(mtimeMs), to: addressOf(headers.get('to') ?? '') };
   if (file.endsWith('.txt')) {
-    return { kind: 'text', ...facts, subject: '', text: utf8(body).trim() };
+    return { kind: 'text', ...shared, subject: '', text: utf8(body).trim() };
   }
   const subject = decodeWords(headers.get('subject') ?? '');
   const text = decodeBody(body, headers.get('content-transfer-encoding') ?? '');
-  return { kind: 'mail', ...facts, subject, text: text.replaceAll('\r\n', '\n').trim() };
+  return { kind: 'mail', ...shared, subject, text: text.replaceAll('\r\n', '\n').trim() };
 }
 
 /** Splits a message: header names in lower case, folded lines joined. */
