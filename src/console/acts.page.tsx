@@ -47,6 +47,9 @@ type AskedBy<Row> = Row extends { readonly asks: readonly (infer One)[] }
   : never;
 type AboutOf<Row> = Row extends { readonly about: readonly (infer One)[] } ? One & string : never;
 
+/** Fields that the section's handler reads itself. */
+type MoreFields = Readonly<Record<string, string>>;
+
 /** Returns what was typed into a form, by the parameters of its act. */
 export function typedFields(
   { asks = [], about = [], fixed, parameters = {} }: ActRow,
@@ -73,7 +76,7 @@ export function ActButton<Rows extends ActRows, Does extends keyof Rows>({
   label,
   about,
 }: ActOptions<Rows, Does> & {
-  readonly about: Readonly<Record<AboutOf<Rows[Does]> | AskedBy<Rows[Does]>, string>>;
+  readonly about: Readonly<Record<AboutOf<Rows[Does]> | AskedBy<Rows[Does]>, string>> & MoreFields;
 }): Html {
   return (
     <ActionButton
@@ -91,7 +94,7 @@ interface ActFormOptions<Rows extends ActRows, Does extends keyof Rows>
   /** Labels by the names of the fields; the hint of `score` is `scoreHint`. */
   readonly text: Readonly<Record<AskedBy<Rows[Does]>, string>> &
     Readonly<Partial<Record<`${AskedBy<Rows[Does]>}Hint`, string>>>;
-  readonly about?: Readonly<Record<AboutOf<Rows[Does]>, string>>;
+  readonly about?: Readonly<Record<AboutOf<Rows[Does]>, string>> & MoreFields;
   /** Names for the values of a field, in place of the values themselves. */
   readonly options?: Readonly<Partial<Record<AskedBy<Rows[Does]>, readonly Option[]>>>;
   /** Values that fields begin with, in place of those of the act. */

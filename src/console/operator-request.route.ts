@@ -6,7 +6,7 @@
 import type { AuditLog } from '../access/audit-log.ts';
 import type { Clock } from '../core/clock.ts';
 import { type ErrorCode, statusOf } from '../core/errors.ts';
-import type { Result } from '../core/result.ts';
+import { fail, ok, type Result } from '../core/result.ts';
 import type { Reply } from '../http/request/message.ts';
 import type { Params } from '../http/request/query.ts';
 import { doneIn, doneMark } from '../web/done-mark.ts';
@@ -98,47 +98,48 @@ export interface ConsoleOperations {
   run(act: ConsoleAct): Promise<Result<void>>;
 }
 
-export interface AskedChange extends Pick<ConsoleAct, 'act' | 'before' | 'fields'> {
-  readonly section: ConsoleSection;
+/** A section's handler adds this to the fields of a form. */
+interface PreparedChange extends Partial<Pick<ConsoleAct, 'fields' | 'before'>> {
   /** The operator goes on at this path; without it, at the section's page. */
   readonly back?: string;
 }
 
-/** Makes a change. It stands in the audit log before it begins: one that can't be recorded is not made. */
-export async function perform(
+/**
+ * Answers the form of a section: its field `do` names a row of the section's table of acts. The change stands
+ * in the audit log before it begins: one that can't be recorded is not made.
+ */
+export function changeForm<Rows extends SectionActs['acts']>(
   { pageBuilder, operations, catchUp, clock }: ConsoleParts,
-  context: OperatorRequest,
-  { section, act, before, fields, back = consolePaths[section] }: AskedChange,
-): Promise<Reply> {
-  const done = await operations.run({
-    act,
-    before,
-    fields,
-    user: `account ${context.session.accountId}`,
-    address: context.request.clientIp,
-  });
-  await catchUp();
-  if (done.ok) {
-    const mark = `${back.includes('?') ? '&' : '?'}done=${doneMark(context.csrf, doneName, clock.now())}`;
-    return pageBuilder.go(context, back + mark);
-  }
-  return pageBuilder.show(context, (frame) => refusedPage(frame, section, back, done), {
-    status: statusOf(done.error),
-    failure: done,
-  });
-}
-
-/** Answers the form of a section: its field `do` names a row of the section's table of acts. */
-export function changeForm(parts: ConsoleParts, { section, acts }: SectionActs) {
+  { section, acts }: SectionActs<Rows>,
+  prepare?: (
+    context: OperatorRequest,
+    form: Params,
+    does: keyof Rows,
+  ) => Promise<Result<PreparedChange>>,
+) {
   return async (context: OperatorRequest, form: Params): Promise<Reply> => {
     const does = form.get('do') ?? '';
     const row = Object.hasOwn(acts, does) ? acts[does] : undefined;
-    if (row === undefined) return noSuchChange(parts, context);
-    return perform(parts, context, { section, act: row.act, fields: typedFields(row, form) });
+    // No page of ours sends such a form.
+    if (row === undefined) return pageBuilder.problem(context, fail('invalid_parameter'));
+    const prepared = (await prepare?.(context, form, does)) ?? ok<PreparedChange>({});
+    if (!prepared.ok) return pageBuilder.problem(context, prepared);
+    const { fields, before, back = consolePaths[section] } = prepared.value;
+    const done = await operations.run({
+      act: row.act,
+      before,
+      fields: { ...typedFields(row, form), ...fields },
+      user: `account ${context.session.accountId}`,
+      address: context.request.clientIp,
+    });
+    await catchUp();
+    if (!done.ok) {
+      return pageBuilder.show(context, (frame) => refusedPage(frame, section, back, done), {
+        status: statusOf(done.error),
+        failure: done,
+      });
+    }
+    const mark = `${back.includes('?') ? '&' : '?'}done=${doneMark(context.csrf, doneName, clock.now())}`;
+    return pageBuilder.go(context, back + mark);
   };
-}
-
-/** Answers a form that no page of ours sends. */
-export function noSuchChange({ pageBuilder }: ConsoleParts, context: OperatorRequest): Reply {
-  return pageBuilder.problem(context, { ok: false, error: 'invalid_parameter' });
 }

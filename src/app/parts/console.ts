@@ -41,7 +41,6 @@ import type { StoredReport } from '../../reputation/reports/store/report-rows.ts
 import { createReportStore } from '../../reputation/reports/store/report-store.ts';
 import { createAnonymousReports, createRemovals } from '../../reputation/requests/queue.ts';
 import { catalogueFor } from '../../reputation/words.ts';
-import { plans } from '../../signon/people/profile/profile.ts';
 import type { BlockedSites } from '../../signon/sites/blocked-sites.ts';
 import { createSiteList } from '../../signon/sites/site-list.ts';
 import { catalogueFor as signOnWords } from '../../signon/words.ts';
@@ -257,7 +256,7 @@ function consolePeople(parts: ConsolePeopleParts): ConsolePeople {
         quotasOf(id),
       ]);
       const facts = { trust: roundedTrust(state, id), plan: profile?.plan ?? 'free', quotas };
-      return { ...found, ...facts, plans, sessions: open.length, keys, siteKeys: siteKeysOfIt };
+      return { ...found, ...facts, sessions: open.length, keys, siteKeys: siteKeysOfIt };
     },
   };
 }

@@ -1,15 +1,13 @@
 /** One account: its facts, and what may be changed of it. No password and no text of a key is here. */
 
 import type { ListedAccount } from '../../access/accounts/directory.ts';
-import { Button } from '../../web/components/button.tsx';
 import { Card } from '../../web/components/card.tsx';
-import { Field } from '../../web/components/field.tsx';
-import { ActionButton, Form, Hidden, SelectField } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { Table, type TableOptions } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
+import { ActButton, ActForm, sectionActs } from '../acts.page.tsx';
 import { type ConsoleView, consolePage, factsCard } from '../parts.page.tsx';
 import { frameText } from '../words.ts';
 
@@ -17,7 +15,6 @@ export interface PersonFacts extends Omit<ListedAccount, 'keys'> {
   /** 0 to 100; undefined before its first key. */
   readonly trust: number | undefined;
   readonly plan: string;
-  readonly plans: readonly string[];
   readonly sessions: number;
   /** In force; undefined while it has neither a key nor a quota that an operator set. */
   readonly quotas:
@@ -44,7 +41,30 @@ export interface PersonFacts extends Omit<ListedAccount, 'keys'> {
 
 type Cells = TableOptions['rows'];
 
-const action = '/admin/people/change';
+/** The handler adds the account, which each form names by its field `id`. */
+export const personActs = sectionActs('people', {
+  disable: { act: 'account disable', kind: 'danger' },
+  enable: { act: 'account enable' },
+  operator: { act: 'account set-role', fixed: { role: 'operator' } },
+  member: { act: 'account set-role', fixed: { role: 'member' }, kind: 'danger' },
+  plan: { act: 'account set-plan', asks: ['plan'], kind: 'secondary' },
+  quotas: {
+    act: 'account set-quotas',
+    asks: [['reads', 'writes']],
+    parameters: { reads: 'readPerMinute', writes: 'writePerMinute' },
+    kind: 'secondary',
+  },
+  'end-sessions': { act: 'account end-sessions' },
+  'send-reset': { act: 'account send-reset' },
+  revoke: { act: 'key revoke', about: ['key'], parameters: { key: 'id' }, kind: 'danger' },
+  'revoke-site': {
+    act: 'sitekey revoke',
+    about: ['key'],
+    parameters: { key: 'id' },
+    kind: 'danger',
+  },
+});
+type Plain = 'disable' | 'enable' | 'operator' | 'member' | 'end-sessions' | 'send-reset';
 
 export function personPage(
   frame: PageFrame,
@@ -53,7 +73,7 @@ export function personPage(
   const { console: all } = frameText(frame);
   const { person: text, people } = all;
   const format = formatFor(frame.language);
-  const { person, csrf } = view;
+  const { person } = view;
   const { id, trust, quotas } = person;
   const quota = (kind: 'reads' | 'writes') => {
     if (quotas === undefined) return text.quotaLater;
@@ -61,37 +81,8 @@ export function personPage(
     const shown = format.number(perMinute);
     return isSet ? text.quotaSet(shown) : text.quotaByTrust(shown);
   };
-  const does = (what: string, label: string, kind: 'secondary' | 'danger' = 'secondary') => (
-    <ActionButton csrf={csrf} action={action} fields={{ id, do: what }} label={label} kind={kind} />
-  );
-  const asks = (what: string, fields: Html, label: string) => (
-    <Form csrf={csrf} action={action}>
-      <Hidden name="id" value={id} />
-      <Hidden name="do" value={what} />
-      {fields}
-      <p>
-        <Button label={label} kind="secondary" />
-      </p>
-    </Form>
-  );
-  const quotaFields = (
-    <>
-      <p class="card-note">{text.quotaHint}</p>
-      <div class="field-grid">
-        <Field id="reads" name="reads" label={text.reads} inputMode="numeric" maxLength={9} />
-        <Field id="writes" name="writes" label={text.writes} inputMode="numeric" maxLength={9} />
-      </div>
-    </>
-  );
-  const plans = (
-    <SelectField
-      id="plan"
-      name="plan"
-      label={text.plan}
-      value={person.plan}
-      hint={text.planHint}
-      options={person.plans.map((plan) => ({ value: plan, label: plan }))}
-    />
+  const does = (what: Plain, label: string) => (
+    <ActButton view={view} of={personActs} does={what} about={{ id }} label={label} />
   );
   return consolePage(frame, view, {
     section: 'people',
@@ -122,39 +113,50 @@ export function personPage(
           <div class="acts">
             {person.state === 'disabled'
               ? does('enable', text.enable)
-              : does('disable', text.disable, 'danger')}
+              : does('disable', text.disable)}
             {does('end-sessions', text.endSessions)}
             {person.state === 'active' && does('send-reset', text.sendReset)}
             {person.role === 'operator'
-              ? does('member', text.makeMember, 'danger')
+              ? does('member', text.makeMember)
               : does('operator', text.makeOperator)}
           </div>
         </Card>
         {keysCards(frame, view)}
-        <Card title={text.quotas}>{asks('quotas', quotaFields, text.setQuotas)}</Card>
-        <Card title={text.planTitle}>{asks('plan', plans, text.setPlan)}</Card>
+        <Card title={text.quotas}>
+          <ActForm
+            view={view}
+            of={personActs}
+            does="quotas"
+            about={{ id }}
+            text={text}
+            lead={<p class="card-note">{text.quotaHint}</p>}
+            label={text.setQuotas}
+          />
+        </Card>
+        <Card title={text.planTitle}>
+          <ActForm
+            view={view}
+            of={personActs}
+            does="plan"
+            about={{ id }}
+            text={text}
+            values={{ plan: person.plan }}
+            label={text.setPlan}
+          />
+        </Card>
       </>
     ),
   });
 }
 
 /** Its API keys by their ids, never their texts, and its site keys, which are public. */
-function keysCards(
-  frame: PageFrame,
-  { csrf, person }: ConsoleView & { readonly person: PersonFacts },
-): Html {
+function keysCards(frame: PageFrame, view: ConsoleView & { readonly person: PersonFacts }): Html {
   const { console: all } = frameText(frame);
   const { person: text } = all;
   const format = formatFor(frame.language);
-  const { id, keys, siteKeys } = person;
-  const revoke = (what: string, key: string) => (
-    <ActionButton
-      csrf={csrf}
-      action={action}
-      fields={{ id, do: what, key }}
-      label={text.revoke}
-      kind="danger"
-    />
+  const { id, keys, siteKeys } = view.person;
+  const revoke = (what: 'revoke' | 'revoke-site', key: string) => (
+    <ActButton view={view} of={personActs} does={what} about={{ id, key }} label={text.revoke} />
   );
   const code = (words: string) => <code class="breaks">{words}</code>;
   const columnsOf = (titles: readonly string[]) => titles.map((title) => ({ title }));

@@ -1,9 +1,9 @@
 /** Requests to take back what is said of an address, each with its decision. */
 
-import { ActionButton } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
+import { ActButton, sectionActs } from '../acts.page.tsx';
 import { type ConsoleView, consolePage, Listing } from '../parts.page.tsx';
 import { frameText } from '../words.ts';
 
@@ -15,6 +15,12 @@ export interface WaitingRemoval {
   readonly signedIn: boolean;
 }
 
+export const removalActs = sectionActs('removals', {
+  accept: { act: 'removals accept', about: ['address'] },
+  allow: { act: 'removals accept', about: ['address'], fixed: { allow: 'true' } },
+  refuse: { act: 'removals refuse', about: ['address'], kind: 'danger' },
+});
+
 export function removalsPage(
   frame: PageFrame,
   view: ConsoleView & { readonly removals: readonly WaitingRemoval[] },
@@ -25,13 +31,7 @@ export function removalsPage(
     fromAddress ? text.fromAddress : signedIn ? text.signedIn : text.stranger;
   const decide = (address: string) =>
     (['accept', 'allow', 'refuse'] as const).map((what) => (
-      <ActionButton
-        csrf={view.csrf}
-        action="/admin/removals/change"
-        fields={{ do: what, address }}
-        label={text[what]}
-        kind={what === 'refuse' ? 'danger' : 'secondary'}
-      />
+      <ActButton view={view} of={removalActs} does={what} about={{ address }} label={text[what]} />
     ));
   const rows = view.removals.map((one) => [
     <Link class="mono breaks" href={`/ip/${one.address}`}>

@@ -3,13 +3,12 @@
 import type { PlainRoute } from '../../http/router.ts';
 import {
   type ConsoleParts,
+  changeForm,
   consoleChange,
   consoleScreen,
-  noSuchChange,
-  perform,
   viewOf,
 } from '../operator-request.route.ts';
-import { removalsPage, type WaitingRemoval } from './removals.page.tsx';
+import { removalActs, removalsPage, type WaitingRemoval } from './removals.page.tsx';
 
 export const removalScreenEndpoints = {
   show: consoleScreen('/admin/removals'),
@@ -28,17 +27,6 @@ export function removalScreens(parts: ConsoleParts, removals: ConsoleRemovals): 
       const view = { ...viewOf(parts, context, query), removals: await removals.list() };
       return pageBuilder.show(context, (frame) => removalsPage(frame, view));
     }),
-    pageBuilder.form(at.change, (context, form) => {
-      const what = form.get('do');
-      const address = form.get('address');
-      if (what !== 'accept' && what !== 'allow' && what !== 'refuse') {
-        return noSuchChange(parts, context);
-      }
-      return perform(parts, context, {
-        section: 'removals',
-        act: what === 'refuse' ? 'removals refuse' : 'removals accept',
-        fields: { address, allow: String(what === 'allow') },
-      });
-    }),
+    pageBuilder.form(at.change, changeForm(parts, removalActs)),
   ];
 }

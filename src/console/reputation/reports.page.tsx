@@ -1,11 +1,11 @@
 /** Reports of an address, or of one account with its trust, each with the button that takes it back. */
 
 import { Card } from '../../web/components/card.tsx';
-import { ActionButton } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor, namesText } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
+import { ActButton, sectionActs } from '../acts.page.tsx';
 import { type ConsoleView, consolePage, FindForm, facts, Listing } from '../parts.page.tsx';
 import { frameText } from '../words.ts';
 
@@ -41,7 +41,15 @@ export interface ReportsView extends ConsoleView {
   readonly next?: string | undefined;
 }
 
-const action = '/admin/reports/change';
+export const reportActs = sectionActs('reports', {
+  retract: { act: 'report retract', about: ['id'], kind: 'danger' },
+  'retract-all': {
+    act: 'report retract',
+    about: ['id'],
+    parameters: { id: 'account' },
+    kind: 'danger',
+  },
+});
 
 export function reportsPage(frame: PageFrame, view: ReportsView): string {
   const all = frameText(frame).console;
@@ -71,14 +79,14 @@ export function reportsPage(frame: PageFrame, view: ReportsView): string {
             error={wrong === 'reporter' ? text.noReporter : undefined}
           />
         </div>
-        {view.by && reporterCard(frame, view.by, view.csrf)}
+        {view.by && reporterCard(frame, view, view.by)}
         {view.reports && found(frame, view, view.reports)}
       </>
     ),
   });
 }
 
-function reporterCard(frame: PageFrame, by: ReporterFacts, csrf: string): Html {
+function reporterCard(frame: PageFrame, view: ReportsView, by: ReporterFacts): Html {
   const all = frameText(frame).console;
   const format = formatFor(frame.language);
   const trust = by.trust === undefined ? all.none : format.number(by.trust);
@@ -94,12 +102,12 @@ function reporterCard(frame: PageFrame, by: ReporterFacts, csrf: string): Html {
           </Link>,
         ],
       ])}
-      <ActionButton
-        csrf={csrf}
-        action={action}
-        fields={{ do: 'retract-all', id: by.id }}
+      <ActButton
+        view={view}
+        of={reportActs}
+        does="retract-all"
+        about={{ id: by.id }}
         label={all.reports.retractAll}
-        kind="danger"
       />
     </Card>
   );
@@ -121,12 +129,12 @@ function found(frame: PageFrame, view: ReportsView, reports: readonly ShownRepor
     </Link>,
     namesText(one.categories, view.categoryNames),
     <span class="breaks">{one.comment}</span>,
-    <ActionButton
-      csrf={view.csrf}
-      action={action}
-      fields={{ do: 'retract', id: one.id }}
+    <ActButton
+      view={view}
+      of={reportActs}
+      does="retract"
+      about={{ id: one.id }}
       label={text.retract}
-      kind="danger"
     />,
   ]);
   const titles = [text.address, text.reported, text.account, text.categories, text.comment];

@@ -1,20 +1,19 @@
 /** GET /admin/reports and its change: reports of an address or of an account, and taking them back. */
 
-import type { Result } from '../../core/result.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
 import { plainAddress, plainPasted } from '../../core/text.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import {
   type ConsoleParts,
+  changeForm,
   consoleChange,
   consoleScreen,
-  noSuchChange,
   type OperatorRequest,
-  perform,
   viewOf,
 } from '../operator-request.route.ts';
-import { type ReporterFacts, reportsPage, type ShownReport } from './reports.page.tsx';
+import { type ReporterFacts, reportActs, reportsPage, type ShownReport } from './reports.page.tsx';
 
 export const reportScreenEndpoints = {
   show: consoleScreen('/admin/reports'),
@@ -74,17 +73,12 @@ export function reportScreens(parts: ConsoleParts, reports: ConsoleReports): Pla
     return pageBuilder.show(context, (frame) => reportsPage(frame, view));
   }
 
-  async function change(context: OperatorRequest, form: Params): Promise<Reply> {
-    const what = form.get('do');
+  const change = changeForm(parts, reportActs, async (_, form, does) => {
     const id = form.get('id') ?? '';
-    const act = { section: 'reports', act: 'report retract' } as const;
-    if (what === 'retract') return perform(parts, context, { ...act, fields: { id } });
-    if (what === 'retract-all' && accountIdShape.test(id)) {
-      const back = `/admin/reports?reporter=${id}`;
-      return perform(parts, context, { ...act, back, fields: { account: id } });
-    }
-    return noSuchChange(parts, context);
-  }
+    if (does !== 'retract-all') return ok({});
+    if (!accountIdShape.test(id)) return fail('invalid_parameter');
+    return ok({ back: `/admin/reports?reporter=${id}` });
+  });
 
   return [pageBuilder.page(at.show, show), pageBuilder.form(at.change, change)];
 }

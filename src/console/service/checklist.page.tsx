@@ -2,16 +2,18 @@
 
 import { Badge } from '../../web/components/badge.tsx';
 import { Card } from '../../web/components/card.tsx';
-import { ActionButton } from '../../web/components/form.tsx';
 import { Table } from '../../web/components/table.tsx';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
+import { ActButton, sectionActs } from '../acts.page.tsx';
 import { type ConsoleView, consolePage } from '../parts.page.tsx';
 import { type ConsoleCatalogue, frameText } from '../words.ts';
 
 export type FirstStep = keyof ConsoleCatalogue['checklist']['steps'];
 /** A step that this service can't take is left out. */
 export type StepsDone = Readonly<Partial<Record<FirstStep, boolean>>>;
+
+export const checklistActs = sectionActs('checklist', { 'mail-test': { act: 'mail test' } });
 
 /** Settings, commands and pages: the same in every language. */
 const ways: Readonly<Record<FirstStep, string>> = {
@@ -33,7 +35,7 @@ export interface ChecklistView extends ConsoleView {
 
 export function checklistPage(frame: PageFrame, view: ChecklistView): string {
   const text = frameText(frame).console.checklist;
-  const { newestBackupAt, now, csrf, address } = view;
+  const { newestBackupAt, now, address } = view;
   const format = formatFor(frame.language);
   const backup =
     newestBackupAt !== undefined &&
@@ -61,10 +63,11 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
         <Table caption={text.caption} columns={columns} rows={rows} stack />
         <Card title={text.testTitle}>
           <p class="card-note breaks">{text.testHint(address)}</p>
-          <ActionButton
-            csrf={csrf}
-            action="/admin/checklist/change"
-            fields={{ do: 'mail-test' }}
+          <ActButton
+            view={view}
+            of={checklistActs}
+            does="mail-test"
+            about={{}}
             label={text.testMail}
           />
         </Card>

@@ -1,16 +1,15 @@
 /** GET /admin/checklist and its change: the first steps of a new service, and a mail that shows whether mails arrive. */
 
-import { fail } from '../../core/result.ts';
+import { fail, ok } from '../../core/result.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import {
   type ConsoleParts,
+  changeForm,
   consoleChange,
   consoleScreen,
-  noSuchChange,
-  perform,
   viewOf,
 } from '../operator-request.route.ts';
-import { checklistPage, type StepsDone } from './checklist.page.tsx';
+import { checklistActs, checklistPage, type StepsDone } from './checklist.page.tsx';
 
 export const checklistEndpoints = {
   show: consoleScreen('/admin/checklist'),
@@ -40,13 +39,13 @@ export function checklistScreens(parts: ConsoleParts, of: ConsoleChecklist): Pla
       };
       return pageBuilder.show(context, (frame) => checklistPage(frame, view));
     }),
-    pageBuilder.form(at.change, async (context, form) => {
-      if (form.get('do') !== 'mail-test') return noSuchChange(parts, context);
-      // To the operator alone: a form that mails any address could be used to flood a mailbox.
-      const to = await of.addressOf(context.session.accountId);
-      if (to === undefined) return pageBuilder.problem(context, fail('unknown_account'));
-      const fields = { to, language: context.language };
-      return perform(parts, context, { section: 'checklist', act: 'mail test', fields });
-    }),
+    pageBuilder.form(
+      at.change,
+      changeForm(parts, checklistActs, async ({ session, language }) => {
+        // To the operator alone: a form that mails any address could be used to flood a mailbox.
+        const to = await of.addressOf(session.accountId);
+        return to === undefined ? fail('unknown_account') : ok({ fields: { to, language } });
+      }),
+    ),
   ];
 }
