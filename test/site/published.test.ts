@@ -10,8 +10,9 @@ import { type ClientLimitName, clientLimits } from '../../src/config/limits.ts';
 import type { Reply } from '../../src/http/request/message.ts';
 import type { PlainRoute } from '../../src/http/router.ts';
 import { feeds } from '../../src/reputation/blocklists/catalog.ts';
+import { fieldsOf } from '../../src/signon/people/profile/profile.ts';
 import { codeLifeMs } from '../../src/signon/sites/codes.ts';
-import { scopeFields, scopeNames } from '../../src/signon/sites/scopes.ts';
+import { scopeNames } from '../../src/signon/sites/scopes.ts';
 import { publishedRoutes } from '../../src/site/manifest/published.route.ts';
 import type { Endpoint } from '../../src/web/guard/endpoint.ts';
 import { createPageTools, openAssets, siteLinks } from '../../src/web/page-tools.ts';
@@ -197,7 +198,7 @@ test('the manifest says what the code does', async () => {
   assert.equal(manifest.authorization_code.lifetime_seconds * 1_000, codeLifeMs);
   assert.deepEqual(
     manifest.scopes.map((scope: Loose) => [scope.name, scope.fields.map((f: Loose) => f.name)]),
-    scopeNames.map((name) => [name, [...scopeFields[name]]]),
+    scopeNames.map((name) => [name, [...fieldsOf(name)]]),
   );
   assert.equal(manifest.feeds.lists.length, feeds.length);
   assert.equal(manifest.limits.length, Object.keys(clientLimits).length);

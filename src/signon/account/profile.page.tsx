@@ -12,8 +12,18 @@ import { Link } from '../../web/components/link.tsx';
 import type { Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import type { Profile } from '../people/profile/profile.ts';
-import { countryCodes, hiddenIn, profileLimits } from '../people/profile/profile-edit.ts';
+import {
+  type BoundedText,
+  isBoundedText,
+  type Profile,
+  profileFields,
+  type Setting,
+  settings,
+  storedText,
+  type TypedText,
+  typedTexts,
+} from '../people/profile/profile.ts';
+import { countryCodes, hiddenIn } from '../people/profile/profile-edit.ts';
 import { frameText } from '../words.ts';
 import {
   type AccountSection,
@@ -25,18 +35,6 @@ import {
 } from './parts.page.tsx';
 import type { AccountCatalogue } from './words.ts';
 
-export const profileTextFields = [
-  'given_name',
-  'family_name',
-  'nickname',
-  'birthdate',
-  'street_address',
-  'postal_code',
-  'locality',
-  'region',
-  'country',
-] as const;
-export type ProfileTextField = (typeof profileTextFields)[number];
 export type ProfileErrorField = keyof AccountCatalogue['profile']['errors'];
 export type PictureError = keyof AccountCatalogue['profile']['pictureErrors'];
 
@@ -45,8 +43,8 @@ export interface ProfilePageView extends AccountView {
   /** The account's mail address. */
   readonly email: string;
   /** The values as typed, where they were not accepted; the others are shown as stored. */
-  readonly typed: Partial<Record<ProfileTextField | 'email' | 'phone', string>>;
-  readonly typedGlass?: boolean | undefined;
+  readonly typed: Partial<Record<TypedText | 'email' | 'phone', string>>;
+  readonly typedSettings?: Record<Setting, boolean> | undefined;
   readonly errors: readonly ProfileErrorField[];
   readonly pictureError?: PictureError | undefined;
   /** A code was sent, so its form is shown. */
@@ -54,20 +52,6 @@ export interface ProfilePageView extends AccountView {
   readonly fresh: boolean;
   /** Undefined with a form that has an error. */
   readonly overview: Overview | undefined;
-}
-
-function storedTexts({ address, ...profile }: Profile): Record<ProfileTextField, string> {
-  return {
-    given_name: profile.givenName,
-    family_name: profile.familyName,
-    nickname: profile.nickname,
-    birthdate: profile.birthdate,
-    street_address: address.streetAddress,
-    postal_code: address.postalCode,
-    locality: address.locality,
-    region: address.region,
-    country: address.country,
-  };
 }
 
 export function profilePage(frame: PageFrame, view: ProfilePageView): string {
@@ -128,35 +112,22 @@ function pictureCard({ profile: text }: AccountCatalogue, view: ProfilePageView)
   );
 }
 
-const autofill: Record<ProfileTextField, string> = {
-  given_name: 'given-name',
-  family_name: 'family-name',
-  nickname: 'nickname',
-  birthdate: 'bday',
-  street_address: 'street-address',
-  postal_code: 'postal-code',
-  locality: 'address-level2',
-  region: 'address-level1',
-  country: 'country',
-};
-
 function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfilePageView): Html {
   const text = account.profile;
-  const values = { ...storedTexts(view.profile), ...view.typed };
+  const typedOrStored = (name: TypedText) => view.typed[name] ?? storedText(view.profile, name);
   const errorOf = (name: ProfileErrorField) => {
     if (!view.errors.includes(name)) return {};
-    const typed = name in values ? values[name as ProfileTextField] : '';
-    const hidden = name in profileLimits ? hiddenIn(name, typed) : undefined;
+    const hidden = isBoundedText(name) ? hiddenIn(name, typedOrStored(name)) : undefined;
     return { error: hidden === undefined ? text.errors[name] : text.hidden(hidden) };
   };
-  const textField = (name: Exclude<ProfileTextField, 'country' | 'birthdate'>, label: string) => (
+  const textField = (name: BoundedText, label: string) => (
     <Field
       id={name}
       name={name}
       label={label}
-      value={values[name]}
-      maxLength={profileLimits[name]}
-      autocomplete={autofill[name]}
+      value={typedOrStored(name)}
+      maxLength={typedTexts[name].charactersMax}
+      autocomplete={typedTexts[name].autofill}
       rows={name === 'street_address' ? 2 : undefined}
       {...errorOf(name)}
     />
@@ -173,8 +144,8 @@ function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfilePa
           text.birthdate
         } /* A date field drops a value that is no day; a text field shows it as it was typed. */
         type={errorOf('birthdate').error === undefined ? 'date' : 'text'}
-        value={values.birthdate}
-        autocomplete={autofill.birthdate}
+        value={typedOrStored('birthdate')}
+        autocomplete={typedTexts.birthdate.autofill}
         hint={view.profile.ageVerified ? text.ageLost : undefined}
         {...errorOf('birthdate')}
       />
@@ -190,22 +161,22 @@ function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfilePa
         id="country"
         name="country"
         label={text.country}
-        value={values.country}
+        value={typedOrStored('country')}
         options={[{ value: '', label: text.countryNone }, ...countries(frame)]}
-        autocomplete={autofill.country}
+        autocomplete={typedTexts.country.autofill}
         {...errorOf('country')}
       />
     </div>
   );
-  const preferences = (
+  const preferences = settings.map((name) => (
     <SwitchField
-      id="liquid_glass"
-      name="liquid_glass"
-      label={text.liquidGlass}
-      hint={text.liquidGlassHint}
-      checked={view.typedGlass ?? view.profile.liquidGlass}
+      id={name}
+      name={name}
+      label={text.settings[name].label}
+      hint={text.settings[name].hint}
+      checked={view.typedSettings?.[name] ?? view.profile[profileFields[name].setting]}
     />
-  );
+  ));
   return (
     <Form csrf={view.csrf} action="/account/profile" className="form-cards">
       <Card

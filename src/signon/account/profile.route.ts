@@ -20,7 +20,13 @@ import {
   pageRequestHeaders,
 } from '../../web/page-tools.ts';
 import { avatarFileBytesMax } from '../people/profile/avatar-image.ts';
-import type { Profile } from '../people/profile/profile.ts';
+import {
+  type Profile,
+  type Setting,
+  settings,
+  type TypedText,
+  typedTextNames,
+} from '../people/profile/profile.ts';
 import { editProfile, type ProfileChanges } from '../people/profile/profile-edit.ts';
 import { frameText } from '../words.ts';
 import type { AccountArea, AccountRequest, ViewChange } from './account-area.route.ts';
@@ -29,9 +35,7 @@ import {
   type PictureError,
   type ProfileErrorField,
   type ProfilePageView,
-  type ProfileTextField,
   profilePage,
-  profileTextFields,
 } from './profile.page.tsx';
 
 const page = '/account';
@@ -60,7 +64,7 @@ export const profileEndpoints = {
 };
 
 type Shown = Partial<
-  Pick<ProfilePageView, 'typed' | 'typedGlass' | 'errors' | 'pictureError' | 'codeWanted'>
+  Pick<ProfilePageView, 'typed' | 'typedSettings' | 'errors' | 'pictureError' | 'codeWanted'>
 >;
 
 /** Typed text is shown again up to this length; nobody's name is longer. */
@@ -131,15 +135,17 @@ export function profileRoutes(area: AccountArea): PlainRoute[] {
     const profile = await area.profileOf(context.session);
     if (profile === undefined) return showProfile(area, context);
     const typed = textsOf(form);
-    const liquidGlass = form.get('liquid_glass');
-    const errors = faultsOf(profile, typed, clock.now());
-    if (liquidGlass !== undefined && liquidGlass !== 'on') errors.push('liquid_glass');
-    const typedGlass = liquidGlass === 'on';
+    const sent = settings.map((name) => ({ name, value: form.get(name) }));
+    const wrong = sent.filter(({ value }) => value !== undefined && value !== 'on');
+    const errors = [...faultsOf(profile, typed, clock.now()), ...wrong.map(({ name }) => name)];
+    const typedSettings = Object.fromEntries(
+      sent.map(({ name, value }) => [name, value === 'on']),
+    ) as Record<Setting, boolean>;
     if (errors.length > 0) {
-      const shown = { typed: clipped(typed), typedGlass, errors };
+      const shown = { typed: clipped(typed), typedSettings, errors };
       return showProfile(area, context, { status: 422, failed: wrongForm(context) }, shown);
     }
-    const changes = { ...typed, liquid_glass: typedGlass };
+    const changes = { ...typed, ...typedSettings };
     const done = await profiles.edit(context.session.accountId, changes);
     return done.ok ? area.back(context, 'profile', 'saved') : area.refuse(context, 'profile', done);
   }
@@ -244,9 +250,9 @@ export function profileRoutes(area: AccountArea): PlainRoute[] {
 }
 
 /** A field that did not come stays as it is. */
-function textsOf(form: Params): Partial<Record<ProfileTextField, string>> {
-  const typed: Partial<Record<ProfileTextField, string>> = {};
-  for (const name of profileTextFields) {
+function textsOf(form: Params): Partial<Record<TypedText, string>> {
+  const typed: Partial<Record<TypedText, string>> = {};
+  for (const name of typedTextNames) {
     const text = form.get(name);
     if (text !== undefined) typed[name] = text;
   }
@@ -256,10 +262,10 @@ function textsOf(form: Params): Partial<Record<ProfileTextField, string>> {
 /** Every field that can't be taken, not the first alone. */
 function faultsOf(
   profile: Profile,
-  typed: Partial<Record<ProfileTextField, string>>,
+  typed: Partial<Record<TypedText, string>>,
   now: number,
 ): ProfileErrorField[] {
-  return profileTextFields.filter((name) => {
+  return typedTextNames.filter((name) => {
     const change: ProfileChanges = name in typed ? { [name]: typed[name]! } : {};
     return !editProfile(profile, change, now).ok;
   });

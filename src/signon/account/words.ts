@@ -99,8 +99,12 @@ export const accountEn = {
     country: 'Country',
     countryNone: 'Not told',
     preferencesTitle: 'Preferences',
-    liquidGlass: 'Liquid glass',
-    liquidGlassHint: 'Translucent surfaces. Sites that read your preferences may follow it.',
+    settings: {
+      liquid_glass: {
+        label: 'Liquid glass',
+        hint: 'Translucent surfaces. Sites that read your preferences may follow it.',
+      },
+    },
     emailTitle: 'Mail address',
     emailNow: 'Now',
     emailNew: 'New mail address',
@@ -473,9 +477,12 @@ export const accountFr: AccountCatalogue = {
     country: 'Pays',
     countryNone: 'Non indiqué',
     preferencesTitle: 'Préférences',
-    liquidGlass: 'Verre liquide',
-    liquidGlassHint:
-      'Des surfaces translucides. Les sites qui lisent vos préférences peuvent s’y conformer.',
+    settings: {
+      liquid_glass: {
+        label: 'Verre liquide',
+        hint: 'Des surfaces translucides. Les sites qui lisent vos préférences peuvent s’y conformer.',
+      },
+    },
     emailTitle: 'Adresse électronique',
     emailNow: 'Actuelle',
     emailNew: 'Nouvelle adresse électronique',

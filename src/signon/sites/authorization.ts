@@ -38,7 +38,7 @@ import {
 } from '../../storage/store.ts';
 import { notErased } from '../people/erasure-mark.ts';
 import { linkLifeMs } from '../people/links.ts';
-import { type ProfileJson, profileJson } from '../people/profile/profile-json.ts';
+import { type ProfileJson, profileJson } from '../people/profile/profile.ts';
 import type { Profiles } from '../people/profile/profile-store.ts';
 import {
   createFingerprints,

@@ -15,11 +15,11 @@ import { classes, type Html } from '../../web/html.ts';
 import type { Language } from '../../web/language.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
-import type { ProfileJson } from '../people/profile/profile-json.ts';
+import { fieldsOf, type ProfileFieldName, type ProfileJson } from '../people/profile/profile.ts';
 import type { UnseenValue } from '../people/profile/seen-values.ts';
 import type { AskedScope } from './authorization.ts';
 import type { ErrorAnswer } from './authorize.ts';
-import { type Scope, scopeFields } from './scopes.ts';
+import type { Scope } from './scopes.ts';
 import { type ConsentCatalogue, consentEn, consentFr } from './words.ts';
 
 export interface ConsentPageData {
@@ -265,7 +265,7 @@ function stateOf({ isFixed, before }: AskedScope, added: boolean, text: ConsentC
 }
 
 interface SharedValue {
-  readonly field: keyof ProfileJson;
+  readonly field: ProfileFieldName;
   readonly label: string;
   /** Undefined: the field is empty, so not shared. */
   readonly value: string | undefined;
@@ -281,7 +281,7 @@ function sharedValues(
   language: Language,
   text: ConsentCatalogue,
 ): SharedValue[] {
-  return scopeFields[scope].map((field: keyof ProfileJson) => ({
+  return fieldsOf(scope).map((field) => ({
     field,
     label: text.fields[field],
     value: valueText(field, values, language, text),
@@ -289,7 +289,7 @@ function sharedValues(
 }
 
 function valueText(
-  field: keyof ProfileJson,
+  field: ProfileFieldName,
   values: ProfileJson,
   language: Language,
   text: ConsentCatalogue,

@@ -24,10 +24,10 @@ import {
   time,
 } from '../../storage/record.ts';
 import { pagesUnder, type SetRow, type Store } from '../../storage/store.ts';
+import { profileFields, storedFields } from '../people/profile/profile.ts';
 import {
   fingerprintBytes,
   type SeenValues,
-  storedFields,
   storedFieldsOf,
 } from '../people/profile/seen-values.ts';
 import { type Scope, scopeBits, scopesField, scopesOf } from './scopes.ts';
@@ -201,16 +201,16 @@ function pick(seen: SeenValues, scopes: readonly Scope[]): SeenValues {
   return Object.fromEntries(fields.map((field) => [field, seen[field]]));
 }
 
-/** Bit n of the first two bytes stands for the n-th field; a fingerprint for each bit follows. */
+/** Each field has its bit in the first two bytes; a fingerprint for each bit follows. */
 const seenValues: Field<SeenValues> = {
   write(out, seen) {
     const fields = storedFields.filter((field) => seen[field] !== undefined);
-    out.u16(fields.reduce((sum, field) => sum | (1 << storedFields.indexOf(field)), 0));
+    out.u16(fields.reduce((sum, field) => sum | (1 << profileFields[field].bit), 0));
     for (const field of fields) out.raw(Buffer.from(seen[field]!, 'hex'));
   },
   read(input) {
     const bits = input.u16();
-    const fields = storedFields.filter((_, n) => (bits & (1 << n)) !== 0);
+    const fields = storedFields.filter((field) => (bits & (1 << profileFields[field].bit)) !== 0);
     const hex = () => Buffer.from(input.raw(fingerprintBytes)).toString('hex');
     return Object.fromEntries(fields.map((field) => [field, hex()]));
   },

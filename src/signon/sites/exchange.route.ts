@@ -14,47 +14,23 @@ import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';
 import {
   answer,
-  boolean,
-  count,
   type Described,
   type JsonMembers,
   media,
   object,
   query,
   ref,
-  type Schema,
   string,
 } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
+import { fieldsOf, profileFields } from '../people/profile/profile.ts';
 import type { Authorization } from './authorization.ts';
-import { type Scope, scopeFields, scopeNames } from './scopes.ts';
+import { scopeNames } from './scopes.ts';
 
 export const exchangeParameters = ['code', 'client_id', 'redirect_uri', 'code_verifier'] as const;
 type ExchangeParameter = (typeof exchangeParameters)[number];
 
-type Field = (typeof scopeFields)[Scope][number];
-
 const addressParts = ['street_address', 'locality', 'region', 'postal_code', 'country'] as const;
-
-/** The type and meaning of each field of the profile. A new field doesn't compile before it is here. */
-export const profileFields: Readonly<Record<Field, Schema & { readonly description: string }>> = {
-  service_id: { type: 'string', description: 'Public, stable, random: key your users by it.' },
-  given_name: { type: 'string', description: 'First name.' },
-  family_name: { type: 'string', description: 'Last name.' },
-  nickname: { type: 'string', description: 'What the person wants to be called.' },
-  picture: { type: 'string', format: 'uri', description: 'Own picture, or one drawn for the id.' },
-  email: { type: 'string', description: 'Mail address.' },
-  email_verified: { const: true, description: 'Always true: others are not shared.' },
-  phone_number: { type: 'string', pattern: '^\\+[0-9]{4,15}$', description: 'E.164.' },
-  phone_number_verified: { ...boolean, description: 'Whether a code sent to it came back.' },
-  address: { $ref: '#/components/schemas/PostalAddress', description: 'Postal address.' },
-  birthdate: { type: 'string', format: 'date', description: 'YYYY-MM-DD.' },
-  age: { ...count, description: 'Full years today, UTC.' },
-  age_verified: { ...boolean, description: 'Whether the operator has seen a proof of identity.' },
-  service_plus: { ...boolean, description: 'Whether the plan is plus.' },
-  service_plan: { enum: ['plus', 'free'], description: 'Plan of the account.' },
-  liquid_glass: { ...boolean, description: 'How the person likes pages to look.' },
-};
 
 const parameterWords: Readonly<Record<ExchangeParameter, string>> = {
   code: 'Works once.',
@@ -67,9 +43,10 @@ const PostalAddress = object(
   { formatted: string, ...Object.fromEntries(addressParts.map((name) => [name, string])) },
   { optional: addressParts },
 );
-const Profile = object(profileFields, {
-  optional: scopeNames.flatMap((scope) => [...scopeFields[scope]]),
-});
+const Profile = object(
+  Object.fromEntries(Object.entries(profileFields).map(([name, { schema }]) => [name, schema])),
+  { optional: scopeNames.flatMap(fieldsOf) },
+);
 
 const described = {
   tag: 'Sign-on',

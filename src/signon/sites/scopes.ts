@@ -19,18 +19,6 @@ export const scopeNames = [
 
 export type Scope = (typeof scopeNames)[number];
 
-/** The fields of the profile of each scope, in the order in which a person reads them. */
-export const scopeFields = {
-  openid: ['service_id'],
-  profile: ['given_name', 'family_name', 'nickname', 'picture'],
-  email: ['email', 'email_verified'],
-  phone: ['phone_number', 'phone_number_verified'],
-  address: ['address'],
-  age: ['birthdate', 'age', 'age_verified'],
-  subscription: ['service_plus', 'service_plan'],
-  preferences: ['liquid_glass'],
-} as const satisfies Record<Scope, readonly string[]>;
-
 /** Every name once and some spaces are shorter. */
 const charsMax = 400;
 

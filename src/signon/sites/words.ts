@@ -4,7 +4,7 @@
  * the English ones is what French must have.
  */
 
-import type { ProfileJson } from '../people/profile/profile-json.ts';
+import type { ProfileFieldName } from '../people/profile/profile.ts';
 import type { AuthorizeError } from './authorize.ts';
 import type { Scope } from './scopes.ts';
 
@@ -85,7 +85,7 @@ export const consentEn = {
     service_plus: 'Plus member',
     service_plan: 'Plan',
     liquid_glass: 'Liquid glass',
-  } as Record<keyof ProfileJson, string>,
+  } as Record<ProfileFieldName, string>,
   refusal: {
     titles: {
       invalid_client_id: 'We cannot tell which site this is',

@@ -24,6 +24,7 @@ import { choicesOf, feeds, scoreTiers } from '../../reputation/blocklists/catalo
 import { maliciousScore } from '../../reputation/check/score.ts';
 import { statsEndpoint } from '../../reputation/counts/stats.route.ts';
 import { categoryNames } from '../../reputation/reports/categories.ts';
+import { fieldsOf, profileFields } from '../../signon/people/profile/profile.ts';
 import {
   authorizeErrors,
   codeChallengeMethod,
@@ -33,13 +34,9 @@ import {
   stateCharsMax,
 } from '../../signon/sites/authorize.ts';
 import { codeLifeMs } from '../../signon/sites/codes.ts';
-import {
-  exchangeParameters,
-  exchangePath,
-  profileFields,
-} from '../../signon/sites/exchange.route.ts';
+import { exchangeParameters, exchangePath } from '../../signon/sites/exchange.route.ts';
 import { redirectUriCharsMax } from '../../signon/sites/redirect-uri.ts';
-import { scopeFields, scopeNames } from '../../signon/sites/scopes.ts';
+import { scopeNames } from '../../signon/sites/scopes.ts';
 import { type Endpoint, limitsOf } from '../../web/guard/endpoint.ts';
 import { languages } from '../../web/language.ts';
 import type { Json, JsonMembers } from '../../web/openapi.ts';
@@ -281,9 +278,9 @@ export function manifestOf(options: ManifestOptions): JsonMembers {
     authorization_response_iss_parameter_supported: true,
     scopes: scopeNames.map((name) => ({
       name,
-      fields: scopeFields[name].map((field) => ({
+      fields: fieldsOf(name).map((field) => ({
         name: field,
-        description: profileFields[field].description,
+        description: profileFields[field].schema.description,
       })),
     })),
     authorization_code: {

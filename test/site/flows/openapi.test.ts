@@ -9,7 +9,7 @@ import { after, before, describe, it } from 'node:test';
 import { endpoints } from '../../../src/app/endpoints.ts';
 import { areas } from '../../../src/app/threads/forwarded.ts';
 import { retryLater } from '../../../src/http/answer/refusal.ts';
-import { scopeFields } from '../../../src/signon/sites/scopes.ts';
+import { scopeNames } from '../../../src/signon/sites/scopes.ts';
 import { openApiDocument } from '../../../src/site/openapi.ts';
 import { openErrorPages } from '../../../src/web/page-tools.ts';
 import { createRenderProblem } from '../../../src/web/shape.ts';
@@ -305,7 +305,7 @@ describe('the OpenAPI document', () => {
     await using people = openPeople(server);
     const email = 'contract@mail.example';
     await people.add(email, { givenName: 'Ada', birthdate: '1990-02-03' });
-    const scopes = Object.keys(scopeFields);
+    const scopes = scopeNames;
     for (const method of ['GET', 'POST']) {
       const agent = createAgent(server, await people.signIn(email));
       const target = await allow(

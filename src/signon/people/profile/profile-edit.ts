@@ -8,7 +8,17 @@
 import { type PhoneNumber, parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { plainPhone } from '../../../core/text.ts';
-import type { Profile } from './profile.ts';
+import {
+  isBoundedText,
+  type Profile,
+  profileFields,
+  type Setting,
+  settings,
+  type TypedText,
+  typedTextNames,
+  typedTexts,
+  withTexts,
+} from './profile.ts';
 
 // ISO 3166-1 alpha-2: the codes officially assigned, as of 2025. A person chooses one of them.
 
@@ -32,27 +42,12 @@ function isCountryCode(code: string): boolean {
   return known.has(code);
 }
 
-/** The longest text of each field, in code points. */
-export const profileLimits = {
-  given_name: 100,
-  family_name: 100,
-  nickname: 60,
-  street_address: 200,
-  locality: 100,
-  region: 100,
-  postal_code: 20,
-} as const;
-
-type TextField = keyof typeof profileLimits;
-
 /** The fields are named as in the profile that sites get. A field that is left out stays as it is. */
-export type ProfileChanges = Partial<Record<TextField, string>> & {
-  readonly country?: string;
-  /** YYYY-MM-DD, or empty. */
-  readonly birthdate?: string;
+export type ProfileChanges = { readonly [name in TypedText]?: string } & {
+  readonly [name in Setting]?: boolean;
+} & {
   /** The international form, or the national one with `country`; or empty. */
   readonly phone_number?: string;
-  readonly liquid_glass?: boolean;
 };
 
 const phoneCharsMax = 40;
@@ -110,13 +105,13 @@ export function editProfile(
   changes: ProfileChanges,
   now: number,
 ): Result<Profile> {
-  const texts = new Map<TextField, string>();
-  for (const field of Object.keys(profileLimits) as TextField[]) {
-    const typed = changes[field];
+  const texts: { -readonly [name in TypedText]?: string } = {};
+  for (const name of typedTextNames.filter(isBoundedText)) {
+    const typed = changes[name];
     if (typed === undefined) continue;
-    const clean = cleanText(typed, field, profileLimits[field]);
+    const clean = cleanText(typed, name, typedTexts[name].charactersMax);
     if (!clean.ok) return clean;
-    texts.set(field, clean.value);
+    texts[name] = clean.value;
   }
   // Stored values are not checked again: the rules may have changed since.
   const country = given(changes.country, profile.address.country, readCountry);
@@ -127,24 +122,16 @@ export function editProfile(
     readPhone(number, country.value),
   );
   if (!phone.ok) return phone;
-  const { address } = profile;
+  const switched = settings.map((name) => {
+    const { setting } = profileFields[name];
+    return [setting, changes[name] ?? profile[setting]];
+  });
   return ok({
-    ...profile,
-    givenName: texts.get('given_name') ?? profile.givenName,
-    familyName: texts.get('family_name') ?? profile.familyName,
-    nickname: texts.get('nickname') ?? profile.nickname,
-    address: {
-      streetAddress: texts.get('street_address') ?? address.streetAddress,
-      locality: texts.get('locality') ?? address.locality,
-      region: texts.get('region') ?? address.region,
-      postalCode: texts.get('postal_code') ?? address.postalCode,
-      country: country.value,
-    },
+    ...withTexts(profile, { ...texts, country: country.value, birthdate: birthdate.value }),
+    ...Object.fromEntries(switched),
     phone: phone.value,
     phoneVerified: profile.phoneVerified && phone.value === profile.phone,
-    birthdate: birthdate.value,
     ageVerified: profile.ageVerified && birthdate.value === profile.birthdate,
-    liquidGlass: changes.liquid_glass ?? profile.liquidGlass,
   });
 }
 

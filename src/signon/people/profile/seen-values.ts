@@ -11,26 +11,16 @@
 
 import { createHmac } from 'node:crypto';
 import { deriveKey, type MasterKey } from '../../../access/keys/master-key.ts';
-import { type Scope, scopeFields } from '../../sites/scopes.ts';
-import type { Profile } from './profile.ts';
-import { type ProfileJson, sharedEmail } from './profile-json.ts';
-
-/** The order is on disk and never changes. */
-export const storedFields = [
-  'given_name',
-  'family_name',
-  'nickname',
-  'picture',
-  'email',
-  'phone_number',
-  'address',
-  'birthdate',
-  'age_verified',
-  'service_plan',
-  'liquid_glass',
-] as const satisfies readonly (keyof ProfileJson)[];
-
-export type StoredField = (typeof storedFields)[number];
+import type { Scope } from '../../sites/scopes.ts';
+import {
+  fieldsOf,
+  type Profile,
+  type ProfileFieldName,
+  type ProfileJson,
+  profileFields,
+  type StoredField,
+  storedFields,
+} from './profile.ts';
 
 export const fingerprintBytes = 8;
 
@@ -43,57 +33,21 @@ export interface UnseenValue {
   readonly kind: 'new' | 'changed';
 }
 
-/** The stored field from which each of the others follows. */
-const storedFor: { readonly [field in keyof ProfileJson]?: StoredField } = {
-  email_verified: 'email',
-  phone_number_verified: 'phone_number',
-  age: 'birthdate',
-  service_plus: 'service_plan',
-};
-
-function storedFieldOf(field: keyof ProfileJson): StoredField | undefined {
-  const isStored = (storedFields as readonly string[]).includes(field);
-  return isStored ? (field as StoredField) : storedFor[field];
+/** Returns the field whose fingerprint stands for this one; undefined for the public id, which nobody is asked about. */
+function storedFieldOf(name: ProfileFieldName): StoredField | undefined {
+  const field = profileFields[name];
+  if ('follows' in field) return field.follows;
+  return 'bit' in field ? (name as StoredField) : undefined;
 }
 
 /** Returns every stored field of the scopes. */
 export function storedFieldsOf(scopes: readonly Scope[]): ReadonlySet<StoredField> {
-  const fields = scopes.flatMap((scope): readonly (keyof ProfileJson)[] => scopeFields[scope]);
-  return new Set(fields.map(storedFieldOf).filter((field) => field !== undefined));
-}
-
-/** Returns the value as text; empty where nothing would be shared. */
-function storedText(profile: Profile, field: StoredField): string {
-  switch (field) {
-    case 'given_name':
-      return profile.givenName;
-    case 'family_name':
-      return profile.familyName;
-    case 'nickname':
-      return profile.nickname;
-    case 'picture':
-      return profile.avatar;
-    case 'email':
-      return sharedEmail(profile) ?? '';
-    case 'phone_number':
-      return profile.phone === '' ? '' : `${profile.phone} ${profile.phoneVerified}`;
-    case 'address': {
-      const { streetAddress, locality, region, postalCode, country } = profile.address;
-      const parts = [streetAddress, locality, region, postalCode, country];
-      return parts.every((part) => part === '') ? '' : JSON.stringify(parts);
-    }
-    case 'birthdate':
-      return profile.birthdate;
-    case 'age_verified':
-      return String(profile.ageVerified);
-    case 'service_plan':
-      return profile.plan;
-    case 'liquid_glass':
-      return String(profile.liquidGlass);
-    default:
-      field satisfies never;
-      throw new TypeError('no such field');
-  }
+  return new Set(
+    scopes
+      .flatMap(fieldsOf)
+      .map(storedFieldOf)
+      .filter((field) => field !== undefined),
+  );
 }
 
 /** Returns the values of the scopes that were not seen, in the order of the fields. */
@@ -114,7 +68,7 @@ export function unseenValues(
 export function withoutUnseen(shared: ProfileJson, unseen: readonly UnseenValue[]): ProfileJson {
   const left = new Set(unseen.map(({ field }) => field));
   const kept = Object.entries(shared).filter(([name]) => {
-    const field = storedFieldOf(name as keyof ProfileJson);
+    const field = storedFieldOf(name as ProfileFieldName);
     return field === undefined || !left.has(field);
   });
   return Object.fromEntries(kept) as ProfileJson;
@@ -141,7 +95,7 @@ export function createFingerprints(masterKey: MasterKey) {
       const { accountId, clientId, origin } = parties;
       const seen: { [field in StoredField]?: string } = {};
       for (const field of storedFieldsOf(scopes)) {
-        const text = storedText(profile, field);
+        const text = profileFields[field].seen(profile);
         if (text === '') continue;
         const digest = mac(['value', accountId, clientId, origin, field, text]);
         seen[field] = digest.toString('hex', 0, fingerprintBytes);

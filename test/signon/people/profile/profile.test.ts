@@ -5,10 +5,13 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { seededRandom } from '../../../../src/core/random.ts';
 import {
+  ageOn,
   decodeProfile,
   encodeProfile,
+  fieldsOf,
   newProfile,
   type Profile,
+  profileJson,
 } from '../../../../src/signon/people/profile/profile.ts';
 import {
   countryCodes,
@@ -16,13 +19,11 @@ import {
   hiddenIn,
   type ProfileChanges,
 } from '../../../../src/signon/people/profile/profile-edit.ts';
-import { ageOn, profileJson } from '../../../../src/signon/people/profile/profile-json.ts';
 import {
   inOrder,
   parseScope,
   type Scope,
   scopeBits,
-  scopeFields,
   scopeNames,
   scopesOf,
 } from '../../../../src/signon/sites/scopes.ts';
@@ -73,7 +74,7 @@ test('a scope gives its fields and no others', () => {
   assert.deepEqual(json(full, 'preferences'), { liquid_glass: true });
   assert.deepEqual(json(full), {});
   for (const granted of fc.sample(fc.subarray([...scopeNames]), { numRuns: 100, seed: 3 })) {
-    const fields: string[] = granted.flatMap((scope) => [...scopeFields[scope]]);
+    const fields: string[] = granted.flatMap((scope) => [...fieldsOf(scope)]);
     assert.deepEqual(Object.keys(json(full, ...granted)).sort(), fields.sort());
   }
 });

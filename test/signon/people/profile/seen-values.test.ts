@@ -2,7 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Profile } from '../../../../src/signon/people/profile/profile.ts';
+import {
+  type Profile,
+  profileFields,
+  storedFields,
+} from '../../../../src/signon/people/profile/profile.ts';
 import { scopeNames } from '../../../../src/signon/sites/scopes.ts';
 import { goodParameters, openSignon, parametersOf, queryOf } from '../../fixture.ts';
 
@@ -29,6 +33,23 @@ const changes: readonly (readonly [string, string, Partial<Profile>, Partial<Pro
   ['subscription', 'service_plan', { plan: 'free' }, { plan: 'plus' }],
   ['preferences', 'liquid_glass', { liquidGlass: false }, { liquidGlass: true }],
 ];
+
+test('the fields of a consent have the bits that are on disk', () => {
+  const bits = storedFields.map((field) => [profileFields[field].bit, field]);
+  assert.deepEqual(bits, [
+    [0, 'given_name'],
+    [1, 'family_name'],
+    [2, 'nickname'],
+    [3, 'picture'],
+    [4, 'email'],
+    [5, 'phone_number'],
+    [6, 'address'],
+    [7, 'birthdate'],
+    [8, 'age_verified'],
+    [9, 'service_plan'],
+    [10, 'liquid_glass'],
+  ]);
+});
 
 function addressIn(country: string): Profile['address'] {
   return { streetAddress: '', locality: '', region: '', postalCode: '', country };
