@@ -7,31 +7,15 @@ import type { ConsoleParts } from './operator-request.route.ts';
 import { type ConsolePeople, peopleScreenEndpoints, peopleScreens } from './people/people.route.ts';
 import { type ConsoleSites, siteScreenEndpoints, siteScreens } from './people/sites.route.ts';
 import {
-  allowScreenEndpoints,
-  allowScreens,
-  type ConsoleAllowlist,
-} from './reputation/allow.route.ts';
-import {
-  anonymousReportEndpoints,
-  anonymousReportScreens,
-  type ConsoleAnonymousReports,
-} from './reputation/anonymous-reports.route.ts';
-import {
-  type ConsoleEntries,
-  entryScreenEndpoints,
-  entryScreens,
-} from './reputation/entries.route.ts';
-import { type ConsoleLists, listScreenEndpoints, listScreens } from './reputation/lists.route.ts';
-import {
-  type ConsoleRemovals,
-  removalScreenEndpoints,
-  removalScreens,
-} from './reputation/removals.route.ts';
-import {
   type ConsoleReports,
   reportScreenEndpoints,
   reportScreens,
 } from './reputation/reports.route.ts';
+import {
+  type AddressScreens,
+  addressScreenEndpoints,
+  addressScreens,
+} from './reputation/screens.route.ts';
 import { auditScreenEndpoints, auditScreens, type ConsoleNames } from './service/audit.route.ts';
 import {
   type ConsoleChecklist,
@@ -44,31 +28,22 @@ import { overviewEndpoint, overviewScreen } from './service/overview.route.ts';
 export const consoleEndpoints = [
   overviewEndpoint,
   ...Object.values(checklistEndpoints),
-  ...Object.values(removalScreenEndpoints),
-  ...Object.values(anonymousReportEndpoints),
-  ...Object.values(listScreenEndpoints),
   ...Object.values(reportScreenEndpoints),
   ...Object.values(peopleScreenEndpoints),
   ...Object.values(siteScreenEndpoints),
-  ...Object.values(entryScreenEndpoints),
-  ...Object.values(allowScreenEndpoints),
+  ...addressScreenEndpoints,
   ...Object.values(auditScreenEndpoints),
 ];
 
 /** The screens read and change the service through these, which app/parts/console.ts makes. */
-export interface ConsoleOf {
+export interface ConsoleOf extends AddressScreens {
   readonly audit: AuditLog;
   readonly operations: ConsoleParts['operations'];
   readonly service: () => Promise<ServiceFacts>;
   readonly checklist: ConsoleChecklist;
-  readonly removals: ConsoleRemovals;
-  readonly anonymousReports: ConsoleAnonymousReports;
-  readonly lists: ConsoleLists;
   readonly reports: ConsoleReports;
   readonly people: ConsolePeople;
   readonly sites: ConsoleSites;
-  readonly entries: ConsoleEntries;
-  readonly allowlist: ConsoleAllowlist;
   readonly names: ConsoleNames;
   readonly categoryNames: ConsoleParts['categoryNames'];
   /** Words for events of accounts, by name. */
@@ -85,14 +60,10 @@ export function consoleRoutes(
   return [
     overviewScreen(parts, of.service, of.eventNames),
     ...checklistScreens(parts, of.checklist),
-    ...removalScreens(parts, of.removals),
-    ...anonymousReportScreens(parts, of.anonymousReports),
-    ...listScreens(parts, of.lists),
     ...reportScreens(parts, of.reports),
     ...peopleScreens(parts, of.people),
     ...siteScreens(parts, of.sites),
-    ...entryScreens(parts, of.entries),
-    ...allowScreens(parts, of.allowlist),
+    ...addressScreens(parts, of),
     ...auditScreens(parts, of.names),
   ];
 }
