@@ -85,7 +85,7 @@ export const consentEn = {
     service_plus: 'Plus member',
     service_plan: 'Plan',
     liquid_glass: 'Liquid glass',
-  } as Record<ProfileFieldName, string>,
+  } satisfies Record<ProfileFieldName, string>,
   refusal: {
     titles: {
       invalid_client_id: 'We cannot tell which site this is',
