@@ -14,7 +14,6 @@ import type { Opening, ServerDependencies } from './app/parts/dependencies.ts';
 import { openListeners } from './app/parts/integrations.ts';
 import { type Listening, listen } from './app/parts/listening.ts';
 import { openReputation } from './app/parts/reputation.ts';
-import { startSignon } from './app/parts/signon.ts';
 import { openExchange } from './app/peers/module.ts';
 import { readinessOf } from './app/service.route.ts';
 import type { State } from './app/state.ts';
@@ -29,6 +28,10 @@ import { openControl } from './operations/control.ts';
 import { openOperations } from './operations/serve.ts';
 import { createEvidence } from './reputation/address/evidence.ts';
 import { openSubscriptions } from './reputation/lists/module.ts';
+import { reportPersonalData } from './reputation/reports/store/account-reports.ts';
+import { storedWebhooks } from './reputation/webhooks/hooks.ts';
+import { webhookPersonalData } from './reputation/webhooks/module.ts';
+import { startSignon } from './signon/module.ts';
 import { claimDataDir, serverUse } from './storage/lmdb/claim.ts';
 import { storePath } from './storage/lmdb/presence.ts';
 import type { Store } from './storage/store.ts';
@@ -99,12 +102,12 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     config,
     demo,
     onMail,
-    tables,
+    personalData: (over) => [reportPersonalData(over), webhookPersonalData(over)],
+    webhooks: storedWebhooks(store),
     onSignOn: counted.onSignOn,
     onConsent: counted.onConsent,
   });
-  closers.add(() => signon.signInLog.close());
-  closers.add(() => signon.signon.close());
+  closers.add(signon.close);
   const { people, mailer } = signon.signon;
   const budgetMails = startBudgetMails({ state, maintenance, clock, log, people, mailer });
   tables.add(budgetMails.table);
@@ -161,7 +164,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   closers.add(backups.stop);
   const allowPrivate = config.sourceAllowPrivate;
   modules.add(openSubscriptions({ state, maintenance, clock, random, log, allowPrivate }));
-  observe(opening, { metrics, tables, data, reputation, signon, listening });
+  observe(opening, { metrics, tables, data, reputation, listening });
 
   operations.serveCommands(control);
   tables.add(control.table);

@@ -9,16 +9,11 @@ import type { DescriptorWatch } from '../http/limits/descriptor-watch.ts';
 import type { ReportTrait } from '../reputation/counts/report-counts.ts';
 import { refusalKinds } from '../reputation/reports/refusals.ts';
 import type { RefusedReports } from '../reputation/reports/report-admission.ts';
-import { mailsWaitingMax } from '../signon/mail/mailer.ts';
-import type { Pacing } from '../signon/people/pacing.ts';
-import type { RowCounterStats } from '../signon/people/row-counter.ts';
-import { signInLogWaitingMax } from '../signon/sessions/sign-in-log.ts';
 import type { Store } from '../storage/store.ts';
 import type { OpenFigures } from './figures/figures.ts';
 import type { Opening } from './parts/dependencies.ts';
 import type { Listening } from './parts/listening.ts';
 import type { ReputationParts } from './parts/reputation.ts';
-import type { SignonParts } from './parts/signon.ts';
 import type { State } from './state.ts';
 import type { ThreadCounters, ThreadGauges } from './threads/thread-counters.ts';
 import type { Threads } from './threads/threads.ts';
@@ -93,16 +88,13 @@ export function observe(
     tables: BoundedTables;
     data: { store: Store; state: State };
     reputation: ReputationParts;
-    signon: SignonParts;
     listening: Listening;
   },
 ): void {
   const { metrics, tables, listening } = parts;
   const { refusedReports } = parts.reputation;
-  const { signon, signInLog, rowsOfStrangers } = parts.signon;
   registerMetrics({ ...parts.data, ...listening, metrics, clock, refusedReports });
   registerTimings(metrics, timings, config.httpThreads);
-  registerSignonMetrics(metrics, rowsOfStrangers, signon.pacing);
   addTables(tables, {
     state: parts.data.state,
     tables: [
@@ -110,12 +102,8 @@ export function observe(
       parts.reputation.counted,
       parts.reputation.systems.table,
       parts.reputation.sightings.table,
-      ...signon.tables,
       ...parts.data.store.tables,
     ],
-    mails: () => signon.mailer.waiting,
-    signIns: () => signInLog.waiting,
-    signonRows: rowsOfStrangers,
   });
   tables.register(metrics);
   closers.add(tables.watch());
@@ -257,9 +245,6 @@ function addTables(
     state: State;
     /** Bounded tables of the parts. */
     tables: readonly BoundedTable[];
-    mails: () => number;
-    signIns: () => number;
-    signonRows: () => readonly RowCounterStats[];
   },
 ): void {
   const { state } = parts;
@@ -280,53 +265,6 @@ function addTables(
       used: () => state.entries.contributions.own.size,
       limit: capacities.ownEntries,
     },
-    { name: 'mails', used: parts.mails, limit: mailsWaitingMax },
-    { name: 'sign_in_log', used: parts.signIns, limit: signInLogWaitingMax },
     ...parts.tables,
-    ...parts.signonRows().map(({ kind, max }) => ({
-      name: kind,
-      used: () => parts.signonRows().find((one) => one.kind === kind)?.rows ?? 0,
-      limit: max,
-    })),
-  );
-}
-
-/** @param read the kinds of rows that anybody can cause */
-function registerSignonMetrics(
-  metrics: Metrics,
-  read: () => readonly RowCounterStats[],
-  pacing: Pick<Pacing, 'stats'>,
-): void {
-  metrics.gaugeBy(
-    'portcullis_signon_rows',
-    'Rows that somebody without a session can cause, by kind.',
-    'kind',
-    () => read().map(({ kind, rows }): [string, number] => [kind, rows]),
-  );
-  metrics.gaugeBy('portcullis_signon_rows_max', 'Bound of these rows, by kind.', 'kind', () =>
-    read().map(({ kind, max }): [string, number] => [kind, max]),
-  );
-  metrics.counterBy(
-    'portcullis_signon_rows_refused_total',
-    'Rows that were not written because of a bound or a share of it, by kind.',
-    ['kind'],
-    () => read().map(({ kind, refused }): [{ kind: string }, number] => [{ kind }, refused]),
-  );
-  metrics.counterBy(
-    'portcullis_registrations_paced_total',
-    'Registrations of networks that register much, since the start: link later, password by mail.',
-    ['asked'],
-    () => {
-      const { delayed, byMailOnly } = pacing.stats();
-      return [
-        [{ asked: 'later' }, delayed],
-        [{ asked: 'by_mail' }, byMailOnly],
-      ];
-    },
-  );
-  metrics.gauge(
-    'portcullis_registration_networks',
-    'Networks whose registrations of the day are counted; the one quiet longest gives way.',
-    () => pacing.stats().networks,
   );
 }

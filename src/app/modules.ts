@@ -24,10 +24,8 @@ import { openRadar } from '../reputation/radar/module.ts';
 import { openReports } from '../reputation/reports/module.ts';
 import { openRequests } from '../reputation/requests/module.ts';
 import { openWebhooks } from '../reputation/webhooks/module.ts';
-import { outboxRoute } from '../signon/mail/outbox.route.ts';
+import type { SignonModule } from '../signon/module.ts';
 import { isActive } from '../signon/people.ts';
-import { signonRoutes } from '../signon/signon.route.ts';
-import { profileExchangeRoutes } from '../signon/sites/exchange.route.ts';
 import { openSite } from '../site/module.ts';
 import { withHooks } from '../web/guard/hooks.ts';
 import { endpoints } from './endpoints.ts';
@@ -37,7 +35,6 @@ import { type ConsoleSources, openConsole } from './parts/console.ts';
 import type { Data } from './parts/data.ts';
 import type { Opening } from './parts/dependencies.ts';
 import type { ReputationParts } from './parts/reputation.ts';
-import type { SignonParts } from './parts/signon.ts';
 import { openWeb } from './parts/web.ts';
 import { openPeers } from './peers/module.ts';
 import { mayReadMetrics, type Readiness, serviceRoutes } from './service.route.ts';
@@ -79,7 +76,7 @@ export async function openModules(
     readonly data: Data;
     readonly shares: DistributedLimits;
     readonly reputation: ReputationParts;
-    readonly signon: SignonParts;
+    readonly signon: SignonModule;
     readonly counted: OpenFigures;
     readonly metrics: Metrics;
     readonly tables: BoundedTables;
@@ -317,26 +314,17 @@ export async function openModules(
       newestBackupAt: parts.newestBackupAt,
     }),
   );
-  const routes: Route[] = [
-    outboxRoute({
+  host.add({
+    tables: signon.tables,
+    metrics: signon.metrics,
+    routes: signon.routes({
       guard,
-      tools,
-      baseUrl: config.baseUrl,
-      name: outboxName,
-      read: web.hasOutbox ? signon.signon.outbox.newest : undefined,
-    }),
-    ...profileExchangeRoutes({ authorization: signon.authorization, guard }),
-    statsRoute({ guard: frontEnd.guard, clock, counts: figures.reports, entries: figures.entries }),
-    ...signonRoutes({
-      ...signon,
-      config,
-      clock,
-      random,
       gate,
       tools,
       callers,
       pageBuilder,
       challenges,
+      outboxName: web.hasOutbox ? outboxName : undefined,
       usage: reputation.usage,
       ownReports: reporting.own,
       webhooks: webhooks.account,
@@ -344,6 +332,9 @@ export async function openModules(
       noteKeyUses: data.noteKeyUses,
       catchUp,
     }),
+  });
+  const routes: Route[] = [
+    statsRoute({ guard: frontEnd.guard, clock, counts: figures.reports, entries: figures.entries }),
     ...serviceRoutes({ guard, assets, endpoints, clock, metrics, config, readiness }),
   ];
   const declared = new Map(endpoints.map((one) => [`${one.method} ${one.path}`, one]));

@@ -13,11 +13,11 @@ import {
 } from 'node:fs';
 import { it } from 'node:test';
 import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
-import { startSignon } from '../../src/app/parts/signon.ts';
 import { readConfig } from '../../src/config.ts';
-import { createBoundedTables } from '../../src/core/bounded-tables.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { seededRandom } from '../../src/core/random.ts';
+import { storedWebhooks } from '../../src/reputation/webhooks/hooks.ts';
+import { startSignon } from '../../src/signon/module.ts';
 import { openErasedList } from '../../src/storage/backup/erased.ts';
 import { erasedFile, readErasedFile } from '../../src/storage/backup/erased-file.ts';
 import { localMaintenance } from '../../src/storage/maintenance.ts';
@@ -42,7 +42,8 @@ it('a sign-on that fails while it opens leaves no timer behind', async (t) => {
       store: { ...store, scan: () => Promise.reject(new Error('the disk is gone')) },
       maintenance: localMaintenance(store),
       ...{ clock, random: seededRandom(1), log, demo: false },
-      tables: createBoundedTables(log),
+      personalData: () => [],
+      webhooks: storedWebhooks(store),
       masterKey: masterKeyFromBytes(new Uint8Array(32)),
       config: { ...readConfig({}, judges), dataDir: directory.path },
     });

@@ -41,6 +41,7 @@ import type { StoredReport } from '../../reputation/reports/store/report-rows.ts
 import { createReportStore } from '../../reputation/reports/store/report-store.ts';
 import { createAnonymousReports, createRemovals } from '../../reputation/requests/queue.ts';
 import { catalogueFor } from '../../reputation/words.ts';
+import type { SignonModule } from '../../signon/module.ts';
 import type { BlockedSites } from '../../signon/sites/blocked-sites.ts';
 import { createSiteList } from '../../signon/sites/site-list.ts';
 import { catalogueFor as signOnWords } from '../../signon/words.ts';
@@ -50,7 +51,6 @@ import { activitiesOf } from '../figures/activity-counters.ts';
 import type { ConsoleFigures } from '../figures/figures.ts';
 import type { State } from '../state.ts';
 import type { Opening } from './dependencies.ts';
-import type { SignonParts } from './signon.ts';
 
 /** Categories and countries on the overview. */
 const topShown = 12;
@@ -58,7 +58,7 @@ export interface ConsoleSources {
   readonly operations: ConsoleOf['operations'];
   readonly store: Store;
   readonly state: State;
-  readonly signon: SignonParts;
+  readonly signon: SignonModule;
   readonly pageBuilder: ConsoleParts['pageBuilder'];
   /** Resolves when what was committed before is in memory. */
   readonly catchUp: () => Promise<void>;
@@ -210,7 +210,7 @@ interface ConsolePeopleParts {
   readonly state: Pick<State, 'access'>;
   /** By the account's index. */
   readonly ownReports: { readonly ofAccount: OwnReports['page'] };
-  readonly signon: Pick<SignonParts, 'accounts' | 'profiles' | 'apiKeys' | 'siteKeys' | 'signon'>;
+  readonly signon: Pick<SignonModule, 'accounts' | 'profiles' | 'apiKeys' | 'siteKeys' | 'signon'>;
 }
 
 /** In whole points, 0 to 100; undefined before the first key. */

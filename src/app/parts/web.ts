@@ -12,6 +12,7 @@ import type { Random } from '../../core/random.ts';
 import type { GeoReader } from '../../geo/reader.ts';
 import { isProxied } from '../../http/request/client-ip.ts';
 import type { Check } from '../../reputation/check/check.ts';
+import type { SignonModule } from '../../signon/module.ts';
 import { openPageBuilder, signonEndpoints } from '../../signon/signon.route.ts';
 import { createCallers } from '../../web/guard/callers.ts';
 import { createCookies } from '../../web/guard/cookies.ts';
@@ -25,7 +26,6 @@ import {
   siteLinks,
 } from '../../web/page-tools.ts';
 import { mainHooks } from '../hooks.ts';
-import type { SignonParts } from './signon.ts';
 
 /** Clients and networks that are remembered, over all limits. */
 const countedClientsMax = 65_536;
@@ -41,7 +41,7 @@ export function openWeb(needs: {
   readonly check: Check;
   readonly geo: GeoReader;
   readonly gate: QuotaGuard;
-  readonly signon: SignonParts;
+  readonly signon: SignonModule;
   /** The last part of the address of the page that shows a demo's mails. */
   readonly outboxName: string | undefined;
   /** Called for each error answered by the main thread. */

@@ -1,10 +1,10 @@
 /** Sign-on of sites by itself, without accounts and sessions: each session lives, each account is enabled. */
 
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
-import { parseRequestQuery } from '../../../src/app/parts/signon.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import type { Log } from '../../../src/core/log.ts';
 import type { Random } from '../../../src/core/random.ts';
+import { parseRequestQuery } from '../../../src/signon/module.ts';
 import type { Profiles } from '../../../src/signon/people/profile/profile-store.ts';
 import {
   type Authorization,

@@ -1,0 +1,258 @@
+/**
+ * Sign-on: accounts, sessions and mails (open-signon.ts), profiles, and the sign-on of other sites. It opens in
+ * two steps: the service first, for the page builder needs its sessions; then the routes, which need the guard and
+ * the CAPTCHA. Deletions that were cut short go on in the background.
+ */
+
+import { createAccounts } from '../access/accounts/accounts.ts';
+import { decodeAccount } from '../access/accounts/records.ts';
+import { createApiKeys } from '../access/keys/api-keys.ts';
+import { erasedSealOf, type MasterKey } from '../access/keys/master-key.ts';
+import { createSiteKeys } from '../access/keys/site-keys.ts';
+import type { DistributedLimits } from '../access/quota/distributed-limits.ts';
+import type { Config } from '../config.ts';
+import type { PersonalData } from '../contracts/personal-data.ts';
+import type { Clock } from '../core/clock.ts';
+import { type Closers, createClosers } from '../core/closers.ts';
+import type { Log } from '../core/log.ts';
+import type { Metrics } from '../core/metrics.ts';
+import type { Random } from '../core/random.ts';
+import { type Params, parseQuery } from '../http/request/query.ts';
+import type { PlainRoute } from '../http/router.ts';
+import { openErasedList } from '../storage/backup/erased.ts';
+import { accountKey } from '../storage/keys.ts';
+import type { Maintenance } from '../storage/maintenance.ts';
+import type { Store } from '../storage/store.ts';
+import type { Guard } from '../web/guard/guard.ts';
+import type { Mail } from './mail/letter.ts';
+import { mailsWaitingMax } from './mail/mailer.ts';
+import { outboxRoute } from './mail/outbox.route.ts';
+import { openSignon } from './open-signon.ts';
+import type { Pacing } from './people/pacing.ts';
+import { profilePersonalData } from './people/personal-data.ts';
+import { createAvatarImages } from './people/profile/avatar-image.ts';
+import { createAvatars } from './people/profile/avatars.ts';
+import {
+  createProfileExtraRows,
+  createProfiles,
+  profileExtraRows,
+} from './people/profile/profile-store.ts';
+import { createReview } from './people/review.ts';
+import type { RowCounterStats } from './people/row-counter.ts';
+import {
+  createSignInLog,
+  type SignOnEvent,
+  signInLogData,
+  signInLogWaitingMax,
+} from './sessions/sign-in-log.ts';
+import { type SignonRoutesOptions, signonRoutes } from './signon.route.ts';
+import {
+  type ConsentOutcome,
+  createAuthorization,
+  requestQueryCharsMax,
+} from './sites/authorization.ts';
+import { createConsents } from './sites/consents.ts';
+import { profileExchangeRoutes } from './sites/exchange.route.ts';
+
+interface SignonNeeds {
+  store: Store;
+  maintenance: Maintenance;
+  shares?: Pick<DistributedLimits, 'room' | 'replicatedOperations'>;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  masterKey: MasterKey;
+  config: Config;
+  demo: boolean;
+  /** Returns the personal data that other wings keep in the given store. */
+  personalData: (over: Store) => readonly PersonalData[];
+  /** The stored webhooks, which a review of an account may remove. */
+  webhooks: Parameters<typeof createReview>[0]['webhooks'];
+  onMail?: ((mail: Mail) => void) | undefined;
+  onSignOn?: (event: SignOnEvent) => void;
+  /** Called for each consent that was given or refused. */
+  onConsent?: (outcome: ConsentOutcome) => void;
+}
+
+/** Opens sign-on. If a step fails, what was opened before it is closed. */
+export async function startSignon(options: SignonNeeds) {
+  const closers = createClosers(options.log);
+  try {
+    return await start(options, closers);
+  } catch (error) {
+    await closers.closeAll();
+    throw error;
+  }
+}
+
+async function start(options: SignonNeeds, closers: Closers) {
+  const { store, config } = options;
+  const profiles = createProfiles(options);
+  const siteKeys = createSiteKeys(options);
+  const consents = createConsents(options);
+  const signInLog = createSignInLog(options);
+  closers.add(() => signInLog.close());
+  const erased = openErasedList({ ...options, seal: erasedSealOf(options.masterKey) });
+  const signon = openSignon({
+    ...options,
+    baseUrl: config.baseUrl,
+    dataDir: config.dataDir,
+    smtpUrl: config.smtpUrl,
+    mailFrom: config.mailFrom,
+    siteName: config.siteName,
+    siteContact: config.siteContact,
+    siteLogo: config.siteLogo,
+    smsWebhookUrl: config.smsWebhookUrl,
+    pwnedRangeUrl: config.pwnedRangeUrl,
+    factorDemand: config.requireSecondFactor,
+    signInLog,
+    erased,
+    isPaced: config.clientLimitsOn,
+    texts: { countries: config.smsCountries, perDay: config.smsPerDay },
+    extraRows: createProfileExtraRows({ store, profiles }),
+    personalData: (over) => [
+      ...profilePersonalData({
+        store: over,
+        profiles: createProfiles({ ...options, store: over }),
+        siteKeys: createSiteKeys({ ...options, store: over }),
+        consents: createConsents({ ...options, store: over }),
+      }),
+      ...options.personalData(over),
+      signInLogData(over),
+    ],
+  });
+  closers.add(() => signon.close());
+  const authorization = createAuthorization({
+    ...options,
+    clientSuffixes: config.clientSuffixes,
+    profiles,
+    standing: {
+      sessionAlive: signon.sessions.alive,
+      accountEnabled: (id) => isActiveAccount(store, id),
+    },
+    avatarUrl: (avatar) => `${config.baseUrl}/avatars/${avatar}`,
+    parseQuery: parseRequestQuery,
+  });
+  await authorization.transactions.restore();
+  await erased.sync();
+  signon.erasures.resume();
+  signon.notices.resume();
+  await signon.restore();
+  const accounts = createAccounts({ ...options, beside: profileExtraRows(profiles) });
+  const apiKeys = createApiKeys({ ...options, accounts });
+  const images = createAvatarImages();
+  const avatars = createAvatars({ ...options, profiles, images });
+  const { changes, passkeys } = signon;
+  const review = createReview({
+    changes,
+    passkeys,
+    apiKeys,
+    siteKeys,
+    consents,
+    webhooks: options.webhooks,
+  });
+  const rowsOfStrangers = () => [authorization.transactions.waiting(), ...signon.rowsOfStrangers()];
+  const given = {
+    signon,
+    authorization,
+    profiles,
+    accounts,
+    siteKeys,
+    apiKeys,
+    avatars,
+    consents,
+    review,
+  };
+  return {
+    ...given,
+    /** For operators. */
+    signInLog,
+    erased,
+    /** Makes the routes, which need what is opened after sign-on. */
+    routes: (
+      web: Omit<SignonRoutesOptions, keyof typeof given | 'config' | 'clock' | 'random'> & {
+        readonly guard: Guard;
+        /** The last part of the path of the page that shows a demo's mails; undefined: there is none. */
+        readonly outboxName: string | undefined;
+      },
+    ): PlainRoute[] => [
+      outboxRoute({
+        guard: web.guard,
+        tools: web.tools,
+        baseUrl: config.baseUrl,
+        name: web.outboxName,
+        read: signon.outbox.newest,
+      }),
+      ...profileExchangeRoutes({ authorization, guard: web.guard }),
+      ...signonRoutes({ ...web, ...given, config, clock: options.clock, random: options.random }),
+    ],
+    tables: [
+      images.table,
+      { name: 'mails', used: () => signon.mailer.waiting, limit: mailsWaitingMax },
+      { name: 'sign_in_log', used: () => signInLog.waiting, limit: signInLogWaitingMax },
+      ...signon.tables,
+      ...rowsOfStrangers().map(({ kind, max }) => ({
+        name: kind,
+        used: () => rowsOfStrangers().find((one) => one.kind === kind)?.rows ?? 0,
+        limit: max,
+      })),
+    ],
+    metrics: (metrics: Metrics) => registerMetrics(metrics, rowsOfStrangers, signon.pacing),
+    close: closers.closeAll,
+  };
+}
+
+export type SignonModule = Awaited<ReturnType<typeof start>>;
+
+/** A request is read again by the rules of its route. */
+export function parseRequestQuery(query: string): Params | undefined {
+  const parsed = parseQuery(query, { charsMax: requestQueryCharsMax });
+  return parsed.ok ? parsed.value : undefined;
+}
+
+/** Neither disabled nor waiting for its mail address to be verified. */
+async function isActiveAccount(store: Store, accountId: string): Promise<boolean> {
+  const entry = await store.get(accountKey(accountId));
+  const account = entry && decodeAccount(entry.value);
+  return account !== undefined && !account.disabled && account.pendingUntil === 0;
+}
+
+/** @param read the kinds of rows that anybody can cause */
+function registerMetrics(
+  metrics: Metrics,
+  read: () => readonly RowCounterStats[],
+  pacing: Pick<Pacing, 'stats'>,
+): void {
+  metrics.gaugeBy(
+    'portcullis_signon_rows',
+    'Rows that somebody without a session can cause, by kind.',
+    'kind',
+    () => read().map(({ kind, rows }): [string, number] => [kind, rows]),
+  );
+  metrics.gaugeBy('portcullis_signon_rows_max', 'Bound of these rows, by kind.', 'kind', () =>
+    read().map(({ kind, max }): [string, number] => [kind, max]),
+  );
+  metrics.counterBy(
+    'portcullis_signon_rows_refused_total',
+    'Rows that were not written because of a bound or a share of it, by kind.',
+    ['kind'],
+    () => read().map(({ kind, refused }): [{ kind: string }, number] => [{ kind }, refused]),
+  );
+  metrics.counterBy(
+    'portcullis_registrations_paced_total',
+    'Registrations of networks that register much, since the start: link later, password by mail.',
+    ['asked'],
+    () => {
+      const { delayed, byMailOnly } = pacing.stats();
+      return [
+        [{ asked: 'later' }, delayed],
+        [{ asked: 'by_mail' }, byMailOnly],
+      ];
+    },
+  );
+  metrics.gauge(
+    'portcullis_registration_networks',
+    'Networks whose registrations of the day are counted; the one quiet longest gives way.',
+    () => pacing.stats().networks,
+  );
+}
