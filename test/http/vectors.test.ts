@@ -82,21 +82,21 @@ async function check(vector: HttpVector, cut: (bytes: Buffer) => Buffer[]): Prom
   } else {
     if (vector.expect === 'closed') await connection.closed();
     else await sleep(150);
-    assertUndispatched(vector, connection);
+    await assertUndispatched(vector, connection);
     assert.equal(callsOf(path), 0, `${vector.name}: handler ran`);
   }
   connection.socket.destroy();
 }
 
-function assertUndispatched({ name, expect }: HttpVector, connection: RawConnection): void {
+async function assertUndispatched(
+  { name, expect }: HttpVector,
+  connection: RawConnection,
+): Promise<void> {
   const text = connection.text();
   if (expect === 'unhandled' && text !== '') assert.deepEqual(statusesIn(text), [405], name);
   else assert.ok(isUndispatched(text), `${name}: ${JSON.stringify(text)}`);
-  if (libraryAnswered(text)) assert.ok(connection.isClosed(), `${name}: answered and not closed`);
-}
-
-function libraryAnswered(text: string): boolean {
-  return text !== '' && isUndispatched(text);
+  // The library closes what it answered itself; the answer may arrive before the end does.
+  if (text !== '' && isUndispatched(text)) await connection.closed();
 }
 
 function splitAt(position: number): (bytes: Buffer) => Buffer[] {
@@ -182,7 +182,7 @@ test('a hot route refuses the same bytes as a plain one', async () => {
     connection.send(vector.bytes.replaceAll('@', '/hot'));
     if (vector.expect === 'closed') await connection.closed();
     else await sleep(150);
-    assertUndispatched(vector, connection);
+    await assertUndispatched(vector, connection);
     connection.socket.destroy();
   });
   assert.equal(callsOf('/hot'), 0);
