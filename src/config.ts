@@ -238,7 +238,7 @@ export const captchaBounds = {
   heldBytesMax: 64 * 1_048_576,
 } as const;
 
-export const factorDemands = ['off', 'operators', 'everybody'] as const;
+const factorDemands = ['off', 'operators', 'everybody'] as const;
 export type FactorDemand = (typeof factorDemands)[number];
 
 export interface Config {

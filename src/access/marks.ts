@@ -20,7 +20,7 @@ import { networkOf } from '../ip/networks.ts';
 export const markKeyPurpose = 'connect mark 1';
 export const markLength = 40;
 /** Length of the hour and the name of a mark: the part that is passed on and stored. */
-export const sightingBytes = 12;
+const sightingBytes = 12;
 const macBytes = 8;
 const shape = /^[0-9a-f]{40}$/;
 /** A node's clock may be behind that of the node that made it. */

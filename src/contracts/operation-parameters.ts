@@ -42,7 +42,7 @@ export const flag = v.optional(v.boolean('It is a flag.'), false);
 const accountCharsMax = 400;
 const rangeCharsMax = 100;
 export const shortText = textOf(1_000);
-export const accountName = textOf(accountCharsMax);
+const accountName = textOf(accountCharsMax);
 /** A date as it is typed, so that the audit log has it like this. `dateIn` reads it. */
 export const typedDate = v.pipe(
   v.string(),
@@ -84,6 +84,15 @@ export const address = {
     }),
   ),
   value: 'address',
+  help: 'as list shows it',
+  isArgument: true,
+  kept: true,
+} as const satisfies Parameter;
+
+/** The name of something that a `list` command shows. */
+export const listedName = {
+  schema: shortText,
+  value: 'name',
   help: 'as list shows it',
   isArgument: true,
   kept: true,

@@ -188,13 +188,13 @@ function inputOf<P extends Parameters>(parameters: P): InputSchema<P> {
 }
 
 /** Returns whether a parameter may be left out, and what stands for it then. */
-export function presetOf({ schema }: Parameter): { isOptional: boolean; preset: unknown } {
+function presetOf({ schema }: Parameter): { isOptional: boolean; preset: unknown } {
   const isOptional = schema.type === 'optional';
   return { isOptional, preset: isOptional ? v.getDefault(schema as never) : undefined };
 }
 
 /** The schema of a value that is there. */
-export function givenSchema({ schema }: Parameter): v.GenericSchema {
+function givenSchema({ schema }: Parameter): v.GenericSchema {
   return 'wrapped' in schema ? (schema.wrapped as v.GenericSchema) : schema;
 }
 

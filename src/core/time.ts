@@ -1,6 +1,6 @@
 /** Units of time, in the unit that a name ends with, and durations as people write them, such as 24h. */
 
-export const secondMs = 1_000;
+const secondMs = 1_000;
 export const minuteMs = 60 * secondMs;
 export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;

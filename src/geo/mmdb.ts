@@ -14,7 +14,7 @@
 
 import type { PartitionBuilder } from './partition.ts';
 
-export class MmdbError extends Error {
+class MmdbError extends Error {
   override readonly name = 'MmdbError';
 }
 

@@ -22,14 +22,14 @@ const lengthMax = 400;
 const portMax = 65_535;
 
 /** The text without what nobody sees, in plain characters, without spaces at its ends. */
-export function visibleText(text: string): string {
+function visibleText(text: string): string {
   if (/^[\x21-\x7e]*$/.test(text)) return text;
   if (text.length > lengthMax) return text.trim();
   return plainCharacters(text).trim();
 }
 
 /** The same of a text of any length, spaces at its ends included. */
-export function plainCharacters(text: string): string {
+function plainCharacters(text: string): string {
   const plain = text.normalize('NFKC').replace(invisible, '');
   return plain.replace(otherStops, '.').replace(dashes, '-');
 }

@@ -13,9 +13,9 @@ import type { Callers } from '../web/guard/callers.ts';
 import { createCookies } from '../web/guard/cookies.ts';
 import type { Endpoint, FailureNotes } from '../web/guard/endpoint.ts';
 import type { FormChallenges } from '../web/guard/form-challenges.ts';
+import { type UnsavedSeals, unsavedBytesMax, unsavedLifeMs } from '../web/guard/intake/unsaved.ts';
 import { createPageBuilder } from '../web/guard/page-builder.ts';
 import { createRequestContexts } from '../web/guard/request-context.ts';
-import { type UnsavedSeals, unsavedBytesMax, unsavedLifeMs } from '../web/guard/unsaved.ts';
 import type { PageTools } from '../web/page-tools.ts';
 import {
   type AccountRoutesOptions,

@@ -34,7 +34,7 @@ export async function roleOf(store: Pick<Store, 'get'>, accountId: string): Prom
 }
 
 /** Ids of the accounts with the operator's role. */
-export async function operatorIds(store: Pick<Store, 'scan'>): Promise<string[]> {
+async function operatorIds(store: Pick<Store, 'scan'>): Promise<string[]> {
   const ids: string[] = [];
   for await (const page of pagesUnder(store, accountRolePrefix())) {
     // The id is text, ended by a zero byte (see keys.ts).

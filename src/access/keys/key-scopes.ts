@@ -10,10 +10,6 @@ export const allScopes: number = Object.values(keyScopes).reduce<number>(
   0,
 );
 
-export function isKeyScope(name: string): name is KeyScope {
-  return Object.hasOwn(keyScopes, name);
-}
-
 export function scopeNames(bits: number): KeyScope[] {
   return (Object.keys(keyScopes) as KeyScope[]).filter((name) => (bits & keyScopes[name]) !== 0);
 }

@@ -6,6 +6,7 @@ import {
   account,
   choice,
   flag,
+  listedName,
   shortText,
   wholeNumber,
 } from '../../contracts/operation-parameters.ts';
@@ -185,20 +186,12 @@ export const revokeKey = operation({
 
 /** A full answer without `--limit` has so many entries: a firewall takes a second for 10,000. */
 const limitDefault = '20000';
-const bouncerName = {
-  schema: shortText,
-  value: 'name',
-  help: 'as list shows it',
-  isArgument: true,
-  kept: true,
-} as const;
-
 export const addBouncer = operation({
   name: 'bouncer add',
   purpose: 'make a key for a bouncer; it outlives the key of the account',
   parameters: {
     email: account,
-    name: { ...bouncerName, help: 'unique among the bouncers of the account' },
+    name: { ...listedName, help: 'unique among the bouncers of the account' },
     limit: {
       schema: v.optional(wholeNumber(1, 1_000_000), limitDefault),
       value: 'n',
@@ -269,7 +262,7 @@ export const listBouncers = operation({
 export const removeBouncer = operation({
   name: 'bouncer remove',
   purpose: 'refuse the key of a bouncer from its next request on, for good',
-  parameters: { email: account, name: bouncerName },
+  parameters: { email: account, name: listedName },
   audit: 'required',
   async run(w, { email, name }) {
     const { id, email: address } = expect(await w.accounts.find(email));

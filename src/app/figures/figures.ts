@@ -173,7 +173,7 @@ export interface FigureParts {
   readonly clock: Clock;
 }
 
-export function createFigures(parts: FigureParts): ConsoleFigures {
+function createFigures(parts: FigureParts): ConsoleFigures {
   const { state, store, survey, tallies, codes, statuses, tables, clock, collect } = parts;
   return {
     reports: state.counting.counts,

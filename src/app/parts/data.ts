@@ -137,7 +137,7 @@ export async function openData(opening: Opening): Promise<Data> {
   };
 }
 
-export function openGeoTables({ config, log }: Pick<Opening, 'config' | 'log'>): SharedArrayBuffer {
+function openGeoTables({ config, log }: Pick<Opening, 'config' | 'log'>): SharedArrayBuffer {
   const { dataDir, geoCountryMmdb: countryMmdbPath, geoAsnMmdb: asnMmdbPath } = config;
   const geo = openGeo({ dataDir, countryMmdbPath, asnMmdbPath, log });
   for (const { kind, origin, path, note } of geo.sources)
@@ -145,7 +145,7 @@ export function openGeoTables({ config, log }: Pick<Opening, 'config' | 'log'>):
   return geo.shared;
 }
 
-export function placesIn(shared: SharedArrayBuffer): PlaceOf {
+function placesIn(shared: SharedArrayBuffer): PlaceOf {
   const geo = openGeoReader(shared);
   return (family, words) => {
     const ids = geo.find(family, words);

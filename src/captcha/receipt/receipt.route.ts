@@ -11,8 +11,8 @@ import type { Header, Reply, Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
-import { type Fields, readFields } from '../../web/guard/fields.ts';
 import type { Guard } from '../../web/guard/guard.ts';
+import { type Fields, readFields } from '../../web/guard/intake/fields.ts';
 import { quotaHeaders } from '../../web/guard/quota-headers.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import {

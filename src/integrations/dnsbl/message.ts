@@ -5,8 +5,8 @@
 
 export const headerBytes = 12;
 /** RFC 1035, section 3.1. */
-export const nameBytesMax = 255;
-export const labelBytesMax = 63;
+const nameBytesMax = 255;
+const labelBytesMax = 63;
 /** The most bytes that a client without EDNS takes over UDP (RFC 1035, section 2.3.4). */
 export const plainBytesMax = 512;
 /** The largest message that this server offers and sends over UDP: no usual path fragments it. */
@@ -40,7 +40,7 @@ export const responseCode = {
 export type ResponseCode = (typeof responseCode)[keyof typeof responseCode];
 
 /** A name as labels with their lengths, the root's zero at the end; lower case. */
-export function nameToWire(name: string): Uint8Array {
+function nameToWire(name: string): Uint8Array {
   const labels = name.toLowerCase().split('.');
   return Buffer.concat([
     ...labels.map((label) => Buffer.from([label.length, ...Buffer.from(label, 'latin1')])),

@@ -95,7 +95,7 @@ export function worstTable(
   );
 }
 
-export function worstCard(worst: Survey['worst'], text: Catalogue, format: Format): Html {
+function worstCard(worst: Survey['worst'], text: Catalogue, format: Format): Html {
   const words = text.ip.network;
   return (
     <Card title={words.worst} icon="flag">

@@ -18,7 +18,7 @@ import type { HotRequest, HotRoute } from '../../http/router.ts';
 import { formatIp, type IpFamily, ipTextLengthMax, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
 import { endpoint, parametersOf, routeFacts } from '../../web/guard/endpoint.ts';
-import { ignoredParameters } from '../../web/guard/fields.ts';
+import { ignoredParameters } from '../../web/guard/intake/fields.ts';
 import {
   quotaDetail,
   quotaHeadBytes,
@@ -130,12 +130,12 @@ export function readQuery(query: string): AskedCheck {
   return { ...withKey, address, ...(ignored === undefined ? {} : { ignored }) };
 }
 
-export function isMaxAge(text: string): boolean {
+function isMaxAge(text: string): boolean {
   return /^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= 365;
 }
 
-export const invalidAddressDetail = `The ip address must be a valid IPv4 or IPv6 address of at most ${ipTextLengthMax} characters.`;
-export const addressRequiredDetail = 'The ip address field is required.';
+const invalidAddressDetail = `The ip address must be a valid IPv4 or IPv6 address of at most ${ipTextLengthMax} characters.`;
+const addressRequiredDetail = 'The ip address field is required.';
 
 /** Body of the 422 for text that is not an address. */
 function invalidAddress(parameter: string): string {

@@ -10,6 +10,7 @@ import {
 import {
   choice,
   flag,
+  listedName,
   shortText,
   textOf,
   wholeNumber,
@@ -382,16 +383,6 @@ function ageText(seconds: number | null): string {
     : `${Math.floor(seconds / 86_400)} d`;
 }
 
-const oneSource = {
-  name: {
-    schema: shortText,
-    value: 'name',
-    help: 'as list shows it',
-    isArgument: true,
-    kept: true,
-  },
-} as const;
-
 async function stateOfSource(
   w: OperationTools,
   { name }: { readonly name: string },
@@ -404,7 +395,7 @@ function sourceOrder<const Order extends SourceOrder>(order: Order, purpose: str
   return operation({
     name: `source ${order}` as const,
     purpose,
-    parameters: oneSource,
+    parameters: { name: listedName },
     audit: 'required',
     before: stateOfSource,
     async run(w, { name }) {
@@ -433,7 +424,7 @@ export const resumeSource = sourceOrder('resume', 'fetch it again, from now on')
 export const removeSource = operation({
   name: 'source remove',
   purpose: 'fetch it no more and take its rows back',
-  parameters: oneSource,
+  parameters: { name: listedName },
   audit: 'required',
   before: stateOfSource,
   async run(w, { name }) {

@@ -33,7 +33,7 @@ export interface LatestReports {
   stop(): void;
 }
 
-export const latestMax = 10;
+const latestMax = 10;
 const pollMs = 500;
 /** A silent answer before proxies lose their patience. */
 const waitMs = 15_000;

@@ -238,7 +238,7 @@ interface Saved {
  * @param ownAddresses canonical addresses of the sender and of this server
  * @returns what became of each row, in their order; undefined for one that is none
  */
-export async function saveReports(
+async function saveReports(
   rows: readonly (ReportInput | undefined)[],
   reporter: Reporter,
   ownAddresses: ReadonlySet<string>,

@@ -37,13 +37,13 @@ export interface Asker {
   readonly network: Uint8Array;
 }
 
-export const queueBounds = { max: 1_000, perNetworkMax: 20 } as const;
+const queueBounds = { max: 1_000, perNetworkMax: 20 } as const;
 const markBytes = 8;
 const noMark = new Uint8Array(markBytes);
 const stranger: Asker = { standing: 'anyone', network: noMark };
 
 /** Fields of the asker at the end of a row. */
-export const askerFields = {
+const askerFields = {
   standing: oneOf<AskerStanding>(standings),
   network: fixed(markBytes),
 };
@@ -90,7 +90,7 @@ export interface QueueOptions {
 const keptMs = 90 * dayMs;
 
 /** @param rows how a row is written, and where: the address is the text of its key. */
-export function createAddressQueue<T extends Kept>(
+function createAddressQueue<T extends Kept>(
   options: QueueOptions,
   rows: {
     readonly name: BoundedRows;

@@ -29,7 +29,7 @@ interface TextArea {
   readonly error?: string | undefined;
 }
 
-export function textArea({ name, label, hint, value, max, required, error }: TextArea): Html {
+function textArea({ name, label, hint, value, max, required, error }: TextArea): Html {
   return (
     <div class={error === undefined ? 'field' : 'field has-error'}>
       <label for={name}>{label}</label>
@@ -53,7 +53,7 @@ export function textArea({ name, label, hint, value, max, required, error }: Tex
   );
 }
 
-export function aboutAddress(frame: PageFrame, address: string, title: string, body: Html): string {
+function aboutAddress(frame: PageFrame, address: string, title: string, body: Html): string {
   return renderDocument(frame, {
     title: `${title}: ${address}`,
     noindex: true,

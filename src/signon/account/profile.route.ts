@@ -11,7 +11,7 @@ import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { SetRow } from '../../storage/store.ts';
 import { openFile, routeFacts } from '../../web/guard/endpoint.ts';
-import type { Upload } from '../../web/guard/form.ts';
+import type { Upload } from '../../web/guard/intake/form.ts';
 import { sessionForm, sessionPage, sessionUpload } from '../../web/guard/session-endpoint.ts';
 import {
   errorReply,
@@ -96,7 +96,7 @@ async function overviewOf(
   };
 }
 
-export async function showProfile(
+async function showProfile(
   area: AccountArea,
   context: AccountRequest,
   change: ViewChange & { readonly status?: number } = {},

@@ -5,7 +5,7 @@ import { type Failure, fail } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { localPath } from '../../web/guard/local-path.ts';
+import { localPath } from '../../web/guard/intake/local-path.ts';
 import { enrolPath } from '../../web/guard/page-builder.ts';
 import { sessionCall, sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import type { NewCodes } from '../proofs/second-factors.ts';

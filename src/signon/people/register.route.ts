@@ -12,12 +12,12 @@ import { type Failure, fail } from '../../core/result.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { Callers } from '../../web/guard/callers.ts';
-import { jsonOf } from '../../web/guard/form.ts';
 import {
   asksForAnother,
   type ChallengeAnswer,
   type FormChallenges,
 } from '../../web/guard/form-challenges.ts';
+import { jsonOf } from '../../web/guard/intake/form.ts';
 import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import type { Signon } from '../open-signon.ts';
 import { failureText } from '../sessions/failure.page.tsx';

@@ -12,7 +12,7 @@ import { readKnownAddress } from '../../core/mail-address.ts';
 import type { Failure } from '../../core/result.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { doneIn, doneMark } from '../../web/done-mark.ts';
-import { jsonOf } from '../../web/guard/form.ts';
+import { jsonOf } from '../../web/guard/intake/form.ts';
 import { sessionCall, sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import { failureText } from '../sessions/failure.page.tsx';
 import { onwardHref } from '../sessions/onward.page.tsx';

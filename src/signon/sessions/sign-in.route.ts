@@ -15,8 +15,8 @@ import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { doneIn } from '../../web/done-mark.ts';
 import { asksForAnother } from '../../web/guard/form-challenges.ts';
+import { lostIn } from '../../web/guard/intake/unsaved.ts';
 import { sessionCall, sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
-import { lostIn } from '../../web/guard/unsaved.ts';
 import type { Signon } from '../open-signon.ts';
 import { checkMailPage, emailLengthMax } from '../people/register.page.tsx';
 import { type RegisterOptions, tooMany } from '../people/register.route.ts';
@@ -342,7 +342,7 @@ export function signOutRoutes(options: { pageBuilder: PageBuilder; signon: Signo
 // does it.
 
 const signInLinkPath = '/signin/link';
-export const linkSentPath = `${signInLinkPath}/sent`;
+const linkSentPath = `${signInLinkPath}/sent`;
 
 export const signInLinkEndpoints = {
   show: sessionPage(signInLinkPath, 'anyone', { ...carriesRequest, errors: ['invalid_link'] }),
@@ -354,7 +354,7 @@ export const signInLinkEndpoints = {
   sent: sessionPage(linkSentPath, 'anyone', carriesRequest),
 };
 
-export function signInLinkRoutes(options: {
+function signInLinkRoutes(options: {
   pageBuilder: PageBuilder;
   signon: Pick<Signon, 'signIn'>;
   onwards: Pick<Onwards, 'ofQuery'>;

@@ -21,7 +21,7 @@ import type { Failure, Result } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { askedOrigin } from '../../web/guard/form.ts';
+import { askedOrigin } from '../../web/guard/intake/form.ts';
 import { enrolPath, reviewPath } from '../../web/guard/page-builder.ts';
 import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import { onwardHref } from '../sessions/onward.page.tsx';
@@ -54,7 +54,7 @@ import {
   verifyFirstPage,
 } from './consent.page.tsx';
 
-export const consentPath = `${authorizePath}/consent`;
+const consentPath = `${authorizePath}/consent`;
 const signInPath = '/signin';
 const verifyPath = '/verify';
 
@@ -97,11 +97,11 @@ interface Course {
 type Answerable = Exclude<FlowDecision, { next: 'issue-code' }>;
 
 /** Returns the address of the sign-in; the form there carries the request on. */
-export function signInHref(query: string): string {
+function signInHref(query: string): string {
   return `${signInPath}?${query}`;
 }
 
-export function signedInOf(
+function signedInOf(
   session: Session,
   { request }: RequestContext,
   baseUrl: string,

@@ -45,7 +45,7 @@ export interface ConsentPageData {
 
 const catalogues: Record<Language, ConsentCatalogue> = { en: consentEn, fr: consentFr };
 
-export function consentText(language: Language): ConsentCatalogue {
+function consentText(language: Language): ConsentCatalogue {
   return catalogues[language];
 }
 

@@ -11,7 +11,7 @@ import type { Scope } from './scopes.ts';
 const list = new Intl.ListFormat('en-GB');
 
 /** Returns a name as it stands inside a sentence. */
-export function lowerFirst(name: string): string {
+function lowerFirst(name: string): string {
   return name.charAt(0).toLowerCase() + name.slice(1);
 }
 

@@ -13,7 +13,7 @@
  *
  * A form that can't be taken because its session ended, or because its page is of an earlier
  * session, is no dead end: the answer leads to its page again, with what was typed
- * (unsaved.ts).
+ * (intake/unsaved.ts).
  *
  * Forms carry the context's `csrf` in a hidden field of that name (web/components/form.tsx does it).
  * What needs no session is read by `intake/`, which any thread could do; the page builder runs on
@@ -41,16 +41,15 @@ import {
   routeFacts,
   wantsFreshProof,
 } from './endpoint.ts';
-import { type CallBody, readCall, readForm, readUpload, type Sent, type Upload } from './form.ts';
-import { localPath } from './local-path.ts';
 import {
-  type AnyRequestContext,
-  browserIdOf,
-  type ProofStrength,
-  type SessionLike,
-  withSession,
-} from './request-context.ts';
-import type { SessionEndpoint } from './session-endpoint.ts';
+  type CallBody,
+  readCall,
+  readForm,
+  readUpload,
+  type Sent,
+  type Upload,
+} from './intake/form.ts';
+import { localPath } from './intake/local-path.ts';
 import {
   carrying,
   lostIn,
@@ -60,7 +59,15 @@ import {
   type UnsavedSeals,
   unsavedName,
   withUnsaved,
-} from './unsaved.ts';
+} from './intake/unsaved.ts';
+import {
+  type AnyRequestContext,
+  browserIdOf,
+  type ProofStrength,
+  type SessionLike,
+  withSession,
+} from './request-context.ts';
+import type { SessionEndpoint } from './session-endpoint.ts';
 
 type RequestContextOf<S extends SessionLike, A extends Access> = A extends 'anyone'
   ? AnyRequestContext<S>

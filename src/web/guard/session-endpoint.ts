@@ -5,7 +5,7 @@
  */
 
 import type { Access, Endpoint } from './endpoint.ts';
-import { formBytesMax } from './form.ts';
+import { formBytesMax } from './intake/form.ts';
 
 /** Headers that every route of sign-on reads. */
 export const visitHeaders = [

@@ -1,6 +1,6 @@
 /**
  * Renders the list as lines for firewalls, with the text around each prefix, and before and after them all.
- * Every line is read by the tool it is made for; test/feeds/build/ and the system tests see to it.
+ * Every line is read by the tool it is made for; test/reputation/blocklists/builder/ and the system tests see to it.
  * Comments are whole lines: an inline one is fatal to HAProxy.
  */
 

@@ -159,7 +159,7 @@ function networkIn(text: string): string {
 }
 
 /** The entry in front of a `#` or `;` comment, trimmed. */
-export function withoutComment(line: string): string {
+function withoutComment(line: string): string {
   const hash = line.indexOf('#');
   const text = hash === -1 ? line : line.slice(0, hash);
   const semicolon = text.indexOf(';');

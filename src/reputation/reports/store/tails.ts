@@ -42,7 +42,7 @@ export interface TailCheck extends RowCheck {
 const layout = 1;
 export const dayOf = (ms: number): number => Math.floor(ms / dayMs);
 
-export function encodeTail({ reporter, newestAt, days }: Tail): Uint8Array {
+function encodeTail({ reporter, newestAt, days }: Tail): Uint8Array {
   const out = createWriter(32).u8(layout).varint(reporter).varint(newestAt);
   let before = 0;
   for (const [day, count] of [...days].sort(([a], [b]) => a - b)) {

@@ -368,7 +368,7 @@ interface FieldView extends ProfileView {
 const isPlain = (email: string) => /^[\x20-\x7e]*$/.test(email);
 
 /** Returns undefined for an address that sites don't get. */
-export function sharedEmail({ email, emailVerified }: Profile): string | undefined {
+function sharedEmail({ email, emailVerified }: Profile): string | undefined {
   return emailVerified && isPlain(email) && email !== '' ? email : undefined;
 }
 

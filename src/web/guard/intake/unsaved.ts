@@ -7,8 +7,8 @@
  * then the page says that nothing was saved.
  */
 
-import { hourMs } from '../../core/time.ts';
-import type { Params } from '../../http/request/query.ts';
+import { hourMs } from '../../../core/time.ts';
+import type { Params } from '../../../http/request/query.ts';
 
 export const unsavedName = 'unsaved';
 /** In place of the seal, where nothing is kept. */

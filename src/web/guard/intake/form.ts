@@ -4,13 +4,13 @@
  * right shape. The page builder, which has the session, compares the token.
  */
 
-import { fail, ok, type Result } from '../../core/result.ts';
-import { plainAddress, plainDigits, plainPasted } from '../../core/text.ts';
-import { mediaType, parseForm, parseJsonObject } from '../../http/request/body.ts';
-import { firstHeader, type Request } from '../../http/request/message.ts';
-import { type FormPart, readParts } from '../../http/request/multipart.ts';
-import type { Params } from '../../http/request/query.ts';
-import { hostOfAuthority, isLoopback } from '../../ip/loopback.ts';
+import { fail, ok, type Result } from '../../../core/result.ts';
+import { plainAddress, plainDigits, plainPasted } from '../../../core/text.ts';
+import { mediaType, parseForm, parseJsonObject } from '../../../http/request/body.ts';
+import { firstHeader, type Request } from '../../../http/request/message.ts';
+import { type FormPart, readParts } from '../../../http/request/multipart.ts';
+import type { Params } from '../../../http/request/query.ts';
+import { hostOfAuthority, isLoopback } from '../../../ip/loopback.ts';
 
 /** Bound for the body of a urlencoded form. */
 export const formBytesMax = 65_536;

@@ -3,12 +3,17 @@
  * or JSON. A name that comes from two places, or twice from one, is refused.
  */
 
-import { fail, ok, type Result } from '../../core/result.ts';
-import { decodeUtf8, repairUtf8 } from '../../core/text.ts';
-import { type JsonObject, mediaType, parseForm, parseJsonObject } from '../../http/request/body.ts';
-import { firstHeader, type Header, type Request } from '../../http/request/message.ts';
-import { readParts } from '../../http/request/multipart.ts';
-import { listName, type Params, parseQuery, type QueryRules } from '../../http/request/query.ts';
+import { fail, ok, type Result } from '../../../core/result.ts';
+import { decodeUtf8, repairUtf8 } from '../../../core/text.ts';
+import {
+  type JsonObject,
+  mediaType,
+  parseForm,
+  parseJsonObject,
+} from '../../../http/request/body.ts';
+import { firstHeader, type Header, type Request } from '../../../http/request/message.ts';
+import { readParts } from '../../../http/request/multipart.ts';
+import { listName, type Params, parseQuery, type QueryRules } from '../../../http/request/query.ts';
 
 export interface Fields {
   /** Text of a parameter; a JSON number as its text. Undefined if absent. */
