@@ -47,8 +47,9 @@ export interface ForwarderOptions {
 }
 
 interface Waiting {
+  readonly id: number;
   readonly resolve: (result: Result<Reply>) => void;
-  readonly timer: NodeJS.Timeout;
+  readonly endMs: number;
   /** Bytes of the body that were sent and that the handler has not read. */
   unreadBytes: number;
   /** Resumes the sender that waits to send more. */
@@ -65,31 +66,103 @@ const failures = {
   store_unavailable: fail('store_unavailable', storeOutOfReach.detail),
 };
 
+/** Deadlines are looked at so often: one may come so much later. */
+const sweepMs = 100;
+const slotsMax = 65_536;
+
+/**
+ * Keeps numbered items that come and go thousands of times a second, each in a slot that its number
+ * names. A Map makes new tables all the while, and an old one that has outlived two collections keeps
+ * everything alive that was in those that followed it.
+ */
+export class NumberedSlots<Item> {
+  readonly #items: (Item | undefined)[] = [];
+  /** The number of the present item, or of the last. */
+  readonly #ids: number[] = [];
+  readonly #free: number[] = [];
+  #size = 0;
+
+  /** Items that were added here. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Adds an item under a number of its own, which does not come again for long. */
+  add(make: (id: number) => Item): Item {
+    const slot = this.#free.pop() ?? this.#items.length;
+    const id = (this.#ids[slot] ?? slot) + slotsMax;
+    const item = make(id);
+    this.#ids[slot] = id;
+    this.#items[slot] = item;
+    this.#size++;
+    return item;
+  }
+
+  /** Puts an item under a number that the other side has given; its slot is free, or nobody waits for what is there. */
+  put(id: number, item: Item): void {
+    this.#ids[id % slotsMax] = id;
+    this.#items[id % slotsMax] = item;
+  }
+
+  get(id: number): Item | undefined {
+    const slot = id % slotsMax;
+    return this.#ids[slot] === id ? this.#items[slot] : undefined;
+  }
+
+  /** Frees the slot of an item that was added here. */
+  remove(id: number): void {
+    if (this.get(id) === undefined) return;
+    this.drop(id);
+    this.#free.push(id % slotsMax);
+    this.#size--;
+  }
+
+  /** Forgets an item that was put. */
+  drop(id: number): void {
+    const slot = id % slotsMax;
+    if (this.#ids[slot] === id) this.#items[slot] = undefined;
+  }
+
+  all(): Item[] {
+    return this.#items.filter((item) => item !== undefined);
+  }
+}
+
 /** The front-end side. */
 export function createForwarder(options: ForwarderOptions): Forwarder {
-  const { port, outstandingMax } = options;
-  const waiting = new Map<number, Waiting>();
+  const { port } = options;
+  const outstandingMax = Math.min(options.outstandingMax, slotsMax);
+  const waiting = new NumberedSlots<Waiting>();
   const send = openBatch<ToOwner>(port, ({ id }) => finish(id, failures.internal));
-  let nextId = 1;
   let isClosed = false;
+  let sweep: NodeJS.Timeout | undefined;
+
+  /** One timer for all: thousands a second would be made and never needed. */
+  function sweepLate(): void {
+    const now = performance.now();
+    for (const { id, endMs } of waiting.all()) if (endMs <= now) giveUp(id, late);
+    if (waiting.size > 0) return;
+    clearInterval(sweep);
+    sweep = undefined;
+  }
 
   function finish(id: number, result: Result<Reply>): void {
     const entry = waiting.get(id);
     if (entry === undefined) return; // late, or given up
-    waiting.delete(id);
-    clearTimeout(entry.timer);
+    waiting.remove(id);
     entry.wake?.();
     entry.resolve(result);
   }
   /** Cancels a request at the owner too, so that it doesn't work for nobody. */
   function giveUp(id: number, why: Failure): void {
-    if (!waiting.has(id)) return;
+    if (waiting.get(id) === undefined) return;
     send({ id, gone: true });
     finish(id, why);
   }
   function close(): void {
     isClosed = true;
-    for (const id of [...waiting.keys()]) finish(id, busy);
+    for (const { id } of waiting.all()) finish(id, busy);
+    clearInterval(sweep);
   }
   function receive(message: ToFront): void {
     if ('reply' in message) finish(message.id, ok(message.reply));
@@ -104,10 +177,16 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
   }
   function begin(timeoutMs: number, then: (id: number) => void): Promise<Result<Reply>> {
     if (isClosed || waiting.size >= outstandingMax) return Promise.resolve(busy);
-    const id = nextId++;
     return new Promise((resolve) => {
-      const timer = setTimeout(() => giveUp(id, late), timeoutMs);
-      waiting.set(id, { resolve, timer, unreadBytes: 0, wake: undefined });
+      const endMs = performance.now() + timeoutMs;
+      sweep ??= setInterval(sweepLate, sweepMs);
+      const { id } = waiting.add((id) => ({
+        id,
+        resolve,
+        endMs,
+        unreadBytes: 0,
+        wake: undefined,
+      }));
       then(id);
     });
   }
@@ -118,13 +197,13 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
       if (entry === undefined) return;
       send({ id, piece });
       entry.unreadBytes += piece.length;
-      while (waiting.has(id) && entry.unreadBytes >= unreadBytesMax) {
+      while (waiting.get(id) !== undefined && entry.unreadBytes >= unreadBytesMax) {
         await new Promise<void>((resolve) => {
           entry.wake = resolve;
         });
       }
     }
-    if (waiting.has(id)) send({ id, isWhole: true });
+    if (waiting.get(id) !== undefined) send({ id, isWhole: true });
   }
   port.on('message', (messages: readonly ToFront[]) => messages.forEach(receive));
   port.on('close', close);

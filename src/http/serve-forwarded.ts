@@ -3,7 +3,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Log } from '../core/log.ts';
 import { StoreUnavailableError } from '../storage/store.ts';
-import { openBatch, type ToFront, type ToOwner } from './forward.ts';
+import { NumberedSlots, openBatch, type ToFront, type ToOwner } from './forward.ts';
 import { BodyAborted } from './request/intake.ts';
 import { logFieldsOf, type Reply, type Request } from './request/message.ts';
 import type { Caller } from './router.ts';
@@ -21,7 +21,7 @@ export interface ServeForwardedOptions {
 
 /** The number of requests at work is bounded by the front ends. */
 export function serveForwarded({ port, log, handle }: ServeForwardedOptions): void {
-  const working = new Map<number, Work>();
+  const working = new NumberedSlots<Work>();
   const send = openBatch<ToFront>(port, ({ id }, error) => {
     log.error({ err: error }, 'a forwarded reply cannot cross');
     send({ id, failed: 'internal' });
@@ -30,7 +30,7 @@ export function serveForwarded({ port, log, handle }: ServeForwardedOptions): vo
   async function work(id: number, request: Request, inPieces: boolean): Promise<void> {
     const body = inPieces ? new ArrivingBody((taken) => send({ id, taken })) : undefined;
     const caller = new Work(body);
-    working.set(id, caller);
+    working.put(id, caller);
     try {
       const reply = await handle(request, caller, body);
       if (!caller.isGone) send({ id, reply });
@@ -42,7 +42,7 @@ export function serveForwarded({ port, log, handle }: ServeForwardedOptions): vo
       else log.error(facts, 'a forwarded handler failed');
       if (!caller.isGone) send({ id, failed: isAway ? 'store_unavailable' : 'internal' });
     } finally {
-      working.delete(id);
+      working.drop(id);
     }
   }
   function receive(message: ToOwner): void {
@@ -58,7 +58,7 @@ export function serveForwarded({ port, log, handle }: ServeForwardedOptions): vo
   }
   port.on('message', (messages: readonly ToOwner[]) => messages.forEach(receive));
   port.on('close', () => {
-    for (const known of working.values()) known.leave();
+    for (const known of working.all()) known.leave();
   });
 }
 

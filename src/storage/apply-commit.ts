@@ -9,6 +9,7 @@ import type { CommitResult, RowCheck } from './store.ts';
 
 /** A commit with its rows as bytes of their own, so that the caller may reuse its buffers at once. */
 export interface PreparedCommit {
+  readonly isFirstTry: boolean;
   readonly check: readonly RowCheck[];
   readonly set: readonly PreparedRow[];
   readonly del: readonly Key[];
@@ -19,6 +20,7 @@ export interface PreparedRow {
   readonly key: Key;
   /** Milliseconds since 1970; 0: never. */
   readonly expiresAt: number;
+  readonly isNew: boolean;
   readonly row: Buffer;
 }
 
@@ -44,7 +46,7 @@ export interface RowView {
 const none: readonly never[] = [];
 
 export function applyCommit(rows: RowView, commit: PreparedCommit): CommitResult {
-  const original = findOriginal(rows, commit);
+  const original = commit.isFirstTry ? undefined : findOriginal(rows, commit);
   if (original !== undefined) {
     return { ok: true, seq: BigInt(original), duplicate: true, versions: none };
   }
@@ -60,7 +62,8 @@ export function applyCommit(rows: RowView, commit: PreparedCommit): CommitResult
     }
   }
   // A key that was checked, the usual case for one that is set, has been read.
-  const replaced = commit.set.map(({ key }) => {
+  const replaced = commit.set.map(({ key, isNew }) => {
+    if (isNew) return undefined;
     const at = commit.check.findIndex((check) => check.key === key);
     return at < 0 ? rows.header(key) : checked[at];
   });

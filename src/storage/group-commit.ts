@@ -74,6 +74,8 @@ const groupBytesMax = 16 * 1024 * 1024;
  * the size cost an eighth more processor time a report.
  */
 const groupSliceMs = 4;
+/** Fewer are not worth a transaction of their own. */
+const splitFrom = 64;
 const queueJobsMax = 20_000;
 const queueBytesMax = 128 * 1024 * 1024;
 
@@ -97,6 +99,11 @@ export function createGroupCommit<Context>(
   let running: Promise<void> | undefined;
   let probing: Loop | undefined;
   let closed = false;
+  /**
+   * True if nobody had asked meanwhile when the last transaction ended: all who write wait for the
+   * same one, and disk and event loop for each other. With half of them in the next one both work at once.
+   */
+  let isLockstep = false;
   let state: WriteState = { available: true, fatal: false, detail: 'available' };
 
   function setState(next: WriteState): void {
@@ -171,7 +178,9 @@ export function createGroupCommit<Context>(
     const endMs = clock.monotonicMs() + groupSliceMs;
     let bytes = 0;
     let taken = 0;
-    while (taken < waiting.length && taken < groupJobsMax && bytes < groupBytesMax) {
+    const isSplit = isLockstep && waiting.length >= splitFrom;
+    const jobsMax = isSplit ? waiting.length >> 1 : Math.min(waiting.length, groupJobsMax);
+    while (taken < jobsMax && bytes < groupBytesMax) {
       const job = waiting[taken]!;
       taken += 1;
       bytes += job.bytes;
@@ -223,6 +232,7 @@ export function createGroupCommit<Context>(
           throw error.cause;
         }
       }, takeOnce);
+      isLockstep = waiting.length === 0;
       for (const job of ran) job.done();
     } catch (error) {
       markUnavailable(error);

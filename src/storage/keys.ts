@@ -174,6 +174,14 @@ export function encodeKey(namespace: Namespace, ...parts: KeyPart[]): Key {
   return key as Key;
 }
 
+/** The first byte tells most keys of a commit apart: each kind of row has its own. */
+export function isSameKey(a: Key, b: Key): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
 /** A key that came out of the store itself; checked for length only. */
 export function storedKey(bytes: Uint8Array): Key {
   return bytes as Key;

@@ -9,7 +9,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BoundedTable } from '../core/bounded-tables.ts';
 import { dayMs } from '../core/time.ts';
-import { type Key, keyBytesMax } from './keys.ts';
+import { isSameKey, type Key, keyBytesMax } from './keys.ts';
 
 /** Bounds of every implementation. Going over one is a bug of the caller: a RangeError. */
 export const storeLimits = {
@@ -67,10 +67,14 @@ export interface SetRow {
   readonly value: Uint8Array;
   /** Absolute, milliseconds since 1970. The entry is absent from this moment on. */
   readonly expiresAt?: number;
+  /** Its key has random bytes that were made for it: there is nothing that it could replace. */
+  readonly isNew?: boolean;
 }
 
 /** A key may be set or deleted once in a commit, not both. */
 export interface Commit {
+  /** The ids of its events were made for this call: no earlier commit is looked for. */
+  readonly isFirstTry?: boolean;
   readonly check?: readonly RowCheck[];
   readonly set?: readonly SetRow[];
   readonly del?: readonly Key[];
@@ -263,6 +267,8 @@ function assertTime(timeMs: number): void {
 }
 
 function assertText(value: string, bytesMax: number, name: string): void {
+  // A UTF-16 unit takes three bytes at most: only a long text is counted.
+  if (value !== '' && 3 * value.length <= bytesMax) return;
   const length = Buffer.byteLength(value, 'utf8');
   if (length < 1 || length > bytesMax) {
     throw new RangeError(`an ${name} has 1 to ${bytesMax} bytes, not ${length}`);
@@ -275,17 +281,16 @@ const comparedKeysMax = 8;
 function assertDistinctKeys(set: readonly { key: Key }[], del: readonly Key[]): void {
   const count = set.length + del.length;
   if (count < 2) return;
-  const keys = [...set.map(({ key }) => key), ...del];
-  const isDistinct =
-    count <= comparedKeysMax
-      ? keys.every((key, i) => !keys.slice(0, i).some((other) => isSame(key, other)))
-      : new Set(keys.map(keyText)).size === count;
-  if (!isDistinct) throw new RangeError('a key is written twice');
+  const keyAt = (i: number): Key => (i < set.length ? set[i]!.key : del[i - set.length]!);
+  const texts = new Set<string>();
+  for (let i = 0; i < count; i++) {
+    if (count > comparedKeysMax) texts.add(keyText(keyAt(i)));
+    else for (let j = 0; j < i; j++) if (isSameKey(keyAt(i), keyAt(j))) throw twice();
+  }
+  if (count > comparedKeysMax && texts.size < count) throw twice();
 }
 
-function isSame(a: Key, b: Key): boolean {
-  return a.length === b.length && Buffer.compare(a, b) === 0;
-}
+const twice = () => new RangeError('a key is written twice');
 
 function keyText(key: Key): string {
   return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1');

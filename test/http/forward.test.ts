@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MessageChannel, Worker } from 'node:worker_threads';
 import { createLog } from '../../src/core/log.ts';
-import { createForwarder, unreadBytesMax } from '../../src/http/forward.ts';
+import { createForwarder, NumberedSlots, unreadBytesMax } from '../../src/http/forward.ts';
 import { BodyAborted } from '../../src/http/request/intake.ts';
 import type { Request } from '../../src/http/request/message.ts';
 import type { Caller } from '../../src/http/router.ts';
@@ -242,4 +242,49 @@ test('a handler that finds no store is told apart from one that fails', async ()
   const told = [1, 2].map(() => end.forwarder.forward(request('x'), nobody, timeoutMs));
   const codes = (await Promise.all(told)).map((result) => (result.ok ? 'ok' : result.error));
   assert.deepEqual(codes, ['store_unavailable', 'internal']);
+});
+
+test('an answer that comes too late reaches nobody who took the place since', async () => {
+  const answers: (() => void)[] = [];
+  using both = pair(
+    (r) =>
+      new Promise((resolve) => {
+        answers.push(() => resolve({ status: 200, headers: [], body: r.query }));
+      }),
+  );
+  let leave: () => void = () => undefined;
+  const gone = both.forwarder.forward(
+    request('first'),
+    { onGone: (listener) => (leave = listener) },
+    timeoutMs,
+  );
+  await eventually(() => answers.length === 1);
+  leave();
+  assert.equal((await gone).ok, false);
+  const second = both.forwarder.forward(request('second'), nobody, timeoutMs);
+  await eventually(() => answers.length === 2);
+  for (const answer of answers) answer();
+  const result = await second;
+  assert.ok(result.ok);
+  assert.equal(result.value.body, 'second');
+  assert.equal(both.forwarder.outstanding(), 0);
+});
+
+test('numbers of slots that are used again do not come again, and what left is not found', () => {
+  const slots = new NumberedSlots<{ id: number }>();
+  const seen = new Set<number>();
+  for (let i = 0; i < 1_000; i++) {
+    const [a, b] = [slots.add((id) => ({ id })), slots.add((id) => ({ id }))];
+    for (const { id } of [a, b]) {
+      assert.ok(!seen.has(id));
+      seen.add(id);
+    }
+    assert.equal(slots.get(a.id), a);
+    slots.remove(a.id);
+    slots.remove(a.id);
+    assert.equal(slots.get(a.id), undefined);
+    assert.deepEqual(slots.all(), [b]);
+    slots.remove(b.id);
+  }
+  assert.equal(slots.size, 0);
 });

@@ -111,6 +111,19 @@ it('jobs that arrive during a transaction share the next one, in order', async (
   );
 });
 
+it('of writers who all wait for one transaction half go first, so that the others work meanwhile', async () => {
+  const { database, add } = setUp();
+  await Promise.all(
+    Array.from({ length: 128 }, async () => {
+      for (let i = 0; i < 4; i++) assert.equal(await add(), 'done');
+    }),
+  );
+  assert.deepEqual(database.groups.slice(0, 2), [128, 64]);
+  database.groups.length = 0;
+  await Promise.all(Array.from({ length: 60 }, () => add().then(() => add())));
+  assert.deepEqual(database.groups, [60, 60], 'few share one all the same');
+});
+
 it('a job that throws before writing fails alone', async () => {
   const { add, queue } = setUp();
   const bad = add({

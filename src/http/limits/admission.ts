@@ -17,7 +17,7 @@ import type { Wire } from '../answer/wire.ts';
 import { Exchange } from '../exchange.ts';
 import type { LaneOptions } from '../lane.ts';
 import { type Arrival, hasBody, hasCookie, problemHeader, requestOf } from '../request/arrival.ts';
-import { type BodyBudget, createBodyBudget } from '../request/body-budget.ts';
+import { type BodyBudget, type BodyShare, createBodyBudget } from '../request/body-budget.ts';
 import { BodyAborted, collectBody, type IntakeRules, streamBody } from '../request/intake.ts';
 import { type Header, logFieldsOf, type Problem, problem, type Reply } from '../request/message.ts';
 import { openErrorBodies, withRequestId } from '../request/request-id.ts';
@@ -33,6 +33,13 @@ export interface AdmissionOptions extends LaneOptions {
   readonly pace: ClientPace;
   /** The route that renders refusals for a signed-in browser, so that they show the person's header. */
   readonly refused?: { readonly route: PlainRoute; readonly withCookie: string } | undefined;
+}
+
+interface Begun {
+  readonly exchange: Exchange;
+  readonly slot: RequestSlot;
+  readonly arrival: Arrival;
+  readonly route: PlainRoute;
 }
 
 const emptyBody = new Uint8Array(0);
@@ -81,6 +88,8 @@ export class Admission {
   readonly slots: RequestSlots;
   readonly #options: AdmissionOptions;
   readonly #errorBody = openErrorBodies();
+  /** Requests of this turn whose body arrives. */
+  #begun: Begun[] = [];
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -254,26 +263,48 @@ export class Admission {
       return;
     }
     exchange.isBodyRead = false;
-    // Only while it arrives: a place for the work is taken when there is something to work on.
-    slot.arrive(() => exchange.rejectEarly(this.#renderRefusal(arrival, evicted)));
-    const isLate = () => this.#refuse(exchange, arrival, late);
-    watchBody(exchange, {
-      ...this.#bodyRate(),
-      totalMs: route.bodyTimeoutMs ?? this.#options.limits.bodyTimeoutMs,
-      untilAnswer: false,
-      wasHeld: () => false,
-      slow: isLate,
-      expired: isLate,
-    });
-    const share = this.bodies.open(slot.networks());
-    exchange.onEnd(share.release);
-    const rules = { ...this.#intakeRules(exchange, arrival, bytesMax), share };
+    // A small body mostly comes with its head, in the same turn: only one that does not takes a slot.
+    if (this.#begun.push({ exchange, slot, arrival, route }) === 1) setImmediate(this.#seatBegun);
+    let share: BodyShare | undefined;
+    const rules = {
+      ...this.#intakeRules(exchange, arrival, bytesMax),
+      hold: (bytes: number) => {
+        share ??= this.#openShare(exchange, slot);
+        return share.hold(bytes);
+      },
+    };
     collectBody(arrival.wire, exchange, rules, (body) => {
       const busy = slot.refusalOf(isProbe(route));
       if (busy !== undefined) this.#refuse(exchange, arrival, busy);
       else this.#runPlain(exchange, slot, arrival, route, body);
     });
   }
+
+  #openShare(exchange: Exchange, slot: RequestSlot): BodyShare {
+    const share = this.bodies.open(slot.networks());
+    exchange.onEnd(share.release);
+    return share;
+  }
+
+  /** Gives a slot and a watch to each body that is not whole at the end of the turn in which it began. */
+  readonly #seatBegun = (): void => {
+    const begun = this.#begun;
+    this.#begun = [];
+    for (const { exchange, slot, arrival, route } of begun) {
+      if (exchange.isBodyRead || !exchange.isOpen) continue;
+      // Only while it arrives: a place for the work is taken when there is something to work on.
+      slot.arrive(() => exchange.rejectEarly(this.#renderRefusal(arrival, evicted)));
+      const isLate = () => this.#refuse(exchange, arrival, late);
+      watchBody(exchange, {
+        ...this.#bodyRate(),
+        totalMs: route.bodyTimeoutMs ?? this.#options.limits.bodyTimeoutMs,
+        untilAnswer: false,
+        wasHeld: () => false,
+        slow: isLate,
+        expired: isLate,
+      });
+    }
+  };
 
   #bodyRate() {
     const { bodyWindowMs, bodyBytesPerSecondMin } = this.#options.limits;

@@ -24,7 +24,7 @@ const firstStoreBytes = 4_096;
 export function collectBody(
   wire: Wire,
   exchange: Exchange,
-  rules: IntakeRules & { readonly share: BodyShare },
+  rules: IntakeRules & Pick<BodyShare, 'hold'>,
   done: (body: Uint8Array) => void,
 ): void {
   // Grows by doubling: a client that only declares a length costs nothing.
@@ -40,7 +40,7 @@ export function collectBody(
     if (length + chunk.length > store.length) {
       const wanted = Math.max(store.length * 2, length + chunk.length);
       const size = Math.min(rules.bytesMax, wanted);
-      const none = rules.share.hold(size);
+      const none = rules.hold(size);
       if (none !== undefined) {
         store = Buffer.alloc(0);
         rules.refuse(none);

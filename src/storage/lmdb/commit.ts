@@ -5,7 +5,14 @@ import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import type { PreparedCommit, PreparedEvent, PreparedRow, RowView } from '../apply-commit.ts';
 import type { Transactor } from '../group-commit.ts';
-import { eventIdRowKey, expiryRowKey, journalRowKey, type Key, metaRowKey } from '../keys.ts';
+import {
+  eventIdRowKey,
+  expiryRowKey,
+  isSameKey,
+  journalRowKey,
+  type Key,
+  metaRowKey,
+} from '../keys.ts';
 import {
   type EntryHeader,
   encodeEntry,
@@ -40,10 +47,12 @@ const none: readonly never[] = [];
 
 export function prepareCommit(commit: Commit): PreparedCommit {
   return {
+    isFirstTry: commit.isFirstTry === true,
     check: commit.check ?? none,
-    set: (commit.set ?? none).map(({ key, value, expiresAt = 0 }) => ({
+    set: (commit.set ?? none).map(({ key, value, expiresAt = 0, isNew = false }) => ({
       key,
       expiresAt,
+      isNew,
       row: encodeEntry(value, expiresAt),
     })),
     del: commit.del ?? none,
@@ -60,6 +69,8 @@ class LmdbRows implements RowView, WriteContext {
   readonly nowMs: number;
   readonly counters: TableCounters;
   writes = 0;
+  /** The key that was last looked for and is not there: reports of one account look for the same. */
+  #absent: Key | undefined;
 
   constructor(tables: Tables, nowMs: number) {
     this.tables = tables;
@@ -73,9 +84,12 @@ class LmdbRows implements RowView, WriteContext {
   }
 
   header(key: Key): EntryHeader | undefined {
+    if (this.#absent !== undefined && isSameKey(key, this.#absent)) return undefined;
     // The fast read lends a shared buffer, valid until the next read: the header is taken at once.
     const row = this.tables.entries.getBinaryFast(key);
-    return row === undefined ? undefined : readEntryHeader(row);
+    if (row !== undefined) return readEntryHeader(row);
+    this.#absent = key;
+    return undefined;
   }
 
   write({ key, expiresAt, row }: PreparedRow, replaced: EntryHeader | undefined): number {
@@ -83,6 +97,7 @@ class LmdbRows implements RowView, WriteContext {
     this.counters.lastVersion += 1;
     const version = this.counters.lastVersion;
     sealEntry(row, key, version);
+    if (this.#absent !== undefined && isSameKey(key, this.#absent)) this.#absent = undefined;
     this.tables.entries.put(key, row);
     this.#dropExpiry(replaced);
     if (expiresAt !== 0) {

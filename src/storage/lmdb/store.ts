@@ -23,6 +23,7 @@ import {
   isExpired,
   readEntry,
   readEntryHeader,
+  readSealedEvent,
   type StoredEntry,
 } from '../rows.ts';
 import {
@@ -95,20 +96,24 @@ export function createLmdbStore(
     tables.root.resetReadTxn();
   }
 
+  function onCommitted(prepared: PreparedCommit, lastSeq: bigint): void {
+    if (prepared.events.length === 0 || hints.size === 0) return;
+    const events = committedEvents(prepared, lastSeq);
+    for (const hint of hints) hint(events);
+  }
+
   async function maintain(run: (context: WriteContext) => number): Promise<number> {
     return runMaintenance(queue, run);
   }
 
   return {
-    async commit(commit) {
-      const bytes = assertCommit(commit);
-      const prepared = prepareCommit(commit);
-      const result = await runCommit(queue, tables, prepared, bytes);
-      if (result.ok && !result.duplicate && prepared.events.length > 0 && hints.size > 0) {
-        const events = committedEvents(prepared, result.seq);
-        for (const hint of hints) hint(events);
+    commit(commit) {
+      try {
+        const bytes = assertCommit(commit);
+        return runCommit(queue, tables, prepareCommit(commit), bytes, onCommitted);
+      } catch (error) {
+        return Promise.reject(error);
       }
-      return result;
     },
     async get(key) {
       assertKey(key);
@@ -174,7 +179,7 @@ export function createLmdbStore(
 /** Returns the events of a commit as the journal has them. @param lastSeq of the last one */
 function committedEvents({ events }: PreparedCommit, lastSeq: bigint): StoreEvent[] {
   const first = lastSeq - BigInt(events.length - 1);
-  return events.map(({ row }, i) => decodeEvent(first + BigInt(i), row));
+  return events.map(({ row }, i) => readSealedEvent(first + BigInt(i), row));
 }
 
 function runCommit(
@@ -182,6 +187,7 @@ function runCommit(
   tables: Tables,
   prepared: PreparedCommit,
   bytes: number,
+  onCommitted: (prepared: PreparedCommit, lastSeq: bigint) => void,
 ): Promise<CommitResult> {
   let result: CommitResult | undefined;
   return new Promise((resolve, reject) => {
@@ -191,7 +197,10 @@ function runCommit(
       run(context) {
         result = applyCommit(context, prepared);
       },
-      done: () => resolve(result!),
+      done() {
+        if (result!.ok && !result!.duplicate) onCommitted(prepared, result!.seq);
+        resolve(result!);
+      },
       unavailable(detail) {
         const seq = BigInt(readCounters(tables.meta).lastSeq);
         resolve({ ok: false, error: 'store_unavailable', seq, detail });

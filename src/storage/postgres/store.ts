@@ -242,10 +242,12 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 const outOfReach = 'The database can not be reached at the moment.';
 
 function prepare(commit: Commit): PreparedCommit {
+  // A transaction may have to be repeated: what it writes is always looked for.
   return {
+    isFirstTry: false,
     check: commit.check ?? [],
     set: (commit.set ?? []).map(({ key, value, expiresAt = 0 }) => {
-      return { key, expiresAt, row: Buffer.from(value) };
+      return { key, expiresAt, isNew: false, row: Buffer.from(value) };
     }),
     del: commit.del ?? [],
     events: (commit.events ?? []).map((event) => {

@@ -138,6 +138,7 @@ export function createReportStore(options: {
       categories: report.categories,
     });
     const result = await store.commit({
+      isFirstTry: true,
       check: [
         { key: guard, version: guarded },
         // A report under way while its account is deleted would leave its comment behind.
@@ -148,9 +149,10 @@ export function createReportStore(options: {
         {
           key: byAddress,
           value: encodeRow({ ...reporter, slot: generationOf(reporter.slot) }, report),
+          isNew: true,
         },
-        { key: byId, value: encodeIdRow(account, address) },
-        { key: byAccount, value: address },
+        { key: byId, value: encodeIdRow(account, address), isNew: true },
+        { key: byAccount, value: address, isNew: true },
       ],
       events: [event],
     });
