@@ -15,23 +15,7 @@ export interface LatestReport extends NewestReport {
   readonly mark: string;
 }
 
-export interface LatestReports {
-  /** The newest first. */
-  read(): Promise<readonly LatestReport[]>;
-  /**
-   * Resolves with what is newer than the report of that mark as soon as there is something, or with
-   * nothing after a while. A mark that is not known any more: with all. Undefined: too many wait.
-   * @param onGone calls what it is given when who asked has gone
-   */
-  next(
-    mark: string,
-    network: string,
-    onGone: (leave: () => void) => void,
-  ): Promise<readonly LatestReport[]> | undefined;
-  readonly table: BoundedTable;
-  /** Ends all that wait, and all that come. */
-  stop(): void;
-}
+export type LatestReports = ReturnType<typeof openLatestReports>;
 
 const latestMax = 10;
 const pollMs = 500;
@@ -52,7 +36,7 @@ export function openLatestReports(options: {
   /** Grows with each report. */
   readonly position: () => bigint;
   readonly nowMs: () => number;
-}): LatestReports {
+}) {
   const { newest, position, nowMs } = options;
   const waiting = new Set<Waiter>();
   let list: readonly LatestReport[] = [];
@@ -70,6 +54,7 @@ export function openLatestReports(options: {
     readMs = nowMs();
   }
 
+  /** Returns the latest reports, the newest first. */
   async function read(): Promise<readonly LatestReport[]> {
     if (position() !== readAt && nowMs() - readMs >= pollMs) {
       reading ??= readAnew().finally(() => {
@@ -97,24 +82,38 @@ export function openLatestReports(options: {
     }
   }
 
-  return {
-    read,
-    next(mark, network, onGone) {
-      const near = [...waiting].filter((one) => one.network === network).length;
-      if (isStopped || waiting.size >= waitingMax || near >= waitingPerNetworkMax) return undefined;
-      return new Promise((resolve) => {
-        const waiter = { mark, network, resolve, endMs: nowMs() + waitMs };
-        waiting.add(waiter);
-        loop ??= every(pollMs, poll);
-        onGone(() => end(waiter, []));
-      });
-    },
-    table: { name: 'radar_watchers', used: () => waiting.size, limit: waitingMax },
-    stop() {
-      isStopped = true;
-      for (const waiter of [...waiting]) end(waiter, []);
-    },
+  /**
+   * Resolves with what is newer than the report of that mark as soon as there is something, or with
+   * nothing after a while. A mark that is not known any more: with all. Undefined: too many wait.
+   * @param onGone calls what it is given when who asked has gone
+   */
+  function next(
+    mark: string,
+    network: string,
+    onGone: (leave: () => void) => void,
+  ): Promise<readonly LatestReport[]> | undefined {
+    const near = [...waiting].filter((one) => one.network === network).length;
+    if (isStopped || waiting.size >= waitingMax || near >= waitingPerNetworkMax) return undefined;
+    return new Promise((resolve) => {
+      const waiter = { mark, network, resolve, endMs: nowMs() + waitMs };
+      waiting.add(waiter);
+      loop ??= every(pollMs, poll);
+      onGone(() => end(waiter, []));
+    });
+  }
+
+  /** Ends all that wait, and all that come. */
+  function stop(): void {
+    isStopped = true;
+    for (const waiter of [...waiting]) end(waiter, []);
+  }
+
+  const table: BoundedTable = {
+    name: 'radar_watchers',
+    used: () => waiting.size,
+    limit: waitingMax,
   };
+  return { read, next, table, stop };
 }
 
 function newsIn(list: readonly LatestReport[], mark: string): readonly LatestReport[] {

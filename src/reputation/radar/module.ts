@@ -3,6 +3,8 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import type { Turns } from '../../core/scheduling.ts';
+import { openLoneThread } from '../../core/threads.ts';
+import { hourMs } from '../../core/time.ts';
 import type { GeoReader } from '../../geo/reader.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { Store } from '../../storage/store.ts';
@@ -11,9 +13,10 @@ import type { Check } from '../check/check.ts';
 import type { Sources } from '../lists/sources.ts';
 import { newestReports } from '../reports/store/report-history.ts';
 import { openLatestReports } from './latest.ts';
+import type { DrawnMap } from './map.ts';
+import type { MapJob } from './map.worker.ts';
 import { type RadarFigures, radarNumbers } from './radar.page.tsx';
 import { type RadarOptions, radarRoutes } from './radar.route.ts';
-import { openRadarMap } from './radar-map.ts';
 
 export function openRadar(needs: {
   readonly store: Store;
@@ -44,7 +47,7 @@ export function openRadar(needs: {
     nowMs: clock.monotonicMs,
     newest: (limit) => newestReports(store, clock.now(), limit),
   });
-  const radar = { mode, isOwner, map, latest };
+  const radar = { mode, isOwner, latest, map: map.current };
   return {
     routes: radarRoutes({ pageBuilder, radar, index, check, geo, figures, sources, clock, turns }),
     tables: [latest.table],
@@ -54,4 +57,66 @@ export function openRadar(needs: {
     endStreams: latest.stop,
     close: map.close,
   };
+}
+
+/** Least time between two maps. */
+const restMs = 10_000;
+/** Scores sink without an event: the map is drawn anew after this in any case. */
+const keepMs = hourMs;
+/** One job at most waits: requests share the map that is being drawn. */
+const waitingMax = 1;
+
+/**
+ * Draws the map of IPv4 in a thread of its own, when it is requested, the index has changed and the last map is
+ * some seconds old. Requests meanwhile get the last map. The thread ends after a quiet minute.
+ */
+export function openRadarMap(options: {
+  readonly index: Pick<IpIndex, 'openReader' | 'closeReader' | 'settle'>;
+  readonly clock: Clock;
+  /** Grows with everything that may change the map. */
+  readonly position: () => bigint;
+  readonly onFailure: (error: unknown) => void;
+}) {
+  const { index, clock, position, onFailure } = options;
+  const worker = new URL('./map.worker.js', import.meta.url);
+  const thread = openLoneThread<MapJob, DrawnMap>(worker, waitingMax);
+  let last: DrawnMap | undefined;
+  let drawnAt = 0n;
+  let drawing: Promise<void> | undefined;
+
+  async function draw(): Promise<void> {
+    const reader = index.openReader();
+    if (reader === undefined) return onFailure(new Error('no reader is left in the index'));
+    const at = position();
+    // Removed entries must not be counted any more.
+    index.settle();
+    try {
+      last = await thread.run({ reader, nowMs: clock.now() });
+      drawnAt = at;
+    } catch (error) {
+      if (!thread.isClosed()) onFailure(error);
+    } finally {
+      index.closeReader(reader);
+    }
+  }
+
+  function isDue(): boolean {
+    if (last === undefined) return true;
+    const age = clock.now() - last.at;
+    if (age < 0 || age >= keepMs) return true;
+    return age >= restMs && position() !== drawnAt;
+  }
+
+  /** Returns the last map; waits for the first. Undefined when none could be drawn. */
+  async function current(): Promise<DrawnMap | undefined> {
+    if (drawing === undefined && isDue()) {
+      drawing = draw().finally(() => {
+        drawing = undefined;
+      });
+    }
+    if (last === undefined) await drawing;
+    return last;
+  }
+
+  return { current, close: thread.close };
 }

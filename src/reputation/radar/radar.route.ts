@@ -33,6 +33,7 @@ import { type LatestReport, type LatestReports, maskPublic } from './latest.ts';
 import {
   blockSide,
   cellCount,
+  type DrawnMap,
   levelOf,
   levels,
   type MapCounts,
@@ -46,10 +47,10 @@ import {
   type RadarFigures,
   radarNumbers,
   radarPage,
+  type Square,
   type WatchedReport,
+  zoomPage,
 } from './radar.page.tsx';
-import type { RadarMap } from './radar-map.ts';
-import { type Square, zoomPage } from './zoom.page.tsx';
 
 // GET /radar/events: the latest reports as server-sent events. An answer waits for news, sends them
 // and ends, and after fifteen seconds of silence it ends with a comment; the browser asks again a
@@ -147,7 +148,8 @@ export interface RadarOptions {
     readonly mode: 'operators' | 'public' | 'off';
     /** Returns true for a caller who may read /metrics. */
     readonly isOwner: (request: Request) => boolean;
-    readonly map: RadarMap;
+    /** Returns the last map; undefined when none could be drawn. */
+    readonly map: () => Promise<DrawnMap | undefined>;
     readonly latest: LatestReports;
   };
   readonly index: IpIndex;
@@ -192,7 +194,7 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
     const period: CountPeriod = Object.hasOwn(countPeriods, asked)
       ? (asked as CountPeriod)
       : 'quarter';
-    const drawn = await radar.map.current();
+    const drawn = await radar.map();
     const newest = await radar.latest.read();
     const inOrder = drawn && knownOfAll(drawn.counts).map((known) => squareOf(known, 8));
     const map = inOrder && {
@@ -220,7 +222,7 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
 
   async function showMap(context: PersonRequest, query: Params): Promise<Reply> {
     const theme = mapThemes.find((one) => one === query.get('theme')) ?? mapThemes[0];
-    const drawn = await radar.map.current();
+    const drawn = await radar.map();
     if (drawn === undefined) return pageBuilder.problem(context, notFound);
     return {
       status: 200,
@@ -235,7 +237,7 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
 
   async function showEighth(context: PersonRequest): Promise<Reply> {
     const octet = byteOf(context.request.param);
-    const drawn = octet === undefined ? undefined : await radar.map.current();
+    const drawn = octet === undefined ? undefined : await radar.map();
     if (octet === undefined || drawn === undefined) return pageBuilder.problem(context, notFound);
     const known = knownOfEighth(drawn.counts, octet);
     return pageBuilder.show(context, (frame) =>

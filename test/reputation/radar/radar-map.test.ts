@@ -17,7 +17,7 @@ import {
   placeOf,
   rowsOfBlock,
 } from '../../../src/reputation/radar/map.ts';
-import { openRadarMap } from '../../../src/reputation/radar/radar-map.ts';
+import { openRadarMap } from '../../../src/reputation/radar/module.ts';
 
 describe('the curve', () => {
   it('steps to a neighbour each time, and comes by each place once', () => {
