@@ -8,8 +8,11 @@ import { Readable } from 'node:stream';
 import ipaddr from 'ipaddr.js';
 import { seededRandom } from '../src/core/random.ts';
 import { formatIp } from '../src/ip/address.ts';
-import { collectRows } from '../src/reputation/lists/import/collect.ts';
-import { type ListFormatName, parseList } from '../src/reputation/lists/import/parse.ts';
+import {
+  collectRows,
+  type ListFormatName,
+  parseList,
+} from '../src/reputation/lists/import/parse.ts';
 import type { BenchRow } from './row.ts';
 
 interface Runner {

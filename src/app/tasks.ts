@@ -10,7 +10,8 @@ import { Worker } from 'node:worker_threads';
 import type { OperationCall, OperationProgress } from '../contracts/operation.ts';
 import { OperatorError } from '../core/errors.ts';
 import { windowBytes } from '../core/window.ts';
-import type { ListReading, ParsedList } from '../reputation/lists/operations.ts';
+import type { ParseOptions } from '../reputation/lists/import/parse.ts';
+import type { ParsedList } from '../reputation/lists/operations.ts';
 import type { Sealing } from '../storage/backup/age.ts';
 import type { BackupSummary } from '../storage/backup/write.ts';
 import type { InheritedClaim } from '../storage/lmdb/claim.ts';
@@ -63,7 +64,7 @@ export interface Tasks {
   };
   count: { readonly task: EmbeddedTask; readonly result: RowCounts };
   list: {
-    readonly task: ListReading;
+    readonly task: ParseOptions;
     readonly result: ParsedList;
   };
 }

@@ -10,11 +10,11 @@ import { grouped } from '../../core/text-table.ts';
 import { minuteMs } from '../../core/time.ts';
 import { runOperation } from '../../operations/client.ts';
 import { existingStore, readMasterKey } from '../../operations/workspace.ts';
-import { createRowProgress, type Progress } from '../../reputation/lists/import/progress.ts';
 import { isSealed, type Sealing } from '../../storage/backup/age.ts';
 import { type BackupFolder, claimFolder } from '../../storage/backup/folder.ts';
 import { startBackups } from '../../storage/backup/schedule.ts';
 import { type BackupSummary, intoFile, intoStream } from '../../storage/backup/write.ts';
+import { createRowProgress, type Progress } from '../progress.ts';
 import { createOutput } from '../shell/output.ts';
 import { type SealingFlags, sealingFor } from '../shell/sealing.ts';
 

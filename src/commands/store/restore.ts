@@ -19,7 +19,6 @@ import { grouped } from '../../core/text-table.ts';
 import { createAudit } from '../../operations/audit.ts';
 import { operatorName } from '../../operations/client.ts';
 import { openingOf, readMasterKey } from '../../operations/workspace.ts';
-import { createRowProgress, type Progress } from '../../reputation/lists/import/progress.ts';
 import { createProfiles } from '../../signon/people/profile/profile-store.ts';
 import type { About, OnProgress, RowSource, Tally } from '../../storage/backup/content.ts';
 import { erasedRow } from '../../storage/backup/erased.ts';
@@ -63,6 +62,7 @@ import {
   type Store,
   type StoreEvent,
 } from '../../storage/store.ts';
+import { createRowProgress, type Progress } from '../progress.ts';
 import { createOutput, type Output } from '../shell/output.ts';
 import { type OpeningFlags, sourceFor } from '../shell/sealing.ts';
 import { type ErasedFlags, type ErasedSince, erasedSince } from './erased-since.ts';

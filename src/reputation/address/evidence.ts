@@ -4,6 +4,7 @@
  * tables of the thread that applies the journal, for one address at a time.
  */
 
+import { isoSeconds } from '../../core/dates.ts';
 import { dayMs } from '../../core/time.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import {
@@ -15,8 +16,8 @@ import {
   reportsOf,
   strengthOf,
 } from '../../index/records.ts';
+import { COVERING_MAX } from '../../index/trie/layout.ts';
 import { formatNetwork } from '../../ip/prefix.ts';
-import { isoSeconds } from '../blocklists/pieces/records.ts';
 import type { Check } from '../check/check.ts';
 import {
   communityEvidence,
@@ -25,7 +26,7 @@ import {
   halfLivesAt,
   maliciousScore,
 } from '../check/score.ts';
-import { type ServiceName, serviceOf } from '../lists/known-services.ts';
+import { type ServiceName, serviceOf } from '../lists/import/rows.ts';
 import type { Sources } from '../lists/sources.ts';
 import {
   type Contributions,
@@ -89,15 +90,10 @@ export interface Evidence {
   readonly fallsBelowAt: number | undefined;
 }
 
-export interface EvidenceReader {
-  of(family: 4 | 6, words: Uint32Array, nowMs: number): Evidence;
-}
+export type EvidenceReader = ReturnType<typeof createEvidence>;
 
 /** In JSON; a page has words for it. */
 const ownEntryName = 'operator';
-
-/** Entries around an address, at most one of each length. */
-const coveringMax = 129;
 
 const listKinds: Readonly<Record<number, ListEvidence['kind']>> = {
   [contributionKinds.seed]: 'bad',
@@ -110,10 +106,10 @@ export function createEvidence(options: {
   contributions: Parameters<typeof partsOf>[0] & Pick<Contributions, 'listed'>;
   sources: Pick<Sources, 'list'>;
   check: Pick<Check, 'judge'>;
-}): EvidenceReader {
+}) {
   const { index, contributions, sources, check } = options;
   const { records } = index;
-  const covering = new Int32Array(coveringMax);
+  const covering = new Int32Array(COVERING_MAX);
 
   function nameOf(entry: number): string {
     const prefix = index.prefixOf(entry);
@@ -183,26 +179,26 @@ export function createEvidence(options: {
     ];
   }
 
-  return {
-    of(family, words, nowMs) {
-      const count = index.covering(family, words, covering);
-      const entries = [...covering.subarray(0, count)];
-      const { decidedBy, malicious, knownGood } = check.judge(family, words, nowMs);
-      const lists = entries.flatMap(listsOf);
-      lists.sort((a, b) => (b.confidence ?? -1) - (a.confidence ?? -1));
-      const isHeldByList = lists.some(({ confidence }) => (confidence ?? 0) >= maliciousScore);
-      const times = entries.map((entry) =>
-        fallsBelowAt(strengthOf(records, entry), ceilingOf(metaOf(records, entry)), maliciousScore),
-      );
-      return {
-        decidedBy: decidedBy === 0 ? undefined : nameOf(decidedBy),
-        lists,
-        reports: entries.flatMap((entry) => reportsIn(entry, nowMs)),
-        fallsBelowAt:
-          malicious && !isHeldByList && !knownGood ? Math.max(...times, nowMs) : undefined,
-      };
-    },
-  };
+  function of(family: 4 | 6, words: Uint32Array, nowMs: number): Evidence {
+    const count = index.covering(family, words, covering);
+    const entries = [...covering.subarray(0, count)];
+    const { decidedBy, malicious, knownGood } = check.judge(family, words, nowMs);
+    const lists = entries.flatMap(listsOf);
+    lists.sort((a, b) => (b.confidence ?? -1) - (a.confidence ?? -1));
+    const isHeldByList = lists.some(({ confidence }) => (confidence ?? 0) >= maliciousScore);
+    const times = entries.map((entry) =>
+      fallsBelowAt(strengthOf(records, entry), ceilingOf(metaOf(records, entry)), maliciousScore),
+    );
+    return {
+      decidedBy: decidedBy === 0 ? undefined : nameOf(decidedBy),
+      lists,
+      reports: entries.flatMap((entry) => reportsIn(entry, nowMs)),
+      fallsBelowAt:
+        malicious && !isHeldByList && !knownGood ? Math.max(...times, nowMs) : undefined,
+    };
+  }
+
+  return { of };
 }
 
 /** As a member of an answer in JSON. */

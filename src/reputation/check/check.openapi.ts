@@ -23,7 +23,7 @@ import {
   string,
 } from '../../web/openapi.ts';
 import { reportAges, voteKinds } from '../address/evidence.ts';
-import { serviceNames } from '../lists/known-services.ts';
+import { serviceNames } from '../lists/import/rows.ts';
 import { categoryMax } from '../reports/categories.ts';
 import { reportSchema } from '../reports/reports.openapi.ts';
 import { blockBounds } from './block-check.ts';

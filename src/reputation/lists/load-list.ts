@@ -6,6 +6,7 @@
  * former list in place, with the rows that had come, until the list is loaded again.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { capacities } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type Random, randomToken } from '../../core/random.ts';
@@ -38,22 +39,15 @@ interface ListRow {
   readonly begunAt: number;
 }
 
-interface FoundList {
-  readonly row: ListRow | undefined;
-  readonly check: RowCheck;
-}
-
 const listRowCodec = bareRecord<ListRow>({ run: text, rows: varint, loading: flag, begunAt: time });
 
 type Name = Pick<ListRef, 'list' | 'source'>;
 
-export async function findList(store: Store, { list, source }: Name): Promise<FoundList> {
+export async function findList(store: Store, { list, source }: Name) {
   const key = listRowKey(list, source);
   const found = await store.get(key);
-  return {
-    row: found && listRowCodec.decode(found.value),
-    check: { key, version: found?.version ?? null },
-  };
+  const check: RowCheck = { key, version: found?.version ?? null };
+  return { row: found && listRowCodec.decode(found.value), check };
 }
 
 export function listRow({ list, source }: Name, row: ListRow): SetRow {
@@ -72,13 +66,11 @@ async function rowsUnderWay(store: Store, except: Name, now: number): Promise<nu
   return rows;
 }
 
-/**
- * Pause and number of further tries of a commit while the store can't write, e.g. on a full disk.
- */
+/** Pause and number of further tries of a commit while the store can't write, e.g. on a full disk. */
 const retryMs = 250;
 const retriesMax = 20;
 
-export interface LoadLimits extends RoomLimits {
+interface LoadLimits extends RoomLimits {
   readonly listsMax: number;
 }
 
@@ -90,7 +82,7 @@ const defaultLimits: LoadLimits = {
   contributionsMax: capacities.entries * capacities.contributionsPerEntry - reportReserve,
 };
 
-export interface LoadListOptions {
+interface LoadListOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
@@ -166,7 +158,7 @@ async function begin(
     });
     if (done.ok) return ok(done.seq);
     if (store.writeState().fatal) break;
-    if (done.error === 'store_unavailable') await later();
+    if (done.error === 'store_unavailable') await sleep(retryMs);
     else if (done.failedCheck === 2) return fail('conflict');
   }
   return fail('store_unavailable', 'the data directory can not be written');
@@ -185,11 +177,7 @@ async function commitEvent(
     if (result.error === 'check_failed') throw new Error('a commit without checks failed a check');
     detail = result.detail;
     if (store.writeState().fatal) break;
-    await later();
+    await sleep(retryMs);
   }
   return fail('store_unavailable', `the data directory can't be written: ${detail}`);
-}
-
-function later(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, retryMs));
 }

@@ -7,9 +7,7 @@ import type { Log } from '../../core/log.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Random } from '../../core/random.ts';
 import type { Maintenance } from '../../storage/maintenance.ts';
-import { fetchInThread } from './subscriptions/fetching.ts';
-import { countKnownRows } from './subscriptions/known-rows.ts';
-import { createRefresher } from './subscriptions/refresher.ts';
+import { countKnownRows, createRefresher, fetchInThread } from './subscriptions/refresher.ts';
 import type { Subscription } from './subscriptions/subscriptions.ts';
 
 const pollMs = 2_000;

@@ -20,16 +20,16 @@ import { OperatorError } from '../../core/errors.ts';
 import { listNameOf, listNameShape } from '../../core/text.ts';
 import { columns, grouped } from '../../core/text-table.ts';
 import { dayMs, durationMs, durationRule, minuteMs } from '../../core/time.ts';
-import type { CollectedRows } from './import/collect.ts';
 import { openDestinations, sourceFault, urlLabel } from './import/download.ts';
 import {
+  type CollectedRows,
   confidenceDefault,
   goodFormats,
   type ListFormatName,
+  type ParseOptions,
   seedFormats,
 } from './import/parse.ts';
-import type { ImportStats } from './import/rows.ts';
-import { type ServiceName, serviceNames } from './known-services.ts';
+import { type ImportStats, type ServiceName, serviceNames } from './import/rows.ts';
 import { findList, loadList } from './load-list.ts';
 import {
   addSubscription,
@@ -48,18 +48,9 @@ export interface ParsedList {
   readonly stats: ImportStats;
 }
 
-/** Says how the lines of a list are read. */
-export interface ListReading {
-  readonly format: ListFormatName;
-  readonly confidence: number;
-  readonly allowDocumentation: boolean;
-  readonly service: ServiceName | undefined;
-  readonly label: string;
-}
-
 export interface ListTools extends OperationTools {
   /** Reads the list that the call brings along, in a thread of its own. */
-  readonly readList: (how: ListReading, call: OperationCall) => Promise<ParsedList>;
+  readonly readList: (how: ParseOptions, call: OperationCall) => Promise<ParsedList>;
 }
 
 const operation = operationsOn<ListTools>();

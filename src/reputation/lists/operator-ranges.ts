@@ -1,17 +1,39 @@
 /**
- * The operator's ranges: the allowlist, and own entries, which are what the operator says of a range by hand, with a score, as if one list more
- * named it. The record holds the note, which nobody else sees; the journal event is what the index follows.
+ * The operator's ranges: the allowlist, and manual entries, which are what the operator says of a range by
+ * hand, with a score, as if one list more named it. Each is a row, bounded in number, with the journal events
+ * that the index follows in the same commit; reasons and notes, which nobody else sees, stand in the row alone.
+ * A row that had no effect because the index is full would be worse than none, so it is refused unless the
+ * index has capacity for it.
  *
  * An entry that ends is ended by an event, so that every node ends it at the same place.
  */
 
 import { capacities } from '../../config.ts';
-import { fail, type Result } from '../../core/result.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Random } from '../../core/random.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
 import { parseIp } from '../../ip/address.ts';
+import { networkBehind } from '../../ip/behind.ts';
 import { contains, formatPrefix, type Prefix, parsePrefix } from '../../ip/prefix.ts';
 import { typedAddress } from '../../ip/typed.ts';
 import { readPrefix } from '../../ip/written.ts';
-import { allowKey, allowPrefix, ownEntryKey, ownEntryPrefix } from '../../storage/keys.ts';
+import { commitOnce, untilUndisturbed, written } from '../../storage/change.ts';
+import { createEventId } from '../../storage/journal/define-event.ts';
+import {
+  allowKey,
+  allowPrefix,
+  type Key,
+  ownEntryKey,
+  ownEntryPrefix,
+} from '../../storage/keys.ts';
+import { type LedgerEntry, type LedgerTable, readLedger } from '../../storage/ledger.ts';
+import {
+  type NewEvent,
+  pagesUnder,
+  type RowCheck,
+  type SetRow,
+  type Store,
+} from '../../storage/store.ts';
 import { categoryMax } from '../reports/categories.ts';
 import {
   allowAdded,
@@ -22,25 +44,140 @@ import {
 } from '../state/events.ts';
 import { createRowSink } from './import/rows.ts';
 import { type AllowRow, allowRow, type OwnRow, type OwnTerms, ownEntryRow } from './range-rows.ts';
-import { createRangeTable, type Ranged, type RangeParts, remarkFault } from './range-table.ts';
+import { askRoom } from './room.ts';
+
+interface RangeParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** `prefix`: canonical CIDR text. */
+type Ranged<T> = T & { readonly prefix: string };
+
+interface RangeKind<T> {
+  readonly ledger: LedgerTable;
+  readonly rowsMax: number;
+  /** Such as `the allowlist is full: 10 rules`. */
+  readonly full: string;
+  /** Behind the range, such as `is not on the allowlist`. */
+  readonly missing: string;
+  readonly codec: { encode(row: T): Uint8Array; decode(bytes: Uint8Array): T | undefined };
+  readonly keyOf: (prefix: string) => Key;
+  readonly under: () => Key;
+  readonly events: (
+    prefix: Prefix,
+    before: T | undefined,
+    after: T | undefined,
+    /** Makes the id of one of the events. */
+    id: () => string,
+  ) => NewEvent[];
+}
+
+const reasonLengthMax = 200;
+
+/** Returns undefined for a remark that a range can have. */
+function remarkFault(text: string): Result<never> | undefined {
+  if (text.length <= reasonLengthMax && !/\p{C}/u.test(text)) return undefined;
+  return fail(
+    'invalid_parameter',
+    `a reason has at most ${reasonLengthMax} characters, none of them control characters`,
+  );
+}
+
+function createRangeTable<T>({ store, clock, random }: RangeParts, kind: RangeKind<T>) {
+  const { codec, keyOf, rowsMax } = kind;
+  const eventId = () => createEventId(clock, random);
+
+  /** Before the first change since rows are counted, they are the count. */
+  async function used(ledger: LedgerEntry): Promise<number> {
+    return ledger.check.version === null ? (await list()).length : ledger.used;
+  }
+
+  async function countOneMore({ family, words, length }: Prefix) {
+    const ledger = await readLedger(store, kind.ledger);
+    const rows = await used(ledger);
+    if (rows >= rowsMax) return fail('capacity_exceeded', kind.full);
+    const families = Uint8Array.of(family);
+    const lengths = Uint8Array.of(length);
+    const one = { count: 1, families, words, lengths, scores: new Uint8Array(1) };
+    const room = await askRoom(store, [one], 0, {
+      entriesMax: capacities.entries,
+      contributionsMax: capacities.entries * capacities.contributionsPerEntry,
+    });
+    return room.ok ? ok({ check: [ledger.check], set: [ledger.set(rows + 1)] }) : room;
+  }
+
+  /** Writes a row in place of what was said of the range before. */
+  async function put(text: string, row: T): Promise<Result<Ranged<T>>> {
+    const read = readPrefix(typedAddress(text));
+    if (!read.ok) return read;
+    // An address of a translator or tunnel is kept as the IPv4 address behind it.
+    const prefix = networkBehind(read.value);
+    const name = formatPrefix(prefix);
+    const key = keyOf(name);
+    const isCounted = ok<{ check: RowCheck[]; set: SetRow[] }>({ check: [], set: [] });
+    return await untilUndisturbed(async () => {
+      const before = await store.get(key);
+      const counted = before === undefined ? await countOneMore(prefix) : isCounted;
+      if (!counted.ok) return counted;
+      const done = await commitOnce(store, {
+        check: [{ key, version: before?.version ?? null }, ...counted.value.check],
+        set: [{ key, value: codec.encode(row) }, ...counted.value.set],
+        events: kind.events(prefix, before && codec.decode(before.value), row, eventId),
+      });
+      return written(done, { ...row, prefix: name });
+    });
+  }
+
+  /** `not_found` when nothing is said of the range, or nothing that `which` is true of. */
+  async function remove(text: string, which?: (row: T) => boolean): Promise<Result<Ranged<T>>> {
+    const read = readPrefix(typedAddress(text));
+    if (!read.ok) return read;
+    // A row of before may be kept as it was written.
+    const isKept = (await store.get(keyOf(formatPrefix(read.value)))) !== undefined;
+    const prefix = isKept ? read.value : networkBehind(read.value);
+    const name = formatPrefix(prefix);
+    const key = keyOf(name);
+    return await untilUndisturbed(async () => {
+      const found = await store.get(key);
+      const row = found && codec.decode(found.value);
+      if (!found || !row || which?.(row) === false) {
+        return fail('not_found', `${name} ${kind.missing}`);
+      }
+      const ledger = await readLedger(store, kind.ledger);
+      const done = await commitOnce(store, {
+        check: [{ key, version: found.version }, ledger.check],
+        set: [ledger.set((await used(ledger)) - 1)],
+        del: [key],
+        events: kind.events(prefix, row, undefined, eventId),
+      });
+      return written(done, { ...row, prefix: name });
+    });
+  }
+
+  /** Returns the rows in the order of their text. */
+  async function list(): Promise<Ranged<T>[]> {
+    const rows: Ranged<T>[] = [];
+    for await (const page of pagesUnder(store, kind.under())) {
+      for (const { key, value } of page) {
+        const row = codec.decode(value);
+        const prefix = Buffer.from(key.subarray(1, -1)).toString('utf8');
+        if (row !== undefined) rows.push({ ...row, prefix });
+      }
+    }
+    return rows;
+  }
+
+  return { put, remove, list };
+}
 
 export type OwnEntry = Ranged<OwnRow>;
-
-export interface OwnEntries {
-  /** In place of what was set before. */
-  add(prefix: string, terms: OwnTerms): Promise<Result<OwnEntry>>;
-  /** `not_found` when there is no such entry. */
-  remove(prefix: string): Promise<Result<OwnEntry>>;
-  /** @param part of the range or of the note, or an address in the range; empty: all */
-  list(part?: string): Promise<OwnEntry[]>;
-  /** Ends it if its time is over. @returns whether it was */
-  end(prefix: string): Promise<boolean>;
-}
 
 /** The latest end, ms since 1970: seconds of the journal's events are 32 bits. */
 const endsAtMax = 0xffff_ffff * 1_000;
 
-export function createOwnEntries(parts: RangeParts & { readonly entriesMax?: number }): OwnEntries {
+export function createOwnEntries(parts: RangeParts & { readonly entriesMax?: number }) {
   const { clock, entriesMax = capacities.ownEntries } = parts;
   const table = createRangeTable<OwnRow>(parts, {
     ledger: 'own_entries',
@@ -57,25 +194,26 @@ export function createOwnEntries(parts: RangeParts & { readonly entriesMax?: num
     ],
   });
 
-  return {
-    async add(prefix, terms) {
-      const now = clock.now();
-      const fault = rangeFault(prefix) ?? termsFault(terms, now) ?? remarkFault(terms.note);
-      return fault ?? (await table.put(prefix, { ...terms, setAt: wholeSeconds(now) }));
-    },
-    remove: (prefix) => table.remove(prefix),
-    async list(part = '') {
-      const all = await table.list();
-      return part === '' ? all : all.filter(matching(part));
-    },
-    async end(prefix) {
-      const done = await table.remove(
-        prefix,
-        ({ endsAt }) => endsAt !== 0 && endsAt <= clock.now(),
-      );
-      return done.ok;
-    },
-  };
+  /** Sets an entry in place of what was set before. */
+  async function add(prefix: string, terms: OwnTerms): Promise<Result<OwnEntry>> {
+    const now = clock.now();
+    const fault = rangeFault(prefix) ?? termsFault(terms, now) ?? remarkFault(terms.note);
+    return fault ?? (await table.put(prefix, { ...terms, setAt: wholeSeconds(now) }));
+  }
+
+  /** @param part of the range or of the note, or an address in the range; empty: all */
+  async function list(part = ''): Promise<OwnEntry[]> {
+    const all = await table.list();
+    return part === '' ? all : all.filter(matching(part));
+  }
+
+  /** Ends an entry if its time is over. @returns whether it was */
+  async function end(prefix: string): Promise<boolean> {
+    const isOver = ({ endsAt }: OwnRow) => endsAt !== 0 && endsAt <= clock.now();
+    return (await table.remove(prefix, isOver)).ok;
+  }
+
+  return { add, remove: (prefix: string) => table.remove(prefix), list, end };
 }
 
 function factsOf(prefix: Prefix, { score, category, setAt, endsAt }: OwnRow): OwnEntryFacts {
@@ -126,19 +264,8 @@ function matching(typed: string): (entry: OwnEntry) => boolean {
 
 export type AllowRule = Ranged<AllowRow>;
 
-/**
- * Ranges that are never malicious and never in a feed. The record holds why and since when; the journal
- * event is what the index follows.
- */
-interface Allowlist {
-  /** Adding a rule that exists replaces its reason. */
-  add(prefix: string, reason: string): Promise<Result<AllowRule>>;
-  /** `not_found` when there is no such rule. */
-  remove(prefix: string): Promise<Result<AllowRule>>;
-  list(): Promise<AllowRule[]>;
-}
-
-export function createAllowlist(parts: RangeParts & { readonly rulesMax?: number }): Allowlist {
+/** Ranges that are never malicious and never in a feed. */
+export function createAllowlist(parts: RangeParts & { readonly rulesMax?: number }) {
   const { clock, rulesMax = capacities.allowRules } = parts;
   const table = createRangeTable<AllowRow>(parts, {
     ledger: 'allow_rules',
@@ -154,10 +281,11 @@ export function createAllowlist(parts: RangeParts & { readonly rulesMax?: number
       return [(after === undefined ? allowRemoved : allowAdded).encode(id(), prefix)];
     },
   });
-  return {
-    add: async (prefix, reason) =>
-      remarkFault(reason) ?? (await table.put(prefix, { addedAt: clock.now(), reason })),
-    remove: (prefix) => table.remove(prefix),
-    list: table.list,
-  };
+
+  /** Adds a rule; one that exists gets another reason. */
+  async function add(prefix: string, reason: string): Promise<Result<AllowRule>> {
+    return remarkFault(reason) ?? (await table.put(prefix, { addedAt: clock.now(), reason }));
+  }
+
+  return { add, remove: (prefix: string) => table.remove(prefix), list: table.list };
 }

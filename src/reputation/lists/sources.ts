@@ -29,21 +29,7 @@ export interface Source {
   refreshedAtMs: number;
 }
 
-export interface Sources {
-  begin(ref: ListRef, at: number, holdDays: number): void;
-  /** The source, if `ref` is its present run. */
-  current(ref: ListRef): Source | undefined;
-  /** Marks the run complete. @returns undefined when another run has overtaken it */
-  end(ref: ListRef, at: number): Source | undefined;
-  /** The source, if `ref` is its present run and its time is over at `at`. */
-  overdue(ref: ListRef, at: number): Source | undefined;
-  forget(ref: ListRef): void;
-  list(): readonly Source[];
-  /** Returns the name of the list with this number; undefined: there is none. */
-  nameOf(number: number): string | undefined;
-  encode(out: Writer): void;
-  load(input: Reader): boolean;
-}
+export type Sources = ReturnType<typeof createSources>;
 
 const generationMax = 0xff_ffff;
 /** A run under way keeps the source alive this long, so that it can't end in the middle of a load. */
@@ -57,11 +43,11 @@ export function createSources(
   capacity: number,
   touch: () => void,
   shared: Pick<IndexView, 'listTimes' | 'listNames'>,
-): Sources {
+) {
   const { listTimes, listNames } = shared;
   const byName = new Map<string, Source>();
 
-  const nameOf = (ref: { list: ListKind; source: string }) => `${ref.list}/${ref.source}`;
+  const keyOf = (ref: { list: ListKind; source: string }) => `${ref.list}/${ref.source}`;
 
   function freeNumber(): number {
     const taken = new Set([...byName.values()].map((s) => s.number));
@@ -69,97 +55,104 @@ export function createSources(
     return 0;
   }
 
+  /** Returns the source, if `ref` is its present run. */
   function current(ref: ListRef): Source | undefined {
-    const source = byName.get(nameOf(ref));
+    const source = byName.get(keyOf(ref));
     return source?.run === ref.run ? source : undefined;
   }
 
-  function publish({ number, refreshedAtMs, source }: Source): void {
-    writeListName(listNames, number, source);
-    listTimes[number] = Math.floor(refreshedAtMs / 1_000);
+  function publish(source: Source): void {
+    byName.set(keyOf(source), source);
+    writeListName(listNames, source.number, source.source);
+    listTimes[source.number] = Math.floor(source.refreshedAtMs / 1_000);
   }
 
-  return {
-    begin(ref, at, holdDays) {
-      touch();
-      const known = byName.get(nameOf(ref));
-      const number = known?.number ?? freeNumber();
-      // Full: the run stays unknown and its rows are ignored; the loader asks before it begins.
-      if (number === 0) return;
-      byName.set(nameOf(ref), {
-        list: ref.list,
-        source: ref.source,
-        number,
-        generation: ((known?.generation ?? 0) % generationMax) + 1,
-        run: ref.run,
-        complete: false,
-        holdDays,
-        // A run that never ends must not prolong what the one before it said, but for that hour.
-        holdUntilMs: Math.max(known?.holdUntilMs ?? at + holdDays * dayMs, at + runMsMax),
-        refreshedAtMs: known?.refreshedAtMs ?? at,
-      });
-      publish(current(ref)!);
-    },
-    current,
-    end(ref, at) {
-      const source = current(ref);
-      if (source === undefined) return undefined;
-      touch();
-      source.complete = true;
-      source.holdUntilMs = at + source.holdDays * dayMs;
-      source.refreshedAtMs = at;
+  function begin(ref: ListRef, at: number, holdDays: number): void {
+    touch();
+    const known = byName.get(keyOf(ref));
+    const number = known?.number ?? freeNumber();
+    // Full: the run stays unknown and its rows are ignored; the loader asks before it begins.
+    if (number === 0) return;
+    publish({
+      list: ref.list,
+      source: ref.source,
+      number,
+      generation: ((known?.generation ?? 0) % generationMax) + 1,
+      run: ref.run,
+      complete: false,
+      holdDays,
+      // A run that never ends must not prolong what the one before it said, but for that hour.
+      holdUntilMs: Math.max(known?.holdUntilMs ?? at + holdDays * dayMs, at + runMsMax),
+      refreshedAtMs: known?.refreshedAtMs ?? at,
+    });
+  }
+
+  /** Marks the run complete. @returns undefined when another run has overtaken it */
+  function end(ref: ListRef, at: number): Source | undefined {
+    const source = current(ref);
+    if (source === undefined) return undefined;
+    touch();
+    source.complete = true;
+    source.holdUntilMs = at + source.holdDays * dayMs;
+    source.refreshedAtMs = at;
+    publish(source);
+    return source;
+  }
+
+  /** Returns the source, if `ref` is its present run and its time is over at `at`. */
+  function overdue(ref: ListRef, at: number): Source | undefined {
+    const source = current(ref);
+    return source !== undefined && source.holdUntilMs <= at ? source : undefined;
+  }
+
+  function forget(ref: ListRef): void {
+    const source = current(ref);
+    if (source === undefined) return;
+    touch();
+    listTimes[source.number] = 0;
+    byName.delete(keyOf(ref));
+  }
+
+  /** Returns the name of the list with this number; undefined: there is none. */
+  function nameOf(number: number): string | undefined {
+    for (const source of byName.values()) if (source.number === number) return source.source;
+    return undefined;
+  }
+
+  function encode(out: Writer): void {
+    out.u16(byName.size);
+    for (const s of byName.values()) {
+      writeListKind(out, s.list);
+      out.text(s.source).u16(s.number).u32(s.generation).text(s.run);
+      out
+        .u8(s.complete ? 1 : 0)
+        .u16(s.holdDays)
+        .f64(s.holdUntilMs)
+        .f64(s.refreshedAtMs);
+    }
+  }
+
+  function load(input: Reader): boolean {
+    const count = input.u16();
+    for (let i = 0; i < count && !input.failed(); i++) {
+      const source: Source = {
+        list: readListKind(input),
+        source: input.text(),
+        number: input.u16(),
+        generation: input.u32(),
+        run: input.text(),
+        complete: input.u8() === 1,
+        holdDays: input.u16(),
+        holdUntilMs: input.f64(),
+        refreshedAtMs: input.f64(),
+      };
+      if (source.number < 1 || source.number > capacity) input.reject();
+      if (input.failed()) return false;
       publish(source);
-      return source;
-    },
-    overdue(ref, at) {
-      const source = current(ref);
-      return source !== undefined && source.holdUntilMs <= at ? source : undefined;
-    },
-    forget(ref) {
-      if (current(ref) === undefined) return;
-      touch();
-      listTimes[current(ref)!.number] = 0;
-      byName.delete(nameOf(ref));
-    },
-    list: () => [...byName.values()].sort((a, b) => a.number - b.number),
-    nameOf(number) {
-      for (const source of byName.values()) if (source.number === number) return source.source;
-      return undefined;
-    },
-    encode(out) {
-      out.u16(byName.size);
-      for (const s of byName.values()) {
-        writeListKind(out, s.list);
-        out.text(s.source);
-        out.u16(s.number);
-        out.u32(s.generation);
-        out.text(s.run);
-        out.u8(s.complete ? 1 : 0);
-        out.u16(s.holdDays);
-        out.f64(s.holdUntilMs);
-        out.f64(s.refreshedAtMs);
-      }
-    },
-    load(input) {
-      const count = input.u16();
-      for (let i = 0; i < count && !input.failed(); i++) {
-        const source: Source = {
-          list: readListKind(input),
-          source: input.text(),
-          number: input.u16(),
-          generation: input.u32(),
-          run: input.text(),
-          complete: input.u8() === 1,
-          holdDays: input.u16(),
-          holdUntilMs: input.f64(),
-          refreshedAtMs: input.f64(),
-        };
-        if (source.number < 1 || source.number > capacity) input.reject();
-        if (input.failed()) return false;
-        byName.set(nameOf(source), source);
-        publish(source);
-      }
-      return !input.failed();
-    },
-  };
+    }
+    return !input.failed();
+  }
+
+  const list = (): readonly Source[] => [...byName.values()].sort((a, b) => a.number - b.number);
+  return { begin, current, end, overdue, forget, list, nameOf, encode, load };
 }

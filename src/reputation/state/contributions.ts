@@ -37,7 +37,7 @@ export const contributionKinds = {
   reports: 4,
   /**
    * A row of a known-good list: reports of it have no effect. ref: source; listed: generation << 8;
-   * detail: number of its service, less one (lists/known-services.ts).
+   * detail: number of its service, less one (lists/import/rows.ts).
    */
   good: 5,
   /**

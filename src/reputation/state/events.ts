@@ -48,7 +48,7 @@ export interface RowBatch {
   readonly scores: Uint8Array;
   /**
    * As how many reports a row counts, 1..255: the lists that name it. Of a known-good list the number of
-   * its service (known-services.ts). Absent: 1 each.
+   * its service (lists/import/rows.ts). Absent: 1 each.
    */
   readonly reports?: Uint8Array;
 }

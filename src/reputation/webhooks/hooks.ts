@@ -36,12 +36,11 @@ export const webhookBounds = {
 } as const;
 
 const states = ['unknown', 'below', 'listed'] as const;
-export type WatchState = (typeof states)[number];
 
 export interface Watch {
   /** An address or a network, canonical. */
   readonly prefix: string;
-  readonly state: WatchState;
+  readonly state: (typeof states)[number];
 }
 
 export interface WaitingEvent {
@@ -97,33 +96,7 @@ const rows = record<Webhook>(1, {
 /** A pause between two tests: each is a request to somebody's server. */
 const testPauseMs = 10_000;
 
-export interface Webhooks {
-  ofAccount(account: string): Promise<StoredWebhook[]>;
-  all(): Promise<StoredWebhook[]>;
-  /**
-   * The secret is shown this one time. `invalid_parameter` with its name, `capacity_exceeded`.
-   */
-  create(
-    account: string,
-    wanted: {
-      readonly url: string;
-      readonly threshold: number;
-      readonly watches: readonly string[];
-    },
-    also?: Also,
-  ): Promise<Result<{ readonly id: string; readonly secret: string }>>;
-  /** `not_found` also for somebody else's. @param also written in the commit that removes it */
-  remove(account: string, id: string, also?: Commit['set']): Promise<Result<void>>;
-  /** `too_many_attempts` while one waits or was just tried. */
-  test(account: string, id: string): Promise<Result<void>>;
-  secretOf(hook: StoredWebhook): Result<string>;
-  /** Writes the change that `next` returns, unless the hook is gone or `next` returns undefined. */
-  change(
-    hook: Pick<StoredWebhook, 'account' | 'id'>,
-    next: (now: StoredWebhook) => Partial<Webhook> | undefined,
-    over?: Store,
-  ): Promise<Result<void>>;
-}
+export type Webhooks = ReturnType<typeof createWebhooks>;
 
 /** The functions of the store alone, which need no key, no clock and no network. */
 export function storedWebhooks(store: Store) {
@@ -147,6 +120,7 @@ export function storedWebhooks(store: Store) {
     return row && hook && { ...hook, id, key, version: row.version };
   }
 
+  /** `not_found` also for somebody else's. @param also written in the commit that removes it */
   async function remove(
     account: string,
     id: string,
@@ -170,15 +144,20 @@ export function createWebhooks(options: {
   /** Returns the fault of a hook's address; undefined when there is none. */
   faultOf: (url: URL) => Promise<string | undefined>;
   totalMax?: number;
-}): Webhooks {
+}) {
   const { store, clock, random, masterKey } = options;
   const { list, all, find, remove } = storedWebhooks(store);
 
+  /** The secret is shown this one time. `invalid_parameter` with its name, `capacity_exceeded`. */
   async function create(
     account: string,
-    wanted: Parameters<Webhooks['create']>[1],
-    also: Parameters<Webhooks['create']>[2] = {},
-  ) {
+    wanted: {
+      readonly url: string;
+      readonly threshold: number;
+      readonly watches: readonly string[];
+    },
+    also: Also = {},
+  ): Promise<Result<{ readonly id: string; readonly secret: string }>> {
     const { perAccountMax, totalMax, urlCharsMax } = { ...webhookBounds, ...options };
     const isUrl = wanted.url.length <= urlCharsMax && URL.canParse(wanted.url);
     if (!isUrl) return { ...fail('invalid_parameter'), parameter: 'url' };
@@ -227,6 +206,7 @@ export function createWebhooks(options: {
     });
   }
 
+  /** Writes the change that `next` returns, unless the hook is gone or `next` returns undefined. */
   function change(
     { account, id }: Pick<StoredWebhook, 'account' | 'id'>,
     next: (now: StoredWebhook) => Partial<Webhook> | undefined,
@@ -245,6 +225,7 @@ export function createWebhooks(options: {
     });
   }
 
+  /** `too_many_attempts` while one waits or was just tried. */
   async function test(account: string, id: string): Promise<Result<void>> {
     const hook = await find(account, id);
     if (hook === undefined) return fail('not_found');
@@ -258,15 +239,11 @@ export function createWebhooks(options: {
     }));
   }
 
-  return {
-    ofAccount: list,
-    all,
-    create,
-    remove,
-    change,
-    test,
-    secretOf: (hook) => open(masterKey, `webhook/${hook.account}/${hook.id}`, hook.sealed),
-  };
+  function secretOf({ account, id, sealed }: StoredWebhook): Result<string> {
+    return open(masterKey, `webhook/${account}/${id}`, sealed);
+  }
+
+  return { ofAccount: list, all, create, remove, change, test, secretOf };
 }
 
 const removedAtOnce = 10;

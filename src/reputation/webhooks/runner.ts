@@ -42,15 +42,6 @@ const disabledWaitMs = 10 * minuteMs;
 const spread = 1_024;
 const entriesPerStep = 250;
 
-export interface WebhookRunner {
-  /** Polls all hooks once and begins the deliveries that are due. */
-  poll(): Promise<void>;
-  /** Resolves when nothing is under way. */
-  idle(): Promise<void>;
-  stop(): Promise<void>;
-  readonly count: () => number;
-}
-
 export function createWebhookRunner(options: {
   hooks: Pick<Webhooks, 'all' | 'change' | 'secretOf'>;
   maintenance: Maintenance;
@@ -62,7 +53,7 @@ export function createWebhookRunner(options: {
   clock: Clock;
   random: Random;
   turns: Turns;
-}): WebhookRunner {
+}) {
   const { hooks, maintenance, index, check, destinations, clock, random, turns } = options;
   const running = new Map<string, Promise<void>>();
   const stopping = new AbortController();
@@ -172,49 +163,46 @@ export function createWebhookRunner(options: {
     );
   }
 
-  return {
-    async poll() {
-      if (!maintenance.isMine() || signal.aborted) return;
-      const all = await hooks.all();
-      count = all.length;
-      const seen = new Map<string, number>();
-      for (const hook of all) {
-        if (signal.aborted) return;
-        await watch(hook, seen);
-      }
-      const due = (await hooks.all())
-        .filter((hook) => hook.waiting.length > 0 && isDue(hook) && !running.has(hook.id))
-        // The hook tried longest ago goes first: one with many events keeps no other waiting.
-        .sort((a, b) => a.triedAt - b.triedAt);
-      // A delivery that begins after a stop would work on a store that is closed.
+  /** Polls all hooks once and begins the deliveries that are due. */
+  async function poll(): Promise<void> {
+    if (!maintenance.isMine() || signal.aborted) return;
+    const all = await hooks.all();
+    count = all.length;
+    const seen = new Map<string, number>();
+    for (const hook of all) {
       if (signal.aborted) return;
-      for (const hook of due.slice(0, Math.max(0, deliveriesMax - running.size))) {
-        // The outcome is unknown when it fails: the event is sent once more.
-        const work = deliver(hook)
-          .catch(() => {})
-          .finally(() => running.delete(hook.id));
-        running.set(hook.id, work);
-      }
-    },
-    async idle() {
-      while (running.size > 0) await Promise.all(running.values());
-    },
-    async stop() {
-      stopping.abort();
-      while (running.size > 0) await Promise.all(running.values());
-    },
-    count: () => count,
-  };
+      await watch(hook, seen);
+    }
+    const due = (await hooks.all())
+      .filter((hook) => hook.waiting.length > 0 && isDue(hook) && !running.has(hook.id))
+      // The hook tried longest ago goes first: one with many events keeps no other waiting.
+      .sort((a, b) => a.triedAt - b.triedAt);
+    // A delivery that begins after a stop would work on a store that is closed.
+    if (signal.aborted) return;
+    for (const hook of due.slice(0, Math.max(0, deliveriesMax - running.size))) {
+      // The outcome is unknown when it fails: the event is sent once more.
+      const work = deliver(hook)
+        .catch(() => {})
+        .finally(() => running.delete(hook.id));
+      running.set(hook.id, work);
+    }
+  }
+
+  /** Resolves when nothing is under way. */
+  async function idle(): Promise<void> {
+    while (running.size > 0) await Promise.all(running.values());
+  }
+
+  async function stop(): Promise<void> {
+    stopping.abort();
+    await idle();
+  }
+
+  return { poll, idle, stop, count: () => count };
 }
 
 const waitMsMax = 10_000;
 const secretStart = 'whsec_';
-
-interface SentEvent {
-  readonly ok: boolean;
-  /** The status, or one word for what failed. */
-  readonly outcome: string;
-}
 
 /** @param seconds since 1970 */
 function signatureOf(secret: string, id: string, seconds: number, body: string): string {
@@ -222,6 +210,7 @@ function signatureOf(secret: string, id: string, seconds: number, body: string):
   return `v1,${createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')}`;
 }
 
+/** @returns in `outcome` the status, or one word for what failed */
 async function sendEvent(
   hook: { readonly url: string; readonly secret: string },
   { id, body }: WaitingEvent,
@@ -230,7 +219,7 @@ async function sendEvent(
     readonly now: number;
     readonly signal: AbortSignal;
   },
-): Promise<SentEvent> {
+) {
   const url = new URL(hook.url);
   const { destinations, now } = options;
   const seconds = Math.floor(now / 1_000);

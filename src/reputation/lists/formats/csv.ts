@@ -5,8 +5,8 @@
  * or out of bounds makes its row bad: a missing score must not become the default one.
  */
 
+import { csvRecords, splitRecord } from '../import/lines.ts';
 import { type ListFormat, lineReader, parseScore, type RowSink } from '../import/rows.ts';
-import { csvRecords, splitRecord } from './csv-records.ts';
 import { type Columns, columnsOfRows, isAddress, namedIn } from './plain.ts';
 
 /** Usual names, without case and punctuation: "IP Address", "ip_address" and "ipAddress" are one. */

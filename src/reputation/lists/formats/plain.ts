@@ -7,8 +7,13 @@
 
 import { formatPrefix, type Prefix, parsePrefix, parseRange } from '../../../ip/prefix.ts';
 import { typedBytes } from '../../../ip/typed.ts';
-import { type ListFormat, lineReader, parseScore, type RowSink } from '../import/rows.ts';
-import { serviceNumber } from '../known-services.ts';
+import {
+  type ListFormat,
+  lineReader,
+  parseScore,
+  type RowSink,
+  serviceNumber,
+} from '../import/rows.ts';
 
 // Finds the columns of addresses, ranges, masks and scores in a table without a header by a sample of its rows, so
 // that one row decides nothing that the next ones deny. Counts are not taken for scores, nor the start of a range

@@ -10,8 +10,7 @@
  */
 
 import { contains, type Prefix, parsePrefix } from '../../../ip/prefix.ts';
-import { BrokenList, type ListFormat } from '../import/rows.ts';
-import { type ServiceName, serviceNumber } from '../known-services.ts';
+import { BrokenList, type ListFormat, type ServiceName, serviceNumber } from '../import/rows.ts';
 
 /** The largest of these files has 4 MB. */
 const textCharsMax = 1 << 25;

@@ -23,15 +23,7 @@ export interface Validators {
   readonly lastModified: string;
 }
 
-/** The hosts that may be asked at all; every redirect is judged anew. */
-export interface Destinations {
-  /** @throws OperatorError for an address that may not be asked */
-  admit(url: URL): void;
-  /** Resolves names to addresses that may be asked; the connection goes to one of these. */
-  readonly lookup: LookupFunction;
-}
-
-export interface DownloadOptions {
+interface DownloadOptions {
   readonly signal: AbortSignal | undefined;
   /** Bound on the wait for an answer and for each next piece. */
   readonly timeoutMs: number;
@@ -43,13 +35,15 @@ export interface DownloadOptions {
 }
 
 export interface Download {
+  /** Path or address for messages: no query, no control characters. */
   readonly label: string;
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** As sent, packed when it is packed; undefined when the server doesn't say. */
+  /** Size as stored or sent, packed when it is packed; undefined when unknown. */
   readonly totalBytes: number | undefined;
   /** It is as `known` says, and there are no chunks. */
   readonly isUnchanged: boolean;
   readonly validators: Validators;
+  /** Lets go of a list that will not be iterated. */
   close(): Promise<void>;
 }
 
@@ -95,15 +89,10 @@ export async function startDownload(url: URL, options: DownloadOptions): Promise
   }
 }
 
-/** Waits with a bound: when one is over, the signal fires and `failure` says which. */
-interface Guard {
-  readonly signal: AbortSignal;
-  wait<T>(step: Promise<T>): Promise<T>;
-  failure(): OperatorError | undefined;
-  end(): void;
-}
+type Guard = ReturnType<typeof createGuard>;
 
-function createGuard(label: string, { signal, timeoutMs, deadlineMs }: DownloadOptions): Guard {
+/** Waits with a bound: when one is over, the signal fires and `failure` says which. */
+function createGuard(label: string, { signal, timeoutMs, deadlineMs }: DownloadOptions) {
   const controller = new AbortController();
   let failure: OperatorError | undefined;
   function expire(message: string): void {
@@ -115,7 +104,7 @@ function createGuard(label: string, { signal, timeoutMs, deadlineMs }: DownloadO
   deadline.unref();
   return {
     signal: signal === undefined ? controller.signal : AbortSignal.any([signal, controller.signal]),
-    async wait(step) {
+    async wait<T>(step: Promise<T>): Promise<T> {
       // Only the server's time counts: between two waits the reader may take as long as it needs.
       const timer = setTimeout(() => expire(`no data for ${timeoutMs} ms`), timeoutMs);
       try {
@@ -287,33 +276,40 @@ function refused(host: string): OperatorError {
   );
 }
 
+export type Destinations = ReturnType<typeof openDestinations>;
+
+/** The hosts that may be asked at all; every redirect is judged anew. */
 export function openDestinations(options: {
   allowPrivate: boolean;
   /** Absent: as the system does it. */
   resolve?: Resolve;
-}): Destinations {
+}) {
   const { allowPrivate, resolve = systemLookup as Resolve } = options;
-  return {
-    admit(url) {
-      // The parser of URLs has made one spelling of all forms: 0x7f.1 is 127.0.0.1 here.
-      const host = url.hostname.replace(/^\[|\]$/g, '');
-      const isAddress = parseIp(host, new Uint32Array(4)) !== 0;
-      if (isAddress && !allowPrivate && !isPublicText(host)) throw refused(host);
-    },
-    lookup(host, asked, done) {
-      resolve(host, { all: true }, (error, addresses) => {
-        if (error !== null) return done(error, '', 0);
-        const isRefused = addresses.some(({ address }) => !isPublicText(address));
-        if (isRefused && !allowPrivate) return done(refused(host), '', 0);
-        const [first] = addresses;
-        if (first === undefined) {
-          return done(Object.assign(new Error('no address'), { code: 'ENOTFOUND' }), '', 0);
-        }
-        if (asked.all === true) done(null, addresses);
-        else done(null, first.address, first.family);
-      });
-    },
+
+  /** @throws OperatorError for an address that may not be asked */
+  function admit(url: URL): void {
+    // The parser of URLs has made one spelling of all forms: 0x7f.1 is 127.0.0.1 here.
+    const host = url.hostname.replace(/^\[|\]$/g, '');
+    const isAddress = parseIp(host, new Uint32Array(4)) !== 0;
+    if (isAddress && !allowPrivate && !isPublicText(host)) throw refused(host);
+  }
+
+  /** Resolves names to addresses that may be asked; the connection goes to one of these. */
+  const lookup: LookupFunction = (host, asked, done) => {
+    resolve(host, { all: true }, (error, addresses) => {
+      if (error !== null) return done(error, '', 0);
+      const isRefused = addresses.some(({ address }) => !isPublicText(address));
+      if (isRefused && !allowPrivate) return done(refused(host), '', 0);
+      const [first] = addresses;
+      if (first === undefined) {
+        return done(Object.assign(new Error('no address'), { code: 'ENOTFOUND' }), '', 0);
+      }
+      if (asked.all === true) done(null, addresses);
+      else done(null, first.address, first.family);
+    });
   };
+
+  return { admit, lookup };
 }
 
 /**

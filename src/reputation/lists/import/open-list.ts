@@ -39,22 +39,6 @@ export interface OpenOptions {
   readonly stdin?: Readable;
 }
 
-export interface OpenedList {
-  /** Path or address for messages: no query, no control characters. */
-  readonly label: string;
-  /** Iterate once, to the end or to a `break`; either lets the file or connection go. */
-  readonly chunks: AsyncIterable<Buffer>;
-  /** Size as stored or sent (packed, when it is packed); undefined when unknown. */
-  readonly totalBytes: number | undefined;
-  /** The server says that it is as `known`; nothing is read. */
-  readonly isUnchanged: boolean;
-  readonly validators: Validators;
-  /** Returns the part of `totalBytes` that was read so far. */
-  readBytes(): number;
-  /** Lets go of a list that will not be iterated. */
-  close(): Promise<void>;
-}
-
 const maxBytesDefault = 1 << 30;
 const timeoutMsDefault = 30_000;
 const deadlineMsDefault = hourMs;
@@ -63,7 +47,7 @@ const readBytesPerChunk = 262_144;
 /** The fields that only a server sends, for local files. */
 const local = { isUnchanged: false, validators: { etag: '', lastModified: '' } } as const;
 
-export async function openList(pathOrUrl: string, options: OpenOptions = {}): Promise<OpenedList> {
+export async function openList(pathOrUrl: string, options: OpenOptions = {}) {
   const { signal, maxBytes = maxBytesDefault } = options;
   const source = await openSource(pathOrUrl, options);
   const { label } = source;
@@ -82,13 +66,11 @@ export async function openList(pathOrUrl: string, options: OpenOptions = {}): Pr
   }
 
   return {
-    label,
+    ...source,
+    /** Iterate once, to the end or to a `break`; either lets the file or connection go. */
     chunks: decodeList(counted(), { label, maxBytes }),
-    totalBytes: source.totalBytes,
-    isUnchanged: source.isUnchanged,
-    validators: source.validators,
+    /** Returns the part of `totalBytes` that was read so far. */
     readBytes: () => readBytes,
-    close: source.close,
   };
 }
 

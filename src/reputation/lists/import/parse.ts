@@ -8,19 +8,20 @@
  */
 
 import { OperatorError } from '../../../core/errors.ts';
-import type { RowBatch } from '../../state/events.ts';
+import { emptyRows, type RowBatch } from '../../state/events.ts';
 import { abuseipdb } from '../formats/abuseipdb.ts';
 import { csv } from '../formats/csv.ts';
 import { anon, drop, ipsum, plain } from '../formats/plain.ts';
 import { amazon, cloudflare, google, microsoft } from '../formats/published-ranges.ts';
-import type { ServiceName } from '../known-services.ts';
 import type { TextReader } from './lines.ts';
 import {
   BrokenList,
+  batchRowsMax,
   createRowSink,
   type ImportStats,
   type ListFormat,
   type RowSink,
+  type ServiceName,
 } from './rows.ts';
 
 /** Formats of blocklists, as `portcullis seed --format` names them. */
@@ -121,4 +122,141 @@ function nothingUsable({ badLines, notPublic, rented, samples: [first] }: Import
   const sample = first === undefined ? '' : `; line ${first.line}: ${first.reason}: ${first.text}`;
   const left = rented === 0 ? '' : `, ${rented} of rented machines or of nobody named`;
   return `no usable row; is --format right? (${badLines} bad lines, ${notPublic} not public${left}${sample})`;
+}
+
+// All rows of a list in memory, sorted and each prefix once with its highest score: the form in which a
+// source's new rows are compared with its former ones. Nothing leaves here before the list was read to its
+// end, so a broken one can't be half stored.
+
+/** 23 bytes a row here and as much again while sorting: 20 million rows stay under 1 GiB. */
+const collectedRowsMax = 20_000_000;
+
+export interface CollectedRows {
+  /** IPv4 before IPv6, by address, shorter prefixes first; `batchRowsMax` rows at most in each. */
+  readonly batches: readonly RowBatch[];
+  readonly rows: number;
+  /** Rows left out because the same prefix came with the same or a higher score. */
+  readonly duplicates: number;
+}
+
+/** Throws what the iteration throws, and `OperatorError` when there are more than `maxRows` rows. */
+export async function collectRows(
+  parse: ListParse,
+  options: { label: string; maxRows?: number },
+): Promise<CollectedRows> {
+  const { label, maxRows = collectedRowsMax } = options;
+  const parts: RowBatch[] = [];
+  let total = 0;
+  for await (const batch of parse) {
+    total += batch.count;
+    if (total > maxRows) throw new OperatorError(`${label}: has more than ${maxRows} rows`);
+    parts.push(batch);
+  }
+  return sortRows(parts, total);
+}
+
+export function sortRows(parts: readonly RowBatch[], total: number): CollectedRows {
+  const v4 = sortV4(parts);
+  const v6 = sortV6(parts);
+  const rows = v4.length + v6.length;
+  const hasReports = parts.some(({ reports }) => reports?.some((count) => count > 1) === true);
+  const batches: RowBatch[] = [];
+  for (let from = 0; from < rows; from += batchRowsMax) {
+    const count = Math.min(batchRowsMax, rows - from);
+    const batch = emptyRows(count, hasReports);
+    for (let i = 0; i < count; i++) {
+      const at = from + i;
+      if (at < v4.length) fillV4(batch, i, v4[at]!);
+      else fillV6(batch, i, v6[at - v4.length]!);
+    }
+    batches.push(batch);
+  }
+  return { batches, rows, duplicates: total - rows };
+}
+
+function reportsOf(part: RowBatch, at: number): number {
+  return part.reports?.[at] ?? 1;
+}
+
+/** Score and reports in the key of an IPv4 row. */
+const saidSize = 2 ** 15;
+
+/**
+ * An IPv4 row fits one exact number, and numbers sort ten times faster than rows:
+ *
+ *     address (32 bits) · length (6) · score (7) · reports (8)      a double's 53 bits, all of them
+ *
+ * Equal prefixes end up side by side, the highest score last, and of those the most reports.
+ */
+function sortV4(parts: readonly RowBatch[]): Float64Array {
+  let count = 0;
+  for (const { families } of parts) for (const family of families) if (family === 4) count++;
+  const keys = new Float64Array(count);
+  let at = 0;
+  for (const part of parts) {
+    for (let i = 0; i < part.count; i++) {
+      if (part.families[i] !== 4) continue;
+      const prefix = part.words[4 * i]! * 64 + part.lengths[i]!;
+      keys[at++] = prefix * saidSize + part.scores[i]! * 256 + reportsOf(part, i);
+    }
+  }
+  keys.sort();
+  let kept = 0;
+  for (let i = 0; i < count; i++) {
+    const isLast = i + 1 === count || prefixIn(keys[i]!) !== prefixIn(keys[i + 1]!);
+    if (isLast) keys[kept++] = keys[i]!;
+  }
+  return keys.subarray(0, kept);
+}
+
+function prefixIn(key: number): number {
+  return Math.floor(key / saidSize);
+}
+
+function fillV4(batch: RowBatch, i: number, key: number): void {
+  const prefix = prefixIn(key);
+  const said = key % saidSize;
+  batch.families[i] = 4;
+  batch.words[4 * i] = Math.floor(prefix / 64);
+  batch.lengths[i] = prefix % 64;
+  batch.scores[i] = said >>> 8;
+  if (batch.reports !== undefined) batch.reports[i] = said & 0xff;
+}
+
+interface RowPlace {
+  readonly part: RowBatch;
+  readonly at: number;
+}
+
+function sortV6(parts: readonly RowBatch[]): RowPlace[] {
+  const places: RowPlace[] = [];
+  for (const part of parts) {
+    for (let at = 0; at < part.count; at++) if (part.families[at] === 6) places.push({ part, at });
+  }
+  places.sort(
+    (a, b) =>
+      comparePrefix(a, b) ||
+      a.part.scores[a.at]! - b.part.scores[b.at]! ||
+      reportsOf(a.part, a.at) - reportsOf(b.part, b.at),
+  );
+  return places.filter((place, i) => {
+    const next = places[i + 1];
+    return next === undefined || comparePrefix(place, next) !== 0;
+  });
+}
+
+function comparePrefix(a: RowPlace, b: RowPlace): number {
+  for (let i = 0; i < 4; i++) {
+    const difference = a.part.words[4 * a.at + i]! - b.part.words[4 * b.at + i]!;
+    if (difference !== 0) return difference;
+  }
+  return a.part.lengths[a.at]! - b.part.lengths[b.at]!;
+}
+
+function fillV6(batch: RowBatch, i: number, { part, at }: RowPlace): void {
+  batch.families[i] = 6;
+  batch.words.set(part.words.subarray(4 * at, 4 * at + 4), 4 * i);
+  batch.lengths[i] = part.lengths[at]!;
+  batch.scores[i] = part.scores[at]!;
+  if (batch.reports !== undefined) batch.reports[i] = reportsOf(part, at);
 }

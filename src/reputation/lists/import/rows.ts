@@ -25,7 +25,6 @@ import {
 import { specialUse } from '../../../ip/special.ts';
 import { typedBytes } from '../../../ip/typed.ts';
 import type { RowBatch } from '../../state/events.ts';
-import type { ServiceName } from '../known-services.ts';
 import { splitLines, type TextReader } from './lines.ts';
 
 export const batchRowsMax = 2_000;
@@ -58,18 +57,7 @@ export interface ImportStats {
   rented: number;
 }
 
-export interface RowSink {
-  /**
-   * Takes an address, a CIDR or a range. Returns why it is refused, or undefined.
-   * @param reports as how many reports it counts; 255 at most are kept, 1 when left out
-   */
-  entry(text: string, score: number, reports?: number): string | undefined;
-  /** Counts a bad line (or, in JSON, the element of that number). `text` is a byte string. */
-  bad(number: number, reason: string, text: string): void;
-  /** Rows of full batches since the last call; with `flush` the last, partial one too. */
-  take(flush: boolean): RowBatch[];
-  readonly stats: ImportStats;
-}
+export type RowSink = ReturnType<typeof createRowSink>;
 
 /**
  * First addresses of ranges of special use inside otherwise public space: a public network address is
@@ -93,7 +81,7 @@ const anchors = specialAnchors.map((text) => {
   return { family: parseIp(text, words) as IpFamily, words };
 });
 
-export function createRowSink(options: { allowDocumentation: boolean }): RowSink {
+export function createRowSink(options: { allowDocumentation: boolean }) {
   const none = { rows: 0, badLines: 0, normalised: 0, notPublic: 0, rented: 0 };
   const stats: ImportStats = { ...none, samples: [] };
   const scratch = new Uint32Array(4);
@@ -163,50 +151,55 @@ export function createRowSink(options: { allowDocumentation: boolean }): RowSink
     return undefined;
   }
 
+  /** Returns false for a text that is no plain address. */
+  function putAddress(text: string, said: Said): boolean {
+    const family = lookBehind(parseIp(text, scratch), scratch);
+    if (family === 0) return false;
+    if (isUsable(family, scratch)) put(family, scratch, family === 4 ? 32 : 128, said);
+    else stats.notPublic++;
+    return true;
+  }
+
   /** Takes an entry that is no plain address. @returns the reason when it is no entry at all */
   function otherEntry(raw: string, said: Said): string | undefined {
     const text = typedBytes(raw);
-    const family = text === raw ? 0 : lookBehind(parseIp(text, scratch), scratch);
-    if (family !== 0) {
-      if (isUsable(family, scratch)) put(family, scratch, family === 4 ? 32 : 128, said);
-      else stats.notPublic++;
-      return undefined;
-    }
+    if (text !== raw && putAddress(text, said)) return undefined;
     if (text.includes('/')) return prefixEntry(text, said);
     if (text.includes('-')) return rangeEntry(text, said);
     return 'not an address';
   }
 
-  return {
-    stats,
-    entry(text, score, reports = 1) {
-      said.score = score;
-      said.reports = Math.max(1, Math.min(reports, rowReportsMax));
-      const family = lookBehind(parseIp(text, scratch), scratch);
-      if (family !== 0) {
-        if (isUsable(family, scratch)) put(family, scratch, family === 4 ? 32 : 128, said);
-        else stats.notPublic++;
-        return undefined;
-      }
-      return otherEntry(text, said);
-    },
-    bad(number, reason, text) {
-      stats.badLines++;
-      if (stats.samples.length < samplesMax) {
-        stats.samples.push(describeBadLine(number, reason, text));
-      }
-    },
-    take(flush) {
-      const taken = full;
-      full = [];
-      if (flush && count > 0) {
-        taken.push(cut(batch, count));
-        batch = emptyBatch();
-        count = 0;
-      }
-      return taken;
-    },
-  };
+  /**
+   * Takes an address, a CIDR or a range. Returns why it is refused, or undefined.
+   * @param reports as how many reports it counts; 255 at most are kept
+   */
+  function entry(text: string, score: number, reports = 1): string | undefined {
+    said.score = score;
+    said.reports = Math.max(1, Math.min(reports, rowReportsMax));
+    return putAddress(text, said) ? undefined : otherEntry(text, said);
+  }
+
+  /** Counts a bad line (or, in JSON, the element of that number). `text` is a byte string. */
+  function bad(number: number, reason: string, text: string): void {
+    stats.badLines++;
+    if (stats.samples.length < samplesMax) {
+      stats.samples.push(describeBadLine(number, reason, text));
+    }
+  }
+
+  /** Returns the rows of full batches since the last call; with `flush` the last, partial one too. */
+  function take(flush: boolean): RowBatch[] {
+    const taken = full;
+    full = [];
+    if (flush && count > 0) {
+      taken.push(cut(batch, count));
+      batch = emptyBatch();
+      count = 0;
+    }
+    return taken;
+  }
+
+  return { stats, entry, bad, take };
 }
 
 /** As the reason of a bad line: without the article and the full stop. */
@@ -297,6 +290,24 @@ export function escapeControls(text: string): string {
       ? `\\x${code.toString(16).padStart(2, '0')}`
       : `\\u${code.toString(16).padStart(4, '0')}`;
   });
+}
+
+// The services that ranges of a known-good list belong to. A row carries the number where rows of other lists
+// carry how many reports they count as; 1 says nothing, so a list without services is written as before.
+
+export const serviceNames = ['crawler', 'content', 'updates', 'names'] as const;
+export type ServiceName = (typeof serviceNames)[number];
+
+const noService = 1;
+
+/** Never changes for a name: rows of the journal hold it. */
+export function serviceNumber(name: ServiceName | undefined): number {
+  return name === undefined ? noService : serviceNames.indexOf(name) + 2;
+}
+
+/** Returns undefined where the list did not say. */
+export function serviceOf(number: number): ServiceName | undefined {
+  return serviceNames[number - 2];
 }
 
 export interface FormatOptions {

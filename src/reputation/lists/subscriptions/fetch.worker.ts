@@ -4,11 +4,10 @@ import { createHash } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import { OperatorError } from '../../../core/errors.ts';
 import { emptyRows, type RowBatch } from '../../state/events.ts';
-import { collectRows } from '../import/collect.ts';
 import { BusyServerError, openDestinations } from '../import/download.ts';
 import { openList } from '../import/open-list.ts';
-import { parseList } from '../import/parse.ts';
-import type { FetchJob, SentRows } from './fetching.ts';
+import { collectRows, parseList } from '../import/parse.ts';
+import type { FetchJob, SentRows } from './refresher.ts';
 
 const job = workerData as FetchJob;
 const port = parentPort!;

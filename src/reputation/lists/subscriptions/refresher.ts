@@ -12,21 +12,27 @@
  * when to come back is not asked sooner, for a day at most.
  */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../../core/clock.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Random } from '../../../core/random.ts';
 import { dayMs, hourMs, minuteMs } from '../../../core/time.ts';
 import { LeaseLostError } from '../../../storage/maintenance.ts';
 import type { Store } from '../../../storage/store.ts';
+import { contributionKinds, tagOf } from '../../state/contributions.ts';
+import type { Entries } from '../../state/entries.ts';
 import type { ListRef, RowBatch } from '../../state/events.ts';
-import { retryAfterMsMax } from '../import/download.ts';
+import { retryAfterMsMax, type Validators } from '../import/download.ts';
+import { type BadLine, batchRowsMax } from '../import/rows.ts';
 import { findList, loadList } from '../load-list.ts';
-import { type Fetched, type FetchedRows, type FetchJob, fetchBounds } from './fetching.ts';
+import type { Sources } from '../sources.ts';
 import {
   changeSubscription,
   findSubscription,
   listSubscriptions,
   type Subscription,
+  type SubscriptionTerms,
 } from './subscriptions.ts';
 
 const retryMsMin = minuteMs;
@@ -64,16 +70,9 @@ function isDue(row: Subscription, now: number): boolean {
 /** Downloads at one time; the others wait for the next poll. */
 const fetchesMax = 2;
 
-export interface Refresher {
-  /** Begins what is due. @returns all subscriptions as they are stored */
-  poll(): Promise<readonly Subscription[]>;
-  /** Resolves when nothing is under way. */
-  idle(): Promise<void>;
-  /** Cuts short what is under way; it is done again later. */
-  stop(): Promise<void>;
-}
+type Change = Partial<Subscription>;
 
-export interface RefresherOptions {
+export function createRefresher(options: {
   readonly store: Store;
   /** Returns false while another node has the lease. */
   readonly isMine: () => boolean;
@@ -87,11 +86,7 @@ export interface RefresherOptions {
     list: Pick<ListRef, 'list' | 'source'>,
     batches: readonly RowBatch[],
   ) => Promise<number>;
-}
-
-type Change = Partial<Subscription>;
-
-export function createRefresher(options: RefresherOptions): Refresher {
+}) {
   const { store, isMine, clock, random, log } = options;
   const running = new Map<string, Promise<void>>();
   const stopping = new AbortController();
@@ -236,25 +231,154 @@ export function createRefresher(options: RefresherOptions): Refresher {
     running.set(row.name, work);
   }
 
-  const idle = async () => {
-    while (running.size > 0) await Promise.all(running.values());
-  };
+  /** Begins what is due. @returns all subscriptions as they are stored */
+  async function poll(): Promise<readonly Subscription[]> {
+    const rows = await listSubscriptions(store);
+    if (!isMine() || stopping.signal.aborted) return rows;
+    // The one that has waited longest goes first.
+    const due = rows
+      .filter((row) => isDue(row, clock.now()) && !running.has(row.name))
+      .sort((a, b) => a.dueAt - b.dueAt);
+    for (const row of due.slice(0, fetchesMax - running.size)) begin(row);
+    return rows;
+  }
 
-  return {
-    async poll() {
-      const rows = await listSubscriptions(store);
-      if (!isMine() || stopping.signal.aborted) return rows;
-      // The one that has waited longest goes first.
-      const due = rows
-        .filter((row) => isDue(row, clock.now()) && !running.has(row.name))
-        .sort((a, b) => a.dueAt - b.dueAt);
-      for (const row of due.slice(0, fetchesMax - running.size)) begin(row);
-      return rows;
-    },
-    idle,
-    async stop() {
-      stopping.abort();
-      await idle();
-    },
-  };
+  /** Resolves when nothing is under way. */
+  async function idle(): Promise<void> {
+    while (running.size > 0) await Promise.all(running.values());
+  }
+
+  /** Cuts short what is under way; it is done again later. */
+  async function stop(): Promise<void> {
+    stopping.abort();
+    await idle();
+  }
+
+  return { poll, idle, stop };
+}
+
+/** Others get their turn after this long, looked at every so many rows. */
+const sliceMs = 3;
+const rowsPerSlice = 64;
+
+/** Counts the rows of a new list that its former one had, before the journal replaces them. */
+export async function countKnownRows(
+  { entries, sources }: { entries: Entries; sources: Pick<Sources, 'list'> },
+  { list, source }: Pick<ListRef, 'list' | 'source'>,
+  batches: readonly RowBatch[],
+): Promise<number> {
+  const former = sources.list().find((one) => one.list === list && one.source === source);
+  if (former === undefined) return 0;
+  const tag = tagOf(contributionKinds[list], former.number);
+  const words = new Uint32Array(4);
+  let known = 0;
+  let sliceEnd = performance.now() + sliceMs;
+  for (const batch of batches) {
+    for (let i = 0; i < batch.count; i++) {
+      if (i % rowsPerSlice === 0 && performance.now() > sliceEnd) {
+        await nextTurn();
+        sliceEnd = performance.now() + sliceMs;
+      }
+      for (let word = 0; word < 4; word++) words[word] = batch.words[4 * i + word]!;
+      const entry = entries.get(batch.families[i] === 4 ? 4 : 6, words, batch.lengths[i]!);
+      if (entry !== 0 && entries.contributions.find(entry, tag) !== 0) known += 1;
+    }
+  }
+  return known;
+}
+
+// A download in a thread of its own: reading, unpacking and sorting a list of millions of rows takes seconds,
+// and nothing on the main thread waits for it. The thread is asked to end, never killed in the middle: Node 20
+// ends the whole process when a thread goes while it makes a decompressor.
+
+/** Bounds of one download. */
+export const fetchBounds = {
+  /** After unpacking. */
+  bytesMax: 256 * 1024 * 1024,
+  rowsMax: 4_000_000,
+  /** Bound on the wait for an answer, and for each next piece. */
+  waitMsMax: 30_000,
+  fetchMsMax: 10 * minuteMs,
+};
+
+type FetchBounds = Readonly<typeof fetchBounds>;
+
+export interface FetchJob extends FetchBounds {
+  readonly terms: Pick<
+    SubscriptionTerms,
+    'url' | 'format' | 'confidence' | 'allowDocumentation' | 'service'
+  >;
+  readonly allowPrivate: boolean;
+  /** Validators of the rows that are here and complete; undefined: all is to be sent. */
+  readonly known: Validators | undefined;
+}
+
+interface FetchedRows {
+  readonly batches: readonly RowBatch[];
+  readonly rows: number;
+  /** SHA-256 of the rows, base64url. */
+  readonly digest: string;
+  readonly badLines: number;
+  readonly samples: readonly BadLine[];
+  readonly leftOut: number;
+  readonly validators: Validators;
+}
+
+/** As the thread sends it: all rows in one array a field. Thousands of small ones take 60 ms to receive. */
+export type SentRows = { readonly sent: Omit<FetchedRows, 'batches'>; readonly all: RowBatch };
+
+export type Fetched =
+  | { readonly fetched: FetchedRows }
+  | { readonly unchanged: true }
+  /** `waitMs`: the server wants to be left alone for as long. */
+  | { readonly failed: string; readonly waitMs?: number };
+
+/** A thread that has not ended by then is in one long sort at most. */
+const endMsMax = 2_000;
+
+/** @param signal asks the thread to end; its answer is then of no interest */
+export function fetchInThread(job: FetchJob, signal: AbortSignal): Promise<Fetched> {
+  const worker = new Worker(new URL('./fetch.worker.js', import.meta.url), {
+    workerData: job,
+    name: 'list',
+  });
+  let late: NodeJS.Timeout | undefined;
+  function end(): void {
+    worker.postMessage('end');
+    late ??= setTimeout(() => void worker.terminate(), endMsMax);
+  }
+  signal.addEventListener('abort', end, { once: true });
+  if (signal.aborted) end();
+  return new Promise<Fetched>((resolve) => {
+    let answer: Fetched = { failed: 'the thread that reads it ended' };
+    worker.once('message', (message: SentRows | Exclude<Fetched, { fetched: unknown }>) => {
+      answer =
+        'sent' in message
+          ? { fetched: { ...message.sent, batches: inBatches(message.all) } }
+          : message;
+    });
+    worker.once('error', (error: Error) => {
+      answer = { failed: `the thread that reads it failed: ${error.message}` };
+    });
+    worker.once('exit', () => {
+      clearTimeout(late);
+      signal.removeEventListener('abort', end);
+      resolve(answer);
+    });
+  });
+}
+
+function inBatches({ count, families, words, lengths, scores, reports }: RowBatch): RowBatch[] {
+  return Array.from({ length: Math.ceil(count / batchRowsMax) }, (_, i) => {
+    const from = i * batchRowsMax;
+    const to = Math.min(count, from + batchRowsMax);
+    return {
+      count: to - from,
+      families: families.subarray(from, to),
+      words: words.subarray(4 * from, 4 * to),
+      lengths: lengths.subarray(from, to),
+      scores: scores.subarray(from, to),
+      ...(reports === undefined ? {} : { reports: reports.subarray(from, to) }),
+    };
+  });
 }

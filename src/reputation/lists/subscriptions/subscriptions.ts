@@ -19,11 +19,10 @@ import {
   time,
   varint,
 } from '../../../storage/record.ts';
-import { pagesUnder, type RowCheck, type Store } from '../../../storage/store.ts';
+import { pagesUnder, type Store } from '../../../storage/store.ts';
 import type { ListKind } from '../../state/events.ts';
 import type { ListFormatName } from '../import/parse.ts';
-import type { BadLine } from '../import/rows.ts';
-import { type ServiceName, serviceNumber, serviceOf } from '../known-services.ts';
+import { type BadLine, type ServiceName, serviceNumber, serviceOf } from '../import/rows.ts';
 
 /** The terms that the operator sets. */
 export interface SubscriptionTerms {
@@ -42,7 +41,7 @@ export interface SubscriptionTerms {
 }
 
 /** The state that fetching leaves. Times are milliseconds since 1970, 0 for never. */
-export interface SubscriptionOutcome {
+interface SubscriptionOutcome {
   /** Time of the next fetch. */
   readonly dueAt: number;
   readonly triedAt: number;
@@ -151,11 +150,6 @@ const rows = record<Subscription>(1, {
   acceptedRows: varint,
 });
 
-export interface FoundSubscription {
-  readonly row: Subscription;
-  readonly check: RowCheck;
-}
-
 export async function listSubscriptions(store: Store): Promise<Subscription[]> {
   const found: Subscription[] = [];
   for await (const page of pagesUnder(store, subscriptionPrefix())) {
@@ -164,10 +158,7 @@ export async function listSubscriptions(store: Store): Promise<Subscription[]> {
   return found;
 }
 
-export async function findSubscription(
-  store: Store,
-  name: string,
-): Promise<FoundSubscription | undefined> {
+export async function findSubscription(store: Store, name: string) {
   const key = subscriptionKey(name);
   const found = await store.get(key);
   const row = found && rows.decode(found.value);
@@ -230,8 +221,6 @@ export async function forgetSubscription(store: Store, name: string): Promise<Re
 // The operator's orders for a list that the server fetches: now, not any more, again, or "take it
 // as it is".
 
-type Order = (row: Subscription, now: number) => Partial<Subscription> | string;
-
 const orders = {
   refresh: (row, now) =>
     row.state === 'active' ? { dueAt: now } : `${row.name} is paused: resume fetches it`,
@@ -242,7 +231,7 @@ const orders = {
   pause: (row) => (row.state === 'removing' ? `${row.name} is being removed` : { state: 'paused' }),
   resume: (row, now) =>
     row.state === 'removing' ? `${row.name} is being removed` : { state: 'active', dueAt: now },
-} satisfies Record<string, Order>;
+} satisfies Record<string, (row: Subscription, now: number) => Partial<Subscription> | string>;
 
 export type SourceOrder = keyof typeof orders;
 

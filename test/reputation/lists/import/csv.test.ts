@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { splitRecord } from '../../../../src/reputation/lists/formats/csv-records.ts';
+import { splitRecord } from '../../../../src/reputation/lists/import/lines.ts';
 import { parseText } from '../../../support/reputation/lists.ts';
 
 async function rowsOf(text: string): Promise<string[]> {

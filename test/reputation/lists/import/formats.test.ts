@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { OperatorError } from '../../../../src/core/errors.ts';
-import { collectRows } from '../../../../src/reputation/lists/import/collect.ts';
 import { openList } from '../../../../src/reputation/lists/import/open-list.ts';
 import {
+  collectRows,
   type ListFormatName,
   parseList,
   seedFormats,

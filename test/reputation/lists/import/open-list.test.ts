@@ -10,9 +10,8 @@ import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { OperatorError } from '../../../../src/core/errors.ts';
-import { collectRows } from '../../../../src/reputation/lists/import/collect.ts';
 import { type OpenOptions, openList } from '../../../../src/reputation/lists/import/open-list.ts';
-import { parseList } from '../../../../src/reputation/lists/import/parse.ts';
+import { collectRows, parseList } from '../../../../src/reputation/lists/import/parse.ts';
 
 const text = '192.0.2.1\n192.0.2.2\n';
 let folder = '';

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type GoodFormat, goodFormats } from '../../../../src/reputation/lists/import/parse.ts';
-import { serviceOf } from '../../../../src/reputation/lists/known-services.ts';
+import { serviceOf } from '../../../../src/reputation/lists/import/rows.ts';
 import { batchRows, parseText } from '../../../support/reputation/lists.ts';
 
 /** Sources: the compiled test runs in dist/test/reputation/lists/import/. */

@@ -11,7 +11,7 @@ import {
   type FetchJob,
   fetchBounds,
   fetchInThread,
-} from '../../../../src/reputation/lists/subscriptions/fetching.ts';
+} from '../../../../src/reputation/lists/subscriptions/refresher.ts';
 import { batchRows } from '../../../support/reputation/lists.ts';
 
 const text = '9.9.9.9\n149.112.112.112\nno address\n';

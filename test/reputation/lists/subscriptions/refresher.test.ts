@@ -7,8 +7,11 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { manualClock } from '../../../../src/core/clock.ts';
 import { seededRandom } from '../../../../src/core/random.ts';
-import type { Fetched, FetchJob } from '../../../../src/reputation/lists/subscriptions/fetching.ts';
-import { createRefresher } from '../../../../src/reputation/lists/subscriptions/refresher.ts';
+import {
+  createRefresher,
+  type Fetched,
+  type FetchJob,
+} from '../../../../src/reputation/lists/subscriptions/refresher.ts';
 import {
   addSubscription,
   changeSubscription,

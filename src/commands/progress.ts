@@ -5,8 +5,9 @@
 
 // @ts-expect-error The package brings no types; the part that is used is typed below.
 import untypedCliProgress from 'cli-progress';
-import type { Clock } from '../../../core/clock.ts';
-import { hourSeconds } from '../../../core/time.ts';
+import type { Clock } from '../core/clock.ts';
+import { grouped } from '../core/text-table.ts';
+import { hourSeconds } from '../core/time.ts';
 
 interface BarOptions {
   readonly stream: NodeJS.WritableStream;
@@ -57,16 +58,6 @@ interface Terms {
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }
 
-export interface ProgressOptions extends Terms {
-  readonly totalBytes: number | undefined;
-}
-
-export interface RowProgressOptions extends Terms {
-  readonly totalRows: number;
-  /** The word for what was done to the rows; absent: `written`. */
-  readonly verb?: string;
-}
-
 /** Measures a state and puts it into words. */
 interface Meter<State> extends Terms {
   /** Undefined: no bar, the text alone. */
@@ -82,7 +73,9 @@ const labelCharactersMax = 32;
 const labelCharactersMin = 8;
 
 /** While a list is read. */
-export function createProgress(options: ProgressOptions): Progress {
+export function createProgress(
+  options: Terms & { readonly totalBytes: number | undefined },
+): Progress {
   const { totalBytes } = options;
   return createMeter<ProgressState>({
     ...options,
@@ -93,8 +86,13 @@ export function createProgress(options: ProgressOptions): Progress {
   });
 }
 
-/** While the rows that were read are written; the state is how many are. */
-export function createRowProgress(options: RowProgressOptions): Progress<number> {
+/**
+ * While the rows that were read are written; the state is how many are.
+ * @param options `verb`: the word for what was done to the rows; absent: `written`
+ */
+export function createRowProgress(
+  options: Terms & { readonly totalRows: number; readonly verb?: string },
+): Progress<number> {
   const { totalRows, verb } = options;
   return createMeter<number>({
     ...options,
@@ -209,10 +207,6 @@ export function progressText(
 
 function megabytes(bytes: number): string {
   return (bytes / 1e6).toFixed(1);
-}
-
-function grouped(count: number): string {
-  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
 }
 
 function duration(seconds: number): string {

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
-import { manualClock } from '../../../../src/core/clock.ts';
-import { createProgress, progressText } from '../../../../src/reputation/lists/import/progress.ts';
+import { createProgress, progressText } from '../../src/commands/progress.ts';
+import { manualClock } from '../../src/core/clock.ts';
 
 class Capture extends Writable {
   text = '';
