@@ -15,7 +15,7 @@ import { openDovecot } from '../integrations/dovecot/module.ts';
 import { openForwardAuth } from '../integrations/forward-auth/module.ts';
 import type { EvidenceReader } from '../reputation/address/evidence.ts';
 import { openAddressPages } from '../reputation/address/module.ts';
-import { openFeeds } from '../reputation/blocklists/module.ts';
+import { openBlocklists } from '../reputation/blocklists/module.ts';
 import type { FeedPublisherOptions } from '../reputation/blocklists/publish.ts';
 import { openCheckReads } from '../reputation/check/module.ts';
 import { maliciousBy } from '../reputation/check/score.ts';
@@ -188,7 +188,7 @@ export async function openModules(
   const { catchUpTo } = follower;
   const { allowChanges } = state.reducer;
   const reads = { check, index: state.index, geo, clock, turns, reports, evidence, secureUrl };
-  host.add(openCheckReads({ ...reads, guard, allowChanges, accountOf, catchUpTo }));
+  host.add(openCheckReads({ ...reads, guard, accountOf, catchUpTo }));
   host.add(openAddressPages({ ...reads, tools, callers, systems }));
   const reported = {
     store,
@@ -234,7 +234,9 @@ export async function openModules(
     }),
   );
   const feeds = host.add(
-    openFeeds({
+    openBlocklists({
+      index: state.index,
+      geo,
       store,
       maintenance,
       clock,

@@ -7,10 +7,9 @@
  * Order of refusals: 401, 429 (first read), 422, 503, 429 (the rest).
  */
 
-import type { BoundedTables } from '../../core/bounded-tables.ts';
 import { isoSeconds } from '../../core/dates.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { createSemaphore, createTurns } from '../../core/scheduling.ts';
+import { createTurns, type Semaphore } from '../../core/scheduling.ts';
 import type { GeoReader } from '../../geo/reader.ts';
 import { createBodyWriter } from '../../http/answer/body-writer.ts';
 import { firstHeader, type Header, type Request } from '../../http/request/message.ts';
@@ -36,8 +35,6 @@ const limitDefault = 10_000;
 const rowsPerRead = 1_000;
 const countriesMax = 300;
 const acceptCharsMax = 512;
-/** Answers of half a million rows being made, and requests that wait for their turn. */
-const turns = { runningMax: 2, waitingMax: 16 };
 /** Making the list of millions of entries takes seconds. */
 const timeoutMs = 15_000;
 const rowsPerSlice = 64;
@@ -66,11 +63,10 @@ export function blacklistRoute(options: {
   guard: Guard;
   geo: GeoReader;
   blacklist: Blacklist;
-  tables: Pick<BoundedTables, 'add'>;
+  /** Bounds the answers that are made at a time. */
+  queue: Semaphore;
 }): PlainRoute {
-  const { guard, geo, blacklist } = options;
-  const queue = createSemaphore(turns);
-  options.tables.add(queue.table('blacklist_queue'));
+  const { guard, geo, blacklist, queue } = options;
 
   async function answerOf(asked: Asked, call: KeyedCall, isWanted: () => boolean): Promise<Answer> {
     if (!isWanted()) return fail('overloaded');

@@ -31,25 +31,6 @@ import { formatIp, type IpFamily } from '../../ip/address.ts';
 import { contains, type Prefix, withoutHoles } from '../../ip/prefix.ts';
 import { entryScore, halfLivesAt } from '../check/score.ts';
 
-/**
- * Rows in typed arrays: a million of them as objects would cost 100 bytes each and long pauses of
- * garbage collection. All IPv4 rows stand before all IPv6 rows.
- */
-interface BlacklistRows {
-  count(): number;
-  /** Copies the row. IPv4 must come first. @returns its number, or -1 when there is no room */
-  add(row: NewRow): number;
-  family(row: number): IpFamily;
-  /** Canonical address, or CIDR text when it is a network. */
-  text(row: number): string;
-  /** 0..100 by row. */
-  readonly score: Uint8Array;
-  /** Seconds since 1970 of the last report, 0 for none, by row. */
-  readonly lastReportedAt: Uint32Array;
-  /** Country id of the geo table, by row. */
-  readonly country: Uint16Array;
-}
-
 interface NewRow {
   readonly family: IpFamily;
   readonly words: Uint32Array;
@@ -59,14 +40,23 @@ interface NewRow {
   readonly country: number;
 }
 
-/** @param capacity rows at most; those not used cost address space only */
-function createBlacklistRows(capacity: number): BlacklistRows {
+type BlacklistRows = ReturnType<typeof createBlacklistRows>;
+
+/**
+ * Rows in typed arrays: a million of them as objects would cost 100 bytes each and long pauses of
+ * garbage collection. All IPv4 rows stand before all IPv6 rows.
+ * @param capacity rows at most; those not used cost address space only
+ */
+function createBlacklistRows(capacity: number) {
   const firstWord = new Uint32Array(capacity);
   /** Three words a row, from the first IPv6 row on. */
   const restWords = new Uint32Array(3 * capacity);
   const length = new Uint8Array(capacity);
+  /** 0..100. */
   const score = new Uint8Array(capacity);
+  /** Seconds since 1970 of the last report, 0 for none. */
   const lastReportedAt = new Uint32Array(capacity);
+  /** Country id of the geo table. */
   const country = new Uint16Array(capacity);
   const words = new Uint32Array(4);
   let count = 0;
@@ -74,37 +64,35 @@ function createBlacklistRows(capacity: number): BlacklistRows {
 
   const family = (row: number): IpFamily => (row < firstOf6 ? 4 : 6);
 
-  return {
-    score,
-    lastReportedAt,
-    country,
-    count: () => count,
-    family,
-    add(row) {
-      if (count === capacity) return -1;
-      if (row.family === 6) {
-        firstOf6 = Math.min(firstOf6, count);
-        const at = 3 * (count - firstOf6);
-        for (let word = 1; word < 4; word++) restWords[at + word - 1] = row.words[word]!;
-      } else if (firstOf6 < capacity) throw new RangeError('IPv4 behind IPv6');
-      firstWord[count] = row.words[0]!;
-      length[count] = row.length;
-      score[count] = row.score;
-      lastReportedAt[count] = row.lastReportedAt;
-      country[count] = row.country;
-      return count++;
-    },
-    text(row) {
-      words[0] = firstWord[row]!;
-      const rowFamily = family(row);
-      if (rowFamily === 6) {
-        const at = 3 * (row - firstOf6);
-        for (let word = 1; word < 4; word++) words[word] = restWords[at + word - 1]!;
-      }
-      const address = formatIp(rowFamily, words);
-      return length[row] === (rowFamily === 4 ? 32 : 128) ? address : `${address}/${length[row]}`;
-    },
-  };
+  /** Copies the row. IPv4 must come first. @returns its number, or -1 when there is no room */
+  function add(row: NewRow): number {
+    if (count === capacity) return -1;
+    if (row.family === 6) {
+      firstOf6 = Math.min(firstOf6, count);
+      const at = 3 * (count - firstOf6);
+      for (let word = 1; word < 4; word++) restWords[at + word - 1] = row.words[word]!;
+    } else if (firstOf6 < capacity) throw new RangeError('IPv4 behind IPv6');
+    firstWord[count] = row.words[0]!;
+    length[count] = row.length;
+    score[count] = row.score;
+    lastReportedAt[count] = row.lastReportedAt;
+    country[count] = row.country;
+    return count++;
+  }
+
+  /** Returns the canonical address, or CIDR text when it is a network. */
+  function text(row: number): string {
+    words[0] = firstWord[row]!;
+    const rowFamily = family(row);
+    if (rowFamily === 6) {
+      const at = 3 * (row - firstOf6);
+      for (let word = 1; word < 4; word++) words[word] = restWords[at + word - 1]!;
+    }
+    const address = formatIp(rowFamily, words);
+    return length[row] === (rowFamily === 4 ? 32 : 128) ? address : `${address}/${length[row]}`;
+  }
+
+  return { score, lastReportedAt, country, count: () => count, family, add, text };
 }
 
 /** Rows of a pass of the sort between two reads of the clock. */

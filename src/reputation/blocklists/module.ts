@@ -1,10 +1,18 @@
-/** The feeds: their publisher, their page, and their files as long as front ends have none. */
+/**
+ * The blocklists: for whoever has a key the list of the API, for everybody the feeds, with their publisher, their
+ * page, and their files as long as front ends have none.
+ */
 
 import { type Config, capacities } from '../../config.ts';
 import type { Metrics } from '../../core/metrics.ts';
+import { createSemaphore } from '../../core/scheduling.ts';
 import { openGarbageCollection } from '../../core/threads.ts';
+import type { GeoReader } from '../../geo/reader.ts';
+import type { IpIndex } from '../../index/ip-index.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import type { PageTools } from '../../web/page-tools.ts';
+import { blacklistRoute } from './blacklist.route.ts';
+import { createBlacklist } from './blacklist.ts';
 import { type FeedRoutesOptions, feedRoutes } from './feeds.route.ts';
 import { feedsPageRoutes } from './feeds-page.route.ts';
 import type { Imprint } from './pieces/lines.ts';
@@ -17,9 +25,13 @@ import {
 
 /** Replaced feeds that are worth a garbage collection. */
 const releasedBytesMin = 32 * 1024 * 1024;
+/** Answers of half a million rows being made, and requests that wait for their turn. */
+const answersMax = { runningMax: 2, waitingMax: 16 };
 
-export function openFeeds(
+export function openBlocklists(
   needs: Omit<FeedPublisherOptions, 'openThread' | 'intervalMs' | 'onReplaced'> & {
+    readonly index: IpIndex;
+    readonly geo: GeoReader;
     readonly config: Pick<Config, 'secureUrl' | 'feedLicence' | 'feedIntervalSeconds'>;
     readonly openThread: (bounds: {
       readonly imprint: Imprint;
@@ -34,7 +46,9 @@ export function openFeeds(
     readonly frontEnd: Pick<FeedRoutesOptions, 'guard' | 'spotMark'>;
   },
 ) {
-  const { config, guard, tools, frontEnd } = needs;
+  const { config, index, geo, clock, guard, tools, frontEnd } = needs;
+  const blacklist = createBlacklist({ index, geo, clock, allowChanges: needs.urgent });
+  const queue = createSemaphore(answersMax);
   const feedsUrl = `${config.secureUrl}/feeds`;
   const licence = config.feedLicence;
   const collectGarbage = openGarbageCollection();
@@ -54,10 +68,12 @@ export function openFeeds(
   });
   return {
     routes: [
+      blacklistRoute({ guard, geo, blacklist, queue }),
       ...feedsPageRoutes({ guard, publisher, tools, feedsUrl, licence }),
       ...feedRoutes({ ...frontEnd, publisher }),
     ],
     tables: [
+      queue.table('blacklist_queue'),
       {
         name: 'feed_entries',
         used: () => publisher.current()?.stats.entries ?? 0,
@@ -71,7 +87,14 @@ export function openFeeds(
     },
     /** Begins to build. */
     start: publisher.start,
-    metrics: (metrics: Metrics) => registerFeedMetrics(metrics, publisher),
+    metrics(metrics: Metrics) {
+      metrics.gauge(
+        'portcullis_blacklist_entries_left_out',
+        'Entries that found no room in the last blacklist that was made for the API.',
+        blacklist.leftOut,
+      );
+      registerFeedMetrics(metrics, publisher);
+    },
     close: () => publisher.stop(),
   };
 }

@@ -25,13 +25,7 @@ import {
 import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
 import { pagesUnder, type Store } from '../../storage/store.ts';
 import type { Adopted, BuildStats, Built, FeedFile, Restored } from './builder/build.ts';
-import {
-  type Changes,
-  decodeHead,
-  encodeHead,
-  type FeedHead,
-  type StoredStep,
-} from './builder/history.ts';
+import { type Changes, decodeHead, encodeHead, type StoredStep } from './builder/history.ts';
 import { feeds, variantName } from './catalog.ts';
 
 /** Builds in a thread of its own; see app/threads/feed-thread.worker.ts. */
@@ -50,20 +44,7 @@ export interface Published {
   readonly stats: BuildStats;
 }
 
-export interface FeedPublisher {
-  /** Returns what is served; undefined until the first build is done. */
-  current(): Published | undefined;
-  /** Resolves when there is something to serve, or after `waitMs`. */
-  first(waitMs: number): Promise<Published | undefined>;
-  /**
-   * Sets a test for followers: while it returns true, a build begins as soon as anything changes.
-   */
-  buildImmediatelyWhile(isFollowed: () => boolean): void;
-  /** Begins to build. */
-  start(): void;
-  stop(): Promise<void>;
-  readonly lastBuild: { ms: number; count: number };
-}
+export type FeedPublisher = ReturnType<typeof createFeedPublisher>;
 
 export interface FeedPublisherOptions {
   readonly store: Pick<Store, 'commit' | 'get' | 'scan' | 'writeState'>;
@@ -85,10 +66,7 @@ export interface FeedPublisherOptions {
 }
 
 const tickMs = 250;
-/**
- * The least time between the beginnings of two builds while somebody follows, in ms and in
- * durations of one.
- */
+/** The least time between the beginnings of two builds while somebody follows, in ms and in durations of one. */
 const immediateMs = 1_000;
 const immediateShare = 8;
 /** A change waits so long for the next one, and all of them no longer than this. */
@@ -112,7 +90,7 @@ const apartFirstMs = 10_000;
 /** A row that says somebody follows on another node holds so long. */
 const followedMs = minuteMs;
 
-export function createFeedPublisher(options: FeedPublisherOptions): FeedPublisher {
+export function createFeedPublisher(options: FeedPublisherOptions) {
   const { store, clock, log, intervalMs, maintenance } = options;
   const lastBuild = { ms: 0, count: 0 };
   let thread: BuildThread | undefined;
@@ -308,73 +286,56 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
     options.onReplaced(replaced.textBytes + replaced.gzipBytes + replaced.brotliBytes);
   }
 
-  return {
-    current: () => published,
-    async first(waitMs) {
-      if (published !== undefined || stopped) return published;
-      let late: NodeJS.Timeout | undefined;
-      const timeout = new Promise<void>((resolve) => {
-        late = setTimeout(resolve, waitMs);
-      });
-      await Promise.race([ready, timeout]);
-      clearTimeout(late);
-      return published;
-    },
-    buildImmediatelyWhile(isWanted) {
-      isFollowed = isWanted;
-    },
-    start() {
-      loop = every(tickMs, tick, { isImmediate: true });
-    },
-    async stop() {
-      stopped = true;
-      const ended = loop?.stop();
-      await thread?.close();
-      await ended;
-      wake();
-    },
-    lastBuild,
-  };
+  /** Returns what is served; undefined until the first build is done. */
+  function current(): Published | undefined {
+    return published;
+  }
+
+  /** Resolves when there is something to serve, or after `waitMs`. */
+  async function first(waitMs: number): Promise<Published | undefined> {
+    if (published !== undefined || stopped) return published;
+    let late: NodeJS.Timeout | undefined;
+    const timeout = new Promise<void>((resolve) => {
+      late = setTimeout(resolve, waitMs);
+    });
+    await Promise.race([ready, timeout]);
+    clearTimeout(late);
+    return published;
+  }
+
+  /** Sets a test for followers: while it returns true, a build begins as soon as anything changes. */
+  function buildImmediatelyWhile(isWanted: () => boolean): void {
+    isFollowed = isWanted;
+  }
+
+  /** Begins to build. */
+  function start(): void {
+    loop = every(tickMs, tick, { isImmediate: true });
+  }
+
+  async function stop(): Promise<void> {
+    stopped = true;
+    const ended = loop?.stop();
+    await thread?.close();
+    await ended;
+    wake();
+  }
+
+  return { current, first, buildImmediatelyWhile, start, stop, lastBuild };
 }
 
-/** Head and steps without the list: enough for a node that makes the list itself. */
-interface KeptHistory {
-  readonly head: FeedHead;
-  /** The steps after `head.floor`, oldest first. */
-  readonly steps: readonly StoredStep[];
-}
+const basePartBytes = 1 << 20;
 
 /**
  * The feeds' rows in the store: head, steps and base. The base lies under its own version first and
  * counts when the head names it, so the head is written last.
  */
-interface FeedRows {
-  /**
-   * Returns the version of the head's row, which changes with every write; undefined: there is
-   * none.
-   */
-  rowVersion(): Promise<number | undefined>;
-  /**
-   * Reads the stored state and the version of its head; undefined when none, or not all of it, is
-   * stored.
-   */
-  restore(): Promise<{ readonly row: number | undefined; readonly restored: Restored | undefined }>;
-  history(): Promise<(KeptHistory & { readonly row: number }) | undefined>;
-  /** @returns the new version of the head's row */
-  persist(built: Built): Promise<number>;
-  /** Says until `untilMs` that somebody follows the changes on a node that does not build. */
-  sayFollowed(untilMs: number): Promise<void>;
-  isFollowed(): Promise<boolean>;
-}
-
-const basePartBytes = 1 << 20;
-
 function createFeedRows(
   store: Pick<Store, 'get' | 'scan' | 'commit'>,
   /** A store that refuses commits while another node has the lease. */
   writer: Pick<Store, 'commit'>,
   log: Log,
-): FeedRows {
+) {
   let baseParts = 0;
 
   async function commit(change: Parameters<Store['commit']>[0], to = writer): Promise<number> {
@@ -395,7 +356,8 @@ function createFeedRows(
     if (del.length > 0) await commit({ del });
   }
 
-  async function history(): Promise<(KeptHistory & { row: number }) | undefined> {
+  /** Reads head and steps without the list: enough for a node that makes the list itself. */
+  async function history() {
     const entry = await store.get(feedHeadKey());
     const head = entry && decodeHead(entry.value);
     if (head === undefined) return undefined;
@@ -407,51 +369,61 @@ function createFeedRows(
     return { row: entry!.version, head, steps };
   }
 
-  return {
-    history,
-    async rowVersion() {
-      return (await store.get(feedHeadKey()))?.version;
-    },
-    async restore() {
-      const found = await history();
-      if (found === undefined) return { row: undefined, restored: undefined };
-      const { row, head, steps } = found;
-      const parts = (await scanAll(feedBasePrefix())).filter(
-        ({ key }) => readFeedVersion(key) === head.baseVersion,
-      );
-      baseParts = head.baseParts;
-      if (parts.length !== head.baseParts || steps.some(({ version }) => version > head.version)) {
-        log.warn('feeds: the stored history is not whole, it begins anew');
-        return { row, restored: undefined };
+  /** Returns the version of the head's row, which changes with every write; undefined: there is none. */
+  async function rowVersion(): Promise<number | undefined> {
+    return (await store.get(feedHeadKey()))?.version;
+  }
+
+  /** Reads the stored state and the version of its head; undefined when none, or not all of it, is stored. */
+  async function restore(): Promise<{
+    readonly row: number | undefined;
+    readonly restored: Restored | undefined;
+  }> {
+    const found = await history();
+    if (found === undefined) return { row: undefined, restored: undefined };
+    const { row, head, steps } = found;
+    const parts = (await scanAll(feedBasePrefix())).filter(
+      ({ key }) => readFeedVersion(key) === head.baseVersion,
+    );
+    baseParts = head.baseParts;
+    if (parts.length !== head.baseParts || steps.some(({ version }) => version > head.version)) {
+      log.warn('feeds: the stored history is not whole, it begins anew');
+      return { row, restored: undefined };
+    }
+    return { row, restored: { head, steps, base: parts.map(({ value }) => value) } };
+  }
+
+  /** @returns the new version of the head's row */
+  async function persist({ head, step, dropped, base }: Built): Promise<number> {
+    if (base !== undefined) {
+      baseParts = Math.ceil(base.length / basePartBytes);
+      for (let part = 0; part < baseParts; part++) {
+        const value = base.subarray(part * basePartBytes, (part + 1) * basePartBytes);
+        await commit({ set: [{ key: feedBaseKey(head.baseVersion, part), value }] });
       }
-      return { row, restored: { head, steps, base: parts.map(({ value }) => value) } };
-    },
-    async persist({ head, step, dropped, base }) {
-      if (base !== undefined) {
-        baseParts = Math.ceil(base.length / basePartBytes);
-        for (let part = 0; part < baseParts; part++) {
-          const value = base.subarray(part * basePartBytes, (part + 1) * basePartBytes);
-          await commit({ set: [{ key: feedBaseKey(head.baseVersion, part), value }] });
-        }
-      }
-      const row = await commit({
-        set: [
-          { key: feedHeadKey(), value: encodeHead({ ...head, baseParts }) },
-          ...(step === undefined ? [] : [{ key: feedStepKey(step.version), value: step.value }]),
-        ],
-        del: dropped.filter((version) => version !== step?.version).map(feedStepKey),
-      });
-      if (base !== undefined) await dropOtherBases(head.baseVersion);
-      return row;
-    },
-    async sayFollowed(untilMs) {
-      const value = new Uint8Array();
-      await commit({ set: [{ key: feedFollowedKey(), value, expiresAt: untilMs }] }, store);
-    },
-    async isFollowed() {
-      return (await store.get(feedFollowedKey())) !== undefined;
-    },
-  };
+    }
+    const row = await commit({
+      set: [
+        { key: feedHeadKey(), value: encodeHead({ ...head, baseParts }) },
+        ...(step === undefined ? [] : [{ key: feedStepKey(step.version), value: step.value }]),
+      ],
+      del: dropped.filter((version) => version !== step?.version).map(feedStepKey),
+    });
+    if (base !== undefined) await dropOtherBases(head.baseVersion);
+    return row;
+  }
+
+  /** Says until `untilMs` that somebody follows the changes on a node that does not build. */
+  async function sayFollowed(untilMs: number): Promise<void> {
+    const value = new Uint8Array();
+    await commit({ set: [{ key: feedFollowedKey(), value, expiresAt: untilMs }] }, store);
+  }
+
+  async function isFollowed(): Promise<boolean> {
+    return (await store.get(feedFollowedKey())) !== undefined;
+  }
+
+  return { history, rowVersion, restore, persist, sayFollowed, isFollowed };
 }
 
 const listFeed = feeds.find(({ name }) => name === 'blocklist.json')!;

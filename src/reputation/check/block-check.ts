@@ -24,7 +24,7 @@ export interface ReportedHost {
   readonly lastReportedAt: number;
 }
 
-export interface BlockCheckRules {
+interface BlockCheckRules {
   /** Hosts whose last report is older don't show. Milliseconds since 1970. */
   readonly since: number;
   /**
@@ -35,10 +35,7 @@ export interface BlockCheckRules {
   readonly isWanted: () => boolean;
 }
 
-export interface BlockCheck {
-  /** Finds hosts, the worst first: by score, then last report, then address. */
-  find(network: Prefix, rules: BlockCheckRules): Promise<Result<ReportedHost[]>>;
-}
+export type BlockCheck = ReturnType<typeof createBlockCheck>;
 
 export const hostsMax = 10_000;
 /** Entries walked for each call of `mayGoOn`. */
@@ -60,7 +57,7 @@ export function createBlockCheck(options: {
   reports: ReportStore;
   clock: Clock;
   turns: Turns;
-}): BlockCheck {
+}) {
   const { index, check, reports, clock, turns } = options;
   const { records } = index;
 
@@ -129,14 +126,15 @@ export function createBlockCheck(options: {
     }
   }
 
-  return {
-    async find(network, rules) {
-      const hosts = await walk(network, rules);
-      if (hosts === undefined) return fail('quota_exceeded');
-      await count(network, hosts, rules);
-      return ok(hosts.filter((host) => host.reports > 0));
-    },
-  };
+  /** Finds hosts, the worst first: by score, then last report, then address. */
+  async function find(network: Prefix, rules: BlockCheckRules): Promise<Result<ReportedHost[]>> {
+    const hosts = await walk(network, rules);
+    if (hosts === undefined) return fail('quota_exceeded');
+    await count(network, hosts, rules);
+    return ok(hosts.filter((host) => host.reports > 0));
+  }
+
+  return { find };
 }
 
 /** Negative when `a` comes before `b` in the answer. */
@@ -150,7 +148,7 @@ function order(a: ReportedHost, b: ReportedHost): number {
 }
 
 /** Keeps the first `max` by `order`, the last of them on top. */
-function createHeap(max: number): { offer(item: Candidate): void; sorted(): Candidate[] } {
+function createHeap(max: number) {
   const heap: Candidate[] = [];
 
   function swap(a: number, b: number): void {
@@ -181,7 +179,7 @@ function createHeap(max: number): { offer(item: Candidate): void; sorted(): Cand
   }
 
   return {
-    offer(item) {
+    offer(item: Candidate): void {
       if (heap.length < max) {
         heap.push(item);
         rise(heap.length - 1);

@@ -3,16 +3,12 @@
  * front ends (check.route.ts).
  */
 
-import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { Metrics } from '../../core/metrics.ts';
 import { createSemaphore, type Turns } from '../../core/scheduling.ts';
 import type { GeoReader } from '../../geo/reader.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import type { EvidenceReader } from '../address/evidence.ts';
-import { blacklistRoute } from '../blocklists/blacklist.route.ts';
-import { createBlacklist } from '../blocklists/blacklist.ts';
 import {
   type ClearAddressOptions,
   clearAddressRoute,
@@ -40,18 +36,14 @@ export function openCheckReads(needs: {
   readonly reports: ReportStore;
   readonly evidence: EvidenceReader;
   readonly secureUrl: string;
-  /** See `Reducer.allowChanges`. */
-  readonly allowChanges: () => number;
   /** Account id by slot. */
   readonly accountOf: ClearAddressOptions['accountOf'];
   /** Resolves when the journal event is in memory. */
   readonly catchUpTo: ClearAddressOptions['catchUpTo'];
 }) {
   const { guard, check, index, geo, clock, turns, reports, evidence, secureUrl } = needs;
-  const { allowChanges, accountOf, catchUpTo } = needs;
+  const { accountOf, catchUpTo } = needs;
   const walks = createSemaphore(walksMax);
-  const tables: BoundedTable[] = [walks.table('report_walks')];
-  const blacklist = createBlacklist({ index, geo, clock, allowChanges });
   const blockCheck = createBlockCheck({ index, check, reports, clock, turns });
   return {
     routes: [
@@ -59,20 +51,7 @@ export function openCheckReads(needs: {
       reportsRoute({ guard, clock, reports, secureUrl, walks }),
       checkBlockRoute({ guard, geo, clock, turns, walks, blockCheck }),
       clearAddressRoute({ guard, reports, walks, accountOf, catchUpTo }),
-      blacklistRoute({
-        guard,
-        geo,
-        blacklist,
-        tables: { add: (...more) => void tables.push(...more) },
-      }),
     ],
-    tables,
-    metrics(metrics: Pick<Metrics, 'gauge'>) {
-      metrics.gauge(
-        'portcullis_blacklist_entries_left_out',
-        'Entries that found no room in the last blacklist that was made for the API.',
-        blacklist.leftOut,
-      );
-    },
+    tables: [walks.table('report_walks')],
   };
 }

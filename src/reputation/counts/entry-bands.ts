@@ -33,13 +33,7 @@ export interface EntryBands {
   readonly bands: Readonly<Record<ScoreBand, number>>;
 }
 
-export interface BandSurvey {
-  /** Undefined until the first survey ends, moments after the start. */
-  latest(): EntryBands | undefined;
-  /** @param crowded addresses with `crowdMin` reports or more; of many a part, and the others in turn */
-  onEnd(callback: (crowded: readonly BusyAddress[]) => void): void;
-  stop(): Promise<void>;
-}
+export type BandSurvey = ReturnType<typeof startBandSurvey>;
 
 /** Details of an address with more reports than this are cut (reports/store/details-bound.ts). */
 const crowdMin = detailsKept + detailsSlack;
@@ -106,7 +100,7 @@ export function ownScore(records: Records, entry: number, nowHalfLives: number):
 export function startBandSurvey(options: {
   index: Pick<IndexView, 'walk' | 'records' | 'prefixOf'>;
   clock: Clock;
-}): BandSurvey {
+}) {
   const { index, clock } = options;
   const callbacks: ((crowded: readonly BusyAddress[]) => void)[] = [];
   const crowd = createBusyAddresses(crowdedMax);
@@ -151,8 +145,10 @@ export function startBandSurvey(options: {
 
   const loop = every(pauseMs, step);
   return {
+    /** Undefined until the first survey ends, moments after the start. */
     latest: () => latest,
-    onEnd(callback) {
+    /** @param callback gets addresses with `crowdMin` reports or more; of many a part, and the others in turn */
+    onEnd(callback: (crowded: readonly BusyAddress[]) => void): void {
       callbacks.push(callback);
     },
     stop: loop.stop,

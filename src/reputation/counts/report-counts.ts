@@ -116,23 +116,10 @@ export interface ReportBucket {
   by(trait: ReportTrait): readonly Counted[];
 }
 
-export interface ReportCounts {
-  /** `at`: the event's own time, ms. */
-  add(facts: ReportFacts, at: number): void;
-  /** Returns all buckets of a period up to that of `nowMs`, the oldest first; empty ones too. */
-  series(period: CountPeriod, nowMs: number): readonly ReportBucket[];
-  /** Adds up the buckets of `series`. */
-  sum(period: CountPeriod, nowMs: number): ReportBucket;
-  /**
-   * Returns all that was ever counted; `startMs` is the time of the first report, 0 when there is
-   * none.
-   */
-  inAll(): ReportBucket & { readonly late: number };
-  readonly section: PageSection;
-}
+export type ReportCounts = ReturnType<typeof createReportCounts>;
 
 /** @param touch called with the page before anything of it changes, for the checkpoint */
-export function createReportCounts(firstPage: number, touch: (page: number) => void): ReportCounts {
+export function createReportCounts(firstPage: number, touch: (page: number) => void) {
   const all = createBucket(networksInAll);
   let sinceMs = 0;
   let late = 0;
@@ -161,64 +148,65 @@ export function createReportCounts(firstPage: number, touch: (page: number) => v
     return all;
   }
 
+  /** Returns all buckets of a period up to that of `nowMs`, the oldest first; empty ones too. */
   function series(period: CountPeriod, nowMs: number): ReportBucket[] {
     const { ms, buckets } = countPeriods[period];
     const last = Math.floor(nowMs / ms);
     return Array.from({ length: buckets }, (_, i) => {
       const number = last - buckets + 1 + i;
       const bucket = rings[period].buckets[number % buckets]!;
-      const tables = bucket.number === number ? [bucket] : [];
-      return shown(number * ms, tables);
+      return shown(number * ms, bucket.number === number ? [bucket] : []);
     });
   }
 
-  return {
-    add(facts, at) {
-      touch(firstPage);
-      if (all.reports === 0) sinceMs = at;
-      countInto(all, facts);
-      let isLate = false;
-      for (const period of periods) if (!addTo(period, facts, at)) isLate = true;
-      if (isLate) late++;
+  /** @param at the event's own time, ms */
+  function add(facts: ReportFacts, at: number): void {
+    touch(firstPage);
+    if (all.reports === 0) sinceMs = at;
+    countInto(all, facts);
+    let isLate = false;
+    for (const period of periods) if (!addTo(period, facts, at)) isLate = true;
+    if (isLate) late++;
+  }
+
+  /** Adds up the buckets of `series`. */
+  function sum(period: CountPeriod, nowMs: number): ReportBucket {
+    const { ms, buckets } = countPeriods[period];
+    const last = Math.floor(nowMs / ms);
+    const isIn = ({ number }: Bucket) => number <= last && number > last - buckets;
+    return shown((last - buckets + 1) * ms, rings[period].buckets.filter(isIn));
+  }
+
+  /** Returns all that was ever counted; `startMs` is the time of the first report, 0 when there is none. */
+  function inAll(): ReportBucket & { readonly late: number } {
+    return { ...shown(sinceMs, [all]), late };
+  }
+
+  const section: PageSection = {
+    firstPage,
+    pages,
+    encode(page) {
+      const out = createWriter();
+      encodeBucket(out, bucketAt(page));
+      if (page === firstPage) out.varint(sinceMs).varint(late);
+      return out.finish();
     },
-    series,
-    sum(period, nowMs) {
-      const { ms, buckets } = countPeriods[period];
-      const last = Math.floor(nowMs / ms);
-      const isIn = ({ number }: Bucket) => number <= last && number > last - buckets;
-      return shown((last - buckets + 1) * ms, rings[period].buckets.filter(isIn));
-    },
-    inAll: () => ({ ...shown(sinceMs, [all]), late }),
-    section: {
-      firstPage,
-      pages,
-      encode(page) {
-        const out = createWriter();
-        encodeBucket(out, bucketAt(page));
-        if (page === firstPage) out.varint(sinceMs).varint(late);
-        return out.finish();
-      },
-      load(page, bytes) {
-        const input = createReader(bytes);
-        loadBucket(input, bucketAt(page));
-        if (page === firstPage) {
-          sinceMs = input.varint();
-          late = input.varint();
-        }
-        return !input.failed() && input.remaining() === 0;
-      },
+    load(page, bytes) {
+      const input = createReader(bytes);
+      loadBucket(input, bucketAt(page));
+      if (page === firstPage) {
+        sinceMs = input.varint();
+        late = input.varint();
+      }
+      return !input.failed() && input.remaining() === 0;
     },
   };
+  return { add, series, sum, inAll, section };
 }
 
-interface Ring {
-  readonly firstPage: number;
-  readonly buckets: readonly Bucket[];
-}
-
-function ringsFrom(firstPage: number): Readonly<Record<CountPeriod, Ring>> {
+function ringsFrom(firstPage: number) {
   let page = firstPage;
-  const ring = (period: CountPeriod): Ring => {
+  const ring = (period: CountPeriod) => {
     const buckets = Array.from({ length: countPeriods[period].buckets }, () => createBucket());
     page += buckets.length;
     return { firstPage: page - buckets.length, buckets };

@@ -14,23 +14,14 @@ export interface Counted {
   readonly error: number;
 }
 
-export interface TopTable {
-  add(name: string, by?: number): void;
-  clear(): void;
-  /** Returns the highest count that a name that is not held may have had. */
-  least(): number;
-  /** Yields the names in no particular order. */
-  rows(): Iterable<Counted>;
-  encode(out: Writer): void;
-  load(input: Reader): void;
-}
+export type TopTable = ReturnType<typeof createTopTable>;
 
 interface Row {
   count: number;
   error: number;
 }
 
-export function createTopTable(size: number): TopTable {
+export function createTopTable(size: number) {
   /** In the order in which the names came: of several least ones the oldest goes, on every node. */
   const held = new Map<string, Row>();
   /**
@@ -57,39 +48,45 @@ export function createTopTable(size: number): TopTable {
     held.set(name, { count: leastCount + by, error: leastCount });
   }
 
-  return {
-    add(name, by = 1) {
-      const row = held.get(name);
-      if (row !== undefined) row.count += by;
-      else if (held.size < size) held.set(name, { count: by, error: 0 });
-      else replaceLeast(name, by);
-    },
-    clear() {
-      held.clear();
-      leastNames = [];
-    },
-    least() {
-      if (held.size < size) return 0;
-      leastName();
-      return leastCount;
-    },
-    *rows() {
-      for (const [name, { count, error }] of held) yield { name, count, error };
-    },
-    encode(out) {
-      out.varint(held.size);
-      for (const [name, { count, error }] of held) out.text(name).varint(count).varint(error);
-    },
-    load(input) {
-      held.clear();
-      leastNames = [];
-      const rows = input.varint();
-      if (rows > size) input.reject();
-      for (let i = 0; i < rows && !input.failed(); i++) {
-        held.set(input.text(), { count: input.varint(), error: input.varint() });
-      }
-    },
-  };
+  function add(name: string, by = 1): void {
+    const row = held.get(name);
+    if (row !== undefined) row.count += by;
+    else if (held.size < size) held.set(name, { count: by, error: 0 });
+    else replaceLeast(name, by);
+  }
+
+  function clear(): void {
+    held.clear();
+    leastNames = [];
+  }
+
+  /** Returns the highest count that a name that is not held may have had. */
+  function least(): number {
+    if (held.size < size) return 0;
+    leastName();
+    return leastCount;
+  }
+
+  /** Yields the names in no particular order. */
+  function* rows(): Generator<Counted> {
+    for (const [name, { count, error }] of held) yield { name, count, error };
+  }
+
+  function encode(out: Writer): void {
+    out.varint(held.size);
+    for (const [name, { count, error }] of held) out.text(name).varint(count).varint(error);
+  }
+
+  function load(input: Reader): void {
+    clear();
+    const rows = input.varint();
+    if (rows > size) input.reject();
+    for (let i = 0; i < rows && !input.failed(); i++) {
+      held.set(input.text(), { count: input.varint(), error: input.varint() });
+    }
+  }
+
+  return { add, clear, least, rows, encode, load };
 }
 
 /**

@@ -7,6 +7,7 @@
  */
 
 import { inflateRawSync } from 'node:zlib';
+import { isoSeconds } from '../../../core/dates.ts';
 import { hourMs } from '../../../core/time.ts';
 import { variantName } from '../catalog.ts';
 import type { Imprint } from '../pieces/lines.ts';
@@ -22,8 +23,8 @@ import {
   stitchGzip,
   stitchText,
 } from '../pieces/pieces.ts';
-import { createRecordRenderer, type GeoNames, isoSeconds } from '../pieces/records.ts';
-import { TextSink } from '../pieces/text.ts';
+import { createRecordRenderer, type GeoNames } from '../pieces/records.ts';
+import { sharedCopy, TextSink } from '../pieces/text.ts';
 import type { Collected } from './collect.ts';
 import { type Content, contentsOf, type Lists, listsOf } from './contents.ts';
 import {
@@ -256,7 +257,7 @@ async function fileOf(content: Content, record: ContentRecord): Promise<FeedFile
   const pieces: Piece[] = [];
   for (const [i, text] of texts.entries()) {
     if (i > 0) pieces.push(...content.pieces[i - 1]!);
-    if (text !== '') pieces.push(await createPiece(sharedText(text), bothTwins));
+    if (text !== '') pieces.push(await createPiece(sharedCopy(Buffer.from(text)), bothTwins));
   }
   const encoded = (stitched: Stitched, encoding: string): EncodedFile => {
     const seed = `${changedAtMs} ${version} ${encoding} ${process.versions.zlib} ${process.versions.brotli}`;
@@ -274,13 +275,6 @@ async function fileOf(content: Content, record: ContentRecord): Promise<FeedFile
     gzip: gzip && encoded(gzip, 'gzip'),
     brotli: brotli && encoded(brotli, 'br'),
   };
-}
-
-function sharedText(text: string): Uint8Array {
-  const bytes = Buffer.from(text);
-  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
-  copy.set(bytes);
-  return copy;
 }
 
 function statsOf({ block, dropped }: Lists, files: readonly FeedFile[]): BuildStats {

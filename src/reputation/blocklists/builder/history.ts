@@ -14,6 +14,7 @@ import { dayMs } from '../../../core/time.ts';
 import { formatIp } from '../../../ip/address.ts';
 import { parsePrefix } from '../../../ip/prefix.ts';
 import { createWriter, decode } from '../../../storage/codec.ts';
+import { sharedCopy } from '../pieces/text.ts';
 import {
   compareRows,
   createRowList,
@@ -245,10 +246,7 @@ export function changesOf({ version, floor, steps }: History): Changes {
 }
 
 function quoted(texts: readonly string[]): Uint8Array {
-  const bytes = Buffer.from(texts.map((text) => `"${text}"`).join(','));
-  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
-  copy.set(bytes);
-  return copy;
+  return sharedCopy(Buffer.from(texts.map((text) => `"${text}"`).join(',')));
 }
 
 // The state that the feeds keep in the store, so that a restart changes neither an ETag nor a date and

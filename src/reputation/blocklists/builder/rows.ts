@@ -73,22 +73,15 @@ export function setInfo(rows: Rows, at: number, info: number): void {
   rows[at + INFO] = info;
 }
 
-/** Rows that are added one after the other. */
-export interface RowList {
-  /** Offset of a new row, its words 0. Never beyond `rowsMax`: -1 then. */
-  add(): number;
-  /** The array at the moment: another one after the next `add`. */
-  readonly words: Rows;
-  readonly count: number;
-  /** The rows alone. */
-  finish(): Rows;
-}
+export type RowList = ReturnType<typeof createRowList>;
 
-export function createRowList(rowsMax: number, roomFor = 1_024): RowList {
-  let words = new Uint32Array(Math.min(roomFor, rowsMax) * ROW);
+/** Rows that are added one after the other. */
+export function createRowList(rowsMax: number, roomFor = 1_024) {
+  let words: Rows = new Uint32Array(Math.min(roomFor, rowsMax) * ROW);
   let count = 0;
   return {
-    add() {
+    /** Offset of a new row, its words 0. Never beyond `rowsMax`: -1 then. */
+    add(): number {
       if (count === rowsMax) return -1;
       if ((count + 1) * ROW > words.length) {
         const larger = new Uint32Array(Math.min(rowsMax * ROW, Math.max(ROW, 2 * words.length)));
@@ -97,13 +90,15 @@ export function createRowList(rowsMax: number, roomFor = 1_024): RowList {
       }
       return count++ * ROW;
     },
-    get words() {
+    /** The array at the moment: another one after the next `add`. */
+    get words(): Rows {
       return words;
     },
-    get count() {
+    get count(): number {
       return count;
     },
-    finish: () => words.subarray(0, count * ROW),
+    /** The rows alone. */
+    finish: (): Rows => words.subarray(0, count * ROW),
   };
 }
 

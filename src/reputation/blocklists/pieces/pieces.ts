@@ -9,7 +9,7 @@ import { constants, crc32, createBrotliCompress, deflateRawSync } from 'node:zli
 import { familyOf, lengthOf, ROW, type Rows, rowCount, splitFamilies } from '../builder/rows.ts';
 import { type LineStyle, renderLines } from './lines.ts';
 import { type RecordRenderer, type RecordStyle, type Segment, separators } from './records.ts';
-import { fixedText, type TextSink, writeFixed } from './text.ts';
+import { fixedText, sharedCopy, type TextSink, writeFixed } from './text.ts';
 
 // Text compressed once and put together in many ways. A piece is its text, a run of deflate
 // blocks and a run of brotli meta-blocks; each run ends on a byte and refers to nothing outside,
@@ -73,7 +73,7 @@ function deflateRun(text: Uint8Array): Uint8Array {
     chunkSize: chunkBytes,
     finishFlush: constants.Z_SYNC_FLUSH,
   });
-  return shared(bytes);
+  return sharedCopy(bytes);
 }
 
 async function brotliRun(text: Uint8Array): Promise<Uint8Array> {
@@ -95,18 +95,12 @@ async function brotliRun(text: Uint8Array): Promise<Uint8Array> {
     await settled();
   }
   encoder.destroy();
-  return shared(Buffer.concat(chunks));
+  return sharedCopy(Buffer.concat(chunks));
 }
 
 /** The stream hands its last chunk over in a turn of its own. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
-}
-
-function shared(bytes: Uint8Array): Uint8Array {
-  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
-  copy.set(bytes);
-  return copy;
 }
 
 export function stitchText(pieces: readonly Piece[]): Stitched {
@@ -245,21 +239,13 @@ function twinsText({ gzip, brotli }: Twins): string {
   return `${gzip ? 'g' : ''}${brotli ? 'b' : ''}`;
 }
 
-export interface PieceMaker {
-  lines(rows: Rows, style: LineStyle, family: 4 | 6, twins: Twins): Promise<KnownPiece[]>;
-  /** Separators stand between them, not at the ends. */
-  records(segment: Segment, style: RecordStyle, twins: Twins): Promise<KnownPiece[]>;
-  text(text: string): Promise<KnownPiece>;
-  /** Renders the list as lines, deflated. */
-  base(rows: Rows): Promise<Uint8Array>;
-  readonly used: Map<string, KnownPiece>;
-}
+export type PieceMaker = ReturnType<typeof createPieceMaker>;
 
 export function createPieceMaker(
   known: ReadonlyMap<string, KnownPiece>,
   sink: TextSink,
   renderer: RecordRenderer,
-): PieceMaker {
+) {
   const used = new Map<string, KnownPiece>();
   /** By identity of the list: the same list is asked for in several styles. */
   const lineRuns = new WeakMap<Rows, Run[]>();
@@ -314,6 +300,7 @@ export function createPieceMaker(
     });
   }
 
+  /** Separators stand between the pieces, not at the ends. */
   async function records(
     { rows }: Segment,
     style: RecordStyle,
@@ -329,18 +316,15 @@ export function createPieceMaker(
     return pieces;
   }
 
-  return {
-    used,
-    lines,
-    records,
-    text,
-    async base(rows) {
-      const { four, six } = splitFamilies(rows);
-      const parts = [
-        ...(await lines(four, 'plain', 4, plainTwins(four))),
-        ...(await lines(six, 'plain', 6, plainTwins(six))),
-      ];
-      return Buffer.concat([...parts.map(({ deflate }) => deflate!), Uint8Array.of(3, 0)]);
-    },
-  };
+  /** Renders the list as lines, deflated. */
+  async function base(rows: Rows): Promise<Uint8Array> {
+    const { four, six } = splitFamilies(rows);
+    const parts = [
+      ...(await lines(four, 'plain', 4, plainTwins(four))),
+      ...(await lines(six, 'plain', 6, plainTwins(six))),
+    ];
+    return Buffer.concat([...parts.map(({ deflate }) => deflate!), emptyLastBlock]);
+  }
+
+  return { used, lines, records, text, base };
 }

@@ -4,7 +4,7 @@
  * them share the memory of one list.
  */
 
-import { daySeconds } from '../../../core/time.ts';
+import { isoSecondsBytes, writeIsoSeconds } from '../../../core/dates.ts';
 import { writeNumber } from '../../../ip/address-writer.ts';
 import {
   flagsOf,
@@ -56,11 +56,6 @@ export function segmentsByScore(rows: Rows, firstSix: number, scoreMin: number):
   return segments;
 }
 
-/** `2026-11-21T09:30:00+00:00` */
-export function isoSeconds(seconds: number): string {
-  return `${new Date(seconds * 1_000).toISOString().slice(0, 19)}+00:00`;
-}
-
 /**
  * Names come from third parties: a spreadsheet runs a field that begins with one of these as a
  * formula, unless an apostrophe stands before it.
@@ -93,12 +88,9 @@ const around = {
 };
 /** A record but for country and provider. */
 const recordBytesMax = 256;
-const datesMax = 400;
 /** Texts of countries and providers that are kept, and places of those at hand: a power of 2. */
 const middlesMax = 200_000;
 const placesMax = 1 << 14;
-const zone = fixedText('+00:00');
-const two = Array.from({ length: 60 }, (_, value) => fixedText(String(value).padStart(2, '0')));
 
 function texts<Name extends string>(from: Readonly<Record<Name, string>>): Record<Name, FixedText> {
   const entries = Object.entries<string>(from).map(([name, text]) => [name, fixedText(text)]);
@@ -107,30 +99,6 @@ function texts<Name extends string>(from: Readonly<Record<Name, string>>): Recor
 
 export function createRecordRenderer(names: GeoNames) {
   const middles = { csv: createMiddles(names, 'csv'), json: createMiddles(names, 'json') };
-  const days = new Map<number, FixedText>();
-
-  function dayOf(day: number): FixedText {
-    const known = days.get(day);
-    if (known !== undefined) return known;
-    if (days.size >= datesMax) days.clear();
-    const made = fixedText(isoSeconds(day * daySeconds).slice(0, 11));
-    days.set(day, made);
-    return made;
-  }
-
-  /** `2026-11-21T09:30:00+00:00` */
-  function writeDate(view: DataView, at: number, seconds: number): number {
-    const day = Math.floor(seconds / daySeconds);
-    const rest = seconds - day * daySeconds;
-    const minutes = Math.floor(rest / 60);
-    at = writeFixed(view, at, dayOf(day));
-    at = writeFixed(view, at, two[Math.floor(minutes / 60)]!);
-    view.setUint8(at++, 0x3a);
-    at = writeFixed(view, at, two[minutes % 60]!);
-    view.setUint8(at++, 0x3a);
-    at = writeFixed(view, at, two[rest % 60]!);
-    return writeFixed(view, at, zone);
-  }
 
   /** Renders records, without a separator at the ends. */
   function render(rows: Rows, style: RecordStyle, sink: TextSink): void {
@@ -158,8 +126,8 @@ export function createRecordRenderer(names: GeoNames) {
       if (seconds === 0) at = writeFixed(view, at, never);
       else {
         at = writeFixed(view, at, dayOpen);
-        at = writeDate(view, at, seconds);
-        at = writeFixed(view, at, dayClose);
+        writeIsoSeconds(view, at, seconds);
+        at = writeFixed(view, at + isoSecondsBytes, dayClose);
       }
       at = writeFixed(view, at, close);
     }
@@ -180,7 +148,7 @@ function createMiddles(
 ): (geo: number, isAnon: boolean) => FixedText {
   const all = new Map<number, FixedText>();
   const keys = new Float64Array(placesMax).fill(-1);
-  const near: FixedText[] = new Array(placesMax).fill(zone);
+  const near: FixedText[] = new Array(placesMax).fill(fixedText(''));
 
   function make(geo: number, isAnon: boolean): FixedText {
     const country = names.country(geo);

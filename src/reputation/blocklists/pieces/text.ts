@@ -28,8 +28,7 @@ export class TextSink {
 
   /** Returns the text in memory of its own that threads share, and empties the sink. */
   takeShared(): Uint8Array {
-    const copy = new Uint8Array(new SharedArrayBuffer(this.length));
-    copy.set(new Uint8Array(this.view.buffer, 0, this.length));
+    const copy = sharedCopy(new Uint8Array(this.view.buffer, 0, this.length));
     this.length = 0;
     return copy;
   }
@@ -39,6 +38,13 @@ export class TextSink {
     this.view = new DataView(new ArrayBuffer(startBytes));
     this.length = 0;
   }
+}
+
+/** Returns a copy in memory that threads share. */
+export function sharedCopy(bytes: Uint8Array): Uint8Array {
+  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  copy.set(bytes);
+  return copy;
 }
 
 /** Text that is written many times over. */
