@@ -9,7 +9,7 @@ import { type Route, unknownPath } from '../http/router.ts';
 import { crowdsecEndpoints } from '../integrations/crowdsec/module.ts';
 import { dovecotEndpoints } from '../integrations/dovecot/module.ts';
 import { forwardAuthEndpoints } from '../integrations/forward-auth/module.ts';
-import { addressEndpoints } from '../reputation/address/module.ts';
+import { addressEndpoints } from '../reputation/address/address.route.ts';
 import * as blacklist from '../reputation/blocklists/blacklist.route.ts';
 import * as feeds from '../reputation/blocklists/feeds.route.ts';
 import * as feedsPage from '../reputation/blocklists/feeds-page.route.ts';

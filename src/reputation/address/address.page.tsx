@@ -26,10 +26,9 @@ import {
   type ReportEvidence,
   type ScoreLayer,
 } from './evidence.ts';
-import { type AddressCell, addressGrid } from './grid.page.tsx';
-import type { KnownName, Survey } from './known.ts';
+import type { AddressCell, KnownName, Survey } from './known.ts';
 import { maskComment } from './mask.page.ts';
-import { worstTable } from './network.page.tsx';
+import { addressGrid, worstTable } from './network.page.tsx';
 import type { CurveDay } from './score-curve.ts';
 
 interface IpPageComment {

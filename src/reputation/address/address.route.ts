@@ -1,6 +1,7 @@
 /**
- * GET /ip/<address>: what is known of an address. A page for people, JSON for who asks for it; the main thread
- * answers it.
+ * What is known of addresses, for who has no key: of one (GET /ip/192.0.2.1), of a network (GET /ip/192.0.2.0/24), of
+ * an autonomous system (GET /as/64500), and what the address box of every page sends (GET /ip?address=<text>). A page
+ * for people, JSON for who asks for it; so they render their failures themselves. The main thread answers.
  */
 
 import type { Verdict } from '../../contracts/reputation.ts';
@@ -10,9 +11,12 @@ import type { Turns } from '../../core/scheduling.ts';
 import { dayMs } from '../../core/time.ts';
 import { countryOf, type GeoReader, providerOf } from '../../geo/reader.ts';
 import { providerAttribution } from '../../geo/sources.ts';
+import type { Systems } from '../../geo/systems/systems.ts';
 import type { Header, Reply, Request } from '../../http/request/message.ts';
+import { parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
+import { bitsOf, hostMask } from '../../index/prefix.ts';
 import {
   ceilingOf,
   firstReportedAtOf,
@@ -25,14 +29,25 @@ import {
 } from '../../index/records.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
-import { formatNetwork, formatPrefix, maskWords, parsePrefix } from '../../ip/prefix.ts';
-import { specialUse } from '../../ip/special.ts';
-import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
+import {
+  formatNetwork,
+  formatPrefix,
+  type IpRange,
+  maskWords,
+  type Prefix,
+  parsePrefix,
+  rangeToPrefixes,
+} from '../../ip/prefix.ts';
+import { type SpecialUse, specialUse } from '../../ip/special.ts';
+import { addressesIn } from '../../ip/typed.ts';
+import type { Callers } from '../../web/guard/callers.ts';
+import { type Endpoint, endpoint, openPage, routeFacts } from '../../web/guard/endpoint.ts';
 import type { Language } from '../../web/language.ts';
 import { errorReply, languageOf, type PageTools } from '../../web/page-tools.ts';
 import type { ReplyCache } from '../../web/reply-cache.ts';
 import { failureBody, jsonType, noStore } from '../../web/shape.ts';
-import { addressPageDocs } from '../check/check.openapi.ts';
+import { csvText } from '../blocklists/pieces/records.ts';
+import { addressPageDocs, systemDocs } from '../check/check.openapi.ts';
 import type { Check } from '../check/check.ts';
 import { entryScore, halfLivesAt, maliciousScore } from '../check/score.ts';
 import { categoriesOf } from '../reports/categories.ts';
@@ -43,9 +58,69 @@ import { ceilings } from '../votes/quorum.ts';
 import { catalogueFor } from '../words.ts';
 import { type IpPageData, ipPage, ipPageIsIndexable, type ScoreReason } from './address.page.tsx';
 import { type Evidence, type EvidenceReader, whyJson } from './evidence.ts';
-import { isMet, isObserved, openKnownNames, surveyOf } from './known.ts';
-import { cellsOf } from './network.route.ts';
+import {
+  type AddressCell,
+  type CellKind,
+  cellOf,
+  isMet,
+  isObserved,
+  openKnownNames,
+  type Survey,
+  surveyOf,
+} from './known.ts';
+import {
+  type FoundAddress,
+  findPage,
+  type NetworkPageData,
+  networkPage,
+  type SystemPageData,
+  systemPage,
+} from './network.page.tsx';
 import { scoreCurve } from './score-curve.ts';
+
+interface PageOptions {
+  readonly tools: PageTools;
+  readonly index: IpIndex;
+  readonly check: Check;
+  readonly geo: GeoReader;
+  readonly clock: Clock;
+  readonly turns: Turns;
+  /** Returns a refusal when the client has asked too often. */
+  readonly admit: (request: Request, asJson: boolean) => Reply | undefined;
+  readonly wantsJson: (request: Request) => boolean;
+}
+
+/** One path, several answers: a cache must not give one reader's to another. */
+const varies: Header = ['Vary', 'Accept, Accept-Language'];
+const noIndex: Header = ['X-Robots-Tag', 'noindex'];
+
+function movedTo(location: string): Reply {
+  return { status: 303, headers: [['Location', location], noStore] };
+}
+
+function withVary(reply: Reply): Reply {
+  return { ...reply, headers: [...reply.headers, varies] };
+}
+
+function placeOf(geo: GeoReader, family: 4 | 6, words: Uint32Array) {
+  const ids = geo.find(family, words);
+  const provider = providerOf(ids);
+  return {
+    countryCode: geo.country(countryOf(ids)),
+    /** Empty when unknown. */
+    provider: provider === 0 ? '' : geo.provider(provider),
+  };
+}
+
+function worstJson(worst: Survey['worst']) {
+  return worst.map(({ name, score, reports }) => ({
+    ipAddress: name,
+    abuseConfidenceScore: score,
+    totalReports: reports,
+  }));
+}
+
+// GET /ip/<address>: what is known of an address.
 
 const chartDays = 90;
 /** Bound on the reports that one page reads. */
@@ -57,28 +132,15 @@ const neighbourLengths = { 4: 24, 6: 48 } as const;
 
 const knownNames = openKnownNames();
 
-interface AddressOptions {
-  readonly tools: PageTools;
-  readonly index: IpIndex;
-  readonly check: Check;
-  readonly geo: GeoReader;
-  readonly clock: Clock;
+interface AddressOptions extends PageOptions {
   readonly reports: ReportStore;
   readonly evidence: EvidenceReader;
-  readonly turns: Turns;
   readonly cache: ReplyCache;
-  /** A refusal when the client has asked too often. */
-  readonly admit: (request: Request, asJson: boolean) => Reply | undefined;
-  readonly wantsJson: (request: Request) => boolean;
   /** Base URL of the API in the command that the page shows. */
   readonly secureUrl: string;
 }
 
-/** One path, several answers: a cache must not give one reader's to another. */
-const varies: Header = ['Vary', 'Accept, Accept-Language'];
-
-/** A page for people, JSON for who asks for it; so it renders its failures itself. */
-export const addressEndpoint = endpoint({
+const addressEndpoint = endpoint({
   method: 'GET',
   path: '/ip/:address',
   who: 'anyone',
@@ -93,11 +155,6 @@ export const addressEndpoint = endpoint({
 export function addressRoute(options: AddressOptions): PlainRoute {
   const { tools, clock, cache, admit, wantsJson } = options;
 
-  async function show(request: Request): Promise<Reply> {
-    const reply = await answer(request);
-    return { ...reply, headers: [...reply.headers, varies] };
-  }
-
   async function answer(request: Request): Promise<Reply> {
     const language = languageOf(request);
     const asJson = wantsJson(request);
@@ -109,17 +166,11 @@ export function addressRoute(options: AddressOptions): PlainRoute {
       // With its slash percent-encoded.
       const network = parsePrefix(request.param, 'mask');
       if (network.ok && request.param.includes('/')) {
-        return {
-          status: 303,
-          headers: [['Location', `/ip/${formatNetwork(network.value)}`], noStore],
-        };
+        return movedTo(`/ip/${formatNetwork(network.value)}`);
       }
-      if (asJson)
-        return failureBody(
-          'api',
-          fail('invalid_parameter', 'This is not a valid IPv4 or IPv6 address.', 'ipAddress'),
-        );
-      return errorReply(tools, language, 400, undefined);
+      const why = 'This is not a valid IPv4 or IPv6 address.';
+      if (asJson) return failureBody('api', fail('invalid_parameter', why, 'ipAddress'));
+      return errorReply(tools, language, 400);
     }
     // With what the index says: a report shows at once, not a second later.
     const said = options.check.judge(family, address, clock.now());
@@ -136,8 +187,8 @@ export function addressRoute(options: AddressOptions): PlainRoute {
     language: Language,
   ): Promise<Reply> {
     const around = await aroundOf(family, address, options);
-    const data = { ...(await dataOf(family, address, language, options)), around };
-    const robots: Header[] = ipPageIsIndexable(data) ? [] : [['X-Robots-Tag', 'noindex']];
+    const data = { ...(await addressData(family, address, language, options)), around };
+    const robots = ipPageIsIndexable(data) ? [] : [noIndex];
     if (asJson) return { status: 200, headers: [jsonType, noStore, ...robots], body: jsonOf(data) };
     return {
       status: 200,
@@ -146,10 +197,14 @@ export function addressRoute(options: AddressOptions): PlainRoute {
     };
   }
 
-  return { kind: 'plain', ...routeFacts(addressEndpoint), handle: show };
+  return {
+    kind: 'plain',
+    ...routeFacts(addressEndpoint),
+    handle: async (request) => withVary(await answer(request)),
+  };
 }
 
-async function dataOf(
+async function addressData(
   family: 4 | 6,
   address: Uint32Array,
   language: Language,
@@ -166,10 +221,9 @@ async function dataOf(
   // After the await: the verdict is one object for all calls.
   const verdict = check.judge(family, address, nowMs);
   const { reportedEntry: entry, decidedBy } = verdict;
-  const ids = geo.find(family, address);
+  const place = placeOf(geo, family, address);
   const decider = decidedBy === 0 ? undefined : index.prefixOf(decidedBy);
   const isNetwork = decider !== undefined && decider.length < (family === 4 ? 32 : 128);
-  const provider = providerOf(ids);
   const special = specialUse(family, address);
   const seconds = (at: number) => (at === 0 ? undefined : at * 1_000);
   const text = formatIp(family, address);
@@ -178,8 +232,7 @@ async function dataOf(
   return {
     address: text,
     score: verdict.score,
-    countryCode: geo.country(countryOf(ids)),
-    provider: provider === 0 ? '' : geo.provider(provider),
+    ...place,
     anonymousExit: verdict.anonymousExit,
     allowlisted: verdict.allowlisted,
     special: special && { name: special.name, rfc: special.rfc },
@@ -213,7 +266,7 @@ async function dataOf(
         ? `/removal?address=${text}`
         : undefined,
     reportUrl: isMet(special) ? `${secureUrl}/api/v2/report` : undefined,
-    attribution: provider === 0 ? undefined : providerAttribution,
+    attribution: place.provider === '' ? undefined : providerAttribution,
     now: nowMs,
   };
 }
@@ -324,3 +377,323 @@ function jsonOf(data: IpPageData): string {
     },
   });
 }
+
+// GET /ip/<network>: what is known of the addresses in it. GET /as/<number>: what is known of those of an autonomous
+// system, and GET /as/192.0.2.1 leads to the system that holds the address. The index is walked in slices and up to a
+// bound, so nothing is too large to ask about; ranges of a system come from a thread of its own.
+
+const worstShownMax = 50;
+
+const networkEndpoint = endpoint({
+  method: 'GET',
+  path: '/ip/*',
+  who: 'anyone',
+  shape: 'page',
+  thread: 'main',
+  headers: ['accept', 'accept-language'],
+  handlerLimits: ['ipPage'],
+  errors: ['invalid_parameter', 'client_limit_exceeded'],
+  // OpenAPI has no word for a parameter with a slash in it: docs/API.md has the JSON.
+  docs: 'page',
+});
+
+export function networkRoute(options: PageOptions): PlainRoute {
+  const { tools, admit, wantsJson } = options;
+
+  async function show(request: Request): Promise<Reply> {
+    const asJson = wantsJson(request);
+    const language = languageOf(request);
+    const refusal = admit(request, asJson);
+    if (refusal !== undefined) return refusal;
+    const parsed = parsePrefix(request.param, 'mask');
+    if (!parsed.ok || !request.param.includes('/')) {
+      const why = 'This is not a valid IPv4 or IPv6 network, such as 192.0.2.0/24.';
+      if (asJson) return failureBody('api', fail('invalid_parameter', why, 'network'));
+      // Behind an address a wrong length is a slip; other paths lead nowhere.
+      const [address = ''] = request.param.split('/');
+      return errorReply(tools, language, parsePrefix(address).ok ? 400 : 404);
+    }
+    const place = formatNetwork(parsed.value);
+    if (place !== request.param) return movedTo(`/ip/${place}`);
+    const data = await networkData(parsed.value, options);
+    if (asJson) return { status: 200, headers: [jsonType, noStore], body: networkJson(data) };
+    return {
+      status: 200,
+      headers: [...tools.headers(language), noStore, noIndex],
+      body: networkPage(tools.frame(language), data),
+    };
+  }
+  return { kind: 'plain', ...routeFacts(networkEndpoint), handle: show };
+}
+
+async function networkData(network: Prefix, options: PageOptions): Promise<NetworkPageData> {
+  const survey = await surveyOf([network], worstShownMax, options);
+  return {
+    network: formatPrefix(network),
+    ...placeOf(options.geo, network.family, network.words),
+    whole: wholeOf(network, options),
+    ...survey,
+    cells: cellsOf(network, options),
+    special: specialOf(network),
+  };
+}
+
+/** The entry that decides for its first address, when it holds the whole network. */
+function wholeOf(network: Prefix, { index, check, clock }: PageOptions) {
+  const { decidedBy, score } = check.judge(network.family, network.words, clock.now());
+  const decider = decidedBy === 0 ? undefined : index.prefixOf(decidedBy);
+  if (decider === undefined || decider.length > network.length) return undefined;
+  return { name: formatPrefix(decider), score };
+}
+
+/**
+ * Judges each address of an IPv4 /24, which takes a fraction of a millisecond; undefined for
+ * another network.
+ */
+function cellsOf(
+  network: Prefix,
+  { check, clock }: Pick<PageOptions, 'check' | 'clock'>,
+): AddressCell[] | undefined {
+  if (network.family !== 4 || network.length !== 24) return undefined;
+  const words = Uint32Array.from(network.words);
+  return Array.from({ length: 256 }, (_, host) => {
+    words[0] = (network.words[0]! | host) >>> 0;
+    return cellOf(4, words, check.judge(4, words, clock.now()));
+  });
+}
+
+/** Returns the special use of the whole network: that of its two ends, if it is the same. */
+function specialOf({ family, words, length }: Prefix): SpecialUse | undefined {
+  const last = Uint32Array.from(words);
+  for (let word = 0; word < bitsOf(family) / 32; word++) {
+    last[word] = (last[word]! | hostMask(length - 32 * word)) >>> 0;
+  }
+  const special = specialUse(family, words);
+  return special === specialUse(family, last) ? special : undefined;
+}
+
+function networkJson({ network, countryCode, provider, ...data }: NetworkPageData): string {
+  const { entries, malicious, isPart, whole, worst } = data;
+  return JSON.stringify({
+    data: {
+      networkAddress: network,
+      countryCode,
+      isp: provider || 'Unknown',
+      entries,
+      maliciousEntries: malicious,
+      isPart,
+      coveredBy: whole?.name ?? null,
+      abuseConfidenceScore: whole?.score ?? 0,
+      worst: worstJson(worst),
+    },
+  });
+}
+
+/** The index is made in less. */
+const indexSeconds = '5';
+const numberMax = 2 ** 32 - 1;
+
+const systemEndpoint = endpoint({
+  method: 'GET',
+  path: '/as/:number',
+  who: 'anyone',
+  shape: 'page',
+  thread: 'main',
+  headers: ['accept', 'accept-language'],
+  handlerLimits: ['ipPage', 'systemNear'],
+  errors: ['invalid_parameter', 'not_found', 'client_limit_exceeded'],
+  docs: systemDocs,
+});
+
+export function systemRoute(options: PageOptions & { readonly systems: Systems }): PlainRoute {
+  const { tools, systems, admit, wantsJson } = options;
+
+  function refuse(
+    request: Request,
+    error: 'invalid_parameter' | 'not_found' | 'overloaded',
+  ): Reply {
+    const why = 'This is not the number of a network, such as 64500.';
+    if (wantsJson(request)) {
+      const isInput = error === 'invalid_parameter';
+      return failureBody('api', isInput ? fail(error, why, 'number') : fail(error));
+    }
+    const statuses = { invalid_parameter: 400, not_found: 404, overloaded: 503 };
+    const reply = errorReply(tools, languageOf(request), statuses[error]);
+    if (error !== 'overloaded') return reply;
+    return { ...reply, headers: [...reply.headers, ['Retry-After', indexSeconds]] };
+  }
+
+  async function answer(request: Request): Promise<Reply> {
+    const asJson = wantsJson(request);
+    const refusal = admit(request, asJson);
+    if (refusal !== undefined) return refusal;
+    const words = new Uint32Array(4);
+    const family = parseIp(request.param, words);
+    if (family !== 0) {
+      const number = await systems.numberOf(family, words);
+      if (number === undefined) return refuse(request, 'overloaded');
+      return number === 0 ? refuse(request, 'not_found') : movedTo(`/as/${number}`);
+    }
+    const [, digits] = /^(?:AS)?(\d{1,10})$/i.exec(request.param) ?? [];
+    const number = Number(digits);
+    if (digits === undefined || number === 0 || number > numberMax) {
+      return refuse(request, 'invalid_parameter');
+    }
+    if (String(number) !== request.param) return movedTo(`/as/${number}`);
+    const found = await systems.rangesOf(number);
+    if (found === undefined) return refuse(request, 'overloaded');
+    const survey = await surveyOf(prefixesOf(found.ranges), worstShownMax, options);
+    const data = {
+      number,
+      name: found.name,
+      ranges: found.ranges.length,
+      ...survey,
+      isPart: survey.isPart || found.isPart,
+      attribution: providerAttribution,
+    };
+    if (asJson) return { status: 200, headers: [jsonType, noStore], body: systemJson(data) };
+    const language = languageOf(request);
+    return {
+      status: 200,
+      headers: [...tools.headers(language), noStore, noIndex],
+      body: systemPage(tools.frame(language), data),
+    };
+  }
+
+  return {
+    kind: 'plain',
+    ...routeFacts(systemEndpoint),
+    handle: async (request) => withVary(await answer(request)),
+  };
+}
+
+function* prefixesOf(ranges: readonly IpRange[]): Generator<Prefix> {
+  for (const { family, first, last } of ranges) yield* rangeToPrefixes(family, first, last);
+}
+
+function systemJson({ number, name, ranges, ...data }: SystemPageData): string {
+  const { entries, malicious, isPart, worst } = data;
+  return JSON.stringify({
+    data: {
+      asn: number,
+      isp: name || 'Unknown',
+      ranges,
+      entries,
+      maliciousEntries: malicious,
+      isPart,
+      worst: worstJson(worst),
+    },
+  });
+}
+
+// GET /ip?address=<text>: one address or network leads to its page, a system as `AS64500` to its own; of a text that
+// has several a table is made, as a page or as CSV. A miss keeps the text.
+
+/** Rows of one answer. */
+const foundMax = 100;
+/** A table counts as one page for so many rows. */
+const rowsPerPage = 10;
+const textCharsMax = 4_000;
+/** The page says of a number that is too large that it is none. */
+const systemText = /^\s*AS[\s:]?(\d{1,10})\s*$/i;
+/** Length of the longest text once percent-encoded. */
+const queryCharsMax = 3 * textCharsMax;
+
+const findAddressEndpoint = openPage('/ip', {
+  headers: ['accept-language'],
+  handlerLimits: ['ipPage'],
+  errors: ['invalid_parameter', 'client_limit_exceeded'],
+  queryCharsMax,
+});
+
+type FindOptions = Omit<PageOptions, 'index' | 'turns' | 'wantsJson'> & {
+  readonly callers: Pick<Callers, 'charge'>;
+};
+
+export function findAddressRoute(options: FindOptions): PlainRoute {
+  const { tools, callers } = options;
+
+  function find(request: Request): Reply {
+    const query = parseQuery(request.query, { charsMax: queryCharsMax });
+    const text = query.ok ? (query.value.get('address') ?? '').slice(0, textCharsMax) : '';
+    const { found, more } = addressesIn(text, foundMax);
+    const [first] = found;
+    if (first !== undefined && found.length === 1) {
+      return movedTo(`/ip/${formatNetwork(first)}`);
+    }
+    const system = found.length === 0 && systemText.exec(text)?.[1];
+    if (system) return movedTo(`/as/${Number(system)}`);
+    const language = languageOf(request);
+    const refusal = options.admit(request, false);
+    if (refusal !== undefined) return refusal;
+    callers.charge('ipPage', request, Math.floor(found.length / rowsPerPage));
+    const rows = found.map((prefix) => rowOf(prefix, options));
+    if (found.length > 0 && query.ok && query.value.get('format') === 'csv') return csvOf(rows);
+    const isMiss = !query.ok || (found.length === 0 && query.value.get('address') !== undefined);
+    return {
+      status: isMiss ? 400 : 200,
+      headers: [...tools.headers(language), noStore, noIndex],
+      body: findPage(tools.frame(language), {
+        text,
+        textCharsMax,
+        found: rows,
+        more,
+        isMiss,
+        csvHref: `/ip?format=csv&address=${encodeURIComponent(rows.map(({ name }) => name).join(' '))}`,
+      }),
+    };
+  }
+  return { kind: 'plain', ...routeFacts(findAddressEndpoint), handle: find };
+}
+
+function rowOf(prefix: Prefix, { check, geo, clock }: FindOptions): FoundAddress {
+  const name = formatNetwork(prefix);
+  const href = `/ip/${name}`;
+  if (name.includes('/')) return { name, href };
+  const { family, words } = prefix;
+  const verdict = check.judge(family, words, clock.now());
+  return {
+    name,
+    href,
+    known: {
+      cell: cellOf(family, words, verdict),
+      ...placeOf(geo, family, words),
+      reports: verdict.reports + verdict.listReports,
+    },
+  };
+}
+
+/** States of an address in the CSV: a score of 0 has several reasons. */
+const stateNames: Readonly<Record<CellKind, string>> = {
+  unseen: 'not observed',
+  seen: 'observed',
+  good: 'known good',
+  allowed: 'allowlisted',
+  special: 'private or reserved',
+};
+
+/** Addresses, numbers and names of providers: quoted where a spreadsheet would read more in it. */
+function csvOf(rows: readonly FoundAddress[]): Reply {
+  const lines = rows.map(({ name, known }) =>
+    known === undefined
+      ? `${name},,,,,`
+      : `${name},${known.cell.score},${csvText(known.countryCode)},${csvText(known.provider)},${known.reports},${stateNames[known.cell.kind]}`,
+  );
+  const head = 'ipAddress,abuseConfidenceScore,countryCode,isp,totalReports,state';
+  return {
+    status: 200,
+    headers: [
+      ['Content-Type', 'text/csv; charset=utf-8; header=present'],
+      ['Content-Disposition', 'attachment; filename="addresses.csv"'],
+      noStore,
+    ],
+    body: `${[head, ...lines].join('\r\n')}\r\n`,
+  };
+}
+
+export const addressEndpoints: readonly Endpoint[] = [
+  findAddressEndpoint, // GET /ip
+  addressEndpoint, // GET /ip/:address
+  networkEndpoint, // GET /ip/*
+  systemEndpoint, // GET /as/:number
+];

@@ -12,7 +12,6 @@ import type { IpFamily } from '../../ip/address.ts';
 import { contains, formatNetwork, type Prefix, parsePrefix } from '../../ip/prefix.ts';
 import { type SpecialUse, specialUse } from '../../ip/special.ts';
 import type { Check } from '../check/check.ts';
-import type { AddressCell, CellKind } from './grid.page.tsx';
 
 /** Something is known of it: a report, a list, a rule. */
 export function isObserved({ decidedBy, reports, anonymousExit }: Verdict): boolean {
@@ -22,6 +21,15 @@ export function isObserved({ decidedBy, reports, anonymousExit }: Verdict): bool
 /** Others can reach it, or it is one of examples, as in the demo: such addresses can be reported. */
 export function isMet(special: SpecialUse | undefined): boolean {
   return special === undefined || special.globallyReachable || special.documentation;
+}
+
+/** `seen`: a score alone says it; `special`: of an address that nobody meets, such as a private one. */
+export type CellKind = 'unseen' | 'seen' | 'good' | 'allowed' | 'special';
+
+export interface AddressCell {
+  readonly kind: CellKind;
+  /** 0 to 100. */
+  readonly score: number;
 }
 
 /** An address among others, on a map or in a table. */

@@ -1,6 +1,5 @@
 /**
- * The pages of addresses, networks and systems. They need no key, so they are limited per client, and render their
- * failures themselves: a page for people, JSON for who asks for it.
+ * The pages of addresses, networks and systems. They need no key, so they are limited per client.
  */
 
 import type { Clock } from '../../core/clock.ts';
@@ -11,23 +10,13 @@ import type { Systems } from '../../geo/systems/systems.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../../http/request/message.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { Callers } from '../../web/guard/callers.ts';
-import type { Endpoint } from '../../web/guard/endpoint.ts';
 import { errorReply, languageOf, type PageTools, tooManyText } from '../../web/page-tools.ts';
 import { createReplyCache } from '../../web/reply-cache.ts';
 import { failureBody } from '../../web/shape.ts';
 import type { Check } from '../check/check.ts';
 import type { ReportStore } from '../reports/store/report-store.ts';
-import { addressEndpoint, addressRoute } from './address.route.ts';
+import { addressRoute, findAddressRoute, networkRoute, systemRoute } from './address.route.ts';
 import type { EvidenceReader } from './evidence.ts';
-import { findAddressEndpoint, findAddressRoute } from './find.route.ts';
-import { networkEndpoint, networkRoute, systemEndpoint, systemRoute } from './network.route.ts';
-
-export const addressEndpoints: readonly Endpoint[] = [
-  findAddressEndpoint, // GET /ip
-  addressEndpoint, // GET /ip/:address
-  networkEndpoint, // GET /ip/*
-  systemEndpoint, // GET /as/:number
-];
 
 /** A flood on one page costs one read of the store a second. Some pages of the largest kind. */
 const cacheOptions = { keepMs: 1_000, entriesMax: 500, bytesMax: 8 << 20 } as const;

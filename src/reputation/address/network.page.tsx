@@ -1,21 +1,145 @@
 /**
- * The pages of a network and of an autonomous system: what is known of it as a whole, its worst addresses, and a
- * map of a /24.
+ * The pages of several addresses: of a network and of an autonomous system what is known of it as a whole, its worst
+ * addresses, and a map of a /24; of a pasted text a table of the addresses in it, or the text again with what is wrong.
  */
 
-import { scoreBand } from '../../core/score-band.ts';
+import { scoreBand, scoreBands } from '../../core/score-band.ts';
+import { Button, LinkButton } from '../../web/components/button.tsx';
 import { Card } from '../../web/components/card.tsx';
 import { ScoreScale } from '../../web/components/gauge.tsx';
 import { Link } from '../../web/components/link.tsx';
-import { EmptyState } from '../../web/components/notice.tsx';
+import { EmptyState, Notice } from '../../web/components/notice.tsx';
 import { Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
-
 import { type Catalogue, frameText } from '../words.ts';
-import { type AddressCell, addressGrid } from './grid.page.tsx';
-import type { Survey } from './known.ts';
+import type { AddressCell, Survey } from './known.ts';
+
+// The 256 addresses of an IPv4 /24 as a map of 16 by 16, with a key and a table that say the same. An address that
+// nobody has seen differs from one that was seen and is clean. Without colours cells differ by how full they are, by
+// border, dot or hatching.
+
+/** A known-good address on a list has a score, and that is what counts. */
+function lookOf({ kind, score }: AddressCell): string {
+  return kind === 'seen' || score > 0 ? `band-${scoreBand(score)}` : `is-${kind}`;
+}
+
+function wordOf({ kind, score }: AddressCell, text: Catalogue): string {
+  const words = text.ip.network.cells;
+  if (kind === 'seen') return `${text.score.words[scoreBand(score)]} ${score}`;
+  return score > 0 ? `${words[kind]}, ${score}` : words[kind];
+}
+
+/** The key to the colours on the map; those of the score bands are always shown. */
+function key(cells: readonly AddressCell[], text: Catalogue): Html {
+  const { cells: words } = text.ip.network;
+  const kinds = new Set(cells.map(({ kind }) => kind));
+  const marks = (['unseen', 'good', 'allowed', 'special'] as const)
+    .filter((kind) => kinds.has(kind))
+    .map((kind) => ({ look: `is-${kind}`, word: words[kind] }));
+  const bands = scoreBands.map((band) => ({ look: `band-${band}`, word: text.score.words[band] }));
+  return (
+    <ul class="grid-key">
+      {[...marks, ...bands].map(({ look, word }) => (
+        <li class={look}>
+          <span class="grid-cell" />
+          {word}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Neighbours of which the same is known are one row. */
+function twin(cells: readonly AddressCell[], stem: string, network: string, text: Catalogue): Html {
+  const rows: { from: number; to: number; word: string; score: string }[] = [];
+  for (const [host, cell] of cells.entries()) {
+    const word = wordOf(cell, text);
+    const last = rows.at(-1);
+    if (last?.word === word) last.to = host;
+    else
+      rows.push({
+        from: host,
+        to: host,
+        word,
+        score: cell.kind === 'unseen' ? '–' : `${cell.score}`,
+      });
+  }
+  const caption = text.ip.title(network);
+  return (
+    <details class="chart-table">
+      <summary>{text.ip.historyTable}</summary>
+      <Table
+        caption={caption}
+        scroll
+        columns={[
+          { title: text.ip.find.columns.address },
+          { title: text.ip.network.known },
+          { title: text.ip.find.columns.score, numeric: true },
+        ]}
+        rows={rows.map(({ from, to, word, score }) => [
+          <span class="mono">
+            {stem}
+            {from}
+            {to > from && (
+              <>
+                {' '}
+                – {stem}
+                {to}
+              </>
+            )}
+          </span>,
+          word,
+          score,
+        ])}
+      />
+    </details>
+  );
+}
+
+/**
+ * One link for each address; what is known of it is its text for those who don't see the map. With the
+ * keyboard only those that stand out are stops: nobody walks past 256.
+ * @param current the address whose page it is
+ */
+export function addressGrid(
+  cells: readonly AddressCell[],
+  network: string,
+  text: Catalogue,
+  current?: string | undefined,
+): Html {
+  const stem = network.slice(0, network.lastIndexOf('.') + 1);
+  const lowest = Math.min(...cells.map(({ score }) => score));
+  return (
+    <>
+      <ol class="address-grid">
+        {cells.map((cell, host) => {
+          const address = `${stem}${host}`;
+          const label = `${address}: ${wordOf(cell, text)}`;
+          const is = address === current ? 'page' : undefined;
+          return (
+            <li class={lookOf(cell)}>
+              <Link
+                class="grid-cell"
+                href={`/ip/${address}`}
+                title={label}
+                aria-current={is}
+                tabindex={cell.score > lowest || is ? undefined : -1}
+              >
+                <span class="visually-hidden">{label}</span>
+              </Link>
+            </li>
+          );
+        })}
+      </ol>
+      {key(cells, text)}
+      {twin(cells, stem, network, text)}
+    </>
+  );
+}
+
+// A network or a system.
 
 export interface NetworkPageData extends Survey {
   /** Canonical text, `192.0.2.0/24`. */
@@ -193,6 +317,125 @@ export function systemPage(frame: PageFrame, data: SystemPageData): string {
           {' · '}
           {attribution.licence}
         </p>
+      </div>
+    ),
+  });
+}
+
+// A pasted text.
+
+export interface FoundAddress {
+  /** Canonical text of an address or a network. */
+  readonly name: string;
+  readonly href: string;
+  /** Facts of an address; undefined for a network, which has no score of its own. */
+  readonly known?:
+    | {
+        readonly cell: AddressCell;
+        readonly countryCode: string;
+        readonly provider: string;
+        readonly reports: number;
+      }
+    | undefined;
+}
+
+interface FindPageData {
+  readonly text: string;
+  readonly textCharsMax: number;
+  readonly found: readonly FoundAddress[];
+  /** Not all that the text has. */
+  readonly more: boolean;
+  /** Something was sent and holds no address. */
+  readonly isMiss: boolean;
+  readonly csvHref: string;
+}
+
+/** In place of what is not known. */
+const none = '–';
+
+function scoreCell({ known }: FoundAddress, text: Catalogue): Html {
+  if (known === undefined) return text.ip.find.network;
+  const { kind, score } = known.cell;
+  const hasScore = kind === 'seen' || score > 0;
+  const band = hasScore ? scoreBand(score) : 'none';
+  const word = kind === 'seen' ? text.score.words[scoreBand(score)] : text.ip.network.cells[kind];
+  return (
+    <span class={`score-cell band-${band}`}>
+      {hasScore ? score : none} <span class="fact-note">{word}</span>
+    </span>
+  );
+}
+
+export function findPage(frame: PageFrame, data: FindPageData): string {
+  const text = frameText(frame);
+  const words = text.ip.find;
+  const format = formatFor(frame.language);
+  const result = data.found.length > 0 && (
+    <Card title={words.result(data.found.length)} icon="search">
+      {data.more && <p class="card-note">{words.more(data.found.length)}</p>}
+      <Table
+        caption={words.result(data.found.length)}
+        stack
+        columns={[
+          { title: words.columns.address },
+          { title: words.columns.score },
+          { title: text.ip.facts.country },
+          { title: text.ip.facts.provider },
+          { title: text.ip.facts.reports, numeric: true },
+        ]}
+        rows={data.found.map((row) => [
+          <Link class="mono" href={row.href}>
+            {row.name}
+          </Link>,
+          scoreCell(row, text),
+          (row.known && format.country(row.known.countryCode)) ?? none,
+          <bdi>{row.known?.provider || none}</bdi>,
+          row.known === undefined ? none : format.number(row.known.reports),
+        ])}
+      />
+      <p>
+        <LinkButton label={words.csv} href={data.csvHref} kind="secondary" icon="download" />
+      </p>
+    </Card>
+  );
+  return renderDocument(frame, {
+    title: words.title,
+    noindex: true,
+    className: 'page-find',
+    body: (
+      <div class="wrap stack">
+        <h1>{words.title}</h1>
+        {data.isMiss && (
+          <Notice tone="danger" alert>
+            {words.miss}
+          </Notice>
+        )}
+        {result}
+        <form class="card" action="/ip" method="get" role="search">
+          <div class="field">
+            <label for="pasted">{words.label}</label>
+            <p class="field-hint" id="pasted-hint">
+              {words.hint}
+            </p>
+            <textarea
+              class="input mono"
+              id="pasted"
+              name="address"
+              rows={6}
+              required
+              maxlength={data.textCharsMax}
+              autocomplete="off"
+              autocapitalize="none"
+              spellcheck={false}
+              aria-describedby="pasted-hint"
+            >
+              {data.text}
+            </textarea>
+          </div>
+          <p>
+            <Button label={text.lookup.submit} icon="search" />
+          </p>
+        </form>
       </div>
     ),
   });

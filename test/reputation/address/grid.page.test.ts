@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { type AddressCell, addressGrid } from '../../../src/reputation/address/grid.page.tsx';
+import type { AddressCell } from '../../../src/reputation/address/known.ts';
+import { addressGrid } from '../../../src/reputation/address/network.page.tsx';
 import { catalogueFor } from '../../../src/reputation/words.ts';
 import { renderHtml } from '../../../src/web/html.ts';
 
