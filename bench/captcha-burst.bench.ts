@@ -10,8 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type LineChild, startChild } from '../test/support/server/child.ts';
 import { metric, startTestServer, type TestServer } from '../test/support/server/server.ts';
 import { visit } from './captcha-visit.ts';
-import { median } from './median.ts';
-import type { BenchRow } from './row.ts';
+import { type BenchRow, median } from './row.ts';
 
 const sizes = {
   tiny: { rounds: 1, challenges: 20, idleMs: 200, verifies: 50 },

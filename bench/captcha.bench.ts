@@ -1,49 +1,39 @@
 /**
  * Rendering challenges: one thread against gifenc's own encoding of the same frames, two threads
- * against one and that against what two threads of pure computation gain, bytes against the entropy of the frames, other encoders; and verifying. Rounds
- * alternate; rates are medians. Encoders that quantise colours get frames of two colours.
+ * against one, bytes against the entropy of the frames. Rounds alternate; rates are
+ * medians.
  */
 
-import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
-import { dotsToBytes } from '../src/captcha/picture/gif.ts';
+import gifenc from 'gifenc';
+import { dotsToBytes, frameOptions } from '../src/captcha/picture/gif.ts';
 import { createGlyphSet, loadOutlines, type Outlines } from '../src/captcha/picture/glyphs.ts';
-import { type ProfileName, profiles } from '../src/captcha/picture/profiles.ts';
+import {
+  type PictureProfile,
+  type ProfileName,
+  profiles,
+} from '../src/captcha/picture/profiles.ts';
 import { createMotionRenderer } from '../src/captcha/picture/render.ts';
 import { createSceneMaker } from '../src/captcha/picture/scene.ts';
 import { openRenderThreads } from '../src/captcha/rendering/render-pool.ts';
-import { systemClock } from '../src/core/clock.ts';
 import { seededRandom } from '../src/core/random.ts';
-import { ok } from '../src/core/result.ts';
-import { challengesOver, networkAt, rendered } from '../test/support/captcha/challenges.ts';
-import { gifencPeer, otherEncoders } from './captcha-encoders.ts';
-import { median } from './median.ts';
 import { measureAsync } from './rounds.ts';
-import type { BenchRow } from './row.ts';
+import { type BenchRow, median } from './row.ts';
 
 const sizes = {
   tiny: {
     rounds: 1,
     images: 2,
-    peerImages: 1,
     threadImages: 8,
-    verifies: 20,
     clips: 1,
-    loops: 10_000,
   },
   full: {
     rounds: 7,
     images: 60,
-    peerImages: 5,
     threadImages: 400,
-    verifies: 20_000,
     clips: 20,
-    loops: 400_000_000,
   },
 } as const;
 type Plan = (typeof sizes)[keyof typeof sizes];
-
-const clock = systemClock();
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const plan = sizes[size];
@@ -51,9 +41,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   return [
     ...(await oneThread('default', 180, outlines, plan)),
     ...(await oneThread('economy', 350, outlines, plan)),
-    ...(await encoders(outlines, plan)),
     ...(await threads(plan)),
-    await verifying(plan),
   ];
 }
 
@@ -88,10 +76,10 @@ async function oneThread(
 ): Promise<BenchRow[]> {
   const { profile, frames, seed, compose } = sceneOf(name, outlines);
   const render = createMotionRenderer(outlines);
-  const gifenc = gifencPeer();
+  const encode = gifencPeer();
   const [ours, peer, composing] = (await rates(plan.rounds, plan.images, [
     () => render(name, seed()),
-    () => gifenc.encode(profile, frames),
+    () => encode(profile, frames),
     compose,
   ])) as [number, number, number];
   const bytes = render(name, seed()).gif.length;
@@ -129,32 +117,26 @@ async function oneThread(
   ];
 }
 
-async function encoders(outlines: Outlines, plan: Plan): Promise<BenchRow[]> {
-  const { profile, frames, seed } = sceneOf('default', outlines);
-  const render = createMotionRenderer(outlines);
-  const rows: BenchRow[] = [];
-  for (const peer of otherEncoders) {
-    const [ours, theirs] = (await rates(plan.rounds, plan.peerImages, [
-      () => render('default', seed()),
-      () => peer.encode(profile, frames),
-    ])) as [number, number];
-    rows.push({
-      name: `default, composed and encoded, against ${peer.name}`,
-      unit: 'GIFs/s',
-      ours: Math.round(ours),
-      peer: 'encoding alone',
-      peerValue: round(theirs),
-      ratio: round(ours / theirs),
-      note: `${await peer.encode(profile, frames)} bytes`,
-    });
-  }
-  return rows;
+/** One encoder reused, as in production; the general LZW of gifenc itself. Frames have a dot a byte, 0 or 1. */
+function gifencPeer() {
+  const gif = gifenc.GIFEncoder();
+  return (profile: PictureProfile, frames: readonly Uint8Array[]): number => {
+    gif.reset();
+    for (const [k, frame] of frames.entries()) {
+      const options = k === 0 ? frameOptions : { colorDepth: 1 };
+      gif.writeFrame(frame, profile.widthDots, profile.heightDots, {
+        ...options,
+        delay: profile.frameMs,
+      });
+    }
+    gif.finish();
+    return gif.bytes().length;
+  };
 }
 
 async function threads(plan: Plan): Promise<BenchRow[]> {
   const one = openRenderThreads({ threads: 1, queueMax: 1_000 });
   const two = openRenderThreads({ threads: 2, queueMax: 1_000 });
-  const spinners = [1, 2].map(() => new Worker(new URL('./spin.worker.js', import.meta.url)));
   const random = seededRandom(2);
   const seeds = () => Array.from({ length: 4 }, () => random.bytes(32));
   try {
@@ -165,14 +147,10 @@ async function threads(plan: Plan): Promise<BenchRow[]> {
       await Promise.all(jobs);
     };
     await Promise.all([burst(one), burst(two), two.warmUp()]);
-    // All in the same rounds: what the machine gives to a second thread changes with the hour.
-    const [single, double, spinOne, spinTwo] = (await rates(plan.rounds, 1, [
+    const [single, double] = (await rates(plan.rounds, 1, [
       () => burst(one),
       () => burst(two),
-      () => spin(spinners.slice(0, 1), plan.loops),
-      () => spin(spinners, plan.loops),
-    ])) as [number, number, number, number];
-    const machine = (2 * spinTwo) / spinOne;
+    ])) as [number, number];
     const cpu =
       (await cpuPerImage(() => burst(two), plan)) / (await cpuPerImage(() => burst(one), plan));
     const [clips] = (await rates(plan.rounds, plan.clips, [() => two.clip(random.bytes(32))])) as [
@@ -189,29 +167,13 @@ async function threads(plan: Plan): Promise<BenchRow[]> {
         ratio: round(ratio),
         goal: '≥ 1.8',
         ok: ratio >= 1.8,
-        note: `processor time a GIF ${round(cpu)} × that of one thread; ${round(ratio / machine)} of the machine's gain`,
-      },
-      {
-        name: 'two threads of pure computation',
-        unit: 'loops/µs',
-        ours: round((2 * spinTwo * plan.loops) / 1e6),
-        peer: 'one thread',
-        peerValue: round((spinOne * plan.loops) / 1e6),
-        ratio: round(machine),
-        note: 'the most that this machine gives',
+        note: `processor time a GIF ${round(cpu)} × that of one thread`,
       },
       { name: 'spoken clip, one at a time', unit: 'clips/s', ours: Math.round(clips) },
     ];
   } finally {
-    await Promise.all([one.close(), two.close(), ...spinners.map((worker) => worker.terminate())]);
+    await Promise.all([one.close(), two.close()]);
   }
-}
-
-/** So many loops in each. */
-async function spin(workers: readonly Worker[], loops: number): Promise<void> {
-  const ended = workers.map((worker) => once(worker, 'message'));
-  for (const worker of workers) worker.postMessage(loops);
-  await Promise.all(ended);
 }
 
 /** Microseconds of all threads: unlike the rate, not at the mercy of what else runs here. */
@@ -224,36 +186,6 @@ async function cpuPerImage(burst: () => Promise<void>, plan: Plan): Promise<numb
     found.push((user + system) / plan.threadImages);
   }
   return median(found);
-}
-
-async function verifying(plan: Plan): Promise<BenchRow> {
-  const gif = new Uint8Array(8);
-  const pool = {
-    image: async () => ok(rendered('WORD', gif)),
-    clip: async () => ok(rendered('123456', gif)),
-  };
-  const challenges = challengesOver(pool, {
-    clock,
-    random: seededRandom(3),
-    placesMax: plan.verifies * plan.rounds,
-    openMax: plan.verifies * 2,
-    heldBytesMax: plan.verifies * 100,
-    sharesOn: false,
-  });
-  const visitor = { network: networkAt(1), longWord: false };
-  const perSecond: number[] = [];
-  for (let round = 0; round < plan.rounds; round++) {
-    const tokens = Array.from({ length: plan.verifies }, () =>
-      challenges.issue({ longWord: false }),
-    );
-    for (const token of tokens) await challenges.image(token, visitor);
-    const startMs = clock.monotonicMs();
-    for (const [i, token] of tokens.entries()) {
-      challenges.verify(token, i % 2 ? 'word' : 'no', visitor.network);
-    }
-    perSecond.push((plan.verifies * 1_000) / (clock.monotonicMs() - startMs));
-  }
-  return { name: 'verify', unit: 'tokens/s', ours: Math.round(median(perSecond)) };
 }
 
 /** Median runs per second of each job, rounds alternating, after a round to warm up. */

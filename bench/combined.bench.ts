@@ -13,8 +13,7 @@ import { startChild } from '../test/support/server/child.ts';
 import { metric, startTestServer, type TestServer } from '../test/support/server/server.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
 import { type Load, type LoadResult, openLoad } from './http-load.ts';
-import { median } from './median.ts';
-import type { BenchRow } from './row.ts';
+import { type BenchRow, median } from './row.ts';
 
 const sizes = {
   tiny: { rounds: 1, seconds: 1, entries: 300, reportsPerSecond: 50 },

@@ -16,9 +16,8 @@ import { freePort } from '../test/support/server/free-port.ts';
 import { startTestServer, within } from '../test/support/server/server.ts';
 import { type Load, openLoad } from './http-load.ts';
 import { writeCrowdsecSettings } from './idle-peers.ts';
-import { median } from './median.ts';
 import { cpuSeconds } from './rbldnsd-peer.ts';
-import type { BenchRow } from './row.ts';
+import { type BenchRow, median } from './row.ts';
 
 const sizes = {
   tiny: { rounds: 1, seconds: 1, bans: 1_000 },
@@ -188,33 +187,38 @@ function rowsOf(found: { ours: Found; peer: Found }, { bans }: Size): BenchRow[]
     name: string,
     unit: string,
     of: (from: Found) => readonly number[],
-    goal: { text: string; isMet: (ours: number, peer: number | undefined) => boolean | undefined },
+    goal: string,
+    isMet: (ours: number, peer: number) => boolean,
   ): BenchRow => {
-    const ours = median(of(found.ours));
-    const base = { name: `bouncers: ${name}`, unit, ours, goal: goal.text };
-    const values = of(found.peer);
-    const peerValue = values.length === 0 ? undefined : median(values);
-    const ok = goal.isMet(ours, peerValue);
-    const note = `${bans} bans`;
-    if (peerValue === undefined) {
-      const missing = `${note}; CrowdSec's package can't be fetched`;
-      return ok === undefined ? { ...base, note: missing } : { ...base, ok, note: missing };
+    const [ours, peerValue] = [median(of(found.ours)), median(of(found.peer))];
+    const base = { name: `bouncers: ${name}`, unit, ours, goal, note: `${bans} bans` };
+    if (Number.isNaN(peerValue)) {
+      return { ...base, note: `${bans} bans; CrowdSec's package can't be fetched` };
     }
     const beside = { peer: "CrowdSec's local API", peerValue, ratio: ours / peerValue };
-    return ok === undefined ? { ...base, ...beside, note } : { ...base, ...beside, ok, note };
+    return { ...base, ...beside, ok: isMet(ours, peerValue) };
   };
   return [
-    row('CPU of a look-up, whole server', 'µs', (from) => from.live, {
-      text: `≥ ${goals.timesPeer} × fewer than CrowdSec`,
-      isMet: (ours, peer) => (peer === undefined ? undefined : peer / ours >= goals.timesPeer),
-    }),
-    row('CPU of a poll without news', 'µs', (from) => from.poll, {
-      text: `≤ ${goals.pollUs} µs`,
-      isMet: (ours) => ours <= goals.pollUs,
-    }),
-    row('the whole list', 'ms', (from) => from.full, {
-      text: `≤ ${goals.fullMs} ms`,
-      isMet: (ours) => ours <= goals.fullMs,
-    }),
+    row(
+      'CPU of a look-up, whole server',
+      'µs',
+      ({ live }) => live,
+      `≥ ${goals.timesPeer} × fewer than CrowdSec`,
+      (ours, peer) => peer / ours >= goals.timesPeer,
+    ),
+    row(
+      'CPU of a poll without news',
+      'µs',
+      ({ poll }) => poll,
+      `≤ ${goals.pollUs} µs`,
+      (ours) => ours <= goals.pollUs,
+    ),
+    row(
+      'the whole list',
+      'ms',
+      ({ full }) => full,
+      `≤ ${goals.fullMs} ms`,
+      (ours) => ours <= goals.fullMs,
+    ),
   ];
 }

@@ -5,10 +5,8 @@
 
 import { makeCheckTable } from './check-table.ts';
 import { behindNginx, openGate } from './doors-proxies.ts';
-import { type HttpContender, startContender } from './http-contender.ts';
-import { type Load, openLoad } from './http-load.ts';
-import { median } from './median.ts';
-import type { BenchRow } from './row.ts';
+import { type HttpContender, type Load, openLoad, startContender } from './http-load.ts';
+import { type BenchRow, median } from './row.ts';
 
 const goals = { live: 1.2, gate: 1.25 } as const;
 

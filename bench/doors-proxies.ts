@@ -12,9 +12,8 @@ import { freePort } from '../test/support/server/free-port.ts';
 import { startTestServer } from '../test/support/server/server.ts';
 import type { DoorsSize } from './doors-http.ts';
 import { openLoad } from './http-load.ts';
-import { median } from './median.ts';
 import { cpuSeconds } from './rbldnsd-peer.ts';
-import type { BenchRow } from './row.ts';
+import { type BenchRow, median } from './row.ts';
 
 const nginx = '/usr/sbin/nginx';
 const haproxy = '/usr/sbin/haproxy';

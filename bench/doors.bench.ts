@@ -2,7 +2,7 @@
  * The doors beside what others have for them. The DNS block list: processor time of an answer beside
  * rbldnsd and beside sockets that only send back, over the same hosts, asked by dnsperf. Servers run in
  * processes of their own, rounds are interleaved, the median counts. Those over HTTP: doors-http.ts;
- * proxies that ask: doors-proxies.ts; bouncers: doors-bouncers.ts and doors-kernel.ts; quiet: doors-idle.ts.
+ * proxies that ask: doors-proxies.ts; bouncers: doors-bouncers.ts.
  */
 
 import type { ChildProcess } from 'node:child_process';
@@ -14,12 +14,9 @@ import { fork } from '../test/support/house/spawn.ts';
 import { makeCheckTable } from './check-table.ts';
 import { askBouncers } from './doors-bouncers.ts';
 import { askOverHttp } from './doors-http.ts';
-import { idleWithDoors } from './doors-idle.ts';
-import { untilInKernel } from './doors-kernel.ts';
 import { behindHaproxy } from './doors-proxies.ts';
-import { median } from './median.ts';
 import { askByDnsperf, dnsperf, openDnsPeer, zone } from './rbldnsd-peer.ts';
-import type { BenchRow } from './row.ts';
+import { type BenchRow, median } from './row.ts';
 
 const sizes = {
   tiny: { rounds: 1, seconds: 1, entries: 1_000 },
@@ -38,8 +35,6 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
       ...(await askOverHttp(sizes[size], folder)),
       ...(await behindHaproxy(sizes[size], folder)),
       ...(await askBouncers(size, folder)),
-      ...(await untilInKernel(size, folder)),
-      ...(await idleWithDoors(size)),
     ];
   } finally {
     rmSync(folder, { recursive: true });

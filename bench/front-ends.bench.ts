@@ -8,8 +8,7 @@ import { join } from 'node:path';
 import { blockedFile, blockedLine } from '../test/support/server/block-main.ts';
 import { startTestServer, within } from '../test/support/server/server.ts';
 import { openLoad } from './http-load.ts';
-import { median } from './median.ts';
-import type { BenchRow } from './row.ts';
+import { type BenchRow, median } from './row.ts';
 
 const sizes = {
   tiny: { rounds: 1, seconds: 1, threads: [1] },

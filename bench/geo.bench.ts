@@ -13,11 +13,7 @@ import { type GeoReader, openGeoReader } from '../src/geo/reader.ts';
 import { defaultSource } from '../src/geo/sources.ts';
 import { formatIp, type IpFamily, parseIp } from '../src/ip/address.ts';
 import { measure, type Subject } from './rounds.ts';
-import type { BenchRow } from './row.ts';
-
-function median(values: number[]): number {
-  return values.sort((a, b) => a - b)[values.length >> 1]!;
-}
+import { type BenchRow, median } from './row.ts';
 
 function elapsedMs(run: () => void): number {
   const start = process.hrtime.bigint();

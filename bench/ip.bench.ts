@@ -1,9 +1,8 @@
 /**
- * Address text to words and back, beside `ipaddr.js` and `node:net`: interleaved rounds,
+ * Address text to words and back, beside `ipaddr.js`: interleaved rounds,
  * the median of each. Nanoseconds per address.
  */
 
-import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { seededRandom } from '../src/core/random.ts';
 import { formatIp, type IpFamily, parseIp, parseIpBytes } from '../src/ip/address.ts';
@@ -81,11 +80,6 @@ function benchFamily(family: IpFamily, count: number, rounds: number): BenchRow[
       for (const text of texts) sum += ipaddr.parse(text).toByteArray()[0]!;
       return sum;
     },
-    peerCheck: () => {
-      let sum = 0;
-      for (const text of texts) sum += isIP(text);
-      return sum;
-    },
     format: () => {
       let sum = 0;
       for (const each of words) sum += formatIp(family, each).length;
@@ -97,11 +91,10 @@ function benchFamily(family: IpFamily, count: number, rounds: number): BenchRow[
       return sum;
     },
   });
-  const { parse, parseBytes, peerParse, peerCheck, format, peerFormat } = times;
+  const { parse, parseBytes, peerParse, format, peerFormat } = times;
   const goalNs = family === 4 ? 60 : 120;
   return [
     row(`parse v${family} text`, parse, 'ipaddr.js parse', peerParse, goalNs),
-    row(`parse v${family} text (validation only by the peer)`, parse, 'net.isIP', peerCheck),
     row(`parse v${family} bytes`, parseBytes, 'ipaddr.js parse', peerParse, goalNs),
     {
       ...row(`format v${family}`, format, 'ipaddr.js toString', peerFormat - peerParse),

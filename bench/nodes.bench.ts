@@ -1,7 +1,6 @@
 /**
  * What whole nodes give on one PostgreSQL of this machine, its commits on disk: reports a second over HTTP;
- * checks beside reports, at the node that takes them and at another; how quickly a node that was away applies
- * the journal; when a new node listens; and for how long writes are away when the primary dies and its
+ * how quickly a node that was away applies the journal; when a new node listens; and for how long writes are away when the primary dies and its
  * synchronous standby is promoted. Without PostgreSQL there is no row.
  */
 
@@ -26,10 +25,8 @@ import {
   type TestServer,
   within,
 } from '../test/support/server/server.ts';
-import { openLoad } from './http-load.ts';
-import { median } from './median.ts';
 import { comment, openReportLoad, type ReportLoad } from './report-load.ts';
-import type { BenchRow } from './row.ts';
+import { type BenchRow, median } from './row.ts';
 
 const sizes = {
   tiny: { rounds: 1, seconds: 1, reports: 20, starts: 1 },
@@ -37,9 +34,7 @@ const sizes = {
 } as const;
 type Plan = (typeof sizes)[keyof typeof sizes];
 
-const [rateGoal, foldGoal, lagGoal, gapGoalMs] = [10_000, 100_000, 1.5, 5_000];
-const reportsPerSecond = 1_000;
-const checkPauseMs = 30;
+const [rateGoal, foldGoal, gapGoalMs] = [10_000, 100_000, 5_000];
 
 interface Nodes {
   readonly directory: string;
@@ -65,7 +60,6 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     using load = await openReportLoad(nodes.one.port, nodes.key);
     return [
       await reportRate(plan, load),
-      ...(await checksBeside(plan, nodes, load)),
       ...(await starts(plan, nodes, load)),
       await failover(directory),
     ];
@@ -130,43 +124,6 @@ async function reportRate(plan: Plan, load: ReportLoad): Promise<BenchRow> {
     ok: ours >= rateGoal,
     note: `${load.generator}; the sender, both nodes and PostgreSQL share the cores`,
   };
-}
-
-/** Checks at a steady pace, alone and while reports arrive, at the node that takes them and at the other. */
-async function checksBeside(plan: Plan, nodes: Nodes, load: ReportLoad): Promise<BenchRow[]> {
-  const hosts = Array.from({ length: 1_000 }, (_, i) => `32.1.${i >> 8}.${i & 255}`);
-  const targets = hosts.map((host) => `/api/v2/check?ipAddress=${host}`);
-  using checks = await openLoad(targets, { Key: nodes.key }, { pauseMs: checkPauseMs });
-  const places = ['one', 'two'] as const;
-  const found = new Map(
-    places.map((place) => [place, { alone: [] as number[], busy: [] as number[] }]),
-  );
-  for (let round = plan.rounds > 1 ? -1 : 0; round < plan.rounds; round++) {
-    for (const place of places) {
-      const alone = await checks.run(nodes[place].port, plan.seconds);
-      const stream = load.pace(reportsPerSecond);
-      const busy = await checks.run(nodes[place].port, plan.seconds);
-      await stream.stop();
-      if (round < 0) continue;
-      found.get(place)!.alone.push(alone.p99);
-      found.get(place)!.busy.push(busy.p99);
-    }
-  }
-  return places.map((place): BenchRow => {
-    const { alone, busy } = found.get(place)!;
-    const [ours, peerValue] = [median(busy), median(alone)];
-    const where = place === 'one' ? 'the node that takes them' : 'the other node';
-    return {
-      name: `check p99 while 1,000 reports/s arrive, at ${where}`,
-      unit: 'ms',
-      ours,
-      peer: 'without reports',
-      peerValue,
-      ratio: ours / peerValue,
-      goal: `≤ ${lagGoal}`,
-      ok: ours / peerValue <= lagGoal,
-    };
-  });
 }
 
 /** Until a node listens, which it does at the end of the journal. */

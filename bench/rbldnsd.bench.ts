@@ -9,12 +9,10 @@ import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeCheckTable } from './check-table.ts';
-import { type HttpContender, startContender } from './http-contender.ts';
-import { openLoad } from './http-load.ts';
+import { type HttpContender, openLoad, startContender } from './http-load.ts';
 import { path } from './http-server.ts';
-import { median } from './median.ts';
 import { openDnsPeer } from './rbldnsd-peer.ts';
-import type { BenchRow } from './row.ts';
+import { type BenchRow, median } from './row.ts';
 
 const sizes = {
   tiny: { rounds: 1, seconds: 1, entries: 1_000 },

@@ -46,7 +46,9 @@ async function main(args: readonly string[]): Promise<void> {
     process.stderr.write(`no bench '${stranger}'; there are: ${known.join(', ')}\n`);
     process.exit(1);
   }
-  for (const name of wanted.length > 0 ? wanted : known) {
+  const names = wanted.length > 0 ? wanted : known;
+  for (const [i, name] of names.entries()) {
+    process.stderr.write(`${i + 1} of ${names.length}: ${name}\n`);
     const bench = await import(new URL(`${name}.bench.js`, here).href);
     const rows: BenchRow[] = await bench.run(size);
     process.stdout.write(`${table(name, rows)}\n`);
@@ -75,10 +77,12 @@ function readResults(file: string): Results {
   return JSON.parse(readFileSync(file, 'utf8')) as Results;
 }
 
-/** Of every bench the newest result in bench/results/. */
+/** Of every bench that there is the newest result in bench/results/. */
 export function savedResults(): Results {
   const files = readdirSync(resultsFolder).filter((file) => file.endsWith('.json'));
-  return newestOf(...files.sort().map((file) => readResults(`${resultsFolder}/${file}`)));
+  const newest = newestOf(...files.sort().map((file) => readResults(`${resultsFolder}/${file}`)));
+  const known = benchNames();
+  return Object.fromEntries(Object.entries(newest).filter(([name]) => known.includes(name)));
 }
 
 function writePage(): void {

@@ -21,10 +21,9 @@ import { openLmdbStore } from '../src/storage/lmdb/store.ts';
 import { makeReporters } from '../test/support/reputation/reporters.ts';
 import { startTestServer, type TestServer } from '../test/support/server/server.ts';
 import { openLoad } from './http-load.ts';
-import { median } from './median.ts';
 import { comment, openReportLoad } from './report-load.ts';
 import { openRawPeer } from './report-peer.ts';
-import type { BenchRow } from './row.ts';
+import { type BenchRow, median } from './row.ts';
 
 const sizes = {
   tiny: { rounds: 1, reports: 300, seconds: 1, stored: 500, starts: 1 },

@@ -2,10 +2,81 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { adversaries } from '../../bench/index-data.ts';
+import { prefix4, prefix6 } from '../../bench/index-table.ts';
 import { createIpIndex, type IpIndex } from '../../src/index/ip-index.ts';
 import type { IndexPrefix } from '../../src/index/prefix.ts';
 import { masked } from './golden.ts';
+
+interface Adversary {
+  readonly name: string;
+  /** Bytes per entry that nodes and key blocks may take; records and roots apart. */
+  readonly bytesMax: number;
+  prefixes(): Iterable<IndexPrefix>;
+}
+
+/** Sets of about `count` prefixes made to waste memory or time. */
+function adversaries(count: number): Adversary[] {
+  return [
+    {
+      name: 'one host in each of many /24s',
+      bytesMax: 20,
+      *prefixes() {
+        for (let i = 0; i < count; i++) yield prefix4((i << 8) | (i & 255), 32);
+      },
+    },
+    {
+      name: 'two hosts in each of many /24s',
+      bytesMax: 50,
+      *prefixes() {
+        for (let i = 0; i < count; i++) yield prefix4(((i >> 1) << 8) | (i & 1), 32);
+      },
+    },
+    {
+      name: 'two /25s in each of many /24s, apart',
+      bytesMax: 80,
+      *prefixes() {
+        for (let i = 0; i < count; i++) yield prefix4(((i >> 1) << 16) | ((i & 1) << 7), 25);
+      },
+    },
+    {
+      name: 'IPv4 chains of every length',
+      bytesMax: 30,
+      *prefixes() {
+        for (let i = 0; i < count; i++) yield prefix4(Math.imul(i >> 5, 0x9e37_79b1), 1 + (i & 31));
+      },
+    },
+    {
+      name: 'IPv6 chains of every length',
+      bytesMax: 80,
+      *prefixes() {
+        for (let i = 0; i < count; i++) {
+          const hash = Math.imul(i >> 7, 0x9e37_79b1);
+          yield prefix6([hash, hash ^ -1, hash, hash ^ -1], 1 + (i & 127));
+        }
+      },
+    },
+    {
+      name: 'deep IPv6 siblings',
+      bytesMax: 120,
+      *prefixes() {
+        for (let i = 0; i < count; i++) {
+          const hash = Math.imul(i >> 1, 0x9e37_79b1);
+          yield prefix6([0x2001_0db8, hash, hash ^ -1, i & 1], 128);
+        }
+      },
+    },
+    {
+      name: 'IPv6 prefixes that part in the last byte of their length',
+      bytesMax: 160,
+      *prefixes() {
+        for (let i = 0; i < count; i++) {
+          const hash = Math.imul(i >> 1, 0x9e37_79b1);
+          yield prefix6([0x2001_0db8, hash, hash ^ -1, (i & 1) << 7], 121 + (i & 1));
+        }
+      },
+    },
+  ];
+}
 
 /** Roots apart: 1 MiB however many entries there are. */
 function bytesPerEntry(index: IpIndex): number {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { type TortureResult, torture } from '../../bench/torture.ts';
+import { type TortureResult, torture } from '../support/index/torture.ts';
 
 test('ten million look-ups beside a writer give no torn and no recycled answer', async (t) => {
   const result = await torture({ lookups: 5_000_000, families: [4, 6], seed: 20_251 });
@@ -26,7 +26,7 @@ test('ten million look-ups beside a writer give no torn and no recycled answer',
 
 test('the same run finds violations when memory is reused at once', async (t) => {
   // In a process of its own: a reader in recycled memory may do anything.
-  const url = new URL('../../bench/torture.js', import.meta.url).href;
+  const url = new URL('../support/index/torture.js', import.meta.url).href;
   const script = `
     const { torture } = await import(${JSON.stringify(url)});
     const options = { lookups: 3_000_000, families: [4, 4], seed: 20_252, unsafeReuseAtOnce: true };

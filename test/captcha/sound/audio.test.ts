@@ -5,7 +5,6 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { intelligibility } from '../../../bench/captcha-sound-spectrum.ts';
 import {
   type Acoustics,
   composeClip,
@@ -18,6 +17,7 @@ import {
 import { type SpeechVoices, synthesiseVoices } from '../../../src/captcha/sound/speech.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { seeds } from '../../support/captcha/frames.ts';
+import { intelligibility } from '../../support/captcha/sound-spectrum.ts';
 
 /** The real ones, of one start. */
 const people = synthesiseVoices(seededRandom(1));

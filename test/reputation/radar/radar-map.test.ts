@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import sharp from 'sharp';
-import { dice, prefix4 } from '../../../bench/index-data.ts';
+import { dice, prefix4 } from '../../../bench/index-table.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createIpIndex } from '../../../src/index/ip-index.ts';
 import { packMeta, setMeta, setStrength } from '../../../src/index/records.ts';

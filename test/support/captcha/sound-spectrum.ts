@@ -1,6 +1,6 @@
 /** Spectra of sound for programs that listen: a transform, mel bands over time, and intelligibility. */
 
-import { speechRateHz } from '../src/captcha/sound/speech.ts';
+import { speechRateHz } from '../../../src/captcha/sound/speech.ts';
 
 /** Of complex numbers in place; the length is a power of two. */
 function transform(re: Float64Array, im: Float64Array): void {

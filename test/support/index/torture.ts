@@ -10,9 +10,9 @@
 import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { seededRandom } from '../src/core/random.ts';
-import { createIpIndex, type IpIndex } from '../src/index/ip-index.ts';
-import { hostMask, type IndexPrefix } from '../src/index/prefix.ts';
+import { seededRandom } from '../../../src/core/random.ts';
+import { createIpIndex, type IpIndex } from '../../../src/index/ip-index.ts';
+import { hostMask, type IndexPrefix } from '../../../src/index/prefix.ts';
 import type { TortureReport, TortureTask } from './torture.worker.ts';
 import { hashAround, writeChanging, writeFixed } from './torture-payload.ts';
 

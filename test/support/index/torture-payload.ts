@@ -20,7 +20,7 @@ import {
   type Records,
   ROW_SHIFT,
   STRENGTH,
-} from '../src/index/records.ts';
+} from '../../../src/index/records.ts';
 
 function hashOf(w0: number, w1: number, w2: number, w3: number, length: number): number {
   let hash = length + 1;

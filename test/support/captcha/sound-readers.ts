@@ -3,10 +3,10 @@
  * one was trained on thousands of digits of the real thing. Neither is told where the digits are.
  */
 
-import { digitsSpoken } from '../src/captcha/sound/audio.ts';
-import { type SpeechVoices, speechRateHz } from '../src/captcha/sound/speech.ts';
-import type { Random } from '../src/core/random.ts';
-import { hopSamples, melBands, melFrames } from './captcha-sound-spectrum.ts';
+import { digitsSpoken } from '../../../src/captcha/sound/audio.ts';
+import { type SpeechVoices, speechRateHz } from '../../../src/captcha/sound/speech.ts';
+import type { Random } from '../../../src/core/random.ts';
+import { hopSamples, melBands, melFrames } from './sound-spectrum.ts';
 
 export interface HeardClip {
   readonly answer: string;
