@@ -136,3 +136,28 @@ function parseGroups(bytes: Uint8Array, start: number, end: number, words: Uint3
   }
   return storeGroups(gap, count, words);
 }
+
+/**
+ * Reads an address in network byte order, 4 or 16 bytes from `at` on. Returns the family: 4 for an IPv4-mapped
+ * address, as of its text.
+ */
+export function readIpBytes(
+  family: 4 | 6,
+  bytes: Uint8Array,
+  at: number,
+  words: Uint32Array,
+): 4 | 6 {
+  words[0] = wordAt(bytes, at);
+  if (family === 4) return 4;
+  words[1] = wordAt(bytes, at + 4);
+  words[2] = wordAt(bytes, at + 8);
+  words[3] = wordAt(bytes, at + 12);
+  if (words[0] !== 0 || words[1] !== 0 || words[2] !== 0xffff) return 6;
+  words[0] = words[3]!;
+  return 4;
+}
+
+/** The sign does not matter: words are unsigned by their array. */
+function wordAt(bytes: Uint8Array, at: number): number {
+  return (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!;
+}

@@ -11,7 +11,7 @@
 
 import { groups, hexValue, storeGroups } from './address-bytes.ts';
 
-export { parseIpBytes } from './address-bytes.ts';
+export { parseIpBytes, readIpBytes } from './address-bytes.ts';
 
 export type IpFamily = 4 | 6;
 

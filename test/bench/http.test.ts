@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { createCheckEngine } from '../../bench/check-engine.ts';
 import { run } from '../../bench/http.bench.ts';
 import { createPeerCheck, startFastifyPeer, startNodePeer } from '../../bench/http-peers.ts';
+import { parseIp } from '../../src/ip/address.ts';
 import { checkBytesMax } from '../../src/reputation/check/check-body.ts';
 
 test('the HTTP bench runs and reports each peer', async () => {
@@ -22,6 +23,7 @@ test('the peers that check answer as the service does, the provider aside', asyn
   const check = createPeerCheck(1_000);
   const bytes = Buffer.alloc(checkBytesMax);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const words = new Uint32Array(4);
   for (const start of [startNodePeer, startFastifyPeer]) {
     const { port, close } = await start(check);
     context.after(close);
@@ -31,7 +33,8 @@ test('the peers that check answer as the service does, the provider aside', asyn
       const answer = await ask(`ipAddress=${address}`);
       assert.equal(answer.status, 200);
       const { data } = (await answer.json()) as { data: object };
-      const end = frontEnd.check.writeSummary(view, 0, address, Date.now());
+      const family = parseIp(address, words) as 4 | 6;
+      const end = frontEnd.check.writeSummary(view, 0, family, words, Date.now());
       const ours = JSON.parse(bytes.toString('utf8', 0, end)) as object;
       assert.deepEqual(data, { ...ours, isp: 'Unknown' });
     }

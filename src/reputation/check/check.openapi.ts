@@ -106,6 +106,9 @@ const detailed = {
   reports: { ...list(ref('Report')), maxItems: verboseReportsMax },
 };
 
+const bytesMedia = 'application/octet-stream';
+const bytes = (most: number) => ({ type: 'string', format: 'binary', maxLength: most });
+
 const SummaryFields = object(summaryFields);
 const summary = object({
   ...summaryFields,
@@ -141,18 +144,38 @@ export const checkBulkDocs: Described = {
   id: 'checkBulk',
   tag,
   summary: `Up to ${bulkAddressesMax} addresses at once. Costs one read an address.`,
+  parameters: [
+    query('family', { type: 'integer', enum: [4, 6] }, 'Of a body of bytes, which needs it.'),
+  ],
   requestBody: {
     required: true,
     content: {
       'text/plain': { schema: { type: 'string', description: 'One address a line.' } },
       [jsonMedia]: { schema: { ...list(string), minItems: 1, maxItems: bulkAddressesMax } },
+      [bytesMedia]: {
+        schema: {
+          ...bytes(16 * bulkAddressesMax),
+          description: '4 or 16 bytes an address, as `family` says, in network byte order.',
+        },
+      },
     },
   },
   answers: {
-    200: answer('In the order asked: an object to an array, objects in lines to lines.', {
-      ...media(object({ data: list(ref('BulkCheckResult')) })),
-      ...media(ref('BulkCheckResult'), 'application/x-ndjson'),
-    }),
+    200: answer(
+      'In the order asked: an object to an array, objects in lines to lines, bytes to bytes.',
+      {
+        ...media(object({ data: list(ref('BulkCheckResult')) })),
+        ...media(ref('BulkCheckResult'), 'application/x-ndjson'),
+        ...media(
+          {
+            ...bytes(4 * bulkAddressesMax),
+            description:
+              '4 bytes an address: the score; flags (1 malicious, 2 isAnon, 4 isWhitelisted); the number of reports in two bytes, the higher first, at most 65,535.',
+          },
+          bytesMedia,
+        ),
+      },
+    ),
   },
   schemas: {
     SummaryFields,

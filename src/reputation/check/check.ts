@@ -112,12 +112,16 @@ export function openCheck(options: {
   /**
    * Writes the object of the first seven fields. `view` has room for `checkBytesMax` from `at` on.
    * @param nowMs wall clock: community evidence decays
-   * @returns the offset behind it, or `at` when `text` is not an address
+   * @returns the offset behind it
    */
-  function writeSummary(view: DataView, at: number, text: string, nowMs: number): number {
-    const family = parseIp(text, address);
-    if (family === 0) return at;
-    return writeJudged(view, at, family, address, judge(family, address, nowMs));
+  function writeSummary(
+    view: DataView,
+    at: number,
+    family: 4 | 6,
+    words: Uint32Array,
+    nowMs: number,
+  ): number {
+    return writeJudged(view, at, family, words, judge(family, words, nowMs));
   }
 
   /**

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { createAccountsTable } from '../../../src/access/accounts/accounts-table.ts';
 import { hashKey, makeKey } from '../../../src/access/keys/key-format.ts';
 import { createKeyTable } from '../../../src/access/keys/key-table.ts';
@@ -263,6 +263,108 @@ test('100,000 answers as bytes are the plain ones, byte for byte', (t) => {
 
 test('a bulk answer is the plain one byte for byte, in lines and as JSON', async (t) => {
   const random = seeded(23);
+  const { listed, plainRow, ask } = openBulk(t, random);
+  for (const count of [1, 2, 31, 32, 33, 400, 10_000]) {
+    const texts = Array.from({ length: count }, () => bulkText(random, listed));
+    const rows = texts.map(plainRow);
+    const whole = await ask(JSON.stringify(texts));
+    assert.equal(whole.text, `{"data":[${rows.join(',')}]}`, `${count}`);
+    const lines = texts.map((text) => text.replaceAll('\n', ' ').trim()).filter((text) => text);
+    if (lines.length === 0) continue;
+    const plain = lines.map((text) => `${plainRow(text)}\n`).join('');
+    assert.equal((await ask(lines.join(' \r\n\n\t'))).text, plain, `${count} lines`);
+  }
+});
+
+test('bodies of any bytes are read as a plain reader of text reads them', async (t) => {
+  const seed = 24;
+  const random = seeded(seed);
+  const { listed, plainRow, ask } = openBulk(t, random);
+  const seen = new Map<string, number>();
+  for (let i = 0; i < 20_000; i++) {
+    const part = () => bodyPart(random, listed);
+    const parts = Array.from({ length: below(random, 12) }, part);
+    const isArray = random.next() < 0.1;
+    const body = Buffer.concat(isArray ? [part(), arrayOf(random, listed), part()] : parts);
+    const type = pick(random, ['', '', 'text/plain', 'application/json; charset=utf-8']);
+    const { status, text } = await ask(body, type === '' ? {} : { 'content-type': [type] });
+    const model = plainReading(body, type === 'application/json; charset=utf-8');
+    const note = `seed ${seed}, ${i}: ${type} ${body.toString('hex')}`;
+    const what = typeof model === 'string' ? model : model.asJson ? 'json' : 'lines';
+    seen.set(what, (seen.get(what) ?? 0) + 1);
+    if (typeof model === 'string') {
+      const { errors } = JSON.parse(text) as { errors: object[] };
+      assert.deepEqual(errors, [{ detail: model, status: 422, source: { parameter: 'body' } }]);
+      assert.equal(status, 422, note);
+      continue;
+    }
+    assert.equal(status, 200, note);
+    const rows = model.texts.map(plainRow);
+    const plain = model.asJson
+      ? `{"data":[${rows.join(',')}]}`
+      : rows.map((row) => `${row}\n`).join('');
+    assert.equal(text, plain, note);
+  }
+  assert.deepEqual(
+    [...seen].filter(([, count]) => count < 50),
+    [],
+  );
+  assert.equal(seen.size, 5);
+});
+
+test('bytes are judged as the text of the same address', async (t) => {
+  const random = seeded(25);
+  const { listed, ask, plainData } = openBulk(t, random);
+  for (const family of [4, 6] as const) {
+    const addresses = [...edges(family)];
+    for (let i = 0; i < 9_000; i++) {
+      const words = Uint32Array.from({ length: 4 }, () => randomWord(random));
+      const kind = random.next();
+      if (kind < 0.7) {
+        const found = parseIp(pick(random, listed), words);
+        if (found === 4 && family === 6) embed(random, words);
+        else if (found === 6 && family === 4) words[0] = randomWord(random);
+      } else if (kind < 0.8) embed(random, words);
+      addresses.push(bytesIn(family, words));
+    }
+    for (let start = 0; start < addresses.length; start += 997) {
+      const some = addresses.slice(start, start + 997);
+      const { status, headers, body } = await ask(Buffer.concat(some), bytesHeaders, {
+        query: `family=${family}`,
+      });
+      assert.equal(status, 200);
+      assert.equal(headers.get('Content-Type'), 'application/octet-stream');
+      assert.equal(body.length, 4 * some.length);
+      const texts = some.map(textOf);
+      const asText = (await ask(texts.join('\n'))).text.trim().split('\n');
+      for (const [i, address] of texts.entries()) {
+        const row = JSON.parse(asText[i]!) as PlainData;
+        assert.ok(row.ipAddress.length > 0, address);
+        const flags =
+          (row.malicious ? 1 : 0) |
+          (row.isAnon ? 2 : 0) |
+          (plainData(address).isWhitelisted ? 4 : 0);
+        const reports = Math.min(0xffff, row.totalReports);
+        const expected = [row.abuseConfidenceScore, flags, reports >> 8, reports & 0xff];
+        assert.deepEqual([...body.subarray(4 * i, 4 * i + 4)], expected, address);
+      }
+    }
+  }
+});
+
+interface PlainData {
+  readonly ipAddress: string;
+  readonly abuseConfidenceScore: number;
+  readonly isAnon: boolean;
+  readonly malicious: boolean;
+  readonly totalReports: number;
+  readonly isWhitelisted: boolean;
+}
+
+const bytesHeaders = { 'content-type': ['application/octet-stream'] };
+
+/** A front end with a key, the bulk route of it, and the plain rows of the same index. */
+function openBulk(t: TestContext, random: Seeded) {
   const { index, listed } = indexOf(random);
   const keyTable = createKeyTable(16);
   const accounts = createAccountsTable(8);
@@ -282,33 +384,138 @@ test('a bulk answer is the plain one byte for byte, in lines and as JSON', async
   });
   const world = { judge: frontEnd.check.judge, geo: frontEnd.geo, records: index.records };
   const words = new Uint32Array(4);
+  const plainData = (text: string) => {
+    const family = parseIp(text, words) as 4 | 6;
+    return (JSON.parse(plainBody(world, family, words, startMs)) as { data: PlainData }).data;
+  };
   const plainRow = (text: string) => {
-    const family = parseIp(text, words);
-    if (family === 0) {
+    if (parseIp(text, words) === 0) {
       const error = 'This is not a valid IPv4 or IPv6 address.';
       return JSON.stringify({ ipAddress: text.slice(0, 60), error });
     }
-    const { data } = JSON.parse(plainBody(world, family, words, startMs)) as { data: object };
-    return JSON.stringify(Object.fromEntries(Object.entries(data).slice(0, 7)));
+    return JSON.stringify(Object.fromEntries(Object.entries(plainData(text)).slice(0, 7)));
   };
   const route = frontEnd.routes.find(({ path }) => path.endsWith('check-bulk')) as PlainRoute;
-  const ask = async (body: string) => {
-    const headers = { key: [key] };
-    const request = { ...bulkRequest, path: route.path, headers, body: Buffer.from(body) };
+  async function ask(sent: string | Buffer, headers: object = {}, more: object = {}) {
+    const body = Buffer.from(sent);
+    const request = {
+      ...{ ...bulkRequest, path: route.path, body, ...more },
+      headers: { key: [key], ...headers },
+    };
     const reply = await route.handle(request, { onGone: () => {} });
-    assert.equal(reply.status, 200);
-    return String(bytesOf(reply.body!));
-  };
-  for (const count of [1, 2, 31, 32, 33, 400, 10_000]) {
-    const texts = Array.from({ length: count }, () => bulkText(random, listed));
-    const rows = texts.map(plainRow);
-    assert.equal(await ask(JSON.stringify(texts)), `{"data":[${rows.join(',')}]}`, `${count}`);
-    const lines = texts.map((text) => text.replaceAll('\n', ' ').trim()).filter((text) => text);
-    if (lines.length === 0) continue;
-    const plain = lines.map((text) => `${plainRow(text)}\n`).join('');
-    assert.equal(await ask(lines.join(' \r\n\n\t')), plain, `${count} lines`);
+    const bytes = bytesOf(reply.body!);
+    const { status } = reply;
+    return { status, headers: new Map(reply.headers), body: bytes, text: String(bytes) };
   }
-});
+  return { listed, plainRow, plainData, ask };
+}
+
+/** As the route read bodies when it made text of them; a string is the detail of a refusal. */
+function plainReading(
+  body: Uint8Array,
+  isJson: boolean,
+): string | { asJson: boolean; texts: string[] } {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch {
+    return 'The body is not valid UTF-8.';
+  }
+  const asJson = isJson || /^\s*\[/.test(text);
+  let texts: unknown;
+  try {
+    const lines = text.split('\n').map((line) => line.trim());
+    texts = asJson ? JSON.parse(text) : lines.filter((line) => line !== '');
+  } catch {}
+  if (!Array.isArray(texts) || !texts.every((item) => typeof item === 'string')) {
+    return 'The body must be a JSON array of strings.';
+  }
+  return texts.length === 0
+    ? 'The body must hold at least one address.'
+    : { asJson, texts: texts as string[] };
+}
+
+const spaces = [...'\t\n\v\f\r \u00a0\ufeff\u2028\u3000', '\r\n', '\n', '\n', ' \n '];
+
+function bodyPart(random: Seeded, listed: readonly string[]): Buffer {
+  const kind = random.next();
+  if (kind < 0.45) return Buffer.from(pick(random, spaces));
+  if (kind < 0.75) return Buffer.from(bulkText(random, listed));
+  if (kind < 0.85) return Buffer.from(pick(random, ['[', ']', '["8.8.8.8"', ',"1.1.1.1"', '[]']));
+  if (kind < 0.95)
+    return Buffer.from(pick(random, ['\0', '\x7f', '\u200b', '\u0085', '8', ':', '.']));
+  return Buffer.from([pick(random, [0x80, 0xc2, 0xa0, 0xe3, 0xef, 0xff, 0x0a])]);
+}
+
+function arrayOf(random: Seeded, listed: readonly string[]): Buffer {
+  const texts = Array.from({ length: below(random, 4) }, () => bulkText(random, listed));
+  return Buffer.from(JSON.stringify(texts));
+}
+
+/** What stands at the ends of special ranges, in each form in which an IPv6 address has an IPv4 one. */
+function edges(family: 4 | 6): Buffer[] {
+  const words = new Uint32Array(4);
+  const quads = Array.from({ length: 256 }, (_, i) => [i << 24, (i << 24) | 0xff_ffff]).flat();
+  for (const text of special4) {
+    parseIp(text, words);
+    quads.push(...[-1, 0, 1].map((step) => words[0]! + step));
+  }
+  if (family === 4) return quads.map((quad) => bytesIn(4, Uint32Array.of(quad)));
+  const found = quads.flatMap((quad) => heads.map((_, i) => bytesIn(6, embedded(i, quad))));
+  for (const text of special6) {
+    parseIp(text, words);
+    for (const step of [-1, 0, 1]) {
+      found.push(bytesIn(6, Uint32Array.of(words[0]!, words[1]!, words[2]!, words[3]! + step)));
+      found.push(bytesIn(6, Uint32Array.of(words[0]! + step, words[1]!, words[2]!, words[3]!)));
+    }
+  }
+  return found;
+}
+
+const special4 = [
+  ...['10.0.0.0', '100.64.0.0', '100.128.0.0', '127.0.0.0', '169.254.0.0', '172.16.0.0'],
+  ...['172.32.0.0', '192.0.0.0', '192.0.0.8', '192.0.0.9', '192.0.0.170', '192.0.2.0'],
+  ...['192.31.196.0', '192.52.193.0', '192.88.99.0', '192.168.0.0', '192.175.48.0', '198.18.0.0'],
+  ...['198.51.100.0', '203.0.113.0', '224.0.0.0', '240.0.0.0', '255.255.255.255'],
+];
+const special6 = [
+  ...['::', '::1', '::ffff:0:0', '::ffff:255.255.255.255', '::fffe:ffff:ffff', '::1:0:0:0'],
+  ...['64:ff9b::', '64:ff9b:1::', '100::', '2001::', '2001:1::1', '2001:2::', '2001:db8::'],
+  ...['2002::', '2620:4f:8000::', '3fff::', '5f00::', 'fc00::', 'fe80::', 'fec0::', 'ff00::'],
+  ...['ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
+];
+
+/** First words of the forms that embed an IPv4 address; the last two hold it elsewhere. */
+const heads = [
+  [0, 0, 0xffff],
+  [0, 0, 0xffff_0000],
+  [0, 0, 0],
+  [0x0064_ff9b, 0, 0],
+  [0x0064_ff9b, 0x0001_0000, 0],
+  [0x2001_0000, 0, 0],
+  [0x2002_0000, 0, 0],
+] as const;
+
+function embedded(form: number, quad: number): Uint32Array {
+  const [first, second, third] = heads[form]!;
+  if (first === 0x2002_0000) return Uint32Array.of(first | (quad >>> 16), quad << 16, 0, 1);
+  return Uint32Array.of(first, second, third, first === 0x2001_0000 ? ~quad : quad);
+}
+
+function embed(random: Seeded, words: Uint32Array): void {
+  words.set(embedded(below(random, heads.length), words[0]!));
+}
+
+function bytesIn(family: 4 | 6, words: Uint32Array): Buffer {
+  const bytes = Buffer.alloc(family === 4 ? 4 : 16);
+  for (let i = 0; 4 * i < bytes.length; i++) bytes.writeUInt32BE(words[i]!, 4 * i);
+  return bytes;
+}
+
+function textOf(bytes: Buffer): string {
+  if (bytes.length === 4) return bytes.join('.');
+  return Array.from({ length: 8 }, (_, i) => bytes.readUInt16BE(2 * i).toString(16)).join(':');
+}
 
 const bulkRequest = {
   method: 'POST',

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import {
   type Answer,
   type FetchOptions,
@@ -40,7 +41,7 @@ function rowsOf(answer: Answer): Row[] {
     .map((line) => JSON.parse(line) as Row);
 }
 
-function assert422(answer: Answer, detail: RegExp): void {
+function assert422(answer: Answer, detail: RegExp, parameter = 'body'): void {
   assert.equal(answer.status, 422, answer.body);
   const { errors } = answer.json() as {
     errors: { detail: string; status: number; source: { parameter: string } }[];
@@ -48,7 +49,7 @@ function assert422(answer: Answer, detail: RegExp): void {
   assert.equal(errors.length, 1);
   assert.match(errors[0]!.detail, detail);
   assert.equal(errors[0]!.status, 422);
-  assert.deepEqual(errors[0]!.source, { parameter: 'body' });
+  assert.deepEqual(errors[0]!.source, { parameter });
   assert.match(String(answer.headers['x-ratelimit-remaining']), /^\d+$/);
 }
 
@@ -96,6 +97,83 @@ describe('check-bulk', () => {
       assert.match(String(answer.headers['content-type']), /^application\/json\b/);
       assert.deepEqual(answer.json(), { data: single });
     }
+  });
+
+  function postBytes(query: string, body: Uint8Array, headers: Record<string, string> = {}) {
+    return server.fetch(`${path}${query}`, {
+      method: 'POST',
+      body,
+      headers: { Key: server.key, 'Content-Type': 'application/octet-stream', ...headers },
+    });
+  }
+
+  it('answers bytes with bytes: score, flags, reports', async () => {
+    const four = addresses.filter((text) => /^[0-9.]+$/.test(text));
+    const six = [
+      '20010db80bad00000000000000000001',
+      '00000000000000000000ffffcb007181',
+      '26064700470000000000000000001111',
+    ];
+    const bodies = [
+      ['?family=4', Buffer.from(four.flatMap((text) => text.split('.').map(Number))), four],
+      [
+        '?family=6',
+        Buffer.from(six.join(''), 'hex'),
+        addresses.filter((text) => text.includes(':')),
+      ],
+    ] as const;
+    for (const [query, body, texts] of bodies) {
+      for (const packed of [false, true]) {
+        const coding: Record<string, string> = packed ? { 'Content-Encoding': 'gzip' } : {};
+        const answer = await postBytes(query, packed ? gzipSync(body) : body, coding);
+        assert.equal(answer.status, 200, answer.body);
+        assert.equal(answer.headers['content-type'], 'application/octet-stream');
+        assert.equal(answer.headers['x-content-type-options'], 'nosniff');
+        assert.equal(answer.bytes.length, 4 * texts.length);
+        for (const [i, text] of texts.entries()) {
+          const data = await server.check(text);
+          const flags =
+            (data.malicious ? 1 : 0) | (data.isAnon ? 2 : 0) | (data.isWhitelisted ? 4 : 0);
+          assert.deepEqual(
+            [answer.bytes[4 * i], answer.bytes[4 * i + 1], answer.bytes.readUInt16BE(4 * i + 2)],
+            [data.abuseConfidenceScore, flags, data.totalReports],
+            text,
+          );
+        }
+      }
+    }
+  });
+
+  it('refuses bytes that are no addresses', async () => {
+    const eight = Buffer.alloc(16, 8);
+    const family = /^The family parameter must be 4 or 6/;
+    for (const query of ['', '?family=', '?family=5', '?family=04', '?family=4,6', '?Family=4']) {
+      assert422(await postBytes(query, eight), family, 'family');
+    }
+    for (const query of ['?family=4&family=4', '?family=4&family=6']) {
+      assert422(await postBytes(query, eight), /given more than once/, 'family');
+    }
+    for (const [query, length, detail] of [
+      ['?family=4', 5, /^The body must hold 4 bytes for each address/],
+      ['?family=4', 3, /^The body must hold 4 bytes for each address/],
+      ['?family=6', 20, /^The body must hold 16 bytes for each address/],
+      ['?family=4', 0, /at least one address/],
+      ['?family=4', 40_004, /^At most 10000 addresses/],
+      ['?family=6', 160_016, /^At most 10000 addresses/],
+    ] as const) {
+      assert422(await postBytes(query, Buffer.alloc(length)), detail);
+    }
+    assert.equal((await postBytes('?family=6', Buffer.alloc(160_000))).bytes.length, 40_000);
+    assert.equal((await postBytes('?family=4', Buffer.alloc(640 * 1024 + 4))).status, 413);
+    const asText = await server.fetch(`${path}?family=4`, {
+      method: 'POST',
+      body: '8.8.8.8',
+      headers: { Key: server.key },
+    });
+    assert422(asText, /belongs to a body of type application\/octet-stream/, 'family');
+    const got = await server.fetch(`${path}?family=4`, { headers: { Key: server.key } });
+    assert.equal(got.status, 405);
+    assert.equal((await postBytes('?family=4', eight, { Key: 'pcl_x' })).status, 401);
   });
 
   it('answers from every thread', async () => {
@@ -201,8 +279,11 @@ describe('check-bulk', () => {
     const first = await post(forty, own);
     assert.equal(rowsOf(first).length, 40);
     assert.equal(first.headers['x-ratelimit-remaining'], String(before - 40));
-    assert.equal((await post(forty, own)).status, 200);
-    const left = before - 80;
+    const bytes = await postBytes('?family=4', Buffer.alloc(160), own);
+    assert.equal(bytes.headers['x-ratelimit-remaining'], String(before - 80));
+    const wrong = await postBytes('?family=4', Buffer.alloc(3), own);
+    assert.equal(wrong.headers['x-ratelimit-remaining'], String(before - 81));
+    const left = before - 81;
     assert.ok(left > 0 && left < 40, `left ${left}`);
     const refused = await post(forty, own);
     assert.equal(refused.status, 429);
@@ -210,6 +291,7 @@ describe('check-bulk', () => {
     assert.match(String(refused.headers['retry-after']), /^\d+$/);
     assert.equal(rowsOf(await post(manyAddresses(left).join('\n'), own)).length, left);
     assert.equal((await post('8.8.8.8', own)).status, 429);
+    assert.equal((await postBytes('?family=4', Buffer.alloc(4), own)).status, 429);
     assert.equal((await post('8.8.8.8')).headers['x-ratelimit-limit'], String(plenty));
   });
 });

@@ -48,6 +48,7 @@ export function apiTries(key: string): Try[] {
     keyed(`${check}&verbose&maxAgeInDays=0`, 422),
     post(`${api}/check-bulk`, 200, '["8.8.8.8","x"]', json),
     post(`${api}/check-bulk`, 200, '8.8.8.8\nx\n', { 'Content-Type': 'text/plain' }),
+    post(`${api}/check-bulk?family=4`, 200, 'four', { 'Content-Type': 'application/octet-stream' }),
     post(`${api}/check-bulk`, 401, '8.8.8.8', { Key: 'x' }),
     post(`${api}/check-bulk`, 413, 'x'.repeat(700_000)),
     post(`${api}/check-bulk`, 422, '[1]', json),
