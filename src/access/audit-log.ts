@@ -46,19 +46,6 @@ export interface AuditPage {
   readonly next: number | undefined;
 }
 
-export interface AuditLog {
-  /** Records a change before it is made. With `store_unavailable` it must not be made. */
-  begin(change: AuditedChange): Promise<Result<BegunChange>>;
-  /** @param change what is known better by now */
-  end(
-    begun: BegunChange,
-    change: { readonly ok: boolean; readonly command?: string; readonly after?: string },
-  ): Promise<Result<void>>;
-  /** Returns the entries from `since` (ms) on, oldest first. */
-  list(since: number): Promise<AuditEntry[]>;
-  page(asked: { readonly before?: number | undefined; readonly limit: number }): Promise<AuditPage>;
-}
-
 export const auditKeptMs = 730 * dayMs;
 const layout = 2;
 const kinds = { begun: 1, done: 2, failed: 3 } as const;
@@ -75,7 +62,7 @@ interface AuditRow extends Omit<AuditEntry, 'at' | 'result'> {
   readonly kind: number;
 }
 
-export function createAuditLog(options: { store: Store; clock: Clock; random: Random }): AuditLog {
+export function createAuditLog(options: { store: Store; clock: Clock; random: Random }) {
   const { store, clock, random } = options;
 
   async function add(
@@ -130,19 +117,35 @@ export function createAuditLog(options: { store: Store; clock: Clock; random: Ra
   }
 
   return {
-    async begin(change) {
+    /** Records a change before it is made. With `store_unavailable` it must not be made. */
+    async begin(change: AuditedChange): Promise<Result<BegunChange>> {
       const begun = { ...change, id: random.bytes(8) };
       const { user, command, before = '', address = '' } = change;
       const done = await add(begun.id, kinds.begun, { user, command, before, after: '', address });
       return done.ok ? ok(begun) : done;
     },
-    end({ id, user, ...begun }, { ok: isDone, command = begun.command, after = '' }) {
+    /** @param change what is known better by now */
+    end(
+      { id, user, ...begun }: BegunChange,
+      {
+        ok: isDone,
+        command = begun.command,
+        after = '',
+      }: { readonly ok: boolean; readonly command?: string; readonly after?: string },
+    ): Promise<Result<void>> {
       const { before = '', address = '' } = begun;
       const kind = isDone ? kinds.done : kinds.failed;
       return add(id, kind, { user, command, before, after, address });
     },
-    list: (since) => read(since, Number.POSITIVE_INFINITY),
-    async page({ before = clock.now() + 1, limit }) {
+    /** Returns the entries from `since` (ms) on, oldest first. */
+    list: (since: number): Promise<AuditEntry[]> => read(since, Number.POSITIVE_INFINITY),
+    async page({
+      before = clock.now() + 1,
+      limit,
+    }: {
+      readonly before?: number | undefined;
+      readonly limit: number;
+    }): Promise<AuditPage> {
       const end = await oldest();
       let since = before;
       for (let step = firstStepMs; ; step *= 4) {
@@ -159,6 +162,8 @@ export function createAuditLog(options: { store: Store; clock: Clock; random: Ra
     },
   };
 }
+
+export type AuditLog = ReturnType<typeof createAuditLog>;
 
 function short(text: string): string {
   return text.slice(0, factCharsMax).replace(/\p{C}/gu, '?');

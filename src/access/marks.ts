@@ -13,8 +13,13 @@
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../core/clock.ts';
 import { equalBytes } from '../core/digest.ts';
+import { every } from '../core/every.ts';
+import { MaxByCountSet } from '../core/fair-share.ts';
+import type { Log } from '../core/log.ts';
 import { hourMs } from '../core/time.ts';
 import { networkOf } from '../ip/networks.ts';
+import { type Key, sightingKey } from '../storage/keys.ts';
+import type { Store } from '../storage/store.ts';
 
 /** Whoever composes the service derives the signing key for this purpose. */
 export const markKeyPurpose = 'connect mark 1';
@@ -25,13 +30,6 @@ const macBytes = 8;
 const shape = /^[0-9a-f]{40}$/;
 /** A node's clock may be behind that of the node that made it. */
 const hoursAheadMax = 1;
-
-export interface Marks {
-  /** Returns the marks that a reader's screen may have shown: of this hour, and of the one before. */
-  of(reader: string, screen: string): readonly [string, string];
-  /** Returns the sighting of a mark; undefined for a text that is forged, expired or no mark. */
-  sightingOf(text: string): Uint8Array | undefined;
-}
 
 /** Returns whether a text has the form of a mark. It may be expired or forged. */
 export function isMark(text: string): boolean {
@@ -52,7 +50,7 @@ export function refusedSighting(sighting: Uint8Array): Uint8Array {
 export function createMarks(options: {
   readonly key: Uint8Array;
   readonly clock: Pick<Clock, 'now'>;
-}): Marks {
+}) {
   const { key, clock } = options;
   const hmac = (data: string | Uint8Array) =>
     createHmac('sha256', key).update(data).digest().subarray(0, macBytes);
@@ -66,8 +64,13 @@ export function createMarks(options: {
   }
 
   return {
-    of: (reader, screen) => [make(reader, screen, hourNow()), make(reader, screen, hourNow() - 1)],
-    sightingOf(text) {
+    /** Returns the marks that a reader's screen may have shown: of this hour, and of the one before. */
+    of: (reader: string, screen: string): readonly [string, string] => [
+      make(reader, screen, hourNow()),
+      make(reader, screen, hourNow() - 1),
+    ],
+    /** Returns the sighting of a mark; undefined for a text that is forged, expired or no mark. */
+    sightingOf(text: string): Uint8Array | undefined {
       if (!isMark(text)) return undefined;
       const bytes = Buffer.from(text, 'hex');
       const age = hourNow() - bytes.readUInt32BE(0);
@@ -77,6 +80,8 @@ export function createMarks(options: {
     },
   };
 }
+
+export type Marks = ReturnType<typeof createMarks>;
 
 // The board in shared memory on which request threads leave the marks that they saw, for the main thread:
 //
@@ -97,13 +102,6 @@ export interface Spotted {
   readonly sighting: Uint8Array;
   /** The sender's, as `networkOf` in ip/networks.ts names it; empty for a sender without an address. */
   readonly network: string;
-}
-
-interface SightingBoard {
-  readonly buffer: SharedArrayBuffer;
-  /** Returns false when there is no place. */
-  put(spotted: Spotted): boolean;
-  take(): Spotted[];
 }
 
 export interface MarkSender {
@@ -127,9 +125,7 @@ const state = { free: 0, held: 1, full: 2 } as const;
 /** The requests of one site all have the same. */
 const againMs = 1_000;
 
-export function createSightingBoard(
-  buffer = new SharedArrayBuffer(boardPlaces * placeBytes),
-): SightingBoard {
+export function createSightingBoard(buffer = new SharedArrayBuffer(boardPlaces * placeBytes)) {
   const states = new Int32Array(buffer);
   const bytes = Buffer.from(buffer);
   const stateAt = (place: number) => (place * placeBytes) / 4;
@@ -156,7 +152,8 @@ export function createSightingBoard(
 
   return {
     buffer,
-    put(spotted) {
+    /** Returns false when there is no place. */
+    put(spotted: Spotted): boolean {
       const taken = new Map<string, number[]>();
       for (const place of places.filter(isFull)) {
         const network = networkOfPlace(place);
@@ -170,7 +167,7 @@ export function createSightingBoard(
       for (const place of most) if (hold(place, state.full)) return fill(place, spotted);
       return false;
     },
-    take() {
+    take(): Spotted[] {
       const all: Spotted[] = [];
       for (const place of places) {
         if (!hold(place, state.full)) continue;
@@ -203,3 +200,135 @@ export function createMarkSpotter(memory: MarkMemory, clock: Clock): SpotMark {
     againAtMs = nowMs + againMs;
   };
 }
+
+// Marks that came with a request, as rows of the store: so a page that another node answers knows
+// of them, too. A row ends when its mark does. What can't be written now is written when the mark
+// comes again.
+//
+// Bounds, on each node: `networkMax` marks of a network (IPv4 /24, IPv6 /48), whose oldest is
+// evicted, and `knownMax` in all, where the oldest of the network with most is evicted. The row of
+// an evicted mark is deleted. When the mark comes again it is noted again.
+
+const knownMax = 4_096;
+const networkMax = 64;
+const takeMs = 500;
+/** A row may have been deleted by another node that evicted the mark: it is looked up again. */
+const lookAgainMs = 10_000;
+
+/** A mark that is noted. */
+interface Known {
+  readonly sighting: Uint8Array;
+  readonly network: string;
+  lookedAtMs: number;
+}
+
+export function startSightings(options: {
+  readonly memory: MarkMemory;
+  readonly store: Pick<Store, 'get' | 'commit'>;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'warn'>;
+}) {
+  const { memory, store, clock, log } = options;
+  const marks = createMarks({ key: memory.key, clock });
+  const board = createSightingBoard(memory.board);
+  /** By the sighting's text, the oldest first. */
+  const known = new Map<string, Known>();
+  /** The texts of `known` by network, the oldest first in each. */
+  const ofNetwork = new Map<string, Set<string>>();
+  const most = new MaxByCountSet<Set<string>>();
+
+  function forget(text: string): void {
+    const found = known.get(text);
+    if (found === undefined) return;
+    known.delete(text);
+    const texts = ofNetwork.get(found.network);
+    if (texts === undefined) return;
+    most.less(texts, texts.size);
+    texts.delete(text);
+    if (texts.size === 0) ofNetwork.delete(found.network);
+  }
+
+  function forgetEnded(): void {
+    const now = clock.now();
+    for (const [text, { sighting }] of known) if (sightingEndsAt(sighting) <= now) forget(text);
+  }
+
+  /**
+   * Returns the text of the mark to evict for one of this network; undefined when there is room.
+   */
+  function givingWay(network: string): string | undefined {
+    const own = ofNetwork.get(network);
+    if (own !== undefined && own.size >= networkMax) return own.values().next().value;
+    if (known.size < knownMax) return undefined;
+    return most.largest()?.values().next().value;
+  }
+
+  async function isGone(text: string, found: Known): Promise<boolean> {
+    const nowMs = clock.monotonicMs();
+    if (nowMs - found.lookedAtMs < lookAgainMs) return false;
+    found.lookedAtMs = nowMs;
+    return (
+      (await store.get(sightingKey(found.sighting))) === undefined && known.get(text) === found
+    );
+  }
+
+  async function write({ sighting, network }: Spotted): Promise<void> {
+    const text = Buffer.from(sighting).toString('hex');
+    const found = known.get(text);
+    if (found !== undefined && !(await isGone(text, found))) return;
+    const del: Key[] = [];
+    if (found === undefined) {
+      if (known.size >= knownMax) forgetEnded();
+      const least = givingWay(network);
+      if (least !== undefined) {
+        del.push(sightingKey(known.get(least)!.sighting));
+        forget(least);
+      }
+      known.set(text, { sighting, network, lookedAtMs: clock.monotonicMs() });
+      const texts = ofNetwork.get(network) ?? new Set();
+      most.more(texts, texts.size);
+      ofNetwork.set(network, texts.add(text));
+    }
+    const expiresAt = sightingEndsAt(sighting);
+    const set = [{ key: sightingKey(sighting), value: new Uint8Array(), expiresAt }];
+    const done = await store.commit({ set, del });
+    if (!done.ok) forget(text);
+  }
+
+  function takeAll(): void {
+    for (const spotted of board.take()) {
+      write(spotted).catch((error: unknown) =>
+        log.warn({ err: error }, 'connect: a first request is not noted'),
+      );
+    }
+  }
+
+  /** @param rowOf the sighting of a mark as the row that is looked for */
+  async function isStored(
+    [current, former]: readonly [string, string],
+    rowOf: (sighting: Uint8Array) => Uint8Array,
+  ): Promise<boolean> {
+    for (const mark of [current, former]) {
+      const sighting = marks.sightingOf(mark);
+      if (sighting === undefined) continue;
+      if ((await store.get(sightingKey(rowOf(sighting)))) !== undefined) return true;
+    }
+    return false;
+  }
+
+  const loop = every(takeMs, takeAll);
+  return {
+    /** Returns the mark that a screen puts into its commands. */
+    markOf: (reader: string, screen: string): string => marks.of(reader, screen)[0],
+    /** Returns whether a request with a mark of that screen came. */
+    isSeen: (reader: string, screen: string): Promise<boolean> =>
+      isStored(marks.of(reader, screen), (sighting) => sighting),
+    /** Returns whether one came and was refused. */
+    isRefused: (reader: string, screen: string): Promise<boolean> =>
+      isStored(marks.of(reader, screen), refusedSighting),
+    table: { name: 'first_requests', used: () => known.size, limit: knownMax },
+    close: loop.stop,
+  };
+}
+
+export type Sightings = ReturnType<typeof startSightings>;

@@ -1,7 +1,7 @@
 /** Periodic work of the server: expiry, pruning, sampling. */
 
 import { networkInterfaces } from 'node:os';
-import { noteKeyUse } from '../access/keys/key-records.ts';
+import { noteKeyUse } from '../access/keys/api-keys.ts';
 import { type Usage, usageSampleMs } from '../access/quota/usage.ts';
 import type { Clock } from '../core/clock.ts';
 import { every, type Run } from '../core/every.ts';

@@ -348,10 +348,10 @@ async function statsOf(reading: MemoryReading, call: OperationCall) {
     // As the server left word of them; /metrics has these and more while it runs.
     bounds: [
       { name: 'accounts', used: await used('account_slots'), limit: capacities.accounts },
-      { name: 'entries', used: fill?.entries ?? 0, limit: capacities.entries },
+      { name: 'entries', used: fill.entries, limit: capacities.entries },
       {
         name: 'contributions',
-        used: fill?.contributions ?? 0,
+        used: fill.contributions,
         limit: capacities.entries * capacities.contributionsPerEntry,
       },
       { name: 'lists', used: await used('lists'), limit: capacities.sources },

@@ -18,8 +18,7 @@ import {
   createAccessReducer,
 } from '../access/accounts/reducer.ts';
 import { createSlotKeeper } from '../access/accounts/slots.ts';
-import { namedHashesMax } from '../access/keys/api-keys.ts';
-import { createKeyRecords } from '../access/keys/key-records.ts';
+import { createKeyRecords, namedHashesMax } from '../access/keys/api-keys.ts';
 import { createKeyTable, type KeyTable, type KeyTableHandle } from '../access/keys/key-table.ts';
 import { createQuotaMemory, type QuotaHandle } from '../access/quota/quota.ts';
 import { capacities } from '../config.ts';
@@ -74,8 +73,8 @@ import {
 /** Keys of an account that work at one time. */
 const keysPerAccount = 2;
 /**
- * Slots beyond the bound that is promised: what an older version gave away, or a release that came
- * too late for a report, must not make a key that is let in fail.
+ * Slots beyond the bound that is promised: a release that came too late for a report must not make a
+ * key that is let in fail.
  */
 const slotReserve = 1_024;
 const checkpointMsDefault = 5_000;

@@ -6,7 +6,7 @@
 
 import { deriveKey, type MasterKey } from '../access/keys/master-key.ts';
 import { allowsHost, type SiteKeys } from '../access/keys/site-keys.ts';
-import type { QuotaGuard } from '../access/quota/quota-guard.ts';
+import type { QuotaGuard } from '../access/quota/quota.ts';
 import { captchaBounds } from '../config.ts';
 import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';

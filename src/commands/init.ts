@@ -7,7 +7,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { createDirectory } from '../access/accounts/directory.ts';
+import { createDirectory } from '../access/accounts/accounts.ts';
 import { expect } from '../contracts/operation.ts';
 import { OperatorError } from '../core/errors.ts';
 import { randomToken, systemRandom } from '../core/random.ts';

@@ -4,9 +4,9 @@
  */
 
 import type { ApiKeys } from '../access/keys/api-keys.ts';
-import { keyScopes } from '../access/keys/key-scopes.ts';
+import { keyScopes } from '../access/keys/key-format.ts';
+import type { Sightings } from '../access/marks.ts';
 import type { Usage } from '../access/quota/usage.ts';
-import type { Sightings } from '../access/sightings.ts';
 import type { Config } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import { proxiedHost } from '../http/request/client-ip.ts';

@@ -255,7 +255,7 @@ export const accountSlotKey = (id: string): Key => encodeKey(namespaces.accountS
 
 /** 16 account-id: the operator's word for it (access/accounts/account-row.ts). */
 export const accountStandingKey = (id: string) => encodeKey(namespaces.accountStanding, text(id));
-/** 19 account-id: a role beyond that of a member (access/accounts/roles.ts). */
+/** 19 account-id: a role beyond that of a member (access/accounts/records.ts). */
 export const accountRoleKey = (id: string): Key => encodeKey(namespaces.accountRole, text(id));
 export const accountRolePrefix = (): Key => encodeKey(namespaces.accountRole);
 
@@ -420,7 +420,7 @@ export const siteKeyByAccountPrefix = (id: string): Key =>
 /** 42 id:16 — a CAPTCHA receipt that was redeemed. Its `check: null` makes it single-use. */
 export const usedReceiptKey = (id: Uint8Array): Key => encodeKey(namespaces.usedReceipt, raw(id));
 
-/** 80 hour:4 name:8: a mark of /connect that came with a request (access/sightings.ts). */
+/** 80 hour:4 name:8: a mark of /connect that came with a request (access/marks.ts). */
 export const sightingKey = (id: Uint8Array): Key => encodeKey(namespaces.sighting, raw(id));
 
 /** 68 account-id: password hash, known browsers and the like. */

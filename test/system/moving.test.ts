@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { after, before, it, type TestContext } from 'node:test';
 import pg from 'pg';
 import { plainKey } from '../../src/access/accounts/records.ts';
-import { newKeyRows } from '../../src/access/keys/key-records.ts';
+import { newKeyRows } from '../../src/access/keys/api-keys.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { systemRandom } from '../../src/core/random.ts';
 import type { Tally } from '../../src/storage/backup/content.ts';

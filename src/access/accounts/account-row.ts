@@ -99,7 +99,7 @@ export interface Account {
   writePerMinute: number;
   /** Key id to the SHA-256 of the key's text. */
   readonly keys: Map<string, Uint8Array>;
-  /** The scopes of named keys by key id (keys/key-scopes.ts). */
+  /** The scopes of named keys by key id (keys/key-format.ts). */
   readonly scopes: Map<string, number>;
   readonly standing: Standing;
 }

@@ -21,23 +21,8 @@ export interface AccountState {
   readonly disabled: boolean;
 }
 
-export interface AccountsTable {
-  readonly handle: AccountsHandle;
-  /** By account slot. Only to be read. */
-  readonly readPerMinute: Uint32Array;
-  readonly writePerMinute: Uint32Array;
-  readonly trust: Float32Array;
-  isDisabled(slot: number): boolean;
-}
-
-export interface AccountsTableWriter extends AccountsTable {
-  set(slot: number, state: AccountState): void;
-  /** Marks the slot as free: it has no quota and counts as disabled. */
-  clear(slot: number): void;
-}
-
 /** A slot costs 16 bytes once written; an untouched one costs address space only. */
-export function createAccountsTable(capacity: number): AccountsTableWriter {
+export function createAccountsTable(capacity: number) {
   if (!Number.isInteger(capacity) || capacity < 1) throw new RangeError('capacity must be ≥ 1');
   const handle = { buffer: new SharedArrayBuffer(capacity * 16), capacity };
   const table = openAccountsTable(handle);
@@ -54,21 +39,26 @@ export function createAccountsTable(capacity: number): AccountsTableWriter {
   return {
     ...table,
     set,
-    clear: (slot) => set(slot, { readPerMinute: 0, writePerMinute: 0, trust: 0, disabled: true }),
+    /** Marks the slot as free: it has no quota and counts as disabled. */
+    clear: (slot: number): void =>
+      set(slot, { readPerMinute: 0, writePerMinute: 0, trust: 0, disabled: true }),
   };
 }
 
-export function openAccountsTable(handle: AccountsHandle): AccountsTable {
+export function openAccountsTable(handle: AccountsHandle) {
   const { buffer, capacity } = handle;
   const flags = flagsOf(handle);
   return {
     handle,
+    /** By account slot. Only to be read. */
     readPerMinute: new Uint32Array(buffer, 0, capacity),
     writePerMinute: new Uint32Array(buffer, capacity * 4, capacity),
     trust: new Float32Array(buffer, capacity * 8, capacity),
-    isDisabled: (slot) => flags[slot] !== 0,
+    isDisabled: (slot: number): boolean => flags[slot] !== 0,
   };
 }
+
+export type AccountsTable = ReturnType<typeof openAccountsTable>;
 
 function flagsOf({ buffer, capacity }: AccountsHandle): Uint32Array {
   return new Uint32Array(buffer, capacity * 12, capacity);

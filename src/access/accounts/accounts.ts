@@ -4,13 +4,14 @@
  * was made. Their keys are in keys/api-keys.ts.
  */
 
+import { domainToUnicode } from 'node:url';
 import type { Clock } from '../../core/clock.ts';
-import { readKnownAddress, readMailAddress } from '../../core/mail-address.ts';
+import { domainOf, readKnownAddress, readMailAddress } from '../../core/mail-address.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { commitOnce, untilUndisturbed, written } from '../../storage/change.ts';
 import { createEventId } from '../../storage/journal/define-event.ts';
-import { accountByEmailKey, accountKey, erasureKey } from '../../storage/keys.ts';
+import { accountByEmailKey, accountKey, accountPrefix, erasureKey } from '../../storage/keys.ts';
 import type { NewEvent, RowCheck, SetRow, Store } from '../../storage/store.ts';
 import type { Vouched } from '../quota/points.ts';
 import { findVouched, vouchedRow } from './account-row.ts';
@@ -29,36 +30,26 @@ import {
   encodeAccount,
   findAccountId,
   isAccountId,
+  otherOperator,
+  type Role,
+  roleOf,
+  roleRow,
 } from './records.ts';
 import { changeFacts } from './slots.ts';
-
-/** `email`: the address, or the account's id (`findAccountId`). */
-export interface Accounts {
-  /** `conflict` when the address has an account. @param vouched the operator's word for it */
-  create(email: string, vouched?: Vouched): Promise<Result<AccountInfo>>;
-  /** The operator's word, from now on. */
-  vouch(email: string, vouched: Vouched): Promise<Result<AccountInfo>>;
-  vouchedOf(accountId: string): Promise<Vouched>;
-  /** `unknown_account` when there is none. */
-  find(email: string): Promise<Result<AccountInfo>>;
-  /** `conflict` when one that is being deleted is to be enabled: what it is given would be left. */
-  setDisabled(email: string, disabled: boolean): Promise<Result<AccountInfo>>;
-  /** Quotas by hand; undefined leaves one as it is, 0 gives it back to trust. */
-  setQuotas(email: string, quotas: KeyQuotas): Promise<Result<AccountInfo>>;
-}
 
 export interface KeyQuotas {
   readonly readPerMinute?: number | undefined;
   readonly writePerMinute?: number | undefined;
 }
 
+/** `email`: the address, or the account's id (`findAccountId`). */
 export function createAccounts(options: {
   store: Store;
   clock: Clock;
   random: Random;
   /** Further rows to write in the commit that makes an account. */
   beside?: (accountId: string, email: string) => readonly SetRow[];
-}): Accounts {
+}) {
   const { store, clock, random } = options;
 
   const eventId = () => createEventId(clock, random);
@@ -80,6 +71,7 @@ export function createAccounts(options: {
     return fail('unknown_account', `there is no account ${normal ?? email.trim()}`);
   }
 
+  /** `conflict` when the address has an account. @param vouched the operator's word for it */
   async function create(email: string, vouched: Vouched = 'none'): Promise<Result<AccountInfo>> {
     const normal = readMailAddress(email);
     if (normal === undefined)
@@ -107,11 +99,13 @@ export function createAccounts(options: {
     return done.ok ? ok({ id, ...record }) : done;
   }
 
+  /** `unknown_account` when there is none. */
   async function find(email: string): Promise<Result<AccountInfo>> {
     const found = await load(email);
     return found.ok ? ok({ id: found.value.id, ...found.value.record }) : found;
   }
 
+  /** The operator's word, from now on. */
   function vouch(email: string, vouched: Vouched): Promise<Result<AccountInfo>> {
     return untilUndisturbed(async () => {
       const found = await load(email);
@@ -127,6 +121,7 @@ export function createAccounts(options: {
     });
   }
 
+  /** `conflict` when one that is being deleted is to be enabled: what it is given would be left. */
   function setDisabled(email: string, disabled: boolean): Promise<Result<AccountInfo>> {
     return untilUndisturbed(async () => {
       const found = await load(email);
@@ -146,6 +141,7 @@ export function createAccounts(options: {
     });
   }
 
+  /** Quotas by hand; undefined leaves one as it is, 0 gives it back to trust. */
   async function setQuotas(email: string, quotas: KeyQuotas): Promise<Result<AccountInfo>> {
     for (const quota of [quotas.readPerMinute, quotas.writePerMinute]) {
       if (quota === undefined) continue;
@@ -175,11 +171,13 @@ export function createAccounts(options: {
     create,
     find,
     vouch,
-    vouchedOf: async (id) => (await findVouched(store, id)).vouched,
+    vouchedOf: async (id: string): Promise<Vouched> => (await findVouched(store, id)).vouched,
     setDisabled,
     setQuotas,
   };
 }
+
+export type Accounts = ReturnType<typeof createAccounts>;
 
 /** The account's row as it must be written: one that is not verified expires. */
 export function accountRow(id: string, record: AccountRecord): SetRow {
@@ -198,3 +196,145 @@ function beingDeleted({ email }: AccountRecord) {
 function shown(text: string): string {
   return text.slice(0, 80).replace(/\p{C}/gu, '?');
 }
+
+// All accounts for those who run the service: found by a part of the address, in pages, each with its
+// role and standing; and the one way in which a role is given and taken. No secret leaves here.
+
+type ListedState = 'active' | 'disabled' | 'unverified';
+
+export interface ListedAccount {
+  readonly id: string;
+  readonly email: string;
+  readonly createdAt: number;
+  readonly state: ListedState;
+  readonly role: Role;
+  readonly standing: Vouched;
+  /** The number of keys that may still work. */
+  readonly keys: number;
+}
+
+interface AccountPage {
+  readonly accounts: readonly ListedAccount[];
+  /** Id to go on behind; undefined at the end. */
+  readonly next: string | undefined;
+}
+
+const pageRows = 200;
+const lookedAtMax = 20_000;
+
+function stateOfAccount(record: AccountRecord): ListedState {
+  if (record.disabled) return 'disabled';
+  return record.pendingUntil === 0 ? 'active' : 'unverified';
+}
+
+/** Returns the account's mail address; undefined when the account was deleted. */
+export async function accountEmail(
+  store: Pick<Store, 'get'>,
+  id: string,
+): Promise<string | undefined> {
+  const row = await store.get(accountKey(id));
+  return row && decodeAccount(row.value)?.email;
+}
+
+/**
+ * Returns whether the account matches. As at the sign-in, the domain may be typed in its own letters or as
+ * A-labels, whole or in part.
+ * @param part lower case, composed
+ */
+function isMeant({ email }: AccountRecord, part: string): boolean {
+  const text = email.toLowerCase();
+  return text.includes(part) || (text.includes('xn--') && inLetters(text).includes(part));
+}
+
+function inLetters(address: string): string {
+  const domain = domainOf(address);
+  return address.slice(0, -domain.length) + domainToUnicode(domain);
+}
+
+export function createDirectory(options: { store: Store; accounts: Pick<Accounts, 'find'> }) {
+  const { store, accounts } = options;
+
+  async function listed(id: string, record: AccountRecord): Promise<ListedAccount> {
+    const [role, { vouched: standing }] = await Promise.all([
+      roleOf(store, id),
+      findVouched(store, id),
+    ]);
+    const { email, createdAt } = record;
+    const keys = record.keys.length;
+    return { id, email, createdAt, state: stateOfAccount(record), role, standing, keys };
+  }
+
+  /**
+   * Lists accounts in the order of ids. A page ends early when it has looked at 20,000 accounts.
+   * @param asked.part of the mail address in any spelling, or the id; all when it is empty
+   */
+  async function list(asked: {
+    readonly part?: string;
+    readonly after?: string | undefined;
+    readonly limit: number;
+  }): Promise<AccountPage> {
+    const part = (asked.part ?? '').trim().toLowerCase().normalize('NFC');
+    const whole = readKnownAddress(part);
+    const found: ListedAccount[] = [];
+    let last = asked.after;
+    for (let seen = 0; seen < lookedAtMax; ) {
+      const page = await store.scan(accountPrefix(), {
+        limit: pageRows,
+        ...(last === undefined ? {} : { after: accountKey(last) }),
+      });
+      if (page.length === 0) return { accounts: found, next: undefined };
+      for (const { key, value } of page) {
+        // The id is text, ended by a zero byte (see keys.ts).
+        last = Buffer.from(key.subarray(1, -1)).toString('utf8');
+        const record = decodeAccount(value);
+        if (record === undefined) continue;
+        const isNamed = record.email === whole || last.toLowerCase() === part;
+        if (!isNamed && !isMeant(record, part)) continue;
+        found.push(await listed(last, record));
+        if (found.length >= asked.limit) return { accounts: found, next: last };
+      }
+      seen += page.length;
+    }
+    return { accounts: found, next: last };
+  }
+
+  /**
+   * `conflict`: not verified, being deleted, or (with `keepsOne`) the last operator who can sign in.
+   * @param email address or id
+   */
+  function setRole(email: string, role: Role, { keepsOne = false } = {}) {
+    return untilUndisturbed<ListedAccount>(async () => {
+      const named = await accounts.find(email);
+      if (!named.ok) return named;
+      const { id } = named.value;
+      const key = accountKey(id);
+      const row = await store.get(key);
+      const record = row && decodeAccount(row.value);
+      if (!row || !record) return fail('unknown_account');
+      if (role === 'operator' && record.pendingUntil !== 0) {
+        return fail('conflict', `${record.email} has not verified its mail address yet`);
+      }
+      const mark = erasureKey(id);
+      if ((await store.get(mark)) !== undefined) {
+        return fail('conflict', `${record.email} is being deleted`);
+      }
+      const others = keepsOne && role === 'member' ? await otherOperator(store, id) : [];
+      if (others === undefined) return fail('conflict', `${record.email} is the last operator`);
+      const done = await commitOnce(store, {
+        check: [{ key, version: row.version }, { key: mark, version: null }, ...others],
+        ...roleRow(id, role),
+      });
+      return written(done, { ...(await listed(id, record)), role });
+    });
+  }
+
+  async function find(id: string): Promise<ListedAccount | undefined> {
+    const row = await store.get(accountKey(id));
+    const record = row && decodeAccount(row.value);
+    return record && listed(id, record);
+  }
+
+  return { list, find, setRole };
+}
+
+export type Directory = ReturnType<typeof createDirectory>;

@@ -16,7 +16,7 @@ import {
   u8,
   u32,
 } from '../../storage/record.ts';
-import { allScopes } from '../keys/key-scopes.ts';
+import { allScopes } from '../keys/key-format.ts';
 import type { Vouched } from '../quota/points.ts';
 import { readFacts, readVouched, vouchedNumber } from './account-row.ts';
 import { perMinuteMax } from './accounts-table.ts';
@@ -56,7 +56,7 @@ export interface CreatedKey {
    * holds a slot already.
    */
   readonly facts: Uint8Array;
-  /** Bits of key-scopes.ts; undefined for a key without a name. */
+  /** Bits of key-format.ts; undefined for a key without a name. */
   readonly scopes?: number | undefined;
 }
 

@@ -53,41 +53,6 @@ export interface AccessTables {
   clearAccount(slot: number): void;
 }
 
-export interface AccessReducer extends AccountsInMemory {
-  /** Returns the account; undefined if the journal doesn't know it. */
-  account(id: string): Account | undefined;
-  /** Slots in use are below this. */
-  count(): number;
-  /** Slots in use. */
-  used(): number;
-  /** Keys that live. */
-  keys(): number;
-  /** Counts the takings of slots; no two holders of a slot have the same. -1 for a free slot. */
-  generationOf(slot: number): number;
-  /** Returns whether the slot may be released: it is in use, without key and without contribution. */
-  isIdle(slot: number): boolean;
-  /** Changes with each key that comes or goes: an idle slot with another number was not idle. */
-  keyChanges(slot: number): number;
-  /** Its slot and its trust, 0 to 100; undefined if the journal doesn't know it. */
-  standingOf(id: string): { slot: number; trust: number } | undefined;
-  /** Returns the quotas in force and whether an operator set them; undefined for an unknown account. */
-  quotasOf(id: string): AccountQuotas | undefined;
-  /** Id of the account's living key with this hash. */
-  keyIdOf(slot: number, hash: Uint8Array): string | undefined;
-  /** Id of the account in a slot; undefined for a slot not in use. */
-  idOf(slot: number): string | undefined;
-  /** Returns the account's limit of new addresses on the UTC day of `at`, and its use. */
-  newAddresses(slot: number, at: number): { limit: number; used: number };
-  /** The accounts as the reducer of reports reads them. */
-  readonly reporters: ReportersView;
-  /** Events without effect because a table was full, ever. */
-  refused(): number;
-  readonly section: PageSection;
-  /** Encodes the counters, which belong to no page. */
-  encodeHeader(out: Writer): void;
-  loadHeader(input: Reader): void;
-}
-
 export interface ReportersView {
   slotOf(account: string): number;
   /** Returns the rank of a report made at `at`. A disabled account counts as a newcomer. */
@@ -139,7 +104,7 @@ export function createAccessReducer(options: {
   touchHeader: () => void;
   /** Returns the number of contributions of the account in a slot. */
   heldBy: (slot: number) => number;
-}): AccessReducer {
+}) {
   const { tables, accountsMax, firstPage, touchPage, touchHeader, heldBy } = options;
   const bySlot: (Account | undefined)[] = [];
   const byId = new Map<string, Account>();
@@ -195,6 +160,7 @@ export function createAccessReducer(options: {
     return account;
   }
 
+  /** Returns whether the slot may be released: it is in use, without key and without contribution. */
   function isIdle(slot: number): boolean {
     return bySlot[slot]?.keys.size === 0 && heldBy(slot) === 0;
   }
@@ -304,7 +270,7 @@ export function createAccessReducer(options: {
     refused = input.varint();
   }
 
-  return {
+  const inMemory: AccountsInMemory = {
     create({ account, verified, slot }, at) {
       if (slot === 'now' && !byId.has(account)) take(account, newAccount('', at, verified));
     },
@@ -333,42 +299,62 @@ export function createAccessReducer(options: {
         account.scopes.delete(key);
         countKeyChange(account.slot);
       }),
-    account: (id) => byId.get(id),
+  };
+
+  return {
+    ...inMemory,
+    /** Returns the account; undefined if the journal doesn't know it. */
+    account: (id: string): Account | undefined => byId.get(id),
+    /** Slots in use are below this. */
     count: () => bySlot.length,
+    /** Slots in use. */
     used: () => byId.size,
-    keys: () => bySlot.reduce((sum, account) => sum + (account?.keys.size ?? 0), 0),
-    generationOf: (slot) => bySlot[slot]?.generation ?? -1,
+    /** Keys that live. */
+    keys: (): number => bySlot.reduce((sum, account) => sum + (account?.keys.size ?? 0), 0),
+    /** Counts the takings of slots; no two holders of a slot have the same. -1 for a free slot. */
+    generationOf: (slot: number): number => bySlot[slot]?.generation ?? -1,
     isIdle,
-    keyChanges: (slot) => keyChanges[slot] ?? 0,
-    standingOf(id) {
+    /** Changes with each key that comes or goes: an idle slot with another number was not idle. */
+    keyChanges: (slot: number): number => keyChanges[slot] ?? 0,
+    /** Its slot and its trust, 0 to 100; undefined if the journal doesn't know it. */
+    standingOf(id: string) {
       const account = byId.get(id);
       if (account === undefined) return undefined;
       return { slot: account.slot, trust: trustFromPoints(account.standing.points) };
     },
-    quotasOf(id) {
+    /** Returns the quotas in force and whether an operator set them; undefined for an unknown account. */
+    quotasOf(id: string): AccountQuotas | undefined {
       const account = byId.get(id);
       return account && quotasInForce(account);
     },
-    keyIdOf(slot, hash) {
+    /** Id of the account's living key with this hash. */
+    keyIdOf(slot: number, hash: Uint8Array): string | undefined {
       const keys = bySlot[slot]?.keys ?? [];
       for (const [id, own] of keys) if (Buffer.compare(own, hash) === 0) return id;
       return undefined;
     },
-    idOf: (slot) => bySlot[slot]?.id,
-    newAddresses(slot, at) {
+    /** Id of the account in a slot; undefined for a slot not in use. */
+    idOf: (slot: number): string | undefined => bySlot[slot]?.id,
+    /** Returns the account's limit of new addresses on the UTC day of `at`, and its use. */
+    newAddresses(slot: number, at: number) {
       const account = bySlot[slot]!;
       const { perMinute } = quotasInForce(account).writes;
       return { limit: newAddressQuota(perMinute), used: newAddressesOn(account.standing, at) };
     },
+    /** The accounts as the reducer of reports reads them. */
     reporters,
+    /** Events without effect because a table was full, ever. */
     refused: () => refused,
     section: {
       firstPage,
       pages: Math.ceil(accountsMax / accountsPerPage),
       encode,
       load,
-    },
-    encodeHeader: (out) => void out.varint(nextGeneration).varint(refused),
+    } satisfies PageSection,
+    /** Encodes the counters, which belong to no page. */
+    encodeHeader: (out: Writer): void => void out.varint(nextGeneration).varint(refused),
     loadHeader,
   };
 }
+
+export type AccessReducer = ReturnType<typeof createAccessReducer>;

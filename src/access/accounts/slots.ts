@@ -19,13 +19,13 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import { minuteMs } from '../../core/time.ts';
 import { createEventId } from '../../storage/journal/define-event.ts';
 import { accountKey, accountSlotKey } from '../../storage/keys.ts';
-import { notCounted, readLedger } from '../../storage/ledger.ts';
+import { readLedger } from '../../storage/ledger.ts';
 import { bareRecord, bytes, mapped, u8 } from '../../storage/record.ts';
 import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
 import { type Account, isBlank, newAccount, readFacts, writeFacts } from './account-row.ts';
 import { accountReleased } from './events.ts';
+import { type Role, roomFor } from './records.ts';
 import type { AccessReducer } from './reducer.ts';
-import { type Role, roomFor } from './roles.ts';
 
 /** Longer than any request is under way and any quota remembers: a minute, and bodies that trickle. */
 export const slotRestMs = 10 * minuteMs;
@@ -37,7 +37,6 @@ const rows = bareRecord<{ isHeld: boolean; facts: Uint8Array }>({
   ),
   facts: bytes,
 });
-const rowsPerCommit = 500;
 
 /** The parts of the commit that makes a key. */
 export interface SlotClaim {
@@ -78,17 +77,15 @@ const nothing = new Uint8Array();
  */
 export async function claimSlot(
   store: Store,
-  account: { readonly id: string; readonly createdAt: number; readonly hadKeys: boolean },
+  account: { readonly id: string; readonly createdAt: number },
   slotsMax: number,
   role: Role,
 ): Promise<Result<SlotClaim>> {
   const row = await readRow(store, account.id);
   if (row.isHeld) return ok({ check: [row.check], set: [], facts: nothing });
   const ledger = await readLedger(store, 'account_slots');
-  // An older version's store says who has a key, but not who has a slot.
-  if (!ledger.known && !account.hadKeys) return fail('capacity_exceeded', notCounted);
   const room = roomFor(role, slotsMax);
-  if (ledger.known && ledger.used >= room) {
+  if (ledger.used >= room) {
     return fail(
       'capacity_exceeded',
       `no room for another account with API keys: all ${room} places are taken`,
@@ -96,8 +93,8 @@ export async function claimSlot(
   }
   const facts = row.facts ?? newAccount('', account.createdAt, true);
   return ok({
-    check: [row.check, ...(ledger.known ? [ledger.check] : [])],
-    set: [rowOf(account.id, true, nothing), ...(ledger.known ? [ledger.set(ledger.used + 1)] : [])],
+    check: [row.check, ledger.check],
+    set: [rowOf(account.id, true, nothing), ledger.set(ledger.used + 1)],
     facts: writeFacts(facts),
   });
 }
@@ -124,13 +121,6 @@ export async function waitingFacts(store: Store, accountId: string): Promise<Acc
   return row.isHeld ? undefined : row.facts;
 }
 
-export interface SlotKeeper {
-  /** Compares the ledger with the slots in use and mends it. For the start, and now and then. */
-  reconcile(): Promise<void>;
-  /** Gives back slots of which nothing was left for long enough. @returns how many */
-  release(): Promise<number>;
-}
-
 /** The server's part; one for each store. */
 export function createSlotKeeper(options: {
   store: Store;
@@ -141,40 +131,18 @@ export function createSlotKeeper(options: {
   /** Resolves when the event is in `access`. */
   catchUpTo: (seq: bigint) => Promise<void>;
   restMs?: number;
-}): SlotKeeper {
+}) {
   const { store, clock, random, log, access, catchUpTo, restMs = slotRestMs } = options;
   /** Idle slots, and since when they are seen so, on the monotonic clock. */
   const idle = new Map<number, { changes: number; sinceMs: number }>();
 
-  /** Writes the rows of accounts that took their slots before there were rows. */
-  async function writeMissingRows(): Promise<void> {
-    let set: SetRow[] = [];
-    let check: RowCheck[] = [];
-    async function flush(): Promise<void> {
-      // A conflict is left alone: the changed row exists by now, or the next start writes it.
-      if (set.length > 0) await store.commit({ check, set });
-      set = [];
-      check = [];
-    }
-    for (let slot = 0; slot < access.count(); slot++) {
-      const id = access.idOf(slot);
-      if (id === undefined) continue;
-      const row = await readRow(store, id);
-      if (row.check.version !== null) continue;
-      check.push(row.check);
-      set.push(rowOf(id, true, nothing));
-      if (set.length >= rowsPerCommit) await flush();
-    }
-    await flush();
-  }
-
+  /** Compares the ledger with the slots in use and mends it. For the start, and now and then. */
   async function reconcile(): Promise<void> {
     const ledger = await readLedger(store, 'account_slots');
     await catchUpTo(await store.lastSeq());
     const used = access.used();
-    if (ledger.check.version !== null && ledger.used === used) return;
-    if (ledger.check.version === null) await writeMissingRows();
-    else log.warn({ counted: ledger.used, used }, 'slots: the count was wrong and is mended');
+    if (ledger.used === used) return;
+    log.warn({ counted: ledger.used, used }, 'slots: the count was wrong and is mended');
     // Somebody who took or gave one back meanwhile is counted the next time.
     await store.commit({ check: [ledger.check], set: [ledger.set(used)] });
   }
@@ -222,10 +190,13 @@ export function createSlotKeeper(options: {
 
   return {
     reconcile,
-    async release() {
+    /** Gives back slots of which nothing was left for long enough. @returns how many */
+    async release(): Promise<number> {
       let released = 0;
       for (const slot of rested()) if (await releaseOne(slot)) released++;
       return released;
     },
   };
 }
+
+export type SlotKeeper = ReturnType<typeof createSlotKeeper>;

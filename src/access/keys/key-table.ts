@@ -19,8 +19,7 @@
  */
 
 import { fail, ok, type Result } from '../../core/result.ts';
-import { hashKey } from './key-format.ts';
-import { plainScopes } from './key-scopes.ts';
+import { hashKey, plainScopes } from './key-format.ts';
 
 const headerWords = 16;
 const slotWords = 16;
@@ -45,37 +44,13 @@ export interface KeyTableHandle {
   readonly capacity: number;
 }
 
-/** `find` leaves what it found in the fields, so that a look-up allocates nothing. */
-export interface KeyTableReader {
-  /** Returns true if a living key has this SHA-256. */
-  find(hash: Uint8Array): boolean;
-  /** The index in `words` of the found key's generation, which changes when the key is revoked. */
-  generationAt: number;
-  generation: number;
-  accountSlot: number;
-  /** The scopes of the found key as bits: key-scopes.ts. */
-  scopes: number;
-  readonly words: Int32Array;
-}
-
-export interface KeyTable {
-  readonly handle: KeyTableHandle;
-  readonly size: number;
-  /** `capacity_exceeded` when the table is full. Adding a key twice for one account is no error. */
-  add(hash: Uint8Array, accountSlot: number, scopes?: number): Result<void>;
-  /** Revokes a key; returns false if no such key lives. Afterwards no thread accepts it in a new request. */
-  revoke(hash: Uint8Array): boolean;
-  /** Living keys that were used since the last call. */
-  takeUsed(): { readonly hash: Uint8Array; readonly accountSlot: number }[];
-}
-
 interface Layout {
   readonly words: Int32Array;
   readonly cellCount: number;
   readonly slotsAt: number;
 }
 
-export function createKeyTable(capacity: number): KeyTable {
+export function createKeyTable(capacity: number) {
   if (!Number.isInteger(capacity) || capacity < 1 || capacity > keyCapacityMax) {
     throw new RangeError(`key capacity must be 1 to ${keyCapacityMax}`);
   }
@@ -84,7 +59,10 @@ export function createKeyTable(capacity: number): KeyTable {
   return createWriter(handle, layoutOf(handle));
 }
 
-export function openKeyTableReader(handle: KeyTableHandle): KeyTableReader {
+export type KeyTable = ReturnType<typeof createKeyTable>;
+
+/** `find` leaves what it found in the fields, so that a look-up allocates nothing. */
+export function openKeyTableReader(handle: KeyTableHandle) {
   const { words, cellCount, slotsAt } = layoutOf(handle);
   const hash = hashBuffer();
   const mask = cellCount - 1;
@@ -111,13 +89,16 @@ export function openKeyTableReader(handle: KeyTableHandle): KeyTableReader {
     return false;
   }
 
-  const reader: KeyTableReader = {
+  const reader = {
     words,
+    /** The index in `words` of the found key's generation, which changes when the key is revoked. */
     generationAt: 0,
     generation: 0,
     accountSlot: -1,
+    /** The scopes of the found key as bits: key-format.ts. */
     scopes: 0,
-    find(bytes) {
+    /** Returns true if a living key has this SHA-256. */
+    find(bytes: Uint8Array): boolean {
       hash.set(bytes);
       for (let attempt = 0; attempt < findAttemptsMax; attempt++) {
         const flips = Atomics.load(words, 0);
@@ -130,7 +111,9 @@ export function openKeyTableReader(handle: KeyTableHandle): KeyTableReader {
   return reader;
 }
 
-function createWriter(handle: KeyTableHandle, layout: Layout): KeyTable {
+export type KeyTableReader = ReturnType<typeof openKeyTableReader>;
+
+function createWriter(handle: KeyTableHandle, layout: Layout) {
   const { words, cellCount, slotsAt } = layout;
   const { capacity } = handle;
   const mask = cellCount - 1;
@@ -181,7 +164,8 @@ function createWriter(handle: KeyTableHandle, layout: Layout): KeyTable {
     get size() {
       return size;
     },
-    add(bytes, accountSlot, scopes = plainScopes) {
+    /** `capacity_exceeded` when the table is full. Adding a key twice for one account is no error. */
+    add(bytes: Uint8Array, accountSlot: number, scopes = plainScopes): Result<void> {
       hash.set(bytes);
       const existing = findCell();
       if (existing >= 0) {
@@ -204,7 +188,8 @@ function createWriter(handle: KeyTableHandle, layout: Layout): KeyTable {
       if (cellsUsed > cellCount >> 1) rebuild();
       return ok(undefined);
     },
-    revoke(bytes) {
+    /** Revokes a key; returns false if no such key lives. Afterwards no thread accepts it in a new request. */
+    revoke(bytes: Uint8Array): boolean {
       hash.set(bytes);
       const cell = findCell();
       if (cell < 0) return false;
@@ -217,6 +202,7 @@ function createWriter(handle: KeyTableHandle, layout: Layout): KeyTable {
       size--;
       return true;
     },
+    /** Returns the living keys that were used since the last call. */
     takeUsed() {
       const found: { hash: Uint8Array; accountSlot: number }[] = [];
       for (let slot = 0, at = slotsAt; slot < freshSlot; slot++, at += slotWords) {

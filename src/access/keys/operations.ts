@@ -15,9 +15,8 @@ import { OperatorError } from '../../core/errors.ts';
 import { columnsOr, grouped } from '../../core/text-table.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { perMinuteMax } from '../accounts/accounts-table.ts';
-import type { ApiKey, ApiKeys, KeyInfo } from './api-keys.ts';
-import { type KeyUse, readKeyUse } from './key-records.ts';
-import { type KeyScope, keyScopes, plainScopes, scopeNames } from './key-scopes.ts';
+import { type ApiKey, type ApiKeys, type KeyInfo, type KeyUse, readKeyUse } from './api-keys.ts';
+import { type KeyScope, keyScopes, plainScopes, scopeNames } from './key-format.ts';
 import { createSiteKeys, type SiteKey } from './site-keys.ts';
 
 interface KeyTools extends OperationTools {

@@ -40,25 +40,6 @@ export interface SiteKeyInfo extends SiteKey {
   readonly email: string;
 }
 
-export interface SiteKeys {
-  /** `unknown_account`; `conflict` when it is disabled or has 100; `invalid_parameter` for a host. */
-  create(
-    accountId: string,
-    hosts: readonly string[],
-    passesClean?: boolean,
-  ): Promise<Result<SiteKey>>;
-  /** Changes the setting from the next request on. Fails with `unknown_key`. */
-  setPassesClean(id: string, passesClean: boolean): Promise<Result<SiteKey>>;
-  /** Returns undefined for a site key that is unknown, revoked or malformed. */
-  find(id: string): Promise<SiteKey | undefined>;
-  /** Returns the account's site keys, ordered by id. */
-  ofAccount(accountId: string): Promise<SiteKey[]>;
-  /** All, oldest first. */
-  list(): Promise<SiteKeyInfo[]>;
-  /** Revokes a site key and returns it. Fails with `unknown_key`. */
-  revoke(id: string): Promise<Result<SiteKey>>;
-}
-
 const idPattern = /^pcs_[0-9A-Za-z_-]{22}$/;
 const idBytes = 16;
 export const siteKeysPerAccountMax = 100;
@@ -96,9 +77,10 @@ export function allowsHost(siteKey: Pick<SiteKey, 'hosts'>, hostname: string): b
   return hosts.length === 0 || hosts.some((h) => hostname === h || hostname.endsWith(`.${h}`));
 }
 
-export function createSiteKeys(options: { store: Store; clock: Clock; random: Random }): SiteKeys {
+export function createSiteKeys(options: { store: Store; clock: Clock; random: Random }) {
   const { store, clock, random } = options;
 
+  /** Returns undefined for a site key that is unknown, revoked or malformed. */
   async function find(id: string): Promise<SiteKey | undefined> {
     if (!idPattern.test(id)) return undefined;
     const entry = await store.get(siteKeyKey(id));
@@ -114,10 +96,11 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
     return ids;
   }
 
+  /** `unknown_account`; `conflict` when it is disabled or has 100; `invalid_parameter` for a host. */
   async function create(
     accountId: string,
     hosts: readonly string[],
-    passesClean = false,
+    passesClean: boolean = false,
   ): Promise<Result<SiteKey>> {
     const names = normaliseHosts(hosts);
     if (!names.ok) return names;
@@ -153,11 +136,13 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
     });
   }
 
+  /** Returns the account's site keys, ordered by id. */
   async function ofAccount(accountId: string): Promise<SiteKey[]> {
     const found = await Promise.all((await idsOf(accountId)).map(find));
     return found.filter((siteKey) => siteKey !== undefined);
   }
 
+  /** All, oldest first. */
   async function list(): Promise<SiteKeyInfo[]> {
     const all: SiteKeyInfo[] = [];
     for await (const page of pagesUnder(store, siteKeyPrefix())) {
@@ -179,6 +164,7 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
     return fail('unknown_key', `there is no site key ${shown}`);
   }
 
+  /** Changes the setting from the next request on. Fails with `unknown_key`. */
   async function setPassesClean(id: string, passesClean: boolean): Promise<Result<SiteKey>> {
     return await untilUndisturbed(async () => {
       const key = siteKeyKey(id);
@@ -194,6 +180,7 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
     });
   }
 
+  /** Revokes a site key and returns it. Fails with `unknown_key`. */
   async function revoke(id: string): Promise<Result<SiteKey>> {
     const siteKey = await find(id);
     if (siteKey === undefined) return unknown(id);
@@ -203,6 +190,8 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
 
   return { create, setPassesClean, find, ofAccount, list, revoke };
 }
+
+export type SiteKeys = ReturnType<typeof createSiteKeys>;
 
 function normaliseHosts(hosts: readonly string[]): Result<readonly string[]> {
   if (hosts.length > hostsMax) {

@@ -12,7 +12,7 @@ import {
   openLimitRecords,
   type PendingCounts,
   type SharedLimitRecords,
-} from './limit-records.ts';
+} from './client-limits.ts';
 import {
   admittedTotal,
   type OpenQuotas,
@@ -141,18 +141,12 @@ export interface Party {
   setPeers?(peers: number): void;
 }
 
-interface LimitExchange {
-  /** Rejects when the others can't be reached: nothing is lost, and the next call goes on. */
-  once(): Promise<void>;
-  readonly peers: number;
-}
-
 export function createExchange(options: {
   readonly parties: readonly Party[];
   readonly nodeMessages: NodeMessages;
   /** Called for a message of another node that can't be read. */
   readonly onUnread: (error: unknown) => void;
-}): LimitExchange {
+}) {
   const { parties, nodeMessages, onUnread } = options;
   const receivedUpTo = new Map<string, number>();
   let seq = 0;
@@ -190,10 +184,11 @@ export function createExchange(options: {
   }
 
   return {
-    get peers() {
+    get peers(): number {
       return peers;
     },
-    async once() {
+    /** Rejects when the others can't be reached: nothing is lost, and the next call goes on. */
+    async once(): Promise<void> {
       pending ??= collect();
       if (pending?.isSent === false) {
         await nodeMessages.send(seq, pending.bytes);
@@ -217,20 +212,6 @@ export function createExchange(options: {
   };
 }
 
-export interface DistributedLimits {
-  /** Returns the records or the capacity for limits of this thread. @param name the same on all nodes */
-  room(name: string, capacity: number): number | LimitRecords;
-  /** Returns the memory for limits that several threads count. */
-  memory(name: string, capacity: number): LimitMemory;
-  /** Opens the replication of operations. @param repeat does an operation of another node */
-  replicatedOperations<Operation>(
-    name: string,
-    repeat: (operation: Operation) => void,
-  ): ReplicatedOperations<Operation>;
-  /** Adds another kind of counts to the exchange. */
-  add(party: Party): void;
-}
-
 /** Alone on the store. */
 export const localLimits: Pick<DistributedLimits, 'room' | 'replicatedOperations'> = {
   room: (_name, capacity) => capacity,
@@ -245,12 +226,13 @@ export function createDistributedLimits(options: {
   readonly masterKey: MasterKey;
   /** With others on one database. */
   readonly isShared: boolean;
-}): DistributedLimits & { readonly parties: readonly Party[] } {
+}) {
   const { random, clock, masterKey, isShared } = options;
   const parties: Party[] = [];
   const seed = isShared ? deriveKey(masterKey, seedPurpose) : undefined;
   const seeds = seed === undefined ? random : { bytes: (n: number) => seed.subarray(0, n) };
 
+  /** Returns the memory for limits that several threads count. */
   function memory(name: string, capacity: number): LimitMemory {
     const made = createLimitMemory(capacity, seeds);
     if (isShared) parties.push(limitParty(name, openLimitRecords(made), clock));
@@ -258,20 +240,29 @@ export function createDistributedLimits(options: {
   }
 
   return {
-    parties,
+    parties: parties as readonly Party[],
     memory,
-    room: (name, capacity) => (isShared ? openLimitRecords(memory(name, capacity)) : capacity),
-    replicatedOperations(name, repeat) {
+    /** Returns the records or the capacity for limits of this thread. @param name the same on all nodes */
+    room: (name: string, capacity: number): number | LimitRecords =>
+      isShared ? openLimitRecords(memory(name, capacity)) : capacity,
+    /** Opens the replication of operations. @param repeat does an operation of another node */
+    replicatedOperations<Operation>(
+      name: string,
+      repeat: (operation: Operation) => void,
+    ): ReplicatedOperations<Operation> {
       if (!isShared) return localLimits.replicatedOperations(name, repeat);
       const { party, ...replicatedOperations } = replicatedOperationsParty(name, repeat);
       parties.push(party);
       return replicatedOperations;
     },
-    add(party) {
+    /** Adds another kind of counts to the exchange. */
+    add(party: Party): void {
       if (isShared) parties.push(party);
     },
   };
 }
+
+export type DistributedLimits = ReturnType<typeof createDistributedLimits>;
 
 /** The most operations sent in one exchange; the others follow in the next one. */
 const sentAtOnceMax = 1_000;

@@ -57,6 +57,8 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { type AccountsTable, perMinuteMax } from '../accounts/accounts-table.ts';
+import { type KeyCache, noKey } from '../keys/key-cache.ts';
+import { keyScopes } from '../keys/key-format.ts';
 
 export const quotaKind = { read: 0, write: 1 } as const;
 export type QuotaKind = (typeof quotaKind)[keyof typeof quotaKind];
@@ -328,3 +330,34 @@ function ringWordAt(quotaAt: number, bucket: number): number {
 
 /** The counts of a window must stay apart in 26 bits, with room for a limit that was just lowered. */
 if (perMinuteMax * 2 > totalMask) throw new Error('perMinuteMax outgrew the ring words');
+
+// The guard of every route that needs a key: it finds the account that is asking and charges its
+// quota. Works on shared memory alone, the same in every front-end thread.
+
+export function createQuotaGuard(options: {
+  keys: KeyCache;
+  accounts: AccountsTable;
+  quotas: Quotas;
+  clock: Clock;
+}) {
+  const { keys, accounts, quotas, clock } = options;
+  return {
+    /**
+     * Account slot of a key that lives, else below 0: `noKey` for one that is missing, malformed, unknown,
+     * revoked or disabled, `otherScope` for one that is not for this.
+     * @param scope bits of `keyScopes`, of which the key needs one; `check` when left out
+     */
+    authenticate(keyText: string | undefined, scope: number = keyScopes.check): number {
+      if (keyText === undefined) return noKey;
+      const slot = keys.authenticate(keyText, scope);
+      return slot >= 0 && accounts.isDisabled(slot) ? noKey : slot;
+    },
+    /** Takes `cost` from the account's quota, or nothing. Leaves its findings in `quotas`. */
+    spend: (slot: number, kind: QuotaKind, cost: number): boolean =>
+      quotas.take(slot, kind, cost, clock.monotonicMs()),
+    /** Limit, remaining, reset and retry-after of the last `spend`. */
+    quotas,
+  };
+}
+
+export type QuotaGuard = ReturnType<typeof createQuotaGuard>;

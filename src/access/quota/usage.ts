@@ -18,15 +18,6 @@ export interface UsageHour {
   readonly writes: number;
 }
 
-export interface Usage {
-  /** Adds up what was admitted since the last time. */
-  sample(): void;
-  /** The hour that runs is the last of 24. Up to date at the moment of the call. */
-  of(accountSlot: number): readonly UsageHour[];
-  /** Since when it counts, milliseconds since 1970. */
-  readonly since: number;
-}
-
 export const usageHours = 24;
 export const usageSampleMs = minuteMs;
 
@@ -46,10 +37,11 @@ export function createUsage(options: {
   /** Distinguishes the holders of a slot: none sees what an earlier one used. */
   generationOf: (slot: number) => number;
   clock: Clock;
-}): Usage {
+}) {
   const { accountCount, generationOf, clock } = options;
   const words = new Int32Array(options.handle.buffer);
   const bySlot = new Map<number, Counts>();
+  /** Since when it counts, milliseconds since 1970. */
   const since = clock.now();
 
   const hourNow = () => Math.floor(clock.now() / hourMs);
@@ -87,12 +79,14 @@ export function createUsage(options: {
 
   return {
     since,
-    sample() {
+    /** Adds up what was admitted since the last time. */
+    sample(): void {
       const hour = hourNow();
       const count = accountCount();
       for (let slot = 0; slot < count; slot++) sampleSlot(slot, hour);
     },
-    of(slot) {
+    /** The hour that runs is the last of 24. Up to date at the moment of the call. */
+    of(slot: number): readonly UsageHour[] {
       const hour = hourNow();
       sampleSlot(slot, hour);
       const counts = bySlot.get(slot);
@@ -106,3 +100,5 @@ export function createUsage(options: {
     },
   };
 }
+
+export type Usage = ReturnType<typeof createUsage>;

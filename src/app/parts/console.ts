@@ -3,12 +3,12 @@
  * The facts of the service come from the figures, which count along the way.
  */
 
-import { accountEmail, createDirectory } from '../../access/accounts/directory.ts';
+import { accountEmail, createDirectory } from '../../access/accounts/accounts.ts';
 import { quotasInForce } from '../../access/accounts/reducer.ts';
 import { waitingFacts } from '../../access/accounts/slots.ts';
 import { createAuditLog } from '../../access/audit-log.ts';
-import type { KeyUse } from '../../access/keys/key-records.ts';
-import { scopeNames } from '../../access/keys/key-scopes.ts';
+import type { KeyUse } from '../../access/keys/api-keys.ts';
+import { scopeNames } from '../../access/keys/key-format.ts';
 import type { MasterKey } from '../../access/keys/master-key.ts';
 import { packageVersion } from '../../config/version.ts';
 import { type ConsoleOf, consoleRoutes } from '../../console/console.route.ts';

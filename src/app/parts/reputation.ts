@@ -2,14 +2,17 @@
 
 import { openAccountsTable } from '../../access/accounts/accounts-table.ts';
 import { deriveKey } from '../../access/keys/master-key.ts';
-import { createSightingBoard, markKeyPurpose } from '../../access/marks.ts';
-import { createClientLimits } from '../../access/quota/client-limits.ts';
+import {
+  createSightingBoard,
+  markKeyPurpose,
+  type Sightings,
+  startSightings,
+} from '../../access/marks.ts';
+import { createClientLimits, openLimitRecords } from '../../access/quota/client-limits.ts';
 import { type DistributedLimits, quotaParty } from '../../access/quota/distributed-limits.ts';
-import { openLimitRecords } from '../../access/quota/limit-records.ts';
 import { secondsLeftOfDay } from '../../access/quota/points.ts';
 import { openQuotas } from '../../access/quota/quota.ts';
 import { createUsage, type Usage } from '../../access/quota/usage.ts';
-import { type Sightings, startSightings } from '../../access/sightings.ts';
 import { clientLimits } from '../../config/limits.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { shareTime } from '../../core/clock.ts';

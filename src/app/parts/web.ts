@@ -3,7 +3,7 @@
 import type { MasterKey } from '../../access/keys/master-key.ts';
 import { createClientLimits } from '../../access/quota/client-limits.ts';
 import type { DistributedLimits } from '../../access/quota/distributed-limits.ts';
-import type { QuotaGuard } from '../../access/quota/quota-guard.ts';
+import type { QuotaGuard } from '../../access/quota/quota.ts';
 import { clientLimits } from '../../config/limits.ts';
 import type { Config } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';

@@ -7,8 +7,7 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { createClientLimits } from '../../access/quota/client-limits.ts';
-import { openLimitRecords } from '../../access/quota/limit-records.ts';
+import { createClientLimits, openLimitRecords } from '../../access/quota/client-limits.ts';
 import { clientLimits } from '../../config/limits.ts';
 import { openSharedTime } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';

@@ -5,7 +5,7 @@
  * no business here.
  */
 
-import { type QuotaGuard, quotaKind } from '../../access/quota/quota-guard.ts';
+import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
 import { fail } from '../../core/result.ts';
 import type { Header, Reply, Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';

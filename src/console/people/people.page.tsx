@@ -1,6 +1,6 @@
 /** Accounts found by a part of their address. */
 
-import type { ListedAccount } from '../../access/accounts/directory.ts';
+import type { ListedAccount } from '../../access/accounts/accounts.ts';
 import { Link } from '../../web/components/link.tsx';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';

@@ -1,6 +1,6 @@
 /** GET /admin/people, an account of it, and what may be changed of one: as the commands do it. */
 
-import type { ListedAccount } from '../../access/accounts/directory.ts';
+import type { ListedAccount } from '../../access/accounts/accounts.ts';
 import { fail, ok } from '../../core/result.ts';
 import { plainAddress } from '../../core/text.ts';
 import type { Reply } from '../../http/request/message.ts';

@@ -1,6 +1,6 @@
 /** One account: its facts, and what may be changed of it. No password and no text of a key is here. */
 
-import type { ListedAccount } from '../../access/accounts/directory.ts';
+import type { ListedAccount } from '../../access/accounts/accounts.ts';
 import { Card } from '../../web/components/card.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { Table, type TableOptions } from '../../web/components/table.tsx';

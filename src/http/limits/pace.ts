@@ -7,8 +7,7 @@
  * ones count, once that is known. Probes count apart: a flood of pages must not hide how the service is.
  */
 
-import { createClientLimits } from '../../access/quota/client-limits.ts';
-import type { LimitRecords } from '../../access/quota/limit-records.ts';
+import { createClientLimits, type LimitRecords } from '../../access/quota/client-limits.ts';
 import type { ClientLimit } from '../../config/limits.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Networks } from '../../ip/networks.ts';

@@ -4,8 +4,8 @@
  * an hour.
  */
 
-import { bitsFor } from '../../access/keys/key-scopes.ts';
-import type { QuotaGuard } from '../../access/quota/quota-guard.ts';
+import { bitsFor } from '../../access/keys/key-format.ts';
+import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { ReportInput, SendReports } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type Failure, fail, type Result } from '../../core/result.ts';

@@ -5,9 +5,8 @@
  */
 
 import * as v from 'valibot';
-import { keyIdOf } from '../../access/keys/key-format.ts';
-import { bitsFor } from '../../access/keys/key-scopes.ts';
-import type { QuotaGuard } from '../../access/quota/quota-guard.ts';
+import { bitsFor, keyIdOf } from '../../access/keys/key-format.ts';
+import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { ClientLimitName } from '../../config/limits.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';

@@ -3,11 +3,10 @@
  * were used.
  */
 
-import { keyIdOf } from '../../access/keys/key-format.ts';
-import { type KeyUseChange, noteKeyUse } from '../../access/keys/key-records.ts';
-import { bitsFor } from '../../access/keys/key-scopes.ts';
+import { type KeyUseChange, noteKeyUse } from '../../access/keys/api-keys.ts';
+import { bitsFor, keyIdOf } from '../../access/keys/key-format.ts';
 import { type MasterKey, masterKeyFromBytes, open, seal } from '../../access/keys/master-key.ts';
-import type { QuotaGuard } from '../../access/quota/quota-guard.ts';
+import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { Clock } from '../../core/clock.ts';
 import { every } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';

@@ -5,9 +5,8 @@
  * on any other status, and no limit and no error ever bans anybody.
  */
 
-import { keyIdOf } from '../../access/keys/key-format.ts';
-import { bitsFor } from '../../access/keys/key-scopes.ts';
-import type { QuotaGuard } from '../../access/quota/quota-guard.ts';
+import { bitsFor, keyIdOf } from '../../access/keys/key-format.ts';
+import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { Judge, Verdict } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';

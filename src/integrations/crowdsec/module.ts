@@ -3,9 +3,9 @@
  * ends), agents with their alerts. On as soon as there is a key for one.
  */
 
-import { createKeyRecords } from '../../access/keys/key-records.ts';
+import { createKeyRecords } from '../../access/keys/api-keys.ts';
 import { deriveKey, type MasterKey } from '../../access/keys/master-key.ts';
-import type { QuotaGuard } from '../../access/quota/quota-guard.ts';
+import type { QuotaGuard } from '../../access/quota/quota.ts';
 import { entryFlags, type Judge, type SendReports } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';

@@ -1,6 +1,6 @@
 /** Dovecot's questions about logins, and the failed ones that it sends. */
 
-import type { QuotaGuard } from '../../access/quota/quota-guard.ts';
+import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { Judge, SendReports } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Metrics } from '../../core/metrics.ts';

@@ -5,9 +5,8 @@
  */
 
 import { otherScope } from '../../access/keys/key-cache.ts';
-import { keyIdOf } from '../../access/keys/key-format.ts';
-import { bitsFor } from '../../access/keys/key-scopes.ts';
-import { type QuotaGuard, quotaKind } from '../../access/quota/quota-guard.ts';
+import { bitsFor, keyIdOf } from '../../access/keys/key-format.ts';
+import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
 import type { Judge, SendReports, Verdict } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fnv1a } from '../../core/digest.ts';

@@ -6,7 +6,7 @@
  */
 
 import { otherScope } from '../../access/keys/key-cache.ts';
-import { type QuotaGuard, quotaKind } from '../../access/quota/quota-guard.ts';
+import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
 import type { Clock } from '../../core/clock.ts';
 import { unauthenticatedDetail, wrongScopeDetail } from '../../core/errors.ts';
 import { fail, ok, type Result } from '../../core/result.ts';

@@ -13,7 +13,7 @@ import { readLedger } from '../../storage/ledger.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Contributions } from '../state/contributions.ts';
 import { listExpired } from '../state/events.ts';
-import { findList, listRow } from './load-list.ts';
+import { findList } from './load-list.ts';
 import { createOwnEntries } from './operator-ranges.ts';
 import { type Fill, fillRow } from './room.ts';
 import type { Sources } from './sources.ts';
@@ -61,7 +61,7 @@ export function createListKeeper(options: {
       if (found.row !== undefined && found.row.run !== run) continue;
       const done = await store.commit({
         check: [found.check, ledger.check],
-        set: ledger.known && found.row !== undefined ? [ledger.set(ledger.used - 1)] : [],
+        set: found.row === undefined ? [] : [ledger.set(ledger.used - 1)],
         del: [found.check.key],
         events: [listExpired.encode(createEventId(clock, random), { ref })],
       });
@@ -73,21 +73,11 @@ export function createListKeeper(options: {
   async function reconcile(): Promise<void> {
     const ledger = await readLedger(store, 'lists');
     await catchUpTo(await store.lastSeq());
-    const known = sources.list();
-    const isNew = ledger.check.version === null;
-    if (!isNew && ledger.used === known.length) return saveUsage();
-    if (!isNew) log.warn({ counted: ledger.used, used: known.length }, 'lists: count mended');
-    const check = [ledger.check];
-    const set = [ledger.set(known.length)];
-    for (const source of isNew ? known : []) {
-      const found = await findList(store, source);
-      if (found.row !== undefined) continue;
-      check.push(found.check);
-      const { run, refreshedAtMs: begunAt } = source;
-      set.push(listRow(source, { run, rows: 0, loading: false, begunAt }));
-    }
+    const used = sources.list().length;
+    if (ledger.used === used) return saveUsage();
+    log.warn({ counted: ledger.used, used }, 'lists: count mended');
     // A load that began meanwhile is counted the next time.
-    await store.commit({ check, set });
+    await store.commit({ check: [ledger.check], set: [ledger.set(used)] });
     await saveUsage();
   }
 

@@ -13,7 +13,7 @@ import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { createEventId } from '../../storage/journal/define-event.ts';
 import { listPrefix, listRowKey } from '../../storage/keys.ts';
-import { notCounted, readLedger } from '../../storage/ledger.ts';
+import { readLedger } from '../../storage/ledger.ts';
 import { bareRecord, flag, text, time, varint } from '../../storage/record.ts';
 import type { NewEvent, RowCheck, SetRow, Store } from '../../storage/store.ts';
 import {
@@ -140,7 +140,6 @@ async function begin(
   for (let attempt = 0; attempt < retriesMax; attempt++) {
     const ledger = await readLedger(store, 'lists');
     const found = await findList(store, ref);
-    if (!ledger.known) return fail('capacity_exceeded', notCounted);
     if (found.row === undefined && ledger.used >= limits.listsMax) {
       return fail(
         'capacity_exceeded',

@@ -26,7 +26,7 @@ import {
   ownEntryKey,
   ownEntryPrefix,
 } from '../../storage/keys.ts';
-import { type LedgerEntry, type LedgerTable, readLedger } from '../../storage/ledger.ts';
+import { type LedgerTable, readLedger } from '../../storage/ledger.ts';
 import {
   type NewEvent,
   pagesUnder,
@@ -89,15 +89,9 @@ function createRangeTable<T>({ store, clock, random }: RangeParts, kind: RangeKi
   const { codec, keyOf, rowsMax } = kind;
   const eventId = () => createEventId(clock, random);
 
-  /** Before the first change since rows are counted, they are the count. */
-  async function used(ledger: LedgerEntry): Promise<number> {
-    return ledger.check.version === null ? (await list()).length : ledger.used;
-  }
-
   async function countOneMore({ family, words, length }: Prefix) {
     const ledger = await readLedger(store, kind.ledger);
-    const rows = await used(ledger);
-    if (rows >= rowsMax) return fail('capacity_exceeded', kind.full);
+    if (ledger.used >= rowsMax) return fail('capacity_exceeded', kind.full);
     const families = Uint8Array.of(family);
     const lengths = Uint8Array.of(length);
     const one = { count: 1, families, words, lengths, scores: new Uint8Array(1) };
@@ -105,7 +99,7 @@ function createRangeTable<T>({ store, clock, random }: RangeParts, kind: RangeKi
       entriesMax: capacities.entries,
       contributionsMax: capacities.entries * capacities.contributionsPerEntry,
     });
-    return room.ok ? ok({ check: [ledger.check], set: [ledger.set(rows + 1)] }) : room;
+    return room.ok ? ok({ check: [ledger.check], set: [ledger.set(ledger.used + 1)] }) : room;
   }
 
   /** Writes a row in place of what was said of the range before. */
@@ -148,7 +142,7 @@ function createRangeTable<T>({ store, clock, random }: RangeParts, kind: RangeKi
       const ledger = await readLedger(store, kind.ledger);
       const done = await commitOnce(store, {
         check: [{ key, version: found.version }, ledger.check],
-        set: [ledger.set((await used(ledger)) - 1)],
+        set: [ledger.set(ledger.used - 1)],
         del: [key],
         events: kind.events(prefix, row, undefined, eventId),
       });

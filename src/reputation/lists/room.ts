@@ -14,7 +14,6 @@ import { createWriter, decode } from '../../storage/codec.ts';
 import type { JournalEvent } from '../../storage/journal/define-event.ts';
 import { readProjectionPage } from '../../storage/journal/projection.ts';
 import { ledgerKey } from '../../storage/keys.ts';
-import { notCounted, readLedger } from '../../storage/ledger.ts';
 import {
   JournalPrunedError,
   type SetRow,
@@ -43,19 +42,17 @@ export function fillRow(fill: Fill): SetRow {
   return { key: ledgerKey('entries'), value: value.finish() };
 }
 
-/** Undefined: an older version's store, of which nobody has said how full it is. */
-export async function readFill(store: Store): Promise<Fill | undefined> {
+/** Before the first server has run everything stands in the journal. */
+export async function readFill(store: Store): Promise<Fill> {
   const row = await store.get(ledgerKey('entries'));
-  if (row !== undefined) {
-    return decode(row.value, (input) => ({
+  const fill =
+    row &&
+    decode(row.value, (input) => ({
       entries: input.varint(),
       contributions: input.varint(),
       seq: input.u64(),
     }));
-  }
-  // Without a checkpoint no server has run: everything stands in the journal.
-  const { known } = await readLedger(store, 'lists');
-  return known ? { entries: 0, contributions: 0, seq: 0n } : undefined;
+  return fill ?? { entries: 0, contributions: 0, seq: 0n };
 }
 
 const eventsByKind = new Map<string, JournalEvent>(
@@ -128,7 +125,6 @@ export async function askRoom(
   limits: RoomLimits,
 ): Promise<Result<void>> {
   const fill = await readFill(store);
-  if (fill === undefined) return fail('capacity_exceeded', notCounted);
   const rows = batches.reduce((sum, { count }) => sum + count, 0);
   const quickly = Number((await store.lastSeq()) - fill.seq) * rowsPerEventMax;
   if (fits(fill, quickly + underWay + rows, limits)) return ok(undefined);

@@ -3,8 +3,8 @@
  * them and takes them back.
  */
 
-import { bitsFor } from '../../access/keys/key-scopes.ts';
-import { type QuotaGuard, quotaKind } from '../../access/quota/quota-guard.ts';
+import { bitsFor } from '../../access/keys/key-format.ts';
+import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok } from '../../core/result.ts';

@@ -1,6 +1,6 @@
 /** Two forms about one address, for visitors: a report by hand, and a request for removal. */
 
-import { type QuotaGuard, quotaKind } from '../../access/quota/quota-guard.ts';
+import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
 import type { Clock } from '../../core/clock.ts';
 import { statusOf } from '../../core/errors.ts';
 import { type Failure, fail } from '../../core/result.ts';

@@ -6,7 +6,7 @@
  * many events are pending the oldest is dropped, and counted.
  */
 
-import { roleOf, roomFor } from '../../access/accounts/roles.ts';
+import { roleOf, roomFor } from '../../access/accounts/records.ts';
 import { type MasterKey, open, seal } from '../../access/keys/master-key.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type Random, randomToken } from '../../core/random.ts';

@@ -6,7 +6,7 @@
 
 import type { ApiKeys } from '../../access/keys/api-keys.ts';
 import type { SiteKeys } from '../../access/keys/site-keys.ts';
-import type { QuotaGuard } from '../../access/quota/quota-guard.ts';
+import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { Usage } from '../../access/quota/usage.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';

@@ -1,7 +1,7 @@
 /** API keys, the account's own one and those with a name, their trust, quotas and use; the site keys of the CAPTCHA. */
 
 import type { StrangeCharacter } from '../../access/keys/api-keys.ts';
-import type { KeyScope } from '../../access/keys/key-scopes.ts';
+import type { KeyScope } from '../../access/keys/key-format.ts';
 import { Badge } from '../../web/components/badge.tsx';
 import { Button, LinkButton } from '../../web/components/button.tsx';
 import { Card } from '../../web/components/card.tsx';

@@ -1,7 +1,7 @@
 /** /account/keys: API keys and site keys of the person, by id only among their own. */
 
 import { isKeyName, namedKeyBounds, strangeIn } from '../../access/keys/api-keys.ts';
-import { scopeNames } from '../../access/keys/key-scopes.ts';
+import { scopeNames } from '../../access/keys/key-format.ts';
 import { hostsMax, normaliseHost } from '../../access/keys/site-keys.ts';
 import { quotaKind } from '../../access/quota/quota.ts';
 import { fail } from '../../core/result.ts';

@@ -17,9 +17,9 @@
 
 import { accountRow } from '../../access/accounts/accounts.ts';
 import { accountDisabled } from '../../access/accounts/events.ts';
-import { otherOperator } from '../../access/accounts/roles.ts';
-import { createKeyRecords, keysOfKeyRows, readKeyUse } from '../../access/keys/key-records.ts';
-import { scopeNames } from '../../access/keys/key-scopes.ts';
+import { otherOperator } from '../../access/accounts/records.ts';
+import { createKeyRecords, keysOfKeyRows, readKeyUse } from '../../access/keys/api-keys.ts';
+import { scopeNames } from '../../access/keys/key-format.ts';
 import { dateText, type PersonalData } from '../../contracts/personal-data.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';

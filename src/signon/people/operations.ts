@@ -1,10 +1,12 @@
 /** Operations on accounts: make, list, show, change, disable and delete them. */
 
 import * as v from 'valibot';
-import type { Accounts } from '../../access/accounts/accounts.ts';
-import { createDirectory, type ListedAccount } from '../../access/accounts/directory.ts';
-import type { AccountInfo } from '../../access/accounts/records.ts';
-import { activeOperators, roles } from '../../access/accounts/roles.ts';
+import {
+  type Accounts,
+  createDirectory,
+  type ListedAccount,
+} from '../../access/accounts/accounts.ts';
+import { type AccountInfo, activeOperators, roles } from '../../access/accounts/records.ts';
 import { perMinute } from '../../access/keys/operations.ts';
 import { createSiteKeys } from '../../access/keys/site-keys.ts';
 import type { Vouched } from '../../access/quota/points.ts';

@@ -13,7 +13,7 @@
  * is dead from then on, and an earlier request that is still under way changes nothing (`transfer`).
  */
 
-import { roleOf } from '../../access/accounts/roles.ts';
+import { roleOf } from '../../access/accounts/records.ts';
 import type { FactorDemand } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { equalBytes, sha256 } from '../../core/digest.ts';

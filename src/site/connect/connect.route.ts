@@ -4,7 +4,7 @@
  * mark that stands in the commands of a screen without one.
  */
 
-import type { Sightings } from '../../access/sightings.ts';
+import type { Sightings } from '../../access/marks.ts';
 import { once } from '../../core/preparation.ts';
 import { fail } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';

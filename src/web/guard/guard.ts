@@ -9,8 +9,8 @@
  */
 
 import { otherScope } from '../../access/keys/key-cache.ts';
-import { bitsFor, keyUses } from '../../access/keys/key-scopes.ts';
-import { type QuotaGuard, quotaKind } from '../../access/quota/quota-guard.ts';
+import { bitsFor, keyUses } from '../../access/keys/key-format.ts';
+import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
 import { wrongScopeDetail } from '../../core/errors.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../../http/request/message.ts';

@@ -2,9 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { type Accounts, createAccounts } from '../../../src/access/accounts/accounts.ts';
-import { createDirectory, type Directory } from '../../../src/access/accounts/directory.ts';
-import { activeOperators, roleOf } from '../../../src/access/accounts/roles.ts';
+import {
+  type Accounts,
+  createAccounts,
+  createDirectory,
+  type Directory,
+} from '../../../src/access/accounts/accounts.ts';
+import { activeOperators, roleOf } from '../../../src/access/accounts/records.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';

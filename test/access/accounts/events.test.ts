@@ -13,7 +13,7 @@ import {
   plainKey,
 } from '../../../src/access/accounts/records.ts';
 import { createAccessReducer } from '../../../src/access/accounts/reducer.ts';
-import { keyScopes, plainScopes } from '../../../src/access/keys/key-scopes.ts';
+import { keyScopes, plainScopes } from '../../../src/access/keys/key-format.ts';
 import { createKeyTable, openKeyTableReader } from '../../../src/access/keys/key-table.ts';
 import { canRead } from '../../../src/app/journal-events.ts';
 import { seededRandom } from '../../../src/core/random.ts';

@@ -4,14 +4,17 @@
  */
 
 import { createAccountsTable } from '../../../src/access/accounts/accounts-table.ts';
-import { createClientLimits } from '../../../src/access/quota/client-limits.ts';
+import {
+  createClientLimits,
+  createLimitMemory,
+  openLimitRecords,
+} from '../../../src/access/quota/client-limits.ts';
 import {
   createExchange,
   limitParty,
   type Party,
   quotaParty,
 } from '../../../src/access/quota/distributed-limits.ts';
-import { createLimitMemory, openLimitRecords } from '../../../src/access/quota/limit-records.ts';
 import { createQuotaMemory, openQuotas, quotaKind } from '../../../src/access/quota/quota.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import type { NodeMessages } from '../../../src/storage/nodes/messages.ts';

@@ -5,10 +5,15 @@ import { after, before, it } from 'node:test';
 import { type Accounts, createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { createAccountsTable } from '../../../src/access/accounts/accounts-table.ts';
 import { createAccessReducer } from '../../../src/access/accounts/reducer.ts';
-import { type ApiKeys, createApiKeys, namedKeyBounds } from '../../../src/access/keys/api-keys.ts';
+import {
+  type ApiKeys,
+  createApiKeys,
+  namedKeyBounds,
+  noteKeyUse,
+  readKeyUse,
+} from '../../../src/access/keys/api-keys.ts';
 import { createKeyCache, otherScope } from '../../../src/access/keys/key-cache.ts';
-import { noteKeyUse, readKeyUse } from '../../../src/access/keys/key-records.ts';
-import { keyScopes } from '../../../src/access/keys/key-scopes.ts';
+import { keyScopes } from '../../../src/access/keys/key-format.ts';
 import {
   createKeyTable,
   openKeyTableReader,

@@ -3,8 +3,11 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
-import { createApiKeys } from '../../../src/access/keys/api-keys.ts';
-import { createKeyRecords, type StoredKey } from '../../../src/access/keys/key-records.ts';
+import {
+  createApiKeys,
+  createKeyRecords,
+  type StoredKey,
+} from '../../../src/access/keys/api-keys.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { manualClock, systemClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';

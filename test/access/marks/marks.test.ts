@@ -11,8 +11,8 @@ import {
   type MarkSender,
   networkPlaces,
   sightingEndsAt,
+  startSightings,
 } from '../../../src/access/marks.ts';
-import { startSightings } from '../../../src/access/sightings.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import { createMemoryStore } from '../../support/server/memory-store.ts';

@@ -5,8 +5,11 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
-import { createClientLimits } from '../../../src/access/quota/client-limits.ts';
-import { createLimitMemory, openLimitRecords } from '../../../src/access/quota/limit-records.ts';
+import {
+  createClientLimits,
+  createLimitMemory,
+  openLimitRecords,
+} from '../../../src/access/quota/client-limits.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { clientOf } from '../../../src/ip/networks.ts';
 
@@ -142,7 +145,7 @@ test('shared records are counted by all who open them, however they are used', a
   const counting = `
     import { parentPort, workerData } from 'node:worker_threads';
     import { createClientLimits } from ${JSON.stringify(source('client-limits'))};
-    import { openLimitRecords } from ${JSON.stringify(source('limit-records'))};
+    import { openLimitRecords } from ${JSON.stringify(source('client-limits'))};
     const { shared, clients } = workerData;
     const limits = createClientLimits({ page: { max: 1000, windowMs: 60000 } }, openLimitRecords(shared));
     let admitted = 0;

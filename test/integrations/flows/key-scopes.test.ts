@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { keyScopes } from '../../../src/access/keys/key-scopes.ts';
+import { keyScopes } from '../../../src/access/keys/key-format.ts';
 import { endpoints } from '../../../src/app/endpoints.ts';
 import { demoEmail, startTestServer, type TestServer } from '../../support/server/server.ts';
 

@@ -8,8 +8,7 @@ import { createAccountsTable } from '../../../src/access/accounts/accounts-table
 import { hashKey, makeKey } from '../../../src/access/keys/key-format.ts';
 import { createKeyTable } from '../../../src/access/keys/key-table.ts';
 import { createSightingBoard } from '../../../src/access/marks.ts';
-import { createQuotaMemory } from '../../../src/access/quota/quota.ts';
-import { quotaKind } from '../../../src/access/quota/quota-guard.ts';
+import { createQuotaMemory, quotaKind } from '../../../src/access/quota/quota.ts';
 import { createFrontEnd } from '../../../src/app/threads/front-end.ts';
 import { entryFlags } from '../../../src/contracts/reputation.ts';
 import { manualClock } from '../../../src/core/clock.ts';

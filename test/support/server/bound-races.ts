@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { type Accounts, createAccounts } from '../../../src/access/accounts/accounts.ts';
-import { roleRow } from '../../../src/access/accounts/roles.ts';
+import { roleRow } from '../../../src/access/accounts/records.ts';
 import { createApiKeys, namedKeyBounds } from '../../../src/access/keys/api-keys.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { createSiteKeys, siteKeysPerAccountMax } from '../../../src/access/keys/site-keys.ts';

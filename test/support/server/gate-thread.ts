@@ -7,12 +7,12 @@ import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { openAccountsTable } from '../../../src/access/accounts/accounts-table.ts';
 import { createKeyCache } from '../../../src/access/keys/key-cache.ts';
 import { openKeyTableReader } from '../../../src/access/keys/key-table.ts';
-import { openQuotas } from '../../../src/access/quota/quota.ts';
 import {
   createQuotaGuard,
+  openQuotas,
   type QuotaGuard,
   quotaKind,
-} from '../../../src/access/quota/quota-guard.ts';
+} from '../../../src/access/quota/quota.ts';
 import type { SharedState } from '../../../src/app/state.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 

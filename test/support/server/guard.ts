@@ -1,6 +1,6 @@
 /** A guard for routes under test, over whatever gate and callers they have. */
 
-import type { QuotaGuard } from '../../../src/access/quota/quota-guard.ts';
+import type { QuotaGuard } from '../../../src/access/quota/quota.ts';
 import type { Callers } from '../../../src/web/guard/callers.ts';
 import { createGuard, type Guard } from '../../../src/web/guard/guard.ts';
 
