@@ -1,5 +1,6 @@
 /** Threads of the process owe each other a sign of life, the processor, and memory that nobody uses. */
 
+import { readdirSync, readlinkSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -52,6 +53,49 @@ const nicest = 19;
 export function yieldToRequests(): void {
   if (process.platform !== 'linux') return;
   setPriority(0, Math.min(nicest, getPriority(0) + niceBehind));
+}
+
+/** How far threads that answer go before the process where the system lets them, and the others behind it elsewhere. */
+const niceAnswering = { before: 10, behind: 5 } as const;
+const leastNice = -20;
+
+/** What a thread that answers says of itself: its id of the system, and whether it could go before all others. */
+export interface AnsweringThread {
+  readonly id: number;
+  readonly isFirst: boolean;
+}
+
+/**
+ * Takes the calling thread before all others: a check that arrives while every core is taken else waits behind
+ * whatever the process itself does. Linux allows it with RLIMIT_NICE or CAP_SYS_NICE.
+ * @returns undefined where threads have no priority of their own
+ */
+export function goFirst(): AnsweringThread | undefined {
+  if (process.platform !== 'linux') return undefined;
+  // <process>/task/<thread>, of the thread that reads it.
+  const id = Number(readlinkSync('/proc/thread-self').split('/').at(-1));
+  try {
+    setPriority(0, Math.max(leastNice, getPriority(0) - niceAnswering.before));
+    return { id, isFirst: true };
+  } catch {
+    return { id, isFirst: false };
+  }
+}
+
+/**
+ * Puts all threads of the process behind those that answer, where these may not go before it: those of V8 and of the
+ * store as well. Threads that start later are behind like the one that starts them.
+ */
+export function stepBehind(answering: readonly AnsweringThread[]): void {
+  if (answering.length === 0 || answering.some(({ isFirst }) => isFirst)) return;
+  for (const id of readdirSync('/proc/self/task').map(Number)) {
+    if (answering.some((one) => one.id === id)) continue;
+    try {
+      setPriority(id, Math.min(nicest, getPriority(id) + niceAnswering.behind));
+    } catch {
+      // It ended meanwhile.
+    }
+  }
 }
 
 // One thread for work that comes now and then: it starts at the first job and ends after a quiet minute.

@@ -8,6 +8,7 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
+import { type AnsweringThread, stepBehind } from '../../core/threads.ts';
 import { problemHeader } from '../../http/request/arrival.ts';
 import { createRouter, type Route } from '../../http/router.ts';
 import { type ServeForwardedOptions, serveForwarded } from '../../http/serve-forwarded.ts';
@@ -52,7 +53,7 @@ export type ToThread =
   | { readonly serve: Served };
 /** `isForOperator`: the text is for the operator, who can mend it. */
 export type FromThread =
-  | { readonly listening: true }
+  | { readonly listening: true; readonly answering: AnsweringThread | undefined }
   | { readonly failed: string; readonly isForOperator: boolean };
 
 export interface ThreadsOptions
@@ -92,7 +93,7 @@ export async function startThreads(options: ThreadsOptions) {
   let stopping = false;
   let serving: Served = {};
 
-  async function start(thread: number): Promise<void> {
+  async function start(thread: number): Promise<AnsweringThread | undefined> {
     const reader = index.openReader();
     if (reader === undefined) throw new Error('no reader is left in the index');
     const { port1, port2 } = new MessageChannel();
@@ -113,7 +114,7 @@ export async function startThreads(options: ThreadsOptions) {
         if ('listening' in message) {
           isListening = true;
           listening++;
-          resolve();
+          resolve(message.answering);
         } else if (message.isForOperator) why = new OperatorError(message.failed);
         else log.error({ thread, reason: message.failed }, 'front end: a thread failed');
       });
@@ -155,7 +156,7 @@ export async function startThreads(options: ThreadsOptions) {
 
   const starts = Array.from({ length: options.threads }, (_, thread) => start(thread));
   try {
-    await Promise.all(starts);
+    stepBehind((await Promise.all(starts)).filter((one) => one !== undefined));
   } catch (error) {
     // Workers that still start read the stop from their queue when they listen, and end.
     await stop(0);

@@ -1,6 +1,8 @@
 /** A front-end thread that dies over an error is replaced, and nobody but its own clients notices. */
 
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import { describe, it } from 'node:test';
 import {
   answersByThread,
@@ -12,6 +14,8 @@ import {
 } from '../../support/server/server.ts';
 
 const saboteur = new URL('../../support/server/break-thread.js', import.meta.url).href;
+
+const unprivileged = new URL('../../support/server/no-privilege.js', import.meta.url).href;
 
 const alive = 'portcullis_http_threads';
 const replaced = 'portcullis_http_threads_replaced_total';
@@ -67,3 +71,33 @@ for (const threads of threadCounts) {
     });
   });
 }
+
+/** Priorities of all threads, the one that goes first at the beginning; of proc(5), field 19. */
+function nicesOf({ pid }: TestServer): number[] {
+  const nices = readdirSync(`/proc/${pid}/task`).map((id) => {
+    const text = readFileSync(`/proc/${pid}/task/${id}/stat`, 'latin1');
+    return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[16]);
+  });
+  return nices.sort((a, b) => a - b);
+}
+
+describe('threads that answer', { skip: process.platform !== 'linux' }, () => {
+  const threads = 2;
+  for (const [title, nodeArguments] of [
+    ['go before all others of the server', []],
+    [
+      'keep their place where the system does not let them, and all others step behind',
+      ['--import', unprivileged],
+    ],
+  ] as const) {
+    it(title, async () => {
+      const preloaded = nodeArguments.length === 0 ? {} : { nodeArguments };
+      await using server = await startTestServer({ threads, ...preloaded });
+      const nices = nicesOf(server);
+      const [answering, others] = [nices.slice(0, threads), nices.slice(threads)];
+      assert.ok(others.length > 4, `${nices}`);
+      assert.ok(Math.max(...answering) < Math.min(...others), `${nices}`);
+      if (nodeArguments.length > 0) assert.equal(answering[0], getPriority());
+    });
+  }
+});
