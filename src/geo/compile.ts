@@ -3,7 +3,6 @@
  * search answers both. layout.ts draws the result.
  */
 
-import { writeFragments } from './fragments.ts';
 import {
   aliasFlags,
   byteLengthOf,
@@ -13,6 +12,8 @@ import {
   packValue,
   rootLength,
   sectionsOf,
+  unknownCountry,
+  unknownProvider,
   writeHeader,
 } from './layout.ts';
 import { compareAt, type Partition } from './partition.ts';
@@ -241,4 +242,37 @@ function writeNames(bytes: Uint8Array, ends: Uint32Array, start: number, names: 
     ends[id + 1] = end;
   });
   return end;
+}
+
+/**
+ * Returns the arena of all names, each as ready JSON so that a check quotes none, and where in it each begins,
+ * countries first.
+ */
+function writeFragments(
+  countries: readonly string[],
+  providers: readonly string[],
+): { readonly ats: Uint32Array; readonly arena: Uint32Array } {
+  const texts = [
+    ...countries.map((name) => `,"countryCode":${quoted(name || unknownCountry)},`),
+    ...providers.map((name) => `"isp":${quoted(name || unknownProvider)}`),
+  ];
+  const parts = texts.map((text) => Buffer.from(text));
+  const ats = new Uint32Array(parts.length);
+  let words = 0;
+  for (const [id, part] of parts.entries()) {
+    ats[id] = words;
+    words += 1 + Math.ceil(part.length / 4);
+  }
+  const arena = new Uint32Array(words);
+  const bytes = Buffer.from(arena.buffer);
+  for (const [id, part] of parts.entries()) {
+    arena[ats[id]!] = part.length;
+    bytes.set(part, (ats[id]! + 1) * 4);
+  }
+  return { ats, arena };
+}
+
+/** As the reader reads it: half of a character at the cut end of a long name becomes another one. */
+function quoted(name: string): string {
+  return JSON.stringify(Buffer.from(name).toString());
 }

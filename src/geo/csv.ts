@@ -5,14 +5,14 @@
  */
 
 import { parseIpBytes } from '../ip/address.ts';
-import type { PartitionBuilder } from './partition.ts';
+import type { RangeSink } from './partition.ts';
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const COMMA = 0x2c;
 const QUOTE = 0x22;
 
-export interface CsvResult {
+interface CsvResult {
   readonly ranges: number;
   /** Lines that are malformed, out of order or inside an earlier range. */
   readonly skipped: number;
@@ -25,7 +25,7 @@ export interface CsvResult {
 export function readCsvRanges(
   bytes: Buffer,
   family: 4 | 6,
-  partition: PartitionBuilder,
+  partition: RangeSink,
   idOf: (name: string) => number,
   fields: 'name' | 'number and name' = 'name',
 ): CsvResult {

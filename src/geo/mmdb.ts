@@ -12,7 +12,7 @@
  * byte of the data section.
  */
 
-import type { PartitionBuilder } from './partition.ts';
+import type { RangeSink } from './partition.ts';
 
 class MmdbError extends Error {
   override readonly name = 'MmdbError';
@@ -20,17 +20,7 @@ class MmdbError extends Error {
 
 export type MmdbValue = string | number | boolean | MmdbValue[] | Map<string, MmdbValue>;
 
-export interface Mmdb {
-  readonly ipVersion: 4 | 6;
-  readonly databaseType: string;
-  /** Seconds since 1970. */
-  readonly buildEpoch: number;
-  readonly nodeCount: number;
-  /** The record of `node` on side 0 (left) or 1 (right). */
-  record(node: number, side: number): number;
-  /** The value that a record above `nodeCount` points to. */
-  decode(record: number): MmdbValue;
-}
+type Mmdb = ReturnType<typeof openMmdb>;
 
 const marker = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1');
 const metadataLengthMax = 128 * 1024;
@@ -40,7 +30,7 @@ const depthMax = 16;
 const stepsMax = 4_096;
 
 /** Throws `MmdbError` when the file is not a readable MaxMind DB. */
-export function openMmdb(bytes: Buffer): Mmdb {
+export function openMmdb(bytes: Buffer) {
   const found = bytes.lastIndexOf(marker);
   if (found < 0 || bytes.length - found > metadataLengthMax) {
     throw new MmdbError('no MaxMind metadata at the end of the file');
@@ -63,10 +53,13 @@ export function openMmdb(bytes: Buffer): Mmdb {
   return {
     ipVersion,
     databaseType: String(metadata.get('database_type') ?? ''),
+    /** Seconds since 1970. */
     buildEpoch: typeof buildEpoch === 'number' ? buildEpoch : 0,
     nodeCount,
+    /** Reads the record of `node` on side 0 (left) or 1 (right). */
     record: recordReader(bytes, recordSize),
-    decode(record) {
+    /** Reads the value that a record above `nodeCount` points to. */
+    decode(record: number): MmdbValue {
       if (record < nodeCount + separatorLength) throw new MmdbError('a record points nowhere');
       return decode(treeSize + record - nodeCount);
     },
@@ -74,7 +67,10 @@ export function openMmdb(bytes: Buffer): Mmdb {
 }
 
 /** Nodes are below `nodeCount` and the tree lies inside the file, so these reads can't overrun. */
-function recordReader(bytes: Buffer, recordSize: 24 | 28 | 32): Mmdb['record'] {
+function recordReader(
+  bytes: Buffer,
+  recordSize: 24 | 28 | 32,
+): (node: number, side: number) => number {
   if (recordSize === 24) return (node, side) => bytes.readUIntBE(node * 6 + side * 3, 3);
   if (recordSize === 32) return (node, side) => bytes.readUInt32BE(node * 8 + side * 4);
   return (node, side) => {
@@ -203,8 +199,8 @@ const visitsPerNodeMax = 8;
 
 export function walkMmdb(
   db: Mmdb,
-  v4: PartitionBuilder,
-  v6: PartitionBuilder,
+  v4: RangeSink,
+  v6: RangeSink,
   idOf: (record: number) => number,
 ): WalkResult {
   const { nodeCount } = db;

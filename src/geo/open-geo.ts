@@ -35,7 +35,7 @@ import {
   loadSource,
 } from './sources.ts';
 
-export interface OpenGeoOptions {
+interface OpenGeoOptions {
   readonly dataDir: string;
   /** MaxMind-format files; without one the package of that kind serves. */
   readonly countryMmdbPath?: string | undefined;
@@ -48,21 +48,12 @@ export interface OpenGeoOptions {
 }
 
 /** The source of one table, for the start log. */
-export interface GeoSourceReport {
+interface GeoSourceReport {
   readonly kind: GeoKind;
   /** `none`: no usable file, every address is unknown. */
   readonly origin: 'configured' | 'default' | 'none';
   readonly path: string;
   readonly note?: string | undefined;
-}
-
-export interface OpenedGeo {
-  readonly shared: SharedArrayBuffer;
-  readonly sources: readonly GeoSourceReport[];
-  /** One line each; already logged. */
-  readonly warnings: readonly string[];
-  /** True when nothing was compiled. */
-  readonly fromSnapshot: boolean;
 }
 
 export const snapshotName = 'geo.snapshot';
@@ -86,8 +77,11 @@ const metaSchema = object({
   warnings: array(string()),
 });
 
-/** @throws OperatorError with the setting whose file is missing, damaged or of another kind */
-export function openGeo(options: OpenGeoOptions): OpenedGeo {
+/**
+ * @returns also warnings, one line each, already logged; `fromSnapshot`: nothing was compiled
+ * @throws OperatorError with the setting whose file is missing, damaged or of another kind
+ */
+export function openGeo(options: OpenGeoOptions) {
   const { log } = options;
   const candidates = {
     country: candidatesOf('country', options.countryMmdbPath, options),
@@ -120,7 +114,7 @@ export function openGeo(options: OpenGeoOptions): OpenedGeo {
   const country = chooseTable('country', candidates.country);
   const provider = chooseTable('provider', candidates.provider);
   const shared = compileGeo(country.table, provider.table);
-  const sources = [country.report, provider.report];
+  const sources: readonly GeoSourceReport[] = [country.report, provider.report];
   const warnings = [...country.warnings, ...provider.warnings];
   for (const warning of warnings) log.warn(warning);
   try {

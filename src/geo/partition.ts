@@ -12,17 +12,12 @@ export interface Partition {
   readonly length: number;
 }
 
-export interface PartitionBuilder {
-  /**
-   * Adds `first..last` (inclusive) in ascending order. What lies at or before the end of an
-   * earlier range stays as it is. Returns false when nothing of the range was left.
-   */
-  add(first: ArrayLike<number>, last: ArrayLike<number>, id: number): boolean;
-  finish(): Partition;
-}
+type PartitionBuilder = ReturnType<typeof createPartitionBuilder>;
+/** Takes the ranges of one family, as the readers of files give them. */
+export type RangeSink = Pick<PartitionBuilder, 'add'>;
 
 /** `words`: 1 for IPv4, 4 for IPv6. */
-export function createPartitionBuilder(words: 1 | 4): PartitionBuilder {
+export function createPartitionBuilder(words: 1 | 4) {
   let capacity = 1 << 12;
   let columns = Array.from({ length: words }, () => new Uint32Array(capacity));
   let ids = new Uint32Array(capacity);
@@ -52,24 +47,29 @@ export function createPartitionBuilder(words: 1 | 4): PartitionBuilder {
     ids[length++] = id;
   }
 
-  return {
-    add(first, last, id) {
-      if (full || compareWords(last, next, words) < 0 || compareWords(first, last, words) > 0) {
-        return false;
-      }
-      set(compareWords(first, next, words) < 0 ? next : first, id);
-      full = !setSuccessor(next, last, words);
-      if (!full) set(next, 0);
-      return true;
-    },
-    finish() {
-      return {
-        columns: columns.map((column) => column.subarray(0, length)),
-        ids: ids.subarray(0, length),
-        length,
-      };
-    },
-  };
+  /**
+   * Adds `first..last` (inclusive) in ascending order. What lies at or before the end of an
+   * earlier range stays as it is. Returns false when nothing of the range was left.
+   */
+  function add(first: ArrayLike<number>, last: ArrayLike<number>, id: number): boolean {
+    if (full || compareWords(last, next, words) < 0 || compareWords(first, last, words) > 0) {
+      return false;
+    }
+    set(compareWords(first, next, words) < 0 ? next : first, id);
+    full = !setSuccessor(next, last, words);
+    if (!full) set(next, 0);
+    return true;
+  }
+
+  function finish(): Partition {
+    return {
+      columns: columns.map((column) => column.subarray(0, length)),
+      ids: ids.subarray(0, length),
+      length,
+    };
+  }
+
+  return { add, finish };
 }
 
 function extended(column: Uint32Array, capacity: number): Uint32Array<ArrayBuffer> {

@@ -19,49 +19,27 @@ import {
   unknownProvider,
 } from './layout.ts';
 
-export interface GeoReader {
-  /** Ids are 0 (unknown) .. count - 1, fit for per-id caches of encoded names. */
-  readonly countryCount: number;
-  readonly providerCount: number;
-  /**
-   * Both ids of the address in one number; take them apart with `countryOf` and `providerOf`.
-   * `words` as `parseIp` leaves them.
-   */
-  find(family: IpFamily, words: Uint32Array): number;
-  /** Does what `find` does, into `out`: [country id, provider id]. */
-  lookup(family: IpFamily, words: Uint32Array, out: Uint32Array): void;
-  /** Fragments of names, see layout.ts. */
-  readonly fragmentAts: Uint32Array;
-  readonly arena: Uint32Array;
-  /** ISO 3166-1 alpha-2 code, `ZZ` for id 0. Decoded at first use. */
-  country(id: number): string;
-  /** Name of the provider (ISP), `Unknown` for id 0. Decoded at first use. */
-  provider(id: number): string;
-}
+export type GeoReader = ReturnType<typeof openGeoReader>;
 
 export { countryOf, providerOf, unknownCountry, unknownProvider } from './layout.ts';
 
 /** Throws when `shared` was not made by `compileGeo` of this version. */
-export function openGeoReader(shared: SharedArrayBuffer): GeoReader {
+export function openGeoReader(shared: SharedArrayBuffer) {
   const counts = readCounts(shared);
   if (counts === undefined) throw new Error('not a compiled geo table of this version');
   const sections = sectionsOf(shared, counts);
-  const find = finder(sections);
-  const country = nameReader(sections.nameBytes, sections.countryEnds, unknownCountry);
-  const provider = nameReader(sections.nameBytes, sections.providerEnds, unknownProvider);
+  const { nameBytes, countryEnds, providerEnds, fragmentAts, arena } = sections;
   return {
+    /** Ids are 0 (unknown) .. count - 1. */
     countryCount: counts.countries,
-    providerCount: counts.providers,
-    find,
-    lookup(family, words, out) {
-      const value = find(family, words);
-      out[0] = countryOf(value);
-      out[1] = providerOf(value);
-    },
-    fragmentAts: sections.fragmentAts,
-    arena: sections.arena,
-    country,
-    provider,
+    find: finder(sections),
+    /** Fragments of names, see layout.ts. */
+    fragmentAts,
+    arena,
+    /** ISO 3166-1 alpha-2 code, `ZZ` for id 0. Decoded at first use. */
+    country: nameReader(nameBytes, countryEnds, unknownCountry),
+    /** Name of the provider (ISP), `Unknown` for id 0. Decoded at first use. */
+    provider: nameReader(nameBytes, providerEnds, unknownProvider),
   };
 }
 
@@ -79,7 +57,13 @@ function nameReader(bytes: Uint8Array, ends: Uint32Array, unknown: string): (id:
   };
 }
 
-function finder(sections: GeoSections): GeoReader['find'] {
+/**
+ * Returns both ids of an address in one number; take them apart with `countryOf` and `providerOf`.
+ * `words` as `parseIp` leaves them.
+ */
+type Find = (family: IpFamily, words: Uint32Array) => number;
+
+function finder(sections: GeoSections): Find {
   const { header, root4, low4, value4, root6, low6, value6 } = sections;
   const { deepRoot, deepWord1, deepWord2, deepWord3, deepValue } = sections;
   const flags = header[2]!;
@@ -156,4 +140,31 @@ export function clientCountry(geo: GeoReader, clientIp: string): string {
   const words = new Uint32Array(4);
   const family = parseIp(clientIp, words);
   return family === 0 ? unknownCountry : geo.country(countryOf(geo.find(family, words)));
+}
+
+export type GeoFragments = ReturnType<typeof createGeoFragments>;
+
+/** Country and provider of an address as ready JSON, so that a check quotes no name: fragments copied as bytes. */
+export function createGeoFragments(geo: GeoReader) {
+  const { arena, fragmentAts, countryCount } = geo;
+
+  function copy(view: DataView, at: number, id: number): number {
+    const from = fragmentAts[id]!;
+    const length = arena[from]!;
+    const words = (length + 3) >>> 2;
+    for (let i = 0; i < words; i++) view.setInt32(at + 4 * i, arena[from + 1 + i]!, true);
+    return at + length;
+  }
+
+  /**
+   * Writes `,"countryCode":"FR","isp":"…"` as UTF-8, to stand behind other members of an object. Whole words are
+   * written: up to three bytes behind it are overwritten.
+   * @returns the offset behind it
+   */
+  function write(view: DataView, at: number, family: IpFamily, words: Uint32Array): number {
+    const ids = geo.find(family, words);
+    return copy(view, copy(view, at, countryOf(ids)), countryCount + providerOf(ids));
+  }
+
+  return { write };
 }

@@ -26,7 +26,7 @@ export interface GeoSource {
   readonly version?: string;
 }
 
-export interface LoadedTable {
+interface LoadedTable {
   readonly table: GeoTable;
   /** One line about what was skipped, if anything was. */
   readonly note?: string;
@@ -151,28 +151,24 @@ const providerIdMax = 0x1f_ffff;
 /** Longest name kept, in UTF-16 units; real ones stay under 150. */
 const nameLengthMax = 200;
 
-/** Names by small ids, as the range tables hold them. Id 0 is "no name" in every table. */
-interface NameTable {
-  /** The id of `name`, or 0 when it is not a usable name or the table is full. */
-  idOf(name: string): number;
-  /** By id; entry 0 is empty. */
-  readonly names: readonly string[];
-}
+type NameTable = ReturnType<typeof createNameTable>;
 
-function createNameTable(idMax: number, clean: (name: string) => string): NameTable {
+/** Names by small ids, as the range tables hold them. Id 0 is "no name" in every table. */
+function createNameTable(idMax: number, clean: (name: string) => string) {
   const names = [''];
   const ids = new Map<string, number>([['', 0]]);
-  return {
-    names,
-    idOf(name) {
-      const cleaned = clean(name);
-      const known = ids.get(cleaned);
-      if (known !== undefined) return known;
-      if (names.length > idMax) return 0;
-      ids.set(cleaned, names.length);
-      return names.push(cleaned) - 1;
-    },
-  };
+
+  /** Returns the id of `name`, or 0 when it is not a usable name or the table is full. */
+  function idOf(name: string): number {
+    const cleaned = clean(name);
+    const known = ids.get(cleaned);
+    if (known !== undefined) return known;
+    if (names.length > idMax) return 0;
+    ids.set(cleaned, names.length);
+    return names.push(cleaned) - 1;
+  }
+
+  return { names, idOf };
 }
 
 /** ISO 3166-1 alpha-2 codes, upper case. "ZZ" means unknown and has no id of its own. */

@@ -21,7 +21,7 @@ const headerWords = 4;
 /** Ranges of one answer; the largest systems announce some thousands. */
 export const rangesMax = 20_000;
 
-export interface SystemRanges {
+interface SystemRanges {
   /** Undefined: no range of it is known. */
   readonly name: string | undefined;
   readonly ranges: readonly IpRange[];
@@ -36,14 +36,6 @@ interface Rows {
   readonly order: Uint32Array;
   readonly first: Uint32Array;
   readonly last: Uint32Array;
-}
-
-export interface SystemIndexBuilder {
-  /** Returns false for a range that is none, or that does not lie behind the last one of its family. */
-  add(family: IpFamily, first: ArrayLike<number>, last: ArrayLike<number>, number: number): boolean;
-  /** The first name of a number counts. */
-  name(number: number, name: string): void;
-  finish(): SharedArrayBuffer;
 }
 
 /** A list of words that grows. */
@@ -65,7 +57,7 @@ class Words {
   }
 }
 
-export function createSystemIndexBuilder(): SystemIndexBuilder {
+export function createSystemIndexBuilder() {
   const families = {
     4: { width: 1, before: [0], numbers: new Words(), first: new Words(), last: new Words() },
     6: {
@@ -77,48 +69,58 @@ export function createSystemIndexBuilder(): SystemIndexBuilder {
     },
   };
   const names = new Map<number, string>();
-  return {
-    add(family, first, last, number) {
-      const rows = families[family];
-      const { width, before } = rows;
-      const isBehind = rows.numbers.length === 0 || compareFirst(first, before, width) > 0;
-      if (!isBehind || compareFirst(last, first, width) < 0) return false;
-      rows.numbers.push(number);
-      for (let i = 0; i < width; i++) {
-        rows.first.push(first[i]!);
-        rows.last.push(last[i]!);
-        before[i] = last[i]!;
-      }
-      return true;
-    },
-    name(number, name) {
-      if (!names.has(number)) names.set(number, name);
-    },
-    finish() {
-      const [numbers4, numbers6] = [families[4].numbers.view(), families[6].numbers.view()];
-      const named = Uint32Array.from(names.keys()).sort();
-      const texts = Array.from(named, (number) => Buffer.from(names.get(number)!));
-      const nameBytes = texts.reduce((sum, text) => sum + text.length, 0);
-      const header = Uint32Array.of(numbers4.length, numbers6.length, named.length, nameBytes);
-      let end = 0;
-      const nameEnds = Uint32Array.from(texts, (text) => (end += text.length));
-      const parts = [
-        ...[header, numbers4, numbers6, byNumber(numbers4, named), byNumber(numbers6, named)],
-        ...[families[4].first.view(), families[6].first.view()],
-        ...[families[4].last.view(), families[6].last.view(), named, nameEnds],
-      ];
-      const words = parts.reduce((sum, part) => sum + part.length, 0);
-      const shared = new SharedArrayBuffer(words * 4 + nameBytes);
-      const all = new Uint32Array(shared, 0, words);
-      let at = 0;
-      for (const part of parts) {
-        all.set(part, at);
-        at += part.length;
-      }
-      new Uint8Array(shared, words * 4).set(Buffer.concat(texts));
-      return shared;
-    },
-  };
+
+  /** Returns false for a range that is none, or that does not lie behind the last one of its family. */
+  function add(
+    family: IpFamily,
+    first: ArrayLike<number>,
+    last: ArrayLike<number>,
+    number: number,
+  ): boolean {
+    const rows = families[family];
+    const { width, before } = rows;
+    const isBehind = rows.numbers.length === 0 || compareFirst(first, before, width) > 0;
+    if (!isBehind || compareFirst(last, first, width) < 0) return false;
+    rows.numbers.push(number);
+    for (let i = 0; i < width; i++) {
+      rows.first.push(first[i]!);
+      rows.last.push(last[i]!);
+      before[i] = last[i]!;
+    }
+    return true;
+  }
+
+  /** The first name of a number counts. */
+  function name(number: number, name: string): void {
+    if (!names.has(number)) names.set(number, name);
+  }
+
+  function finish(): SharedArrayBuffer {
+    const [numbers4, numbers6] = [families[4].numbers.view(), families[6].numbers.view()];
+    const named = Uint32Array.from(names.keys()).sort();
+    const texts = Array.from(named, (number) => Buffer.from(names.get(number)!));
+    const nameBytes = texts.reduce((sum, text) => sum + text.length, 0);
+    const header = Uint32Array.of(numbers4.length, numbers6.length, named.length, nameBytes);
+    let end = 0;
+    const nameEnds = Uint32Array.from(texts, (text) => (end += text.length));
+    const parts = [
+      ...[header, numbers4, numbers6, byNumber(numbers4, named), byNumber(numbers6, named)],
+      ...[families[4].first.view(), families[6].first.view()],
+      ...[families[4].last.view(), families[6].last.view(), named, nameEnds],
+    ];
+    const words = parts.reduce((sum, part) => sum + part.length, 0);
+    const shared = new SharedArrayBuffer(words * 4 + nameBytes);
+    const all = new Uint32Array(shared, 0, words);
+    let at = 0;
+    for (const part of parts) {
+      all.set(part, at);
+      at += part.length;
+    }
+    new Uint8Array(shared, words * 4).set(Buffer.concat(texts));
+    return shared;
+  }
+
+  return { add, name, finish };
 }
 
 /** Rows by number, counted out: those of one number stay in the order of their addresses. */
@@ -142,13 +144,9 @@ function compareFirst(a: ArrayLike<number>, b: ArrayLike<number>, width: number)
   return 0;
 }
 
-export interface SystemIndex {
-  rangesOf(number: number): SystemRanges;
-  /** The number that holds the address; 0: none. */
-  numberOf(family: IpFamily, words: ArrayLike<number>): number;
-}
+export type SystemIndex = ReturnType<typeof openSystemIndex>;
 
-export function openSystemIndex(shared: SharedArrayBuffer): SystemIndex {
+export function openSystemIndex(shared: SharedArrayBuffer) {
   const [n4 = 0, n6 = 0, m = 0, nameBytes = 0] = new Uint32Array(shared, 0, headerWords);
   let at = headerWords;
   const next = (length: number) => {
@@ -173,7 +171,7 @@ export function openSystemIndex(shared: SharedArrayBuffer): SystemIndex {
   }
 
   return {
-    rangesOf(number) {
+    rangesOf(number: number): SystemRanges {
       const ranges: IpRange[] = [];
       for (const family of [4, 6] as const) {
         const { width, numbers, order, first, last } = rowsOf[family];
@@ -191,7 +189,8 @@ export function openSystemIndex(shared: SharedArrayBuffer): SystemIndex {
       }
       return { name: nameOf(number), ranges, isPart: false };
     },
-    numberOf(family, words) {
+    /** Returns the number that holds the address; 0: none. */
+    numberOf(family: IpFamily, words: ArrayLike<number>): number {
       const { width, numbers, first, last } = rowsOf[family];
       const compare = (all: Uint32Array, row: number) => {
         for (let i = 0; i < width; i++) {

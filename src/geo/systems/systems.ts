@@ -6,24 +6,14 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { openLoneThread } from '../../core/threads.ts';
 import { minuteMs } from '../../core/time.ts';
 import type { IpFamily } from '../../ip/address.ts';
 import { defaultSource, type GeoSource } from '../sources.ts';
-import { openSystemIndex, type SystemIndex, type SystemRanges } from './system-index.ts';
+import { openSystemIndex, type SystemIndex } from './system-index.ts';
 
-export interface Systems {
-  /** Resolves with undefined when too many wait, or the file can't be read. */
-  rangesOf(number: number): Promise<SystemRanges | undefined>;
-  /** The number that holds the address; 0: none. Undefined as above. */
-  numberOf(family: IpFamily, words: Uint32Array): Promise<number | undefined>;
-  /** Makes the index after a while, so that nobody waits for it. */
-  prepare(): void;
-  readonly table: BoundedTable;
-  close(): Promise<void>;
-}
+export type Systems = ReturnType<typeof openSystems>;
 
 /** Questions that wait for the index. */
 const waitingMax = 1_000;
@@ -42,7 +32,7 @@ export function openSystems(options: {
   readonly build?: (source: GeoSource, gently: boolean) => Promise<SharedArrayBuffer>;
   /** For tests. */
   readonly prepareAfter?: number;
-}): Systems {
+}) {
   const { asnMmdbPath: path, clock, onFailure } = options;
   const source: GeoSource | undefined =
     path === undefined
@@ -88,9 +78,13 @@ export function openSystems(options: {
   }
 
   return {
-    rangesOf: async (number) => (await opened())?.rangesOf(number),
-    numberOf: async (family, words) => (await opened())?.numberOf(family, words),
-    prepare() {
+    /** Resolves with undefined when too many wait, or the file can't be read. */
+    rangesOf: async (number: number) => (await opened())?.rangesOf(number),
+    /** The number that holds the address; 0: none. Undefined as above. */
+    numberOf: async (family: IpFamily, words: Uint32Array) =>
+      (await opened())?.numberOf(family, words),
+    /** Makes the index after a while, so that nobody waits for it. */
+    prepare(): void {
       if (source === undefined) return;
       preparing = setTimeout(() => {
         if (index === undefined) making ??= make(source, true);
@@ -98,7 +92,7 @@ export function openSystems(options: {
       preparing.unref();
     },
     table: { name: 'network_questions', used: () => waiting, limit: waitingMax },
-    close() {
+    close(): Promise<void> {
       clearTimeout(preparing);
       return thread.close();
     },

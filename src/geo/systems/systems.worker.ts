@@ -6,14 +6,14 @@ import { yieldToRequests } from '../../core/threads.ts';
 import type { IpFamily } from '../../ip/address.ts';
 import { readCsvRanges, unquoted } from '../csv.ts';
 import { type MmdbValue, openMmdb, walkMmdb } from '../mmdb.ts';
-import type { PartitionBuilder } from '../partition.ts';
+import type { RangeSink } from '../partition.ts';
 import type { GeoSource } from '../sources.ts';
-import { createSystemIndexBuilder, type SystemIndexBuilder } from './system-index.ts';
+import { createSystemIndexBuilder } from './system-index.ts';
 
 const nameLengthMax = 200;
 
 /** Ranges with an id each, as readers of files give them, to rows of the index. */
-function collector(index: SystemIndexBuilder) {
+function collector(index: ReturnType<typeof createSystemIndexBuilder>) {
   /** By id; 0 stands for none. */
   const numbers = [0];
   const ids = new Map<number, number>();
@@ -28,11 +28,8 @@ function collector(index: SystemIndexBuilder) {
       }
       return id;
     },
-    of: (family: IpFamily): PartitionBuilder => ({
+    of: (family: IpFamily): RangeSink => ({
       add: (first, last, id) => id !== 0 && index.add(family, first, last, numbers[id]!),
-      finish: () => {
-        throw new Error('only ranges are wanted');
-      },
     }),
   };
 }

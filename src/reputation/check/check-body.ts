@@ -7,7 +7,7 @@
 
 import type { Verdict } from '../../contracts/reputation.ts';
 import { isoSecondsBytes, writeIsoSeconds } from '../../core/dates.ts';
-import type { GeoFragments } from '../../geo/fragments.ts';
+import type { GeoFragments } from '../../geo/reader.ts';
 import { LAST_REPORTED_AT, type Records, ROW_SHIFT, reportersOf } from '../../index/records.ts';
 import { writeIp4, writeIp6, writeNumber } from '../../ip/address-writer.ts';
 import { addressBehind } from '../../ip/behind.ts';

@@ -9,7 +9,7 @@
  */
 
 import { entryFlags, type Verdict } from '../../contracts/reputation.ts';
-import type { GeoFragments } from '../../geo/fragments.ts';
+import type { GeoFragments } from '../../geo/reader.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { META, REPORTS, REPORTS_MASK, ROW_SHIFT, STRENGTH } from '../../index/records.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';

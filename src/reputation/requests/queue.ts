@@ -31,7 +31,7 @@ const standings = ['anyone', 'signed_in', 'from_address'] as const;
 export type AskerStanding = (typeof standings)[number];
 
 /** The person behind a request. */
-export interface Asker {
+interface Asker {
   readonly standing: AskerStanding;
   /** Mark of the client's network, see `networkMarks`. */
   readonly network: Uint8Array;
@@ -65,21 +65,7 @@ interface Kept extends Asker {
   readonly at: number;
 }
 
-export interface AddressQueue<T extends Kept> {
-  /**
-   * One that is there already stays as it is, unless the new one has a better standing.
-   * `capacity_exceeded` at a bound.
-   * @param from without one: anybody, from a network of its own
-   */
-  add(address: string, row: Omit<T, keyof Kept>, from?: Asker): Promise<Result<void>>;
-  find(address: string): Promise<T | undefined>;
-  /** Oldest first, without the asker. */
-  list(): Promise<(Omit<T, keyof Asker> & { readonly address: string })[]>;
-  /** `not_found` when there is none. */
-  remove(address: string): Promise<Result<T>>;
-}
-
-export interface QueueOptions {
+interface QueueOptions {
   readonly store: Pick<Store, 'commit' | 'get' | 'scan'>;
   readonly clock: Clock;
   /** Rows at one time. */
@@ -98,7 +84,7 @@ function createAddressQueue<T extends Kept>(
     readonly keyOf: (address: string) => Key;
     readonly prefix: () => Key;
   },
-): AddressQueue<T> {
+) {
   const { store, clock, max, perNetworkMax } = { ...queueBounds, ...options };
   const { codec, keyOf, prefix } = rows;
 
@@ -114,6 +100,7 @@ function createAddressQueue<T extends Kept>(
     return found.sort((a, b) => a.at - b.at);
   }
 
+  /** Returns the rows without the asker, the oldest first. */
   async function list() {
     return (await all()).map(({ standing: _standing, network: _network, ...row }) => row);
   }
@@ -125,6 +112,11 @@ function createAddressQueue<T extends Kept>(
     return { row, check: { key, version: entry?.version ?? null } };
   }
 
+  /**
+   * Adds a row. One that is there already stays as it is, unless the new one has a better standing.
+   * `capacity_exceeded` at a bound.
+   * @param from without one: anybody, from a network of its own
+   */
   function add(
     address: string,
     row: Omit<T, keyof Kept>,
@@ -152,6 +144,7 @@ function createAddressQueue<T extends Kept>(
     });
   }
 
+  /** `not_found` when there is none. */
   async function remove(address: string): Promise<Result<T>> {
     const { row } = await load(address);
     if (row === undefined) return fail('not_found', `nothing waits for ${address}`);
@@ -159,7 +152,7 @@ function createAddressQueue<T extends Kept>(
     return done.ok ? ok(row) : fail('store_unavailable');
   }
 
-  return { find: async (address) => (await load(address)).row, list, add, remove };
+  return { find: async (address: string) => (await load(address)).row, list, add, remove };
 }
 
 type Asked = Asker & { readonly address: string };
@@ -216,7 +209,7 @@ export interface Removal extends Asker {
   readonly signedIn: boolean;
 }
 
-export type Removals = AddressQueue<Removal>;
+export type Removals = ReturnType<typeof createRemovals>;
 
 export const reasonLengths = { min: 10, max: 1_000 } as const;
 
@@ -243,14 +236,9 @@ export function readReason(typed: string): string | undefined {
   return length < reasonLengths.min || length > reasonLengths.max ? undefined : reason;
 }
 
-export function createRemovals(options: QueueOptions): Removals {
-  const rows = {
-    name: 'removals',
-    codec: removalRow,
-    keyOf: removalKey,
-    prefix: removalPrefix,
-  } as const;
-  return createAddressQueue(options, rows);
+export function createRemovals(options: QueueOptions) {
+  const rows = { name: 'removals', keyOf: removalKey, prefix: removalPrefix } as const;
+  return createAddressQueue<Removal>(options, { ...rows, codec: removalRow });
 }
 
 /**
@@ -265,7 +253,7 @@ interface AnonymousReport extends Asker {
   readonly comment: string;
 }
 
-export type AnonymousReports = AddressQueue<AnonymousReport>;
+export type AnonymousReports = ReturnType<typeof createAnonymousReports>;
 
 const anonymousReportRow = bareRecord<AnonymousReport>({
   at: time,
@@ -274,14 +262,9 @@ const anonymousReportRow = bareRecord<AnonymousReport>({
   ...askerFields,
 });
 
-export function createAnonymousReports(options: QueueOptions): AnonymousReports {
-  const rows = {
-    name: 'tips',
-    codec: anonymousReportRow,
-    keyOf: tipKey,
-    prefix: tipPrefix,
-  } as const;
-  return createAddressQueue(options, rows);
+export function createAnonymousReports(options: QueueOptions) {
+  const rows = { name: 'tips', keyOf: tipKey, prefix: tipPrefix } as const;
+  return createAddressQueue<AnonymousReport>(options, { ...rows, codec: anonymousReportRow });
 }
 
 const reportsPerStep = 10_000;

@@ -72,7 +72,7 @@ function aboutAddress(frame: PageFrame, address: string, title: string, body: Ht
   });
 }
 
-export interface RemovalPageData {
+interface RemovalPageData {
   readonly address: string;
   readonly csrf: string;
   /** The request that is open. */

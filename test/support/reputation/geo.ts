@@ -6,8 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { compileGeo } from '../../../src/geo/compile.ts';
-import { createGeoFragments } from '../../../src/geo/fragments.ts';
-import { countryOf, openGeoReader, providerOf } from '../../../src/geo/reader.ts';
+import {
+  countryOf,
+  createGeoFragments,
+  openGeoReader,
+  providerOf,
+} from '../../../src/geo/reader.ts';
 import { emptyTable } from '../../../src/geo/sources.ts';
 import { formatIp, type IpFamily, parseIp } from '../../../src/ip/address.ts';
 import {
