@@ -6,7 +6,7 @@
 
 import { type Command, CommanderError } from 'commander';
 import { program } from './commands/program.ts';
-import { readSettingsFile } from './commands/shell/settings-file.ts';
+import { readSettingsFile } from './commands/shell/settings.ts';
 import { OperatorError } from './core/errors.ts';
 
 /**

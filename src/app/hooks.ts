@@ -10,13 +10,13 @@ import { policyHook } from '../integrations/dovecot/policy.route.ts';
 import { hostOfAuthority, isLoopbackAddress } from '../ip/loopback.ts';
 import { feedRoutes } from '../reputation/blocklists/feeds.route.ts';
 import type { Published } from '../reputation/blocklists/publish.ts';
-import { signInLogging } from '../signon/sessions/sign-in-log.route.ts';
 import type { SignInLog } from '../signon/sessions/sign-in-log.ts';
+import { signInLogging } from '../signon/signon.route.ts';
 import { staticEndpoint } from '../site/home/static.endpoint.ts';
 import type { SharedAssets } from '../web/assets.ts';
 import { appearance } from '../web/guard/appearance.ts';
 import type { Cookies } from '../web/guard/cookies.ts';
-import { type Endpoint, type FailureNotes, isPage } from '../web/guard/endpoint.ts';
+import { type FailureNotes, isPage } from '../web/guard/endpoint.ts';
 import { headerPerson } from '../web/guard/header-person.ts';
 import type { Hook } from '../web/guard/hooks.ts';
 import type { SessionLike } from '../web/guard/request-context.ts';
@@ -52,7 +52,6 @@ export function mainHooks<Session extends SessionLike>(needs: {
   readonly sessions: { find(token: string): Promise<Session | undefined> };
   readonly prefersGlass: (session: Session) => Promise<boolean>;
   readonly signInLog: Pick<SignInLog, 'during'>;
-  readonly signonEndpoints: readonly Endpoint[];
   /** Called for each failure that is answered. */
   readonly onFailure: NonNullable<FailureNotes['failed']>;
 }): Hook[] {
@@ -60,7 +59,7 @@ export function mainHooks<Session extends SessionLike>(needs: {
     ...(needs.demo ? [oneOrigin(needs.config)] : []),
     appearance(needs.cookies),
     headerPerson(needs),
-    signInLogging(needs.signInLog, needs.signonEndpoints),
+    signInLogging(needs.signInLog),
     { name: 'counts of errors', appliesTo: () => true, onFailure: needs.onFailure },
   ];
 }

@@ -28,11 +28,14 @@ import { categoryNames } from '../reputation/reports/categories.ts';
 import { lookAtTls, transportOf } from '../signon/mail/command-mails.ts';
 import { mailSender, signature } from '../signon/mail/letter.ts';
 import type { Mailer } from '../signon/mail/mailer.ts';
-import { mailCatalogues } from '../signon/mail/texts.ts';
+import { mailText } from '../signon/mail/texts.ts';
 import { readSignIns } from '../signon/sessions/sign-in-log.ts';
-import { type BlockedSites, createBlockedSites } from '../signon/sites/blocked-sites.ts';
 import { createClientSuffixes } from '../signon/sites/client-id.ts';
-import { createSiteList } from '../signon/sites/site-list.ts';
+import {
+  type BlockedSites,
+  createBlockedSites,
+  createSiteList,
+} from '../signon/sites/site-list.ts';
 import { languages, type StoredLanguage } from '../signon/visitor.ts';
 import { readCheckpointSeq } from '../storage/journal/projection.ts';
 import { listPrefix } from '../storage/keys.ts';
@@ -205,8 +208,8 @@ export const testMail = operation({
     }
     // This opens a connection of its own, with the same TLS rules as the transport.
     const tls = config.smtpUrl === undefined ? undefined : await lookAtTls(config.smtpUrl);
-    const [link, service] = [`${config.baseUrl}/`, signature(mailSender(config))];
-    const text = mailCatalogues[language].test({ link, service });
+    const link = `${config.baseUrl}/`;
+    const text = mailText(language, 'test', { link }, signature(mailSender(config)));
     const transport = transportOf(w, log);
     try {
       await transport.send({ to, language, link, ...text });

@@ -18,14 +18,14 @@ import { makeDataDir, settings, withWorkspace } from '../operations/workspace.ts
 import { withNewPasswords } from '../signon/people/operations.ts';
 import { createOperator } from '../signon/people/operator.ts';
 import { claimDataDir } from '../storage/lmdb/claim.ts';
-import { exposureFaults } from './shell/exposure.ts';
 import { createOutput } from './shell/output.ts';
 import {
   type Answers,
+  exposureFaults,
   settingsText,
   takeSettings,
   writeSettingsFile,
-} from './shell/settings-file.ts';
+} from './shell/settings.ts';
 
 /** 24 characters of base64url. */
 const passwordBytes = 18;

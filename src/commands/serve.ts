@@ -5,6 +5,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { type Accounts, createAccounts } from '../access/accounts/accounts.ts';
+import { createApiKeys } from '../access/keys/api-keys.ts';
+import { deriveKey, type MasterKey } from '../access/keys/master-key.ts';
+import { createSiteKeys } from '../access/keys/site-keys.ts';
 import type { Config } from '../config.ts';
 import { expect } from '../contracts/operation.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
@@ -12,28 +16,31 @@ import { OperatorError } from '../core/errors.ts';
 import { createLog, type Log } from '../core/log.ts';
 import { type Random, randomToken, systemRandom } from '../core/random.ts';
 import { loadNative } from '../http/native.ts';
+import { isProxied } from '../http/request/client-ip.ts';
 import { startServer } from '../main.ts';
 import { checkMasterKey, makeDataDir, settings } from '../operations/workspace.ts';
 import { openList } from '../reputation/lists/import/open-list.ts';
-import { collectRows, parseList } from '../reputation/lists/import/parse.ts';
+import { collectRows, type ListFormatName, parseList } from '../reputation/lists/import/parse.ts';
 import type { ServiceName } from '../reputation/lists/import/rows.ts';
 import { loadList } from '../reputation/lists/load-list.ts';
-import type { RowBatch } from '../reputation/state/events.ts';
+import type { ListKind, RowBatch } from '../reputation/state/events.ts';
 import type { Mail } from '../signon/mail/letter.ts';
-import { outboxNameBytes } from '../signon/mail/outbox.route.ts';
+import { outboxNameBytes, outboxPathOf } from '../signon/mail/outbox.route.ts';
+import { standingOf } from '../signon/people/operations.ts';
+import { createOperator } from '../signon/people/operator.ts';
+import { createProfiles } from '../signon/people/profile/profile-store.ts';
+import { openPeople } from '../signon/people.ts';
+import { createPasswords } from '../signon/proofs/passwords.ts';
 import { claimDataDir, serverUse } from '../storage/lmdb/claim.ts';
 import { type Store, StoreUnavailableError } from '../storage/store.ts';
-import { type DemoKeys, demoAddresses, loadDemo, mailLine, welcome } from './demo.ts';
-import { checkExposure } from './shell/exposure.ts';
+import { checkExposure } from './shell/settings.ts';
 import { compactIfWished } from './store/compact.ts';
 
-/** Checked from the compiled file: dist/src/commands/. */
-const bundled = fileURLToPath(new URL('../../../data/seed/known-good.txt', import.meta.url));
+/** Seen from the compiled file: dist/src/commands/. */
+const seedFolder = fileURLToPath(new URL('../../../data/seed/', import.meta.url));
 const holdDays = 3_650;
 
-interface KnownGoodTools {
-  /** Names of the lists of this kind that are loaded. */
-  readonly loaded: readonly string[];
+interface LoadTools {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
@@ -44,35 +51,41 @@ interface KnownGoodTools {
  * Loads the known-good lists that a server brings along at each start: the bundled one and what the
  * setting KNOWN_GOOD names. More of them come by `portcullis seed --known-good`; all are lists of the
  * journal (kind `good`), so they are replaced and end as any other list does.
+ * @param loaded the names of the lists of this kind that are loaded
  */
-async function loadKnownGood(tools: KnownGoodTools): Promise<void> {
-  const { chunks, label } = await openList(bundled);
-  await put(tools, 'bundled', await rowsOf(chunks, label, 'names'));
+async function loadKnownGood(tools: LoadTools, loaded: readonly string[]): Promise<void> {
+  const { chunks, label } = await openList(`${seedFolder}known-good.txt`);
+  const bundled = await rowsOf(chunks, label, { format: 'plain', service: 'names' });
+  await put(tools, 'good', 'bundled', bundled);
   const { knownGood } = tools.config;
   const text = Buffer.from(knownGood.join('\n'));
-  if (knownGood.length === 0 && !tools.loaded.includes('setting')) return;
+  if (knownGood.length === 0 && !loaded.includes('setting')) return;
   // Without any it replaces what an earlier start has loaded.
-  const rows = knownGood.length === 0 ? [] : await rowsOf(one(text), 'KNOWN_GOOD');
-  await put(tools, 'setting', rows);
+  const rows =
+    knownGood.length === 0 ? [] : await rowsOf(one(text), 'KNOWN_GOOD', { format: 'plain' });
+  await put(tools, 'good', 'setting', rows);
 }
 
 async function* one(bytes: Uint8Array) {
   yield bytes;
 }
 
-async function rowsOf(chunks: AsyncIterable<Uint8Array>, label: string, service?: ServiceName) {
-  const more = { allowDocumentation: true, label, service };
-  const rules = { format: 'plain', confidence: 0, ...more } as const;
+async function rowsOf(
+  chunks: AsyncIterable<Uint8Array>,
+  label: string,
+  how: { readonly format: ListFormatName; readonly service?: ServiceName },
+) {
+  const rules = { confidence: 0, allowDocumentation: true, label, ...how };
   return (await collectRows(parseList(chunks, rules), { label })).batches;
 }
 
 async function put(
-  tools: KnownGoodTools,
+  { store, clock, random }: LoadTools,
+  list: ListKind,
   source: string,
   batches: readonly RowBatch[],
 ): Promise<void> {
-  const { store, clock, random } = tools;
-  const what = { list: 'good', source, holdDays, batches } as const;
+  const what = { list, source, holdDays, batches };
   expect(await loadList({ store, clock, random, ...what, onRows: () => {} }));
 }
 
@@ -146,7 +159,7 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
   const { store, state } = server;
   const loaded = state.sources.list().filter(({ list }) => list === 'good');
   const names = loaded.map(({ source }) => source);
-  await loadKnownGood({ store, clock, random, config, loaded: names }).catch((error: unknown) =>
+  await loadKnownGood({ store, clock, random, config }, names).catch((error: unknown) =>
     log.warn({ err: error }, 'known-good list: not loaded'),
   );
   if (demoKeys !== undefined) {
@@ -219,4 +232,117 @@ async function leave(log: Log): Promise<void> {
 /** A person reads the demo's terminal: what is usual stays out of it. */
 function quieter(config: Config): Config['logLevel'] {
   return config.logLevel === 'info' ? 'warn' : config.logLevel;
+}
+
+// The demo: lists in documentation ranges (data/seed/), an account, its key, and a text that
+// says what to try. Starting it again changes nothing but the lists' age.
+
+const demoEmail = 'demo@portcullis.example';
+/** One of each kind, for the home page. */
+const demoAddresses = ['198.51.100.7', '192.0.2.61', '2001:db8:bad::1'] as const;
+
+interface DemoTools extends LoadTools {
+  readonly masterKey: MasterKey;
+}
+
+/** The welcome prints these keys of the demo account, and its password. */
+interface DemoKeys {
+  readonly apiKey: string;
+  readonly siteKey: string;
+  /** Undefined when its owner has chosen another one. */
+  readonly password: string | undefined;
+}
+
+const passwordPurpose = 'portcullis demo password v1';
+
+async function loadDemo(tools: DemoTools): Promise<DemoKeys> {
+  await loadDemoList(tools, 'seed', 'demo.csv', 'csv');
+  await loadDemoList(tools, 'anon', 'demo-anon.txt', 'anon');
+  const accounts = createAccounts({ ...tools, beside: createProfiles(tools).created });
+  const found = await accounts.find(demoEmail);
+  const account = found.ok
+    ? found.value
+    : expect(await accounts.create(demoEmail, standingOf(tools.config)));
+  const apiKeys = createApiKeys({ ...tools, accounts, by: 'operator' });
+  const newest = (await apiKeys.list(account.id)).findLast(({ name }) => name === '');
+  const known = newest && (await apiKeys.reveal(account.id, newest.id));
+  // One that was sealed under a former master key works on and can't be shown.
+  const apiKey = known?.ok ? known.value : expect(await apiKeys.create(account.id)).text;
+  const siteKeys = createSiteKeys(tools);
+  const [siteKey] = await siteKeys.ofAccount(account.id);
+  return {
+    apiKey,
+    siteKey: (siteKey ?? expect(await siteKeys.create(account.id, []))).id,
+    password: await demoPassword(tools, accounts, account.id),
+  };
+}
+
+/** Follows from the master key, so that it can be shown at each start and is stored nowhere. */
+async function demoPassword(
+  tools: DemoTools,
+  accounts: Accounts,
+  accountId: string,
+): Promise<string | undefined> {
+  const key = deriveKey(tools.masterKey, passwordPurpose);
+  const password = Buffer.from(key).toString('base64url').slice(0, 16);
+  const person = await openPeople(tools.store).byId(accountId);
+  const phc = person?.credentials.passwordHash ?? '';
+  if (phc === '') {
+    const operator = createOperator({ ...tools, accounts, profiles: createProfiles(tools) });
+    // Drawn, not chosen: its strength needs no judge, and none has to be started.
+    const accept = (drawn: string) => createPasswords(tools).hash(drawn);
+    expect(await operator.setFirstPassword(accountId, password, { accept }));
+    return password;
+  }
+  const { right } = expect(await createPasswords(tools).verify(phc, password));
+  return right ? password : undefined;
+}
+
+async function loadDemoList(
+  tools: DemoTools,
+  list: ListKind,
+  file: string,
+  format: ListFormatName,
+): Promise<void> {
+  const { chunks, label } = await openList(seedFolder + file);
+  await put(tools, list, 'demo', await rowsOf(chunks, label, { format }));
+}
+
+/** Returns the first text that a newcomer reads: its four commands work when they are pasted. */
+function welcome(options: {
+  config: Config;
+  port: number;
+  keys: DemoKeys;
+  outboxName: string;
+}): string {
+  const { config, port, keys, outboxName } = options;
+  const key = keys.apiKey;
+  const hasMailPage = config.smtpUrl === undefined && !isProxied(config);
+  // Links and passkeys belong to BASE_URL; a port that nobody named is not in it.
+  const base = config.port === port ? config.baseUrl : `http://localhost:${port}`;
+  const check = (address: string) =>
+    `  curl -s -H 'Key: ${key}' '${base}/api/v2/check?ipAddress=${address}'`;
+  return `
+Portcullis is running at ${base}/ with demo data (addresses in documentation ranges).
+Demo API key: ${key}
+Demo site key, for the CAPTCHA on a web site: ${keys.siteKey}
+${hasMailPage ? `Mails of the demo, with their links: ${base}${outboxPathOf(outboxName)}\n` : ''}Demo sign-in at ${base}/signin: ${demoEmail}, password ${keys.password ?? 'as you have set it'}
+
+A malicious address, a suspect one, an IPv6 one:
+
+${check('198.51.100.7')}
+${check('192.0.2.61')}
+${check('2001:db8:bad::1')}
+
+Many at once:
+
+  printf '198.51.100.7\\n203.0.113.129\\n8.8.8.8\\n' | curl -s -H 'Key: ${key}' --data-binary @- '${base}/api/v2/check-bulk'
+
+Stop with Ctrl-C.
+`;
+}
+
+/** One line for a mail that went to the outbox. Its values hold no control character (letter.ts). */
+function mailLine(mail: Mail): string {
+  return `Mail to ${mail.to}: ${mail.subject}${mail.link === undefined ? '' : ` ${mail.link}`}\n`;
 }

@@ -1,6 +1,7 @@
 /** Randomness is passed in: a CSPRNG in production, a seeded generator in tests. */
 
 import { randomBytes, randomFillSync } from 'node:crypto';
+import { sha256 } from './digest.ts';
 
 export interface Random {
   bytes(length: number): Uint8Array;
@@ -52,4 +53,25 @@ export function seededRandom(seed: number): Random & { next(): number } {
       return out;
     },
   };
+}
+
+// Tokens that prove something by being known: 256 random bits as base64url, stored as their
+// SHA-256 alone, so that what lies on disk opens nothing.
+
+const tokenBytes = 32;
+const tokenPattern = /^[0-9A-Za-z_-]{43}$/;
+
+interface Token {
+  readonly text: string;
+  readonly hash: Uint8Array;
+}
+
+export function newToken(random: Random): Token {
+  const text = randomToken(random, tokenBytes);
+  return { text, hash: sha256(text) };
+}
+
+/** Returns undefined for what can't be such a token, whatever its length. */
+export function hashOfToken(text: string): Uint8Array | undefined {
+  return tokenPattern.test(text) ? sha256(text) : undefined;
 }

@@ -14,7 +14,7 @@ import { fail, ok } from '../core/result.ts';
 import type { EvidenceReader } from '../reputation/address/evidence.ts';
 import type { Check } from '../reputation/check/check.ts';
 import type { Mailer } from '../signon/mail/mailer.ts';
-import type { ResetLinks } from '../signon/people/reset-links.ts';
+import type { ResetLinks } from '../signon/people/recovery.ts';
 import { inheritable } from '../storage/lmdb/claim.ts';
 import { storePath } from '../storage/lmdb/presence.ts';
 import { createAudit } from './audit.ts';

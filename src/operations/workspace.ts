@@ -23,12 +23,8 @@ import type { Memory, MemoryReading } from '../reputation/operations.ts';
 import type { TakenBack } from '../reputation/votes/retract.ts';
 import type { Mailer } from '../signon/mail/mailer.ts';
 import type { Deletion } from '../signon/people/deletion.ts';
-import {
-  createProfiles,
-  type Profiles,
-  profileExtraRows,
-} from '../signon/people/profile/profile-store.ts';
-import type { ResetLinks } from '../signon/people/reset-links.ts';
+import { createProfiles, type Profiles } from '../signon/people/profile/profile-store.ts';
+import type { ResetLinks } from '../signon/people/recovery.ts';
 import { suffixFault } from '../signon/sites/client-id.ts';
 import { type InheritedClaim, inheritable } from '../storage/lmdb/claim.ts';
 import { openTables } from '../storage/lmdb/environment.ts';
@@ -177,7 +173,7 @@ export function storeTools(
   inServer = false,
 ): StoreTools {
   const profiles = createProfiles(parts);
-  const accounts = createAccounts({ ...parts, beside: profileExtraRows(profiles) });
+  const accounts = createAccounts({ ...parts, beside: profiles.created });
   return {
     ...parts,
     accounts,

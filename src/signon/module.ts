@@ -30,13 +30,8 @@ import { outboxRoute } from './mail/outbox.route.ts';
 import { openSignon } from './open-signon.ts';
 import type { Pacing } from './people/pacing.ts';
 import { profilePersonalData } from './people/personal-data.ts';
-import { createAvatarImages } from './people/profile/avatar-image.ts';
-import { createAvatars } from './people/profile/avatars.ts';
-import {
-  createProfileExtraRows,
-  createProfiles,
-  profileExtraRows,
-} from './people/profile/profile-store.ts';
+import { createAvatarImages, createAvatars } from './people/profile/avatars.ts';
+import { createProfiles } from './people/profile/profile-store.ts';
 import { createReview } from './people/review.ts';
 import type { RowCounterStats } from './people/row-counter.ts';
 import {
@@ -87,7 +82,6 @@ export async function startSignon(options: SignonNeeds) {
 
 async function start(options: SignonNeeds, closers: Closers) {
   const { store, config } = options;
-  const profiles = createProfiles(options);
   const siteKeys = createSiteKeys(options);
   const consents = createConsents(options);
   const signInLog = createSignInLog(options);
@@ -95,21 +89,8 @@ async function start(options: SignonNeeds, closers: Closers) {
   const erased = openErasedList({ ...options, seal: erasedSealOf(options.masterKey) });
   const signon = openSignon({
     ...options,
-    baseUrl: config.baseUrl,
-    dataDir: config.dataDir,
-    smtpUrl: config.smtpUrl,
-    mailFrom: config.mailFrom,
-    siteName: config.siteName,
-    siteContact: config.siteContact,
-    siteLogo: config.siteLogo,
-    smsWebhookUrl: config.smsWebhookUrl,
-    pwnedRangeUrl: config.pwnedRangeUrl,
-    factorDemand: config.requireSecondFactor,
     signInLog,
     erased,
-    isPaced: config.clientLimitsOn,
-    texts: { countries: config.smsCountries, perDay: config.smsPerDay },
-    extraRows: createProfileExtraRows({ store, profiles }),
     personalData: (over) => [
       ...profilePersonalData({
         store: over,
@@ -122,6 +103,7 @@ async function start(options: SignonNeeds, closers: Closers) {
     ],
   });
   closers.add(() => signon.close());
+  const { profiles, changes, passkeys } = signon;
   const authorization = createAuthorization({
     ...options,
     clientSuffixes: config.clientSuffixes,
@@ -138,11 +120,10 @@ async function start(options: SignonNeeds, closers: Closers) {
   signon.erasures.resume();
   signon.notices.resume();
   await signon.restore();
-  const accounts = createAccounts({ ...options, beside: profileExtraRows(profiles) });
+  const accounts = createAccounts({ ...options, beside: profiles.created });
   const apiKeys = createApiKeys({ ...options, accounts });
   const images = createAvatarImages();
   const avatars = createAvatars({ ...options, profiles, images });
-  const { changes, passkeys } = signon;
   const review = createReview({
     changes,
     passkeys,
@@ -170,7 +151,7 @@ async function start(options: SignonNeeds, closers: Closers) {
     erased,
     /** Makes the routes, which need what is opened after sign-on. */
     routes: (
-      web: Omit<SignonRoutesOptions, keyof typeof given | 'config' | 'clock' | 'random'> & {
+      web: Omit<SignonRoutesOptions, keyof typeof given | 'config' | 'clock'> & {
         readonly guard: Guard;
         /** The last part of the path of the page that shows a demo's mails; undefined: there is none. */
         readonly outboxName: string | undefined;
@@ -184,7 +165,7 @@ async function start(options: SignonNeeds, closers: Closers) {
         read: signon.outbox.newest,
       }),
       ...profileExchangeRoutes({ authorization, guard: web.guard }),
-      ...signonRoutes({ ...web, ...given, config, clock: options.clock, random: options.random }),
+      ...signonRoutes({ ...web, ...given, config, clock: options.clock }),
     ],
     tables: [
       images.table,

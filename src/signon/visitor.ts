@@ -27,6 +27,14 @@ export interface Visitor {
   readonly language: StoredLanguage;
 }
 
+/** The visitor of an act of the operator has neither a browser nor a country. */
+export const operatorsVisit: Visitor = {
+  network: '',
+  country: 'ZZ',
+  userAgent: '',
+  language: 'en',
+};
+
 /** Order matters: most browsers name others too. */
 const browsers: readonly (readonly [string, string])[] = [
   ['Edg/', 'Edge'],

@@ -464,7 +464,7 @@ export const securityLogPrefix = (id: string): Key => encodeKey(namespaces.secur
 /** 71 account-id: the code that was sent to a phone. */
 export const phoneCodeKey = (id: string): Key => encodeKey(namespaces.phoneCode, text(id));
 
-/** 72 account-id: how far the deletion of the account is; see signon/people/erasure-mark.ts. */
+/** 72 account-id: how far the deletion of the account is; see signon/people.ts. */
 export const erasureKey = (id: string): Key => encodeKey(namespaces.erasure, text(id));
 export const erasurePrefix = (): Key => encodeKey(namespaces.erasure);
 
@@ -481,7 +481,7 @@ export const erasedPrefix = (): Key => encodeKey(namespaces.erased);
 export const pendingAccountKey = (id: string) => encodeKey(namespaces.pendingAccount, text(id));
 export const pendingAccountPrefix = (): Key => encodeKey(namespaces.pendingAccount);
 
-/** 76 domain 00: a site that the operator blocks (signon/sites/blocked-sites.ts). */
+/** 76 domain 00: a site that the operator blocks (signon/sites/site-list.ts). */
 export const blockedSiteKey = (domain: string) => encodeKey(namespaces.blockedSite, text(domain));
 export const blockedSitePrefix = (): Key => encodeKey(namespaces.blockedSite);
 

@@ -54,7 +54,11 @@ export interface Bench {
   close(): Promise<void>;
 }
 
-export function openBench(name: string, options: Partial<SignonOptions> = {}): Bench {
+export function openBench(
+  name: string,
+  options: Partial<SignonOptions> = {},
+  settings: Partial<SignonOptions['config']> = {},
+): Bench {
   const directory = makeTempDir(name);
   const clock = manualClock(Date.UTC(2026, 0, 1));
   const { log, lines } = memoryLog();
@@ -68,11 +72,12 @@ export function openBench(name: string, options: Partial<SignonOptions> = {}): B
       random: seededRandom(i + 1),
       log,
       masterKey: masterKeyFromBytes(new Uint8Array(32).fill(7)),
-      baseUrl: 'https://id.example.org',
-      dataDir: directory.path,
-      smtpUrl: undefined,
-      mailFrom: 'portcullis@example.org',
-      smsWebhookUrl: undefined,
+      config: {
+        baseUrl: 'https://id.example.org',
+        dataDir: directory.path,
+        mailFrom: 'portcullis@example.org',
+        ...settings,
+      },
       personalData: (over) => [reportPersonalData(over)],
       messageSender: {
         async send(_account, to, text) {

@@ -42,8 +42,7 @@ import { createReportStore } from '../../reputation/reports/store/report-store.t
 import { createAnonymousReports, createRemovals } from '../../reputation/requests/queue.ts';
 import { catalogueFor } from '../../reputation/words.ts';
 import type { SignonModule } from '../../signon/module.ts';
-import type { BlockedSites } from '../../signon/sites/blocked-sites.ts';
-import { createSiteList } from '../../signon/sites/site-list.ts';
+import { type BlockedSites, createSiteList } from '../../signon/sites/site-list.ts';
 import { catalogueFor as signOnWords } from '../../signon/words.ts';
 import type { Store } from '../../storage/store.ts';
 import type { SignInCounts } from '../counting.ts';

@@ -13,7 +13,7 @@ import type { GeoReader } from '../../geo/reader.ts';
 import { isProxied } from '../../http/request/client-ip.ts';
 import type { Check } from '../../reputation/check/check.ts';
 import type { SignonModule } from '../../signon/module.ts';
-import { openPageBuilder, signonEndpoints } from '../../signon/signon.route.ts';
+import { openPageBuilder } from '../../signon/signon.route.ts';
 import { createCallers } from '../../web/guard/callers.ts';
 import { createCookies } from '../../web/guard/cookies.ts';
 import type { FailureNotes } from '../../web/guard/endpoint.ts';
@@ -77,7 +77,6 @@ export function openWeb(needs: {
     tools,
     prefersGlass,
     signInLog,
-    signonEndpoints,
     sessions: signon.sessions,
     onFailure: needs.onFailure,
   });

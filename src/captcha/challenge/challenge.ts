@@ -56,8 +56,6 @@ export interface Challenges {
   stats(): ChallengeStats;
 }
 
-export type ChallengeStats = TableStats;
-
 /** The message at `drawnChannel` (node:diagnostics_channel), for tests within the process. */
 export interface DrawnAnswer {
   readonly answer: string;
@@ -259,27 +257,7 @@ interface ChallengeClaim {
   readonly expiresAtMs: number;
 }
 
-interface ChallengeTable {
-  /** Returns the place of a token, also of a used one. */
-  find(token: string): ChallengePlace | undefined;
-  isOpen(place: ChallengePlace): boolean;
-  /** Takes a place for a token without one. Fails with `client_limit_exceeded` when the network's share is full. */
-  claim(claim: ChallengeClaim, network: Network): Result<ChallengePlace>;
-  /** Remembers, as long as there is room, that a token that was never drawn must not be. */
-  use(claim: ChallengeClaim, network: Network): void;
-  /** The token stays known; what it stood for goes, and is returned if it was open. */
-  end(place: ChallengePlace): Challenge | undefined;
-  /** May drop the bytes of others, the oldest first. */
-  hold(drawn: Drawn, bytes: Uint8Array): void;
-  removeExpired(): void;
-  /** Open challenges of the address or /64. */
-  held(network: Network): number;
-  /** Seconds until the network may hope for a place; 0 when one is to be had. */
-  waitSeconds(network: Network): number;
-  stats(): TableStats;
-}
-
-interface TableStats {
+export interface ChallengeStats {
   readonly open: number;
   /** Tokens remembered, those used included. */
   readonly places: number;
@@ -295,7 +273,7 @@ interface TableStats {
  * network holds, and the bytes of pictures and sounds. It keeps every bound of the CAPTCHA's memory
  * (docs/CAPTCHA.md).
  */
-function createChallengeTable(options: ChallengeTableOptions): ChallengeTable {
+function createChallengeTable(options: ChallengeTableOptions) {
   const { sharesOn, nowMs } = options;
   const places = createChallengeSlots<Challenge>(options.placesMax);
   const shares = createNetworkFairShare<ChallengePlace>({
@@ -307,6 +285,7 @@ function createChallengeTable(options: ChallengeTableOptions): ChallengeTable {
   let evicted = 0;
   let overShare = 0;
 
+  /** Ends what the token stood for, and returns it if it was open. The token stays known. */
   function end(place: ChallengePlace): Challenge | undefined {
     const challenge = place.open;
     if (challenge === undefined) return undefined;
@@ -346,10 +325,16 @@ function createChallengeTable(options: ChallengeTableOptions): ChallengeTable {
   }
 
   return {
+    /** Returns the place of a token, also of a used one. */
     find: places.get,
     // Places are cleared by the second; a challenge ends by the millisecond.
-    isOpen: ({ open, expiresAtMs }) => open !== undefined && expiresAtMs > nowMs(),
-    claim({ token, longWord, expiresAtMs }, network) {
+    isOpen: ({ open, expiresAtMs }: ChallengePlace): boolean =>
+      open !== undefined && expiresAtMs > nowMs(),
+    /** Takes a place for a token without one. `client_limit_exceeded` when the network's share is full. */
+    claim(
+      { token, longWord, expiresAtMs }: ChallengeClaim,
+      network: Network,
+    ): Result<ChallengePlace> {
       if (!places.hasRoom(network.wide, sharesOn)) {
         return places.isFull() ? fail('overloaded') : refusedFor(network);
       }
@@ -360,27 +345,33 @@ function createChallengeTable(options: ChallengeTableOptions): ChallengeTable {
       shares.add(network, place);
       return ok(place);
     },
-    use({ token, expiresAtMs }, network) {
+    /** Remembers, as long as there is room, that a token that was never drawn must not be. */
+    use({ token, expiresAtMs }: ChallengeClaim, network: Network): void {
       if (!places.hasRoom(network.wide, sharesOn)) return;
       places.add({ token, network, expiresAtMs, open: undefined });
     },
     end,
+    /** Returns the open challenges of the address or /64. */
     held: shares.held,
+    /** May drop the bytes of others, the oldest first. */
     hold: cache.hold,
-    removeExpired() {
+    removeExpired(): void {
       for (const place of places.removeExpired(nowMs())) end(place);
     },
-    waitSeconds(network) {
+    /** Returns the seconds until the network may hope for a place; 0 when one is to be had. */
+    waitSeconds(network: Network): number {
       if (!sharesOn || shares.admission(network).kind !== 'greedy') return 0;
       overShare++;
       return secondsLeft(network);
     },
-    stats() {
+    stats(): ChallengeStats {
       const { heldBytes } = cache;
       return { open: shares.size, places: places.size, heldBytes, evicted, overShare };
     },
   };
 }
+
+type ChallengeTable = ReturnType<typeof createChallengeTable>;
 
 /** The wait of a network that holds nothing, while others of its /24 or /48 hold all of its share. */
 const unknownWaitMs = 30_000;
@@ -420,24 +411,13 @@ interface Place<T> {
   open: T | undefined;
 }
 
-interface ChallengeSlots<T> {
-  get(token: string): Place<T> | undefined;
-  hasRoom(wide: string, inShares: boolean): boolean;
-  isFull(): boolean;
-  /** The caller has asked `hasRoom`; the token has no place yet. */
-  add(place: Place<T>): void;
-  /** Removes the tokens whose time is over at `nowMs`, and returns them. */
-  removeExpired(nowMs: number): readonly Place<T>[];
-  readonly size: number;
-}
-
 /**
  * Creates the set of the tokens that were used for anything, until their time is over: those whose
  * challenge is open and those that must not be drawn again. A place is never given up early, so
  * nothing that leaves the open challenges can come back. At the bound no new token gets a place;
  * before it, a network may hold as many as are free, so one network alone never fills it.
  */
-function createChallengeSlots<T>(max: number): ChallengeSlots<T> {
+function createChallengeSlots<T>(max: number) {
   const byToken = new Map<string, Place<T>>();
   const byWide = new CountsByKey();
   /** The tokens by the second in which they end. */
@@ -449,16 +429,17 @@ function createChallengeSlots<T>(max: number): ChallengeSlots<T> {
   }
 
   return {
-    get size() {
+    get size(): number {
       return byToken.size;
     },
-    get: (token) => byToken.get(token),
-    isFull: () => byToken.size >= max,
-    hasRoom(wide, inShares) {
+    get: (token: string): Place<T> | undefined => byToken.get(token),
+    isFull: (): boolean => byToken.size >= max,
+    hasRoom(wide: string, inShares: boolean): boolean {
       const free = max - byToken.size;
       return inShares ? withinShrinkingShare(byWide.of(wide), free, 1) : free > 0;
     },
-    add(place) {
+    /** The caller has asked `hasRoom`; the token has no place yet. */
+    add(place: Place<T>): void {
       byToken.set(place.token, place);
       byWide.change(place.network.wide, 1);
       const second = secondOf(place.expiresAtMs);
@@ -466,7 +447,8 @@ function createChallengeSlots<T>(max: number): ChallengeSlots<T> {
       if (same === undefined) due.set(second, [place]);
       else same.push(place);
     },
-    removeExpired(nowMs) {
+    /** Removes the tokens whose time is over at `nowMs`, and returns them. */
+    removeExpired(nowMs: number): readonly Place<T>[] {
       const second = Math.floor(nowMs / 1_000);
       if (second === doneSecond) return [];
       doneSecond = second;
@@ -490,19 +472,13 @@ function createChallengeSlots<T>(max: number): ChallengeSlots<T> {
 const narrowFactor = 1.5;
 const wideFactor = 2;
 
-interface Waiting {
-  /** `greedy`: as many as this network may have wait already. `full`: all places are taken. */
-  room(network: Network): 'free' | 'greedy' | 'full';
-  /** Counts the network as waiting until the work is over. */
-  during<T>(network: Network, work: () => Promise<T>): Promise<T>;
-}
-
 /** Counts the requests that wait for a rendering thread, so that no network takes all of them. */
-function createWaiting(max: number): Waiting {
+function createWaiting(max: number) {
   const narrow = new CountsByKey();
   const wide = new CountsByKey();
   return {
-    room(network) {
+    /** `greedy`: as many as this network may have wait already. `full`: all places are taken. */
+    room(network: Network): 'free' | 'greedy' | 'full' {
       const free = max - wide.total;
       if (free <= 0) return 'full';
       const isWithin =
@@ -510,7 +486,8 @@ function createWaiting(max: number): Waiting {
         withinShrinkingShare(wide.of(network.wide), free, wideFactor);
       return isWithin ? 'free' : 'greedy';
     },
-    async during(network, work) {
+    /** Counts the network as waiting until the work is over. */
+    async during<T>(network: Network, work: () => Promise<T>): Promise<T> {
       narrow.change(network.narrow, 1);
       wide.change(network.wide, 1);
       try {

@@ -23,14 +23,6 @@ export interface Ticket {
   readonly madeAtMs: number;
 }
 
-export interface Tickets {
-  make(kind: TicketKind): string;
-  /** Returns undefined for a text that this process did not make. The caller checks kind and age. */
-  open(text: string): Ticket | undefined;
-  /** Milliseconds since 1970 as they were at the start, and from there without a step. */
-  nowMs(): number;
-}
-
 /** The source of the tickets' pattern, for routes and the OpenAPI document. */
 export const ticketPattern = '[A-Za-z0-9_-]{48}';
 const ticketShape = new RegExp(`^${ticketPattern}$`);
@@ -51,12 +43,13 @@ export function createTickets(options: {
   random: Random;
   /** The number of this node where several share a store; 0 for a single one. */
   node?: number;
-}): Tickets {
+}) {
   const { clock, random, node = 0 } = options;
   const key = random.bytes(32);
   // A wall clock that is set anew must neither end nor prolong a ticket.
   const startMs = clock.now() - clock.monotonicMs();
-  const nowMs = () => startMs + clock.monotonicMs();
+  /** Returns milliseconds since 1970 as they were at the start, and from there without a step. */
+  const nowMs = (): number => startMs + clock.monotonicMs();
 
   function macOf(signed: Uint8Array): Buffer {
     return createHmac('sha256', key).update(signed).digest().subarray(0, macBytes);
@@ -64,7 +57,7 @@ export function createTickets(options: {
 
   return {
     nowMs,
-    make(kind) {
+    make(kind: TicketKind): string {
       const bytes = Buffer.alloc(macOffset + macBytes);
       bytes.writeUInt16BE(node, 0);
       bytes.writeUInt8(ticketKinds[kind], 2);
@@ -73,7 +66,8 @@ export function createTickets(options: {
       bytes.set(macOf(bytes.subarray(0, macOffset)), macOffset);
       return bytes.toString('base64url');
     },
-    open(text) {
+    /** Returns undefined for a text that this process did not make. The caller checks kind and age. */
+    open(text: string): Ticket | undefined {
       if (!ticketShape.test(text)) return undefined;
       const bytes = Buffer.from(text, 'base64url');
       const mac = macOf(bytes.subarray(0, macOffset));
@@ -85,3 +79,5 @@ export function createTickets(options: {
     },
   };
 }
+
+export type Tickets = ReturnType<typeof createTickets>;

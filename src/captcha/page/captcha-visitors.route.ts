@@ -11,7 +11,6 @@
 
 import { type ClientLimits, createClientLimits } from '../../access/quota/client-limits.ts';
 import { type CaptchaLimitName, captchaBrowserLimits } from '../../config/limits.ts';
-import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { hourSeconds, minuteMs } from '../../core/time.ts';
 import type { Header, Request } from '../../http/request/message.ts';
@@ -24,16 +23,6 @@ export interface Payment {
   readonly waitSeconds: number;
   /** Counts `cost` more against whoever paid for the request. */
   charge(cost: number): void;
-}
-
-export interface CaptchaVisitors {
-  take(limit: CaptchaLimitName, request: Request): Payment;
-  /** Returns whether this client may pass without a puzzle, and counts one pass. */
-  mayPass(request: Request): boolean;
-  /** `Set-Cookie` for a browser that came without; goes with the answer. */
-  greeting(request: Request): readonly Header[];
-  /** Browsers that are counted. */
-  readonly tables: readonly BoundedTable[];
 }
 
 const cookieLifeSeconds = hourSeconds;
@@ -52,7 +41,7 @@ export function createCaptchaVisitors(options: {
   readonly clock: Clock;
   /** False when CLIENT_LIMITS=off. */
   readonly limitsOn: boolean;
-}): CaptchaVisitors {
+}) {
   const { callers, cookies, tickets, clock, limitsOn } = options;
   const browsers: ClientLimits<CaptchaLimitName> = createClientLimits(
     captchaBrowserLimits,
@@ -76,8 +65,9 @@ export function createCaptchaVisitors(options: {
   }
 
   return {
+    /** The browsers that are counted. */
     tables: [browsers.table('captcha_browsers'), passes.table('captcha_passes')],
-    take(limit, request) {
+    take(limit: CaptchaLimitName, request: Request): Payment {
       const browser = limitsOn ? browserOf(request) : undefined;
       if (browser !== undefined && isFree(limit, request, browser)) {
         return {
@@ -90,7 +80,8 @@ export function createCaptchaVisitors(options: {
         charge: (cost) => callers.charge(limit, request, cost),
       };
     },
-    mayPass(request) {
+    /** Returns whether this client may pass without a puzzle, and counts one pass. */
+    mayPass(request: Request): boolean {
       if (!callers.isClean(request)) return false;
       if (!limitsOn) return true;
       const { narrow, wide } = callers.networkOf(request);
@@ -99,9 +90,12 @@ export function createCaptchaVisitors(options: {
       if (passes.take('narrow', narrow, nowMs) > 0) return false;
       return passes.take('wide', wide, nowMs) === 0;
     },
-    greeting(request) {
+    /** Returns `Set-Cookie` for a browser that came without; it goes with the answer. */
+    greeting(request: Request): readonly Header[] {
       if (!limitsOn || browserOf(request) !== undefined) return [];
       return [cookies.set('captcha', tickets.make('browser'), cookieLifeSeconds)];
     },
   };
 }
+
+export type CaptchaVisitors = ReturnType<typeof createCaptchaVisitors>;

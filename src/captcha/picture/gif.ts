@@ -14,21 +14,13 @@ const clearCode = 1 << rootBits;
 const endCode = clearCode + 1;
 const blockBytesMax = 254;
 
-interface BitLzw {
-  /**
-   * Writes the frame's data from `at` on: code size, blocks, terminator. Returns the end. Pixel x
-   * of row y is bit `x & 31` of `rows[y * wordsPerRow + (x >> 5)]`.
-   */
-  encode(rows: Int32Array, wordsPerRow: number, out: Uint8Array, at: number): number;
-}
-
 /** The most bytes that a frame can take: a 12-bit code for every pixel, and the blocks' lengths. */
 export function lzwBytesMax(pixels: number): number {
   const codeBytes = Math.ceil(((pixels + 4) * codeBitsMax) / 8) + 8;
   return codeBytes + Math.ceil(codeBytes / blockBytesMax) + 3;
 }
 
-export function createBitLzw(width: number, height: number): BitLzw {
+export function createBitLzw(width: number, height: number) {
   const children = new Uint16Array(codesMax * 2);
   // A code a pixel at most, and a clear for every 4,090 of them.
   const codes = new Uint16Array(width * height + Math.ceil((width * height) / 4_000) + 2);
@@ -69,6 +61,10 @@ export function createBitLzw(width: number, height: number): BitLzw {
     return count;
   }
 
+  /**
+   * Writes the frame's data from `at` on: code size, blocks, terminator. Returns the end. Pixel x
+   * of row y is bit `x & 31` of `rows[y * wordsPerRow + (x >> 5)]`.
+   */
   function encode(rows: Int32Array, wordsPerRow: number, out: Uint8Array, at: number): number {
     const count = parse(rows, wordsPerRow);
     let free = endCode + 1;
@@ -120,15 +116,7 @@ const headBytes = 6 + 7 + 6 + 19;
 /** Graphic control extension and image descriptor. */
 const frameHeadBytes = 8 + 10;
 
-export interface GifWriter {
-  /**
-   * `nextFrame` fills the rows of a frame, the profile's number of times. Returns a GIF in a buffer
-   * of its own.
-   */
-  write(nextFrame: (rows: Int32Array) => void): Uint8Array<ArrayBuffer>;
-}
-
-export function createGifWriter(profile: PictureProfile): GifWriter {
+export function createGifWriter(profile: PictureProfile) {
   const { widthDots, heightDots, frames, frameMs } = profile;
   const wordsPerRow = (widthDots + 31) >> 5;
   const rows = new Int32Array(wordsPerRow * heightDots);
@@ -146,7 +134,11 @@ export function createGifWriter(profile: PictureProfile): GifWriter {
     throw new Error('gifenc lays its container out otherwise than expected');
   }
   return {
-    write(nextFrame) {
+    /**
+     * `nextFrame` fills the rows of a frame, the profile's number of times. Returns a GIF in a buffer
+     * of its own.
+     */
+    write(nextFrame: (rows: Int32Array) => void): Uint8Array<ArrayBuffer> {
       gif.reset();
       gif.stream.writeBytesView(head);
       for (let k = 0; k < frames; k++) {
@@ -159,6 +151,8 @@ export function createGifWriter(profile: PictureProfile): GifWriter {
     },
   };
 }
+
+export type GifWriter = ReturnType<typeof createGifWriter>;
 
 /** A dot a byte, 0 or 1, as general encoders and decoders have it. */
 export function dotsToBytes(

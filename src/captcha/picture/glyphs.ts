@@ -27,10 +27,6 @@ export const boxDots = 32;
 /** A row is a word, dot x its bit `x`; the letter's middle is in the middle of the rows. */
 export type GlyphRows = Int32Array;
 
-export interface GlyphSet {
-  glyph(letter: string): GlyphRows;
-}
-
 /** Reads the font: for a worker's start, not for an event loop. */
 export function loadOutlines(): Outlines {
   const path = `dejavu-fonts-ttf/ttf/${face}.ttf`;
@@ -83,10 +79,10 @@ function flatten(commands: readonly opentype.PathCommand[]): number[][] {
   return contours;
 }
 
-export function createGlyphSet(outlines: Outlines, profile: PictureProfile): GlyphSet {
+export function createGlyphSet(outlines: Outlines, profile: PictureProfile) {
   const kept = new Map<string, GlyphRows>();
   return {
-    glyph(letter) {
+    glyph(letter: string): GlyphRows {
       let rows = kept.get(letter);
       if (rows === undefined) {
         const outline = outlines.get(letter)!;
@@ -102,6 +98,8 @@ export function createGlyphSet(outlines: Outlines, profile: PictureProfile): Gly
     },
   };
 }
+
+export type GlyphSet = ReturnType<typeof createGlyphSet>;
 
 function fillGlyph(outline: Outline, scaleX: number, scaleY: number): GlyphRows {
   const contours = outline.contours.map((points) =>

@@ -12,19 +12,11 @@ const chunkBytes = 16_384;
 const zeros = new Uint8Array(chunkBytes);
 const counterStart = new Uint8Array(16);
 
-export interface Keystream {
-  /** Fills the words with fair bits. */
-  fill(words: Int32Array): void;
-  /** Uniform in [0, 1), 32 bits of it. */
-  unit(): number;
-  /** Uniform integer in [0, limit), without bias; `limit` at most 65,536. */
-  below(limit: number): number;
-}
-
-export function createKeystream(seed: Uint8Array): Keystream {
+export function createKeystream(seed: Uint8Array) {
   if (seed.length !== seedBytes) throw new RangeError(`a seed has ${seedBytes} bytes`);
   const cipher = createCipheriv('aes-256-ctr', seed, counterStart);
   const one = new Int32Array(1);
+  /** Fills the words with fair bits. */
   function fill(words: Int32Array): void {
     const target = new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
     for (let at = 0; at < target.length; at += chunkBytes) {
@@ -37,8 +29,10 @@ export function createKeystream(seed: Uint8Array): Keystream {
   }
   return {
     fill,
-    unit: () => word() / 4_294_967_296,
-    below(limit) {
+    /** Returns a number that is uniform in [0, 1), 32 bits of it. */
+    unit: (): number => word() / 4_294_967_296,
+    /** Returns a uniform integer in [0, limit), without bias; `limit` at most 65,536. */
+    below(limit: number): number {
       // Rejected with a chance under 2^-16 a draw: the loop ends.
       const fair = 4_294_967_296 - (4_294_967_296 % limit);
       for (;;) {
@@ -48,6 +42,8 @@ export function createKeystream(seed: Uint8Array): Keystream {
     },
   };
 }
+
+export type Keystream = ReturnType<typeof createKeystream>;
 
 /**
  * Words whose bits are 1 with a chance of `share64` / 64, each bit on its own. From the lowest

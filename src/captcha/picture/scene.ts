@@ -14,15 +14,8 @@ const stepsPerFrame = 16;
 /** The curve of angles leaves a straight line by at most this fraction of its span. */
 const bend = 0.06;
 
-/** The letters' cloud; the background's offsets are the negatives. */
-export interface NoiseField {
-  /** Dots that row `y` is shifted by in frame `k`; `y` from `-amplitudeDots` to as much past the last. */
-  dx(k: number, y: number): number;
-  /** Dots that column `x` is shifted by in frame `k`. */
-  dy(k: number, x: number): number;
-}
-
-export function createField(profile: PictureProfile, stream: Keystream): NoiseField {
+/** Returns the motion of the letters' cloud; the background's offsets are the negatives. */
+export function createField(profile: PictureProfile, stream: Keystream) {
   const { frames, amplitudeDots, widthDots, heightDots } = profile;
   const steps = frames * stepsPerFrame;
   const offsets = offsetsOf(amplitudeDots, steps);
@@ -34,11 +27,15 @@ export function createField(profile: PictureProfile, stream: Keystream): NoiseFi
   const at = (angle: number, k: number) =>
     offsets[(angle + sense * k * stepsPerFrame + steps) % steps]!;
   return {
-    dx: (k, y) => at(rows[y + amplitudeDots]!, k),
+    /** Returns the dots that row `y` is shifted by in frame `k`; `y` from `-amplitudeDots` to as much past the last. */
+    dx: (k: number, y: number): number => at(rows[y + amplitudeDots]!, k),
     // The sine of an angle is the cosine of one a quarter turn back.
-    dy: (k, x) => at((columns[x]! + quarter) % steps, k),
+    /** Returns the dots that column `x` is shifted by in frame `k`. */
+    dy: (k: number, x: number): number => at((columns[x]! + quarter) % steps, k),
   };
 }
+
+export type NoiseField = ReturnType<typeof createField>;
 
 const tables = new Map<string, Int8Array>();
 
@@ -100,13 +97,6 @@ export interface Scene {
   lastMask(): Int32Array;
 }
 
-export interface SceneMaker {
-  readonly profile: PictureProfile;
-  readonly wordsPerRow: number;
-  /** A new scene reuses the buffers of the one before, which ends there. */
-  scene(seed: Uint8Array): Scene;
-}
-
 export function wordsPerRow(profile: PictureProfile): number {
   return (profile.widthDots + 31) >> 5;
 }
@@ -117,7 +107,7 @@ export function drawWord(stream: Keystream, letters: number): string {
   return word;
 }
 
-export function createSceneMaker(profile: PictureProfile, glyphs: GlyphSet): SceneMaker {
+export function createSceneMaker(profile: PictureProfile, glyphs: GlyphSet) {
   const { heightDots, frames } = profile;
   const words = wordsPerRow(profile);
   const clouds = createClouds(profile);
@@ -137,6 +127,7 @@ export function createSceneMaker(profile: PictureProfile, glyphs: GlyphSet): Sce
     }
   }
 
+  /** A new scene reuses the buffers of the one before, which ends there. */
   function scene(seed: Uint8Array): Scene {
     const stream = createKeystream(seed);
     const answer = drawWord(stream, profile.letters);
@@ -165,14 +156,7 @@ export function createSceneMaker(profile: PictureProfile, glyphs: GlyphSet): Sce
   return { profile, wordsPerRow: words, scene };
 }
 
-interface Clouds {
-  /** The letters' cloud and the background's, as `show` left them; laid out as a frame. */
-  readonly front: Int32Array;
-  readonly back: Int32Array;
-  /** New clouds. */
-  fill(stream: Keystream): void;
-  show(field: NoiseField, k: number): void;
-}
+export type SceneMaker = ReturnType<typeof createSceneMaker>;
 
 /**
  * Creates the two clouds of a challenge, independent fields of fair coin bits larger than the
@@ -180,7 +164,7 @@ interface Clouds {
  * whatever the letters are. Rows are shifted by words; a column takes its dots from the row that
  * its own shift says, for all columns of a word with the same shift at once.
  */
-function createClouds(profile: PictureProfile): Clouds {
+function createClouds(profile: PictureProfile) {
   const { widthDots, heightDots, amplitudeDots } = profile;
   const words = (widthDots + 31) >> 5;
   // Larger than the picture by the reach of the motion on each side, and a word to shift from.
@@ -233,13 +217,15 @@ function createClouds(profile: PictureProfile): Clouds {
   }
 
   return {
+    /** The letters' cloud and the background's, as `show` left them; laid out as a frame. */
     front,
     back,
-    fill(stream) {
+    /** Draws new clouds. */
+    fill(stream: Keystream): void {
       stream.fill(fieldA);
       stream.fill(fieldB);
     },
-    show(field, k) {
+    show(field: NoiseField, k: number): void {
       shiftRows(field, k);
       shiftColumns(field, k);
     },

@@ -129,29 +129,10 @@ export interface Rendered {
   again(): Promise<Result<Uint8Array>>;
 }
 
-export interface RenderPool {
-  /** A word of its own each time. A long one is never from the stock. */
-  image(word: 'normal' | 'long'): Promise<Result<Rendered>>;
-  clip(): Promise<Result<Rendered>>;
-  /** Begins the stock. Without effect while it is being filled, or full. */
-  fill(): void;
-  stats(): RenderPoolStats;
-  /** Ends the threads; those who wait are refused with `overloaded`. */
-  close(): Promise<void>;
-}
-
-export interface RenderPoolStats {
-  readonly stock: number;
-  readonly stockBytes: number;
-  readonly waiting: number;
-  readonly served: number;
-  readonly refused: number;
-}
-
 /** A waiting request is behind one batch at most: 4 images, some 5 ms. */
 const batch = 4;
 
-export function createRenderPool(options: RenderPoolOptions): RenderPool {
+export function createRenderPool(options: RenderPoolOptions) {
   const { renderer, random, log } = options;
   const stock: { readonly image: MotionImage; readonly seed: Uint8Array }[] = [];
   let stockBytes = 0;
@@ -163,6 +144,7 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
   let closed = false;
   const newSeed = () => random.bytes(seedBytes);
 
+  /** Begins the stock, or fills it up. Without effect while it is being filled, or full. */
   function refill(): void {
     while (!closed && waiting === 0 && refilling < renderer.threads) {
       const ahead = (refilling + 1) * batch;
@@ -226,7 +208,8 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
   }
 
   return {
-    async image(word) {
+    /** Makes a word of its own each time. A long one is never from the stock. */
+    async image(word: 'normal' | 'long'): Promise<Result<Rendered>> {
       const ready = word === 'normal' ? stock.shift() : undefined;
       if (ready) {
         stockBytes -= ready.image.gif.length;
@@ -239,7 +222,7 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
       const seed = newSeed();
       return await wait(async () => rendered(await one(profile, seed), profile, seed));
     },
-    async clip() {
+    async clip(): Promise<Result<Rendered>> {
       const seed = newSeed();
       const again = () => wait(async () => (await renderer.clip(seed)).wav);
       return await wait(async () => {
@@ -249,7 +232,8 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
     },
     fill: refill,
     stats: () => ({ stock: stock.length, stockBytes, waiting, served, refused }),
-    async close() {
+    /** Ends the threads; those who wait are refused with `overloaded`. */
+    async close(): Promise<void> {
       closed = true;
       stock.length = 0;
       stockBytes = 0;
@@ -257,3 +241,5 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
     },
   };
 }
+
+export type RenderPool = ReturnType<typeof createRenderPool>;

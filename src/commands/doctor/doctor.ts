@@ -7,15 +7,22 @@ import { loadNative } from '../../http/native.ts';
 import { settings } from '../../operations/workspace.ts';
 import type { Output } from '../shell/output.ts';
 import { type Finding, fault, fine, lookedAt } from './finding.ts';
-import { lookAtExposure, lookAtHealthPort, lookAtMail, lookAtTls } from './network.ts';
+import {
+  lookAtAnswer,
+  lookAtExposure,
+  lookAtHealthPort,
+  lookAtMail,
+  lookAtTls,
+} from './network.ts';
 import {
   lookAtBackups,
   lookAtDisk,
+  lookAtFileSystem,
+  lookAtGeo,
   lookAtOpenFiles,
   lookAtPermissions,
   lookAtStore,
 } from './place.ts';
-import { lookAtAnswer, lookAtFileSystem, lookAtGeo } from './surroundings.ts';
 
 /**
  * @param settingsFile what `--settings` names

@@ -1,16 +1,18 @@
-/** Checks what others reach: the address in links, TLS in front, mail. No mail is sent. */
+/** Checks what others reach: who answers in the service's name, TLS in front, mail. No mail is sent. */
 
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
 import { connect, type PeerCertificate } from 'node:tls';
 import type { Config } from '../../config.ts';
 import { dayMs } from '../../core/time.ts';
 import { isLoopback } from '../../ip/loopback.ts';
 import { checkSmtp, isOnThisMachine, tlsText } from '../../signon/mail/smtp.ts';
-import { exposureFaults } from '../shell/exposure.ts';
+import { exposureFaults } from '../shell/settings.ts';
 import { advice, type Finding, fault, fine } from './finding.ts';
-import { ask } from './surroundings.ts';
 
 const waitMs = 5_000;
 const healthBytesMax = 64 * 1024;
+const manifestBytesMax = 8 * 1024 * 1024;
 const certificateDaysMin = 14;
 const skewMsMax = 30_000;
 
@@ -56,7 +58,7 @@ async function lookAtFront(url: string, nowMs: number): Promise<Finding[]> {
     const found = `the certificate of ${url} is valid for ${days} more days`;
     const isShort = days < certificateDaysMin;
     const certificate = isShort ? fault('tls', found, 'renew it') : fine('tls', found);
-    const answer = await ask(`${url}/healthz`, waitMs, healthBytesMax);
+    const answer = await ask(`${url}/healthz`, healthBytesMax);
     const skewMs = Math.abs(Date.parse(answer.date ?? '') - nowMs);
     const findings = [certificate];
     if (answer.status !== 200) {
@@ -113,4 +115,81 @@ export async function lookAtMail({ smtpUrl, mailFrom }: Config): Promise<Finding
     findings.push(fault('mail', `MAIL_FROM is ${mailFrom}`, 'set it to an address of your domain'));
   }
   return findings;
+}
+
+/** Checks that this service answers at BASE_URL: another program there gets all its visitors. */
+export async function lookAtAnswer({ baseUrl }: Config): Promise<Finding> {
+  const about = 'address';
+  let body: string;
+  let title: unknown;
+  try {
+    body = (await ask(`${baseUrl}/healthz`, healthBytesMax)).body;
+    title = titleOf((await ask(`${baseUrl}/openapi.json`, manifestBytesMax)).body);
+  } catch (error) {
+    const found = `nobody answers at ${baseUrl}: ${(error as Error).message}`;
+    return advice(about, found, 'start the server, and the proxy in front of it');
+  }
+  if (title === 'Portcullis') return fine(about, `the service answers at ${baseUrl}`);
+  const found = `another program answers at ${baseUrl}: it begins with '${start(body)}'`;
+  return fault(about, found, 'stop it, or set BASE_URL to where the service is');
+}
+
+function titleOf(text: string): unknown {
+  try {
+    return (JSON.parse(text) as { info?: { title?: unknown } } | null)?.info?.title;
+  } catch {
+    return undefined;
+  }
+}
+
+function start(text: string): string {
+  return text
+    .slice(0, 40)
+    .replace(/[\p{C}\s']+/gu, ' ')
+    .trim();
+}
+
+// Asks an address once, by `node:http`: the global fetch needs an address space of gigabytes.
+
+interface BriefAnswer {
+  readonly status: number;
+  /** The `Date` header, by which the clock of the other side is compared with this one. */
+  readonly date: string | undefined;
+  /** Its beginning, where it is longer than was asked for. */
+  readonly body: string;
+}
+
+/** Follows no redirect. @throws Error whose message says in words why nothing came */
+async function ask(url: string, bodyBytesMax: number): Promise<BriefAnswer> {
+  const request = new URL(url).protocol === 'https:' ? requestHttps : requestHttp;
+  const late = AbortSignal.timeout(waitMs);
+  return new Promise((resolve, reject) => {
+    function fail(error: Error): void {
+      reject(late.aborted ? new Error(`no answer in ${waitMs / 1_000} s`) : inWords(error));
+    }
+    const asked = request(url, { agent: false, signal: late }, (response) => {
+      const parts: Buffer[] = [];
+      let bytes = 0;
+      function end(): void {
+        const body = Buffer.concat(parts).subarray(0, bodyBytesMax).toString('utf8');
+        resolve({ status: response.statusCode!, date: response.headers.date, body });
+        response.destroy();
+      }
+      response.on('data', (part: Buffer) => {
+        parts.push(part);
+        bytes += part.length;
+        if (bytes > bodyBytesMax) end();
+      });
+      response.on('end', end);
+      response.on('error', fail);
+    });
+    asked.on('error', fail);
+    asked.end();
+  });
+}
+
+/** A host with several addresses fails by a list of errors, which has no words of its own. */
+function inWords(error: Error): Error {
+  const [first] = error instanceof AggregateError ? (error.errors as Error[]) : [];
+  return first ?? error;
 }

@@ -1,12 +1,14 @@
-/** The machine and the data directory: files, disk, clock, store, backups. Changes nothing. */
+/** The machine and the data directory: files, disk, clock, store, backups, the age of the geo files. Changes nothing. */
 
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { dateText } from '../../core/dates.ts';
 import type { Random } from '../../core/random.ts';
 import { grouped } from '../../core/text-table.ts';
+import { dayMs } from '../../core/time.ts';
+import { openMmdb } from '../../geo/mmdb.ts';
 import { openFilesWarning } from '../../http/limits/limits.ts';
 import { runOperation } from '../../operations/client.ts';
 import { readMasterKey } from '../../operations/workspace.ts';
@@ -22,8 +24,14 @@ import { hostsText } from '../../storage/postgres/connection.ts';
 import { decodeEvent } from '../../storage/rows.ts';
 import { lookAtDatabase, noLists } from './database.ts';
 import { advice, type Finding, fault, fine } from './finding.ts';
-import { lookAtFileSystem } from './surroundings.ts';
 
+const geoDaysMax = 60;
+/** `statfs` gives these types for file systems whose files are gone when the machine stops. */
+const inMemory = new Map([
+  [0x0102_1994, 'tmpfs'],
+  [0x8584_58f6, 'ramfs'],
+]);
+const overlay = 0x794c_7630;
 const mebibyte = 1024 * 1024;
 const freeBytesMin = 256 * mebibyte;
 /** A clock may be off by so much before codes of authenticator apps fail. */
@@ -215,4 +223,50 @@ export async function lookAtBackups(config: Config, nowMs: number): Promise<Find
     findings.push(advice('backups', plain, seal));
   }
   return findings;
+}
+
+/** @param what `DATA_DIR` or `BACKUP_FOLDER` */
+export function lookAtFileSystem(what: string, path: string, config: Config): Finding[] {
+  const type = statfsSync(existingParent(path)).type >>> 0;
+  const memory = inMemory.get(type);
+  // A node has little there: its number, and what makes its next start fast.
+  const tell = config.databaseUrl === undefined ? fault : advice;
+  if (memory !== undefined) {
+    const found = `${what} ${path} lies in memory (${memory}): all of it is gone when the machine starts anew`;
+    return [tell('disk', found, `set ${what} to a folder on a disk`)];
+  }
+  if (type !== overlay) return [];
+  const found = `${what} ${path} lies in the layer of a container (overlay), and goes with it`;
+  return [advice('disk', found, `mount a volume for ${what}`)];
+}
+
+export function lookAtGeo(config: Config, nowMs: number): Finding[] {
+  const named = [
+    ['GEO_COUNTRY_MMDB', config.geoCountryMmdb],
+    ['GEO_ASN_MMDB', config.geoAsnMmdb],
+  ] as const;
+  return named.map(([setting, path]) => {
+    if (path === undefined) {
+      const found = `${setting} is not set: the package's data is not updated, and known to hold errors`;
+      return advice('geo', found, `set ${setting} to a MaxMind file that you fetch anew`);
+    }
+    try {
+      const { buildEpoch } = openMmdb(readFileSync(path));
+      const madeAt = buildEpoch > 0 ? buildEpoch * 1_000 : statSync(path).mtimeMs;
+      const days = Math.floor((nowMs - madeAt) / dayMs);
+      const found = `${path} is of ${dateText(madeAt)}, ${days} days old`;
+      if (days <= geoDaysMax) return fine('geo', found);
+      return advice(
+        'geo',
+        found,
+        `fetch a newer one: addresses move to other countries and networks`,
+      );
+    } catch (error) {
+      return fault(
+        'geo',
+        `${setting} ${path}: ${(error as Error).message}`,
+        'put a whole file there',
+      );
+    }
+  });
 }

@@ -1,24 +1,20 @@
 /** A command prints lines for people, or one JSON object with `--json`. */
 
-export interface Output {
-  readonly json: boolean;
-  /** A line on standard output; nothing with `--json`. */
-  line(text: string): void;
-  /** The command's result; printed with `--json` only. */
-  result(value: unknown): void;
-}
-
 export function createOutput(
   json: boolean,
-  write = (text: string) => process.stdout.write(text),
-): Output {
+  write = (text: string): unknown => process.stdout.write(text),
+) {
   return {
     json,
-    line(text) {
+    /** Writes a line to standard output; nothing with `--json`. */
+    line(text: string): void {
       if (!json) write(`${text}\n`);
     },
-    result(value) {
+    /** Writes the command's result; with `--json` only. */
+    result(value: unknown): void {
       if (json) write(`${JSON.stringify(value)}\n`);
     },
   };
 }
+
+export type Output = ReturnType<typeof createOutput>;

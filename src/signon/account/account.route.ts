@@ -1,45 +1,256 @@
-/** All routes of a person's account pages, and those of three small ones: reports, connected sites, the person's data. */
+/**
+ * The account pages' common part: their dependencies, the visitor's profile, and the replies that
+ * show a page or lead back to it; and the routes of three small ones: reports, connected sites, the
+ * person's data. Every route here is for verified accounts; the page builder redirects others.
+ */
 
-import { fail } from '../../core/result.ts';
+import type { ApiKeys } from '../../access/keys/api-keys.ts';
+import type { SiteKeys } from '../../access/keys/site-keys.ts';
+import type { QuotaGuard } from '../../access/quota/quota.ts';
+import type { Usage } from '../../access/quota/usage.ts';
+import type { Clock } from '../../core/clock.ts';
+import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
+import type { Also } from '../../storage/change.ts';
+import type { RowCheck, SetRow } from '../../storage/store.ts';
+import { doneIn, doneMark } from '../../web/done-mark.ts';
+import type { Callers } from '../../web/guard/callers.ts';
+import type { ShowOptions } from '../../web/guard/page-builder.ts';
 import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
-import type { PageTools } from '../../web/page-tools.ts';
+import type { Language } from '../../web/language.ts';
+import type { PageFrame } from '../../web/layout/layout.tsx';
 import { jsonType, noStore } from '../../web/shape.ts';
+import type { Signon } from '../open-signon.ts';
+import type { Avatars } from '../people/profile/avatars.ts';
+import type { Profiles } from '../people/profile/profile-store.ts';
+import type { Review } from '../people/review.ts';
+import { isActive, unchanged } from '../people.ts';
+import type { Onwards, PageBuilder, RequestContext } from '../sessions/onward.route.ts';
+import { failureText } from '../sessions/parts.page.tsx';
+import type { ChangeEvent } from '../sessions/security-log.ts';
+import type { Renewed, Session } from '../sessions/sessions.ts';
+import type { Consents } from '../sites/consents.ts';
 import { frameText } from '../words.ts';
 import {
-  type AccountArea,
-  type AccountAreaOptions,
-  type AccountRequest,
-  createAccountArea,
-  type ViewChange,
-} from './account-area.route.ts';
-import { confirmRoutes, reviewRoutes } from './confirm.route.ts';
-import { keyRoutes } from './keys.route.ts';
-import { avatarRoutes, profileRoutes } from './profile.route.ts';
-import { reportsPage, takeBackPage } from './reports.page.tsx';
-import { securityRoutes } from './security.route.ts';
-import { dataPage, deletedPage, type OwnDataView, sitesPage } from './sites.page.tsx';
-import { webhookRoutes } from './webhooks.route.ts';
+  type AccountSection,
+  type AccountView,
+  type DoneName,
+  dataPage,
+  deletedPage,
+  isDoneName,
+  type OwnReportLine,
+  reportsPage,
+  sectionPaths,
+  sitesPage,
+  surePage,
+} from './account.page.tsx';
+import type { WebhookLine } from './webhooks.page.tsx';
 
-export type AccountRoutesOptions = AccountAreaOptions & { readonly tools: PageTools };
-
-export function accountRoutes(options: AccountRoutesOptions): PlainRoute[] {
-  const area = createAccountArea(options);
-  return [
-    ...profileRoutes(area),
-    ...avatarRoutes(area, options.tools),
-    ...keyRoutes(area),
-    ...reportsRoutes(area),
-    ...webhookRoutes(area),
-    ...securityRoutes(area),
-    ...siteRoutes(area),
-    ...dataRoutes(area),
-    ...confirmRoutes(area),
-    ...reviewRoutes(area),
-  ];
+/** The account's reports, which reputation keeps, as /account/reports shows and retracts them. */
+export interface AccountAreaReports {
+  /** Returns the names by category number less one. */
+  categoryNames(language: Language): readonly string[];
+  /** Returns a page, newest first. @param after `next` of the page before */
+  page(
+    account: { readonly id: string; readonly createdAt: number },
+    after?: string,
+  ): Promise<
+    Result<{ readonly reports: readonly OwnReportLine[]; readonly next: string | undefined }>
+  >;
+  /** Returns the address of the account's report; `undefined` also for a report of another account. */
+  addressOf(account: string, id: string): Promise<string | undefined>;
+  /**
+   * Retracts all that the account reported of the report's address; it costs one write and no trust. Once it
+   * resolves, the score of a check is without it. `not_found`, `quota_exceeded`.
+   */
+  retract(account: string, id: string): Promise<Result<void>>;
 }
+
+/** The account's webhooks, which reputation keeps, as /account/webhooks shows and changes them. */
+export interface AccountAreaWebhooks {
+  list(account: string): Promise<readonly WebhookLine[]>;
+  /**
+   * Creates a webhook and returns its secret, the only time. `invalid_parameter` names the field: url,
+   * threshold or watches.
+   */
+  create(
+    account: string,
+    wanted: {
+      readonly url: string;
+      readonly threshold: number;
+      readonly watches: readonly string[];
+    },
+    also: Also,
+  ): Promise<Result<{ readonly id: string; readonly secret: string }>>;
+  remove(account: string, id: string, also: readonly SetRow[]): Promise<Result<void>>;
+  /** Sends one event that says no more than that it is a test. */
+  test(account: string, id: string): Promise<Result<void>>;
+  readonly perAccountMax: number;
+}
+
+/** An account's slot and trust, from the journal. */
+export interface AccountStanding {
+  readonly slot: number;
+  /** 0 to 100. */
+  readonly trust: number;
+}
+
+export interface AccountAreaOptions {
+  readonly pageBuilder: PageBuilder;
+  readonly clock: Clock;
+  readonly signon: Signon;
+  readonly profiles: Profiles;
+  readonly avatars: Avatars;
+  readonly consents: Consents;
+  readonly apiKeys: ApiKeys;
+  /** Resolves when the last uses of keys are known as they are, or were a few seconds ago. */
+  readonly noteKeyUses: () => Promise<void>;
+  readonly ownReports: AccountAreaReports;
+  readonly webhooks: AccountAreaWebhooks;
+  readonly siteKeys: SiteKeys;
+  readonly review: Review;
+  readonly onwards: Onwards;
+  readonly callers: Pick<Callers, 'takeFor'>;
+  readonly usage: Usage;
+  readonly gate: QuotaGuard;
+  /** Returns undefined until the journal's event of the account is applied. */
+  readonly standingOf: (accountId: string) => AccountStanding | undefined;
+  /** Resolves when what was committed before is in memory: a revoked key is refused from then on. */
+  readonly catchUp: () => Promise<void>;
+}
+
+export type AccountRequest = RequestContext & { readonly session: Session };
+
+export interface ViewChange {
+  /** 200 when left out. */
+  readonly status?: number;
+  readonly query?: Params;
+  readonly failure?: Failure;
+  /** A sentence that replaces the failure's own. */
+  readonly failed?: string;
+}
+
+/** Returns the path of the page that asks for a fresh proof of identity and then leads back to the section. */
+export function confirmPath(section: AccountSection): string {
+  return `/account/confirm?return=${encodeURIComponent(sectionPaths[section])}`;
+}
+
+export function createAccountArea(options: AccountAreaOptions) {
+  const { pageBuilder, clock, profiles, signon } = options;
+
+  /** Returns the profile; an account from before there were profiles gets one now. */
+  async function profileOf({ accountId, email, verified }: Session) {
+    const profile = await profiles.load(accountId);
+    if (profile !== undefined) return profile;
+    const made = await profiles.ensure(accountId, email, verified);
+    return made.ok ? made.value : undefined;
+  }
+
+  async function viewOf(context: AccountRequest, change: ViewChange = {}): Promise<AccountView> {
+    const text = frameText(context.frame).account;
+    const now = clock.now();
+    const done = doneIn(context.csrf, now, change.query?.get('done'));
+    const { failure } = change;
+    return {
+      csrf: context.csrf,
+      now,
+      done: isDoneName(text, done) ? done : undefined,
+      failed: change.failed ?? (failure && failureText(context.language, failure)),
+    };
+  }
+
+  /**
+   * Shows a page of the account.
+   * @param own the values of the page besides those that every one has
+   */
+  async function show<V extends AccountView>(
+    context: AccountRequest,
+    change: ViewChange,
+    page: (frame: PageFrame, view: V) => string,
+    own: Omit<V, keyof AccountView>,
+    needs: ShowOptions['needs'] = {},
+  ): Promise<Reply> {
+    const view = { ...(await viewOf(context, change)), ...own } as V;
+    const { status = 200 } = change;
+    return pageBuilder.show(context, (frame) => page(frame, view), { status, needs });
+  }
+
+  /** Answers a failure that concerns no field; a missing fresh proof leads to the page that asks for it. */
+  function refuse(context: AccountRequest, section: AccountSection, failure: Failure): Reply {
+    if (failure.error === 'reauthentication_required')
+      return pageBuilder.go(context, confirmPath(section));
+    return pageBuilder.problem(context, failure);
+  }
+
+  /** Asks before what one press must not end. */
+  function ask(
+    context: AccountRequest,
+    section: AccountSection,
+    action: string,
+    id: string,
+    words: { title: string; text: string; submit: string; keep: string },
+  ): Reply {
+    const data = { csrf: context.csrf, section, action, id, ...words };
+    return pageBuilder.show(context, (frame) => surePage(frame, data));
+  }
+
+  /**
+   * Leads back to the page after a change; the page names the change.
+   * @param renewed the session's new cookie, if the change brought one
+   */
+  async function back(
+    context: AccountRequest,
+    section: AccountSection,
+    done: DoneName,
+    renewed?: Renewed,
+  ): Promise<Reply> {
+    if (renewed === undefined) return pageBuilder.go(context, donePath(context, section, done));
+    const { token, browser } = renewed;
+    const known = browser === undefined ? [] : [pageBuilder.browserCookie(browser)];
+    const after = await pageBuilder.renewed(context, token);
+    return pageBuilder.go(after, donePath(after, section, done), known);
+  }
+
+  /** @param context the one after the change: the tag is valid in its session alone */
+  function donePath(context: AccountRequest, section: AccountSection, done: DoneName): string {
+    return `${sectionPaths[section]}?done=${doneMark(context.csrf, done, clock.now())}`;
+  }
+
+  /**
+   * Returns the rows of the mails about a change that is made elsewhere than by `changes.make`: they go into the
+   * commit of the change, and `done` is called after it.
+   */
+  async function change({ session, visitor }: AccountRequest, what: ChangeEvent) {
+    // The account is read again for its addresses as they are now.
+    const person = (await signon.people.byId(session.accountId)) ?? session.person;
+    const { set, send } = signon.notices.about(person, what, visitor);
+    return {
+      set,
+      send,
+      async done() {
+        send();
+        await signon.securityLog.add(session.accountId, what, visitor);
+      },
+    };
+  }
+
+  /**
+   * Returns the checks for the commit of such a change: the account is active, and nothing that the session rests on
+   * was changed since the request came. Other changes of the account do not hinder it.
+   */
+  async function stands({ session }: AccountRequest): Promise<Result<readonly RowCheck[]>> {
+    const person = await signon.people.byId(session.accountId);
+    const { epoch, factors } = session.person.credentials;
+    const isSame = person?.credentials.epoch === epoch && person.credentials.factors === factors;
+    return isSame && isActive(person) ? ok(unchanged(person)) : fail('form_expired');
+  }
+
+  return { ...options, profileOf, viewOf, show, refuse, ask, back, donePath, change, stands };
+}
+
+export type AccountArea = ReturnType<typeof createAccountArea>;
 
 /** The longest domain name. */
 const clientCharsMax = 253;
@@ -49,13 +260,12 @@ export const siteEndpoints = {
   revoke: sessionForm('/account/sites/revoke', 'verified', { errors: ['not_found'] }),
 };
 
-function siteRoutes(area: AccountArea): PlainRoute[] {
+export function siteRoutes(area: AccountArea): PlainRoute[] {
   const { pageBuilder, consents } = area;
 
   async function show(context: AccountRequest, query: Params): Promise<Reply> {
     const sites = await consents.list(context.session.accountId);
-    const view = { ...(await area.viewOf(context, { query })), sites };
-    return pageBuilder.show(context, (frame) => sitesPage(frame, view));
+    return area.show(context, { query }, sitesPage, { sites });
   }
 
   async function revoke(context: AccountRequest, form: Params): Promise<Reply> {
@@ -90,19 +300,15 @@ export const dataEndpoints = {
   gone: sessionPage('/goodbye', 'anyone'),
 };
 
-function dataRoutes(area: AccountArea): PlainRoute[] {
+export function dataRoutes(area: AccountArea): PlainRoute[] {
   const { pageBuilder, signon } = area;
 
   async function show(
     context: AccountRequest,
-    change: ViewChange & { readonly status?: number },
-    shown: Partial<OwnDataView> = {},
+    change: ViewChange,
+    typed: { readonly typedWord?: string; readonly wordError?: boolean } = {},
   ): Promise<Reply> {
-    const own = { fresh: context.session.fresh, wordError: false };
-    const view = { ...(await area.viewOf(context, change)), ...own, ...shown };
-    return pageBuilder.show(context, (frame) => dataPage(frame, view), {
-      status: change.status ?? 200,
-    });
+    return area.show(context, change, dataPage, { fresh: context.session.fresh, ...typed });
   }
 
   async function download(context: AccountRequest): Promise<Reply> {
@@ -155,7 +361,7 @@ export const reportsEndpoints = {
   }),
 };
 
-function reportsRoutes(area: AccountArea): PlainRoute[] {
+export function reportsRoutes(area: AccountArea): PlainRoute[] {
   const { pageBuilder, ownReports } = area;
 
   async function show(context: AccountRequest, query: Params): Promise<Reply> {
@@ -166,9 +372,8 @@ function reportsRoutes(area: AccountArea): PlainRoute[] {
     if (!found.ok) return area.refuse(context, 'reports', found);
     const isFirst = after === undefined;
     const categoryNames = ownReports.categoryNames(context.language);
-    const shown = { ...found.value, categoryNames, isFirst };
-    const view = { ...(await area.viewOf(context, { query })), ...shown };
-    return pageBuilder.show(context, (frame) => reportsPage(frame, view));
+    const own = { ...found.value, categoryNames, isFirst };
+    return area.show(context, { query }, reportsPage, own);
   }
 
   async function takeBack(context: AccountRequest, form: Params): Promise<Reply> {
@@ -177,9 +382,9 @@ function reportsRoutes(area: AccountArea): PlainRoute[] {
     const address = await ownReports.addressOf(accountId, id);
     if (address === undefined) return area.refuse(context, 'reports', fail('not_found'));
     if (form.get('sure') !== 'yes') {
-      return pageBuilder.show(context, (frame) =>
-        takeBackPage(frame, { csrf: context.csrf, id, address }),
-      );
+      const { sureTitle, sureText, takeBack, keep } = frameText(context.frame).automation.reports;
+      const words = { title: sureTitle, text: sureText(address), submit: takeBack, keep };
+      return area.ask(context, 'reports', '/account/reports/take-back', id, words);
     }
     const done = await ownReports.retract(accountId, id);
     if (!done.ok) return area.refuse(context, 'reports', done);

@@ -15,9 +15,9 @@ import {
   type Reviewed,
   reviewName,
 } from '../people/review.ts';
-import { narrowPage } from '../sessions/failure.page.tsx';
-import { type Onward, onwardFields, onwardHref } from '../sessions/onward.page.tsx';
+import { narrowPage, type Onward, onwardFields, onwardHref } from '../sessions/parts.page.tsx';
 import { type Catalogue, frameText } from '../words.ts';
+import { Submit } from './account.page.tsx';
 
 /** A code in groups is shorter. */
 const codeCharsMax = 32;
@@ -62,13 +62,11 @@ export function confirmPage(frame: PageFrame, view: ConfirmView): string {
           data-next={returnTo}
           hidden
         >
-          <p>
-            <Button
-              label={text.passkey}
-              kind={view.needsPasskey ? 'primary' : 'secondary'}
-              icon="key"
-            />
-          </p>
+          <Submit
+            label={text.passkey}
+            kind={view.needsPasskey ? 'primary' : 'secondary'}
+            icon="key"
+          />
           {passkeyOutcome({ failed: text.wrong, causes: all.signon.passkeyProofErrors })}
         </form>
         {view.needsPasskey && (
@@ -119,9 +117,7 @@ function passwordForm(frame: PageFrame, view: ConfirmView): Html {
           mono
         />
       )}
-      <p>
-        <Button label={text.submit} />
-      </p>
+      <Submit label={text.submit} />
     </Form>
   );
 }

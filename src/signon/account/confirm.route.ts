@@ -13,13 +13,12 @@ import type { PlainRoute } from '../../http/router.ts';
 import { localPath } from '../../web/guard/intake/local-path.ts';
 import { reviewPath } from '../../web/guard/page-builder.ts';
 import { sessionCall, sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
-import { tooMany } from '../people/register.route.ts';
 import { type Decide, decisions, reviewNames } from '../people/review.ts';
-import { failureText } from '../sessions/failure.page.tsx';
-import { type Onward, onwardHref } from '../sessions/onward.page.tsx';
+import { tooMany } from '../proofs/attempts.ts';
 import { carriesRequest, targetOf } from '../sessions/onward.route.ts';
+import { failureText, type Onward, onwardHref } from '../sessions/parts.page.tsx';
 import { frameText } from '../words.ts';
-import type { AccountArea, AccountRequest } from './account-area.route.ts';
+import type { AccountArea, AccountRequest } from './account.route.ts';
 import { confirmPage, reviewPage } from './confirm.page.tsx';
 
 const proof = {

@@ -14,9 +14,9 @@ import { Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { narrowPage } from '../sessions/failure.page.tsx';
+import { narrowPage } from '../sessions/parts.page.tsx';
 import { type Catalogue, frameText } from '../words.ts';
-import { type AccountView, accountPage, freshWanted } from './parts.page.tsx';
+import { type AccountView, accountPage, Facts, freshWanted, Submit } from './account.page.tsx';
 
 export interface QuotaStanding {
   /** 0 to 100. */
@@ -99,9 +99,7 @@ function keyCard({ account }: Catalogue, format: Format, view: KeysView): Html {
   const make = (
     <Form csrf={csrf} action="/account/keys/create">
       <p class="card-note">{keys.length === 0 ? null : text.rotateHint}</p>
-      <p>
-        <Button label={keys.length === 0 ? text.create : text.rotate} icon="key" />
-      </p>
+      <Submit label={keys.length === 0 ? text.create : text.rotate} icon="key" />
     </Form>
   );
   const { columns } = text;
@@ -113,9 +111,7 @@ function keyCard({ account }: Catalogue, format: Format, view: KeysView): Html {
         <Table
           caption={text.keyTitle}
           stack
-          columns={[columns.id, columns.created, columns.state, columns.actions].map((title) => ({
-            title,
-          }))}
+          columns={[columns.id, columns.created, columns.state, columns.actions]}
           rows={rows}
         />
       )}
@@ -131,15 +127,11 @@ function standingCard(
   standing: QuotaStanding | undefined,
 ): Html {
   const text = account.keys;
-  const quota = (name: string, limit: number, left: number) => (
-    <div>
-      <dt>{name}</dt>
-      <dd>
-        {format.number(limit)}
-        <span class="fact-note fact-below">{text.left(format.number(left))}</span>
-      </dd>
-    </div>
-  );
+  const quota = (name: string, limit: number, left: number) => ({
+    name,
+    value: format.number(limit),
+    note: text.left(format.number(left)),
+  });
   return (
     <Card title={text.standingTitle} icon="shield">
       {standing === undefined ? (
@@ -147,14 +139,16 @@ function standingCard(
       ) : (
         <>
           <p class="card-note">{text.trustText}</p>
-          <dl class="facts">
-            <div>
-              <dt>{text.trust}</dt>
-              <dd>{text.outOf(format.number(Math.round(standing.trust * 10) / 10))}</dd>
-            </div>
-            {quota(text.reads, standing.readPerMinute, standing.readsLeft)}
-            {quota(text.writes, standing.writePerMinute, standing.writesLeft)}
-          </dl>
+          <Facts
+            facts={[
+              {
+                name: text.trust,
+                value: text.outOf(format.number(Math.round(standing.trust * 10) / 10)),
+              },
+              quota(text.reads, standing.readPerMinute, standing.readsLeft),
+              quota(text.writes, standing.writePerMinute, standing.writesLeft),
+            ]}
+          />
         </>
       )}
     </Card>
@@ -207,9 +201,7 @@ function siteKeyCard({ account }: Catalogue, format: Format, view: KeysView): Ht
         <Table
           caption={text.siteTitle}
           stack
-          columns={[columns.id, columns.hosts, columns.created, columns.actions].map((title) => ({
-            title,
-          }))}
+          columns={[columns.id, columns.hosts, columns.created, columns.actions]}
           rows={siteKeys.map(({ id, hosts, createdAt }) => [
             <span class="mono">{id}</span>,
             hosts.length === 0 ? text.siteAnyHost : hosts.join(' '),
@@ -235,9 +227,7 @@ function siteKeyCard({ account }: Catalogue, format: Format, view: KeysView): Ht
           value={view.typedHosts ?? ''}
           {...(view.hostsError && { error: hostsFault(view.hostsError, text) })}
         />
-        <p>
-          <Button label={text.siteCreate} kind="secondary" />
-        </p>
+        <Submit label={text.siteCreate} kind="secondary" />
       </Form>
     </Card>
   );
@@ -248,30 +238,6 @@ function hostsFault(
   { siteErrors }: Catalogue['account']['keys'],
 ): string {
   return host === '' ? siteErrors.hosts : `${siteErrors.hosts} ${siteErrors.host({ place, host })}`;
-}
-
-/** The question before a key is revoked or replaced: one press must not end a key that is in use somewhere. */
-export function surePage(
-  frame: PageFrame,
-  data: { readonly csrf: string; readonly action: string; readonly id: string },
-): string {
-  const words = frameText(frame).account.keys.sure;
-  return narrowPage(frame, {
-    title: words.title,
-    body: (
-      <>
-        <p>{words.text(data.id)}</p>
-        <Form action={data.action} csrf={data.csrf}>
-          <Hidden name="id" value={data.id} />
-          <Hidden name="sure" value="yes" />
-          <div class="form-actions">
-            <Button label={words.submit} kind="danger" />
-            <LinkButton label={words.keep} href="/account/keys" kind="secondary" />
-          </div>
-        </Form>
-      </>
-    ),
-  });
 }
 
 /** The scopes that the form offers; keys of agents are made by a command. */
@@ -342,9 +308,7 @@ function list(text: Catalogue, format: Format, { csrf, fresh, named }: NamedKeys
     <Table
       caption={words.title}
       stack
-      columns={[columns.name, columns.scopes, columns.created, columns.used, columns.actions].map(
-        (title) => ({ title }),
-      )}
+      columns={[columns.name, columns.scopes, columns.created, columns.used, columns.actions]}
       rows={named.map(({ id, name, scopes, createdAt, lastUsedAt }) => {
         const action = (what: 'rename' | 'remove', kind: 'secondary' | 'danger') => (
           <ActionButton
@@ -400,9 +364,7 @@ function makeForm(
           />
         ))}
       </fieldset>
-      <p>
-        <Button label={words.create} icon="key" kind="secondary" />
-      </p>
+      <Submit label={words.create} icon="key" kind="secondary" />
     </Form>
   );
 }

@@ -10,7 +10,7 @@ import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import { frameText } from '../words.ts';
-import type { AccountArea, AccountRequest, ViewChange } from './account-area.route.ts';
+import type { AccountArea, AccountRequest, ViewChange } from './account.route.ts';
 import {
   type KeysView,
   keysPage,
@@ -19,7 +19,6 @@ import {
   type QuotaStanding,
   type RenameView,
   renamePage,
-  surePage,
 } from './keys.page.tsx';
 
 const hostsCharsMax = hostsMax * 260;
@@ -85,7 +84,7 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
 
   async function show(
     context: AccountRequest,
-    change: ViewChange & { readonly status?: number } = {},
+    change: ViewChange = {},
     shown: Partial<
       Pick<KeysView, 'shown' | 'typed' | 'wantedScope' | 'typedHosts' | 'hostsError'>
     > = {},
@@ -99,8 +98,7 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
       .map(({ use, scopes, ...key }) => {
         return { ...key, scopes: scopeNames(scopes), lastUsedAt: use?.lastUsedAt ?? 0 };
       });
-    const view: KeysView = {
-      ...(await area.viewOf(context, change)),
+    return area.show<KeysView>(context, change, keysPage, {
       fresh,
       keys: keys.filter(({ name }) => name === ''),
       named,
@@ -111,9 +109,6 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
       siteKeys: await siteKeys.ofAccount(accountId),
       hostsError: undefined,
       ...shown,
-    };
-    return pageBuilder.show(context, (frame) => keysPage(frame, view), {
-      status: change.status ?? 200,
     });
   }
 
@@ -141,9 +136,8 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
 
   /** Asks before an act that ends a key. */
   function ask(context: AccountRequest, action: string, id: string): Reply {
-    return pageBuilder.show(context, (frame) =>
-      surePage(frame, { csrf: context.csrf, action, id }),
-    );
+    const { text, ...words } = frameText(context.frame).account.keys.sure;
+    return area.ask(context, 'keys', action, id, { ...words, text: text(id) });
   }
 
   async function createNamed(context: AccountRequest, form: Params): Promise<Reply> {

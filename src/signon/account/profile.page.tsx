@@ -9,7 +9,7 @@ import { Card } from '../../web/components/card.tsx';
 import { Field } from '../../web/components/field.tsx';
 import { Form, SelectField, SwitchField } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
-import type { Html } from '../../web/html.ts';
+import { classes, type Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import {
@@ -29,10 +29,11 @@ import {
   type AccountSection,
   type AccountView,
   accountPage,
-  FileField,
+  Facts,
   freshWanted,
+  Submit,
   sectionPaths,
-} from './parts.page.tsx';
+} from './account.page.tsx';
 import type { AccountCatalogue } from './words.ts';
 
 export type ProfileErrorField = keyof AccountCatalogue['profile']['errors'];
@@ -90,17 +91,8 @@ function pictureCard({ profile: text }: AccountCatalogue, view: ProfilePageView)
           />
         )}
         <Form csrf={csrf} action="/account/avatar" multipart>
-          <FileField
-            id="avatar"
-            name="avatar"
-            label={text.pictureFile}
-            hint={text.pictureHint}
-            accept="image/png,image/jpeg,image/webp"
-            error={view.pictureError && text.pictureErrors[view.pictureError]}
-          />
-          <p>
-            <Button label={text.pictureSend} kind="secondary" />
-          </p>
+          {pictureField(text, view.pictureError && text.pictureErrors[view.pictureError])}
+          <Submit label={text.pictureSend} kind="secondary" />
         </Form>
       </div>
       {avatar !== '' && (
@@ -109,6 +101,31 @@ function pictureCard({ profile: text }: AccountCatalogue, view: ProfilePageView)
         </Form>
       )}
     </Card>
+  );
+}
+
+function pictureField(text: AccountCatalogue['profile'], error: string | undefined): Html {
+  return (
+    <div class={classes('field', error && 'has-error')}>
+      <label for="avatar">{text.pictureFile}</label>
+      <p class="field-hint" id="avatar-hint">
+        {text.pictureHint}
+      </p>
+      <input
+        class="input"
+        type="file"
+        id="avatar"
+        name="avatar"
+        accept="image/png,image/jpeg,image/webp"
+        aria-invalid={error ? 'true' : undefined}
+        aria-describedby={classes('avatar-hint', error && 'avatar-error')}
+      />
+      {error && (
+        <p class="field-error" id="avatar-error">
+          {error}
+        </p>
+      )}
+    </div>
   );
 }
 
@@ -192,9 +209,7 @@ function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfilePa
       <Card title={text.preferencesTitle} icon="sliders">
         {preferences}
       </Card>
-      <p>
-        <Button label={account.save} />
-      </p>
+      <Submit label={account.save} />
     </Form>
   );
 }
@@ -225,9 +240,7 @@ function emailCard(account: AccountCatalogue, view: ProfilePageView): Html {
             value={view.typed.email ?? ''}
             error={view.errors.includes('email') ? text.errors.email : undefined}
           />
-          <p>
-            <Button label={text.emailSend} kind="secondary" />
-          </p>
+          <Submit label={text.emailSend} kind="secondary" />
         </Form>
       ) : (
         freshWanted(account, '/account')
@@ -277,9 +290,7 @@ function phoneForms(text: AccountCatalogue['profile'], view: ProfilePageView): H
           value={view.typed.phone ?? phone}
           {...error('phone')}
         />
-        <p>
-          <Button label={text.phoneSend} kind="secondary" />
-        </p>
+        <Submit label={text.phoneSend} kind="secondary" />
       </Form>
       {view.codeWanted && (
         <Form csrf={csrf} action="/account/phone/verify">
@@ -294,9 +305,7 @@ function phoneForms(text: AccountCatalogue['profile'], view: ProfilePageView): H
             mono
             {...error('code')}
           />
-          <p>
-            <Button label={text.phoneVerify} />
-          </p>
+          <Submit label={text.phoneVerify} />
         </Form>
       )}
       {phone !== '' && (
@@ -311,22 +320,23 @@ function phoneForms(text: AccountCatalogue['profile'], view: ProfilePageView): H
 function planCard({ profile: text }: AccountCatalogue, { profile }: ProfilePageView): Html {
   return (
     <Card title={text.planTitle} icon="tag">
-      <dl class="facts">
-        <div class="is-wide">
-          <dt>{text.planTitle}</dt>
-          <dd>
-            {text.plans[profile.plan]}
-            <span class="fact-note fact-below">{text.planText}</span>
-          </dd>
-        </div>
-        <div class="is-wide">
-          <dt>{text.identifier}</dt>
-          <dd class="mono">
-            {profile.serviceId}
-            <span class="fact-note fact-below">{text.identifierHint}</span>
-          </dd>
-        </div>
-      </dl>
+      <Facts
+        facts={[
+          {
+            name: text.planTitle,
+            value: text.plans[profile.plan],
+            note: text.planText,
+            isWide: true,
+          },
+          {
+            name: text.identifier,
+            value: profile.serviceId,
+            note: text.identifierHint,
+            isWide: true,
+            className: 'mono',
+          },
+        ]}
+      />
     </Card>
   );
 }
@@ -374,7 +384,7 @@ function overviewCard(frame: PageFrame, seen: Overview): Html {
   const steps = stepsOf(seen);
   return (
     <Card title={text.title} icon="chart" className="overview">
-      <dl class="facts">{facts(account, formatFor(frame.language), seen)}</dl>
+      <Facts facts={factsOf(account, formatFor(frame.language), seen)} />
       <h3>{text.next}</h3>
       {steps.length === 0 ? (
         <p>{text.nothing}</p>
@@ -391,17 +401,12 @@ function overviewCard(frame: PageFrame, seen: Overview): Html {
   );
 }
 
-function facts({ overview: text, sections }: AccountCatalogue, format: Format, seen: Overview) {
-  const count = (section: AccountSection, value: number, note: string) => (
-    <div>
-      <dt>
-        <Link href={sectionPaths[section]}>{sections[section]}</Link>
-      </dt>
-      <dd>
-        {format.number(value)} <span class="fact-note fact-below">{note}</span>
-      </dd>
-    </div>
-  );
+function factsOf({ overview: text, sections }: AccountCatalogue, format: Format, seen: Overview) {
+  const count = (section: AccountSection, value: number, note: string) => ({
+    name: <Link href={sectionPaths[section]}>{sections[section]}</Link>,
+    value: `${format.number(value)} `,
+    note,
+  });
   const proofs = seen.passkeys + (seen.secondFactor ? 1 : 0);
   return [
     count('keys', seen.keys, text.use(format.number(seen.reads), format.number(seen.writes))),

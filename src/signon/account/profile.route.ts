@@ -5,7 +5,7 @@
  */
 
 import { type ErrorCode, statusOf } from '../../core/errors.ts';
-import { ok, type Result } from '../../core/result.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
 import type { Header, Reply, Request } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
@@ -19,7 +19,7 @@ import {
   type PageTools,
   pageRequestHeaders,
 } from '../../web/page-tools.ts';
-import { avatarFileBytesMax } from '../people/profile/avatar-image.ts';
+import { avatarFileBytesMax } from '../people/profile/avatars.ts';
 import {
   type Profile,
   type Setting,
@@ -29,7 +29,7 @@ import {
 } from '../people/profile/profile.ts';
 import { editProfile, type ProfileChanges } from '../people/profile/profile-edit.ts';
 import { frameText } from '../words.ts';
-import type { AccountArea, AccountRequest, ViewChange } from './account-area.route.ts';
+import type { AccountArea, AccountRequest, ViewChange } from './account.route.ts';
 import {
   type Overview,
   type PictureError,
@@ -96,44 +96,37 @@ async function overviewOf(
   };
 }
 
-async function showProfile(
-  area: AccountArea,
-  context: AccountRequest,
-  change: ViewChange & { readonly status?: number } = {},
-  shown: Shown = {},
-): Promise<Reply> {
-  const profile = await area.profileOf(context.session);
-  const view = await area.viewOf(context, change);
-  if (profile === undefined)
-    return area.pageBuilder.problem(context, { ok: false, error: 'store_unavailable' });
-  const { email } = context.session;
-  const fresh = await area.signon.changes.allows(context.session);
-  const all: ProfilePageView = {
-    ...view,
-    profile,
-    email,
-    fresh,
-    typed: {},
-    errors: [],
-    codeWanted: view.done === 'phone_sent',
-    // A form with a fault stands alone: the fault is what to do next.
-    overview: change.status === undefined ? await overviewOf(area, context.session) : undefined,
-    ...shown,
-  };
-  return area.pageBuilder.show(context, (frame) => profilePage(frame, all), {
-    status: change.status ?? 200,
-  });
-}
-
-export function profileRoutes(area: AccountArea): PlainRoute[] {
-  const { pageBuilder, profiles, signon, clock } = area;
+export function profileRoutes(area: AccountArea, tools: PageTools): PlainRoute[] {
+  const { pageBuilder, profiles, signon, clock, avatars } = area;
   const at = profileEndpoints;
+
+  async function show(
+    context: AccountRequest,
+    change: ViewChange = {},
+    shown: Shown = {},
+  ): Promise<Reply> {
+    const { session } = context;
+    const profile = await area.profileOf(session);
+    if (profile === undefined) return pageBuilder.problem(context, fail('store_unavailable'));
+    const { done } = await area.viewOf(context, change);
+    return area.show<ProfilePageView>(context, change, profilePage, {
+      profile,
+      email: session.email,
+      fresh: await signon.changes.allows(session),
+      typed: {},
+      errors: [],
+      codeWanted: done === 'phone_sent',
+      // A form with a fault stands alone: the fault is what to do next.
+      overview: change.status === undefined ? await overviewOf(area, session) : undefined,
+      ...shown,
+    });
+  }
 
   const wrongForm = (context: AccountRequest) => frameText(context.frame).account.failed.form;
 
   async function save(context: AccountRequest, form: Params): Promise<Reply> {
     const profile = await area.profileOf(context.session);
-    if (profile === undefined) return showProfile(area, context);
+    if (profile === undefined) return show(context);
     const typed = textsOf(form);
     const sent = settings.map((name) => ({ name, value: form.get(name) }));
     const wrong = sent.filter(({ value }) => value !== undefined && value !== 'on');
@@ -143,7 +136,7 @@ export function profileRoutes(area: AccountArea): PlainRoute[] {
     ) as Record<Setting, boolean>;
     if (errors.length > 0) {
       const shown = { typed: clipped(typed), typedSettings, errors };
-      return showProfile(area, context, { status: 422, failed: wrongForm(context) }, shown);
+      return show(context, { status: 422, failed: wrongForm(context) }, shown);
     }
     const changes = { ...typed, ...typedSettings };
     const done = await profiles.edit(context.session.accountId, changes);
@@ -161,7 +154,7 @@ export function profileRoutes(area: AccountArea): PlainRoute[] {
     if (asked.ok) return area.back(context, 'profile', 'email_sent');
     if (asked.error !== 'invalid_parameter') return area.refuse(context, 'profile', asked);
     const shown: Shown = { typed: clipped({ email }), errors: ['email'] };
-    return showProfile(area, context, { status: 422, failed: wrongForm(context) }, shown);
+    return show(context, { status: 422, failed: wrongForm(context) }, shown);
   }
 
   async function sendCode(context: AccountRequest, form: Params): Promise<Reply> {
@@ -173,24 +166,14 @@ export function profileRoutes(area: AccountArea): PlainRoute[] {
     const text = account.failed;
     switch (sent.error) {
       case 'invalid_parameter':
-        return showProfile(
-          area,
-          context,
-          { status: 422, failed: text.form },
-          { typed, errors: ['phone'] },
-        );
+        return show(context, { status: 422, failed: text.form }, { typed, errors: ['phone'] });
       case 'client_limit_exceeded': {
         const wait = error.tryAgainIn(sent.retryAfterSeconds ?? 60);
         const failed = `${text.tooOften} ${wait}`;
-        return showProfile(area, context, { status: 429, failed }, { typed });
+        return show(context, { status: 429, failed }, { typed });
       }
       default:
-        return showProfile(
-          area,
-          context,
-          { status: statusOf(sent.error), failed: text.busy },
-          { typed },
-        );
+        return show(context, { status: statusOf(sent.error), failed: text.busy }, { typed });
     }
   }
 
@@ -200,7 +183,7 @@ export function profileRoutes(area: AccountArea): PlainRoute[] {
     const verified = await signon.phoneCodes.verify(accountId, code, context.visitor);
     if (!verified.ok && verified.error === 'invalid_code') {
       const shown: Shown = { errors: ['code'], codeWanted: true };
-      return showProfile(area, context, { status: 422, failed: wrongForm(context) }, shown);
+      return show(context, { status: 422, failed: wrongForm(context) }, shown);
     }
     if (!verified.ok) return area.refuse(context, 'profile', verified);
     const phone = verified.value.number;
@@ -239,13 +222,50 @@ export function profileRoutes(area: AccountArea): PlainRoute[] {
     return profiles.update(accountId, (profile) => ok(change(profile)), rows);
   }
 
+  async function putPicture(context: AccountRequest, upload: Upload): Promise<Reply> {
+    const file = upload.file('avatar');
+    if (file === undefined) return refusedPicture(context, 'missing', 422);
+    // An account from before there were profiles has none to name the picture in.
+    await area.profileOf(context.session);
+    const done = await avatars.put(context.session.accountId, file.data);
+    if (done.ok) return area.back(context, 'profile', 'avatar_saved');
+    const error = pictureErrors[done.error];
+    if (error === undefined) return area.refuse(context, 'profile', done);
+    return refusedPicture(context, error, statusOf(done.error));
+  }
+
+  function refusedPicture(
+    context: AccountRequest,
+    pictureError: PictureError,
+    status: number,
+  ): Promise<Reply> {
+    const failed = frameText(context.frame).account.failed.form;
+    return show(context, { status, failed }, { pictureError });
+  }
+
+  async function removePicture(context: AccountRequest): Promise<Reply> {
+    const done = await avatars.remove(context.session.accountId);
+    return done.ok
+      ? area.back(context, 'profile', 'avatar_removed')
+      : area.refuse(context, 'profile', done);
+  }
+
+  async function servePicture(request: Request): Promise<Reply> {
+    const bytes = await avatars.find(request.param);
+    if (bytes === undefined) return errorReply(tools, languageOf(request), 404);
+    return { status: 200, headers: pictureHeaders, body: bytes };
+  }
+
   return [
-    pageBuilder.page(at.show, (context, query) => showProfile(area, context, { query })),
+    pageBuilder.page(at.show, (context, query) => show(context, { query })),
     pageBuilder.form(at.save, save),
     pageBuilder.form(at.changeEmail, changeEmail),
     pageBuilder.form(at.sendCode, sendCode),
     pageBuilder.form(at.verifyCode, verifyCode),
     pageBuilder.form(at.removePhone, removePhone),
+    pageBuilder.upload(avatarEndpoints.put, putPicture),
+    pageBuilder.form(avatarEndpoints.remove, removePicture),
+    { kind: 'plain', ...routeFacts(avatarEndpoints.serve), handle: servePicture },
   ];
 }
 
@@ -291,9 +311,8 @@ const pictureHeaders: readonly Header[] = [
   ['Cross-Origin-Resource-Policy', 'cross-origin'],
 ];
 
-export const avatarEndpoint = openFile('/avatars/:name', { headers: pageRequestHeaders });
-
-export const ownAvatarEndpoints = {
+export const avatarEndpoints = {
+  serve: openFile('/avatars/:name', { headers: pageRequestHeaders }),
   put: sessionUpload('/account/avatar', 'verified', {
     bytesMax: uploadBytesMax,
     arrivesWithinMs: uploadMs,
@@ -302,50 +321,6 @@ export const ownAvatarEndpoints = {
   }),
   remove: sessionForm('/account/avatar/remove', 'verified', { errors: ['unknown_account'] }),
 };
-
-export function avatarRoutes(area: AccountArea, tools: PageTools): PlainRoute[] {
-  const { pageBuilder, avatars } = area;
-
-  async function put(context: AccountRequest, upload: Upload): Promise<Reply> {
-    const file = upload.file('avatar');
-    if (file === undefined) return refused(context, 'missing', 422);
-    // An account from before there were profiles has none to name the picture in.
-    await area.profileOf(context.session);
-    const done = await avatars.put(context.session.accountId, file.data);
-    if (done.ok) return area.back(context, 'profile', 'avatar_saved');
-    const error = pictureErrors[done.error];
-    if (error === undefined) return area.refuse(context, 'profile', done);
-    return refused(context, error, statusOf(done.error));
-  }
-
-  function refused(
-    context: AccountRequest,
-    pictureError: PictureError,
-    status: number,
-  ): Promise<Reply> {
-    const failed = frameText(context.frame).account.failed.form;
-    return showProfile(area, context, { status, failed }, { pictureError });
-  }
-
-  async function remove(context: AccountRequest): Promise<Reply> {
-    const done = await avatars.remove(context.session.accountId);
-    return done.ok
-      ? area.back(context, 'profile', 'avatar_removed')
-      : area.refuse(context, 'profile', done);
-  }
-
-  async function serve(request: Request): Promise<Reply> {
-    const bytes = await avatars.find(request.param);
-    if (bytes === undefined) return errorReply(tools, languageOf(request), 404);
-    return { status: 200, headers: pictureHeaders, body: bytes };
-  }
-
-  return [
-    pageBuilder.upload(ownAvatarEndpoints.put, put),
-    pageBuilder.form(ownAvatarEndpoints.remove, remove),
-    { kind: 'plain', ...routeFacts(avatarEndpoint), handle: serve },
-  ];
-}
 
 const pictureErrors: Partial<Record<ErrorCode, PictureError>> = {
   unsupported_media_type: 'type',

@@ -5,7 +5,7 @@
 
 import { create } from 'qrcode';
 import { Badge } from '../../web/components/badge.tsx';
-import { Button, LinkButton } from '../../web/components/button.tsx';
+import { LinkButton } from '../../web/components/button.tsx';
 import { Card } from '../../web/components/card.tsx';
 import { CodeBlock } from '../../web/components/code-block.tsx';
 import { Field } from '../../web/components/field.tsx';
@@ -19,11 +19,17 @@ import { accountField, passkeyOutcome } from '../people/register.page.tsx';
 import type { SecondFactorState } from '../proofs/factor-rows.ts';
 import type { PasskeyInfo } from '../proofs/passkeys.ts';
 import { passwordLength } from '../proofs/passwords.ts';
-import { onwardHref } from '../sessions/onward.page.tsx';
+import { onwardHref } from '../sessions/parts.page.tsx';
 import type { SecurityLogEntry } from '../sessions/security-log.ts';
 import type { SessionInfo } from '../sessions/sessions.ts';
 import { frameText } from '../words.ts';
-import { type AccountView, accountPage, freshWanted, sectionPaths } from './parts.page.tsx';
+import {
+  type AccountView,
+  accountPage,
+  freshWanted,
+  Submit,
+  sectionPaths,
+} from './account.page.tsx';
 import type { AccountCatalogue } from './words.ts';
 
 export interface SecurityView extends AccountView {
@@ -91,9 +97,7 @@ function passwordCard(account: AccountCatalogue, format: Format, view: SecurityV
               view.passwordError === undefined ? undefined : text.passwordErrors[view.passwordError]
             }
           />
-          <p>
-            <Button label={text.passwordChange} kind="secondary" />
-          </p>
+          <Submit label={text.passwordChange} kind="secondary" />
         </Form>
       )}
     </Card>
@@ -147,9 +151,7 @@ function passkeyCard(account: AccountCatalogue, format: Format, view: SecurityVi
         <Table
           caption={text.passkeyTitle}
           stack
-          columns={[columns.name, columns.created, columns.used, columns.actions].map((title) => ({
-            title,
-          }))}
+          columns={[columns.name, columns.created, columns.used, columns.actions]}
           rows={passkeys.map(({ id, name, createdAt, lastUsedAt }) => [
             name === '' ? text.passkeyUnnamed : name,
             format.day(createdAt),
@@ -198,9 +200,7 @@ function passkeyForm(
           maxLength={60}
           autocomplete="off"
         />
-        <p>
-          <Button label={text.passkeyAdd} kind="secondary" />
-        </p>
+        <Submit label={text.passkeyAdd} kind="secondary" />
         {passkeyOutcome({ failed: text.passkeyFailed, causes: text.passkeyErrors })}
       </form>
       <p class="card-note" data-passkey-none>
@@ -219,9 +219,7 @@ function sessionCard(account: AccountCatalogue, format: Format, view: SecurityVi
       <Table
         caption={text.sessionsTitle}
         stack
-        columns={[columns.agent, columns.country, columns.seen, columns.actions].map((title) => ({
-          title,
-        }))}
+        columns={[columns.agent, columns.country, columns.seen, columns.actions]}
         rows={sessions.map((session) => [
           <>
             {session.agent === '' ? text.unknownAgent : session.agent}
@@ -267,7 +265,7 @@ function logCard(account: AccountCatalogue, format: Format, view: SecurityView):
           <p class="card-note">{text.logText}</p>
           <Table
             caption={text.logTitle}
-            columns={[at, event, agent, country].map((title) => ({ title }))}
+            columns={[at, event, agent, country]}
             rows={view.log.map((entry) => [
               format.moment(entry.at),
               text.events[entry.event],
@@ -324,9 +322,7 @@ export function enrolmentPage(frame: PageFrame, view: EnrolmentView): string {
             mono
             error={view.codeError ? text.totpCodeError : undefined}
           />
-          <p>
-            <Button label={text.totpEnable} />
-          </p>
+          <Submit label={text.totpEnable} />
         </Form>
       </Card>
     ),

@@ -9,9 +9,9 @@ import { localPath } from '../../web/guard/intake/local-path.ts';
 import { enrolPath } from '../../web/guard/page-builder.ts';
 import { sessionCall, sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import type { NewCodes } from '../proofs/second-factors.ts';
-import { onwardHref } from '../sessions/onward.page.tsx';
+import { onwardHref } from '../sessions/parts.page.tsx';
 import { frameText } from '../words.ts';
-import type { AccountArea, AccountRequest, ViewChange } from './account-area.route.ts';
+import type { AccountArea, AccountRequest, ViewChange } from './account.route.ts';
 import {
   backupCodesPage,
   enrolmentPage,
@@ -51,12 +51,11 @@ export function securityRoutes(area: AccountArea): PlainRoute[] {
 
   async function show(
     context: AccountRequest,
-    change: ViewChange & { readonly status?: number } = {},
+    change: ViewChange = {},
     passwordError?: SecurityView['passwordError'],
   ): Promise<Reply> {
     const { accountId, id, person } = context.session;
-    const view: SecurityView = {
-      ...(await area.viewOf(context, change)),
+    const own = {
       account: context.session.email,
       fresh: await changes.allows(context.session),
       isDue: context.session.factorDue !== undefined,
@@ -68,10 +67,7 @@ export function securityRoutes(area: AccountArea): PlainRoute[] {
       sessions: await sessions.list(accountId, id),
       log: await securityLog.list(accountId),
     };
-    return pageBuilder.show(context, (frame) => securityPage(frame, view), {
-      status: change.status ?? 200,
-      needs: { connect: true },
-    });
+    return area.show(context, change, securityPage, own, { connect: true });
   }
 
   async function changePassword(context: AccountRequest, form: Params): Promise<Reply> {
@@ -113,11 +109,9 @@ export function securityRoutes(area: AccountArea): PlainRoute[] {
     if (!begun.ok) return refuse(context, begun, back);
     if (begun.value === undefined) return pageBuilder.go(context, onwardHref(enrolPath, { back }));
     const text = frameText(context.frame).account.failed;
-    const view = await area.viewOf(context, codeError ? { failed: text.form } : {});
-    const shown = { ...view, ...begun.value, codeError, returnTo: back };
-    return pageBuilder.show(context, (frame) => enrolmentPage(frame, shown), {
-      status: codeError ? 422 : 200,
-    });
+    const change = codeError ? { status: 422, failed: text.form } : {};
+    const own = { ...begun.value, codeError, returnTo: back };
+    return area.show(context, change, enrolmentPage, own);
   }
 
   async function enableTotp(context: AccountRequest, form: Params): Promise<Reply> {
@@ -141,8 +135,7 @@ export function securityRoutes(area: AccountArea): PlainRoute[] {
     returnTo?: string,
   ): Promise<Reply> {
     const context = await pageBuilder.renewed(former, token);
-    const view = { ...(await area.viewOf(context)), codes, returnTo };
-    return pageBuilder.show(context, (frame) => backupCodesPage(frame, view));
+    return area.show(context, {}, backupCodesPage, { codes, returnTo });
   }
 
   async function disableTotp(context: AccountRequest): Promise<Reply> {

@@ -1,6 +1,5 @@
 /** The webhooks of an account: each with what it watches and its last delivery, and a form for one more. */
 
-import { Button } from '../../web/components/button.tsx';
 import { Card } from '../../web/components/card.tsx';
 import { CodeBlock } from '../../web/components/code-block.tsx';
 import { Field } from '../../web/components/field.tsx';
@@ -10,7 +9,7 @@ import type { Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import { type Catalogue, frameText } from '../words.ts';
-import { type AccountView, accountPage, freshWanted } from './parts.page.tsx';
+import { type AccountView, accountPage, Facts, freshWanted, Submit } from './account.page.tsx';
 
 export interface WebhookLine {
   readonly id: string;
@@ -78,55 +77,27 @@ function hookCard(text: Catalogue, format: Format, csrf: string, hook: WebhookLi
   );
   const outcomes: Readonly<Record<string, string>> = words.outcomes;
   const outcome = outcomes[hook.outcome] ?? words.answered(hook.outcome);
-  const last =
-    hook.triedAt === 0 ? (
-      words.notTried
-    ) : (
-      <>
-        {format.moment(hook.triedAt)}: {outcome}
-      </>
-    );
+  const last = hook.triedAt === 0 ? words.notTried : `${format.moment(hook.triedAt)}: ${outcome}`;
   const retry = hook.failures > 0 && words.retry(format.moment(hook.nextTryAt));
+  const watches = hook.watches.map(({ prefix, state }) => (
+    <>
+      <span class="mono">{prefix}</span>
+      {state === 'listed' && <> ({words.listed})</>}
+      <br />
+    </>
+  ));
+  const waiting = words.waiting(format.number(hook.waiting), format.number(hook.dropped));
   return (
     <Card title={new URL(hook.url).host} icon="arrow" className="webhook">
-      <dl class="facts">
-        <div class="is-wide">
-          <dt>{words.url}</dt>
-          <dd class="mono own-comment">{hook.url}</dd>
-        </div>
-        <div class="is-wide">
-          <dt>{words.watches}</dt>
-          <dd>
-            {hook.watches.map(({ prefix, state }) => (
-              <>
-                <span class="mono">{prefix}</span>
-                {state === 'listed' && <> ({words.listed})</>}
-                <br />
-              </>
-            ))}
-          </dd>
-        </div>
-        <div>
-          <dt>{words.threshold}</dt>
-          <dd>{format.number(hook.threshold)}</dd>
-        </div>
-        <div>
-          <dt>{words.delivered}</dt>
-          <dd>
-            {format.number(hook.delivered)}
-            <span class="fact-note fact-below">
-              {words.waiting(format.number(hook.waiting), format.number(hook.dropped))}
-            </span>
-          </dd>
-        </div>
-        <div class="is-wide">
-          <dt>{words.last}</dt>
-          <dd>
-            {last}
-            {retry && <span class="fact-note fact-below">{retry}</span>}
-          </dd>
-        </div>
-      </dl>
+      <Facts
+        facts={[
+          { name: words.url, value: hook.url, isWide: true, className: 'mono own-comment' },
+          { name: words.watches, value: watches, isWide: true },
+          { name: words.threshold, value: format.number(hook.threshold) },
+          { name: words.delivered, value: format.number(hook.delivered), note: waiting },
+          { name: words.last, value: last, note: retry, isWide: true },
+        ]}
+      />
       <div class="row-actions">
         {action('test', 'secondary')}
         {action('remove', 'danger')}
@@ -176,9 +147,7 @@ function makeCard(text: Catalogue, view: WebhooksView): Html {
         value={typed?.threshold ?? '75'}
         {...fault('threshold')}
       />
-      <p>
-        <Button label={words.create} />
-      </p>
+      <Submit label={words.create} />
     </Form>
   );
   return (

@@ -5,7 +5,7 @@ import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import { frameText } from '../words.ts';
-import type { AccountArea, AccountRequest, ViewChange } from './account-area.route.ts';
+import type { AccountArea, AccountRequest, ViewChange } from './account.route.ts';
 import { type WebhooksView, webhooksPage } from './webhooks.page.tsx';
 
 export const webhookEndpoints = {
@@ -28,15 +28,13 @@ export function webhookRoutes(area: AccountArea): PlainRoute[] {
 
   async function show(
     context: AccountRequest,
-    change: ViewChange & { readonly status?: number } = {},
+    change: ViewChange = {},
     shown: Pick<WebhooksView, 'secret' | 'typed'> = {},
   ): Promise<Reply> {
     const { accountId, fresh } = context.session;
     const hooks = await webhooks.list(accountId);
     const isFull = hooks.length >= webhooks.perAccountMax;
-    const view = { ...(await area.viewOf(context, change)), fresh, hooks, isFull, ...shown };
-    const status = change.status ?? 200;
-    return pageBuilder.show(context, (frame) => webhooksPage(frame, view), { status });
+    return area.show(context, change, webhooksPage, { fresh, hooks, isFull, ...shown });
   }
 
   async function hasMost(accountId: string): Promise<boolean> {

@@ -3,10 +3,9 @@
 import type { OperationTools } from '../../contracts/operation.ts';
 import type { Log } from '../../core/log.ts';
 import { ok, type Result } from '../../core/result.ts';
-import { isErased } from '../people/erasure-mark.ts';
 import { createLinks, pageLinks } from '../people/links.ts';
-import { createResetLinks, type ResetLinks } from '../people/reset-links.ts';
-import { openPeople } from '../people.ts';
+import { createResetLinks, type ResetLinks } from '../people/recovery.ts';
+import { isErased, openPeople } from '../people.ts';
 import { createSecurityLog } from '../sessions/security-log.ts';
 import { mailSender } from './letter.ts';
 import { createMailer, type Delivery, type MailTransport } from './mailer.ts';

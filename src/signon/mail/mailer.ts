@@ -11,21 +11,18 @@
 
 import { createClientLimits } from '../../access/quota/client-limits.ts';
 import type { DistributedLimits } from '../../access/quota/distributed-limits.ts';
-import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
 import type { StoredLanguage } from '../visitor.ts';
 import { type Mail, type MailSender, signature } from './letter.ts';
-import { type MailCatalogue, type MailName, type MailText, mailCatalogues } from './texts.ts';
+import { type MailName, type MailValues, mailText } from './texts.ts';
 
 export interface MailTransport {
   /** Rejects when the mail can't be delivered now. */
   send(mail: Mail): Promise<void>;
   close(): Promise<void>;
 }
-
-export type MailValues<Name extends MailName> = Omit<Parameters<MailCatalogue[Name]>[0], 'service'>;
 
 /**
  * The kind whose limit for an address a mail counts against. `recovery` and `verification` (all
@@ -62,32 +59,14 @@ const kindOf: Readonly<Record<MailName, MailKind>> = {
 /** `not_now`: the queue is full or closing; nobody tried, so it can be asked for again. */
 export type Delivery = 'sent' | 'given_up' | 'not_now';
 
-export interface Mailer {
-  /**
-   * False: dropped, because the queue is full or the address had its mails of this hour.
-   * @param account see `Mail`
-   */
-  post<Name extends MailName>(
-    to: string,
-    language: StoredLanguage,
-    name: Name,
-    values: MailValues<Name>,
-    account?: string,
-  ): boolean;
-  /** Queues as `post` does, and resolves with the outcome. */
-  deliver<Name extends MailName>(
-    to: string,
-    language: StoredLanguage,
-    name: Name,
-    values: MailValues<Name>,
-    account?: string,
-  ): Promise<Delivery>;
-  /** Resolves when nothing waits or is under way. For tests and a graceful stop. */
-  idle(): Promise<void>;
-  /** Drops what waits. */
-  close(): Promise<void>;
-  readonly waiting: number;
-}
+/** @param account see `Mail` */
+type Asked<Name extends MailName> = [
+  to: string,
+  language: StoredLanguage,
+  name: Name,
+  values: MailValues<Name>,
+  account?: string,
+];
 
 interface Job {
   readonly mail: Mail;
@@ -112,7 +91,7 @@ export function createMailer(options: {
   /** Seconds to wait, 0 when the address may get another mail; see `createMailBudget`. */
   limit: (to: string, nowMs: number, kind: MailKind) => number;
   retryDelaysMs?: readonly number[];
-}): Mailer {
+}) {
   const { transport, sender, clock, log, limit } = options;
   const delays = options.retryDelaysMs ?? retryDelaysMs;
   const queue: Job[] = [];
@@ -166,11 +145,8 @@ export function createMailer(options: {
 
   /** `given_up`: the address had its mails of this hour. Undefined: it waits now. */
   function enqueue<Name extends MailName>(
-    to: string,
-    language: StoredLanguage,
-    name: Name,
-    values: MailValues<Name>,
-    more: { ended?: Job['ended']; account?: string | undefined },
+    [to, language, name, values, account]: Asked<Name>,
+    ended?: Job['ended'],
   ): Delivery | undefined {
     const isKept = kindOf[name] === 'change' || kindOf[name] === 'farewell';
     if (closed || held() >= mailsWaitingMax + (isKept ? reservedMax : 0)) {
@@ -178,14 +154,11 @@ export function createMailer(options: {
       return 'not_now';
     }
     if (limit(to, clock.monotonicMs(), kindOf[name]) > 0) return 'given_up';
-    const make = mailCatalogues[language][name] as (v: object) => MailText;
-    const service = signature(sender);
     const link = (values as { link?: string }).link;
-    const { account, ended } = more;
     const mail = {
       to,
       language,
-      ...make({ ...values, service }),
+      ...mailText(language, name, values, signature(sender)),
       ...(link === undefined ? {} : { link }),
       ...(account === undefined ? {} : { account }),
     };
@@ -199,19 +172,22 @@ export function createMailer(options: {
   }
 
   return {
-    get waiting() {
+    get waiting(): number {
       return held();
     },
-    post: (to, language, name, values, account) =>
-      enqueue(to, language, name, values, { account }) === undefined,
-    deliver: (to, language, name, values, account) =>
+    /** Returns false for a mail that is dropped: the queue is full, or the address had its mails of this hour. */
+    post: <Name extends MailName>(...asked: Asked<Name>): boolean => enqueue(asked) === undefined,
+    /** Queues as `post` does, and resolves with the outcome. */
+    deliver: <Name extends MailName>(...asked: Asked<Name>): Promise<Delivery> =>
       new Promise((resolve) => {
-        const refused = enqueue(to, language, name, values, { ended: resolve, account });
+        const refused = enqueue(asked, resolve);
         if (refused !== undefined) resolve(refused);
       }),
-    idle: () =>
+    /** Resolves when nothing waits or is under way. For tests and a graceful stop. */
+    idle: (): Promise<void> =>
       held() === 0 ? Promise.resolve() : new Promise<void>((resolve) => idlers.push(resolve)),
-    async close() {
+    /** Drops what waits. */
+    async close(): Promise<void> {
       closed = true;
       const waiting = [...queue.splice(0), ...timers.values()];
       for (const timer of timers.keys()) clearTimeout(timer);
@@ -223,6 +199,8 @@ export function createMailer(options: {
     },
   };
 }
+
+export type Mailer = ReturnType<typeof createMailer>;
 
 /** A mail server's words may quote the address: only the code is safe to log. */
 function reasonOf(error: unknown): string {
@@ -244,14 +222,7 @@ const unaskedMailsMax = 5;
 /** An address takes two records: one of the kind, one of both kinds that are asked for. */
 const subjectsMax = 32_768;
 
-/** Returns whole seconds until the address may get one of this kind; 0: now, and it is counted. */
-interface MailBudget {
-  (to: string, nowMs: number, kind: MailKind): number;
-  /** The addresses that are counted. */
-  readonly table: BoundedTable;
-}
-
-export function createMailBudget(shares: Pick<DistributedLimits, 'room'>): MailBudget {
+export function createMailBudget(shares: Pick<DistributedLimits, 'room'>) {
   const ofKind = { max: askedMailsOfKindMax, windowMs: hourMs };
   const unasked = { max: unaskedMailsMax, windowMs: hourMs };
   const limits = createClientLimits(
@@ -266,12 +237,15 @@ export function createMailBudget(shares: Pick<DistributedLimits, 'room'>): MailB
     shares.room('mails', subjectsMax),
   );
 
-  const take = (to: string, nowMs: number, kind: MailKind) => {
+  /** Returns whole seconds until the address may get one of this kind; 0: now, and it is counted. */
+  const take = (to: string, nowMs: number, kind: MailKind): number => {
     if (kind === 'change') return 0;
     // The kind's own limit comes first: what it refuses must not count against the other kind.
     const waitSeconds = limits.take(kind, to, nowMs);
     const isAsked = kind === 'verification' || kind === 'recovery';
     return waitSeconds > 0 || !isAsked ? waitSeconds : limits.take('asked', to, nowMs);
   };
-  return Object.assign(take, { table: limits.table('mail_limits') });
+  /** The addresses that are counted. */
+  const table = limits.table('mail_limits');
+  return Object.assign(take, { table });
 }

@@ -12,7 +12,6 @@ export interface MailText {
 }
 
 export interface ChangedValues {
-  readonly service: string;
   readonly what: ChangeEvent;
   /** The address is one that the account had before: it gets no link for a new password any more. */
   readonly former: boolean;
@@ -26,35 +25,27 @@ export interface ChangedValues {
 export interface MailCatalogue {
   verify(values: {
     link: string;
-    service: string;
     /** The time from which the link works, as text; undefined: at once. */
     worksFrom?: string | undefined;
     /** A password is chosen with the link. */
     choose?: boolean;
   }): MailText;
-  alreadyRegistered(values: { link: string; service: string }): MailText;
-  reset(values: { link: string; service: string }): MailText;
-  signInLink(values: { link: string; service: string }): MailText;
-  newSignIn(values: { link: string; service: string; agent: string; country: string }): MailText;
+  alreadyRegistered(values: { link: string }): MailText;
+  reset(values: { link: string }): MailText;
+  signInLink(values: { link: string }): MailText;
+  newSignIn(values: { link: string; agent: string; country: string }): MailText;
   /** `agent` and `country` are those of the last of many that failed. */
-  failedSignIns(values: {
-    link: string;
-    service: string;
-    agent: string;
-    country: string;
-  }): MailText;
-  confirmEmail(values: { link: string; service: string }): MailText;
+  failedSignIns(values: { link: string; agent: string; country: string }): MailText;
+  confirmEmail(values: { link: string }): MailText;
   changed(values: ChangedValues): MailText;
   /** `limit`: open votes that the account may have. */
-  budgetNear(values: { service: string; limit: number }): MailText;
-  accountDeleted(values: { service: string }): MailText;
+  budgetNear(values: { limit: number }): MailText;
+  accountDeleted(values: object): MailText;
   /** An operator sends it to see that mails arrive. */
-  test(values: { link: string; service: string }): MailText;
+  test(values: { link: string }): MailText;
 }
 
 export type MailName = keyof MailCatalogue;
-
-const goodbye = (service: string) => `\n\n-- \n${service}\n`;
 
 const changesEn: Readonly<Record<ChangeEvent, MailText>> = {
   password_changed: {
@@ -146,34 +137,34 @@ from ${worksFrom} on.\n\n`;
 }
 
 const en: MailCatalogue = {
-  verify: ({ link, service, worksFrom, choose = false }) => ({
+  verify: ({ link, worksFrom, choose = false }) => ({
     subject: 'Confirm your mail address',
     text: `Welcome! Confirm your mail address by opening this link within 24 hours:
 
 ${link}
 
 ${laterOrChooseEn(worksFrom, choose)}The link works once. If you did not register, ignore this mail: without the
-link nothing happens with your address.${goodbye(service)}`,
+link nothing happens with your address.`,
   }),
-  alreadyRegistered: ({ link, service }) => ({
+  alreadyRegistered: ({ link }) => ({
     subject: 'You have an account already',
     text: `Somebody, maybe you, tried to register with this mail address. You have an
 account already and nothing was changed.
 
 If you forgot your password, choose a new one here:
 
-${link}${goodbye(service)}`,
+${link}`,
   }),
-  reset: ({ link, service }) => ({
+  reset: ({ link }) => ({
     subject: 'Choose a new password',
     text: `Open this link within one hour to choose a new password:
 
 ${link}
 
 The link works once. It ends all sessions of your account. If you did not ask
-for it, ignore this mail: your password stays as it is.${goodbye(service)}`,
+for it, ignore this mail: your password stays as it is.`,
   }),
-  signInLink: ({ link, service }) => ({
+  signInLink: ({ link }) => ({
     subject: 'Your link to sign in',
     text: `Somebody tried several times to sign in to your account. That is why a
 password alone does not do for the moment. If it was you, open this link
@@ -183,9 +174,9 @@ ${link}
 
 The link works once, and only in a browser that asked for it. If you use a
 second factor you are asked for it as always. If it was not you, ignore this
-mail: nobody can use the link elsewhere. Do not pass it on.${goodbye(service)}`,
+mail: nobody can use the link elsewhere. Do not pass it on.`,
   }),
-  newSignIn: ({ link, service, agent, country }) => ({
+  newSignIn: ({ link, agent, country }) => ({
     subject: 'New sign-in to your account',
     text: `Somebody signed in to your account from a browser that it did not know:
 
@@ -195,9 +186,9 @@ mail: nobody can use the link elsewhere. Do not pass it on.${goodbye(service)}`,
 If it was you, there is nothing to do. If not, end the session and change your
 password here:
 
-${link}${goodbye(service)}`,
+${link}`,
   }),
-  failedSignIns: ({ link, service, agent, country }) => ({
+  failedSignIns: ({ link, agent, country }) => ({
     subject: 'Many failed sign-ins to your account',
     text: `Somebody tried to sign in to your account many times today, with a wrong
 password or a wrong code. None of these tries came in. The last one:
@@ -211,26 +202,26 @@ sessions are listed here:
 
 ${link}
 
-You get this mail at most once a day.${goodbye(service)}`,
+You get this mail at most once a day.`,
   }),
-  confirmEmail: ({ link, service }) => ({
+  confirmEmail: ({ link }) => ({
     subject: 'Confirm your new mail address',
     text: `Open this link within 24 hours to use this mail address for your account:
 
 ${link}
 
-The link works once. If you did not ask for it, ignore this mail.${goodbye(service)}`,
+The link works once. If you did not ask for it, ignore this mail.`,
   }),
-  changed: ({ what, former, link, service, agent, country }) => ({
+  changed: ({ what, former, link, agent, country }) => ({
     subject: changesEn[what].subject,
     text: `${changesEn[what].text}
 
   Browser: ${agent || 'unknown'}
   Country: ${country === 'ZZ' ? 'unknown' : country}
 
-${former ? formerEndEn : presentEndEn(link)}${goodbye(service)}`,
+${former ? formerEndEn : presentEndEn(link)}`,
   }),
-  budgetNear: ({ limit, service }) => ({
+  budgetNear: ({ limit }) => ({
     subject: 'Your reports will soon carry no voice',
     text: `Your account may have ${limit} open voices: addresses that it reported
 and that no list and nobody vouched for has confirmed yet. Four fifths of them
@@ -241,9 +232,9 @@ voice: alone they no longer bring an address to the blocklist. A voice comes
 back when it is confirmed, and half of what is open lapses in 14 days.
 
 If you did not send so many reports, somebody may have your API key: revoke it
-on the page of your keys.${goodbye(service)}`,
+on the page of your keys.`,
   }),
-  accountDeleted: ({ service }) => ({
+  accountDeleted: () => ({
     subject: 'Your account was deleted',
     text: `Your account was deleted, and with it everything that was kept about you. Its
 API keys no longer work. This cannot be undone, and it is the last mail that
@@ -254,14 +245,14 @@ under a random id that leads to nobody any more. A site that you signed in to
 keeps what you let it read; ask the site about that.
 
 If it was not you, write to the operator of the service. You can register
-again at any time.${goodbye(service)}`,
+again at any time.`,
   }),
-  test: ({ link, service }) => ({
+  test: ({ link }) => ({
     subject: 'A test of the mails',
     text: `This mail was sent by the operator of the service to see that its mails
 arrive. There is nothing to do. Mails with a link show it like this:
 
-${link}${goodbye(service)}`,
+${link}`,
   }),
 };
 
@@ -360,7 +351,7 @@ marche qu’à partir de ${worksFrom}.\n\n`;
 }
 
 const fr: MailCatalogue = {
-  verify: ({ link, service, worksFrom, choose = false }) => ({
+  verify: ({ link, worksFrom, choose = false }) => ({
     subject: 'Confirmez votre adresse e-mail',
     text: `Bienvenue ! Confirmez votre adresse e-mail en ouvrant ce lien dans les
 24 heures :
@@ -368,18 +359,18 @@ const fr: MailCatalogue = {
 ${link}
 
 ${laterOrChooseFr(worksFrom, choose)}Le lien ne sert qu’une fois. Si vous ne vous êtes pas inscrit, ignorez ce
-message : sans le lien, rien ne se passe avec votre adresse.${goodbye(service)}`,
+message : sans le lien, rien ne se passe avec votre adresse.`,
   }),
-  alreadyRegistered: ({ link, service }) => ({
+  alreadyRegistered: ({ link }) => ({
     subject: 'Vous avez déjà un compte',
     text: `Quelqu’un, peut-être vous, a voulu s’inscrire avec cette adresse. Vous avez
 déjà un compte et rien n’a été modifié.
 
 Si vous avez oublié votre mot de passe, choisissez-en un nouveau ici :
 
-${link}${goodbye(service)}`,
+${link}`,
   }),
-  reset: ({ link, service }) => ({
+  reset: ({ link }) => ({
     subject: 'Choisissez un nouveau mot de passe',
     text: `Ouvrez ce lien dans l’heure pour choisir un nouveau mot de passe :
 
@@ -387,9 +378,9 @@ ${link}
 
 Le lien ne sert qu’une fois. Il met fin à toutes les sessions de votre compte.
 Si vous n’avez rien demandé, ignorez ce message : votre mot de passe reste
-inchangé.${goodbye(service)}`,
+inchangé.`,
   }),
-  signInLink: ({ link, service }) => ({
+  signInLink: ({ link }) => ({
     subject: 'Votre lien de connexion',
     text: `Quelqu’un a essayé plusieurs fois de se connecter à votre compte. Pour le
 moment, le mot de passe seul ne suffit donc pas. Si c’était vous, ouvrez ce
@@ -400,9 +391,9 @@ ${link}
 Le lien fonctionne une seule fois, et seulement dans un navigateur qui l’a
 demandé. Si vous utilisez un second facteur, il vous est demandé comme
 toujours. Si ce n’était pas vous, ignorez ce message : personne ne peut
-utiliser le lien ailleurs. Ne le transmettez pas.${goodbye(service)}`,
+utiliser le lien ailleurs. Ne le transmettez pas.`,
   }),
-  newSignIn: ({ link, service, agent, country }) => ({
+  newSignIn: ({ link, agent, country }) => ({
     subject: 'Nouvelle connexion à votre compte',
     text: `Quelqu’un s’est connecté à votre compte depuis un navigateur inconnu :
 
@@ -412,9 +403,9 @@ utiliser le lien ailleurs. Ne le transmettez pas.${goodbye(service)}`,
 Si c’était vous, il n’y a rien à faire. Sinon, terminez la session et changez
 votre mot de passe ici :
 
-${link}${goodbye(service)}`,
+${link}`,
   }),
-  failedSignIns: ({ link, service, agent, country }) => ({
+  failedSignIns: ({ link, agent, country }) => ({
     subject: 'Beaucoup de connexions refusées à votre compte',
     text: `Quelqu’un a essayé de nombreuses fois aujourd’hui de se connecter à votre
 compte, avec un mot de passe ou un code faux. Aucun de ces essais n’a abouti.
@@ -429,9 +420,9 @@ pas. Vos connexions et vos sessions sont listées ici :
 
 ${link}
 
-Vous recevez ce message au plus une fois par jour.${goodbye(service)}`,
+Vous recevez ce message au plus une fois par jour.`,
   }),
-  confirmEmail: ({ link, service }) => ({
+  confirmEmail: ({ link }) => ({
     subject: 'Confirmez votre nouvelle adresse e-mail',
     text: `Ouvrez ce lien dans les 24 heures pour utiliser cette adresse e-mail avec
 votre compte :
@@ -439,18 +430,18 @@ votre compte :
 ${link}
 
 Le lien ne sert qu’une fois. Si vous n’avez rien demandé, ignorez ce
-message.${goodbye(service)}`,
+message.`,
   }),
-  changed: ({ what, former, link, service, agent, country }) => ({
+  changed: ({ what, former, link, agent, country }) => ({
     subject: changesFr[what].subject,
     text: `${changesFr[what].text}
 
   Navigateur : ${agent || 'inconnu'}
   Pays : ${country === 'ZZ' ? 'inconnu' : country}
 
-${former ? formerEndFr : presentEndFr(link)}${goodbye(service)}`,
+${former ? formerEndFr : presentEndFr(link)}`,
   }),
-  budgetNear: ({ limit, service }) => ({
+  budgetNear: ({ limit }) => ({
     subject: 'Vos signalements n’auront bientôt plus de voix',
     text: `Votre compte peut avoir ${limit} voix ouvertes : des adresses qu’il a signalées
 et que ni une liste ni un compte de confiance n’a encore confirmées. Quatre
@@ -462,9 +453,9 @@ Une voix revient quand elle est confirmée, et la moitié de ce qui est ouvert
 s’éteint en 14 jours.
 
 Si vous n’avez pas envoyé tant de signalements, quelqu’un a peut-être votre
-clé d’API : révoquez-la sur la page de vos clés.${goodbye(service)}`,
+clé d’API : révoquez-la sur la page de vos clés.`,
   }),
-  accountDeleted: ({ service }) => ({
+  accountDeleted: () => ({
     subject: 'Votre compte a été supprimé',
     text: `Votre compte a été supprimé, et avec lui tout ce qui était gardé sur vous. Ses
 clés d’API ne fonctionnent plus. C’est définitif, et c’est le dernier message
@@ -475,16 +466,30 @@ identifiant aléatoire qui ne mène plus à personne. Un site auquel vous vous
 êtes connecté garde ce que vous l’avez laissé lire ; adressez-vous à lui.
 
 Si ce n’était pas vous, écrivez à l’exploitant du service. Vous pouvez vous
-inscrire de nouveau à tout moment.${goodbye(service)}`,
+inscrire de nouveau à tout moment.`,
   }),
-  test: ({ link, service }) => ({
+  test: ({ link }) => ({
     subject: 'Un essai des courriels',
     text: `L’opérateur du service a envoyé ce courriel pour voir si ses courriels
 arrivent. Il n’y a rien à faire. Un courriel qui porte un lien le montre
 ainsi :
 
-${link}${goodbye(service)}`,
+${link}`,
   }),
 };
 
 export const mailCatalogues: Readonly<Record<StoredLanguage, MailCatalogue>> = { en, fr };
+
+export type MailValues<Name extends MailName> = Parameters<MailCatalogue[Name]>[0];
+
+/** Returns the subject and the text of a mail. @param sender the lines under each text */
+export function mailText<Name extends MailName>(
+  language: StoredLanguage,
+  name: Name,
+  values: MailValues<Name>,
+  sender: string,
+): MailText {
+  const make = mailCatalogues[language][name] as (values: MailValues<Name>) => MailText;
+  const { subject, text } = make(values);
+  return { subject, text: `${text}\n\n-- \n${sender}\n` };
+}

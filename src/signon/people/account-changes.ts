@@ -29,8 +29,8 @@ import {
   unchanged,
   withBrowserAlone,
 } from '../people.ts';
+import { tooMany } from '../proofs/attempts.ts';
 import { isFactorOn, passkeysOf } from '../proofs/factor-rows.ts';
-import { tooMany } from '../proofs/proof.ts';
 import type { ChangeEvent, SecurityLog } from '../sessions/security-log.ts';
 import {
   proofStrength,

@@ -2,7 +2,7 @@
  * The end of an account, in three steps that are each safe to run again.
  *
  * `begin` is one commit: it disables the account and says so in the journal, so from then on no key
- * and no session works and nothing is added to the account (erasure-mark.ts). `erase` removes part
+ * and no session works and nothing is added to the account (people.ts). `erase` removes part
  * by part what is kept for the person, in slices, and with the last commit the account and its
  * address: whoever holds the mailbox may register it again. `sendNotice` sends the deletion notice.
  *
@@ -43,9 +43,8 @@ import {
 import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
 import { pagesUnder, type RowCheck, type Store } from '../../storage/store.ts';
 import type { Delivery } from '../mail/mailer.ts';
-import { isVerified, openPeople, type Person } from '../people.ts';
+import { isErased, isVerified, markRow, openPeople, type Person, readMark } from '../people.ts';
 import type { StoredLanguage } from '../visitor.ts';
-import { isErased, markRow, readMark } from './erasure-mark.ts';
 
 /** Sends a person the notice that the account is deleted. */
 export type DeletionNotice = (email: string, language: StoredLanguage) => Promise<Delivery>;
@@ -294,17 +293,6 @@ export type Deletion = ReturnType<typeof createDeletion>;
 // deletion notice is sent meanwhile: a slow mail server must not keep the next person's data. What
 // fails is tried again after a while, for as long as the mark stands.
 
-export interface Erasures {
-  /** Resolves when the account is durably disabled and marked; the rest follows. Errors of `Deletion.begin`. */
-  begin: Deletion['begin'];
-  /** Continues the deletions of all marked accounts, at the start. */
-  resume(): void;
-  /** Resolves when nothing is under way; what failed may still wait for its next try. */
-  idle(): Promise<void>;
-  /** Ends at the next slice. What is left is for the next start. */
-  close(): Promise<void>;
-}
-
 const retryMs = 10_000;
 const marksPage = 100;
 /** The limit of mails on their way; the next one waits in its mark. */
@@ -316,7 +304,7 @@ export function createErasures(options: {
   /** Chooses the one of several servers that erases, also what the others marked; absent: this one. */
   maintenance?: Pick<Maintenance, 'isMine' | 'isShared'>;
   retryMs?: number;
-}): Erasures {
+}) {
   const { deletion, log } = options;
   const { isMine = () => true, isShared = false } = options.maintenance ?? {};
   const turns = createTurns();
@@ -397,6 +385,7 @@ export function createErasures(options: {
     running = undefined;
   }
 
+  /** Continues the deletions of all marked accounts, at the start. */
   function resume(): void {
     if (isShared && !closing) resumeLater();
     if (!isMine()) return;
@@ -404,6 +393,7 @@ export function createErasures(options: {
     if (!closing) running ??= run();
   }
 
+  /** Resolves when nothing is under way; what failed may still wait for its next try. */
   async function idle(): Promise<void> {
     while (running !== undefined || sending.size > 0) {
       await running;
@@ -412,17 +402,21 @@ export function createErasures(options: {
   }
 
   return {
-    async begin(accountId, options) {
-      const begun = await deletion.begin(accountId, options);
+    /** Resolves when the account is durably disabled and marked; the rest follows. Errors of `Deletion.begin`. */
+    async begin(...given: Parameters<Deletion['begin']>): Promise<Result<void>> {
+      const begun = await deletion.begin(...given);
       if (begun.ok) resume();
       return begun;
     },
     resume,
     idle,
-    async close() {
+    /** Ends at the next slice. What is left is for the next start. */
+    async close(): Promise<void> {
       closing = true;
       clearTimeout(timer);
       await idle();
     },
   };
 }
+
+export type Erasures = ReturnType<typeof createErasures>;

@@ -29,9 +29,9 @@ import type { SecurityLog } from '../sessions/security-log.ts';
 import type { Renewed, Session } from '../sessions/sessions.ts';
 import type { Visitor } from '../visitor.ts';
 import type { AccountChanges } from './account-changes.ts';
-import type { AccountExtraRows } from './extra-rows.ts';
 import { type Links, type PageLinks, unused } from './links.ts';
 import { givesWay, placeAt } from './pending.ts';
+import type { Profiles } from './profile/profile-store.ts';
 
 /** The limit of requests of one account: each sends a mail to an address that need not be the asker's. */
 export const emailChangeLimit = { max: 5, windowMs: hourMs } as const;
@@ -43,12 +43,12 @@ export function createEmailChange(options: {
   mailer: Pick<Mailer, 'post'>;
   pages: PageLinks;
   securityLog: SecurityLog;
-  extraRows: AccountExtraRows;
+  profiles: Pick<Profiles, 'emailChanged'>;
   changes: Pick<AccountChanges, 'allows' | 'make'>;
   clock: Clock;
   limits: Pick<ClientLimits<'emailChange'>, 'take'>;
 }) {
-  const { clock, limits, changes, store, people, links, mailer, pages, securityLog, extraRows } =
+  const { clock, limits, changes, store, people, links, mailer, pages, securityLog, profiles } =
     options;
 
   /**
@@ -129,7 +129,7 @@ export function createEmailChange(options: {
       const formerEmails = formerAfter(person, email, clock.now());
       if (!formerEmails.ok) return formerEmails;
       const { id, account } = person;
-      const extra = await extraRows.emailChanged(id, email);
+      const extra = await profiles.emailChanged(id, email);
       return ok({
         value: undefined,
         check: [unused(found.link), ...place.check, ...extra.check],

@@ -11,7 +11,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { equalBytes, sha256 } from '../../core/digest.ts';
-import type { Random } from '../../core/random.ts';
+import { hashOfToken, newToken, type Random } from '../../core/random.ts';
 import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
 import { createReader, type Reader } from '../../storage/codec.ts';
 import { type Key, signonLinkKey, signonLinkPrefix } from '../../storage/keys.ts';
@@ -22,7 +22,6 @@ import {
   pendingPasskeyText,
   readPendingPasskey,
 } from '../proofs/factor-rows.ts';
-import { hashOfToken, newToken } from '../tokens.ts';
 import { browserHash, type Visitor } from '../visitor.ts';
 import { createRowCounter, type RowCounter, type RowCounterStats } from './row-counter.ts';
 
@@ -168,30 +167,23 @@ export function unused(link: FoundLink): RowCheck {
 // Addresses of the pages that mails link to. They begin with BASE_URL and never with what a
 // request's Host header said.
 
-export interface PageLinks {
-  verify(token: string): string;
-  reset(token: string): string;
-  confirmEmail(token: string): string;
-  signIn(token: string): string;
-  /** The page on which a person asks for recovery. */
-  readonly recover: string;
-  /** The page with the sessions and the password of the account. */
-  readonly security: string;
-}
-
 /** @param baseUrl scheme, host and port alone, from the configuration */
-export function pageLinks(baseUrl: string): PageLinks {
-  const to = (path: string, token: string) =>
+export function pageLinks(baseUrl: string) {
+  const to = (path: string) => (token: string) =>
     `${baseUrl}${path}?token=${encodeURIComponent(token)}`;
   return {
-    verify: (token) => to('/verify', token),
-    reset: (token) => to('/reset', token),
-    confirmEmail: (token) => to('/account/email/confirm', token),
-    signIn: (token) => to('/signin/link', token),
+    verify: to('/verify'),
+    reset: to('/reset'),
+    confirmEmail: to('/account/email/confirm'),
+    signIn: to('/signin/link'),
+    /** The page on which a person asks for recovery. */
     recover: `${baseUrl}/recover`,
+    /** The page with the sessions and the password of the account. */
     security: `${baseUrl}/account/security`,
   };
 }
+
+export type PageLinks = ReturnType<typeof pageLinks>;
 
 // The data of a link of registration or recovery, besides its account: the browser that asked and
 // where the person was going there; with registration, the password that was chosen or the passkey

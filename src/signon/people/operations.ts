@@ -34,7 +34,6 @@ import { fail } from '../../core/result.ts';
 import { columnsOr } from '../../core/text-table.ts';
 import { sendResetLink, withNotices } from '../mail/command-mails.ts';
 import { openPeople } from '../people.ts';
-import { createFactorReset } from '../proofs/factor-reset.ts';
 import {
   createBreachedPasswords,
   createNewPasswords,
@@ -44,10 +43,10 @@ import {
 import { createPasswords } from '../proofs/passwords.ts';
 import { createSessions } from '../sessions/sessions.ts';
 import type { Deletion } from './deletion.ts';
-import { createOperator } from './operator.ts';
+import { createFactorReset, createOperator } from './operator.ts';
 import { plans } from './profile/profile.ts';
 import { createProfiles, type Profiles } from './profile/profile-store.ts';
-import type { ResetLinks } from './reset-links.ts';
+import type { ResetLinks } from './recovery.ts';
 
 interface AccountTools extends OperationTools {
   readonly accounts: Accounts;

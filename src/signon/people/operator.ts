@@ -1,17 +1,23 @@
 /**
- * The changes that only the operator of the service may make of a person: a first password, the plan, and that
- * a proof of the birth date was seen.
+ * The changes that only the operator of the service may make of a person: a first password, the plan, that
+ * a proof of the birth date was seen, and that the second factor is off.
  */
 
 import type { Accounts } from '../../access/accounts/accounts.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { commitOnce, untilUndisturbed } from '../../storage/change.ts';
 import type { Store } from '../../storage/store.ts';
-import { credentialsRow, openPeople, unchanged } from '../people.ts';
+import type { Notices } from '../mail/notices.ts';
+import { credentialsRow, isVerified, openPeople, unchanged } from '../people.ts';
+import { loadFactor } from '../proofs/factor-rows.ts';
 import type { NewPasswords } from '../proofs/new-password.ts';
+import { createSecurityLog } from '../sessions/security-log.ts';
+import { operatorsVisit } from '../visitor.ts';
 import type { Plan, Profile } from './profile/profile.ts';
 import type { Profiles } from './profile/profile-store.ts';
+import { hasReviewable } from './review.ts';
 
 export function createOperator(options: {
   store: Store;
@@ -73,3 +79,56 @@ export function createOperator(options: {
 }
 
 export type Operator = ReturnType<typeof createOperator>;
+
+// The operator switches a second factor off: for a person who lost it, or whose account was taken
+// over by somebody who set one up, which a new password by mail does not undo. All sessions end,
+// known browsers are forgotten, and the review of passkeys, keys and sites is due at the next
+// sign-in: the operator can't know which of them are the owner's. A mail and the security log record it.
+
+export function createFactorReset(options: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  accounts: Pick<Accounts, 'find'>;
+  notices: Pick<Notices, 'about'>;
+}) {
+  const { store, clock, accounts, notices } = options;
+  const people = openPeople(store);
+  const securityLog = createSecurityLog(options);
+
+  return {
+    /** `unknown_account`, `invalid_parameter`; `conflict`: there is no second factor. */
+    async resetFactor(email: string): Promise<Result<{ email: string }>> {
+      const account = await accounts.find(email);
+      if (!account.ok) return account;
+      return untilUndisturbed<{ email: string }>(async () => {
+        const person = await people.byId(account.value.id);
+        if (person === undefined) return fail('unknown_account');
+        const { key, version, factor } = await loadFactor(store, person.id);
+        if (factor === undefined || factor.enabledAt === 0) {
+          return fail('conflict', `${person.account.email} has no second factor`);
+        }
+        const { credentials } = person;
+        const isDue = credentials.reviewSince !== 0 || (await hasReviewable(store, person));
+        const changed = {
+          ...credentials,
+          epoch: credentials.epoch + 1,
+          factors: credentials.factors + 1,
+          browsers: [],
+          reviewSince: isDue ? clock.now() : 0,
+        };
+        const logged = await securityLog.entry(person.id, 'factor_reset', operatorsVisit);
+        const notice = isVerified(person) && notices.about(person, 'factor_reset', operatorsVisit);
+        const mails = notice ? notice.set : [];
+        const done = await commitOnce(store, {
+          check: [...unchanged(person), { key, version }, ...logged.check],
+          set: [credentialsRow(person, changed), ...mails, ...logged.set],
+          del: [key, ...logged.del],
+        });
+        if (done === 'lost' || !done.ok) return done;
+        if (notice) notice.send();
+        return ok({ email: person.account.email });
+      });
+    },
+  };
+}

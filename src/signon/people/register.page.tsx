@@ -11,8 +11,13 @@ import { Link } from '../../web/components/link.tsx';
 import { Notice } from '../../web/components/notice.tsx';
 import type { Html } from '../../web/html.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { narrowPage } from '../sessions/failure.page.tsx';
-import { isForSite, type Onward, onwardFields, onwardHref } from '../sessions/onward.page.tsx';
+import {
+  isForSite,
+  narrowPage,
+  type Onward,
+  onwardFields,
+  onwardHref,
+} from '../sessions/parts.page.tsx';
 import { frameText } from '../words.ts';
 import { type PersonPace, timeText } from './pacing.ts';
 

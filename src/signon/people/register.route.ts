@@ -20,8 +20,7 @@ import {
 import { jsonOf } from '../../web/guard/intake/form.ts';
 import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import type { Signon } from '../open-signon.ts';
-import { failureText } from '../sessions/failure.page.tsx';
-import { type Onward, onwardHref } from '../sessions/onward.page.tsx';
+import { tooMany } from '../proofs/attempts.ts';
 import {
   carriesRequest,
   hintOf,
@@ -31,6 +30,7 @@ import {
   type RequestContext,
   targetOf,
 } from '../sessions/onward.route.ts';
+import { failureText, type Onward, onwardHref } from '../sessions/parts.page.tsx';
 import { catalogueFor } from '../words.ts';
 import type { KeptForm } from './kept-form.ts';
 import { type PersonPace, paceOfQuery, paceQuery } from './pacing.ts';
@@ -294,8 +294,4 @@ function closedRoutes({ pageBuilder, callers }: RegisterOptions): PlainRoute[] {
     }),
     ...[at.registerPasskey, at.again].map((declared) => pageBuilder.form(declared, closed)),
   ];
-}
-
-export function tooMany(retryAfterSeconds: number): Failure {
-  return { ok: false, error: 'too_many_attempts', retryAfterSeconds };
 }

@@ -11,73 +11,71 @@
  * hopes that its owner verifies it has gained nothing once the owner registers and opens the newer
  * link: that link brings the owner's choice and ends all sessions of the other person. And the
  * other person's link, opened in any other browser than theirs, asks for the password or passkey
- * that they chose (verification.ts). Verification ends all sessions but the one in which it is
- * done.
+ * that they chose (`createVerification`).
  *
  * The answer and the work are the same whether the address has an account or not. The conditions
  * for a network that registers many accounts (pacing.ts) are decided before one is looked up.
  */
 
 import { accountRow } from '../../access/accounts/accounts.ts';
+import { accountCreated } from '../../access/accounts/events.ts';
 import type { AccountRecord } from '../../access/accounts/records.ts';
 import type { Clock } from '../../core/clock.ts';
+import { equalBytes } from '../../core/digest.ts';
 import { readMailAddress } from '../../core/mail-address.ts';
-import { randomToken } from '../../core/random.ts';
+import { hashOfToken, newToken, type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { hourMs } from '../../core/time.ts';
 import { type Change, commitOnce, untilUndisturbed } from '../../storage/change.ts';
-import { accountByEmailKey } from '../../storage/keys.ts';
-import { type BriefTable, createBriefTable } from '../brief-table.ts';
-import type { Mailer, MailValues } from '../mail/mailer.ts';
-import { credentialsRow, isVerified, noCredentials, type Person, unchanged } from '../people.ts';
-import { findPasskey } from '../proofs/factor-rows.ts';
-import type { CreationOptions } from '../proofs/passkey-ceremonies.ts';
-import { turnOf } from '../proofs/proof.ts';
-import { agentName, type Visitor } from '../visitor.ts';
-import { notErased } from './erasure-mark.ts';
+import { createEventId } from '../../storage/journal/define-event.ts';
+import { accountByEmailKey, passkeyKey, pendingAccountKey } from '../../storage/keys.ts';
+import type { Store } from '../../storage/store.ts';
+import type { Mailer } from '../mail/mailer.ts';
+import {
+  type Credentials,
+  credentialsRow,
+  isVerified,
+  noCredentials,
+  notErased,
+  type People,
+  type Person,
+  unchanged,
+  withBrowser,
+} from '../people.ts';
+import type { Attempts } from '../proofs/attempts.ts';
+import { findPasskey, passkeyRows } from '../proofs/factor-rows.ts';
+import type { NewPasswords } from '../proofs/new-password.ts';
+import type {
+  CreationOptions,
+  PasskeyCeremonies,
+  RequestOptions,
+} from '../proofs/passkey-ceremonies.ts';
+import { normalisePassword, type Passwords, turnOf } from '../proofs/passwords.ts';
+import type { SecurityLog } from '../sessions/security-log.ts';
+import type { Session, Sessions } from '../sessions/sessions.ts';
+import { agentName, browserHash, type StoredLanguage, type Visitor } from '../visitor.ts';
+import { type BriefTable, createBriefTable } from './kept-form.ts';
 import {
   type AskedLink,
   type Chosen,
+  type FoundLink,
   isChosenByLink,
+  isOwnBrowser,
+  type Links,
+  linkText,
   newLinkData,
+  onwardFor,
   type PageLinks,
+  readLinkData,
+  unused,
 } from './links.ts';
 import { type Pacing, type PersonPace, timeText } from './pacing.ts';
-import { emailRow, pendingLifeMs, pendingRow } from './pending.ts';
+import { emailRow, pendingLifeMs, pendingRow, placeAt } from './pending.ts';
+import type { Profiles } from './profile/profile-store.ts';
 import type { Reservation, RowCounter } from './row-counter.ts';
-import { createVerification, type Verification, type VerificationOptions } from './verification.ts';
 
 const idBytes = 12;
 const knownPasskey = fail('conflict', 'This passkey is known already.');
-
-export interface Registration extends Verification {
-  /**
-   * Sends the link, or a mail to the owner of an account that exists. `invalid_parameter` (parameter
-   * `email` or `password`), `weak_password`, `overloaded`, `store_unavailable`.
-   */
-  register(request: RegistrationRequest): Promise<Result<PersonPace>>;
-  /**
-   * Returns the browser's options to make a passkey in place of a password. No account is looked up, and nothing in
-   * them depends on one. `invalid_parameter` (parameter `email`).
-   */
-  passkeyOptions(email: string): Promise<Result<CreationOptions>>;
-  /**
-   * Registers like `register`, the address that the options were asked for. `invalid_code` for every fault of the
-   * answer, `conflict` when the passkey is known already.
-   */
-  registerPasskey(request: PasskeyRegistrationRequest): Promise<Result<PersonPace>>;
-  /** Returns whether the form should take neither password nor passkey; see pacing.ts. */
-  isByMailOnly(visitor: Visitor): boolean;
-  /** Returns the address that this browser registered within the last hour, whether it had an account or not. */
-  mailedTo(visitor: Visitor): string | undefined;
-  /**
-   * Repeats the registration without its challenge: sends the link again, or the mail to the owner.
-   * `form_expired` when this browser registered nothing lately; else as `register`.
-   */
-  registerAgain(visitor: Visitor, onward?: string): Promise<Result<PersonPace>>;
-  /** Sends another link to somebody who is signed in and not verified. */
-  resend(person: Person, visitor: Visitor, onward?: string): Promise<Result<PersonPace>>;
-}
 
 export interface RegistrationRequest {
   readonly email: string;
@@ -94,7 +92,19 @@ export interface PasskeyRegistrationRequest
   readonly response: unknown;
 }
 
-export interface RegistrationOptions extends VerificationOptions {
+export interface RegistrationOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly people: People;
+  readonly links: Links;
+  readonly passwords: Passwords;
+  readonly newPasswords: NewPasswords;
+  readonly attempts: Attempts;
+  readonly sessions: Pick<Sessions, 'transfer'>;
+  readonly securityLog: SecurityLog;
+  readonly profiles: Pick<Profiles, 'created'>;
+  readonly ceremonies: PasskeyCeremonies;
   readonly mailer: Pick<Mailer, 'post'>;
   readonly pages: PageLinks;
   readonly pacing: Pacing;
@@ -115,7 +125,7 @@ export function createRegisteredLately(clock: Clock): BriefTable<RegisteredLatel
   return createBriefTable({ kind: 'registered_lately', clock, lifeMs: hourMs, max: 4_096 });
 }
 
-export function createRegistration(options: RegistrationOptions): Registration {
+export function createRegistration(options: RegistrationOptions) {
   const {
     store,
     clock,
@@ -132,7 +142,11 @@ export function createRegistration(options: RegistrationOptions): Registration {
     registeredLately,
   } = options;
 
-  async function register(request: RegistrationRequest) {
+  /**
+   * Sends the link, or a mail to the owner of an account that exists. `invalid_parameter` (parameter
+   * `email` or `password`), `weak_password`, `overloaded`, `store_unavailable`.
+   */
+  async function register(request: RegistrationRequest): Promise<Result<PersonPace>> {
     const { password, visitor, onward = '' } = request;
     const email = readMailAddress(request.email);
     if (email === undefined) {
@@ -146,7 +160,11 @@ export function createRegistration(options: RegistrationOptions): Registration {
     return place(email, { passwordHash: phc.value, passkey: undefined, onward }, visitor);
   }
 
-  async function passkeyOptions(address: string) {
+  /**
+   * Returns the browser's options to make a passkey in place of a password. No account is looked up, and nothing in
+   * them depends on one. `invalid_parameter` (parameter `email`).
+   */
+  async function passkeyOptions(address: string): Promise<Result<CreationOptions>> {
     const email = readMailAddress(address);
     if (email === undefined) {
       return fail('invalid_parameter', 'This is not a mail address.', 'email');
@@ -156,7 +174,15 @@ export function createRegistration(options: RegistrationOptions): Registration {
     return ceremonies.askToCreate({ purpose: 'sign_up', account: email, handle }, email, []);
   }
 
-  async function registerPasskey({ response, visitor, onward = '' }: PasskeyRegistrationRequest) {
+  /**
+   * Registers like `register`, the address that the options were asked for. `invalid_code` for every fault of the
+   * answer, `conflict` when the passkey is known already.
+   */
+  async function registerPasskey({
+    response,
+    visitor,
+    onward = '',
+  }: PasskeyRegistrationRequest): Promise<Result<PersonPace>> {
     const made = await ceremonies.created(response, 'sign_up');
     if (made === undefined) return fail('invalid_code', 'The passkey was not accepted.');
     const { id, ...facts } = made.passkey;
@@ -173,12 +199,19 @@ export function createRegistration(options: RegistrationOptions): Registration {
     return place(made.ceremony.account, chosen, visitor);
   }
 
-  function verifyValues(token: string, { chosen, worksFrom }: AskedLink): MailValues<'verify'> {
-    return {
+  /** @param link as `links.make` returned it: one too many opens nothing and is not mailed */
+  function mailLink(
+    { token, isFull }: ReturnType<Links['make']>,
+    { chosen, worksFrom }: AskedLink,
+    to: { readonly id: string; readonly email: string; readonly language: StoredLanguage },
+  ): void {
+    if (isFull) return;
+    const values = {
       link: pages.verify(token),
       worksFrom: worksFrom === 0 ? undefined : timeText(worksFrom),
       choose: isChosenByLink(chosen),
     };
+    mailer.post(to.email, to.language, 'verify', values, to.id);
   }
 
   /** Creates the account, repeats its registration, or leaves it as it is. */
@@ -201,7 +234,11 @@ export function createRegistration(options: RegistrationOptions): Registration {
   const latelyOf = ({ browserId }: Visitor) =>
     browserId === undefined ? undefined : registeredLately.get(browserId);
 
-  async function registerAgain(visitor: Visitor, onward = '') {
+  /**
+   * Repeats the registration without its challenge: sends the link again, or the mail to the owner.
+   * `form_expired` when this browser registered nothing lately; else as `register`.
+   */
+  async function registerAgain(visitor: Visitor, onward = ''): Promise<Result<PersonPace>> {
     const lately = latelyOf(visitor);
     if (lately === undefined) return fail('form_expired');
     return place(lately.email, { ...lately.chosen, onward }, visitor);
@@ -269,9 +306,8 @@ export function createRegistration(options: RegistrationOptions): Registration {
         ...logged.set,
       ],
     });
-    if (done !== 'lost' && done.ok && !link.isFull) {
-      mailer.post(email, visitor.language, 'verify', verifyValues(link.token, asked), id);
-    }
+    if (done !== 'lost' && done.ok)
+      mailLink(link, asked, { id, email, language: visitor.language });
     return done;
   }
 
@@ -295,16 +331,10 @@ export function createRegistration(options: RegistrationOptions): Registration {
         link.row,
       ],
     });
-    if (done !== 'lost' && done.ok) pendingAccounts.prolonged(account.email, account.pendingUntil);
-    if (done !== 'lost' && done.ok && !link.isFull) {
-      mailer.post(
-        account.email,
-        visitor.language,
-        'verify',
-        verifyValues(link.token, asked),
-        person.id,
-      );
-    }
+    if (done === 'lost' || !done.ok) return done;
+    const { email, pendingUntil } = account;
+    pendingAccounts.prolonged(email, pendingUntil);
+    mailLink(link, asked, { id, email, language: visitor.language });
     return done;
   }
 
@@ -333,6 +363,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
     return done;
   }
 
+  /** Sends another link to somebody who is signed in and not verified. */
   async function resend(
     person: Person,
     visitor: Visitor,
@@ -348,32 +379,317 @@ export function createRegistration(options: RegistrationOptions): Registration {
     const link = links.make('verify', { account: person.id, data, epoch });
     const done = await commitOnce(store, { check: [notErased(person.id)], set: [link.row] });
     if (done === 'lost') return fail('forbidden');
-    if (done.ok && !link.isFull) {
-      mailer.post(
-        person.account.email,
-        language,
-        'verify',
-        verifyValues(link.token, asked),
-        person.id,
-      );
-    }
-    return done.ok ? ok(pace) : done;
+    if (!done.ok) return done;
+    mailLink(link, asked, { id: person.id, email: person.account.email, language });
+    return ok(pace);
   }
 
-  const verification = createVerification(options);
   return {
     register,
     passkeyOptions,
     registerPasskey,
     resend,
-    ...verification,
+    ...createVerification(options),
     registerAgain,
+    /** Returns whether the form should take neither password nor passkey; see pacing.ts. */
     isByMailOnly: pacing.isByMailOnly,
-    mailedTo: (visitor) => latelyOf(visitor)?.email,
-    async verify(...given) {
-      const done = await verification.verify(...given);
-      if (done.ok) pendingAccounts.ended(done.value.email);
-      return done;
-    },
+    /** Returns the address that this browser registered within the last hour, whether it had an account or not. */
+    mailedTo: (visitor: Visitor): string | undefined => latelyOf(visitor)?.email,
   };
+}
+
+export type Registration = ReturnType<typeof createRegistration>;
+
+const verifyTriesMax = 5;
+
+interface Verified {
+  readonly accountId: string;
+  readonly email: string;
+  /**
+   * The place to which the person was going at registration. Empty in another browser: what waits for them waits in
+   * the first one.
+   */
+  readonly onward: string;
+  /** The value of the browser cookie: the browser that registered is known from now on. */
+  readonly browser: string | undefined;
+  /** The new cookie of the session in which it was done, which has more rights now. Undefined: it ended. */
+  readonly token: string | undefined;
+}
+
+interface VerificationProof {
+  readonly password?: string | undefined;
+  /** The browser's JSON, unchecked. */
+  readonly passkey?: unknown;
+  /** The session in which it is done, if there is one. */
+  readonly session?: Session | undefined;
+}
+
+export type LinkAsks = 'nothing' | 'password' | 'passkey' | 'choose' | 'later';
+
+interface Opened {
+  readonly link: FoundLink;
+  readonly person: Person;
+}
+
+/**
+ * Uses up a link of registration, for whoever may. Holding the mailbox is half of it: whoever
+ * registers the address of another would else get an account that its owner verified with one
+ * careless press. The other half is the browser that registered, or the password that was chosen
+ * there, or the passkey that was made there.
+ *
+ * A password counts as a try in the link's row before it is judged, so a thousand at once are five
+ * all the same; a signature can't be guessed.
+ * Verification makes the account's rows lasting and writes the event, in the one commit that uses
+ * the link up, and ends all sessions but the one in which it is done.
+ */
+function createVerification(options: RegistrationOptions) {
+  const { store, clock, random, people, links, passwords } = options;
+  const { newPasswords, attempts, securityLog, ceremonies } = options;
+
+  async function open(token: string): Promise<Opened | undefined> {
+    const link = await links.find('verify', token);
+    const person = link && (await people.byId(link.account));
+    if (!link || !person || isVerified(person) || person.account.disabled) return undefined;
+    return link.epoch === person.credentials.epoch ? { link, person } : undefined;
+  }
+
+  /** Counts a try in the link and returns its data; `invalid_link` after five. */
+  function counted(token: string) {
+    return untilUndisturbed(async () => {
+      const link = await links.find('verify', token);
+      if (link === undefined) return fail('invalid_link');
+      const data = readLinkData(link);
+      if (data.tries >= verifyTriesMax) return fail('invalid_link');
+      const row = links.changed('verify', link, linkText({ ...data, tries: data.tries + 1 }));
+      const done = await commitOnce(store, { check: [unused(link)], set: [row] });
+      return done === 'lost' || !done.ok ? done : ok(data);
+    });
+  }
+
+  /** Checks that the password is the one that was chosen with the link. */
+  async function provePassword(
+    token: string,
+    person: Person,
+    password: string,
+    visitor: Visitor,
+  ): Promise<Result<void>> {
+    const attempt = {
+      stage: 'password',
+      // The name is not the sign-in's: failed sign-ins must not hinder the holder of the link.
+      account: `verification of ${person.id}`,
+      network: visitor.network,
+      neighbourhood: visitor.neighbourhood,
+      browser: undefined,
+      challenged: true,
+    } as const;
+    const waitSeconds = attempts.begin(attempt);
+    if (waitSeconds > 0) return { ...fail('too_many_attempts'), retryAfterSeconds: waitSeconds };
+    const data = await counted(token);
+    if (!data.ok) return data;
+    const normal = normalisePassword(password);
+    const phc = normal === undefined ? '' : data.value.chosen.passwordHash;
+    const turn = turnOf('open', person.id, visitor);
+    const checked = await passwords.verify(phc, normal ?? '', turn);
+    if (!checked.ok) {
+      attempts.withdrawn(attempt);
+      return checked;
+    }
+    if (!checked.value.right) return fail('sign_in_refused');
+    attempts.succeeded(attempt);
+    return ok(undefined);
+  }
+
+  /** Checks that the passkey is the one that was made with the link. */
+  async function provePasskey({ link }: Opened, response: unknown): Promise<Result<void>> {
+    const { passkey } = readLinkData(link).chosen;
+    const proof = await ceremonies.proven(response, 'verify', async (id, { account }) =>
+      passkey && account === link.account && equalBytes(id, passkey.id)
+        ? passkey.record
+        : undefined,
+    );
+    return proof === undefined ? fail('sign_in_refused') : ok(undefined);
+  }
+
+  /**
+   * Returns what the form of a link asks for: `nothing` also for one that is over; `choose`: a new password; `later`:
+   * it does not work yet.
+   */
+  async function asks(token: string, visitor: Visitor): Promise<LinkAsks> {
+    const found = await open(token);
+    if (found === undefined) return 'nothing';
+    const { chosen, worksFrom } = readLinkData(found.link);
+    if (worksFrom > clock.now()) return 'later';
+    if (isChosenByLink(chosen)) return 'choose';
+    if (isOwnBrowser(found.link, visitor)) return 'nothing';
+    return chosen.passkey === undefined ? 'password' : 'passkey';
+  }
+
+  /** Returns ms since 1970; 0 for a link that works at once, and for one that is over. */
+  async function worksFrom(token: string): Promise<number> {
+    const found = await open(token);
+    return found === undefined ? 0 : readLinkData(found.link).worksFrom;
+  }
+
+  /** Returns the options for the proof by the passkey that was made with the link. `invalid_link` if there is none. */
+  async function proofOptions(token: string): Promise<Result<RequestOptions>> {
+    const found = await open(token);
+    const passkey = found && readLinkData(found.link).chosen.passkey;
+    if (!found || !passkey) return fail('invalid_link');
+    const ceremony = { purpose: 'verify', account: found.link.account, handle: '' } as const;
+    return ceremonies.askToProve(ceremony, [passkey]);
+  }
+
+  /**
+   * Uses the link up. `invalid_link` when it was used, has expired or never was; in another browser
+   * than the one that registered, `sign_in_refused` without the right password (five tries) or the
+   * right passkey, `too_many_attempts`, `overloaded`. `conflict`: the passkey is an account's. Before
+   * its time `too_many_attempts` with the wait. A link that asks for a new password takes it in any
+   * browser: `invalid_parameter`, `weak_password`.
+   */
+  async function verify(
+    token: string,
+    visitor: Visitor,
+    given: VerificationProof = {},
+  ): Promise<Result<Verified>> {
+    const found = await open(token);
+    if (found === undefined) return fail('invalid_link');
+    const { chosen, worksFrom } = readLinkData(found.link);
+    const waitMs = worksFrom - clock.now();
+    if (waitMs > 0) {
+      return { ...fail('too_many_attempts'), retryAfterSeconds: Math.ceil(waitMs / 1_000) };
+    }
+    if (isChosenByLink(chosen)) return choose(token, found.person, visitor, given);
+    if (!isOwnBrowser(found.link, visitor)) {
+      const proven =
+        chosen.passkey === undefined
+          ? await provePassword(token, found.person, given.password ?? '', visitor)
+          : await provePasskey(found, given.passkey);
+      if (!proven.ok) return proven;
+    }
+    return finish(token, visitor, given.session);
+  }
+
+  /**
+   * Takes the new password. Nothing was chosen at registration that might be another person's, so
+   * the mailbox is enough, as with a link for a new password.
+   */
+  async function choose(token: string, person: Person, visitor: Visitor, given: VerificationProof) {
+    const turn = turnOf('open', person.id, visitor);
+    const phc = await newPasswords.accept(given.password ?? '', person.account.email, turn);
+    return phc.ok ? finish(token, visitor, given.session, phc.value) : phc;
+  }
+
+  /**
+   * Returns the browser that registered: it is the owner's, and a sign-in there is no news. Undefined for another one,
+   * of which nothing is known.
+   */
+  function browserOf(link: FoundLink, visitor: Visitor): string | undefined {
+    if (!isOwnBrowser(link, visitor)) return undefined;
+    const isGiven = visitor.browser !== undefined && hashOfToken(visitor.browser) !== undefined;
+    return isGiven ? visitor.browser : newToken(random).text;
+  }
+
+  /** Returns the new credentials: those of the link, and nothing of somebody who chose another password. */
+  function credentialsOf(
+    person: Person,
+    { passwordHash }: Chosen,
+    own: string | undefined,
+    visitor: Visitor,
+  ) {
+    const { id, credentials } = person;
+    // An empty password is nobody's: a person with a session chose another one.
+    const sameOwner = passwordHash !== '' && passwordHash === credentials.passwordHash;
+    const browser = own ?? (sameOwner ? visitor.browser : undefined);
+    const before = sameOwner && browser !== undefined ? credentials.browsers : [];
+    const known =
+      browser === undefined
+        ? { ...credentials, browsers: before }
+        : withBrowser({ ...credentials, browsers: before }, browserHash(id, browser));
+    const changed: Credentials = {
+      ...known,
+      passwordHash,
+      passwordChangedAt: passwordHash === '' ? 0 : clock.now(),
+      epoch: credentials.epoch + 1,
+    };
+    return { sameOwner, credentials: changed };
+  }
+
+  /** Returns the rows of the link's passkey. Undefined: it became an account's meanwhile. */
+  async function passkeyOf({ passkey }: Chosen, account: string) {
+    if (passkey === undefined) return { check: [], set: [] };
+    const { id, record } = passkey;
+    if ((await findPasskey(store, id)) !== undefined) return undefined;
+    const check = [{ key: passkeyKey(id), version: null }];
+    return { check, set: passkeyRows(id, { ...record, account }) };
+  }
+
+  /** @param hash the hash of the password that is chosen now */
+  function finish(token: string, visitor: Visitor, session: Session | undefined, hash?: string) {
+    return untilUndisturbed<Verified>(async () => {
+      const found = await open(token);
+      if (found === undefined) return fail('invalid_link');
+      const { link, person } = found;
+      const { id } = person;
+      const { chosen: brought } = readLinkData(link);
+      const chosen = hash === undefined ? brought : { ...brought, passwordHash: hash };
+      const passkey = await passkeyOf(chosen, id);
+      if (passkey === undefined) return knownPasskey;
+      const account = { ...person.account, pendingUntil: 0 };
+      const place = await placeAt(store, people, account.email, id);
+      if (place === undefined) return fail('invalid_link');
+      const browser = browserOf(link, visitor);
+      const { sameOwner, credentials } = credentialsOf(person, chosen, browser, visitor);
+      const { epoch } = credentials;
+      const kept =
+        sameOwner && session && (await options.sessions.transfer(session, person, { epoch }));
+      const before = await securityLog.lasting(id);
+      const logged = await securityLog.entry(id, 'verified', visitor);
+      const done = await commitOnce(store, {
+        check: [
+          unused(link),
+          ...unchanged(person),
+          ...place.check,
+          ...passkey.check,
+          ...(kept ? kept.check : []),
+        ],
+        set: [
+          accountRow(id, account),
+          emailRow(id, account),
+          credentialsRow({ id, account }, credentials),
+          ...passkey.set,
+          ...(kept ? kept.set : []),
+          ...before,
+          ...logged.set,
+          ...options.profiles.created(id, account.email),
+        ],
+        del: [link.key, pendingAccountKey(id), ...place.del, ...logged.del],
+        events: [
+          accountCreated.encode(createEventId(clock, random), {
+            account: id,
+            verified: true,
+            slot: 'first_key',
+          }),
+        ],
+      });
+      if (done === 'lost' || !done.ok) return done;
+      options.pendingAccounts.ended(account.email);
+      const onward = onwardFor(link, visitor);
+      return ok({
+        accountId: id,
+        email: account.email,
+        onward,
+        browser,
+        token: kept ? kept.token : undefined,
+      });
+    });
+  }
+
+  /** Returns whether there is such a link and it was not used up. */
+  const isOpen = async (token: string): Promise<boolean> => (await open(token)) !== undefined;
+
+  /** Returns the address that the link is for: whoever has the link has its mailbox. Empty when it is over. */
+  const accountOf = async (token: string): Promise<string> =>
+    (await open(token))?.person.account.email ?? '';
+
+  return { asks, isOpen, accountOf, worksFrom, proofOptions, verify };
 }

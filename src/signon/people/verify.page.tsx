@@ -9,8 +9,7 @@ import { Link } from '../../web/components/link.tsx';
 import { Notice } from '../../web/components/notice.tsx';
 import type { Html } from '../../web/html.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { narrowPage } from '../sessions/failure.page.tsx';
-import { type Onward, onwardFields, onwardHref } from '../sessions/onward.page.tsx';
+import { narrowPage, type Onward, onwardFields, onwardHref } from '../sessions/parts.page.tsx';
 import { frameText } from '../words.ts';
 import { timeText } from './pacing.ts';
 import {
@@ -21,7 +20,7 @@ import {
   newPasswordField,
   passkeyPress,
 } from './register.page.tsx';
-import type { LinkAsks } from './verification.ts';
+import type { LinkAsks } from './registration.ts';
 
 /**
  * The page of a person who is signed in and not verified: it sends another link.

@@ -9,13 +9,12 @@
 import { isAccountId } from '../../access/accounts/records.ts';
 import { type ErrorCode, statusOf } from '../../core/errors.ts';
 import { readKnownAddress } from '../../core/mail-address.ts';
-import type { Failure } from '../../core/result.ts';
+import { type Failure, fail } from '../../core/result.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { doneIn, doneMark } from '../../web/done-mark.ts';
 import { jsonOf } from '../../web/guard/intake/form.ts';
 import { sessionCall, sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
-import { failureText } from '../sessions/failure.page.tsx';
-import { onwardHref } from '../sessions/onward.page.tsx';
+import { tooMany } from '../proofs/attempts.ts';
 import {
   carriesRequest,
   keptOnward,
@@ -23,10 +22,11 @@ import {
   type RequestContext,
   targetOf,
 } from '../sessions/onward.route.ts';
+import { failureText, onwardHref } from '../sessions/parts.page.tsx';
 import { catalogueFor } from '../words.ts';
 import { paceOfQuery, paceQuery } from './pacing.ts';
 import { checkMailPage, emailLengthMax } from './register.page.tsx';
-import { type RegisterOptions, tooMany } from './register.route.ts';
+import type { RegisterOptions } from './register.route.ts';
 import {
   confirmEmailPage,
   linkButtonPage,
@@ -148,7 +148,7 @@ function resetRoutes({
     pageBuilder.page(recoverEndpoints.askReset, async (context, query) => {
       const token = query.get('token') ?? '';
       if (await signon.recovery.isOpen(token)) return show(context, token);
-      return pageBuilder.problem(context, { ok: false, error: 'invalid_link' });
+      return pageBuilder.problem(context, fail('invalid_link'));
     }),
     pageBuilder.form(recoverEndpoints.reset, async (context, form) => {
       const token = form.get('token') ?? '';

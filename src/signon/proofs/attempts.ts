@@ -27,6 +27,7 @@
 
 import { type DistributedLimits, localLimits } from '../../access/quota/distributed-limits.ts';
 import type { Clock } from '../../core/clock.ts';
+import { type Failure, fail } from '../../core/result.ts';
 import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
 
 /** A subject without attempts for this long starts anew. */
@@ -299,6 +300,10 @@ export function createAttempts({
 }
 
 export type Attempts = ReturnType<typeof createAttempts>;
+
+export function tooMany(retryAfterSeconds: number): Failure {
+  return { ...fail('too_many_attempts'), retryAfterSeconds };
+}
 
 function fresh(nowMs: number): Subject {
   return { count: 0, blockedUntilMs: 0, lastMs: nowMs };

@@ -8,9 +8,9 @@
  */
 
 import { hash as argon2Hash, verify as argon2Verify } from '@node-rs/argon2';
-import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import type { Visitor } from '../visitor.ts';
 
 export const passwordLength = { min: 8, max: 256 } as const;
 /** NFKC makes at most 18 characters of one: a bound before it keeps the work small. */
@@ -96,10 +96,9 @@ export interface Turn {
   readonly neighbourhood?: string | undefined;
 }
 
-interface PasswordQueue {
-  run<T>(turn: Turn, work: () => Promise<T>): Promise<Result<T>>;
-  /** The calls that wait in each lane. */
-  readonly tables: readonly BoundedTable[];
+export function turnOf(lane: Turn['lane'], account: string, visitor: Visitor): Turn {
+  const { network, neighbourhood = network } = visitor;
+  return { lane, account, network, neighbourhood };
 }
 
 export const queueShares = { account: 4, network: 8, neighbourhood: 16 } as const;
@@ -130,7 +129,7 @@ export function createPasswordQueue(options: {
   runningMax: number;
   /** The waiting calls of a lane. */
   waitingMax: number;
-}): PasswordQueue {
+}) {
   const { runningMax, waitingMax } = options;
   const lanes: Readonly<Record<Turn['lane'], Waiting[]>> = { known: [], open: [] };
   let running = 0;
@@ -154,12 +153,13 @@ export function createPasswordQueue(options: {
   }
 
   return {
+    /** The calls that wait in each lane. */
     tables: (Object.keys(lanes) as Turn['lane'][]).map((lane) => ({
       name: `password_queue_${lane}`,
       used: () => lanes[lane].length,
       limit: waitingMax,
     })),
-    async run(turn, work) {
+    async run<T>(turn: Turn, work: () => Promise<T>): Promise<Result<T>> {
       if (running >= runningMax) {
         const lane = lanes[turn.lane];
         if (!hasPlace(lane, turn)) return overloaded();

@@ -19,7 +19,7 @@ import { commitOnce, untilUndisturbed } from '../../storage/change.ts';
 import { secondFactorPrefix } from '../../storage/keys.ts';
 import { pagesUnder, type Store } from '../../storage/store.ts';
 import type { AccountChanges, ChangeRequest } from '../people/account-changes.ts';
-import { notErased } from '../people/erasure-mark.ts';
+import { notErased } from '../people.ts';
 import type { Session } from '../sessions/sessions.ts';
 import type { Visitor } from '../visitor.ts';
 import {

@@ -13,7 +13,7 @@ import type { AnyPageBuilder } from '../../web/guard/page-builder.ts';
 import type { AnyRequestContext } from '../../web/guard/request-context.ts';
 import { type Authorization, requestQueryCharsMax } from '../sites/authorization.ts';
 import { requestQuery } from '../sites/authorize.ts';
-import { isForSite, type Onward, onwardHref } from './onward.page.tsx';
+import { isForSite, type Onward, onwardHref } from './parts.page.tsx';
 import type { Session } from './sessions.ts';
 
 /** The request context with the session of sign-on in it, as the page builder below has it. */
@@ -38,49 +38,45 @@ interface Entered {
   readonly verified: boolean;
 }
 
-export interface Onwards {
-  /** Reads a page's query, where a request stands as the site wrote it. */
-  ofQuery(context: RequestContext, query: Params): Onward;
-  /** Reads a form or a script's call, where a request is sealed. */
-  ofForm(context: RequestContext, get: (name: string) => unknown): Onward;
-  /** Reads a form without a valid token: its address, which a link might set as well, or else its fields. */
-  ofStale(context: RequestContext, form: Params): Onward;
-  /** Returns where a person goes who has just signed in. A request is kept for the session from now on. */
-  entered(context: RequestContext, onward: Onward, session: Entered): Promise<string>;
-  /**
-   * Keeps a request until a link of this kind, which is about to be mailed, is over.
-   * Returns what goes into the link and the next page.
-   */
-  hold(context: RequestContext, onward: Onward, until: 'verify' | 'reset'): Promise<Onward>;
-}
-
 export function createOnwards(
   authorization: Pick<Authorization, 'readQuery' | 'seals' | 'transactions'>,
-): Onwards {
+) {
   const { seals, transactions, readQuery } = authorization;
 
-  const onwards: Onwards = {
-    ofQuery(context, query) {
-      const onward = plainOnward(query.get);
-      if (onward.continueId !== undefined || !query.has('client_id')) return onward;
-      const own = requestQuery(context.request.query, 'with hint');
-      if (readQuery(own) === undefined) return onward;
-      return { ...onward, request: { query: own, seal: seals.seal(own, context.browserId) } };
-    },
-    ofForm(context, get) {
-      const onward = plainOnward(get);
-      const seal = get('request');
-      if (typeof seal !== 'string' || seal === '') return onward;
-      const query = seals.open(seal, context.browserId)?.query;
-      if (query === undefined) return { ...onward, requestEnded: true };
-      return { ...onward, request: { query, seal } };
-    },
-    ofStale(context, form) {
+  /** Reads a page's query, where a request stands as the site wrote it. */
+  function ofQuery(context: RequestContext, query: Params): Onward {
+    const onward = plainOnward(query.get);
+    if (onward.continueId !== undefined || !query.has('client_id')) return onward;
+    const own = requestQuery(context.request.query, 'with hint');
+    if (readQuery(own) === undefined) return onward;
+    return { ...onward, request: { query: own, seal: seals.seal(own, context.browserId) } };
+  }
+
+  /** Reads a form or a script's call, where a request is sealed. */
+  function ofForm(context: RequestContext, get: (name: string) => unknown): Onward {
+    const onward = plainOnward(get);
+    const seal = get('request');
+    if (typeof seal !== 'string' || seal === '') return onward;
+    const query = seals.open(seal, context.browserId)?.query;
+    if (query === undefined) return { ...onward, requestEnded: true };
+    return { ...onward, request: { query, seal } };
+  }
+
+  return {
+    ofQuery,
+    ofForm,
+    /** Reads a form without a valid token: its address, which a link might set as well, or else its fields. */
+    ofStale(context: RequestContext, form: Params): Onward {
       const query = parseQuery(context.request.query, { charsMax: requestQueryCharsMax });
-      const own = query.ok ? onwards.ofQuery(context, query.value) : {};
-      return isForSite(own) || own.back !== undefined ? own : onwards.ofForm(context, form.get);
+      const own = query.ok ? ofQuery(context, query.value) : {};
+      return isForSite(own) || own.back !== undefined ? own : ofForm(context, form.get);
     },
-    async entered(context, onward, { sessionId, verified }) {
+    /** Returns where a person goes who has just signed in. A request is kept for the session from now on. */
+    async entered(
+      context: RequestContext,
+      onward: Onward,
+      { sessionId, verified }: Entered,
+    ): Promise<string> {
       const { request } = onward;
       // Nothing is kept before the address is verified: the page that asks for it carries the request on.
       if (request === undefined || !verified) return targetOf(onward, verified);
@@ -88,7 +84,15 @@ export function createOnwards(
       const begun = opened && (await transactions.begin(opened, sessionId, opened));
       return begun?.ok === true ? continueHref(begun.value) : continuePath;
     },
-    async hold(context, onward, until) {
+    /**
+     * Keeps a request until a link of this kind, which is about to be mailed, is over.
+     * Returns what goes into the link and the next page.
+     */
+    async hold(
+      context: RequestContext,
+      onward: Onward,
+      until: 'verify' | 'reset',
+    ): Promise<Onward> {
       const { request, continueId } = onward;
       const { browserId, visitor } = context;
       if (continueId !== undefined) {
@@ -101,8 +105,9 @@ export function createOnwards(
       return id === undefined ? onward : { back: onward.back, continueId: id };
     },
   };
-  return onwards;
 }
+
+export type Onwards = ReturnType<typeof createOnwards>;
 
 export function continueHref(id: string): string {
   return `${continuePath}?id=${encodeURIComponent(id)}`;

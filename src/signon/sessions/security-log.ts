@@ -9,7 +9,7 @@ import type { Random } from '../../core/random.ts';
 import { type Key, securityLogKey, securityLogPrefix } from '../../storage/keys.ts';
 import { oneOf, record, text } from '../../storage/record.ts';
 import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
-import { notErased } from '../people/erasure-mark.ts';
+import { notErased } from '../people.ts';
 import { agentName, countryOf, type Visitor } from '../visitor.ts';
 
 /** The order is on disk: add at the end only. */

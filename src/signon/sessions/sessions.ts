@@ -30,11 +30,11 @@ import {
 } from '../../storage/keys.ts';
 import { bytes, oneOf, record, text, time, varint } from '../../storage/record.ts';
 import { pagesUnder, type RowCheck, type SetRow, type Store } from '../../storage/store.ts';
-import { notErased } from '../people/erasure-mark.ts';
 import {
   type Credentials,
   credentialsRow,
   isVerified,
+  notErased,
   type People,
   type Person,
   withBrowserAlone,
@@ -192,7 +192,7 @@ export function createSessions(options: {
   random: Random;
   people: People;
   /** REQUIRE_SECOND_FACTOR. */
-  factorDemand?: FactorDemand;
+  factorDemand?: FactorDemand | undefined;
 }) {
   const { store, clock, random, people, factorDemand = 'off' } = options;
 

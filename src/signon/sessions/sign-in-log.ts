@@ -19,7 +19,7 @@ import { dayMs } from '../../core/time.ts';
 import { type Key, signInLogKey, signInLogPrefix } from '../../storage/keys.ts';
 import { record, text, u16 } from '../../storage/record.ts';
 import { pagesUnder, type SetRow, type Store } from '../../storage/store.ts';
-import { isErased } from '../people/erasure-mark.ts';
+import { isErased } from '../people.ts';
 import type { SecurityEvent, SecurityLog } from './security-log.ts';
 
 export interface SignInEntry {
@@ -34,17 +34,6 @@ export interface SignInEntry {
   /** The path of the request, such as `/signin`. */
   readonly path: string;
   readonly status: number;
-}
-
-export interface SignInLog {
-  /** Runs a handler; `note` then returns its outcome. */
-  during<T>(run: () => Promise<T>, note: (result: T) => SignInOutcome): Promise<T>;
-  /** Returns the security log, whose events now also go into this log. */
-  listenTo(log: SecurityLog): SecurityLog;
-  /** Writes the entries that wait. */
-  flush(): Promise<void>;
-  close(): Promise<void>;
-  readonly waiting: number;
 }
 
 export interface SignInOutcome {
@@ -94,7 +83,7 @@ export function createSignInLog(options: {
   log: Log;
   /** Called with each event, also of an entry that the full log drops. */
   onSignOn?: (event: SignOnEvent) => void;
-}): SignInLog {
+}) {
   const { store, clock, random, log } = options;
   const requests = new AsyncLocalStorage<PendingEvent[]>();
   let waiting: Waiting[] = [];
@@ -155,6 +144,7 @@ export function createSignInLog(options: {
     dropped = 0;
   }
 
+  /** Writes the entries that wait. */
   function flush(): Promise<void> {
     writing = writing.then(write).catch((error) => {
       log.warn({ err: error }, 'sign-in log: not written');
@@ -165,7 +155,8 @@ export function createSignInLog(options: {
   const loop = every(flushMs, () => (waiting.length > 0 ? flush() : undefined));
 
   return {
-    async during(run, note) {
+    /** Runs a handler; `note` then returns its outcome. */
+    async during<T>(run: () => Promise<T>, note: (result: T) => SignInOutcome): Promise<T> {
       const pending: PendingEvent[] = [];
       const result = await requests.run(pending, run);
       const outcome = note(result);
@@ -173,7 +164,8 @@ export function createSignInLog(options: {
       setImmediate(() => setImmediate(() => conclude(pending, outcome)));
       return result;
     },
-    listenTo(own) {
+    /** Returns the security log, whose events now also go into this log. */
+    listenTo(own: SecurityLog): SecurityLog {
       const enqueue = (account: string, event: SecurityEvent) =>
         void requests.getStore()?.push({ account, event });
       return {
@@ -189,15 +181,17 @@ export function createSignInLog(options: {
       };
     },
     flush,
-    async close() {
+    async close(): Promise<void> {
       await loop.stop();
       await flush();
     },
-    get waiting() {
+    get waiting(): number {
       return waiting.length;
     },
   };
 }
+
+export type SignInLog = ReturnType<typeof createSignInLog>;
 
 /** Yields the entries from `since` (ms) on, oldest first. */
 export async function* readSignIns(store: Store, since: number): AsyncGenerator<SignInEntry> {

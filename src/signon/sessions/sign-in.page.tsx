@@ -11,8 +11,14 @@ import type { PageFrame } from '../../web/layout/layout.tsx';
 import { currentPasswordField, emailField, passkeyOutcome } from '../people/register.page.tsx';
 import { buttonPage, type LinkPageData } from '../people/verify.page.tsx';
 import { frameText } from '../words.ts';
-import { narrowPage } from './failure.page.tsx';
-import { isForSite, type Onward, onwardFields, onwardHref, sealOf } from './onward.page.tsx';
+import {
+  isForSite,
+  narrowPage,
+  type Onward,
+  onwardFields,
+  onwardHref,
+  sealOf,
+} from './parts.page.tsx';
 
 export interface SignInPageData extends Onward {
   readonly csrf: string;

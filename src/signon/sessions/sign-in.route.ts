@@ -1,7 +1,8 @@
 /**
  * /signin: password, second factor, passkey. Afterwards the visitor goes on to where they were
  * going (onward.route.ts), or to the account. Who is limited gets a challenge in the form, and
- * after that a link by mail (/signin/link).
+ * after that a link by mail (/signin/link). It works in the browser that asked for it. Opening it
+ * changes nothing: mail scanners open links too, so a button does it.
  *
  * Limits per address and neighbourhood are for unknown browsers: the browser of an owner and
  * passkeys have their own, so that whoever tries passwords from the same network does not keep them
@@ -9,31 +10,30 @@
  */
 
 import { statusOf } from '../../core/errors.ts';
-import type { Failure, Result } from '../../core/result.ts';
+import { type Failure, fail, type Result } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { doneIn } from '../../web/done-mark.ts';
 import { asksForAnother } from '../../web/guard/form-challenges.ts';
 import { lostIn } from '../../web/guard/intake/unsaved.ts';
+import type { ShowOptions } from '../../web/guard/page-builder.ts';
 import { sessionCall, sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
-import type { Signon } from '../open-signon.ts';
+import type { PageFrame } from '../../web/layout/layout.tsx';
 import { checkMailPage, emailLengthMax } from '../people/register.page.tsx';
-import { type RegisterOptions, tooMany } from '../people/register.route.ts';
+import type { RegisterOptions } from '../people/register.route.ts';
 import { linkWait } from '../people/verify.route.ts';
+import { tooMany } from '../proofs/attempts.ts';
 import { catalogueFor } from '../words.ts';
-import { failureText } from './failure.page.tsx';
-import { isForSite, type Onward, onwardHref } from './onward.page.tsx';
 import {
   carriesRequest,
   hintOf,
   keptOnward,
-  type Onwards,
   onwardKept,
-  type PageBuilder,
   type RequestContext,
   targetOf,
 } from './onward.route.ts';
+import { failureText, isForSite, type Onward, onwardHref } from './parts.page.tsx';
 import {
   otherBrowserPage,
   type SignInPageData,
@@ -45,6 +45,8 @@ import type { SecondFactorNeeded, SignedIn } from './sign-in.ts';
 
 const path = '/signin';
 const codePath = `${path}/second-factor`;
+const linkPath = `${path}/link`;
+const linkSentPath = `${linkPath}/sent`;
 const needs = { formAction: 'unrestricted', connect: true } as const;
 
 const passkey = { limits: ['passkey'], errors: ['sign_in_refused', 'review_required'] } as const;
@@ -66,6 +68,15 @@ export const signInEndpoints = {
   }),
   passkeyOptions: sessionCall(`${path}/passkey/options`, 'anyone', passkey),
   withPasskey: sessionCall(`${path}/passkey`, 'anyone', passkey),
+  showLink: sessionPage(linkPath, 'anyone', { ...carriesRequest, errors: ['invalid_link'] }),
+  useLink: sessionForm(linkPath, 'anyone', {
+    ...carriesRequest,
+    handlerLimits: ['mailedLink', 'deadLink'],
+    errors: ['invalid_link', 'sign_in_refused'],
+  }),
+  linkSent: sessionPage(linkSentPath, 'anyone', carriesRequest),
+  /** Works before the mail address is verified, too. */
+  signOut: sessionForm('/signout', 'signed-in'),
 };
 
 const doneNames = ['verified', 'reset'] as const;
@@ -90,29 +101,28 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
   const { pageBuilder, signon, onwards, callers, challenges, clock } = options;
   const at = signInEndpoints;
 
-  function show(context: RequestContext, data: Omit<SignInPageData, 'csrf'>): Reply {
-    return pageBuilder.show(
-      context,
-      (frame) => signInPage(frame, { csrf: context.csrf, ...data }),
-      { needs },
-    );
+  function show(
+    context: RequestContext,
+    data: Omit<SignInPageData, 'csrf'>,
+    more: ShowOptions = {},
+  ): Reply {
+    const whole = { csrf: context.csrf, ...data };
+    return pageBuilder.show(context, (frame) => signInPage(frame, whole), { needs, ...more });
   }
 
   function showAgain(
     context: RequestContext,
     data: Omit<SignInPageData, 'csrf'>,
-    again: Again,
+    { failure, answerError, challenged }: Again,
   ): Reply {
-    const { failure, answerError, challenged } = again;
-    const isLimited = failure?.error === 'too_many_attempts';
     const challenge = challenged
       ? (challenges.make(context.request) ?? ('busy' as const))
       : undefined;
     // The text above the challenge says what to do about a limit.
-    const error =
-      failure === undefined || isLimited ? {} : { error: failureText(context.language, failure) };
-    const whole = { csrf: context.csrf, ...data, ...error, challenge, answerError };
-    return pageBuilder.show(context, (frame) => signInPage(frame, whole), {
+    const isSaid = failure === undefined || failure.error === 'too_many_attempts';
+    const error = isSaid ? {} : { error: failureText(context.language, failure) };
+    const whole = { ...data, ...error, challenge, answerError };
+    return show(context, whole, {
       failure,
       needs: { ...needs, media: challenged },
       headers: challenged ? challenges.headers(context.request) : [],
@@ -217,10 +227,12 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     context: RequestContext,
     data: Onward & { ticket: string },
     failure?: Failure,
+    more: ShowOptions = {},
   ): Reply {
     const error = failure && { error: failureText(context.language, failure) };
     const whole = { csrf: context.csrf, ...data, ...error };
-    return pageBuilder.show(context, (frame) => secondFactorPage(frame, whole), { failure, needs });
+    const page = (frame: PageFrame) => secondFactorPage(frame, whole);
+    return pageBuilder.show(context, page, { failure, needs, ...more });
   }
 
   /** The second step of this browser, loaded again: in another language, or by its address. */
@@ -247,31 +259,16 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     data: Omit<SignInPageData, 'csrf'>,
     failure: Failure,
   ): Reply {
-    const whole = { csrf: context.csrf, error: failureText(context.language, failure), ...data };
-    const status = statusOf(failure.error);
-    return pageBuilder.show(context, (frame) => signInPage(frame, whole), {
-      failure,
-      status,
-      needs,
-    });
+    const error = failureText(context.language, failure);
+    return show(context, { error, ...data }, { failure, status: statusOf(failure.error) });
   }
 
-  async function codeStale(
-    context: RequestContext,
-    form: Params,
-    failure: Failure,
-  ): Promise<Reply> {
+  function codeStale(context: RequestContext, form: Params, failure: Failure): Reply {
     const onward = onwards.ofStale(context, form);
     const { session } = context;
     if (session !== undefined) return pageBuilder.go(context, targetOf(onward, session.verified));
-    const error = failureText(context.language, failure);
-    const whole = { ...onward, csrf: context.csrf, ticket: form.get('ticket') ?? '', error };
-    const status = statusOf(failure.error);
-    return pageBuilder.show(context, (frame) => secondFactorPage(frame, whole), {
-      failure,
-      status,
-      needs,
-    });
+    const data = { ...onward, ticket: form.get('ticket') ?? '' };
+    return askForCode(context, data, failure, { status: statusOf(failure.error) });
   }
 
   async function withSecondFactor(context: RequestContext, form: Params): Promise<Reply> {
@@ -303,10 +300,46 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     return { ok: true as const, value: { next }, headers };
   }
 
+  const elsewhere = (context: RequestContext, status: number) =>
+    pageBuilder.show(context, (frame) => otherBrowserPage(frame), { status });
+
+  async function showLink(context: RequestContext, query: Params): Promise<Reply> {
+    const token = query.get('token') ?? '';
+    const state = await signon.signIn.linkState(token, context.visitor);
+    if (state === 'over') return pageBuilder.problem(context, fail('invalid_link'));
+    if (state === 'other_browser') return elsewhere(context, 200);
+    const data = { csrf: context.csrf, token, action: linkPath };
+    // The redirect may lead to the consent of a site: Chromium applies form-action to all of it.
+    const needs = { formAction: 'unrestricted' } as const;
+    return pageBuilder.show(context, (frame) => signInLinkPage(frame, data), { needs });
+  }
+
+  async function useLink(context: RequestContext, form: Params): Promise<Reply> {
+    const token = form.get('token') ?? '';
+    // Counted for itself where it works alone: who has a copy elsewhere uses up nothing of it.
+    const works = (await signon.signIn.linkState(token, context.visitor)) === 'ready';
+    const waitSeconds = linkWait(callers, context, token, works);
+    if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
+    const done = await signon.signIn.withLink({ token, visitor: context.visitor });
+    if (done.ok) return goOn(context, done.value.done, onwardKept(done.value.onward));
+    return done.error === 'forbidden'
+      ? elsewhere(context, 403)
+      : pageBuilder.problem(context, done);
+  }
+
   return [
     pageBuilder.page(at.ask, ask),
     pageBuilder.form(at.withPassword, withPassword, [], passwordAgain),
-    ...signInLinkRoutes({ pageBuilder, signon, onwards, callers, goOn }),
+    pageBuilder.page(at.showLink, showLink),
+    pageBuilder.form(at.useLink, useLink),
+    pageBuilder.page(at.linkSent, (context, query) => {
+      const onward = onwards.ofQuery(context, query);
+      return pageBuilder.show(context, (frame) => checkMailPage(frame, 'signIn', onward));
+    }),
+    pageBuilder.form(at.signOut, async (context) => {
+      const ended = await signon.sessions.end(context.session.accountId, context.session.id);
+      return ended.ok ? pageBuilder.signedOut(context, '/') : pageBuilder.problem(context, ended);
+    }),
     pageBuilder.page(at.secondFactor, codeAgain),
     pageBuilder.form(at.withSecondFactor, withSecondFactor, [], codeStale),
     pageBuilder.call(at.passkeyOptions, () => signon.passkeys.signInOptions()),
@@ -321,82 +354,4 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
 function lostOf({ back = '' }: Onward): 'unsaved' | 'undone' | undefined {
   const lost = lostIn(back);
   return lost && (lost === 'kept' ? 'unsaved' : 'undone');
-}
-
-// POST /signout ends the session of this browser. Works before the mail address is verified.
-
-export const signOutEndpoint = sessionForm('/signout', 'signed-in');
-
-export function signOutRoutes(options: { pageBuilder: PageBuilder; signon: Signon }): PlainRoute[] {
-  const { pageBuilder, signon } = options;
-  return [
-    pageBuilder.form(signOutEndpoint, async (context) => {
-      const ended = await signon.sessions.end(context.session.accountId, context.session.id);
-      return ended.ok ? pageBuilder.signedOut(context, '/') : pageBuilder.problem(context, ended);
-    }),
-  ];
-}
-
-// /signin/link: the link that an owner gets by mail when the sign-in is limited. It works in the
-// browser that asked for it. Opening it changes nothing: mail scanners open links too, so a button
-// does it.
-
-const signInLinkPath = '/signin/link';
-const linkSentPath = `${signInLinkPath}/sent`;
-
-export const signInLinkEndpoints = {
-  show: sessionPage(signInLinkPath, 'anyone', { ...carriesRequest, errors: ['invalid_link'] }),
-  use: sessionForm(signInLinkPath, 'anyone', {
-    ...carriesRequest,
-    handlerLimits: ['mailedLink', 'deadLink'],
-    errors: ['invalid_link', 'sign_in_refused'],
-  }),
-  sent: sessionPage(linkSentPath, 'anyone', carriesRequest),
-};
-
-function signInLinkRoutes(options: {
-  pageBuilder: PageBuilder;
-  signon: Pick<Signon, 'signIn'>;
-  onwards: Pick<Onwards, 'ofQuery'>;
-  callers: RegisterOptions['callers'];
-  /** Answers a proof of identity, whatever its kind. */
-  goOn(
-    context: RequestContext,
-    done: SignedIn | SecondFactorNeeded,
-    onward: Onward,
-  ): Promise<Reply>;
-}): PlainRoute[] {
-  const { pageBuilder, signon, onwards, callers, goOn } = options;
-  const elsewhere = (context: RequestContext, status: number) =>
-    pageBuilder.show(context, (frame) => otherBrowserPage(frame), { status });
-
-  return [
-    pageBuilder.page(signInLinkEndpoints.show, async (context, query) => {
-      const token = query.get('token') ?? '';
-      const state = await signon.signIn.linkState(token, context.visitor);
-      if (state === 'over')
-        return pageBuilder.problem(context, { ok: false, error: 'invalid_link' });
-      if (state === 'other_browser') return elsewhere(context, 200);
-      const data = { csrf: context.csrf, token, action: signInLinkPath };
-      // The redirect may lead to the consent of a site: Chromium applies form-action to all of it.
-      const needs = { formAction: 'unrestricted' } as const;
-      return pageBuilder.show(context, (frame) => signInLinkPage(frame, data), { needs });
-    }),
-    pageBuilder.form(signInLinkEndpoints.use, async (context, form) => {
-      const token = form.get('token') ?? '';
-      // Counted for itself where it works alone: who has a copy elsewhere uses up nothing of it.
-      const works = (await signon.signIn.linkState(token, context.visitor)) === 'ready';
-      const waitSeconds = linkWait(callers, context, token, works);
-      if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
-      const done = await signon.signIn.withLink({ token, visitor: context.visitor });
-      if (done.ok) return goOn(context, done.value.done, onwardKept(done.value.onward));
-      return done.error === 'forbidden'
-        ? elsewhere(context, 403)
-        : pageBuilder.problem(context, done);
-    }),
-    pageBuilder.page(signInLinkEndpoints.sent, (context, query) => {
-      const onward = onwards.ofQuery(context, query);
-      return pageBuilder.show(context, (frame) => checkMailPage(frame, 'signIn', onward));
-    }),
-  ];
 }

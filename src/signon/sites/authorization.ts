@@ -36,18 +36,11 @@ import {
   type SetRow,
   type Store,
 } from '../../storage/store.ts';
-import { notErased } from '../people/erasure-mark.ts';
 import { linkLifeMs } from '../people/links.ts';
 import { type ProfileJson, profileJson } from '../people/profile/profile.ts';
 import type { Profiles } from '../people/profile/profile-store.ts';
-import {
-  createFingerprints,
-  storedFieldsOf,
-  type UnseenValue,
-  unseenValues,
-  withoutUnseen,
-} from '../people/profile/seen-values.ts';
 import { createRowCounter } from '../people/row-counter.ts';
+import { notErased } from '../people.ts';
 import { createSealedTexts } from '../sealed-text.ts';
 import {
   type AuthorizationRequest,
@@ -61,16 +54,21 @@ import {
   requestQuery,
   type SessionFacts,
 } from './authorize.ts';
-import { createBlockedSites } from './blocked-sites.ts';
 import { createClientSuffixes, registrableDomain } from './client-id.ts';
 import { createCodes, type GrantStanding, type Redemption } from './codes.ts';
 import {
   type ConsentParties,
   createConsents,
+  createFingerprints,
   isRemembered,
   type StoredConsent,
+  storedFieldsOf,
+  type UnseenValue,
+  unseenValues,
+  withoutUnseen,
 } from './consents.ts';
 import { inOrder, type Scope } from './scopes.ts';
+import { createBlockedSites } from './site-list.ts';
 
 /** A page may stay open for so long before its form is sent. */
 export const sealLifeMs = hourMs;

@@ -17,14 +17,13 @@ import type { Config } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { lookAlikeOf } from '../../core/look-alike.ts';
 import { domainOf } from '../../core/mail-address.ts';
-import type { Failure, Result } from '../../core/result.ts';
+import { type Failure, fail, type Result } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { askedOrigin } from '../../web/guard/intake/form.ts';
 import { enrolPath, reviewPath } from '../../web/guard/page-builder.ts';
 import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
-import { onwardHref } from '../sessions/onward.page.tsx';
 import {
   authorizePath,
   carriesRequest,
@@ -35,6 +34,7 @@ import {
   type RequestContext,
   targetOf,
 } from '../sessions/onward.route.ts';
+import { onwardHref } from '../sessions/parts.page.tsx';
 import type { Session } from '../sessions/sessions.ts';
 import type { Authorization, Kept, SignedInVisitor } from './authorization.ts';
 import {
@@ -68,17 +68,14 @@ export const authorizeEndpoints = {
     noHead: true,
   }),
   goOn: sessionPage(continuePath, 'anyone', { ...onTheWay, limits: ['consent'], noHead: true }),
+  /** The address of a form that was answered with a page: leads to the request that it carries. */
+  consentAgain: sessionPage(consentPath, 'anyone', carriesRequest),
+  consent: sessionForm(consentPath, 'anyone', {
+    ...carriesRequest,
+    limits: ['consent'],
+    errors: ['unknown_transaction', 'too_many_sites'],
+  }),
 };
-
-export interface AuthorizeOptions {
-  readonly config: Pick<Config, 'baseUrl'>;
-  readonly pageBuilder: PageBuilder;
-  readonly clock: Clock;
-  readonly authorization: Pick<
-    Authorization,
-    'read' | 'decide' | 'transactions' | 'asked' | 'issue' | 'connectedSites' | 'registrableOf'
-  >;
-}
 
 /** A request on its way to an answer. */
 interface Course {
@@ -112,7 +109,12 @@ function signedInOf(
   return { sessionId: id, accountId, signedInAt, verified, issuer };
 }
 
-export function authorizeRoutes(options: AuthorizeOptions): PlainRoute[] {
+export function authorizeRoutes(options: {
+  readonly config: Pick<Config, 'baseUrl'>;
+  readonly pageBuilder: PageBuilder;
+  readonly clock: Clock;
+  readonly authorization: Authorization;
+}): PlainRoute[] {
   const { pageBuilder, authorization, clock, config } = options;
   const { transactions } = authorization;
   const { baseUrl } = config;
@@ -141,8 +143,9 @@ export function authorizeRoutes(options: AuthorizeOptions): PlainRoute[] {
     return over(context);
   }
 
-  function over(context: RequestContext): Reply {
-    return pageBuilder.show(context, (frame) => endedFormPage(frame), { status: 403 });
+  /** @param nextHref where the same request begins anew, if that is known */
+  function over(context: RequestContext, nextHref?: string): Reply {
+    return pageBuilder.show(context, (frame) => endedFormPage(frame, nextHref), { status: 403 });
   }
 
   async function follow(course: Course): Promise<Reply> {
@@ -290,54 +293,29 @@ export function authorizeRoutes(options: AuthorizeOptions): PlainRoute[] {
     return follow({ context, reading, query, ...fresh, askedAt: clock.now() });
   }
 
-  return [
-    pageBuilder.page(authorizeEndpoints.begin, begin, badQuery),
-    pageBuilder.page(authorizeEndpoints.goOn, (context, query) =>
-      resume(context, query.get('id') ?? '', query.has('changed')),
-    ),
-  ];
-}
-
-/** The address of a form that was answered with a page: leads to the request that it carries. */
-export const consentAgainEndpoint = sessionPage(consentPath, 'anyone', carriesRequest);
-
-export const consentEndpoint = sessionForm(consentPath, 'anyone', {
-  ...carriesRequest,
-  limits: ['consent'],
-  errors: ['unknown_transaction', 'too_many_sites'],
-});
-
-export function consentRoutes(options: {
-  config: Pick<Config, 'baseUrl'>;
-  pageBuilder: PageBuilder;
-  authorization: Pick<Authorization, 'allow' | 'deny' | 'transactions'>;
-}): PlainRoute[] {
-  const { pageBuilder, authorization, config } = options;
-
-  async function handle(context: RequestContext, form: Params): Promise<Reply> {
-    const { session } = context;
-    if (session === undefined || session.reviewing || session.factorDue !== undefined) {
-      return over(context);
-    }
+  async function consent(context: RequestContext, form: Params): Promise<Reply> {
+    const who = askedOf(context);
+    if (who === undefined) return formOver(context);
     const id = form.get('id') ?? '';
-    const who = signedInOf(session, context, config.baseUrl);
     switch (form.get('decision')) {
-      case 'allow':
+      case 'allow': {
+        const names = form.all('scope');
         return answered(
           context,
-          await authorization.allow(id, who, form.all('scope'), form.get('shown') ?? ''),
+          await authorization.allow(id, who, names, form.get('shown') ?? ''),
           id,
         );
+      }
       case 'deny':
         return answered(context, await authorization.deny(id, who), id);
       case 'switch': {
         // Whoever signs in next in this browser may answer it, and the present one no more.
-        const withdrawn = await authorization.transactions.withdraw(id, session.id);
+        const withdrawn = await transactions.withdraw(id, who.sessionId);
         if (!withdrawn.ok) return failed(context, withdrawn);
         return pageBuilder.go(context, signInHref(withdrawn.value.query));
       }
       default:
-        return pageBuilder.problem(context, { ok: false, error: 'bad_request' });
+        return pageBuilder.problem(context, fail('bad_request'));
     }
   }
 
@@ -351,25 +329,28 @@ export function consentRoutes(options: {
 
   function failed(context: RequestContext, failure: Failure): Reply {
     return failure.error === 'unknown_transaction'
-      ? over(context)
+      ? formOver(context)
       : pageBuilder.problem(context, failure);
   }
 
-  function over(context: RequestContext): Reply {
+  function formOver(context: RequestContext): Reply {
     const { query } = context.request;
-    const nextHref = query === '' ? undefined : `${authorizePath}?${query}`;
-    return pageBuilder.show(context, (frame) => endedFormPage(frame, nextHref), { status: 403 });
+    return over(context, query === '' ? undefined : `${authorizePath}?${query}`);
   }
 
   return [
-    pageBuilder.page(consentAgainEndpoint, (context, query) =>
+    pageBuilder.page(authorizeEndpoints.begin, begin, badQuery),
+    pageBuilder.page(authorizeEndpoints.goOn, (context, query) =>
+      resume(context, query.get('id') ?? '', query.has('changed')),
+    ),
+    pageBuilder.page(authorizeEndpoints.consentAgain, (context, query) =>
       query.has('client_id')
         ? pageBuilder.go(context, `${authorizePath}?${context.request.query}`)
-        : pageBuilder.show(context, (frame) => endedFormPage(frame, undefined), { status: 403 }),
+        : over(context),
     ),
     // The form may be of an earlier session: whoever is signed in by now is asked anew.
-    pageBuilder.form(consentEndpoint, handle, ['scope'], (context, _form, failure) =>
-      failure.error === 'form_expired' ? over(context) : pageBuilder.problem(context, failure),
+    pageBuilder.form(authorizeEndpoints.consent, consent, ['scope'], (context, _form, failure) =>
+      failure.error === 'form_expired' ? formOver(context) : pageBuilder.problem(context, failure),
     ),
   ];
 }

@@ -19,10 +19,9 @@ import { createEventId, defineEvent } from '../../storage/journal/define-event.t
 import { authorizationCodeKey, consentKey } from '../../storage/keys.ts';
 import { fixed, group, optionalText, record, text, time } from '../../storage/record.ts';
 import type { SetRow, Store } from '../../storage/store.ts';
-import type { SeenValues } from '../people/profile/seen-values.ts';
-import type { BlockedSites } from './blocked-sites.ts';
-import type { Consents, StoredConsent } from './consents.ts';
+import type { Consents, SeenValues, StoredConsent } from './consents.ts';
 import { type Scope, scopesField } from './scopes.ts';
+import type { BlockedSites } from './site-list.ts';
 
 /** The event of an exchanged code. It holds the site alone, so that it is about no person; every node counts by it. */
 export const signedIn = defineEvent({

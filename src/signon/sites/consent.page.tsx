@@ -16,9 +16,9 @@ import type { Language } from '../../web/language.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import { fieldsOf, type ProfileFieldName, type ProfileJson } from '../people/profile/profile.ts';
-import type { UnseenValue } from '../people/profile/seen-values.ts';
 import type { AskedScope } from './authorization.ts';
 import type { ErrorAnswer } from './authorize.ts';
+import type { UnseenValue } from './consents.ts';
 import type { Scope } from './scopes.ts';
 import { type ConsentCatalogue, consentEn, consentFr } from './words.ts';
 

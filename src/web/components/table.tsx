@@ -10,7 +10,8 @@ export interface Column {
 
 export interface TableOptions {
   readonly caption: string;
-  readonly columns: readonly Column[];
+  /** A text is the title of a plain column. */
+  readonly columns: readonly (Column | string)[];
   /** One cell per column; the first is the row's header. */
   readonly rows: readonly (readonly Html[])[];
   /** Limits the height and scrolls inside. */
@@ -22,7 +23,10 @@ export interface TableOptions {
   readonly stack?: boolean | undefined;
 }
 
-export function Table({ caption, columns, rows, scroll, stack }: TableOptions): Html {
+export function Table({ caption, rows, scroll, stack, ...options }: TableOptions): Html {
+  const columns = options.columns.map((column): Column => {
+    return typeof column === 'string' ? { title: column } : column;
+  });
   const cellClass = (index: number) => (columns[index]?.numeric ? 'is-numeric' : undefined);
   // Screen readers no longer see a table that is laid out as blocks, so roles say that it is one.
   const role = <Role extends string>(name: Role) => (stack ? name : undefined);

@@ -11,7 +11,12 @@ import { mailSender } from '../../../src/signon/mail/letter.ts';
 import { createMailer, type MailTransport } from '../../../src/signon/mail/mailer.ts';
 import { openOutbox } from '../../../src/signon/mail/outbox.ts';
 import { smtpTransport } from '../../../src/signon/mail/smtp.ts';
-import { type MailName, mailCatalogues } from '../../../src/signon/mail/texts.ts';
+import {
+  type MailName,
+  type MailText,
+  mailCatalogues,
+  mailText,
+} from '../../../src/signon/mail/texts.ts';
 import { changeEvents } from '../../../src/signon/sessions/security-log.ts';
 import { value } from '../../support/house/result.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';
@@ -202,7 +207,7 @@ it('the outbox has a file for each mail, logs its link, and forgets a person', a
     isErased: async () => false,
   });
   assert.equal(await outbox.forget('person@example.org'), 0);
-  const { subject, text } = mailCatalogues.fr.verify({ link, service: 'id.example.org' });
+  const { subject, text } = mailText('fr', 'verify', { link }, 'id.example.org');
   await outbox.mail.send({ to: 'person@example.org', language: 'fr', subject, text, link });
   await outbox.mail.send({ to: 'other@example.org', language: 'fr', subject, text, link });
   await outbox.writeMessage('account-1', '+33612345678', 'code 123456');
@@ -219,7 +224,7 @@ it('the outbox has a file for each mail, logs its link, and forgets a person', a
 });
 
 it('every mail in every language is plain, short of line, and holds its link whole', () => {
-  const facts = { link, service: 'id.example.org', agent: 'Firefox, Linux', country: 'FR' };
+  const facts = { link, agent: 'Firefox, Linux', country: 'FR' };
   const names = Object.keys(mailCatalogues.en) as MailName[];
   const cases: { name: MailName; values: object }[] = changeEvents.map((what) => {
     return { name: 'changed', values: { ...facts, former: false, what } };
@@ -231,7 +236,7 @@ it('every mail in every language is plain, short of line, and holds its link who
   cases.push({ name: 'verify', values: paced });
   for (const [language, catalogue] of Object.entries(mailCatalogues)) {
     for (const { name, values } of cases) {
-      const { subject, text } = (catalogue[name] as (v: object) => typeof mailText)(values);
+      const { subject, text } = (catalogue[name] as (v: object) => MailText)(values);
       assert.ok(subject.length > 5 && !/\p{Cc}/u.test(subject), `${language} ${name}`);
       assert.ok(linkless.includes(name) || text.split('\n').includes(link), `${language} ${name}`);
       for (const line of text.split('\n')) assert.ok(line === link || line.length <= 78, line);
@@ -240,7 +245,6 @@ it('every mail in every language is plain, short of line, and holds its link who
 });
 
 const linkless: readonly MailName[] = ['accountDeleted', 'budgetNear'];
-const mailText = { subject: '', text: '' };
 
 it('a mail is text and HTML: all of it escaped, nothing to fetch, the mark inside', async () => {
   await using smtp = await startSmtp();

@@ -21,11 +21,7 @@ import { createDeletion } from '../../../src/signon/people/deletion.ts';
 import { createOperator } from '../../../src/signon/people/operator.ts';
 import { ownPersonalData, profilePersonalData } from '../../../src/signon/people/personal-data.ts';
 import { createAvatars } from '../../../src/signon/people/profile/avatars.ts';
-import {
-  createProfileExtraRows,
-  createProfiles,
-  profileExtraRows,
-} from '../../../src/signon/people/profile/profile-store.ts';
+import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';
 import type { Session } from '../../../src/signon/sessions/sessions.ts';
 import type { Authorization, SignedInVisitor } from '../../../src/signon/sites/authorization.ts';
 import { createConsents } from '../../../src/signon/sites/consents.ts';
@@ -64,8 +60,7 @@ async function openWorld() {
   let commitsBefore = 0;
   let holdBack: (() => Promise<void>) | undefined;
   const random = seededRandom(41);
-  const companion = { created: () => [], emailChanged: async () => ({ check: [], set: [] }) };
-  const bench: Bench = openBench('deletion-race', { store: late, extraRows: companion });
+  const bench: Bench = openBench('deletion-race', { store: late });
   const { clock, log, signon } = bench;
   Object.assign(late, bench.store, {
     async commit(commit: Commit) {
@@ -79,7 +74,6 @@ async function openWorld() {
   });
   const tools = { store: late, clock, random };
   const profiles = createProfiles(tools);
-  Object.assign(companion, createProfileExtraRows({ store: late, profiles }));
   const consents = createConsents(tools);
   const siteKeys = createSiteKeys(tools);
   const authorization: Authorization = openAuthorization({
@@ -87,7 +81,7 @@ async function openWorld() {
     log,
     profiles,
   });
-  const accounts = createAccounts({ ...tools, beside: profileExtraRows(profiles) });
+  const accounts = createAccounts({ ...tools, beside: profiles.created });
   const masterKey = masterKeyFromBytes(new Uint8Array(32).fill(7));
   const apiKeys = createApiKeys({ ...tools, masterKey, accounts });
   return {

@@ -7,6 +7,7 @@ import { Secret, TOTP } from 'otpauth';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { createApiKeys } from '../../../src/access/keys/api-keys.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
+import { createSiteKeys } from '../../../src/access/keys/site-keys.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { createTurns } from '../../../src/core/scheduling.ts';
 import { parseIp } from '../../../src/ip/address.ts';
@@ -14,9 +15,11 @@ import { reportPersonalData } from '../../../src/reputation/reports/store/accoun
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import { openOutbox } from '../../../src/signon/mail/outbox.ts';
 import { createDeletion, createErasures } from '../../../src/signon/people/deletion.ts';
-import { isErased } from '../../../src/signon/people/erasure-mark.ts';
-import { outboxMessages } from '../../../src/signon/people/messages.ts';
-import { ownPersonalData } from '../../../src/signon/people/personal-data.ts';
+import { ownPersonalData, profilePersonalData } from '../../../src/signon/people/personal-data.ts';
+import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';
+import { isErased } from '../../../src/signon/people.ts';
+import { outboxMessages } from '../../../src/signon/proofs/phone.ts';
+import { createConsents } from '../../../src/signon/sites/consents.ts';
 import { securityLogPrefix, storedKey } from '../../../src/storage/keys.ts';
 import { compactStore } from '../../../src/storage/lmdb/compact.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
@@ -158,9 +161,18 @@ it('after deletion and compaction no byte of the person is in the data directory
 function openWhole(bench: ReturnType<typeof openFileBench>, store: Store) {
   const { signon, outbox, clock } = bench;
   const { sessions, secondFactors, securityLog } = signon;
-  const own = ownPersonalData({ store, sessions, secondFactors, securityLog, outbox });
-  const data = [...own, reportPersonalData(store)];
-  return { deletion: createDeletion({ store, clock, random: seededRandom(8), data }) };
+  const tools = { store, clock, random: seededRandom(8) };
+  const data = [
+    ...profilePersonalData({
+      store,
+      profiles: createProfiles(tools),
+      consents: createConsents(tools),
+      siteKeys: createSiteKeys(tools),
+    }),
+    ...ownPersonalData({ store, sessions, secondFactors, securityLog, outbox }),
+    reportPersonalData(store),
+  ];
+  return { deletion: createDeletion({ ...tools, data }) };
 }
 
 it('cut short after any of its commits, it is finished by the next start', async () => {
@@ -226,11 +238,9 @@ it('once it has begun, what strangers do to the account is not written down any 
 
 it('of mails to former and merely asked for addresses no file is left in the outbox', async () => {
   const directory = makeTempDir('deletion-outbox');
-  const bench = openBench('deletion-former', {
-    dataDir: directory.path,
-    // The outbox, as without SMTP_URL.
-    ...({ mailTransport: undefined } as object),
-  });
+  // The outbox, as without SMTP_URL.
+  const outbox = { mailTransport: undefined } as object;
+  const bench = openBench('deletion-former', outbox, { dataDir: directory.path });
   const { signon } = bench;
   const mailed = (to: string) => holders(directory.path, [`To: ${to}`]);
   const tokenTo = async (to: string) => {

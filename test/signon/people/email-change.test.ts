@@ -12,12 +12,7 @@ let email = '';
 let count = 0;
 
 before(() => {
-  bench = openBench('email-change', {
-    extraRows: {
-      created: () => [],
-      emailChanged: async () => ({ check: [], set: [] }),
-    },
-  });
+  bench = openBench('email-change');
 });
 beforeEach(() => {
   email = `person${++count}@example.org`;

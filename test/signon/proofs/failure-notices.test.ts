@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, it } from 'node:test';
-import { failuresNotified } from '../../../src/signon/proofs/proof.ts';
+import { failuresNotified } from '../../../src/signon/sessions/sign-in.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 

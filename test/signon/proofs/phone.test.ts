@@ -4,8 +4,11 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import { after, before, beforeEach, it } from 'node:test';
-import { webhookMessages } from '../../../src/signon/people/messages.ts';
-import { normalisePhone, phoneCodeLifeMs } from '../../../src/signon/proofs/phone.ts';
+import {
+  normalisePhone,
+  phoneCodeLifeMs,
+  webhookMessages,
+} from '../../../src/signon/proofs/phone.ts';
 import { phoneCodeKey } from '../../../src/storage/keys.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';
@@ -18,7 +21,7 @@ let network = '';
 let count = 0;
 
 before(() => {
-  bench = openBench('phone', { texts: { countries: ['FR', 'US'], perDay: 1_000 } });
+  bench = openBench('phone', {}, { smsCountries: ['FR', 'US'], smsPerDay: 1_000 });
 });
 beforeEach(() => {
   account = `account-${++count}`;
@@ -129,7 +132,7 @@ it('texts go to mobile numbers of the listed countries alone', async () => {
 });
 
 it('a thousand accounts on as many networks have no more texts sent in a day than the budget', async () => {
-  const small = openBench('phone-budget', { texts: { countries: ['*'], perDay: 30 } });
+  const small = openBench('phone-budget', {}, { smsPerDay: 30 });
   const pump = async () => {
     for (let i = 0; i < 1_000; i++) {
       const from = { ...visitor, network: `n${i}`, neighbourhood: `m${i}` };

@@ -5,10 +5,7 @@ import { type ApiKeys, createApiKeys } from '../../../src/access/keys/api-keys.t
 import { loadMasterKey } from '../../../src/access/keys/master-key.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
-import {
-  createProfiles,
-  profileExtraRows,
-} from '../../../src/signon/people/profile/profile-store.ts';
+import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';
 import { openStoreBeside } from './shared-store.ts';
 
 export function accountsBeside(dataDir: string): AsyncDisposable & {
@@ -19,8 +16,8 @@ export function accountsBeside(dataDir: string): AsyncDisposable & {
   const random = systemRandom();
   const masterKey = loadMasterKey({ dataDir, strict: true, random });
   const store = openStoreBeside(dataDir, clock);
-  const profiles = createProfiles({ store, clock, random });
-  const tools = { store, clock, random, beside: profileExtraRows(profiles) };
+  const { created } = createProfiles({ store, clock, random });
+  const tools = { store, clock, random, beside: created };
   const accounts = createAccounts(tools);
   return {
     accounts,

@@ -2,7 +2,7 @@
 
 import type { Reply, Request } from '../../../src/http/request/message.ts';
 import type { PlainRoute } from '../../../src/http/router.ts';
-import { failures } from '../../../src/signon/sessions/failure.page.tsx';
+import { failures } from '../../../src/signon/sessions/parts.page.tsx';
 import type { Callers } from '../../../src/web/guard/callers.ts';
 import { createCookies } from '../../../src/web/guard/cookies.ts';
 import type { Endpoint } from '../../../src/web/guard/endpoint.ts';

@@ -9,11 +9,7 @@ import { systemRandom } from '../../../src/core/random.ts';
 import { ok } from '../../../src/core/result.ts';
 import type { Mail } from '../../../src/signon/mail/letter.ts';
 import { openSignon, type Signon } from '../../../src/signon/open-signon.ts';
-import {
-  createProfileExtraRows,
-  createProfiles,
-  type Profiles,
-} from '../../../src/signon/people/profile/profile-store.ts';
+import type { Profiles } from '../../../src/signon/people/profile/profile-store.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { value } from '../house/result.ts';
 import { memoryLog } from '../server/memory-log.ts';
@@ -36,15 +32,11 @@ export function signonBeside(
   const random = systemRandom();
   const { log } = memoryLog();
   const store = openStoreBeside(dataDir, clock);
-  const profiles = createProfiles({ store, clock, random });
   const mails: Mail[] = [];
   const signon = openSignon({
-    ...{ store, clock, random, log, baseUrl, dataDir },
+    ...{ store, clock, random, log },
+    config: { baseUrl, dataDir, mailFrom: 'tests@portcullis.example' },
     masterKey: loadMasterKey({ dataDir, strict: true, random }),
-    smtpUrl: undefined,
-    mailFrom: 'tests@portcullis.example',
-    smsWebhookUrl: undefined,
-    extraRows: createProfileExtraRows({ store, profiles }),
     mailTransport: {
       async send(mail) {
         mails.push(mail);
@@ -64,7 +56,7 @@ export function signonBeside(
   return {
     store,
     signon,
-    profiles,
+    profiles: signon.profiles,
     tokenOf,
     async register(who) {
       value(await signon.registration.register(who));

@@ -8,9 +8,8 @@ import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { commitOnce, untilUndisturbed, written } from '../../../storage/change.ts';
 import { type Key, profileKey } from '../../../storage/keys.ts';
-import type { SetRow, Store } from '../../../storage/store.ts';
-import { notErased } from '../erasure-mark.ts';
-import type { AccountExtraRows } from '../extra-rows.ts';
+import type { RowCheck, SetRow, Store } from '../../../storage/store.ts';
+import { notErased } from '../../people.ts';
 import { decodeProfile, encodeProfile, newProfile, type Profile } from './profile.ts';
 import type { ProfileChanges } from './profile-edit.ts';
 
@@ -57,12 +56,32 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
     });
   }
 
+  /** Returns the row of a new account, for the commit that makes the account. */
+  function newRow(accountId: string, email: string, emailVerified: boolean): SetRow {
+    const profile = newProfile(random, email, emailVerified);
+    return { key: profileKey(accountId), value: encodeProfile(profile) };
+  }
+
   return {
-    /** Returns the row of a new account, for the commit that makes the account. */
-    newRow: (accountId: string, email: string, emailVerified: boolean): SetRow => ({
-      key: profileKey(accountId),
-      value: encodeProfile(newProfile(random, email, emailVerified)),
-    }),
+    newRow,
+    /** Returns the row of an account whose mail address counts as verified: it was proved, or the operator made the account. */
+    created: (accountId: string, email: string): readonly SetRow[] => [
+      newRow(accountId, email, true),
+    ],
+    /** Returns the check and the row for the commit that changes the address of an account. */
+    async emailChanged(
+      accountId: string,
+      email: string,
+    ): Promise<{ check: readonly RowCheck[]; set: readonly SetRow[] }> {
+      const found = await find(accountId);
+      const key = profileKey(accountId);
+      // An account without a profile gets one now.
+      const row =
+        found === undefined
+          ? newRow(accountId, email, true)
+          : { key, value: encodeProfile({ ...found.profile, email, emailVerified: true }) };
+      return { check: [{ key, version: found?.version ?? null }], set: [row] };
+    },
     /** Returns the profile, and makes it for an account from before there were profiles. */
     async ensure(
       accountId: string,
@@ -93,31 +112,3 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
 }
 
 export type Profiles = ReturnType<typeof createProfiles>;
-
-/** Returns the profile rows of accounts that the operator makes: their address counts as verified. */
-export function profileExtraRows(profiles: Pick<Profiles, 'newRow'>) {
-  return (accountId: string, email: string): readonly SetRow[] => [
-    profiles.newRow(accountId, email, true),
-  ];
-}
-
-export function createProfileExtraRows(options: {
-  store: Store;
-  profiles: Pick<Profiles, 'newRow'>;
-}): AccountExtraRows {
-  const { store, profiles } = options;
-  return {
-    created: profileExtraRows(profiles),
-    async emailChanged(accountId, email) {
-      const key = profileKey(accountId);
-      const entry = await store.get(key);
-      const profile = entry && decodeProfile(entry.value);
-      // An account without a profile gets one now.
-      const row =
-        profile === undefined
-          ? profiles.newRow(accountId, email, true)
-          : { key, value: encodeProfile({ ...profile, email, emailVerified: true }) };
-      return { check: [{ key, version: entry?.version ?? null }], set: [row] };
-    },
-  };
-}

@@ -10,7 +10,7 @@ import {
   avatarFileBytesMax,
   avatarFormat,
   createAvatarImages,
-} from '../../../../src/signon/people/profile/avatar-image.ts';
+} from '../../../../src/signon/people/profile/avatars.ts';
 import { errorOf, value } from '../../../support/house/result.ts';
 
 const images = createAvatarImages();

@@ -6,9 +6,9 @@ import {
   type Profile,
   profileFields,
   storedFields,
-} from '../../../../src/signon/people/profile/profile.ts';
-import { scopeNames } from '../../../../src/signon/sites/scopes.ts';
-import { goodParameters, openSignon, parametersOf, queryOf } from '../../fixture.ts';
+} from '../../../src/signon/people/profile/profile.ts';
+import { scopeNames } from '../../../src/signon/sites/scopes.ts';
+import { goodParameters, openSignon, parametersOf, queryOf } from '../fixture.ts';
 
 type Signon = Awaited<ReturnType<typeof openSignon>>;
 

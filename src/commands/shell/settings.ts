@@ -1,6 +1,7 @@
 /**
  * Settings in a file: `--settings` reads one for any command, `init` writes one. Its lines are
- * `NAME=value`, as systemd, Docker and Node read them; what the environment has already stays.
+ * `NAME=value`, as systemd, Docker and Node read them; what the environment has already stays. And whether
+ * settings open the server to other machines in a way that nobody can want.
  */
 
 import { closeSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
@@ -8,7 +9,9 @@ import { dirname } from 'node:path';
 import { loadEnvFile } from 'node:process';
 import { parseEnv } from 'node:util';
 import { processEnvironment } from '../../config/place.ts';
+import type { Config } from '../../config.ts';
 import { OperatorError } from '../../core/errors.ts';
+import { isLoopback } from '../../ip/loopback.ts';
 
 /** @throws OperatorError when there is no such file */
 export function readSettingsFile(path: string): void {
@@ -93,4 +96,42 @@ export function writeSettingsFile(path: string, text: string): void {
         : `${path} can't be written: ${message}`,
     );
   }
+}
+
+// Passwords in clear, or mails that reach nobody, are found out before anything starts, so that it happens on
+// purpose only.
+
+type Exposed = Pick<Config, 'host' | 'baseUrl' | 'secureUrl' | 'smtpUrl'>;
+
+/** Returns the faults of these settings on any address but loopback, in words; empty if none. */
+export function exposureFaults({ baseUrl, secureUrl, smtpUrl }: Exposed): string[] {
+  const plain = [
+    ['BASE_URL', baseUrl],
+    ['SECURE_URL', secureUrl],
+  ].flatMap(([name, url]) => (url!.startsWith('https:') ? [] : [`${name} is ${url}`]));
+  const faults: string[] = [];
+  if (plain.length > 0) {
+    faults.push(
+      `${plain.join(' and ')}, so passwords, cookies and keys travel in clear (set https:// addresses and put a TLS proxy in front)`,
+    );
+  }
+  if (smtpUrl === undefined) {
+    faults.push(
+      'SMTP_URL is not set, so links that open accounts are written to the outbox and the log instead of being mailed',
+    );
+  }
+  return faults;
+}
+
+/**
+ * @returns what to warn of
+ * @throws OperatorError on an address that others reach, unless `insecure`
+ */
+export function checkExposure(config: Exposed, insecure: boolean): string[] {
+  if (isLoopback(config.host)) return [];
+  const faults = exposureFaults(config);
+  if (faults.length === 0 || insecure) return faults;
+  throw new OperatorError(
+    `not started on ${config.host}, which other machines can reach: ${faults.join('; ')}. HOST=127.0.0.1 keeps it to this machine; --insecure starts it nevertheless`,
+  );
 }
