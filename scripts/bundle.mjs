@@ -78,13 +78,10 @@ export async function makeBundle() {
     .filter((name) => /\.(worker|child)\.js$/.test(name))
     // What an earlier version compiled stays in the folder, and imports what is no more.
     .filter((name) => existsSync(join('src', name.replace(/js$/, 'ts'))));
-  await build({
-    entryPoints: ['cli.js', ...threads].map((name) => join(compiled, name)),
+  const common = {
     outbase: compiled,
     outdir: fresh,
-    chunkNames: 'chunks/[hash]',
     bundle: true,
-    splitting: true,
     format: 'esm',
     platform: 'node',
     target: 'node20',
@@ -96,7 +93,18 @@ export async function makeBundle() {
     lineLimit: 160,
     plugins: [places],
     logLevel: 'warning',
-  });
+  };
+  const pathOf = (name) => join(compiled, name);
+  await Promise.all([
+    build({
+      ...common,
+      entryPoints: [pathOf('cli.js')],
+      splitting: true,
+      chunkNames: 'chunks/[hash]',
+    }),
+    // A thread shares no module with others: one file each, so that it looks for none.
+    build({ ...common, entryPoints: threads.map(pathOf) }),
+  ]);
   rmSync(bundle, { recursive: true, force: true });
   renameSync(fresh, bundle);
   const { openGeo } = await import(`${compiled}/geo/open-geo.js`);
