@@ -10,7 +10,6 @@ import {
   createResponder,
   createResponseRate,
 } from '../src/integrations/dnsbl/responder.ts';
-import { formatIp, parseIp } from '../src/ip/address.ts';
 import { createCheckEngine } from './check-engine.ts';
 import { zone } from './rbldnsd-peer.ts';
 
@@ -22,7 +21,6 @@ async function startOurs(entries: number): Promise<number> {
     judge: frontEnd.check.judge,
     isListable: () => true,
     hasBelow: () => false,
-    format: formatIp,
     isAllowed: () => true,
     accountOf: () => -1,
     spend: () => false,
@@ -32,7 +30,7 @@ async function startOurs(entries: number): Promise<number> {
   });
   const endpoint = { family: 4, address: '127.0.0.1', port: 0 } as const;
   const within = <T>(work: () => T) => work();
-  const socket = await listenUdp({ endpoint, responder, counters, parse: parseIp, within });
+  const socket = await listenUdp({ endpoint, responder, counters, within });
   return socket.address().port;
 }
 

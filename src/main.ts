@@ -7,11 +7,10 @@ import { createDistributedLimits } from './access/quota/distributed-limits.ts';
 import { openAdminListener } from './app/admin-listener.ts';
 import { openFigures } from './app/figures/figures.ts';
 import { observe, registerFigures } from './app/metrics.ts';
-import { openModules } from './app/modules.ts';
+import { openIntegrationThreads, openModules } from './app/modules.ts';
 import { type OwnBackups, startOwnBackups } from './app/own-backups.ts';
 import { openData } from './app/parts/data.ts';
 import type { Opening, ServerDependencies } from './app/parts/dependencies.ts';
-import { openListeners } from './app/parts/integrations.ts';
 import { type Listening, listen } from './app/parts/listening.ts';
 import { openReputation } from './app/parts/reputation.ts';
 import { openExchange } from './app/peers/module.ts';
@@ -156,7 +155,11 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     closers.add(admin.close);
     tables.add(admin.table);
   }
-  const integrations = await openListeners(opening, { memory: reputation.memory, state, metrics });
+  const drainIntegrations = await openIntegrationThreads(
+    opening,
+    { memory: reputation.memory, index: state.index },
+    modules.add,
+  );
   const path = storePath(config.dataDir);
   const writeErased = signon.erased.sync;
   backups = await startOwnBackups({ config, path, masterKey, clock, log, writeErased });
@@ -186,7 +189,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     isDraining = true;
     listening?.drain();
     endStreams();
-    integrations.drain();
+    drainIntegrations();
   };
   return { port, store, state, drain, reopenAccessLog: listening.threads.reopen };
 }

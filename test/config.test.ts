@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os';
 import { it } from 'node:test';
 import { type Config, frontEndsOf, readConfig } from '../src/config.ts';
 import { OperatorError } from '../src/core/errors.ts';
-import { readEndpoint } from '../src/integrations/endpoint.ts';
+import { readEndpoint } from '../src/integrations/thread.ts';
 import { parsePrefix } from '../src/ip/prefix.ts';
 import { suffixFault } from '../src/signon/sites/client-id.ts';
 

@@ -11,8 +11,11 @@ import type { Metrics } from '../core/metrics.ts';
 import { createTurns } from '../core/scheduling.ts';
 import type { Route } from '../http/router.ts';
 import { openCrowdsec } from '../integrations/crowdsec/module.ts';
+import { openDnsbl } from '../integrations/dnsbl/module.ts';
 import { openDovecot } from '../integrations/dovecot/module.ts';
 import { openForwardAuth } from '../integrations/forward-auth/module.ts';
+import { openHaproxy } from '../integrations/haproxy/module.ts';
+import { createThreadStarter } from '../integrations/thread.ts';
 import type { EvidenceReader } from '../reputation/address/evidence.ts';
 import { openAddressPages } from '../reputation/address/module.ts';
 import { openBlocklists } from '../reputation/blocklists/module.ts';
@@ -38,7 +41,9 @@ import type { ReputationParts } from './parts/reputation.ts';
 import { openWeb } from './parts/web.ts';
 import { openPeers } from './peers/module.ts';
 import { mayReadMetrics, type Readiness, serviceRoutes } from './service.route.ts';
+import type { State } from './state.ts';
 import { openFeedThread } from './threads/feed-thread.ts';
+import type { FrontEndMemory } from './threads/front-end.ts';
 
 /** A module as the server holds it. */
 export interface OpenModule {
@@ -355,4 +360,22 @@ export async function openModules(
     /** Takes in a module without routes that opens when the server listens. */
     add: (module: Omit<OpenModule, 'routes'>) => host.add(module),
   };
+}
+
+/** Opens the integrations that listen themselves, which are off until configured. Returns what drains them. */
+export async function openIntegrationThreads(
+  { config, random, log }: Opening,
+  { memory, index }: { readonly memory: FrontEndMemory; readonly index: State['index'] },
+  add: (module: Omit<OpenModule, 'routes'>) => void,
+): Promise<() => void> {
+  const startThread = createThreadStarter({
+    script: new URL('./threads/integration.worker.js', import.meta.url),
+    setup: { memory, logLevel: config.logLevel },
+    index,
+    log,
+  });
+  add(await openDnsbl({ config, random, startThread }));
+  const haproxy = await openHaproxy({ config, startThread });
+  add(haproxy);
+  return haproxy.drain;
 }

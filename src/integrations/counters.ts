@@ -3,31 +3,25 @@
  * thread reads. Where front ends answer, each has a row.
  */
 
-export interface Counters<Outcome extends string> {
-  readonly buffer: SharedArrayBuffer;
-  count(outcome: Outcome): void;
-  read(): Iterable<[Outcome, number]>;
-}
-
 export function createCounters<Outcome extends string>(
   outcomes: readonly Outcome[],
   buffer = new SharedArrayBuffer(outcomes.length * 8),
-): Counters<Outcome> {
+) {
   const counts = new Float64Array(buffer);
   const rowOf = new Map(outcomes.map((outcome, row) => [outcome, row]));
   return {
     buffer,
-    count(outcome) {
+    count(outcome: Outcome): void {
       counts[rowOf.get(outcome)!]! += 1;
     },
-    read: () => outcomes.map((outcome, row): [Outcome, number] => [outcome, counts[row]!]),
+    read: () => outcomes.map((outcome, row) => [outcome, counts[row]!] as const),
   };
 }
 
 /** Yields counts as /metrics takes them, by one label. */
 export function* labelled(
   label: string,
-  counts: Iterable<[string, number]>,
+  counts: Iterable<readonly [string, number]>,
 ): Generator<[Record<string, string>, number]> {
   for (const [name, count] of counts) yield [{ [label]: name }, count];
 }
@@ -41,14 +35,7 @@ const integrationOutcomes = {
 type Integration = keyof typeof integrationOutcomes;
 export type IntegrationOutcome<D extends Integration> = (typeof integrationOutcomes)[D][number];
 
-export interface IntegrationCounters {
-  readonly buffer: SharedArrayBuffer;
-  recorder<D extends Integration>(
-    integration: D,
-    thread: number,
-  ): (outcome: IntegrationOutcome<D>) => void;
-  read(integration: Integration): Iterable<[string, number]>;
-}
+export type IntegrationCounters = ReturnType<typeof createIntegrationCounters>;
 
 const columns = Object.entries(integrationOutcomes).flatMap(([integration, outcomes]) =>
   outcomes.map((outcome) => `${integration} ${outcome}`),
@@ -58,22 +45,22 @@ const columnOf = new Map(columns.map((name, column) => [name, column]));
 export function createIntegrationCounters(
   threads: number,
   buffer = new SharedArrayBuffer(threads * columns.length * 8),
-): IntegrationCounters {
+) {
   const counts = new Float64Array(buffer);
   return {
     buffer,
-    recorder(integration, thread) {
+    recorder<D extends Integration>(integration: D, thread: number) {
       const places = new Map<string, number>(
         integrationOutcomes[integration].map((outcome) => [
           outcome,
           thread * columns.length + columnOf.get(`${integration} ${outcome}`)!,
         ]),
       );
-      return (outcome) => {
+      return (outcome: IntegrationOutcome<D>): void => {
         counts[places.get(outcome)!]! += 1;
       };
     },
-    read: (integration) =>
+    read: (integration: Integration) =>
       integrationOutcomes[integration].map((outcome): [string, number] => {
         const column = columnOf.get(`${integration} ${outcome}`)!;
         let sum = 0;

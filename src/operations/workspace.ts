@@ -16,7 +16,7 @@ import { systemClock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import { createLog } from '../core/log.ts';
 import { type Random, systemRandom } from '../core/random.ts';
-import { readEndpoint } from '../integrations/endpoint.ts';
+import { readEndpoint } from '../integrations/thread.ts';
 import { readPrefix } from '../ip/written.ts';
 import type { ListTools } from '../reputation/lists/operations.ts';
 import type { Memory, MemoryReading } from '../reputation/operations.ts';

@@ -12,7 +12,7 @@ import type { Clock } from '../../core/clock.ts';
 import { every } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';
 import type { Metrics } from '../../core/metrics.ts';
-import { readEndpoint } from '../../integrations/endpoint.ts';
+import { readEndpoint } from '../../integrations/thread.ts';
 import type { NodeMessage, NodeMessages } from '../../storage/nodes/messages.ts';
 import type { Data } from '../parts/data.ts';
 import type { Opening } from '../parts/dependencies.ts';

@@ -16,7 +16,7 @@ import type { Log } from '../../core/log.ts';
 import { systemRandom } from '../../core/random.ts';
 import { createHeartbeat } from '../../core/threads.ts';
 import { createGeoFragments, openGeoReader } from '../../geo/reader.ts';
-import type { IndexView, IpIndexReader } from '../../index/reader.ts';
+import type { IndexView } from '../../index/reader.ts';
 import { metaOf } from '../../index/records.ts';
 import { createIntegrationCounters } from '../../integrations/counters.ts';
 import { openBanReader } from '../../integrations/crowdsec/ban-table.ts';
@@ -142,23 +142,3 @@ export function createFrontEnd(options: {
 }
 
 export type FrontEnd = ReturnType<typeof createFrontEnd>;
-
-/**
- * A piece of work is the time in which the index may be read. It ends with the turn of the event loop,
- * not with each piece: under load one announcement serves many.
- */
-export function duringTurn(reader: IpIndexReader): <T>(work: () => T) => T {
-  let leaves = false;
-  function leave(): void {
-    leaves = false;
-    reader.leave();
-  }
-  return (work) => {
-    reader.enter();
-    if (!leaves) {
-      leaves = true;
-      setImmediate(leave);
-    }
-    return work();
-  };
-}

@@ -22,7 +22,7 @@ import { createPace } from '../../http/limits/pace.ts';
 import type { RenderProblem, Reply, Request } from '../../http/request/message.ts';
 import type { Route } from '../../http/router.ts';
 import { createServer, type HttpServer } from '../../http/server.ts';
-import { openIpIndexReader } from '../../index/reader.ts';
+import { duringTurn, openIpIndexReader } from '../../index/reader.ts';
 import { checkEndpoint } from '../../reputation/check/check.route.ts';
 import { addressRules } from '../../web/address-rules.ts';
 import { withHooks } from '../../web/guard/hooks.ts';
@@ -30,7 +30,7 @@ import { openErrorPages } from '../../web/page-tools.ts';
 import { createRenderProblem, renderFailure } from '../../web/shape.ts';
 import { frontEndHooks, type Served } from '../hooks.ts';
 import { areas, type ForwardedRoute, shownInAccessLog } from './forwarded.ts';
-import { createFrontEnd, duringTurn } from './front-end.ts';
+import { createFrontEnd } from './front-end.ts';
 import { createThreadCounters, createThreadGauges, inFlightMaxOf } from './thread-counters.ts';
 import type { FromThread, ThreadSetup, ToThread } from './threads.ts';
 

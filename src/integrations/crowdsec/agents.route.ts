@@ -20,18 +20,19 @@ import type { Prefix } from '../../ip/prefix.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard, KeyedCall } from '../../web/guard/guard.ts';
-import { jsonType, noStore } from '../../web/shape.ts';
 import {
-  alertsDocs,
-  allowlistCheckDocs,
-  allowlistsCheckDocs,
-  allowlistsDocs,
-  heartbeatDocs,
-  loginDocs,
-  ownAlertsDocs,
-  takeBackDocs,
-  takeBackOneDocs,
-} from './agents.openapi.ts';
+  answer,
+  boolean,
+  type Described,
+  dateTime,
+  list,
+  media,
+  nullable,
+  object,
+  query,
+  string,
+} from '../../web/openapi.ts';
+import { jsonType, noStore } from '../../web/shape.ts';
 import { type Alert, alertsMax, alertsText, readAlertFilter, readAlerts } from './alerts.ts';
 import { type AgentCallers, type AgentTokens, wrongToken } from './callers.route.ts';
 import {
@@ -44,7 +45,216 @@ import {
   usualBan,
   type Wanted,
 } from './decisions.ts';
-import type { OwnDecisions } from './own-bans.ts';
+import type { OwnDecisions } from './stream.ts';
+
+// The OpenAPI documentation of the endpoints for agents: login, alerts, decisions that are taken
+// back, allowlists.
+
+const tag = 'Agents';
+const decisionSchema = {
+  type: 'object',
+  properties: {
+    type: { enum: ['ban', 'captcha'] },
+    scope: { enum: ['Ip', 'Range'] },
+    value: string,
+    duration: string,
+    origin: string,
+    scenario: string,
+  },
+  required: ['type', 'scope', 'value', 'duration'],
+};
+const alertSchema = {
+  type: 'object',
+  properties: {
+    scenario: string,
+    message: string,
+    stop_at: string,
+    simulated: { type: 'boolean' },
+    remediation: { type: 'boolean' },
+    decisions: nullable(list({ $ref: '#/components/schemas/AlertDecision' })),
+    source: {
+      type: 'object',
+      properties: { scope: string, value: string, ip: string },
+      required: ['scope'],
+    },
+  },
+  required: ['source'],
+};
+const refusalSchema = object({ code: { const: 401 }, message: string });
+const schemas = {
+  Alert: alertSchema,
+  AlertDecision: decisionSchema,
+  LoginRefusal: refusalSchema,
+};
+const refused = answer('Not let in.', media({ $ref: '#/components/schemas/LoginRefusal' }));
+
+const loginDocs: Described = {
+  id: 'agentLogin',
+  tag,
+  summary: 'A token for an hour, for the key of an agent.',
+  requestBody: {
+    required: true,
+    content: media({
+      type: 'object',
+      properties: { machine_id: string, password: string, scenarios: list(string) },
+      required: ['password'],
+    }),
+  },
+  answers: {
+    200: answer(
+      'Let in.',
+      media(object({ code: { const: 200 }, expire: dateTime, token: string })),
+    ),
+    401: refused,
+  },
+  schemas,
+};
+
+const heartbeatDocs: Described = {
+  id: 'agentHeartbeat',
+  tag,
+  summary: 'Whether the token is good.',
+  answers: { 200: { description: 'It is.' }, 401: refused },
+};
+
+const alertsDocs: Described = {
+  id: 'agentAlerts',
+  tag,
+  summary:
+    'What an agent saw: each alert about an address is a report, and a decision for the account.',
+  requestBody: {
+    required: true,
+    content: media(list({ $ref: '#/components/schemas/Alert' })),
+  },
+  answers: {
+    201: answer(
+      'For each alert the id of its report, or `0` when it made none.',
+      media(list(string)),
+    ),
+    401: refused,
+  },
+};
+
+const allowlistsDocs: Described = {
+  id: 'agentAllowlists',
+  tag,
+  summary: 'No lists: that of the service is asked by `check`, and not shown.',
+  parameters: [query('with_content', string, '`true`: with what is on them.')],
+  answers: {
+    200: answer('An empty array.', media({ type: 'array', maxItems: 0 })),
+    401: refused,
+  },
+};
+
+const allowlistCheckDocs: Described = {
+  id: 'agentAllowlistCheck',
+  tag,
+  summary: 'Whether an address or a network is never blocked.',
+  description: 'HEAD says it by its status: 200, or 204 when it is not allowed.',
+  parameters: [
+    {
+      name: 'value',
+      in: 'path',
+      required: true,
+      schema: string,
+      description: 'An address, or a network with `%2F` in it.',
+    },
+  ],
+  answers: {
+    200: answer(
+      'Whether it is.',
+      media(object({ allowlisted: boolean, reason: string }, { optional: ['reason'] })),
+    ),
+    401: refused,
+  },
+  headAnswers: { 204: { description: 'It is not allowed.' } },
+};
+
+const allowlistsCheckDocs: Described = {
+  id: 'agentAllowlistsCheck',
+  tag,
+  summary: 'Which of these addresses and networks are never blocked.',
+  requestBody: {
+    required: true,
+    content: media({
+      type: 'object',
+      properties: { targets: list(string) },
+      required: ['targets'],
+    }),
+  },
+  answers: {
+    200: answer(
+      'Those that are.',
+      media(object({ results: list(object({ target: string, allowlists: list(string) })) })),
+    ),
+    401: refused,
+  },
+};
+
+const takenBack = {
+  200: answer('How many ended.', media(object({ nbDeleted: string }))),
+  401: refused,
+};
+
+const takeBackDocs: Described = {
+  id: 'agentTakeBack',
+  tag,
+  summary: "Ends decisions of the account's agents: those that match, or all of them.",
+  parameters: [
+    query('ip', string, 'An address.'),
+    query('range', string, 'A network.'),
+    query('contains', string, '`false`: what lies in it, not what it lies in.'),
+    query('value', string, 'Exactly this address or network.'),
+    query('scope', string, '`ip` or `range`.'),
+    query('type', string, '`ban` or `captcha`.'),
+    query('scenario', string, 'The whole name of it.'),
+    query('origin', string, '`crowdsec`, `cscli` or another.'),
+  ],
+  answers: takenBack,
+};
+
+const takeBackOneDocs: Described = {
+  id: 'agentTakeBackOne',
+  tag,
+  summary: "Ends one decision of the account's agents.",
+  parameters: [
+    { name: 'id', in: 'path', required: true, schema: string, description: 'As bouncers read it.' },
+  ],
+  answers: takenBack,
+};
+
+const ownAlertsDocs: Described = {
+  id: 'agentOwnAlerts',
+  tag,
+  summary: "Alerts of the account's agents whose decision lasts, the newest first.",
+  parameters: [
+    query('ip', string, 'An address.'),
+    query('range', string, 'A network.'),
+    query('scope', string, '`ip` or `range`; others have none.'),
+    query('value', string, 'An address or a network.'),
+    query('scenario', string, 'The whole name of it.'),
+    query('origin', string, '`crowdsec`, `cscli` or another.'),
+    query('decision_type', string, '`ban` or `captcha`; others have none.'),
+    query('has_active_decision', string, '`false` has none.'),
+    query('since', string, 'No older than this: `4h`.'),
+    query('until', string, 'No younger than this.'),
+    query('limit', string, 'At most so many: 100 unless told, 1,000 for 0.'),
+  ],
+  answers: {
+    200: answer(
+      'The alerts, or null.',
+      media(
+        nullable(
+          list({
+            type: 'object',
+            required: ['id', 'scenario', 'start_at', 'stop_at', 'source', 'decisions'],
+          }),
+        ),
+      ),
+    ),
+    401: refused,
+  },
+};
 
 const loginBytesMax = 64 * 1_024;
 const alertsBytesMax = 1_024 * 1_024;

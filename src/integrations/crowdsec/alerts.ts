@@ -30,7 +30,7 @@ import {
   usualOrigin,
   type Wanted,
 } from './decisions.ts';
-import type { OwnDecisions } from './own-bans.ts';
+import type { OwnDecisions } from './stream.ts';
 
 export const alertsMax = 10_000;
 

@@ -19,12 +19,16 @@ import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
-import { forbiddenDetail, streamDocs, usageDocs } from './bouncers.openapi.ts';
 import type { AgentCallers, BouncerUses } from './callers.route.ts';
 import { letsNoListThrough, readFilter, type Said } from './decisions.ts';
-import { limitedHeader, liveEndpoint } from './live.route.ts';
-import { decisionsOf, type OwnDecisions } from './own-bans.ts';
-import type { DecisionStream } from './stream.ts';
+import {
+  forbiddenDetail,
+  limitedHeader,
+  liveEndpoint,
+  streamDocs,
+  usageDocs,
+} from './live.route.ts';
+import { type DecisionStream, decisionsOf, type OwnDecisions } from './stream.ts';
 
 const headers = ['x-api-key', 'user-agent', 'accept-encoding'] as const;
 const usageBytesMax = 256 * 1_024;

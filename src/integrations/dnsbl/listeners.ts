@@ -5,10 +5,11 @@
 
 import { createSocket, type RemoteInfo, type Socket as UdpSocket } from 'node:dgram';
 import { createServer, type Server, type Socket } from 'node:net';
+import { parseIp } from '../../ip/address.ts';
 import { clientOf } from '../../ip/networks.ts';
-import type { IntegrationEndpoint } from '../endpoint.ts';
+import type { IntegrationEndpoint } from '../thread.ts';
 import { headerBytes, short, udpBytesMax } from './message.ts';
-import type { DnsCounters, Responder } from './responder.ts';
+import type { DnsCounters, Peer, Responder } from './responder.ts';
 
 /**
  * Echo, discard, daytime and chargen answer whatever comes, and no query comes from port 0: an answer
@@ -23,15 +24,13 @@ interface UdpOptions {
   readonly endpoint: IntegrationEndpoint;
   readonly responder: Responder;
   readonly counters: DnsCounters;
-  /** Strict text of an address to words; 0: none. */
-  readonly parse: (text: string, words: Uint32Array) => 0 | 4 | 6;
   /** Runs one answer while the index may be read. */
   readonly within: <T>(work: () => T) => T;
 }
 
 /** Resolves when it listens. */
 export async function listenUdp(options: UdpOptions): Promise<UdpSocket> {
-  const { endpoint, responder, counters, parse, within } = options;
+  const { endpoint, responder, counters, within } = options;
   const socket = createSocket({
     type: endpoint.family === 6 ? 'udp6' : 'udp4',
     ipv6Only: endpoint.family === 6,
@@ -41,7 +40,7 @@ export async function listenUdp(options: UdpOptions): Promise<UdpSocket> {
   let sending = 0;
 
   function answer(message: Buffer, from: RemoteInfo): void {
-    const family = portsNotAnswered.has(from.port) ? 0 : parse(withoutZone(from.address), words);
+    const family = portsNotAnswered.has(from.port) ? 0 : parseIp(withoutZone(from.address), words);
     if (family === 0 || sending >= sendingMax) {
       counters.count('dropped');
       return;
@@ -90,7 +89,7 @@ function withoutZone(address: string): string {
   return zone < 0 ? address : address.slice(0, zone);
 }
 
-export interface TcpLimits {
+interface TcpLimits {
   readonly idleMs: number;
   readonly connections: number;
   readonly perClient: number;
@@ -103,10 +102,9 @@ const queryBytesMax = 1_024;
 /** Answers that a client doesn't read: it gets no more until it has. */
 const unreadBytesMax = 65_536;
 
-export interface TcpOptions {
+interface TcpOptions {
   readonly endpoint: IntegrationEndpoint;
   readonly responder: Responder;
-  readonly parse: (text: string, words: Uint32Array) => 0 | 4 | 6;
   readonly within: <T>(work: () => T) => T;
   /** The connections of all listening addresses together, which share the limits. */
   readonly connections: Connections;
@@ -114,7 +112,7 @@ export interface TcpOptions {
 }
 
 /** Connections that are open, in all and of each client: an IPv4 address or an IPv6 /64. */
-export interface Connections {
+interface Connections {
   readonly open: Set<Socket>;
   readonly byClient: Map<string, number>;
 }
@@ -125,10 +123,10 @@ export function createConnections(): Connections {
 
 /** Resolves when it listens. */
 export async function listenTcp(options: TcpOptions): Promise<Server> {
-  const { endpoint, parse, connections, limits = tcpLimits } = options;
+  const { endpoint, connections, limits = tcpLimits } = options;
   const server = createServer((socket) => {
     const words = new Uint32Array(4);
-    const family = parse(withoutZone(socket.remoteAddress ?? ''), words);
+    const family = parseIp(withoutZone(socket.remoteAddress ?? ''), words);
     const client = family === 0 ? '' : clientOf(family, words);
     const ofClient = connections.byClient.get(client) ?? 0;
     socket.on('error', () => socket.destroy());
@@ -159,8 +157,6 @@ export async function listenTcp(options: TcpOptions): Promise<Server> {
   });
   return server;
 }
-
-type Peer = Parameters<Responder['respond']>[1];
 
 function serve(socket: Socket, peer: Peer, options: TcpOptions, idleMs: number): void {
   const { responder, within } = options;

@@ -5,7 +5,10 @@
  */
 
 import { markLength, type SpotMark } from '../../access/marks.ts';
-import { type Counters, createCounters } from '../counters.ts';
+import type { IndexView } from '../../index/reader.ts';
+import { COVERING_MAX } from '../../index/trie/layout.ts';
+import { formatIp } from '../../ip/address.ts';
+import { createCounters } from '../counters.ts';
 import {
   classInternet,
   createAnswerWriter,
@@ -30,19 +33,11 @@ const rateDefaults: RateOptions = { perSecond: 20, burst: 50, slots: 65_536 };
 
 type RateVerdict = 'answer' | 'truncate' | 'drop';
 
-interface ResponseRate {
-  /** @param nowMs monotonic */
-  admit(family: 4 | 6, words: Uint32Array, nowMs: number): RateVerdict;
-}
-
 /**
  * Networks on one slot share its bucket: a full table limits more, never less.
  * @param seed drawn at start, so that nobody can aim at another network's slot
  */
-export function createResponseRate(
-  seed: number,
-  options: RateOptions = rateDefaults,
-): ResponseRate {
+export function createResponseRate(seed: number, options: RateOptions = rateDefaults) {
   const { perSecond, burst, slots } = options;
   if ((slots & (slots - 1)) !== 0) throw new RangeError('slots must be a power of two');
   const tokens = new Float32Array(slots).fill(burst);
@@ -51,7 +46,8 @@ export function createResponseRate(
   const truncated = new Uint8Array(slots);
 
   return {
-    admit(family, words, nowMs) {
+    /** @param nowMs monotonic */
+    admit(family: 4 | 6, words: Uint32Array, nowMs: number): RateVerdict {
       // The lower word of a /56 ends with a zero byte: no IPv4 network looks like one.
       const high = family === 4 ? words[0]! & 0xffffff00 : words[0]!;
       const low = family === 4 ? 1 : words[1]! & 0xffffff00;
@@ -93,11 +89,10 @@ const outcomes = [
   'failed',
 ] as const;
 
-export type DnsOutcome = (typeof outcomes)[number];
-export type DnsCounters = Counters<DnsOutcome>;
+type DnsOutcome = (typeof outcomes)[number];
+export type DnsCounters = ReturnType<typeof createDnsCounters>;
 
-export const createDnsCounters = (buffer?: SharedArrayBuffer): DnsCounters =>
-  createCounters(outcomes, buffer);
+export const createDnsCounters = (buffer?: SharedArrayBuffer) => createCounters(outcomes, buffer);
 
 /** The verdict on an address, a part of `Verdict` of the check. */
 export interface Listing {
@@ -108,7 +103,7 @@ export interface Listing {
   readonly allowlisted: boolean;
 }
 
-export interface ResponderOptions {
+interface ResponderOptions {
   /** The zone's name, lower case. */
   readonly zone: string;
   /** Its name servers; the first is the SOA's. None: the zone's own name stands there. */
@@ -120,7 +115,6 @@ export interface ResponderOptions {
   isListable(family: 4 | 6, words: Uint32Array): boolean;
   /** True when something is known of IPv6 addresses that begin with these 16 bits. */
   hasBelow(first: number): boolean;
-  format(family: 4 | 6, words: Uint32Array): string;
   /** May ask without a key, and without a limit. */
   isAllowed(family: 4 | 6, words: Uint32Array): boolean;
   /** Slot of the account whose key's label this is, lower case; -1: nobody's. */
@@ -128,7 +122,7 @@ export interface ResponderOptions {
   /** Takes one read of the account. */
   spend(slot: number): boolean;
   readonly spotMark: SpotMark;
-  readonly rate: ResponseRate;
+  readonly rate: ReturnType<typeof createResponseRate>;
   readonly counters: DnsCounters;
   readonly clock: { now(): number; monotonicMs(): number };
 }
@@ -141,10 +135,7 @@ export interface Peer {
   readonly overTcp: boolean;
 }
 
-export interface Responder {
-  /** @param out where the answer goes: 1,232 bytes. @returns its bytes, 0 for none */
-  respond(message: Uint8Array, peer: Peer, out: Uint8Array): number;
-}
+export type Responder = ReturnType<typeof createResponder>;
 
 /** Seconds an answer may be kept. */
 const ttl = { listed: 300, unlisted: 60, structure: 3_600 } as const;
@@ -153,7 +144,7 @@ const testAddress = 0x7f000002;
 /** The least that is malicious. */
 const testScore = 75;
 
-export function createResponder(options: ResponderOptions): Responder {
+export function createResponder(options: ResponderOptions) {
   const { counters, rate, clock } = options;
   const names = createNameReader(options.zone);
   const question = createQuestion();
@@ -162,6 +153,7 @@ export function createResponder(options: ResponderOptions): Responder {
   const serial = Math.floor(clock.now() / 1_000);
   const writer = createAnswerWriter({ zone, nameServers, serial });
 
+  /** @param out where the answer goes: 1,232 bytes. @returns its bytes, 0 for none */
   function respond(message: Uint8Array, peer: Peer, out: Uint8Array): number {
     // Also whatever is an answer itself: two servers must not talk to each other for ever.
     if (message.length < headerBytes || (message[2]! & 0x80) !== 0) return counted('dropped', 0);
@@ -267,7 +259,7 @@ export function createResponder(options: ResponderOptions): Responder {
   }
 
   function reason({ family, words }: Meaning): string {
-    const address = options.format(family, words);
+    const address = formatIp(family, words);
     return `score ${score} of 100, ${options.baseUrl}/ip/${address}`;
   }
 
@@ -505,4 +497,41 @@ function hexDigit(byte: number): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const lower = byte | 0x20;
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
+}
+
+/** ::/16 (mapped, compatible, SIIT), 64::/16 (NAT64), 2001::/16 (Teredo), 2002::/16 (6to4). */
+const embedding = new Set([0x0000, 0x0064, 0x2001, 0x2002]);
+const belowBits = 16;
+const entriesLookedAt = 256;
+
+/**
+ * Finds out whether a name of four digits, unlisted as an IPv4 address, has something below it as the
+ * beginning of IPv6 addresses: something that is said of a part of that /16 or of a network around it, or an
+ * IPv4 address in the form of a translator or tunnel. At most so many entries are checked: beyond them there
+ * may be something. The index is asked within its request: see index/reader.ts.
+ * @param isAccused whether a zone may list an entry: not what is known good or allowed, and no more
+ */
+export function createBelow(
+  index: Pick<IndexView, 'covering6' | 'walk'>,
+  isAccused: (entry: number) => boolean,
+): (first: number) => boolean {
+  const covering = new Int32Array(COVERING_MAX);
+
+  return (first) => {
+    if (embedding.has(first)) return true;
+    const word = first * 2 ** belowBits;
+    let found = false;
+    // An entry over all of it covers its first address.
+    const count = index.covering6(word, 0, 0, 0, covering);
+    for (let i = 0; i < count; i++) found ||= isAccused(covering[i]!);
+    if (found) return true;
+    const rest = index.walk(
+      { family: 6, words: Uint32Array.of(word, 0, 0, 0), length: belowBits },
+      (entry) => {
+        found ||= isAccused(entry);
+      },
+      { limit: entriesLookedAt },
+    );
+    return found || rest !== undefined;
+  };
 }

@@ -24,7 +24,7 @@ import type { Hook } from '../../web/guard/hooks.ts';
 import { answer, type Described, media, object, query, string } from '../../web/openapi.ts';
 import { jsonType, noStore, policyBody } from '../../web/shape.ts';
 import type { IntegrationOutcome } from '../counters.ts';
-import { forbiddenDetail } from '../crowdsec/bouncers.openapi.ts';
+import { forbiddenDetail } from '../crowdsec/live.route.ts';
 import { policyDefaults } from '../forward-auth/policy.ts';
 import { isListable } from '../listable.ts';
 import type { LoginFailures } from './failures.ts';

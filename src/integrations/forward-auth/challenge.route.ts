@@ -14,6 +14,7 @@ import type { Assets } from '../../web/assets.ts';
 import { openFile, openPage } from '../../web/guard/endpoint.ts';
 import { asksForAnother, type FormChallenges } from '../../web/guard/form-challenges.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';
+import { answer, type Described, media, object, string } from '../../web/openapi.ts';
 import {
   createPageTools,
   errorReply,
@@ -24,7 +25,6 @@ import {
 } from '../../web/page-tools.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import { challengePage } from './challenge.page.tsx';
-import { anotherDocs } from './gate.openapi.ts';
 import { hostOf, type Passes, passCookie, passLifeSeconds } from './pass.ts';
 import { challengePath, guestPath, wayBack } from './way-back.ts';
 
@@ -47,6 +47,24 @@ const siteHeaders = [
   'x-forwarded-proto',
   ...pageRequestHeaders,
 ] as const;
+
+const anotherDocs: Described = {
+  id: 'gateChallenge',
+  tag: 'Gate',
+  summary: 'Another picture for the challenge that the gate shows, under the host of the site.',
+  answers: {
+    200: answer(
+      'One attempt, for a short time.',
+      media(
+        object({
+          token: string,
+          img: { type: 'string', description: 'Path of the picture, on the same host.' },
+          expires_in: { type: 'integer', minimum: 1, description: 'Seconds.' },
+        }),
+      ),
+    ),
+  },
+};
 
 export const gateEndpoints = {
   show: openPage(challengePath, {

@@ -1,7 +1,7 @@
 /**
  * Answers what a proxy asks for each request of its visitors, in the turn in which it comes, from
  * shared memory: GET /gate/check (nginx: auth_request; Caddy and Traefik: forward_auth), and
- * /gate/envoy/<policy>/* for Envoy, which asks by the visitor's own method and path. `decide.ts`
+ * /gate/envoy/<policy>/* for Envoy, which asks by the visitor's own method and path. `policy.ts`
  * says what becomes of him.
  */
 
@@ -13,12 +13,26 @@ import type { HotRequest, HotRoute } from '../../http/router.ts';
 import { parseIp } from '../../ip/address.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import { pickLanguage } from '../../web/language.ts';
+import {
+  answer,
+  type Described,
+  type JsonMembers,
+  media,
+  object,
+  query,
+  score,
+  string,
+} from '../../web/openapi.ts';
 import { apiErrorBody, jsonType, noStore } from '../../web/shape.ts';
 import type { IntegrationOutcome } from '../counters.ts';
-import { createDecider, type DeciderOptions } from './decide.ts';
-import { gateDocs } from './gate.openapi.ts';
-import { hostOf } from './pass.ts';
-import type { GatePolicy, GateVerdict } from './policy.ts';
+import { hostOf, passSeconds } from './pass.ts';
+import {
+  createDecider,
+  type DeciderOptions,
+  type GatePolicy,
+  type GateVerdict,
+  policyDefaults,
+} from './policy.ts';
 import { challengeHref } from './way-back.ts';
 
 export interface GateOptions extends Omit<DeciderOptions, 'readParams'> {
@@ -38,6 +52,64 @@ const headers = [
   'x-forwarded-method',
   'x-forwarded-uri',
 ] as const;
+
+const always: JsonMembers = {
+  'X-Portcullis-Verdict': { required: true, schema: { enum: ['allow', 'challenge', 'block'] } },
+  'X-Portcullis-Score': { required: true, schema: score },
+};
+const challenged: JsonMembers = { ...always, Location: { required: true, schema: string } };
+
+const gateDocs: Described = {
+  id: 'gateCheck',
+  tag: 'Gate',
+  summary: 'Whether a proxy lets a visitor in, by the policy in the query.',
+  parameters: [
+    query(
+      'challenge',
+      string,
+      `Score from which there is a challenge, or off; ${policyDefaults.challenge}.`,
+    ),
+    query('block', string, `Score from which nobody gets in, or off; ${policyDefaults.block}.`),
+    query(
+      'anon',
+      { enum: ['allow', 'challenge', 'block'] },
+      `Anonymous exits; ${policyDefaults.anon}.`,
+    ),
+    query(
+      'pass',
+      { type: 'integer', minimum: passSeconds.min, maximum: passSeconds.max },
+      `Seconds for which a solved challenge counts; ${policyDefaults.pass}.`,
+    ),
+    query(
+      'mode',
+      { enum: ['redirect', 'nginx'] },
+      `How a challenge is told; ${policyDefaults.mode}.`,
+    ),
+    query(
+      'mark',
+      string,
+      'Of a screen of /connect, which it tells of this question; changes no verdict.',
+    ),
+  ],
+  answers: {
+    200: { description: 'Let in.', headers: always },
+    302: { description: 'A visitor who goes to the challenge.', headers: challenged },
+    401: { description: 'The same for nginx.', headers: challenged },
+    403: answer(
+      'Blocked, or a request that no challenge can be shown to.',
+      {
+        ...media({
+          anyOf: [
+            object({ error: { const: 'blocked' } }),
+            object({ error: { const: 'challenge_required' }, url: string }),
+          ],
+        }),
+        'text/html; charset=utf-8': {},
+      },
+      always,
+    ),
+  },
+};
 
 export const gateEndpoint = endpoint({
   method: 'GET',

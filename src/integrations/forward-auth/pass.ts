@@ -14,13 +14,14 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
-import { minuteMs } from '../../core/time.ts';
+import { daySeconds, minuteMs } from '../../core/time.ts';
 import { embeddedIp4 } from '../../ip/behind.ts';
-import { passSeconds } from './policy.ts';
 
 /** Whoever composes the service derives the signing key for this purpose. */
 export const passKeyPurpose = 'gate pass 1';
 export const passCookie = 'portcullis_pass';
+/** Seconds that a pass may be good for. */
+export const passSeconds = { min: 60, max: daySeconds } as const;
 export const passLifeSeconds = passSeconds.max;
 const passLifeMs = passLifeSeconds * 1_000;
 
@@ -31,18 +32,7 @@ export interface GateVisitor {
   readonly words: Uint32Array;
 }
 
-export interface Passes {
-  issue(visitor: GateVisitor): string;
-  /**
-   * Returns whether any pass of a `Cookie` header is good, whatever stands before it; `over`: each good one asked too
-   * often in this minute.
-   */
-  look(
-    cookies: string | undefined,
-    visitor: GateVisitor,
-    ageMsMax: number,
-  ): 'good' | 'over' | 'none';
-}
+export type Passes = ReturnType<typeof createPasses>;
 
 interface Known {
   readonly endMs: number;
@@ -77,7 +67,7 @@ export function createPasses(options: {
   readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
   readonly random: Pick<Random, 'bytes'>;
   readonly keptMax?: number;
-}): Passes {
+}) {
   const { clock, random } = options;
   const key = createSecretKey(options.key);
   const room = options.keptMax ?? keptMax;
@@ -147,7 +137,7 @@ export function createPasses(options: {
   }
 
   return {
-    issue({ host, family, words }) {
+    issue({ host, family, words }: GateVisitor): string {
       const body = Buffer.alloc(headBytes + host.length);
       body.set(random.bytes(8), 0);
       body.writeUIntBE(Math.floor(clock.now()) + passLifeMs, 8, 6);
@@ -158,7 +148,15 @@ export function createPasses(options: {
       const signed = `${version}.${body.toString('base64url')}`;
       return `${signed}.${macOf(signed)}`;
     },
-    look(cookies, visitor, ageMsMax) {
+    /**
+     * Returns whether any pass of a `Cookie` header is good, whatever stands before it; `over`: each good one asked too
+     * often in this minute.
+     */
+    look(
+      cookies: string | undefined,
+      visitor: GateVisitor,
+      ageMsMax: number,
+    ): 'good' | 'over' | 'none' {
       if (cookies === undefined) return 'none';
       forged = 0;
       let found: 'over' | 'none' = 'none';

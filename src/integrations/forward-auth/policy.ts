@@ -1,12 +1,18 @@
 /**
- * Reads what a proxy wants done with an address: its policy stands in the proxy's own
- * configuration, as the query of each question, so there is nothing to store. A parameter that is
- * unknown or bad is an error, for that shows when the proxy is set up.
+ * Decides what becomes of a visitor, for each integration that a proxy asks: his address against the
+ * proxy's policy, and his pass. The policy stands in the proxy's own configuration, as the query of each
+ * question, so there is nothing to store. A parameter that is unknown or bad is an error, for that shows when
+ * the proxy is set up. All is answered from shared memory in the turn in which it is asked. Only the address and
+ * its score ever block: a limit lets in or challenges, and an error is no verdict.
  */
 
-import { isMark } from '../../access/marks.ts';
+import { isMark, type MarkSender, type SpotMark } from '../../access/marks.ts';
+import type { Judge, Verdict } from '../../contracts/reputation.ts';
+import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { daySeconds, hourSeconds } from '../../core/time.ts';
+import { hourSeconds } from '../../core/time.ts';
+import { isListable } from '../listable.ts';
+import { type Passes, passSeconds } from './pass.ts';
 
 export type GateVerdict = 'allow' | 'challenge' | 'block';
 
@@ -33,13 +39,10 @@ export const policyDefaults = {
   mode: 'redirect',
 } as const;
 
-/** Seconds that a pass may be good for. */
-export const passSeconds = { min: 60, max: daySeconds } as const;
-
 const verdicts: readonly GateVerdict[] = ['allow', 'challenge', 'block'];
 
 /** The parameters of the query that holds a policy. */
-export interface GateParams {
+interface GateParams {
   readonly names: Iterable<string>;
   get(name: string): string | undefined;
 }
@@ -101,4 +104,74 @@ function wholeIn(text: string, min: number, max: number): number | undefined {
 
 function bad(parameter: string, detail: string) {
   return fail('invalid_parameter', detail, parameter);
+}
+
+export interface DeciderOptions {
+  readonly check: {
+    judge(...asked: Parameters<Judge>): Pick<Verdict, 'score' | 'anonymousExit' | 'allowlisted'>;
+  };
+  readonly passes: Pick<Passes, 'look'>;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Parses the query that holds a policy. */
+  readonly readParams: (text: string) => Result<GateParams>;
+  readonly spotMark: SpotMark;
+}
+
+interface GateVisit {
+  /** 0: no address. */
+  readonly family: 0 | 4 | 6;
+  readonly words: Uint32Array;
+  /** As `hostOf` gives it. */
+  readonly host: string;
+  /** A `Cookie` header. */
+  readonly cookies: string | undefined;
+}
+
+interface GateDecision {
+  readonly outcome: GateVerdict | 'pass' | 'over_pass';
+  readonly score: number;
+}
+
+export type Decider = ReturnType<typeof createDecider>;
+
+/** A site has a few policies; beyond it they are read each time. */
+const policiesMax = 256;
+/** Whoever sends long ones must not fill the memory. */
+const keptLengthMax = 256;
+
+export function createDecider(options: DeciderOptions) {
+  const { check, passes, clock, readParams, spotMark } = options;
+  const policies = new Map<string, GatePolicy>();
+  return {
+    /** @param text as the query of /gate/check has it, ASCII */
+    policyOf(text: string): Result<GatePolicy> {
+      const known = policies.get(text);
+      if (known !== undefined) return ok(known);
+      const params = readParams(text);
+      const read = params.ok ? readPolicy(params.value) : params;
+      if (read.ok && policies.size < policiesMax && text.length <= keptLengthMax) {
+        // A copy: a part of a path would hold the whole of it.
+        policies.set(Buffer.from(text, 'latin1').toString('latin1'), read.value);
+      }
+      return read;
+    },
+    decide(policy: GatePolicy, visit: GateVisit): GateDecision {
+      const { family, words, host, cookies } = visit;
+      spotMark(policy.mark, visit);
+      const isKnown = family !== 0 && isListable(family, words);
+      const found = isKnown ? check.judge(family, words, clock.now()) : undefined;
+      const score = found?.score ?? 0;
+      const isAnonymous = found?.anonymousExit === true && !found.allowlisted;
+      const verdict = verdictOf(policy, score, isAnonymous);
+      if (verdict !== 'challenge') return { outcome: verdict, score };
+      const pass = passes.look(cookies, { host, family: family || 4, words }, policy.passMs);
+      if (pass === 'none') return { outcome: verdict, score };
+      return { outcome: pass === 'good' ? 'pass' : 'over_pass', score };
+    },
+    /**
+     * Notes that a question with this policy got no verdict, for nobody knows whom it is about.
+     * @param sender who asked
+     */
+    refuse: ({ mark }: GatePolicy, sender: MarkSender) => spotMark(mark, sender, true),
+  };
 }

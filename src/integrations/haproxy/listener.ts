@@ -7,12 +7,11 @@
 import { createServer, type Socket } from 'node:net';
 import { every } from '../../core/every.ts';
 import { minuteMs } from '../../core/time.ts';
-import type { IntegrationEndpoint } from '../endpoint.ts';
-import type { SpoeEnd } from './agent.ts';
-import { type Agent, createSession, type SpoeSession } from './session.ts';
+import type { IntegrationEndpoint } from '../thread.ts';
+import { type Agent, createSession, type SpoeEnd, type SpoeSession } from './session.ts';
 import { type Status, status, WireWriter } from './wire.ts';
 
-export interface SpoeLimits {
+interface SpoeLimits {
   readonly connections: number;
   /** For HELLO, for the rest of a frame, and for answers to be read. */
   readonly slowMs: number;
@@ -34,13 +33,6 @@ export const spoeLimits: SpoeLimits = {
 /** Answers that HAProxy doesn't read: it is asked nothing more until it has. */
 const unreadBytesMax = 65_536;
 
-export interface SpoeListener {
-  readonly port: number;
-  open(): number;
-  /** Sends every connection a disconnect, and resolves when all are gone. */
-  close(): Promise<void>;
-}
-
 interface Connection {
   readonly socket: Socket;
   readonly session: SpoeSession;
@@ -59,7 +51,7 @@ export async function listenSpoe(options: {
   readonly within: <T>(work: () => T) => T;
   readonly nowMs: () => number;
   readonly limits?: SpoeLimits;
-}): Promise<SpoeListener> {
+}) {
   const { endpoint, agent, count, within, nowMs, limits = spoeLimits } = options;
   const connections = new Set<Connection>();
   const out = new WireWriter();
@@ -142,7 +134,8 @@ export async function listenSpoe(options: {
   return {
     port: (server.address() as { port: number }).port,
     open: () => connections.size,
-    async close() {
+    /** Sends every connection a disconnect, and resolves when all are gone. */
+    async close(): Promise<void> {
       await sweeping.stop();
       const gone = new Promise((resolve) => server.close(resolve));
       for (const connection of connections) finish(connection, 'stopped', status.normal);

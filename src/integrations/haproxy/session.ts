@@ -6,7 +6,9 @@
  * held, an answer is never longer than `ackBytesMax`.
  */
 
-import type { GateVerdict } from '../forward-auth/policy.ts';
+import { createCounters } from '../counters.ts';
+import { hostOf, passCookie } from '../forward-auth/pass.ts';
+import type { Decider, GateVerdict } from '../forward-auth/policy.ts';
 import {
   finFlag,
   frameBytesMax,
@@ -25,7 +27,7 @@ import {
 } from './wire.ts';
 
 /** The arguments of HAProxy's message `check-ip`. */
-export interface SpoeQuestion {
+interface SpoeQuestion {
   /** 0: `ip` is missing or no address. */
   family: 0 | 4 | 6;
   readonly words: Uint32Array;
@@ -35,39 +37,99 @@ export interface SpoeQuestion {
   policy: string;
 }
 
-export interface SpoeAnswer {
+interface SpoeAnswer {
   /** `refuse`: the question can't be answered, so nobody is let in by it. */
   readonly verdict: GateVerdict | 'refuse';
   /** 0 to 100. */
   readonly score: number;
 }
 
-export interface Agent {
-  /** The question is good until it returns. */
-  answer(question: SpoeQuestion): SpoeAnswer;
+const outcomes = [
+  'allow',
+  'pass',
+  'challenge',
+  'block',
+  'over_pass',
+  'bad_policy',
+  'no_address',
+  'failed',
+] as const;
+
+const ends = [
+  'closed',
+  'disconnected',
+  'health_check',
+  'draining',
+  'malformed',
+  'too_big',
+  'fragmented',
+  'refused_hello',
+  'slow',
+  'idle',
+  'full',
+  'stopped',
+] as const;
+
+type SpoeOutcome = (typeof outcomes)[number];
+export type SpoeEnd = (typeof ends)[number];
+
+export const createSpoeOutcomes = (buffer?: SharedArrayBuffer) => createCounters(outcomes, buffer);
+export const createSpoeEnds = (buffer?: SharedArrayBuffer) => createCounters(ends, buffer);
+
+export type Agent = ReturnType<typeof createAgent>;
+
+const noAddress = 'check-ip has no ip that is an IPv4 or IPv6 address';
+
+/** Answers HAProxy's questions by the gate's own decision, and refuses those that can't be answered. */
+export function createAgent(options: {
+  readonly decider: Decider;
+  readonly count: (outcome: SpoeOutcome) => void;
+  /** Questions that can't be answered, for who sets HAProxy up. */
+  readonly warn: (reason: string) => void;
   /** Returns whether the service is about to stop: health checks then end with a disconnect. */
-  isDraining(): boolean;
+  readonly isDraining: () => boolean;
+}) {
+  const { decider, count, warn, isDraining } = options;
+
+  function refuse(outcome: SpoeOutcome, reason: string): SpoeAnswer {
+    count(outcome);
+    warn(reason);
+    return { verdict: 'refuse', score: 0 };
+  }
+
+  function judge({ family, words, host, cookie, policy }: SpoeQuestion): SpoeAnswer {
+    const read = decider.policyOf(policy);
+    if (!read.ok) return refuse('bad_policy', read.detail ?? read.error);
+    if (family === 0) {
+      decider.refuse(read.value, { family, words });
+      return refuse('no_address', noAddress);
+    }
+    // No pass has an equals sign: a text with one is a header.
+    const cookies =
+      cookie === undefined || cookie.includes('=') ? cookie : `${passCookie}=${cookie}`;
+    const visit = { family, words, host: hostOf(undefined, host), cookies };
+    const { outcome, score } = decider.decide(read.value, visit);
+    count(outcome);
+    if (outcome === 'pass') return { verdict: 'allow', score };
+    return { verdict: outcome === 'over_pass' ? 'challenge' : outcome, score };
+  }
+
+  return {
+    isDraining,
+    /** The question is good until it returns. */
+    answer(question: SpoeQuestion): SpoeAnswer {
+      try {
+        return judge(question);
+      } catch (error) {
+        return refuse('failed', String(error));
+      }
+    },
+  };
 }
 
 /** Why a session is over, and what its last frame said. */
-export type Ending =
-  | 'disconnected'
-  | 'health_check'
-  | 'draining'
-  | 'malformed'
-  | 'too_big'
-  | 'fragmented'
-  | 'refused_hello';
-
-export interface SpoeSession {
-  /** Undefined: it goes on. All that is to be sent is in `out`, its last frame too. */
-  take(chunk: Buffer, out: WireWriter): Ending | undefined;
-  readonly isGreeted: boolean;
-  /** True while only a part of a frame has come. */
-  readonly isWaiting: boolean;
-  /** Whole frames so far. */
-  readonly frames: number;
-}
+type Ending = Exclude<SpoeEnd, 'closed' | 'slow' | 'idle' | 'full' | 'stopped'>;
+export type SpoeSession = ReturnType<typeof createSession>;
 
 /** Length, type, flags, two ids of 10 bytes, two actions. */
 export const ackBytesMax = 80;
@@ -98,7 +160,7 @@ const actions = {
 } as const;
 const scores = Array.from({ length: 101 }, (_, score) => Buffer.of(score));
 
-export function createSession(agent: Agent): SpoeSession {
+export function createSession(agent: Agent) {
   const reader = new WireReader();
   const question: SpoeQuestion = {
     family: 0,
@@ -251,13 +313,16 @@ export function createSession(agent: Agent): SpoeSession {
     get isGreeted() {
       return isGreeted;
     },
+    /** True while only a part of a frame has come. */
     get isWaiting() {
       return heldBytes > 0;
     },
+    /** Whole frames so far. */
     get frames() {
       return frames;
     },
-    take(chunk, out) {
+    /** Undefined: it goes on. All that is to be sent is in `out`, its last frame too. */
+    take(chunk: Buffer, out: WireWriter): Ending | undefined {
       let at = 0;
       while (at < chunk.length) {
         if (heldBytes === 0 && chunk.length - at >= 4) {

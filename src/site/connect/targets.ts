@@ -6,7 +6,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readEndpoint } from '../../integrations/endpoint.ts';
+import { readEndpoint } from '../../integrations/thread.ts';
 import {
   type FamilyChoice,
   type RecipeName,

@@ -53,7 +53,6 @@ function open(
     judge,
     isListable: (family, words) => !isPrivate(family, words),
     hasBelow: (first) => below.has(first),
-    format: formatIp,
     isAllowed: () => allowed,
     accountOf: (text) => (text === label ? 1 : text === spentLabel ? 2 : -1),
     spend: (slot) => slot === 1,

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { it } from 'node:test';
 import { createConnections, listenTcp } from '../../../src/integrations/dnsbl/listeners.ts';
-import { parseIp } from '../../../src/ip/address.ts';
 
 const limits = { idleMs: 60_000, connections: 6, perClient: 3 };
 
@@ -13,7 +12,7 @@ async function open() {
   const connections = createConnections();
   const server = await listenTcp({
     endpoint: { family: 4, address: '127.0.0.1', port: 0 },
-    ...{ responder: { respond: () => 0 }, parse: parseIp, connections, limits },
+    ...{ responder: { respond: () => 0 }, connections, limits },
     within: (work) => work(),
   });
   server.unref();

@@ -5,7 +5,7 @@ import { it } from 'node:test';
 import type { Verdict } from '../../../src/contracts/reputation.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { parseQuery } from '../../../src/http/request/query.ts';
-import { createDecider } from '../../../src/integrations/forward-auth/decide.ts';
+import { createDecider } from '../../../src/integrations/forward-auth/policy.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 
 /** Of a check that says the same of every address. */

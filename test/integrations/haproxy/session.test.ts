@@ -6,10 +6,13 @@ import fc from 'fast-check';
 import { manualClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { parseQuery } from '../../../src/http/request/query.ts';
-import { createDecider } from '../../../src/integrations/forward-auth/decide.ts';
 import { createPasses } from '../../../src/integrations/forward-auth/pass.ts';
-import { createAgent } from '../../../src/integrations/haproxy/agent.ts';
-import { ackBytesMax, createSession } from '../../../src/integrations/haproxy/session.ts';
+import { createDecider } from '../../../src/integrations/forward-auth/policy.ts';
+import {
+  ackBytesMax,
+  createAgent,
+  createSession,
+} from '../../../src/integrations/haproxy/session.ts';
 import { WireWriter } from '../../../src/integrations/haproxy/wire.ts';
 import { formatIp, parseIp } from '../../../src/ip/address.ts';
 import {

@@ -25,7 +25,7 @@ const faults = [
 function isVictim(): boolean {
   const setup: unknown = workerData;
   if (typeof setup !== 'object' || setup === null) return false;
-  return ('thread' in setup && setup.thread === 0) || 'zone' in setup || 'ends' in setup;
+  return ('thread' in setup && setup.thread === 0) || 'own' in setup;
 }
 
 if (isMainThread) {
