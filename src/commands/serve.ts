@@ -15,6 +15,7 @@ import { type Clock, systemClock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import { createLog, type Log } from '../core/log.ts';
 import { type Random, randomToken, systemRandom } from '../core/random.ts';
+import { collectAlone } from '../core/threads.ts';
 import { loadNative } from '../http/native.ts';
 import { isProxied } from '../http/request/client-ip.ts';
 import { startServer } from '../main.ts';
@@ -97,6 +98,7 @@ const leftoverMs = 250;
 const filesMsMax = 1_500;
 
 export async function serve(options: { demo: boolean; insecure: boolean }): Promise<void> {
+  collectAlone();
   // Libraries write there by themselves. Where a full disk takes nothing more, or nobody reads any
   // more, that is no reason to stop.
   for (const stream of [process.stdout, process.stderr]) {
