@@ -5,7 +5,7 @@
 
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
-import { resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import * as v from 'valibot';
 import { dataDirDefault } from './config/place.ts';
 import { OperatorError } from './core/errors.ts';
@@ -132,6 +132,24 @@ const suffixList = v.pipe(
   v.maxLength(64, 'must list at most 64 suffixes'),
 );
 
+/** Linux keeps 108 bytes for the path of a socket, the last of them a zero. */
+const socketPathBytesMax = 107;
+
+const socketPaths = v.pipe(
+  list,
+  v.maxLength(64, 'must list at most 64 paths'),
+  v.check(
+    (paths) => paths.every((one) => isAbsolute(one) && !/\p{Cc}/u.test(one)),
+    'must list absolute paths, such as /run/portcullis/portcullis.sock',
+  ),
+  v.check(
+    (paths) => paths.every((one) => Buffer.byteLength(one) <= socketPathBytesMax),
+    `must list paths of at most ${socketPathBytesMax} bytes`,
+  ),
+  v.transform((paths) => paths.map((one) => resolve(one))),
+  v.check((paths) => new Set(paths).size === paths.length, 'must list each path once'),
+);
+
 /** Public keys of age; whether one is right is seen where it is used. */
 const recipientList = v.pipe(
   list,
@@ -244,6 +262,11 @@ export type FactorDemand = (typeof factorDemands)[number];
 export interface Config {
   readonly host: string;
   readonly port: number;
+  /** Paths of Unix-domain sockets that serve what the port serves. */
+  readonly listenUnix: readonly string[];
+  readonly listenUnixMode: number;
+  /** Name or number; undefined: the group of the process. */
+  readonly listenUnixGroup: string | undefined;
   readonly baseUrl: string;
   readonly secureUrl: string;
   readonly dataDir: string;
@@ -262,7 +285,7 @@ export interface Config {
   readonly feedIntervalSeconds: number;
   /** Terms in the head of each feed and on their page. */
   readonly feedLicence: string;
-  /** Addresses and prefixes whose `X-Forwarded-For` or `Forwarded` is believed. */
+  /** Addresses and prefixes whose `X-Forwarded-For` or `Forwarded` is believed; `unix`: the sockets of LISTEN_UNIX. */
   readonly trustedProxies: readonly string[];
   readonly masterKeyFile: string | undefined;
   readonly smtpUrl: string | undefined;
@@ -348,6 +371,21 @@ const schema = v.object({
     '127.0.0.1',
   ),
   PORT: v.optional(integer(0, 65_535), '8080'),
+  LISTEN_UNIX: v.optional(socketPaths, ''),
+  LISTEN_UNIX_MODE: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^0?[0-7]{3}$/, 'must be three octal digits, such as 660'),
+      v.transform((text) => Number.parseInt(text, 8)),
+    ),
+    '660',
+  ),
+  LISTEN_UNIX_GROUP: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^([A-Za-z_][\w.-]{0,31}\$?|\d{1,9})$/, 'must be the name or the number of a group'),
+    ),
+  ),
   BASE_URL: v.optional(origin),
   SECURE_URL: v.optional(origin),
   DATA_DIR: v.optional(path, dataDirDefault),
@@ -427,7 +465,7 @@ const schema = v.object({
 
 /** The caller passes these in, because the meaning of the settings is known further up. */
 export interface Judges {
-  /** Tells an address or prefix from other text; TRUSTED_PROXIES must hold nothing else. */
+  /** Tells an address or prefix from other text; TRUSTED_PROXIES must hold nothing else, but for `unix`. */
   readonly isPrefix: (text: string) => boolean;
   /** Returns the fault of a suffix of CLIENT_SUFFIXES, in words that follow it; undefined: none. */
   readonly suffixFault: (suffix: string) => string | undefined;
@@ -455,7 +493,8 @@ export function readConfig(
   }
   const s = parsed.output;
   for (const name of ['TRUSTED_PROXIES', 'KNOWN_GOOD', 'DNS_ALLOW'] as const) {
-    const stranger = s[name].find((text) => !isPrefix(text));
+    const isWord = (text: string) => name === 'TRUSTED_PROXIES' && text === 'unix';
+    const stranger = s[name].find((text) => !isWord(text) && !isPrefix(text));
     if (stranger === undefined) continue;
     throw settingError(name, `holds '${quoted(stranger)}', not an address or prefix`);
   }
@@ -478,6 +517,9 @@ export function readConfig(
   return Object.freeze({
     host: s.HOST,
     port: s.PORT,
+    listenUnix: Object.freeze(s.LISTEN_UNIX),
+    listenUnixMode: s.LISTEN_UNIX_MODE,
+    listenUnixGroup: s.LISTEN_UNIX_GROUP,
     baseUrl: s.BASE_URL ?? local,
     secureUrl: s.SECURE_URL ?? local,
     dataDir: s.DATA_DIR,

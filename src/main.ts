@@ -23,6 +23,7 @@ import { createMetrics } from './core/metrics.ts';
 import { prepareInTurns } from './core/preparation.ts';
 import { createTimings } from './core/timings.ts';
 import { claimPort } from './http/port-claim.ts';
+import { unixSockets } from './http/unix-socket.ts';
 import { openControl } from './operations/control.ts';
 import { openOperations } from './operations/serve.ts';
 import { createEvidence } from './reputation/address/evidence.ts';
@@ -69,6 +70,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   closers.add(control.close);
   const claim = config.port === 0 ? undefined : await claimPort(config.host, config.port);
   closers.add(() => claim?.release());
+  const sockets = await unixSockets(config);
   const data = await openData(given);
   // Before the store is closed.
   closers.add(control.close);
@@ -145,7 +147,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   });
   await openExchange(opening, data, { ...shares, metrics });
   const { endStreams } = modules;
-  listening = await listen(opening, { ...reputation, claim, state, modules });
+  listening = await listen(opening, { ...reputation, claim, sockets, state, modules });
   closers.add(endStreams);
   if (!demo) reputation.systems.prepare();
   counted.follow(listening, reputation.refusedReports);
@@ -184,7 +186,8 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   );
   const { port } = listening;
   const { host, httpThreads: threads } = config;
-  log.info({ host, port, threads, entries: state.index.size() }, 'listening');
+  const place = { host, port, threads, entries: state.index.size() };
+  log.info(sockets.length === 0 ? place : { ...place, sockets: config.listenUnix }, 'listening');
   const drain = () => {
     isDraining = true;
     listening?.drain();

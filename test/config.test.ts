@@ -64,6 +64,35 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
       bad: ['near', 'mysql://near/p'],
     },
     DATA_DIR: { field: 'dataDir', good: [['/srv/p', '/srv/p']], bad: ['/srv/\0'] },
+    LISTEN_UNIX: {
+      field: 'listenUnix',
+      good: [
+        ['/run/p.sock', ['/run/p.sock']],
+        [' /run/a.sock , /run/x/../b.sock ', ['/run/a.sock', '/run/b.sock']],
+        [`/${'x'.repeat(106)}`, [`/${'x'.repeat(106)}`]],
+      ],
+      bad: [
+        ...['p.sock', './p.sock', '@p', '/run/a\0b', '/run/a.sock,/run/a.sock', '/a,/b/../a'],
+        ...[`/${'x'.repeat(107)}`, `/${'é'.repeat(54)}`],
+        Array.from({ length: 65 }, (_, i) => `/run/${i}`).join(','),
+      ],
+    },
+    LISTEN_UNIX_MODE: {
+      field: 'listenUnixMode',
+      good: [
+        ['600', 0o600],
+        ['0666', 0o666],
+      ],
+      bad: ['66', '1660', '668', 'rw', '0o660'],
+    },
+    LISTEN_UNIX_GROUP: {
+      field: 'listenUnixGroup',
+      good: [
+        ['www-data', 'www-data'],
+        ['33', '33'],
+      ],
+      bad: ['a b', 'a:b', '-1', 'x'.repeat(40)],
+    },
     HTTP_THREADS: {
       field: 'httpThreads',
       good: [
@@ -86,8 +115,18 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
     },
     TRUSTED_PROXIES: {
       field: 'trustedProxies',
-      good: [['10.0.0.0/8, ::1 ,', ['10.0.0.0/8', '::1']]],
-      bad: ['10.0.0.1/8', 'proxy', 'a\nb', Array.from({ length: 257 }, () => '::1').join(',')],
+      good: [
+        ['10.0.0.0/8, ::1 ,', ['10.0.0.0/8', '::1']],
+        ['unix,10.0.0.1', ['unix', '10.0.0.1']],
+      ],
+      bad: [
+        '10.0.0.1/8',
+        'proxy',
+        'unix:',
+        'UNIX',
+        'a\nb',
+        Array.from({ length: 257 }, () => '::1').join(','),
+      ],
     },
     MASTER_KEY_FILE: { field: 'masterKeyFile', good: [['/k', '/k']], bad: ['\0'] },
     SMTP_URL: {

@@ -25,11 +25,19 @@ import {
   peerText,
   type ResolvedClient,
   resolveClient,
+  unixPeer,
 } from './request/client-ip.ts';
 import { HeaderScan } from './request/framing.ts';
 import type { Header, RenderProblem } from './request/message.ts';
 import { isSaneRequestId, newRequestId, traceOf } from './request/request-id.ts';
 import { createRouter, type HotRoute, type Route, type Router } from './router.ts';
+import {
+  checkSocketPath,
+  openSocketFile,
+  removeSocketFile,
+  type SocketFile,
+  type UnixSocket,
+} from './unix-socket.ts';
 
 export interface ServerOptions {
   readonly routes: readonly Route[];
@@ -58,8 +66,10 @@ export interface ServerOptions {
 }
 
 export interface HttpServer {
-  /** Resolves with the port; rejects with an `OperatorError` if it can't be had. Port 0: any. */
-  listen(host: string, port: number): Promise<number>;
+  /**
+   * Resolves with the port; rejects with an `OperatorError` if it or a socket can't be had. Port 0: any.
+   */
+  listen(host: string, port: number, sockets?: readonly UnixSocket[]): Promise<number>;
   /** Ends the connection with each answer from now on, so that a client's next one goes elsewhere. */
   drain(): void;
   /** Stops accepting, lets requests in flight finish for at most `graceMs`, then closes all. */
@@ -88,13 +98,15 @@ export interface Taken {
 }
 
 type Handler = (res: HttpResponse, req: HttpRequest) => void;
+type Listened = (socket: us_listen_socket | false) => void;
 
 /** The methods that differ between this version of the library and its types. */
 interface App {
   get(path: string, handler: Handler): unknown;
   head(path: string, handler: Handler): unknown;
   any(path: string, handler: Handler): unknown;
-  listen(host: string, port: number, done: (socket: us_listen_socket | false) => void): unknown;
+  listen(host: string, port: number, done: Listened): unknown;
+  listen_unix(done: Listened, path: string): unknown;
   close(): void;
   setIdleTimeout?(seconds: number): unknown;
   setResponseTimeout?(seconds: number): unknown;
@@ -143,34 +155,28 @@ export function createServer(options: ServerOptions): HttpServer {
   let isClosing = false;
   const takesChunked = options.takesChunked ?? native.parsesChunksStrictly;
   const lanes = openLanes({ ...options, takesChunked }, () => isClosing);
-  const app = uws.App() as unknown as App;
-  app.setIdleTimeout?.(idleSeconds);
-  app.setResponseTimeout?.(idleSeconds);
-  for (const route of lanes.router.hotRoutes) {
-    if (route.takesAllBelow) {
-      app.any(route.path, (res, req) => {
-        const method = req.getCaseSensitiveMethod();
-        serveHot(route, method === 'HEAD', res, req, lanes, { method, path: req.getUrl() });
-      });
-      continue;
-    }
-    app.get(route.path, (res, req) => serveHot(route, false, res, req, lanes));
-    app.head(route.path, (res, req) => serveHot(route, true, res, req, lanes));
-  }
-  app.any('/*', (res, req) => dispatch(res, req, lanes));
+  const openApp = (of: Lanes) => routed(uws.App() as unknown as App, of);
+  const app = openApp(lanes.ofPort);
+  /**
+   * An app of its own: the address of a peer is empty here, and also where the peer of a port is gone already,
+   * who must not be taken for one of a socket.
+   */
+  let unixApp: App | undefined;
 
   const listening: us_listen_socket[] = [];
   let isOpen = true;
   let isStopped = false;
-  let place: { host: string; port: number } | undefined;
+  let place: { host: string; port: number; sockets: readonly UnixSocket[] } | undefined;
+  const files: SocketFile[] = [];
   function stopListening(): void {
+    for (const file of files.splice(0)) removeSocketFile(file);
     for (const socket of listening.splice(0)) uws.us_listen_socket_close(socket);
   }
   function closeNow(): void {
     isClosing = true;
     isStopped = true;
     stopListening();
-    if (isOpen) app.close();
+    if (isOpen) for (const each of [app, unixApp]) each?.close();
     isOpen = false;
   }
   function listenOnce(host: string, port: number): Promise<number> {
@@ -196,19 +202,42 @@ export function createServer(options: ServerOptions): HttpServer {
       }
     }
   }
-  async function listen(host: string, port: number): Promise<number> {
+  async function listenAtPort(host: string, port: number): Promise<number> {
     const found = await listenPatiently(host, port);
     // A port that the library picked itself can't be shared.
     for (let i = port === 0 ? queues : 1; i < queues; i++) await listenOnce(host, port);
-    // The server was closed meanwhile: an open socket would end the process with the thread.
-    if (isStopped) stopListening();
     return found;
   }
-  return {
-    listen: async (host, port) => {
+  async function listenAtSocket(socket: UnixSocket): Promise<void> {
+    await checkSocketPath(socket.path);
+    if (isStopped) return;
+    unixApp ??= openApp(lanes.ofSocket);
+    let fault: unknown = new OperatorError(`cannot listen at ${socket.path} (LISTEN_UNIX)`);
+    unixApp.listen_unix((listened) => {
+      if (!listened) return;
+      listening.push(listened);
       try {
-        const found = await listen(host, port);
-        place = { host, port: found };
+        files.push(openSocketFile(socket));
+        fault = undefined;
+      } catch (error) {
+        fault = error;
+      }
+    }, socket.path);
+    if (fault !== undefined) throw fault;
+  }
+  async function listenAtSockets(sockets: readonly UnixSocket[]): Promise<void> {
+    for (const socket of sockets) {
+      if (!files.some(({ path }) => path === socket.path)) await listenAtSocket(socket);
+    }
+    // The server was closed meanwhile: an open socket would end the process with the thread.
+    if (isStopped) stopListening();
+  }
+  return {
+    listen: async (host, port, sockets = []) => {
+      try {
+        const found = await listenAtPort(host, port);
+        await listenAtSockets(sockets);
+        place = { host, port: found, sockets };
         return found;
       } catch (error) {
         // A thread that ends over this error must not leave an open server behind.
@@ -221,8 +250,9 @@ export function createServer(options: ServerOptions): HttpServer {
     },
     async accept(isOn) {
       if (!isOn) stopListening();
-      else if (!isStopped && listening.length === 0 && place !== undefined) {
-        await listen(place.host, place.port);
+      else if (!isStopped && place !== undefined) {
+        if (listening.length === 0) await listenAtPort(place.host, place.port);
+        await listenAtSockets(place.sockets);
       }
     },
     close: async (graceMs) => {
@@ -245,10 +275,11 @@ export function createServer(options: ServerOptions): HttpServer {
   };
 }
 
+/** Opens the lanes of the port and those of Unix-domain sockets, which differ in who asks alone. */
 function openLanes(
   options: ServerOptions & { readonly takesChunked: boolean },
   isClosing: () => boolean,
-): Lanes {
+): { readonly admission: Admission; readonly ofPort: Lanes; readonly ofSocket: Lanes } {
   const { addresses, renderProblem, log, clock, onFinished, accessLog } = options;
   const random = options.random ?? systemRandom();
   const limits: HttpLimits = { ...defaultLimits, ...options.limits };
@@ -256,21 +287,7 @@ function openLanes(
     keepForwarded: addresses.hasProxies,
     maxHeaderBytes: limits.headerBytesMax,
   });
-  const peerOf = (wire: Wire): string => {
-    const bytes = new Uint8Array((wire as unknown as HttpResponse).getRemoteAddress());
-    return peerText(bytes, addresses);
-  };
-  const clientOf = (wire: Wire) => resolveClient(peerOf(wire), scan.forwarding, addresses);
   const newId = () => newRequestId(random);
-  const idOf = (wire: Wire): string => {
-    const { requestId: given } = scan;
-    const isTaken =
-      given !== undefined &&
-      addresses.hasProxies &&
-      isSaneRequestId(given) &&
-      addresses.isTrusted(peerOf(wire));
-    return isTaken ? given : newId();
-  };
   const always = options.https === true ? [strictTransport] : [];
   const [shouldProbe, shouldEnd] = [createProbe(), createEnd()];
   const shared = {
@@ -285,25 +302,56 @@ function openLanes(
   };
   const router = createRouter(options.routes);
   const forRefused = router.unknown?.match.resource.byMethod.get('GET');
-  return {
-    router,
-    scan,
-    limits,
-    admission: new Admission({
-      ...shared,
-      clock,
-      pace: options.pace ?? createPace(undefined, clock),
-      takesChunked: options.takesChunked,
-      refused:
-        forRefused?.kind === 'plain'
-          ? { route: forRefused, withCookie: router.unknown!.withCookie }
-          : undefined,
-      defaultHeaders: [...defaultHeaders, ...always],
-    }),
-    hot: createHotLane({ ...shared, scan, clientOf, newId, fields: fieldsOf(always) }),
-    clientOf,
-    idOf,
+  const admission = new Admission({
+    ...shared,
+    clock,
+    pace: options.pace ?? createPace(undefined, clock),
+    takesChunked: options.takesChunked,
+    refused:
+      forRefused?.kind === 'plain'
+        ? { route: forRefused, withCookie: router.unknown!.withCookie }
+        : undefined,
+    defaultHeaders: [...defaultHeaders, ...always],
+  });
+  const fields = fieldsOf(always);
+  function lanesOf(peerOf: (wire: Wire) => string): Lanes {
+    const clientOf = (wire: Wire) => resolveClient(peerOf(wire), scan.forwarding, addresses);
+    const idOf = (wire: Wire): string => {
+      const { requestId: given } = scan;
+      const isTaken =
+        given !== undefined &&
+        addresses.hasProxies &&
+        isSaneRequestId(given) &&
+        addresses.isTrusted(peerOf(wire));
+      return isTaken ? given : newId();
+    };
+    const hot = createHotLane({ ...shared, scan, clientOf, newId, fields });
+    return { router, scan, limits, admission, hot, clientOf, idOf };
+  }
+  const addressOf = (wire: Wire): string => {
+    const bytes = new Uint8Array((wire as unknown as HttpResponse).getRemoteAddress());
+    return peerText(bytes, addresses);
   };
+  return { admission, ofPort: lanesOf(addressOf), ofSocket: lanesOf(() => unixPeer) };
+}
+
+/** Sends all requests of the library's app through the lanes. */
+function routed(app: App, lanes: Lanes): App {
+  app.setIdleTimeout?.(idleSeconds);
+  app.setResponseTimeout?.(idleSeconds);
+  for (const route of lanes.router.hotRoutes) {
+    if (route.takesAllBelow) {
+      app.any(route.path, (res, req) => {
+        const method = req.getCaseSensitiveMethod();
+        serveHot(route, method === 'HEAD', res, req, lanes, { method, path: req.getUrl() });
+      });
+      continue;
+    }
+    app.get(route.path, (res, req) => serveHot(route, false, res, req, lanes));
+    app.head(route.path, (res, req) => serveHot(route, true, res, req, lanes));
+  }
+  app.any('/*', (res, req) => dispatch(res, req, lanes));
+  return app;
 }
 
 const loopTurns = 4;

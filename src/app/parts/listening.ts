@@ -12,6 +12,7 @@ import { claimPort, type PortClaim } from '../../http/port-claim.ts';
 import { problemHeader } from '../../http/request/arrival.ts';
 import { firstHeader, type Problem, type RenderProblem } from '../../http/request/message.ts';
 import { type PlainRoute, type Route, unknownPath } from '../../http/router.ts';
+import type { UnixSocket } from '../../http/unix-socket.ts';
 import { openPage, routeFacts } from '../../web/guard/endpoint.ts';
 import { type Hook, withHooks } from '../../web/guard/hooks.ts';
 import { pageRequestHeaders } from '../../web/page-tools.ts';
@@ -50,6 +51,7 @@ export async function listen(
   { config, log, closers, timings }: Opening,
   parts: {
     claim: PortClaim | undefined;
+    sockets: readonly UnixSocket[];
     frontEnd: FrontEnd;
     memory: FrontEndMemory;
     state: State;
@@ -94,6 +96,7 @@ export async function listen(
     threads: config.httpThreads,
     host: config.host,
     port,
+    sockets: parts.sockets,
     memory,
     index,
     counters: counters.buffer,

@@ -157,7 +157,7 @@ async function run(setup: ThreadSetup): Promise<void> {
     }
     void server.close(message.graceMs).finally(() => end(setup));
   });
-  await server.listen(setup.host, setup.port);
+  await server.listen(setup.host, setup.port, setup.sockets);
   send({ listening: true, answering: goFirst() });
 }
 

@@ -12,6 +12,7 @@ import { type AnsweringThread, stepBehind } from '../../core/threads.ts';
 import { problemHeader } from '../../http/request/arrival.ts';
 import { createRouter, type Route } from '../../http/router.ts';
 import { type ServeForwardedOptions, serveForwarded } from '../../http/serve-forwarded.ts';
+import type { UnixSocket } from '../../http/unix-socket.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { ReaderHandle } from '../../index/reader.ts';
 import type { Served } from '../hooks.ts';
@@ -22,6 +23,8 @@ export interface ThreadSetup {
   readonly thread: number;
   readonly host: string;
   readonly port: number;
+  /** Each belongs to one thread: the system lets one alone listen at a path. */
+  readonly sockets: readonly UnixSocket[];
   readonly memory: FrontEndMemory;
   readonly reader: ReaderHandle;
   readonly counters: SharedArrayBuffer;
@@ -61,6 +64,7 @@ export interface ThreadsOptions
     ThreadSetup,
     | 'host'
     | 'port'
+    | 'sockets'
     | 'memory'
     | 'counters'
     | 'gauges'
@@ -99,7 +103,8 @@ export async function startThreads(options: ThreadsOptions) {
     const { port1, port2 } = new MessageChannel();
     serveForwarded({ port: port1, log, handle });
     const { routes: _routes, index: _index, log: _log, ...plain } = options;
-    const setup: ThreadSetup = { ...plain, thread, reader, forwardPort: port2 };
+    const sockets = options.sockets.filter((_, i) => i % options.threads === thread);
+    const setup: ThreadSetup = { ...plain, sockets, thread, reader, forwardPort: port2 };
     const worker = new Worker(new URL('./front-end.worker.js', import.meta.url), {
       workerData: setup,
       transferList: [port2],

@@ -13,11 +13,17 @@ import type { Request } from './message.ts';
 export interface AddressRules {
   /** False when no proxy is configured: then no such header is read. */
   readonly hasProxies: boolean;
-  /** Canonical text in. */
+  /** Canonical text in, or `unixPeer`. */
   isTrusted(ipText: string): boolean;
   /** Canonical text of a strictly valid address, else undefined. */
   normalise(ipText: string): string | undefined;
 }
+
+/**
+ * Who asks over a Unix-domain socket: in TRUSTED_PROXIES, and in place of an address that nobody has named. As a
+ * hop of a header it is no address, so nobody can claim it.
+ */
+export const unixPeer = 'unix';
 
 /** Some proxies write the port too: `192.0.2.1:5123`, `[2001:db8::1]:5123`, `[2001:db8::1]`. */
 const withPort = /^([0-9.]{7,15}):[0-9]{1,5}$/;
@@ -78,6 +84,7 @@ export interface ForwardingLines {
 export type ClientStanding = 'named' | 'stranger' | 'silent' | 'unreadable' | 'contradictory';
 
 export interface ResolvedClient {
+  /** Canonical text; `unixPeer` where a peer of a Unix-domain socket names nobody. */
   readonly ip: string;
   readonly standing: ClientStanding;
 }

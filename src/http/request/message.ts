@@ -22,7 +22,7 @@ export interface Request {
   readonly headers: Readonly<Record<string, readonly string[]>>;
   /** The whole body; empty on a streamed route. */
   readonly body: Uint8Array;
-  /** Canonical text of the client's address, after trusted proxies. */
+  /** Canonical text of the client's address, after trusted proxies; `unix` of a peer without one. */
   readonly clientIp: string;
   /** Its name in its answer and in the log. */
   readonly id: string;
