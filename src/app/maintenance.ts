@@ -10,10 +10,11 @@ import { minuteMs } from '../core/time.ts';
 
 import type { BandSurvey, BusyAddress } from '../reputation/counts/entry-bands.ts';
 import { createDetailsKeeper } from '../reputation/reports/store/details-bound.ts';
+import { reportGuardMs } from '../reputation/reports/store/report-guards.ts';
 import type { ReportStore } from '../reputation/reports/store/report-store.ts';
 import { asMaintenance, LeaseLostError, type Maintenance } from '../storage/maintenance.ts';
 import type { Membership } from '../storage/nodes/nodes.ts';
-import type { Store } from '../storage/store.ts';
+import { type Store, seqBefore } from '../storage/store.ts';
 import { addressRules } from '../web/address-rules.ts';
 import type { State } from './state.ts';
 
@@ -118,6 +119,7 @@ export function startPruning(
   store: Store,
   state: State,
   log: Log,
+  clock: Clock,
   member: Pick<Membership, 'prune'> | undefined,
 ): () => Promise<void> {
   async function prune({ signal }: Run): Promise<void> {
@@ -127,7 +129,10 @@ export function startPruning(
       await member.prune({ withoutCheckpoint, signal });
       return;
     }
-    const through = state.projection.checkpointSeq() - journalKeepEvents;
+    // A start reads there which reports are not taken a second time.
+    const old = await seqBefore(store, clock.now() - reportGuardMs);
+    const behind = state.projection.checkpointSeq() - journalKeepEvents;
+    const through = old < behind ? old : behind;
     if (through > 0n) await store.pruneEvents(through);
   }
   return every(pruneMs, prune, {

@@ -100,6 +100,7 @@ export function observe(
     tables: [
       ...listening.gauges.tables,
       parts.reputation.counted,
+      ...parts.reputation.reports.tables,
       parts.reputation.systems.table,
       parts.reputation.sightings.table,
       ...parts.data.store.tables,

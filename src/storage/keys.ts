@@ -315,6 +315,7 @@ export const reportByIdPrefix = (): Key => encodeKey(namespaces.reportById);
 /** 32 account-id 00 address:17 — there while the account may not report the address again. */
 export const reportGuardKey = (accountId: string, address: Uint8Array): Key =>
   encodeKey(namespaces.reportGuard, text(accountId), raw(address));
+export const reportGuardPrefix = (): Key => encodeKey(namespaces.reportGuard);
 
 /** 33 account-id 00 reported-at-descending:u48 id:16 — an account's reports, newest first. */
 export const reportByAccountKey = (accountId: string, reportedAt: number, id: Uint8Array): Key =>

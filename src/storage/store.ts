@@ -117,6 +117,11 @@ export interface WriteState {
 }
 
 export interface Store {
+  /**
+   * Stands for a store that this process alone writes to: the same object for all that wrap it. Absent:
+   * other processes write to it too.
+   */
+  readonly soleOwner?: object;
   commit(commit: Commit): Promise<CommitResult>;
   get(key: Key): Promise<{ value: Uint8Array; version: number } | undefined>;
   /**
@@ -190,6 +195,30 @@ export async function* pagesUnder(
     after = page.at(-1)!.key;
     await nextTurn();
   }
+}
+
+/**
+ * Returns the last event that is older than `atMs` (ms since 1970), or the one before the journal's first; as
+ * exact as the clocks that gave the events their times.
+ */
+export async function seqBefore(
+  store: Pick<Store, 'read' | 'lastSeq'>,
+  atMs: number,
+): Promise<bigint> {
+  let low = 0n;
+  let high = await store.lastSeq();
+  while (low < high) {
+    const middle = (low + high + 1n) / 2n;
+    try {
+      const [event] = await store.read(middle - 1n, 1);
+      if (event === undefined || event.at >= atMs) high = middle - 1n;
+      else low = middle;
+    } catch (error) {
+      if (!(error instanceof JournalPrunedError)) throw error;
+      low = error.prunedThrough;
+    }
+  }
+  return low;
 }
 
 // The bounds of the seam, checked before any implementation sees the data. Input from outside

@@ -118,7 +118,7 @@ export async function openData(opening: Opening): Promise<Data> {
   await state.reconcile();
   const keyUses = startKeyUses(store, state, clock, log);
   closers.add(keyUses.stop);
-  closers.add(startPruning(store, state, log, member));
+  closers.add(startPruning(store, state, log, clock, member));
   const sweeper = startSweeper({ store: maintenance.store, log });
   closers.add(() => sweeper.stop());
   const { recent: noteKeyUses } = keyUses;

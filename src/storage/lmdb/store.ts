@@ -107,6 +107,7 @@ export function createLmdbStore(
   }
 
   return {
+    soleOwner: tables,
     commit(commit) {
       try {
         const bytes = assertCommit(commit);

@@ -45,7 +45,7 @@ const tables = [
   ...['account_changes', 'email_change_limits', 'registration_networks', 'client_limits'],
   ...[
     'mails',
-    ...(isShared ? [] : ['outbox_files']),
+    ...(isShared ? [] : ['outbox_files', 'report_guards']),
     'sign_in_log',
     'pending_account',
     'verify_link',

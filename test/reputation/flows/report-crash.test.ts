@@ -176,6 +176,23 @@ async function assertRows(
   assert.equal(byId, found, 'every row is found by its id');
 }
 
+/** What stands is not taken a second time, and what the kill cut off is. */
+async function assertGuarded(
+  server: TestServer,
+  plans: readonly Plan[],
+  { reported }: ReturnType<typeof createReplay>,
+): Promise<void> {
+  const agent = new Agent({ keepAlive: true });
+  await Promise.all(
+    plans.map(async (plan) => {
+      const stands = reported.has(nameOf(plan.reporter.account, plan.ip));
+      const { status, body } = await send(server, agent, plan);
+      assert.equal(status, stands ? 429 : 200, `${plan.ip}: ${body}`);
+    }),
+  );
+  agent.destroy();
+}
+
 async function assertScores(
   server: TestServer,
   key: string,
@@ -210,9 +227,13 @@ it('20 kills lose no acknowledged report, and scores are those of the journal', 
   try {
     const all = await makeReporters(directory.path, reporters);
     const plans = makePlans(all, random);
+    /** Under way at a kill, most of them. */
+    const lastSent: Plan[] = [];
     const next = () => {
       const plan = plans.pop();
       assert.ok(plan !== undefined, 'the plans are used up');
+      lastSent.push(plan);
+      if (lastSent.length > inFlight) lastSent.shift();
       return plan;
     };
     const start = (round: number) =>
@@ -235,6 +256,7 @@ it('20 kills lose no acknowledged report, and scores are those of the journal', 
         await store.close();
       }
       await assertScores(first, all[0]!.key, replay, round);
+      await assertGuarded(first, lastSent.splice(0), replay);
       if (round > rounds) break;
       const stops = round % gracefulEvery === 0;
       if (stops) assert.equal((await first.stop()).code, 0);

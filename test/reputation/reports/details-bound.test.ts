@@ -65,7 +65,8 @@ const words = (address: number) => Uint32Array.of(address, 0, 0, 0);
 const isWanted = () => true;
 
 function open(over: Partial<Store>, random: Random) {
-  const all = { ...store, ...over };
+  // A clock of its own means a process of its own.
+  const all = { ...store, soleOwner: clock, ...over };
   const reports = createReportStore({ store: all, clock, random });
   return {
     ...reports,

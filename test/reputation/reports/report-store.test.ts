@@ -31,9 +31,15 @@ after(async () => {
   directory.remove();
 });
 
-function open(over: Partial<Store> = {}) {
+/** As one that other processes write to as well: guards are rows. */
+function shared(): Store {
+  const { soleOwner: _, ...rest } = store;
+  return rest;
+}
+
+function open(over: Partial<Store> = {}, of = store) {
   const reports = createReportStore({
-    store: { ...store, ...over },
+    store: { ...of, ...over },
     clock,
     random: systemRandom(),
   });
@@ -95,22 +101,28 @@ test('pages come newest first, whole, and end at the age asked for', async () =>
 });
 
 for (const hours of [1, 24]) {
-  test(`a clock that is set back by ${hours} h does not make the guard longer`, async () => {
-    const address = 0x07000000 + hours;
-    const reports = open();
-    assert.ok((await reports.report('a1', address)).ok);
-    steady.advance(reportGuardMs / 3);
-    stepMs = -hours * 3_600_000;
-    const early = await reports.report('a1', address);
-    assert.equal(early.ok ? 'taken' : early.error, 'duplicate_report', 'nor shorter');
-    steady.advance((reportGuardMs / 3) * 2);
-    assert.ok((await reports.report('a1', address)).ok);
-    const again = await reports.report('a1', address);
-    assert.equal(again.ok ? 'taken' : again.error, 'duplicate_report');
-    stepMs *= 2;
-    assert.ok((await open().report('a1', address)).ok, 'another process, no monotonic clock of it');
-    stepMs = 0;
-  });
+  for (const kind of ['memory', 'rows'] as const) {
+    test(`a clock that is set back by ${hours} h does not make a guard in ${kind} longer`, async () => {
+      const address = 0x07000000 + hours + (kind === 'rows' ? 100 : 0);
+      const openOne = () => (kind === 'rows' ? open({}, shared()) : open({ soleOwner: {} }, store));
+      const reports = openOne();
+      assert.ok((await reports.report('a1', address)).ok);
+      steady.advance(reportGuardMs / 3);
+      stepMs = -hours * 3_600_000;
+      const early = await reports.report('a1', address);
+      assert.equal(early.ok ? 'taken' : early.error, 'duplicate_report', 'nor shorter');
+      steady.advance((reportGuardMs / 3) * 2);
+      assert.ok((await reports.report('a1', address)).ok);
+      const again = await reports.report('a1', address);
+      assert.equal(again.ok ? 'taken' : again.error, 'duplicate_report');
+      stepMs *= 2;
+      assert.ok(
+        (await openOne().report('a1', address)).ok,
+        'another process, no monotonic clock of it',
+      );
+      stepMs = 0;
+    });
+  }
 }
 
 test('a withdrawal removes the reports of one account and address, and no other', async () => {
@@ -146,30 +158,31 @@ test('of withdrawals at once only one counts what went', async () => {
   assert.deepEqual(counts.sort(), [0, 0, 0, 0, 0, 0, 0, 1]);
 });
 
-test('a report beside a withdrawal either goes with it or stands with its effect', async () => {
-  const reports = open();
-  for (let round = 0; round < 40; round++) {
-    const address = 0x04000000 + round;
-    await reports.report('a1', address);
-    steady.advance(reportGuardMs);
-    const before = await store.lastSeq();
-    const [withdrawn, added] = await Promise.all([
-      reports.withdraw('a1', 4, at(address), false),
-      (async () => {
-        for (let turn = 0; turn < round % 8; turn++) await new Promise(setImmediate);
-        return reports.report('a1', address);
-      })(),
-    ]);
-    assert.ok(withdrawn.ok && added.ok);
-    // What the journal says last decides the score; the rows must say the same.
-    const events = await store.read(before, 10);
-    const kinds = events.map((e) => decodeEvent(e.kind, e.version, e.body)!.kind);
-    const rows = await reports.list(4, at(address), 0, 10);
-    const stands = kinds.indexOf('report.added') > kinds.indexOf('reports.withdrawn');
-    assert.equal(rows.length, stands ? 1 : 0, `round ${round}: ${kinds}`);
-    assert.equal(withdrawn.value.removed, stands ? 1 : 2);
-  }
-});
+for (const kind of ['memory', 'rows'] as const)
+  test(`a report beside a withdrawal either goes with it or stands with its effect, guards in ${kind}`, async () => {
+    const reports = kind === 'rows' ? open({}, shared()) : open();
+    for (let round = 0; round < 40; round++) {
+      const address = 0x04000000 + round + (kind === 'rows' ? 100 : 0);
+      await reports.report('a1', address);
+      steady.advance(reportGuardMs);
+      const before = await store.lastSeq();
+      const [withdrawn, added] = await Promise.all([
+        reports.withdraw('a1', 4, at(address), false),
+        (async () => {
+          for (let turn = 0; turn < round % 8; turn++) await new Promise(setImmediate);
+          return reports.report('a1', address);
+        })(),
+      ]);
+      assert.ok(withdrawn.ok && added.ok);
+      // What the journal says last decides the score; the rows must say the same.
+      const events = await store.read(before, 10);
+      const kinds = events.map((e) => decodeEvent(e.kind, e.version, e.body)!.kind);
+      const rows = await reports.list(4, at(address), 0, 10);
+      const stands = kinds.indexOf('report.added') > kinds.indexOf('reports.withdrawn');
+      assert.equal(rows.length, stands ? 1 : 0, `round ${round}: ${kinds}`);
+      assert.equal(withdrawn.value.removed, stands ? 1 : 2);
+    }
+  });
 
 const yearMs = 365 * 86_400_000;
 

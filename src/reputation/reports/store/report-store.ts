@@ -8,7 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
-import { dayMs, minuteMs } from '../../../core/time.ts';
+import { dayMs } from '../../../core/time.ts';
 import { type Change, untilUndisturbed } from '../../../storage/change.ts';
 import { createWriter, decode } from '../../../storage/codec.ts';
 import { createEventId } from '../../../storage/journal/define-event.ts';
@@ -32,6 +32,7 @@ import { reportAdded, reportsExpired, reportsWithdrawn } from '../../state/event
 import { type Report, reportAgeMaxMs } from '../report.ts';
 import type { ReportAdmission } from '../report-admission.ts';
 import { expireTails } from './details-bound.ts';
+import { createReportGuards, type ReportGuards, reportGuardMs } from './report-guards.ts';
 import {
   addressBytes,
   addressOf,
@@ -70,9 +71,12 @@ export function createReportStore(options: {
   generationOf?: (slot: number) => number;
   /** Absent: all reports are let in, since nothing is applied here, or nobody reports. */
   admission?: ReportAdmission;
+  /** Accounts and addresses that are guarded in memory at most. */
+  guardsMax?: number;
 }) {
   const { store, clock, random, generationOf = (slot) => slot } = options;
-  const guards = createReportGuards(clock, random);
+  const rows = createGuardRows(clock, random);
+  const guards = store.soleOwner && guardsOf(store.soleOwner, options);
 
   const eventId = (): string => createEventId(clock, random);
 
@@ -94,37 +98,78 @@ export function createReportStore(options: {
   ): Promise<Result<{ id: string; seq: bigint }>> {
     const admitted = options.admission?.admit(reporter.slot, report.family, report.words);
     if (admitted?.ok === false) return admitted;
-    const written = await writeOnce(reporter, report).catch((error: unknown) => {
-      admitted?.value();
-      throw error;
-    });
-    admitted?.value(written.ok ? written.value.seq : undefined);
-    return written;
+    let seq: bigint | undefined;
+    try {
+      const written = await (guards === undefined
+        ? writeOnce(reporter, report, true)
+        : writeGuarded(guards, reporter, report));
+      if (written.ok) ({ seq } = written.value);
+      return written;
+    } finally {
+      admitted?.value(seq);
+    }
   }
 
-  async function writeOnce(
+  /** As `add`, of an account and address that are guarded in memory. */
+  async function writeGuarded(
+    guards: ReportGuards,
     reporter: Reporter,
     report: Report,
   ): Promise<Result<{ id: string; seq: bigint }>> {
-    const written = await write(reporter, report, null);
+    const { account } = reporter;
+    const { family, words } = report;
+    const askedMs = clock.monotonicMs();
+    for (;;) {
+      const taken = guards.take({ account, family, words }, askedMs);
+      if (taken.kind === 'duplicate') return fail('duplicate_report');
+      if (taken.kind === 'wait') {
+        await taken.until;
+        continue;
+      }
+      const { place } = taken;
+      if (place === undefined) {
+        guards.noteRow();
+        return writeOnce(reporter, report, true);
+      }
+      let isWritten = false;
+      try {
+        const written = await (guards.hasRows()
+          ? writeOnce(reporter, report, false)
+          : write(reporter, report, undefined, false));
+        isWritten = written.ok;
+        return written;
+      } finally {
+        guards.settle(place, isWritten);
+      }
+    }
+  }
+
+  /** Writes a report of an account and address of which no row stands guard. @param isGuard sets one */
+  async function writeOnce(
+    reporter: Reporter,
+    report: Report,
+    isGuard: boolean,
+  ): Promise<Result<{ id: string; seq: bigint }>> {
+    const written = await write(reporter, report, null, isGuard);
     if (written.ok || written.error !== 'duplicate_report') return written;
     const guard = reportGuardKey(reporter.account, addressBytes(report.family, report.words));
     const seen = await store.get(guard);
-    const isOver = seen !== undefined && guards.isOver(seen.value);
-    return isOver ? write(reporter, report, seen.version) : written;
+    const isOver = seen !== undefined && rows.isOver(seen.value);
+    return isOver ? write(reporter, report, seen.version, isGuard) : written;
   }
 
   /**
    * @param guarded version of a guard whose time is over though it is there; null: there must be
-   * none
+   * none; undefined: there is none
+   * @param isGuard sets a row that stands guard
    */
   async function write(
     reporter: Reporter,
     report: Report,
-    guarded: number | null,
+    guarded: number | null | undefined,
+    isGuard: boolean,
   ): Promise<Result<{ id: string; seq: bigint }>> {
     const address = addressBytes(report.family, report.words);
-    const guard = reportGuardKey(reporter.account, address);
     const id = newId(report.reportedAt);
     const { account } = reporter;
     const { family, words, reportedAt } = report;
@@ -137,15 +182,16 @@ export function createReportStore(options: {
       network: reporter.network ?? 0,
       categories: report.categories,
     });
+    // A report under way while its account is deleted would leave its comment behind.
+    const check: RowCheck[] = [{ key: erasureKey(account), version: null }];
+    if (guarded !== undefined) {
+      check.push({ key: reportGuardKey(account, address), version: guarded });
+    }
     const result = await store.commit({
       isFirstTry: true,
-      check: [
-        { key: guard, version: guarded },
-        // A report under way while its account is deleted would leave its comment behind.
-        { key: erasureKey(reporter.account), version: null },
-      ],
+      check,
       set: [
-        { key: guard, ...guards.row() },
+        ...(isGuard ? [{ key: reportGuardKey(account, address), ...rows.row() }] : []),
         {
           key: byAddress,
           value: encodeRow({ ...reporter, slot: generationOf(reporter.slot) }, report),
@@ -157,8 +203,11 @@ export function createReportStore(options: {
       events: [event],
     });
     if (result.ok) return ok({ id: id.toString('base64url'), seq: result.seq });
-    if (result.error === 'store_unavailable') return fail('store_unavailable');
-    return fail(result.failedCheck === 0 ? 'duplicate_report' : 'unauthenticated');
+    if (result.error === 'store_unavailable') {
+      guards?.doubt(result.seq);
+      return fail('store_unavailable');
+    }
+    return fail(result.failedCheck === 0 ? 'unauthenticated' : 'duplicate_report');
   }
 
   /** Reads reports of an address, newest first, none older than `since` (ms), a page at a time. */
@@ -227,14 +276,21 @@ export function createReportStore(options: {
    * Withdraws an account's reports of an address since `since` (ms). @returns how many reports
    * went
    */
-  function withdraw(
+  async function withdraw(
     account: string,
     family: 4 | 6,
     words: Uint32Array,
     penalty: boolean,
     since = 0,
   ) {
-    return withdrawReports(store, { account, family, words, penalty, since }, eventId);
+    const asked = { account, family, words, penalty, since };
+    if (guards === undefined) return withdrawReports(store, asked, eventId);
+    const letGo = await guards.hold(asked);
+    try {
+      return await withdrawReports(store, asked, eventId);
+    } finally {
+      letGo();
+    }
   }
 
   /** Looks up the address and account of a report. */
@@ -302,28 +358,34 @@ export function createReportStore(options: {
     return store.commit({ check, del, events });
   }
 
-  return { add, list, pages, tails, count, withdraw, find, expire };
+  return { add, list, pages, tails, count, withdraw, find, expire, tables: guards?.tables ?? [] };
 }
 
-/** An account may report the same address once in this time. */
-const reportGuardMs = 15 * minuteMs;
+const guardsByOwner = new WeakMap<object, ReportGuards>();
+
+/** Returns the guards of a store, which all share who report and withdraw. */
+function guardsOf(owner: object, options: Parameters<typeof createReportStore>[0]): ReportGuards {
+  const guards = guardsByOwner.get(owner) ?? createReportGuards(options);
+  guardsByOwner.set(owner, guards);
+  return guards;
+}
 
 /**
- * The guard against reporting the same address again at once: a row that expires. Rows expire by the
+ * Of several processes on one store, the guard against reporting the same address again at once: a row that expires. Rows expire by the
  * wall clock, and one that was set back would keep them as much longer. So a guard also says when it
  * was made by a clock that never goes back; it holds for the process that wrote it.
  *
  * Value, bytes: wall clock 8, tag of the process 8, its monotonic clock in milliseconds 8. Guards of
  * older versions are empty.
  */
-interface ReportGuards {
+interface GuardRows {
   /** Returns value and expiry of a row that is written now. */
   row(): { readonly value: Uint8Array; readonly expiresAt: number };
   /** Returns true for a row that is still there though its time is over. */
   isOver(value: Uint8Array): boolean;
 }
 
-function createReportGuards(clock: Clock, random: Random): ReportGuards {
+function createGuardRows(clock: Clock, random: Random): GuardRows {
   const ownMark = Buffer.from(random.bytes(8)).readBigUInt64BE();
   const monotonicMs = () => BigInt(Math.floor(clock.monotonicMs()));
   return {

@@ -1,0 +1,381 @@
+/**
+ * Refuses a report of an address that the account has reported a moment ago, on a store that this
+ * process alone writes to: the pairs of account and address are in memory, and read from the journal at
+ * the first report after a start. (Of several processes on one store each writes a row, see
+ * `report-store.ts`.)
+ *
+ * Invariants: a pair is taken before its report is written, so of two reports in one turn the second
+ * waits for the first; it counts once the report is on disk, and is free again when it could not be
+ * written. Time is that of a clock that never goes back. When the memory is full, a report is guarded by a
+ * row as well.
+ */
+
+import type { BoundedTable } from '../../../core/bounded-tables.ts';
+import type { Clock } from '../../../core/clock.ts';
+import type { Random } from '../../../core/random.ts';
+import { minuteMs } from '../../../core/time.ts';
+import { reportGuardPrefix } from '../../../storage/keys.ts';
+import { DamagedRowError } from '../../../storage/rows.ts';
+import { JournalPrunedError, type Store, seqBefore } from '../../../storage/store.ts';
+import { reportAdded } from '../../state/events.ts';
+
+/** An account may report the same address once in this time. */
+export const reportGuardMs = 15 * minuteMs;
+
+/** 37 bytes each. 1,165 reports a second for a quarter of an hour. */
+const pairsMaxDefault = 2 ** 20;
+const pairsAtFirst = 2 ** 10;
+const pageEvents = 1_000;
+
+interface Pair {
+  readonly account: string;
+  readonly family: 4 | 6;
+  readonly words: Uint32Array;
+}
+
+/** The states of a place. */
+const free = 0;
+const underWay = 1;
+const standing = 2;
+
+type Place = number;
+
+/**
+ * `place`: the pair is taken until `settle`, by a row if it is undefined. `wait`: what is decided about
+ * the pair is not known yet; ask again.
+ */
+export type PairTaken =
+  | { readonly kind: 'taken'; readonly place: Place | undefined }
+  | { readonly kind: 'duplicate' }
+  | { readonly kind: 'wait'; readonly until: Promise<unknown> };
+
+const duplicate: PairTaken = { kind: 'duplicate' };
+
+/** Pairs in the order in which they were taken, found by hash: a ring of slots, none of which is an object. */
+export function createReportGuards(options: {
+  store: Pick<Store, 'read' | 'lastSeq' | 'scan'>;
+  clock: Clock;
+  random: Random;
+  guardsMax?: number;
+}) {
+  const { store, clock, random, guardsMax: pairsMax = pairsMaxDefault } = options;
+  const seed = Buffer.from(random.bytes(4)).readUInt32BE();
+  const accounts = createAccountNumbers();
+  let ring = createRing(Math.min(pairsAtFirst, pairsMax));
+  /** Places go up for ever; the oldest and the next one. */
+  let oldest: Place = 0;
+  let next: Place = 0;
+  /** The journal is read from behind this event on before anything is decided; undefined: it was read. */
+  let unreadAfter: bigint | 'start' | undefined = 'start';
+  let reading: Promise<void> | undefined;
+  let doubts = 0;
+  /** Until then there may be guards that are rows. */
+  let rowsUntilMs = Number.NEGATIVE_INFINITY;
+  /** Whoever waits for a report under way, by its place. */
+  const waiters = new Map<Place, (() => void)[]>();
+  /** Pairs that a withdrawal works on, and how many do. */
+  const held = new Map<string, Hold>();
+
+  function hashOf(account: number, family: 4 | 6, words: Uint32Array): number {
+    let hash = Math.imul(account ^ seed, 0x9e37_79b1) ^ family;
+    const count = family === 4 ? 1 : 4;
+    for (let i = 0; i < count; i++) {
+      hash = Math.imul(hash ^ words[i]!, 0x85eb_ca6b);
+      hash ^= hash >>> 15;
+    }
+    hash = Math.imul(hash, 0xc2b2_ae35);
+    return (hash ^ (hash >>> 16)) >>> 0;
+  }
+
+  function isOf(slot: number, account: number, family: 4 | 6, words: Uint32Array): boolean {
+    if (ring.account[slot] !== account || ring.family[slot] !== family) return false;
+    const count = family === 4 ? 1 : 4;
+    for (let i = 0; i < count; i++) if (ring.words[4 * slot + i] !== words[i]) return false;
+    return true;
+  }
+
+  /** Returns the place of a pair that is under way or stands; -1: none. */
+  function find({ account: name, family, words }: Pair, nowMs: number): Place {
+    const account = accounts.find(name);
+    if (account === undefined) return -1;
+    let slot = ring.heads[hashOf(account, family, words) & (ring.size - 1)]! - 1;
+    for (; slot >= 0; slot = ring.following[slot]! - 1) {
+      if (!isOf(slot, account, family, words)) continue;
+      const isOver = ring.state[slot] === standing && nowMs - ring.madeMs[slot]! >= reportGuardMs;
+      return isOver ? -1 : placeOf(slot);
+    }
+    return -1;
+  }
+
+  function placeOf(slot: number): Place {
+    const behind = (slot - (oldest % ring.size) + ring.size) % ring.size;
+    return oldest + behind;
+  }
+
+  /** Takes a slot out of its chain. */
+  function unlink(slot: number): void {
+    const words = ring.words.subarray(4 * slot, 4 * slot + 4);
+    const account = ring.account[slot]!;
+    const head = hashOf(account, ring.family[slot] as 4 | 6, words) & (ring.size - 1);
+    let at = ring.heads[head]! - 1;
+    if (at === slot) ring.heads[head] = ring.following[slot]!;
+    else {
+      while (ring.following[at]! - 1 !== slot) at = ring.following[at]! - 1;
+      ring.following[at] = ring.following[slot]!;
+    }
+    ring.state[slot] = free;
+    accounts.leave(account);
+  }
+
+  function link(slot: number): void {
+    const words = ring.words.subarray(4 * slot, 4 * slot + 4);
+    const head = hashOf(ring.account[slot]!, ring.family[slot] as 4 | 6, words) & (ring.size - 1);
+    ring.following[slot] = ring.heads[head]!;
+    ring.heads[head] = slot + 1;
+  }
+
+  /** Gives up what is over, from the oldest on. */
+  function dropOver(nowMs: number): void {
+    while (oldest < next) {
+      const slot = oldest % ring.size;
+      if (ring.state[slot] === underWay) return;
+      if (ring.state[slot] === standing) {
+        if (nowMs - ring.madeMs[slot]! < reportGuardMs) return;
+        unlink(slot);
+      }
+      oldest++;
+    }
+  }
+
+  /** Returns true if there is room for one more. */
+  function makeRoom(): boolean {
+    if (next - oldest < ring.size) return true;
+    if (ring.size >= pairsMax) return false;
+    const former = ring;
+    ring = createRing(Math.min(pairsMax, 2 * former.size));
+    for (let place = oldest; place < next; place++) {
+      const [from, to] = [place % former.size, place % ring.size];
+      ring.state[to] = former.state[from]!;
+      if (ring.state[to] === free) continue;
+      ring.account[to] = former.account[from]!;
+      ring.family[to] = former.family[from]!;
+      ring.madeMs[to] = former.madeMs[from]!;
+      for (let i = 0; i < 4; i++) ring.words[4 * to + i] = former.words[4 * from + i]!;
+      link(to);
+    }
+    return true;
+  }
+
+  /** Returns the place of the pair, which is not there yet; undefined: there is no room. */
+  function add({ account, family, words }: Pair, madeMs: number, state: number): Place | undefined {
+    if (!makeRoom()) return undefined;
+    const place = next++;
+    const slot = place % ring.size;
+    ring.state[slot] = state;
+    ring.account[slot] = accounts.enter(account);
+    ring.family[slot] = family;
+    ring.madeMs[slot] = madeMs;
+    for (let i = 0; i < 4; i++) ring.words[4 * slot + i] = family === 6 || i === 0 ? words[i]! : 0;
+    link(slot);
+    return place;
+  }
+
+  /**
+   * Asks for a pair, for a report that is written next.
+   * @param askedMs when the report came, by the monotonic clock
+   */
+  function take(pair: Pair, askedMs = clock.monotonicMs()): PairTaken {
+    if (unreadAfter !== undefined) return { kind: 'wait', until: readOn() };
+    const hold = held.size === 0 ? undefined : held.get(nameOf(pair));
+    if (hold !== undefined) return { kind: 'wait', until: hold.over };
+    dropOver(askedMs);
+    const place = find(pair, askedMs);
+    if (place < 0) return { kind: 'taken', place: add(pair, askedMs, underWay) };
+    if (ring.state[place % ring.size] === standing) return duplicate;
+    return { kind: 'wait', until: settled(place) };
+  }
+
+  function settled(place: Place): Promise<void> {
+    return new Promise((resolve) => {
+      const others = waiters.get(place);
+      if (others === undefined) waiters.set(place, [resolve]);
+      else others.push(resolve);
+    });
+  }
+
+  /** To be called once for each place that was taken. @param isWritten the report is on disk */
+  function settle(place: Place, isWritten: boolean): void {
+    const slot = place % ring.size;
+    if (isWritten) ring.state[slot] = standing;
+    else unlink(slot);
+    if (waiters.size === 0) return;
+    for (const wake of waiters.get(place) ?? []) wake();
+    waiters.delete(place);
+  }
+
+  /** Keeps reports of a pair waiting, once none is under way. @returns lets them go on */
+  async function hold(pair: Pair): Promise<() => void> {
+    const name = nameOf(pair);
+    const own = held.get(name) ?? openHold();
+    held.set(name, own);
+    own.count++;
+    const place = find(pair, clock.monotonicMs());
+    if (place >= 0 && ring.state[place % ring.size] === underWay) await settled(place);
+    return () => {
+      own.count--;
+      if (own.count > 0) return;
+      held.delete(name);
+      own.end();
+    };
+  }
+
+  /**
+   * Says that it is unknown whether reports behind this event were written: the journal is asked before
+   * the next one.
+   */
+  function doubt(afterSeq: bigint): void {
+    doubts++;
+    if (unreadAfter === 'start') return;
+    if (unreadAfter === undefined || afterSeq < unreadAfter) unreadAfter = afterSeq;
+  }
+
+  function readOn(): Promise<void> {
+    reading ??= readJournal().finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  }
+
+  async function readJournal(): Promise<void> {
+    const before = doubts;
+    let after = unreadAfter!;
+    if (after === 'start') {
+      const [row] = await store.scan(reportGuardPrefix(), { limit: 1 });
+      if (row !== undefined) rowsUntilMs = clock.monotonicMs() + reportGuardMs;
+      after = await seqBefore(store, clock.now() - reportGuardMs);
+    }
+    for (;;) {
+      const page = await readKept(after);
+      for (const event of page) {
+        after = event.seq;
+        if (event.kind !== reportAdded.kind) continue;
+        const report = reportAdded.decode(event.version, event.body);
+        if (report !== undefined) note(report, event.at);
+      }
+      if (page.length === 0) break;
+      await new Promise(setImmediate);
+    }
+    // A report that came into doubt meanwhile may have been written since.
+    if (doubts === before) unreadAfter = undefined;
+  }
+
+  async function readKept(after: bigint) {
+    try {
+      return await store.read(after, pageEvents);
+    } catch (error) {
+      // A row that can't be read guards nothing.
+      if (error instanceof DamagedRowError) return [];
+      if (!(error instanceof JournalPrunedError)) throw error;
+      return store.read(error.prunedThrough, pageEvents);
+    }
+  }
+
+  /** Notes a report that the journal has. One of the future is of a clock that was set back: nobody waits for it. */
+  function note(pair: Pair, at: number): void {
+    const nowMs = clock.monotonicMs();
+    const ageMs = clock.now() - at;
+    if (ageMs < 0 || ageMs >= reportGuardMs || find(pair, nowMs) >= 0) return;
+    const madeMs = nowMs - ageMs;
+    if (add(pair, madeMs, standing) !== undefined || !dropOldest()) return;
+    add(pair, madeMs, standing);
+  }
+
+  /** Makes room for one that is over later. */
+  function dropOldest(): boolean {
+    const slot = oldest % ring.size;
+    if (ring.state[slot] === underWay) return false;
+    if (ring.state[slot] === standing) unlink(slot);
+    oldest++;
+    return true;
+  }
+
+  const tables: readonly BoundedTable[] = [
+    { name: 'report_guards', used: () => next - oldest, limit: pairsMax },
+  ];
+  return {
+    take,
+    settle,
+    hold,
+    doubt,
+    /** Notes that a guard is a row: others are looked for. */
+    noteRow(): void {
+      rowsUntilMs = clock.monotonicMs() + reportGuardMs;
+    },
+    /** True while there may be guards that are rows. */
+    hasRows: (): boolean => clock.monotonicMs() < rowsUntilMs,
+    tables,
+  };
+}
+
+export type ReportGuards = ReturnType<typeof createReportGuards>;
+
+interface Hold {
+  count: number;
+  readonly over: Promise<void>;
+  readonly end: () => void;
+}
+
+function openHold(): Hold {
+  let end!: () => void;
+  const over = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  return { count: 0, over, end };
+}
+
+function nameOf({ account, family, words }: Pair): string {
+  return `${account} ${family} ${words.join()}`;
+}
+
+function createRing(size: number) {
+  return {
+    size,
+    state: new Uint8Array(size),
+    family: new Uint8Array(size),
+    account: new Uint32Array(size),
+    words: new Uint32Array(4 * size),
+    madeMs: new Float64Array(size),
+    /** Slot and one of the next pair with the same head; 0: none. */
+    following: new Uint32Array(size),
+    /** By hash: slot and one; 0: none. */
+    heads: new Uint32Array(size),
+  };
+}
+
+/** Numbers of accounts that have a pair here; a number is free again when the last one goes. */
+function createAccountNumbers() {
+  const numbers = new Map<string, number>();
+  const names: string[] = [];
+  const counts: number[] = [];
+  const unused: number[] = [];
+  return {
+    find: (name: string): number | undefined => numbers.get(name),
+    enter(name: string): number {
+      let number = numbers.get(name);
+      if (number === undefined) {
+        number = unused.pop() ?? names.length;
+        numbers.set(name, number);
+        names[number] = name;
+        counts[number] = 0;
+      }
+      counts[number]!++;
+      return number;
+    },
+    leave(number: number): void {
+      counts[number]!--;
+      if (counts[number] !== 0) return;
+      numbers.delete(names[number]!);
+      unused.push(number);
+    },
+  };
+}
