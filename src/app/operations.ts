@@ -201,7 +201,7 @@ export const testMail = operation({
   },
   audit: 'required',
   async run(w, { to, language }, call) {
-    const { config, log } = w;
+    const { config } = w;
     if (call.isOnConsole && w.mailer !== undefined) {
       await sendByServer(w, w.mailer, to, language);
       return { to, language, by: byOf(config), tls: undefined, dataDir: config.dataDir };
@@ -210,7 +210,7 @@ export const testMail = operation({
     const tls = config.smtpUrl === undefined ? undefined : await lookAtTls(config.smtpUrl);
     const link = `${config.baseUrl}/`;
     const text = mailText(language, 'test', { link }, signature(mailSender(config)));
-    const transport = transportOf(w, log);
+    const transport = transportOf(w);
     try {
       await transport.send({ to, language, link, ...text });
     } catch (error) {

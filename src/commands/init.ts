@@ -31,7 +31,8 @@ import {
 const passwordBytes = 18;
 
 /** Makes the first account: an operator with a password that is drawn. @returns the password */
-async function initOperator(email: string): Promise<string> {
+async function makeOperator(fileText: string, email: string): Promise<string> {
+  takeSettings(fileText);
   const config = settings();
   makeDataDir(config);
   const { release } = claimDataDir(config.dataDir, 'init');
@@ -210,11 +211,4 @@ function readUrl(text: string): string | undefined {
 /** Judged in full when the account is made. */
 function readMail(text: string): string | undefined {
   return /^[^@\s]+@[^@\s]+$/.test(text) ? text : undefined;
-}
-
-/** @returns the password, drawn */
-async function makeOperator(text: string, email: string): Promise<string> {
-  takeSettings(text);
-  // Loaded here, because the other commands start faster without it.
-  return initOperator(email);
 }

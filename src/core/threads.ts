@@ -63,11 +63,11 @@ export function yieldToRequests(): void {
   setPriority(0, Math.min(nicest, getPriority(0) + niceBehind));
 }
 
-/** How far threads that answer go before the process where the system lets them, and the others behind it elsewhere. */
+/** Threads that answer go so far before the process where the system lets them, and the others behind it elsewhere. */
 const niceAnswering = { before: 10, behind: 5 } as const;
 const leastNice = -20;
 
-/** What a thread that answers says of itself: its id of the system, and whether it could go before all others. */
+/** A thread that answers says this of itself: its id of the system, and whether it could go before all others. */
 export interface AnsweringThread {
   readonly id: number;
   readonly isFirst: boolean;

@@ -187,7 +187,7 @@ export function storeTools(
     },
     async withDeletion(run) {
       const { withDeletion } = await import('./deletion.ts');
-      return withDeletion({ ...parts, profiles, inServer }, run);
+      return withDeletion({ ...parts, inServer }, run);
     },
   };
 }

@@ -29,17 +29,10 @@ import { mailsWaitingMax } from './mail/mailer.ts';
 import { outboxRoute } from './mail/outbox.route.ts';
 import { openSignon } from './open-signon.ts';
 import type { Pacing } from './people/pacing.ts';
-import { profilePersonalData } from './people/personal-data.ts';
 import { createAvatarImages, createAvatars } from './people/profile/avatars.ts';
-import { createProfiles } from './people/profile/profile-store.ts';
 import { createReview } from './people/review.ts';
 import type { RowCounterStats } from './people/row-counter.ts';
-import {
-  createSignInLog,
-  type SignOnEvent,
-  signInLogData,
-  signInLogWaitingMax,
-} from './sessions/sign-in-log.ts';
+import { createSignInLog, type SignOnEvent, signInLogWaitingMax } from './sessions/sign-in-log.ts';
 import { type SignonRoutesOptions, signonRoutes } from './signon.route.ts';
 import {
   type ConsentOutcome,
@@ -87,21 +80,7 @@ async function start(options: SignonNeeds, closers: Closers) {
   const signInLog = createSignInLog(options);
   closers.add(() => signInLog.close());
   const erased = openErasedList({ ...options, seal: erasedSealOf(options.masterKey) });
-  const signon = openSignon({
-    ...options,
-    signInLog,
-    erased,
-    personalData: (over) => [
-      ...profilePersonalData({
-        store: over,
-        profiles: createProfiles({ ...options, store: over }),
-        siteKeys: createSiteKeys({ ...options, store: over }),
-        consents: createConsents({ ...options, store: over }),
-      }),
-      ...options.personalData(over),
-      signInLogData(over),
-    ],
-  });
+  const signon = openSignon({ ...options, signInLog, erased });
   closers.add(() => signon.close());
   const { profiles, changes, passkeys } = signon;
   const authorization = createAuthorization({

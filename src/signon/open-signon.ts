@@ -18,7 +18,7 @@ import type { Store } from '../storage/store.ts';
 import { type Mail, mailSender } from './mail/letter.ts';
 import { createMailBudget, createMailer, type MailTransport } from './mail/mailer.ts';
 import { createNotices } from './mail/notices.ts';
-import { noDeletionNotice, openOutbox } from './mail/outbox.ts';
+import { noDeletionNotice, type Outbox, openOutbox } from './mail/outbox.ts';
 import { smtpTransport } from './mail/smtp.ts';
 import { createAccountChanges } from './people/account-changes.ts';
 import {
@@ -28,14 +28,17 @@ import {
   type DeletionNotice,
 } from './people/deletion.ts';
 import { createEmailChange, emailChangeLimit } from './people/email-change.ts';
-import { createKeptForms } from './people/kept-form.ts';
 import { createLinks, pageLinks } from './people/links.ts';
 import { createPacing, noPacing, pacedNetworksMax } from './people/pacing.ts';
 import { createPendingCounter, restorePending } from './people/pending.ts';
-import { ownPersonalData, type PersonalDataSources } from './people/personal-data.ts';
+import { signonPersonalData } from './people/personal-data.ts';
 import { createProfiles } from './people/profile/profile-store.ts';
 import { createRecovery } from './people/recovery.ts';
-import { createRegisteredLately, createRegistration } from './people/registration.ts';
+import {
+  createKeptForms,
+  createRegisteredLately,
+  createRegistration,
+} from './people/registration.ts';
 import { hasReviewable } from './people/review.ts';
 import { isErased, openPeople } from './people.ts';
 import { createAttempts } from './proofs/attempts.ts';
@@ -72,7 +75,7 @@ export interface SignonOptions {
   readonly config: Pick<Config, 'baseUrl' | 'dataDir' | 'mailFrom'> & Partial<SignonSettings>;
   /** Also records the events of the accounts' security logs, for operators. */
   readonly signInLog?: Pick<SignInLog, 'listenTo'>;
-  /** The personal data of other parts: consents, reports. */
+  /** The personal data of other wings. */
   readonly personalData?: (store: Store) => readonly PersonalData[];
   /** Gets each deletion, so that a restore can repeat it. */
   readonly erased?: Pick<ErasedList, 'add'> | undefined;
@@ -172,14 +175,13 @@ export function openSignon(options: SignonOptions) {
   const sender =
     options.messageSender ??
     (smsWebhookUrl === undefined ? outboxMessages(outbox) : webhookMessages(smsWebhookUrl, log));
-  const { deletion, erasures } = openErasures(options, {
-    sessions,
-    secondFactors,
+  const { deletion, erasures } = openErasures(
+    options,
     outbox,
-    deletionNotice: isKeptHere
+    isKeptHere
       ? undefined
       : (email, language) => mailer.deliver(email, language, 'accountDeleted', {}),
-  });
+  );
   const bounds = { countries, perDay };
   const phoneCodes = createPhoneCodes({ ...parts, sender, bounds, service });
   const emailChanges = createClientLimits(
@@ -258,22 +260,20 @@ export type Signon = ReturnType<typeof openSignon>;
 /** The erasures that one node makes for all are committed under its lease; those that a person asks for, on any node. */
 function openErasures(
   options: SignonOptions,
-  parts: Omit<PersonalDataSources, 'store' | 'securityLog'> & {
-    deletionNotice: DeletionNotice | undefined;
-  },
+  outbox: Outbox,
+  deletionNotice: DeletionNotice | undefined,
 ) {
   const { maintenance, personalData, log } = options;
   function over(store: Store, told?: Store): Deletion {
-    const securityLog = createSecurityLog({ ...options, store });
     return createDeletion({
       ...options,
       store,
       told,
-      deletionNotice: parts.deletionNotice,
+      deletionNotice,
       onNoticeDropped: noDeletionNotice(log),
       data: [
+        ...signonPersonalData({ ...options, store }, outbox),
         ...(personalData?.(store) ?? []),
-        ...ownPersonalData({ ...parts, store, securityLog }),
       ],
     });
   }

@@ -19,7 +19,6 @@ import { grouped } from '../../core/text-table.ts';
 import { createAudit } from '../../operations/audit.ts';
 import { operatorName } from '../../operations/client.ts';
 import { openingOf, readMasterKey } from '../../operations/workspace.ts';
-import { createProfiles } from '../../signon/people/profile/profile-store.ts';
 import type { About, OnProgress, RowSource, Tally } from '../../storage/backup/content.ts';
 import { erasedRow } from '../../storage/backup/erased.ts';
 import { encodeErased, erasedFile, writeErasedFile } from '../../storage/backup/erased-file.ts';
@@ -291,10 +290,7 @@ async function finish(
     const tools = { config: workConfig, store, clock, random, log, masterKey: sealing };
     // Loaded here, because the other commands start faster without it.
     const { openDeletion } = await import('../../operations/deletion.ts');
-    const deletion = openDeletion(
-      { ...tools, profiles: createProfiles(tools), inServer: false },
-      undefined,
-    );
+    const deletion = openDeletion({ ...tools, inServer: false }, undefined);
     let deleted = 0;
     const unknown: SetRow[] = [];
     for (const [id, at] of erased) {

@@ -1,7 +1,6 @@
 /** Mails that a command sends itself: it waits for them, since nothing goes on after it. */
 
 import type { OperationTools } from '../../contracts/operation.ts';
-import type { Log } from '../../core/log.ts';
 import { ok, type Result } from '../../core/result.ts';
 import { createLinks, pageLinks } from '../people/links.ts';
 import { createResetLinks, type ResetLinks } from '../people/recovery.ts';
@@ -10,31 +9,29 @@ import { createSecurityLog } from '../sessions/security-log.ts';
 import { mailSender } from './letter.ts';
 import { createMailer, type Delivery, type MailTransport } from './mailer.ts';
 import { createNotices, type Notices } from './notices.ts';
-import { openOutbox } from './outbox.ts';
+import { type Outbox, openOutbox } from './outbox.ts';
 import { checkSmtp, smtpTransport, tlsText } from './smtp.ts';
 
 /** Pauses between tries of a mail that a command sends, milliseconds. */
-export const retryDelaysMs = [2_000];
+const retryDelaysMs = [2_000];
+
+export function commandMailer(tools: OperationTools) {
+  const sender = mailSender(tools.config);
+  const transport = transportOf(tools);
+  return createMailer({ ...tools, transport, sender, limit: () => 0, retryDelaysMs });
+}
 
 /**
  * Runs with the notices that inform an owner of a change. @returns also whether all mails were sent
  */
 export async function withNotices<T>(
-  workspace: OperationTools,
+  tools: OperationTools,
   run: (notices: Notices) => Promise<T>,
 ): Promise<{ value: T; sent: boolean }> {
-  const { config, clock } = workspace;
   const ends: Delivery[] = [];
-  const mailer = createMailer({
-    transport: transportOf(workspace, workspace.log),
-    sender: mailSender(config),
-    clock,
-    log: workspace.log,
-    limit: () => 0,
-    retryDelaysMs,
-  });
-  const pages = pageLinks(config.baseUrl);
-  const notices = createNotices({ ...workspace, mailer, pages, onEnd: (how) => ends.push(how) });
+  const mailer = commandMailer(tools);
+  const pages = pageLinks(tools.config.baseUrl);
+  const notices = createNotices({ ...tools, mailer, pages, onEnd: (how) => ends.push(how) });
   try {
     const value = await run(notices);
     await notices.idle();
@@ -49,30 +46,27 @@ export async function withNotices<T>(
  * account do. @returns also whether the mail is on its way
  */
 export async function sendResetLink(
-  workspace: OperationTools & { readonly sendReset?: ResetLinks['sendByOperator'] },
+  tools: OperationTools & { readonly sendReset?: ResetLinks['sendByOperator'] },
   accountId: string,
 ): Promise<Result<{ sent: boolean }>> {
-  if (workspace.sendReset !== undefined) {
-    const done = await workspace.sendReset(accountId);
+  if (tools.sendReset !== undefined) {
+    const done = await tools.sendReset(accountId);
     return done.ok ? ok({ sent: true }) : done;
   }
-  const { config, clock, store, log } = workspace;
-  const sender = mailSender(config);
-  const transport = transportOf(workspace, log);
-  const mailer = createMailer({ transport, sender, clock, log, limit: () => 0, retryDelaysMs });
+  const mailer = commandMailer(tools);
   const ends: Promise<Delivery>[] = [];
   try {
-    const links = createLinks(workspace);
+    const links = createLinks(tools);
     await links.restore();
     const done = await createResetLinks({
-      store,
+      store: tools.store,
       links,
-      pages: pageLinks(config.baseUrl),
-      people: openPeople(store),
-      securityLog: createSecurityLog(workspace),
+      pages: pageLinks(tools.config.baseUrl),
+      people: openPeople(tools.store),
+      securityLog: createSecurityLog(tools),
       mailer: {
-        post(to, language, name, values, account) {
-          ends.push(mailer.deliver(to, language, name, values, account));
+        post(...asked) {
+          ends.push(mailer.deliver(...asked));
           return true;
         },
       },
@@ -92,13 +86,18 @@ export async function lookAtTls(smtpUrl: string): Promise<string | undefined> {
   return check.refused === undefined ? tlsText(check) : undefined;
 }
 
-export function transportOf(
-  { config, store, clock, random }: OperationTools,
-  log: Log,
-): MailTransport {
-  const { smtpUrl, mailFrom } = config;
-  if (smtpUrl !== undefined) return smtpTransport(smtpUrl, mailFrom, mailSender(config));
-  const folder = `${config.dataDir}/outbox`;
-  const options = { folder, from: mailFrom, clock, random, log };
-  return openOutbox({ ...options, isErased: (id) => isErased(store, id) }).mail;
+export function transportOf(tools: OperationTools): MailTransport {
+  const { smtpUrl, mailFrom } = tools.config;
+  if (smtpUrl !== undefined) return smtpTransport(smtpUrl, mailFrom, mailSender(tools.config));
+  return outboxOf(tools).mail;
+}
+
+export function outboxOf(tools: OperationTools): Outbox {
+  const { config, store } = tools;
+  return openOutbox({
+    ...tools,
+    folder: `${config.dataDir}/outbox`,
+    from: config.mailFrom,
+    isErased: (id) => isErased(store, id),
+  });
 }

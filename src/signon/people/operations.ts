@@ -43,7 +43,7 @@ import {
 import { createPasswords } from '../proofs/passwords.ts';
 import { createSessions } from '../sessions/sessions.ts';
 import type { Deletion } from './deletion.ts';
-import { createFactorReset, createOperator } from './operator.ts';
+import { createOperator } from './operator.ts';
 import { plans } from './profile/profile.ts';
 import { createProfiles, type Profiles } from './profile/profile-store.ts';
 import type { ResetLinks } from './recovery.ts';
@@ -347,7 +347,7 @@ export const resetFactor = operation({
   audit: 'required',
   async run(w, { email }) {
     const { value, sent: told } = await withNotices(w, async (notices) =>
-      expect(await createFactorReset({ ...w, notices }).resetFactor(email)),
+      expect(await createOperator(w).resetFactor(email, notices)),
     );
     return { ...value, told };
   },

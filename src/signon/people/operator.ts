@@ -22,11 +22,13 @@ import { hasReviewable } from './review.ts';
 export function createOperator(options: {
   store: Store;
   clock: Clock;
+  random: Random;
   accounts: Pick<Accounts, 'find'>;
   profiles: Pick<Profiles, 'update'>;
 }) {
   const { store, clock, accounts, profiles } = options;
   const people = openPeople(store);
+  const securityLog = createSecurityLog(options);
 
   async function change(
     email: string,
@@ -75,30 +77,17 @@ export function createOperator(options: {
           ? fail('conflict', `${profile.email} has given no birth date that could be proved`)
           : ok({ ...profile, ageVerified: true }),
       ),
-  };
-}
-
-export type Operator = ReturnType<typeof createOperator>;
-
-// The operator switches a second factor off: for a person who lost it, or whose account was taken
-// over by somebody who set one up, which a new password by mail does not undo. All sessions end,
-// known browsers are forgotten, and the review of passkeys, keys and sites is due at the next
-// sign-in: the operator can't know which of them are the owner's. A mail and the security log record it.
-
-export function createFactorReset(options: {
-  store: Store;
-  clock: Clock;
-  random: Random;
-  accounts: Pick<Accounts, 'find'>;
-  notices: Pick<Notices, 'about'>;
-}) {
-  const { store, clock, accounts, notices } = options;
-  const people = openPeople(store);
-  const securityLog = createSecurityLog(options);
-
-  return {
-    /** `unknown_account`, `invalid_parameter`; `conflict`: there is no second factor. */
-    async resetFactor(email: string): Promise<Result<{ email: string }>> {
+    /**
+     * Switches a second factor off: for a person who lost it, or whose account was taken over by somebody who set
+     * one up, which a new password by mail does not undo. All sessions end, known browsers are forgotten, and the
+     * review of passkeys, keys and sites is due at the next sign-in: the operator can't know which of them are the
+     * owner's. A mail and the security log record it. `unknown_account`, `invalid_parameter`; `conflict`: there is
+     * no second factor.
+     */
+    async resetFactor(
+      email: string,
+      notices: Pick<Notices, 'about'>,
+    ): Promise<Result<{ email: string }>> {
       const account = await accounts.find(email);
       if (!account.ok) return account;
       return untilUndisturbed<{ email: string }>(async () => {
@@ -132,3 +121,5 @@ export function createFactorReset(options: {
     },
   };
 }
+
+export type Operator = ReturnType<typeof createOperator>;

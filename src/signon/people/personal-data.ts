@@ -1,7 +1,9 @@
-/** The personal data of sign-on: its own, and profile, consents and site keys; for the export and for the deletion. */
+/** The personal data of sign-on, for the export and for the deletion; what is erased first stands first. */
 
-import type { SiteKeys } from '../../access/keys/site-keys.ts';
+import { createSiteKeys, type SiteKeys } from '../../access/keys/site-keys.ts';
 import { dateText, type PersonalData } from '../../contracts/personal-data.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Random } from '../../core/random.ts';
 import type { Pace } from '../../core/scheduling.ts';
 import { createReader } from '../../storage/codec.ts';
 import {
@@ -19,14 +21,15 @@ import {
 } from '../../storage/keys.ts';
 import { pagesUnder, type Store } from '../../storage/store.ts';
 import type { Outbox } from '../mail/outbox.ts';
-import { passkeysOf } from '../proofs/factor-rows.ts';
-import type { SecondFactors } from '../proofs/second-factors.ts';
-import type { SecurityLog } from '../sessions/security-log.ts';
-import { type Sessions, sessionIdsOf } from '../sessions/sessions.ts';
-import type { Consents } from '../sites/consents.ts';
+import { openPeople } from '../people.ts';
+import { factorStateOf, passkeysOf } from '../proofs/factor-rows.ts';
+import { createSecurityLog, type SecurityLog } from '../sessions/security-log.ts';
+import { createSessions, type Sessions, sessionIdsOf } from '../sessions/sessions.ts';
+import { signInLogData } from '../sessions/sign-in-log.ts';
+import { type Consents, createConsents } from '../sites/consents.ts';
 import { linkAccountOf } from './links.ts';
 import { avatarData } from './profile/avatars.ts';
-import type { Profiles } from './profile/profile-store.ts';
+import { createProfiles } from './profile/profile-store.ts';
 
 /** The rows that are read or removed at a time: about a millisecond of the event loop. */
 const pageRows = 50;
@@ -36,25 +39,34 @@ async function deleteRows(store: Store, del: readonly Key[]): Promise<void> {
   if (!done.ok) throw new Error(`rows can't be removed: ${done.error}`);
 }
 
-export interface PersonalDataSources {
+interface Tools {
   readonly store: Store;
-  readonly sessions: Pick<Sessions, 'list'>;
-  readonly secondFactors: Pick<SecondFactors, 'state'>;
-  readonly securityLog: SecurityLog;
-  readonly outbox: Pick<Outbox, 'forget'>;
+  readonly clock: Clock;
+  readonly random: Random;
 }
 
-export function ownPersonalData(sources: PersonalDataSources): readonly PersonalData[] {
+/** @param outbox the files of mails that were not sent */
+export function signonPersonalData(
+  tools: Tools,
+  outbox: Pick<Outbox, 'forget'>,
+): readonly PersonalData[] {
+  const { store } = tools;
   return [
-    sessionData(sources),
-    secondFactorData(sources),
-    passkeyData(sources),
-    securityLogData(sources),
-    messageData(sources),
+    profileData(tools),
+    // The picture goes after the profile: without a profile no new one can be set.
+    avatarData(store),
+    consentData(createConsents(tools)),
+    siteKeyData(createSiteKeys(tools)),
+    sessionData(store, createSessions({ ...tools, people: openPeople(store) })),
+    secondFactorData(store),
+    passkeyData(store),
+    securityLogData(createSecurityLog(tools)),
+    messageData(store, outbox),
+    signInLogData(store),
   ];
 }
 
-function sessionData({ store, sessions }: PersonalDataSources): PersonalData {
+function sessionData(store: Store, sessions: Pick<Sessions, 'list'>): PersonalData {
   return {
     name: 'sessions',
     async exportOf(accountId) {
@@ -76,18 +88,18 @@ function sessionData({ store, sessions }: PersonalDataSources): PersonalData {
   };
 }
 
-function secondFactorData({ store, secondFactors }: PersonalDataSources): PersonalData {
+function secondFactorData(store: Store): PersonalData {
   return {
     name: 'secondFactor',
     async exportOf(accountId) {
-      const { enabled, enabledAt, backupCodesLeft } = await secondFactors.state(accountId);
+      const { enabled, enabledAt, backupCodesLeft } = await factorStateOf(store, accountId);
       return { enabled, enabledAt: dateText(enabledAt), backupCodesLeft };
     },
     erase: (accountId) => deleteRows(store, [secondFactorKey(accountId)]),
   };
 }
 
-function passkeyData({ store }: PersonalDataSources): PersonalData {
+function passkeyData(store: Store): PersonalData {
   return {
     name: 'passkeys',
     async exportOf(accountId) {
@@ -107,7 +119,7 @@ function passkeyData({ store }: PersonalDataSources): PersonalData {
   };
 }
 
-function securityLogData({ securityLog }: PersonalDataSources): PersonalData {
+function securityLogData(securityLog: SecurityLog): PersonalData {
   return {
     name: 'securityLog',
     async exportOf(accountId) {
@@ -119,7 +131,7 @@ function securityLogData({ securityLog }: PersonalDataSources): PersonalData {
 }
 
 /** Open links, codes, mails that wait, and files of the outbox. The export holds none of it. */
-function messageData({ store, outbox }: PersonalDataSources): PersonalData {
+function messageData(store: Store, outbox: Pick<Outbox, 'forget'>): PersonalData {
   /** Rows of this kind have random keys, so all are read. */
   async function eraseAmong(prefix: Key, isOwn: (value: Uint8Array) => boolean, pace: Pace) {
     for await (const page of pagesUnder(store, prefix, { limit: pageRows })) {
@@ -145,58 +157,49 @@ function messageData({ store, outbox }: PersonalDataSources): PersonalData {
   };
 }
 
-export function profilePersonalData(options: {
-  store: Store;
-  profiles: Pick<Profiles, 'load'>;
-  consents: Pick<Consents, 'list' | 'revoke'>;
-  siteKeys: Pick<SiteKeys, 'ofAccount' | 'revoke'>;
-}): PersonalData[] {
-  const { store, profiles, consents, siteKeys } = options;
-  return [
-    {
-      name: 'profile',
-      exportOf: (accountId) => profiles.load(accountId),
-      async erase(accountId) {
-        const done = await store.commit({ del: [profileKey(accountId)] });
-        if (!done.ok) throw new Error('the profile could not be removed');
-      },
+function profileData(tools: Tools): PersonalData {
+  return {
+    name: 'profile',
+    exportOf: (accountId) => createProfiles(tools).load(accountId),
+    erase: (accountId) => deleteRows(tools.store, [profileKey(accountId)]),
+  };
+}
+
+function consentData(consents: Consents): PersonalData {
+  return {
+    name: 'connectedSites',
+    async exportOf(accountId) {
+      return (await consents.list(accountId)).map((site) => ({
+        ...site,
+        grantedAt: dateText(site.grantedAt),
+        changedAt: dateText(site.changedAt),
+        lastUsedAt: dateText(site.lastUsedAt ?? 0),
+      }));
     },
-    // The picture goes after the profile: without a profile no new one can be set.
-    avatarData(store),
-    {
-      name: 'connectedSites',
-      async exportOf(accountId) {
-        return (await consents.list(accountId)).map((site) => ({
-          ...site,
-          grantedAt: dateText(site.grantedAt),
-          changedAt: dateText(site.changedAt),
-          lastUsedAt: dateText(site.lastUsedAt ?? 0),
-        }));
-      },
-      async erase(accountId) {
-        if (!(await consents.revoke(accountId)).ok) {
-          throw new Error('the consents could not be removed');
+    async erase(accountId) {
+      if (!(await consents.revoke(accountId)).ok) {
+        throw new Error('the consents could not be removed');
+      }
+    },
+  };
+}
+
+function siteKeyData(siteKeys: SiteKeys): PersonalData {
+  return {
+    name: 'siteKeys',
+    async exportOf(accountId) {
+      return (await siteKeys.ofAccount(accountId)).map(({ id, createdAt, hosts }) => {
+        return { id, createdAt: dateText(createdAt), hosts };
+      });
+    },
+    async erase(accountId) {
+      for (const { id } of await siteKeys.ofAccount(accountId)) {
+        const gone = await siteKeys.revoke(id);
+        // Somebody else may have revoked it meanwhile.
+        if (!gone.ok && gone.error !== 'unknown_key') {
+          throw new Error('a site key could not be removed');
         }
-      },
+      }
     },
-    {
-      name: 'siteKeys',
-      async exportOf(accountId) {
-        return (await siteKeys.ofAccount(accountId)).map(({ id, createdAt, hosts }) => ({
-          id,
-          createdAt: dateText(createdAt),
-          hosts,
-        }));
-      },
-      async erase(accountId) {
-        for (const { id } of await siteKeys.ofAccount(accountId)) {
-          const gone = await siteKeys.revoke(id);
-          // Somebody else may have revoked it meanwhile.
-          if (!gone.ok && gone.error !== 'unknown_key') {
-            throw new Error('a site key could not be removed');
-          }
-        }
-      },
-    },
-  ];
+  };
 }

@@ -32,7 +32,7 @@ export interface RegisterPageData extends Onward {
   readonly byMailOnly: boolean;
   /** Undefined for a client that has asked for too many; `solved` if the earlier form solved it. */
   readonly challenge: ChallengeView | 'solved' | undefined;
-  /** The sealed part of the earlier form (kept-form.ts). */
+  /** The sealed part of the earlier form (registration.ts). */
   readonly kept?: string | undefined;
   /** `kept` holds the password. */
   readonly hasPassword?: boolean;

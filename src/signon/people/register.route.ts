@@ -2,7 +2,7 @@
  * /register. A challenge of our own stands before registration; its answer is the same whether the
  * address has an account or not. With a passkey in place of a password, the browser makes it after
  * the challenge, on a page of its own. Where the person was going is kept with the link of the mail.
- * A slip costs neither the password nor the solved challenge: the next form carries both (kept-form.ts).
+ * A slip costs neither the password nor the solved challenge: the next form carries both (registration.ts).
  */
 
 import type { Clock } from '../../core/clock.ts';
@@ -32,7 +32,6 @@ import {
 } from '../sessions/onward.route.ts';
 import { failureText, type Onward, onwardHref } from '../sessions/parts.page.tsx';
 import { catalogueFor } from '../words.ts';
-import type { KeptForm } from './kept-form.ts';
 import { type PersonPace, paceOfQuery, paceQuery } from './pacing.ts';
 import {
   createPasskeyPage,
@@ -42,6 +41,7 @@ import {
   registeredPage,
   registerPage,
 } from './register.page.tsx';
+import type { KeptForm } from './registration.ts';
 
 const path = '/register';
 const needs = { media: true, connect: true } as const;

@@ -19,12 +19,11 @@ import { reportPersonalData } from '../../../src/reputation/reports/store/accoun
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import { createDeletion } from '../../../src/signon/people/deletion.ts';
 import { createOperator } from '../../../src/signon/people/operator.ts';
-import { ownPersonalData, profilePersonalData } from '../../../src/signon/people/personal-data.ts';
+import { signonPersonalData } from '../../../src/signon/people/personal-data.ts';
 import { createAvatars } from '../../../src/signon/people/profile/avatars.ts';
 import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';
 import type { Session } from '../../../src/signon/sessions/sessions.ts';
 import type { Authorization, SignedInVisitor } from '../../../src/signon/sites/authorization.ts';
-import { createConsents } from '../../../src/signon/sites/consents.ts';
 import { credentialsKey, namespaces, profileKey, storedKey } from '../../../src/storage/keys.ts';
 import type { Commit, Store } from '../../../src/storage/store.ts';
 import { createAuthenticator } from '../../support/browser/authenticator.ts';
@@ -61,7 +60,7 @@ async function openWorld() {
   let holdBack: (() => Promise<void>) | undefined;
   const random = seededRandom(41);
   const bench: Bench = openBench('deletion-race', { store: late });
-  const { clock, log, signon } = bench;
+  const { clock, log } = bench;
   Object.assign(late, bench.store, {
     async commit(commit: Commit) {
       if (holdBack !== undefined && commitsBefore-- === 0) {
@@ -74,7 +73,6 @@ async function openWorld() {
   });
   const tools = { store: late, clock, random };
   const profiles = createProfiles(tools);
-  const consents = createConsents(tools);
   const siteKeys = createSiteKeys(tools);
   const authorization: Authorization = openAuthorization({
     ...tools,
@@ -100,15 +98,11 @@ async function openWorld() {
         make: async () => ok(Uint8Array.of(1)),
       },
     }),
-    operator: createOperator({ store: late, clock, accounts, profiles }),
+    operator: createOperator({ ...tools, accounts, profiles }),
     reports: createReportStore(tools),
     deletion: createDeletion({
       ...tools,
-      data: [
-        ...profilePersonalData({ store: late, profiles, consents, siteKeys }),
-        ...ownPersonalData({ ...signon, store: late, outbox: { forget: async () => 0 } }),
-        reportPersonalData(late),
-      ],
+      data: [...signonPersonalData(tools, { forget: async () => 0 }), reportPersonalData(late)],
     }),
     /** @param skipped commits that go through before the one that is held back */
     hold(skipped: number, until: () => Promise<void>) {

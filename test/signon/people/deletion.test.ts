@@ -7,7 +7,6 @@ import { Secret, TOTP } from 'otpauth';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { createApiKeys } from '../../../src/access/keys/api-keys.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
-import { createSiteKeys } from '../../../src/access/keys/site-keys.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { createTurns } from '../../../src/core/scheduling.ts';
 import { parseIp } from '../../../src/ip/address.ts';
@@ -15,11 +14,9 @@ import { reportPersonalData } from '../../../src/reputation/reports/store/accoun
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import { openOutbox } from '../../../src/signon/mail/outbox.ts';
 import { createDeletion, createErasures } from '../../../src/signon/people/deletion.ts';
-import { ownPersonalData, profilePersonalData } from '../../../src/signon/people/personal-data.ts';
-import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';
+import { signonPersonalData } from '../../../src/signon/people/personal-data.ts';
 import { isErased } from '../../../src/signon/people.ts';
 import { outboxMessages } from '../../../src/signon/proofs/phone.ts';
-import { createConsents } from '../../../src/signon/sites/consents.ts';
 import { securityLogPrefix, storedKey } from '../../../src/storage/keys.ts';
 import { compactStore } from '../../../src/storage/lmdb/compact.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
@@ -159,19 +156,9 @@ it('after deletion and compaction no byte of the person is in the data directory
 
 /** Deletion over the bench's parts, with another store in their place. */
 function openWhole(bench: ReturnType<typeof openFileBench>, store: Store) {
-  const { signon, outbox, clock } = bench;
-  const { sessions, secondFactors, securityLog } = signon;
+  const { outbox, clock } = bench;
   const tools = { store, clock, random: seededRandom(8) };
-  const data = [
-    ...profilePersonalData({
-      store,
-      profiles: createProfiles(tools),
-      consents: createConsents(tools),
-      siteKeys: createSiteKeys(tools),
-    }),
-    ...ownPersonalData({ store, sessions, secondFactors, securityLog, outbox }),
-    reportPersonalData(store),
-  ];
+  const data = [...signonPersonalData(tools, outbox), reportPersonalData(store)];
   return { deletion: createDeletion({ ...tools, data }) };
 }
 

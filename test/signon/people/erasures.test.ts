@@ -5,7 +5,6 @@ import { it } from 'node:test';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
 import type { PersonalData } from '../../../src/contracts/personal-data.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { ok } from '../../../src/core/result.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import {
   reportPersonalData,
@@ -15,8 +14,7 @@ import { createReportStore } from '../../../src/reputation/reports/store/report-
 import type { Mail } from '../../../src/signon/mail/letter.ts';
 import type { Delivery } from '../../../src/signon/mail/mailer.ts';
 import { createDeletion, createErasures } from '../../../src/signon/people/deletion.ts';
-import { ownPersonalData, profilePersonalData } from '../../../src/signon/people/personal-data.ts';
-import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';
+import { signonPersonalData } from '../../../src/signon/people/personal-data.ts';
 import { createConsents } from '../../../src/signon/sites/consents.ts';
 import { erasureKey, erasurePrefix, namespaces, storedKey } from '../../../src/storage/keys.ts';
 import { LeaseLostError, type Maintenance } from '../../../src/storage/maintenance.ts';
@@ -301,19 +299,10 @@ it('20,000 reports and 2,000 consents go in slices, and a stop in the middle los
   const id = await bench.person(email);
   await liveLong(bench, id);
   const { counted, written, end } = countingRows(bench.store);
-  const { sessions, secondFactors, securityLog } = signon;
-  const random = seededRandom(9);
+  const tools = { store: counted, clock, random: seededRandom(9) };
   const outbox = { forget: async () => 0 };
-  const siteKeys = { ofAccount: async () => [], revoke: async () => ok({} as never) };
-  const store = counted;
-  const beside = { profiles: createProfiles({ store, clock, random }), siteKeys };
-  const consents = createConsents({ store, clock, random });
-  const data = [
-    ...profilePersonalData({ store, consents, ...beside }),
-    ...ownPersonalData({ store, sessions, secondFactors, securityLog, outbox }),
-    reportPersonalData(store),
-  ];
-  const deletion = createDeletion({ store, clock, random, data });
+  const data = [...signonPersonalData(tools, outbox), reportPersonalData(counted)];
+  const deletion = createDeletion({ ...tools, data });
   async function comments(): Promise<number> {
     let count = 0;
     for await (const { comment } of reportsOfAccount(bench.store, id, noPace)) {
@@ -328,7 +317,7 @@ it('20,000 reports and 2,000 consents go in slices, and a stop in the middle los
   await first.close();
   const left = await comments();
   assert.ok(left > 0 && left < manyReports, `${left} left`);
-  assert.equal((await consents.list(id)).length, 0);
+  assert.equal((await createConsents(tools).list(id)).length, 0);
   assert.deepEqual(await deletion.marked(undefined, 10), [id]);
   const second = createErasures({ deletion, log });
   second.resume();

@@ -8,7 +8,7 @@ import {
   createKeptForms,
   keptFormLifeMs,
   solvedMax,
-} from '../../../src/signon/people/kept-form.ts';
+} from '../../../src/signon/people/registration.ts';
 
 function open() {
   let nowMs = 1_000_000;
