@@ -3,8 +3,11 @@
  * works by. The tests compare it with the routes of a running server and with every answer they get.
  */
 
+import { toJsonSchema } from '@valibot/to-json-schema';
+import * as v from 'valibot';
 import { siteverifyErrors } from '../captcha/challenge/captcha.openapi.ts';
 import { statusOf } from '../core/errors.ts';
+import type { AnySchema, SchemasByName } from '../core/schema.ts';
 import { type Endpoint, errorsOf } from '../web/guard/endpoint.ts';
 import {
   type Described,
@@ -90,8 +93,72 @@ const reasons: Readonly<Record<number, string>> = {
 /** Said once for all paths, in the description: no endpoint repeats them. */
 const saidOnce: readonly number[] = [404, 405, 500];
 
-function operationOf(declared: Endpoint, described: Described): Operation {
-  const { id, tag, summary, description, parameters, requestBody, answers } = described;
+/** The JSON schemas of those that stand in descriptions, and of those that have a name. */
+interface JsonSchemas {
+  of(schema: AnySchema): JsonMembers;
+  readonly named: Readonly<Record<string, Schema>>;
+}
+
+function isSchema(value: unknown): value is AnySchema {
+  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'schema';
+}
+
+/** A JSON schema has no word for what these do with a value. */
+const ignoreActions = ['check', 'raw_check', 'raw_transform', 'transform', 'trim'];
+
+/** Throws when two descriptions give one name to different schemas: a bug, found at start. */
+function jsonSchemasOf(described: readonly Described[]): JsonSchemas {
+  const all: Record<string, Schema | AnySchema> = { ...errorSchemas };
+  for (const [name, schema] of described.flatMap(({ schemas = {} }) => Object.entries(schemas))) {
+    if (all[name] !== undefined && all[name] !== schema) {
+      throw new Error(`the OpenAPI document has two schemas ${name}`);
+    }
+    all[name] = schema;
+  }
+  const inPlace = new Set<AnySchema>();
+  JSON.stringify(described, (_, value) => {
+    if (!isSchema(value)) return value;
+    inPlace.add(value);
+    return undefined;
+  });
+  const definitions = Object.fromEntries(
+    Object.entries(all).filter((row): row is [string, AnySchema] => isSchema(row[1])),
+  );
+  const { prefixItems, $defs } = toJsonSchema(v.tuple([...inPlace]), {
+    target: 'draft-2020-12',
+    typeMode: 'output',
+    definitions,
+    ignoreActions,
+    overrideRef: ({ referenceId }) => ref(referenceId).$ref as string,
+  });
+  const json = new Map([...inPlace].map((schema, i) => [schema, prefixItems![i] as JsonMembers]));
+  return {
+    of: (schema) => json.get(schema)!,
+    named: { ...(all as Record<string, Schema>), ...($defs as Record<string, Schema>) },
+  };
+}
+
+function parametersIn(
+  place: 'path' | 'query',
+  entries: SchemasByName,
+  json: JsonSchemas,
+): JsonMembers[] {
+  return Object.entries(entries).map(([name, declared]) => {
+    const { description, allowEmptyValue, ...schema } = json.of(declared);
+    const required = declared.type !== 'optional';
+    // Absent fields are left out, as in what is sent.
+    const rest = { description, allowEmptyValue } as JsonMembers;
+    return { name, in: place, required, schema, ...rest };
+  });
+}
+
+function operationOf(declared: Endpoint, described: Described, json: JsonSchemas): Operation {
+  const { id, tag, summary, description, requestBody, answers, path = {}, query = {} } = described;
+  const parameters = [
+    ...(described.parameters ?? []),
+    ...parametersIn('path', path, json),
+    ...parametersIn('query', query, json),
+  ];
   const own = declared.errors.map(statusOf);
   const all = [...errorsOf(declared)].map(statusOf);
   const statuses = [...new Set(all)].filter((s) => !saidOnce.includes(s) || own.includes(s));
@@ -115,7 +182,7 @@ function operationOf(declared: Endpoint, described: Described): Operation {
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
-    ...(parameters === undefined ? {} : { parameters }),
+    ...(parameters.length === 0 ? {} : { parameters }),
     security: isKeyed ? [{ keyHeader: [] }, { keyQuery: [] }] : ofAgent,
     ...(requestBody === undefined ? {} : { requestBody }),
     responses,
@@ -151,12 +218,12 @@ function preflightOf({ operationId, tags, parameters = [] }: Operation): JsonMem
 type Item = Record<string, Operation | JsonMembers>;
 
 /** With what the transport adds: HEAD where there is GET, OPTIONS where there is CORS. */
-function pathsOf(endpoints: readonly Endpoint[]): Record<string, Item> {
+function pathsOf(endpoints: readonly Endpoint[], json: JsonSchemas): Record<string, Item> {
   const paths: Record<string, Item> = {};
   for (const declared of endpoints) {
     if (typeof declared.docs === 'string') continue;
     const template = declared.path.replace(/:(\w+)/g, '{$1}');
-    const operation = operationOf(declared, declared.docs);
+    const operation = operationOf(declared, declared.docs, json);
     const method = declared.method.toLowerCase();
     const item = paths[template] ?? {};
     paths[template] = item;
@@ -170,21 +237,6 @@ function pathsOf(endpoints: readonly Endpoint[]): Record<string, Item> {
   return paths;
 }
 
-/** Throws when two endpoints give one name to different schemas: a bug, found at start. */
-function schemasOf(endpoints: readonly Endpoint[]): Record<string, Schema> {
-  const all: Record<string, Schema> = { ...errorSchemas };
-  for (const { docs } of endpoints) {
-    if (typeof docs === 'string') continue;
-    for (const [name, schema] of Object.entries(docs.schemas ?? {})) {
-      if (all[name] !== undefined && all[name] !== schema) {
-        throw new Error(`the OpenAPI document has two schemas ${name}`);
-      }
-      all[name] = schema;
-    }
-  }
-  return all;
-}
-
 export function openApiDocument(options: {
   version: string;
   baseUrl: string;
@@ -193,6 +245,9 @@ export function openApiDocument(options: {
 }): JsonMembers {
   const { version, baseUrl, secureUrl, endpoints } = options;
   const urls = [...new Set([secureUrl, baseUrl])];
+  const json = jsonSchemasOf(
+    endpoints.flatMap(({ docs }) => (typeof docs === 'string' ? [] : [docs])),
+  );
   const document = {
     openapi: '3.1.0',
     info: {
@@ -204,9 +259,9 @@ export function openApiDocument(options: {
     },
     servers: urls.map((url) => ({ url })),
     externalDocs: { url: `${baseUrl}/docs` },
-    paths: pathsOf(endpoints),
+    paths: pathsOf(endpoints, json),
     components: {
-      schemas: schemasOf(endpoints),
+      schemas: json.named,
       securitySchemes: {
         keyHeader: { type: 'apiKey', in: 'header', name: 'Key' },
         bouncerHeader: { type: 'apiKey', in: 'header', name: 'X-Api-Key' },
@@ -216,5 +271,6 @@ export function openApiDocument(options: {
     },
   };
   // Absent fields are left out, as in what is sent.
-  return JSON.parse(JSON.stringify(document)) as JsonMembers;
+  const inJson = (_: string, value: unknown) => (isSchema(value) ? json.of(value) : value);
+  return JSON.parse(JSON.stringify(document, inJson)) as JsonMembers;
 }

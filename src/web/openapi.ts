@@ -3,9 +3,11 @@
  * what only it knows; `site/openapi` makes the document of all declarations.
  */
 
+import * as v from 'valibot';
+import type { AnySchema, SchemasByName } from '../core/schema.ts';
 import { jsonType } from './shape.ts';
 
-export type Json = null | boolean | number | string | readonly Json[] | JsonMembers;
+export type Json = null | boolean | number | string | readonly Json[] | JsonMembers | AnySchema;
 export interface JsonMembers {
   readonly [name: string]: Json;
 }
@@ -64,7 +66,7 @@ export function list(items: Schema): Schema {
   return { type: 'array', items };
 }
 
-export function media(schema: Schema, type: string = jsonMedia): JsonMembers {
+export function media(schema: Schema | AnySchema, type: string = jsonMedia): JsonMembers {
   return { [type]: { schema } };
 }
 
@@ -79,6 +81,32 @@ export function answer(
   headers?: JsonMembers,
 ): DescribedAnswer {
   return { description, content, ...(headers === undefined ? {} : { headers }) };
+}
+
+/** Describes an answer of JSON. */
+export function jsonAnswer(
+  description: string,
+  schema: AnySchema,
+  headers?: JsonMembers,
+): DescribedAnswer {
+  return answer(description, media(schema), headers);
+}
+
+/** Describes an answer of the API, `{"data": …}`. */
+export function dataAnswer(description: string, schema: AnySchema): DescribedAnswer {
+  return jsonAnswer(description, v.strictObject({ data: schema }));
+}
+
+const page: JsonMembers = { 'text/html; charset=utf-8': { schema: v.string() } };
+
+/** Describes what is a page for people, and an answer of the API for who asks for JSON. */
+export function dataOrPage(description: string, schema: AnySchema): DescribedAnswer {
+  const { content } = dataAnswer(description, schema);
+  return { description, content: { ...content, ...page } };
+}
+
+export function jsonBody(schema: AnySchema): JsonMembers {
+  return { required: true, content: media(schema) };
 }
 
 /** Describes the answer to If-Match or If-Unmodified-Since when the content is another by now. */
@@ -115,6 +143,9 @@ export interface Described extends Pick<Operation, 'summary' | 'description' | '
   /** `operationId`: of this method and path alone. */
   readonly id: string;
   readonly tag: string;
+  /** Schemas of the parameters in path and query. */
+  readonly path?: SchemasByName;
+  readonly query?: SchemasByName;
   readonly requestBody?: JsonMembers;
   /** Its own successes and odd answers, by status. */
   readonly answers: Readonly<Record<number, DescribedAnswer>>;
@@ -122,12 +153,14 @@ export interface Described extends Pick<Operation, 'summary' | 'description' | '
   readonly headAnswers?: Readonly<Record<number, DescribedAnswer>>;
   /** Replaces the shape's own, where refusals have more than one form. */
   readonly refusals?: JsonMembers;
-  /** Named schemas that `ref` names here. */
-  readonly schemas?: Readonly<Record<string, Schema>>;
+  /** Schemas that have a name in the document, where each stands once. */
+  readonly schemas?: Readonly<Record<string, Schema | AnySchema>>;
 }
 
+export const errorsOrPage: JsonMembers = { ...media(ref('Errors')), ...page };
+
 /** The same fields as a form, a multipart form or JSON. */
-export function formOrJson(schema: Schema, required = true): JsonMembers {
+export function formOrJson(schema: Schema | AnySchema, required = true): JsonMembers {
   return {
     required,
     content: {

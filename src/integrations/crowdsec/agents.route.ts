@@ -4,12 +4,14 @@
  * an hour.
  */
 
+import * as v from 'valibot';
 import { bitsFor } from '../../access/keys/key-format.ts';
 import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { ReportInput, SendReports } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type Failure, fail, type Result } from '../../core/result.ts';
 import type { Turns } from '../../core/scheduling.ts';
+import { dateTime, optionalText, text } from '../../core/schema.ts';
 import { parseJsonObject } from '../../http/request/body.ts';
 import type { Request } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
@@ -20,20 +22,17 @@ import type { Prefix } from '../../ip/prefix.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard, KeyedCall } from '../../web/guard/guard.ts';
-import {
-  answer,
-  boolean,
-  type Described,
-  dateTime,
-  list,
-  media,
-  nullable,
-  object,
-  query,
-  string,
-} from '../../web/openapi.ts';
+import { jsonAnswer, jsonBody } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
-import { type Alert, alertsMax, alertsText, readAlertFilter, readAlerts } from './alerts.ts';
+import {
+  type Alert,
+  alertDecision,
+  alertMembers,
+  alertsMax,
+  alertsText,
+  readAlertFilter,
+  readAlerts,
+} from './alerts.ts';
 import { type AgentCallers, type AgentTokens, wrongToken } from './callers.route.ts';
 import {
   banMs,
@@ -47,221 +46,20 @@ import {
 } from './decisions.ts';
 import type { OwnDecisions } from './stream.ts';
 
-// The OpenAPI documentation of the endpoints for agents: login, alerts, decisions that are taken
-// back, allowlists.
-
-const tag = 'Agents';
-const decisionSchema = {
-  type: 'object',
-  properties: {
-    type: { enum: ['ban', 'captcha'] },
-    scope: { enum: ['Ip', 'Range'] },
-    value: string,
-    duration: string,
-    origin: string,
-    scenario: string,
-  },
-  required: ['type', 'scope', 'value', 'duration'],
-};
-const alertSchema = {
-  type: 'object',
-  properties: {
-    scenario: string,
-    message: string,
-    stop_at: string,
-    simulated: { type: 'boolean' },
-    remediation: { type: 'boolean' },
-    decisions: nullable(list({ $ref: '#/components/schemas/AlertDecision' })),
-    source: {
-      type: 'object',
-      properties: { scope: string, value: string, ip: string },
-      required: ['scope'],
-    },
-  },
-  required: ['source'],
-};
-const refusalSchema = object({ code: { const: 401 }, message: string });
-const schemas = {
-  Alert: alertSchema,
-  AlertDecision: decisionSchema,
-  LoginRefusal: refusalSchema,
-};
-const refused = answer('Not let in.', media({ $ref: '#/components/schemas/LoginRefusal' }));
-
-const loginDocs: Described = {
-  id: 'agentLogin',
-  tag,
-  summary: 'A token for an hour, for the key of an agent.',
-  requestBody: {
-    required: true,
-    content: media({
-      type: 'object',
-      properties: { machine_id: string, password: string, scenarios: list(string) },
-      required: ['password'],
-    }),
-  },
-  answers: {
-    200: answer(
-      'Let in.',
-      media(object({ code: { const: 200 }, expire: dateTime, token: string })),
-    ),
-    401: refused,
-  },
-  schemas,
-};
-
-const heartbeatDocs: Described = {
-  id: 'agentHeartbeat',
-  tag,
-  summary: 'Whether the token is good.',
-  answers: { 200: { description: 'It is.' }, 401: refused },
-};
-
-const alertsDocs: Described = {
-  id: 'agentAlerts',
-  tag,
-  summary:
-    'What an agent saw: each alert about an address is a report, and a decision for the account.',
-  requestBody: {
-    required: true,
-    content: media(list({ $ref: '#/components/schemas/Alert' })),
-  },
-  answers: {
-    201: answer(
-      'For each alert the id of its report, or `0` when it made none.',
-      media(list(string)),
-    ),
-    401: refused,
-  },
-};
-
-const allowlistsDocs: Described = {
-  id: 'agentAllowlists',
-  tag,
-  summary: 'No lists: that of the service is asked by `check`, and not shown.',
-  parameters: [query('with_content', string, '`true`: with what is on them.')],
-  answers: {
-    200: answer('An empty array.', media({ type: 'array', maxItems: 0 })),
-    401: refused,
-  },
-};
-
-const allowlistCheckDocs: Described = {
-  id: 'agentAllowlistCheck',
-  tag,
-  summary: 'Whether an address or a network is never blocked.',
-  description: 'HEAD says it by its status: 200, or 204 when it is not allowed.',
-  parameters: [
-    {
-      name: 'value',
-      in: 'path',
-      required: true,
-      schema: string,
-      description: 'An address, or a network with `%2F` in it.',
-    },
-  ],
-  answers: {
-    200: answer(
-      'Whether it is.',
-      media(object({ allowlisted: boolean, reason: string }, { optional: ['reason'] })),
-    ),
-    401: refused,
-  },
-  headAnswers: { 204: { description: 'It is not allowed.' } },
-};
-
-const allowlistsCheckDocs: Described = {
-  id: 'agentAllowlistsCheck',
-  tag,
-  summary: 'Which of these addresses and networks are never blocked.',
-  requestBody: {
-    required: true,
-    content: media({
-      type: 'object',
-      properties: { targets: list(string) },
-      required: ['targets'],
-    }),
-  },
-  answers: {
-    200: answer(
-      'Those that are.',
-      media(object({ results: list(object({ target: string, allowlists: list(string) })) })),
-    ),
-    401: refused,
-  },
-};
-
-const takenBack = {
-  200: answer('How many ended.', media(object({ nbDeleted: string }))),
-  401: refused,
-};
-
-const takeBackDocs: Described = {
-  id: 'agentTakeBack',
-  tag,
-  summary: "Ends decisions of the account's agents: those that match, or all of them.",
-  parameters: [
-    query('ip', string, 'An address.'),
-    query('range', string, 'A network.'),
-    query('contains', string, '`false`: what lies in it, not what it lies in.'),
-    query('value', string, 'Exactly this address or network.'),
-    query('scope', string, '`ip` or `range`.'),
-    query('type', string, '`ban` or `captcha`.'),
-    query('scenario', string, 'The whole name of it.'),
-    query('origin', string, '`crowdsec`, `cscli` or another.'),
-  ],
-  answers: takenBack,
-};
-
-const takeBackOneDocs: Described = {
-  id: 'agentTakeBackOne',
-  tag,
-  summary: "Ends one decision of the account's agents.",
-  parameters: [
-    { name: 'id', in: 'path', required: true, schema: string, description: 'As bouncers read it.' },
-  ],
-  answers: takenBack,
-};
-
-const ownAlertsDocs: Described = {
-  id: 'agentOwnAlerts',
-  tag,
-  summary: "Alerts of the account's agents whose decision lasts, the newest first.",
-  parameters: [
-    query('ip', string, 'An address.'),
-    query('range', string, 'A network.'),
-    query('scope', string, '`ip` or `range`; others have none.'),
-    query('value', string, 'An address or a network.'),
-    query('scenario', string, 'The whole name of it.'),
-    query('origin', string, '`crowdsec`, `cscli` or another.'),
-    query('decision_type', string, '`ban` or `captcha`; others have none.'),
-    query('has_active_decision', string, '`false` has none.'),
-    query('since', string, 'No older than this: `4h`.'),
-    query('until', string, 'No younger than this.'),
-    query('limit', string, 'At most so many: 100 unless told, 1,000 for 0.'),
-  ],
-  answers: {
-    200: answer(
-      'The alerts, or null.',
-      media(
-        nullable(
-          list({
-            type: 'object',
-            required: ['id', 'scenario', 'start_at', 'stop_at', 'source', 'decisions'],
-          }),
-        ),
-      ),
-    ),
-    401: refused,
-  },
-};
-
 const loginBytesMax = 64 * 1_024;
 const alertsBytesMax = 1_024 * 1_024;
 /** One write pays for so many alerts. */
 const alertsPerWrite = 100;
 const headers = ['authorization', 'user-agent'] as const;
 const bodyHeaders = [...headers, 'content-type'] as const;
+
+const tag = 'Agents';
+const LoginRefusal = v.strictObject({ code: v.literal(401), message: v.string() });
+const refused = jsonAnswer('Not let in.', LoginRefusal);
+const sentAlert = v.looseObject({
+  ...alertMembers.entries,
+  decisions: v.optional(v.nullable(v.array(alertDecision))),
+});
 
 export const loginEndpoint = endpoint({
   method: 'POST',
@@ -273,7 +71,26 @@ export const loginEndpoint = endpoint({
   handlerLimits: ['agentLogin', 'agentCalls'],
   body: { types: ['json'], bytesMax: loginBytesMax, takesGzip: true },
   errors: ['unauthenticated'],
-  docs: loginDocs,
+  docs: {
+    id: 'agentLogin',
+    tag,
+    summary: 'A token for an hour, for the key of an agent.',
+    requestBody: jsonBody(
+      v.object({
+        machine_id: v.optional(v.string()),
+        password: v.string(),
+        scenarios: v.optional(v.array(v.string())),
+      }),
+    ),
+    answers: {
+      200: jsonAnswer(
+        'Let in.',
+        v.strictObject({ code: v.literal(200), expire: dateTime, token: v.string() }),
+      ),
+      401: refused,
+    },
+    schemas: { LoginRefusal },
+  },
 });
 
 export const heartbeatEndpoint = endpoint({
@@ -286,7 +103,12 @@ export const heartbeatEndpoint = endpoint({
   handlerLimits: ['agentCalls'],
   errors: [],
   robots: 'disallow',
-  docs: heartbeatDocs,
+  docs: {
+    id: 'agentHeartbeat',
+    tag,
+    summary: 'Whether the token is good.',
+    answers: { 200: { description: 'It is.' }, 401: refused },
+  },
 });
 
 export const alertsEndpoint = endpoint({
@@ -299,7 +121,21 @@ export const alertsEndpoint = endpoint({
   cost: { quota: 'write', more: 'for each 100 alerts or decisions begun' },
   body: { types: ['json'], bytesMax: alertsBytesMax, takesGzip: true },
   errors: ['store_unavailable'],
-  docs: alertsDocs,
+  docs: {
+    id: 'agentAlerts',
+    tag,
+    summary:
+      'What an agent saw: each alert about an address is a report, and a decision for the account.',
+    requestBody: jsonBody(v.array(sentAlert)),
+    answers: {
+      201: jsonAnswer(
+        'For each alert the id of its report, or `0` when it made none.',
+        v.array(v.string()),
+      ),
+      401: refused,
+    },
+    schemas: { Alert: sentAlert, AlertDecision: alertDecision },
+  },
 });
 
 const taking = {
@@ -315,16 +151,42 @@ const taking = {
   robots: 'disallow',
 } as const;
 
+const takenBackAnswers = {
+  200: jsonAnswer('How many ended.', v.strictObject({ nbDeleted: v.string() })),
+  401: refused,
+} as const;
+
 export const takeBackEndpoint = endpoint({
   ...taking,
   path: '/v1/decisions',
-  docs: takeBackDocs,
+  docs: {
+    id: 'agentTakeBack',
+    tag,
+    summary: "Ends decisions of the account's agents: those that match, or all of them.",
+    query: {
+      ip: optionalText('An address.'),
+      range: optionalText('A network.'),
+      contains: optionalText('`false`: what lies in it, not what it lies in.'),
+      value: optionalText('Exactly this address or network.'),
+      scope: optionalText('`ip` or `range`.'),
+      type: optionalText('`ban` or `captcha`.'),
+      scenario: optionalText('The whole name of it.'),
+      origin: optionalText('`crowdsec`, `cscli` or another.'),
+    },
+    answers: takenBackAnswers,
+  },
 });
 
 export const takeBackOneEndpoint = endpoint({
   ...taking,
   path: '/v1/decisions/:id',
-  docs: takeBackOneDocs,
+  docs: {
+    id: 'agentTakeBackOne',
+    tag,
+    summary: "Ends one decision of the account's agents.",
+    path: { id: text('As bouncers read it.') },
+    answers: takenBackAnswers,
+  },
 });
 
 export interface AgentRouteOptions {
@@ -526,6 +388,7 @@ function coversAny(value: string, addresses: readonly Prefix[]): boolean {
 // operator's; whether an address is on it is answered, as everybody may know.
 
 const targetsMax = 1_000;
+const targets = v.pipe(v.array(v.string()), v.minLength(1), v.maxLength(targetsMax));
 const targetsBytesMax = 64 * 1_024;
 
 const asked = {
@@ -542,14 +405,37 @@ export const allowlistsEndpoint = endpoint({
   ...asked,
   path: '/v1/allowlists',
   errors: [],
-  docs: allowlistsDocs,
+  docs: {
+    id: 'agentAllowlists',
+    tag,
+    summary: 'No lists: that of the service is asked by `check`, and not shown.',
+    query: { with_content: optionalText('`true`: with what is on them.') },
+    answers: {
+      200: jsonAnswer('An empty array.', v.pipe(v.array(v.string()), v.maxLength(0))),
+      401: refused,
+    },
+  },
 });
 
 export const allowlistCheckEndpoint = endpoint({
   ...asked,
   path: '/v1/allowlists/check/:value',
   errors: [],
-  docs: allowlistCheckDocs,
+  docs: {
+    id: 'agentAllowlistCheck',
+    tag,
+    summary: 'Whether an address or a network is never blocked.',
+    description: 'HEAD says it by its status: 200, or 204 when it is not allowed.',
+    path: { value: text('An address, or a network with `%2F` in it.') },
+    answers: {
+      200: jsonAnswer(
+        'Whether it is.',
+        v.strictObject({ allowlisted: v.boolean(), reason: v.optional(v.string()) }),
+      ),
+      401: refused,
+    },
+    headAnswers: { 204: { description: 'It is not allowed.' } },
+  },
 });
 
 export const allowlistsCheckEndpoint = endpoint({
@@ -558,14 +444,59 @@ export const allowlistsCheckEndpoint = endpoint({
   path: '/v1/allowlists/check',
   body: { types: ['json'], bytesMax: targetsBytesMax, takesGzip: true },
   errors: [],
-  docs: allowlistsCheckDocs,
+  docs: {
+    id: 'agentAllowlistsCheck',
+    tag,
+    summary: 'Which of these addresses and networks are never blocked.',
+    requestBody: jsonBody(v.object({ targets })),
+    answers: {
+      200: jsonAnswer(
+        'Those that are.',
+        v.strictObject({
+          results: v.array(v.strictObject({ target: v.string(), allowlists: v.array(v.string()) })),
+        }),
+      ),
+      401: refused,
+    },
+  },
+});
+
+/** An alert as it is shown: the members that every client reads, of many. */
+const shownAlert = v.looseObject({
+  id: v.number(),
+  scenario: v.string(),
+  start_at: dateTime,
+  stop_at: dateTime,
+  source: v.looseObject({ scope: v.string(), value: v.string() }),
+  decisions: v.array(v.looseObject({})),
 });
 
 export const ownAlertsEndpoint = endpoint({
   ...asked,
   path: '/v1/alerts',
   errors: [],
-  docs: ownAlertsDocs,
+  docs: {
+    id: 'agentOwnAlerts',
+    tag,
+    summary: "Alerts of the account's agents whose decision lasts, the newest first.",
+    query: {
+      ip: optionalText('An address.'),
+      range: optionalText('A network.'),
+      scope: optionalText('`ip` or `range`; others have none.'),
+      value: optionalText('An address or a network.'),
+      scenario: optionalText('The whole name of it.'),
+      origin: optionalText('`crowdsec`, `cscli` or another.'),
+      decision_type: optionalText('`ban` or `captcha`; others have none.'),
+      has_active_decision: optionalText('`false` has none.'),
+      since: optionalText('No older than this: `4h`.'),
+      until: optionalText('No younger than this.'),
+      limit: optionalText('At most so many: 100 unless told, 1,000 for 0.'),
+    },
+    answers: {
+      200: jsonAnswer('The alerts, or null.', v.nullable(v.array(shownAlert))),
+      401: refused,
+    },
+  },
 });
 
 export interface AgentReadOptions {

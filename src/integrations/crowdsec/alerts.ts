@@ -51,8 +51,6 @@ export interface Alert {
   readonly isByHand: boolean;
 }
 
-/** Members that are read, as they are spelled. */
-const wanted = new Set(['scenario', 'source', 'simulated', 'remediation', 'message', 'stop_at']);
 /**
  * The most bytes that these members of one alert may have. Agents write fewer; an alert with more
  * has no effect.
@@ -65,29 +63,29 @@ const depthMax = 64;
 const bytesPerSlice = 16_384;
 
 const text = v.string();
-const row = v.looseObject({
-  scenario: v.optional(v.nullable(text)),
-  message: v.optional(v.nullable(text)),
-  stop_at: v.optional(v.nullable(text)),
-  simulated: v.optional(v.nullable(v.boolean())),
-  remediation: v.optional(v.nullable(v.boolean())),
-  source: v.looseObject({
-    scope: text,
-    value: v.optional(v.nullable(text)),
-    ip: v.optional(v.nullable(text)),
-  }),
+const maybeText = v.optional(v.nullable(text));
+const maybeFlag = v.optional(v.nullable(v.boolean()));
+
+/** The members of an alert that are read, beside its decisions. */
+export const alertMembers = v.looseObject({
+  scenario: maybeText,
+  message: maybeText,
+  stop_at: maybeText,
+  simulated: maybeFlag,
+  remediation: maybeFlag,
+  source: v.looseObject({ scope: text, value: maybeText, ip: maybeText }),
 });
 
 /** The origin of what an operator decided, as `cscli` and importers write it. */
 const byHand = /"origin"\s*:\s*"cscli/i;
-const decisionRow = v.looseObject({
-  type: text,
-  scope: text,
+export const alertDecision = v.looseObject({
+  type: v.pipe(text, v.description('`ban` or `captcha`; others have no effect.')),
+  scope: v.pipe(text, v.description('`ip` or `range`; others have no effect.')),
   value: text,
   duration: text,
-  origin: v.optional(v.nullable(text)),
-  scenario: v.optional(v.nullable(text)),
-  simulated: v.optional(v.nullable(v.boolean())),
+  origin: maybeText,
+  scenario: maybeText,
+  simulated: maybeFlag,
 });
 
 const nothing: Alert = {
@@ -118,7 +116,7 @@ function decisionOf(member: string): Wanted | undefined {
   } catch {
     return undefined;
   }
-  const read = v.safeParse(decisionRow, given, { abortEarly: true });
+  const read = v.safeParse(alertDecision, given, { abortEarly: true });
   if (!read.success || read.output.simulated === true) return undefined;
   const { scope, duration, origin, scenario } = read.output;
   if (!['ip', 'range'].includes(scope.toLowerCase())) return undefined;
@@ -153,7 +151,7 @@ function alertOf(members: string, own: Carried | undefined): Alert {
   } catch {
     return nothing;
   }
-  const read = v.safeParse(row, given, { abortEarly: true });
+  const read = v.safeParse(alertMembers, given, { abortEarly: true });
   if (!read.success) return nothing;
   const { scenario, message, stop_at, simulated, remediation, source } = read.output;
   const name = shownText(scenario ?? '', scenarioCharsMax);
@@ -201,7 +199,7 @@ export async function readAlerts(body: Uint8Array, pace: Pace): Promise<Alert[] 
   function endMember(end: number): void {
     if (memberAt >= 0 && valueAt >= 0) {
       const name = bytes.toString('utf8', memberAt, valueAt - 1).trim();
-      if (wanted.has(name.slice(1, -1))) {
+      if (Object.hasOwn(alertMembers.entries, name.slice(1, -1))) {
         memberBytes += end - memberAt;
         if (memberBytes <= memberBytesMax) members.push(bytes.toString('utf8', memberAt, end));
       }

@@ -10,6 +10,7 @@ import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { ClientLimitName } from '../../config/limits.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { optionalText } from '../../core/schema.ts';
 import { acceptedEncodings } from '../../http/answer/negotiate.ts';
 import { firstHeader, type Reply, type Request } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
@@ -18,15 +19,17 @@ import type { IndexView } from '../../index/reader.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';
+import { jsonAnswer, jsonBody } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import type { AgentCallers, BouncerUses } from './callers.route.ts';
 import { letsNoListThrough, readFilter, type Said } from './decisions.ts';
 import {
+  bouncersTag,
+  decisionsOrNull,
+  filterParameters,
   forbiddenDetail,
   limitedHeader,
   liveEndpoint,
-  streamDocs,
-  usageDocs,
 } from './live.route.ts';
 import { type DecisionStream, decisionsOf, type OwnDecisions } from './stream.ts';
 
@@ -44,8 +47,50 @@ export const streamEndpoint = endpoint({
   handlerLimits: ['decisionsWhole', 'decisionsStream'],
   errors: ['overloaded', 'store_unavailable'],
   robots: 'disallow',
-  docs: streamDocs,
+  docs: {
+    id: 'decisionStream',
+    tag: bouncersTag,
+    summary: 'The whole list as decisions, or what changed since the client asked last.',
+    query: { startup: optionalText('`true`: the whole list.'), ...filterParameters },
+    answers: {
+      200: jsonAnswer(
+        'The decisions.',
+        v.strictObject({ new: decisionsOrNull, deleted: decisionsOrNull }),
+      ),
+    },
+  },
 });
+
+// Reads what a bouncer says that it saw and stopped: sums over all its items, whatever their labels
+// are. Firewall bouncers report the same traffic in packets and in bytes; bytes are left out. An
+// agent says what it read: that is checked, and not kept.
+
+const item = v.looseObject({
+  name: v.string(),
+  unit: v.optional(v.nullable(v.string())),
+  value: v.pipe(v.number(), v.minValue(0), v.maxValue(Number.MAX_SAFE_INTEGER)),
+});
+const metric = v.looseObject({
+  items: v.optional(v.nullable(v.pipe(v.array(item), v.maxLength(1_000)))),
+});
+const component = v.looseObject({
+  version: v.optional(v.nullable(v.string())),
+  utc_startup_timestamp: v.optional(v.nullable(v.number())),
+  hub_items: v.optional(v.nullable(v.looseObject({}))),
+  datasources: v.optional(v.nullable(v.looseObject({}))),
+  metrics: v.optional(v.nullable(v.pipe(v.array(metric), v.maxLength(64)))),
+});
+const components = v.optional(v.nullable(v.pipe(v.array(component), v.maxLength(64))));
+const usageMetrics = v.looseObject({
+  remediation_components: components,
+  log_processors: components,
+});
+
+/** The members that a component of each kind must have. */
+const needed = {
+  remediation_components: ['version', 'utc_startup_timestamp'],
+  log_processors: ['version', 'utc_startup_timestamp', 'hub_items', 'datasources'],
+} as const;
 
 export const usageEndpoint = endpoint({
   method: 'POST',
@@ -57,7 +102,20 @@ export const usageEndpoint = endpoint({
   handlerLimits: ['decisionsStream', 'agentCalls'],
   body: { types: ['json'], bytesMax: usageBytesMax, takesGzip: true },
   errors: ['unauthenticated', 'invalid_parameter'],
-  docs: usageDocs,
+  docs: {
+    id: 'usageMetrics',
+    tag: bouncersTag,
+    summary: 'What a bouncer saw and stopped, or what an agent read.',
+    description: 'An agent sends its token as bearer instead of the key of a bouncer.',
+    requestBody: jsonBody(usageMetrics),
+    answers: {
+      201: { description: 'Noted.' },
+      401: jsonAnswer(
+        'A wrong token.',
+        v.strictObject({ code: v.literal(401), message: v.string() }),
+      ),
+    },
+  },
 });
 
 export interface BouncerRouteOptions {
@@ -182,34 +240,6 @@ function replyOf(body: readonly Uint8Array[], isGzip: boolean): Reply {
   return { status: 200, headers: [jsonType, noStore, ...encoding], body };
 }
 
-// Reads what a bouncer says that it saw and stopped: sums over all its items, whatever their labels
-// are. Firewall bouncers report the same traffic in packets and in bytes; bytes are left out. An
-// agent says what it read: that is checked, and not kept.
-
-const item = v.looseObject({
-  name: v.string(),
-  unit: v.optional(v.nullable(v.string())),
-  value: v.pipe(v.number(), v.finite(), v.minValue(0), v.maxValue(Number.MAX_SAFE_INTEGER)),
-});
-const metric = v.looseObject({
-  items: v.optional(v.nullable(v.pipe(v.array(item), v.maxLength(1_000)))),
-});
-const component = v.looseObject({
-  version: v.optional(v.nullable(v.string())),
-  utc_startup_timestamp: v.optional(v.nullable(v.number())),
-  hub_items: v.optional(v.nullable(v.looseObject({}))),
-  datasources: v.optional(v.nullable(v.looseObject({}))),
-  metrics: v.optional(v.nullable(v.pipe(v.array(metric), v.maxLength(64)))),
-});
-const components = v.optional(v.nullable(v.pipe(v.array(component), v.maxLength(64))));
-const schema = v.looseObject({ remediation_components: components, log_processors: components });
-
-/** The members that a component of each kind must have. */
-const needed = {
-  remediation_components: ['version', 'utc_startup_timestamp'],
-  log_processors: ['version', 'utc_startup_timestamp', 'hub_items', 'datasources'],
-} as const;
-
 interface BouncerUsage {
   readonly processed: number;
   readonly dropped: number;
@@ -224,7 +254,7 @@ export function readUsage(body: Uint8Array): Result<BouncerUsage> {
   } catch {
     return notRead;
   }
-  const read = v.safeParse(schema, given, { abortEarly: true });
+  const read = v.safeParse(usageMetrics, given, { abortEarly: true });
   // An array is a loose object, too.
   if (!read.success || Array.isArray(given)) return notRead;
   const missing = missingIn(read.output);
@@ -242,7 +272,7 @@ export function readUsage(body: Uint8Array): Result<BouncerUsage> {
 }
 
 /** Names the first member that is not there. */
-function missingIn(usage: v.InferOutput<typeof schema>): string | undefined {
+function missingIn(usage: v.InferOutput<typeof usageMetrics>): string | undefined {
   for (const kind of ['remediation_components', 'log_processors'] as const) {
     for (const [i, one] of (usage[kind] ?? []).entries()) {
       const lacking = needed[kind].find((name) => one[name] === undefined || one[name] === null);

@@ -5,11 +5,13 @@
  * on any other status, and no limit and no error ever bans anybody.
  */
 
+import * as v from 'valibot';
 import { bitsFor, keyIdOf } from '../../access/keys/key-format.ts';
 import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { Judge, Verdict } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
+import { optionalText } from '../../core/schema.ts';
 import { renderHead } from '../../http/answer/head.ts';
 import type { Reply } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
@@ -20,13 +22,14 @@ import { formatIp, parseIp } from '../../ip/address.ts';
 import { lookBehind, networkBehind } from '../../ip/behind.ts';
 import { formatNetwork, maskWords, type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
-import { answer, type Described, list, media, object, query, string } from '../../web/openapi.ts';
+import { jsonAnswer } from '../../web/openapi.ts';
 import { bouncerErrorBody, jsonType, noStore } from '../../web/shape.ts';
 import type { IntegrationOutcome } from '../counters.ts';
 import { isListable } from '../listable.ts';
 import type { BanReader } from './ban-table.ts';
 import {
   decisionText,
+  decisionTypes,
   durationText,
   type Filter,
   isBanWanted,
@@ -37,91 +40,6 @@ import {
   saidByAgent,
   sayerOf,
 } from './decisions.ts';
-
-// The OpenAPI documentation for bouncers: look-ups, the stream, usage metrics, health.
-
-/** As clients know it. */
-export const forbiddenDetail = 'access forbidden';
-
-const tag = 'Bouncers';
-const Decision = object({
-  id: { type: 'integer' },
-  origin: string,
-  type: { enum: ['ban', 'captcha'] },
-  scope: { enum: ['Ip', 'Range'] },
-  value: string,
-  duration: string,
-  scenario: string,
-});
-const schemas = { Decision };
-const decisions = list({ $ref: '#/components/schemas/Decision' });
-const decisionsOrNull = { anyOf: [decisions, { type: 'null' }] };
-
-const filters = [
-  query('scopes', string, '`ip`, `range` or both, with a comma.'),
-  query(
-    'origins',
-    string,
-    '`lists`; `cscli` for what the operator says by hand; `crowdsec` and others for what agents of the account decided.',
-  ),
-  query('types', string, '`ban`, `captcha` or both; others have no decisions.'),
-  query(
-    'scenarios_containing',
-    string,
-    'Parts of a scenario: that of an alert, the name of a list, `portcullis` for reports; `portcullis-ipv4` or `-ipv6` names a family.',
-  ),
-  query('scenarios_not_containing', string, 'Parts that a scenario must not have.'),
-];
-
-export const streamDocs: Described = {
-  id: 'decisionStream',
-  tag,
-  summary: 'The whole list as decisions, or what changed since the client asked last.',
-  parameters: [query('startup', string, '`true`: the whole list.'), ...filters],
-  answers: {
-    200: answer(
-      'The decisions.',
-      media(object({ new: decisionsOrNull, deleted: decisionsOrNull })),
-    ),
-  },
-  schemas,
-};
-
-const liveDocs: Described = {
-  id: 'decisions',
-  tag,
-  summary: 'The decisions on an address or a network, or null.',
-  parameters: [
-    query('ip', string, 'An address.'),
-    query('range', string, 'A network.'),
-    query('scope', string, '`ip` or `range`, with `value`.'),
-    query('value', string, 'An address or a network, with `scope`.'),
-    query('type', string, 'As `types`.'),
-    ...filters,
-  ],
-  answers: {
-    200: answer('The decisions.', media(decisionsOrNull)),
-  },
-};
-
-export const usageDocs: Described = {
-  id: 'usageMetrics',
-  tag,
-  summary: 'What a bouncer saw and stopped, or what an agent read.',
-  description: 'An agent sends its token as bearer instead of the key of a bouncer.',
-  requestBody: { required: true, content: media({ type: 'object' }) },
-  answers: {
-    201: { description: 'Noted.' },
-    401: answer('A wrong token.', media(object({ code: { const: 401 }, message: string }))),
-  },
-};
-
-const upDocs: Described = {
-  id: 'health',
-  tag,
-  summary: 'Whether the server answers.',
-  answers: { 200: answer('It does.', media(object({ status: { const: 'up' } }))) },
-};
 
 export interface LiveOptions {
   readonly gate: QuotaGuard;
@@ -146,6 +64,33 @@ export interface LiveOptions {
   readonly count: (outcome: IntegrationOutcome<'decisions'>) => void;
 }
 
+/** As clients know it. */
+export const forbiddenDetail = 'access forbidden';
+
+export const bouncersTag = 'Bouncers';
+const Decision = v.strictObject({
+  id: v.pipe(v.number(), v.integer()),
+  origin: v.string(),
+  type: v.picklist(decisionTypes),
+  scope: v.picklist(['Ip', 'Range']),
+  value: v.string(),
+  duration: v.string(),
+  scenario: v.string(),
+});
+export const decisionsOrNull = v.nullable(v.array(Decision));
+
+export const filterParameters = {
+  scopes: optionalText('`ip`, `range` or both, with a comma.'),
+  origins: optionalText(
+    '`lists`; `cscli` for what the operator says by hand; `crowdsec` and others for what agents of the account decided.',
+  ),
+  types: optionalText('`ban`, `captcha` or both; others have no decisions.'),
+  scenarios_containing: optionalText(
+    'Parts of a scenario: that of an alert, the name of a list, `portcullis` for reports; `portcullis-ipv4` or `-ipv6` names a family.',
+  ),
+  scenarios_not_containing: optionalText('Parts that a scenario must not have.'),
+};
+
 export const liveEndpoint = endpoint({
   method: 'GET',
   path: '/v1/decisions',
@@ -156,7 +101,21 @@ export const liveEndpoint = endpoint({
   handlerLimits: ['decisions', 'decisionsStream'],
   errors: [],
   robots: 'disallow',
-  docs: liveDocs,
+  docs: {
+    id: 'decisions',
+    tag: bouncersTag,
+    summary: 'The decisions on an address or a network, or null.',
+    query: {
+      ip: optionalText('An address.'),
+      range: optionalText('A network.'),
+      scope: optionalText('`ip` or `range`, with `value`.'),
+      value: optionalText('An address or a network, with `scope`.'),
+      type: optionalText('As `types`.'),
+      ...filterParameters,
+    },
+    answers: { 200: jsonAnswer('The decisions.', decisionsOrNull) },
+    schemas: { Decision },
+  },
 });
 
 const okHead = renderHead(200, [jsonType, noStore]);
@@ -340,7 +299,12 @@ export const upEndpoint = endpoint({
   thread: 'any',
   isProbe: true,
   errors: [],
-  docs: upDocs,
+  docs: {
+    id: 'health',
+    tag: bouncersTag,
+    summary: 'Whether the server answers.',
+    answers: { 200: jsonAnswer('It does.', v.strictObject({ status: v.literal('up') })) },
+  },
 });
 
 const up: Reply = { status: 200, headers: [jsonType, noStore], body: '{"status":"up"}' };

@@ -184,8 +184,9 @@ export function errorsOf(declared: Endpoint): ReadonlySet<ErrorCode> {
 
 /** Names of the parameters that it knows, the key's among them. */
 export function parametersOf({ docs }: Endpoint): ReadonlySet<string> {
-  const described = typeof docs === 'string' ? [] : (docs.parameters ?? []);
-  return new Set(['key', ...described.map((one) => String((one as { name?: string }).name))]);
+  const { parameters = [], query = {} } = typeof docs === 'string' ? {} : docs;
+  const named = parameters.map((one) => String((one as { name?: string }).name));
+  return new Set(['key', ...named, ...Object.keys(query)]);
 }
 
 /** All limits per client that a caller of the endpoint can meet. */
