@@ -45,7 +45,10 @@ export function optionalText(description: string) {
 }
 
 /** A parameter that may be left out, for which a value stands then. */
-export function preset<S extends AnySchema>(schema: S, value: v.InferOutput<S> & (string | number)) {
+export function preset<S extends AnySchema>(
+  schema: S,
+  value: v.InferOutput<S> & (string | number),
+) {
   return v.pipe(
     v.optional(schema),
     v.transform((given): v.InferOutput<S> => given ?? value),
@@ -95,6 +98,11 @@ export function readBy<T>(read: (text: string) => Result<T>, missing?: string) {
   );
 }
 
+/** A query that was read, by the names of its parameters. */
+export type ReadQuery<E extends SchemasByName> = {
+  readonly [Name in keyof E]: v.InferOutput<E[Name]>;
+};
+
 /**
  * Returns what reads the parameters of a query. A parameter that came more than once is one text with commas.
  * A failure names the first parameter that is at fault, in the order of the schemas.
@@ -102,15 +110,13 @@ export function readBy<T>(read: (text: string) => Result<T>, missing?: string) {
 export function queryReader<const E extends SchemasByName>(entries: E) {
   const schema = v.object(entries);
   const names = Object.keys(entries);
-  return (params: {
-    all(name: string): readonly string[];
-  }): Result<v.InferOutput<typeof schema>> => {
+  return (params: { all(name: string): readonly string[] }): Result<ReadQuery<E>> => {
     const given = names.map((name) => {
       const texts = params.all(name);
       return [name, texts.length === 0 ? undefined : texts.join(',')];
     });
     const read = v.safeParse(schema, Object.fromEntries(given), { abortEarly: true });
-    if (read.success) return ok(read.output);
+    if (read.success) return ok(read.output as ReadQuery<E>);
     const [issue] = read.issues;
     return fail('invalid_parameter', issue.message, String(issue.path?.[0]?.key));
   };

@@ -4,10 +4,12 @@
  * for people, JSON for who asks for it; so they render their failures themselves. The main thread answers.
  */
 
+import * as v from 'valibot';
 import type { Verdict } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fail } from '../../core/result.ts';
 import type { Turns } from '../../core/scheduling.ts';
+import { count, dateTime, score } from '../../core/schema.ts';
 import { dayMs } from '../../core/time.ts';
 import { countryOf, type GeoReader, providerOf } from '../../geo/reader.ts';
 import { providerAttribution } from '../../geo/sources.ts';
@@ -43,11 +45,12 @@ import { addressesIn } from '../../ip/typed.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import { type Endpoint, endpoint, openPage, routeFacts } from '../../web/guard/endpoint.ts';
 import type { Language } from '../../web/language.ts';
+import { dataOrPage, errorsOrPage } from '../../web/openapi.ts';
 import { errorReply, languageOf, type PageTools } from '../../web/page-tools.ts';
 import type { ReplyCache } from '../../web/reply-cache.ts';
 import { failureBody, jsonType, noStore } from '../../web/shape.ts';
 import { csvText } from '../blocklists/pieces/records.ts';
-import { addressPageDocs, systemDocs } from '../check/check.openapi.ts';
+import { checkSummary } from '../check/check.route.ts';
 import type { Check } from '../check/check.ts';
 import { entryScore, halfLivesAt, maliciousScore } from '../check/score.ts';
 import { categoriesOf } from '../reports/categories.ts';
@@ -57,7 +60,7 @@ import type { ReportStore } from '../reports/store/report-store.ts';
 import { ceilings } from '../votes/quorum.ts';
 import { catalogueFor } from '../words.ts';
 import { type IpPageData, ipPage, ipPageIsIndexable, type ScoreReason } from './address.page.tsx';
-import { type Evidence, type EvidenceReader, whyJson } from './evidence.ts';
+import { type Evidence, type EvidenceReader, shownEvidence, whyJson } from './evidence.ts';
 import {
   type AddressCell,
   type CellKind,
@@ -140,6 +143,14 @@ interface AddressOptions extends PageOptions {
   readonly secureUrl: string;
 }
 
+const AddressSummary = v.strictObject({
+  ...checkSummary,
+  isWhitelisted: v.boolean(),
+  firstReportedAt: v.nullable(dateTime),
+  lastReportedAt: v.nullable(dateTime),
+  why: shownEvidence,
+});
+
 const addressEndpoint = endpoint({
   method: 'GET',
   path: '/ip/:address',
@@ -149,7 +160,15 @@ const addressEndpoint = endpoint({
   headers: ['accept', 'accept-language'],
   handlerLimits: ['ipPage'],
   errors: ['invalid_parameter', 'client_limit_exceeded'],
-  docs: addressPageDocs,
+  docs: {
+    id: 'showAddress',
+    tag: 'IP API',
+    summary: 'An address without a key: a page, or JSON with `Accept: application/json`.',
+    path: { address: v.string() },
+    answers: { 200: dataOrPage('What is known.', AddressSummary) },
+    refusals: errorsOrPage,
+    schemas: { AddressSummary },
+  },
 });
 
 export function addressRoute(options: AddressOptions): PlainRoute {
@@ -361,21 +380,20 @@ function newest(one: number | undefined, other: number | undefined): number | un
 function jsonOf(data: IpPageData): string {
   const date = (ms: number | undefined) =>
     ms === undefined ? null : new Date(ms).toISOString().replace(/\.\d{3}Z$/, '+00:00');
-  return JSON.stringify({
-    data: {
-      ipAddress: data.address,
-      abuseConfidenceScore: data.score,
-      countryCode: data.countryCode,
-      isp: data.provider || 'Unknown',
-      isAnon: data.anonymousExit,
-      isWhitelisted: data.allowlisted || data.why?.by === 'knownGood',
-      totalReports: data.reports + data.listReports,
-      malicious: data.score >= maliciousScore,
-      firstReportedAt: date(data.firstReportedAt),
-      lastReportedAt: date(newest(data.lastReportedAt, data.listedAt)),
-      why: whyJson(data.evidence),
-    },
-  });
+  const summary: v.InferOutput<typeof AddressSummary> = {
+    ipAddress: data.address,
+    abuseConfidenceScore: data.score,
+    countryCode: data.countryCode,
+    isp: data.provider || 'Unknown',
+    isAnon: data.anonymousExit,
+    isWhitelisted: data.allowlisted || data.why?.by === 'knownGood',
+    totalReports: data.reports + data.listReports,
+    malicious: data.score >= maliciousScore,
+    firstReportedAt: date(data.firstReportedAt),
+    lastReportedAt: date(newest(data.lastReportedAt, data.listedAt)),
+    why: whyJson(data.evidence),
+  };
+  return JSON.stringify({ data: summary });
 }
 
 // GET /ip/<network>: what is known of the addresses in it. GET /as/<number>: what is known of those of an autonomous
@@ -493,6 +511,18 @@ function networkJson({ network, countryCode, provider, ...data }: NetworkPageDat
 const indexSeconds = '5';
 const numberMax = 2 ** 32 - 1;
 
+const SystemSummary = v.strictObject({
+  asn: count,
+  isp: v.string(),
+  ranges: count,
+  entries: count,
+  maliciousEntries: count,
+  isPart: v.boolean(),
+  worst: v.array(
+    v.strictObject({ ipAddress: v.string(), abuseConfidenceScore: score, totalReports: count }),
+  ),
+});
+
 const systemEndpoint = endpoint({
   method: 'GET',
   path: '/as/:number',
@@ -502,7 +532,19 @@ const systemEndpoint = endpoint({
   headers: ['accept', 'accept-language'],
   handlerLimits: ['ipPage', 'systemNear'],
   errors: ['invalid_parameter', 'not_found', 'client_limit_exceeded'],
-  docs: systemDocs,
+  docs: {
+    id: 'showSystem',
+    tag: 'IP API',
+    summary:
+      'The networks of an autonomous system: a page, or JSON with `Accept: application/json`.',
+    path: { number: v.string() },
+    answers: {
+      200: dataOrPage('What is known of its addresses.', SystemSummary),
+      303: { description: 'An address, or another spelling: leads to the number.' },
+    },
+    refusals: errorsOrPage,
+    schemas: { SystemSummary },
+  },
 });
 
 export function systemRoute(options: PageOptions & { readonly systems: Systems }): PlainRoute {

@@ -4,7 +4,9 @@
  * tables of the thread that applies the journal, for one address at a time.
  */
 
+import * as v from 'valibot';
 import { isoSeconds } from '../../core/dates.ts';
+import { count, dateTime, score } from '../../core/schema.ts';
 import { dayMs } from '../../core/time.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import {
@@ -26,8 +28,9 @@ import {
   halfLivesAt,
   maliciousScore,
 } from '../check/score.ts';
-import { type ServiceName, serviceOf } from '../lists/import/rows.ts';
+import { type ServiceName, serviceNames, serviceOf } from '../lists/import/rows.ts';
 import type { Sources } from '../lists/sources.ts';
+import { category } from '../reports/report.ts';
 import {
   type Contributions,
   contributionKinds,
@@ -202,7 +205,56 @@ export function createEvidence(options: {
 }
 
 /** As a member of an answer in JSON. */
-export function whyJson({ decidedBy, fallsBelowAt, lists, reports }: Evidence) {
+/** Standing of an account at its newest vote; `none`: its reports carry no vote. */
+export const voteKinds = ['staff', 'member', 'earned', 'none'] as const;
+type VoteKind = (typeof voteKinds)[number];
+/** Age of an account's newest report: within 24 hours, 7 days, 30 days, or older. */
+export const reportAges = ['day', 'week', 'month', 'older'] as const;
+type ReportAge = (typeof reportAges)[number];
+
+/** The evidence as it is shown. */
+export const shownEvidence = v.strictObject({
+  decidedBy: v.nullable(v.string()),
+  fallsBelowAt: v.nullable(dateTime),
+  lists: v.array(
+    v.strictObject({
+      name: v.string(),
+      kind: v.picklist(['bad', 'anon', 'good', 'own']),
+      service: v.nullable(v.picklist(serviceNames)),
+      category: v.nullable(category),
+      confidence: v.nullable(score),
+      entry: v.string(),
+      since: dateTime,
+      loadedAt: dateTime,
+      endsAt: v.nullable(dateTime),
+    }),
+  ),
+  reports: v.array(
+    v.strictObject({
+      entry: v.string(),
+      score,
+      ceiling: score,
+      totalReports: count,
+      numDistinctUsers: count,
+      lastReportedAt: dateTime,
+      parts: v.array(
+        v.strictObject({
+          voice: v.picklist(voteKinds),
+          age: v.picklist(reportAges),
+          numDistinctUsers: count,
+          score,
+        }),
+      ),
+    }),
+  ),
+});
+
+export function whyJson({
+  decidedBy,
+  fallsBelowAt,
+  lists,
+  reports,
+}: Evidence): v.InferOutput<typeof shownEvidence> {
   const date = (ms: number) => isoSeconds(Math.floor(ms / 1_000));
   return {
     decidedBy: decidedBy ?? null,
@@ -264,14 +316,6 @@ export function layersOf({ lists, reports }: Evidence, hasReports: boolean): Sco
   }
   return layers;
 }
-
-/** Standing of an account at its newest vote; `none`: its reports carry no vote. */
-export const voteKinds = ['staff', 'member', 'earned', 'none'] as const;
-type VoteKind = (typeof voteKinds)[number];
-
-/** Age of an account's newest report: within 24 hours, 7 days, 30 days, or older. */
-export const reportAges = ['day', 'week', 'month', 'older'] as const;
-type ReportAge = (typeof reportAges)[number];
 
 interface ReportPart {
   readonly voice: VoteKind;

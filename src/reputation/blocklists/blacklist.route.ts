@@ -7,9 +7,23 @@
  * Order of refusals: 401, 429 (first read), 422, 503, 429 (the rest).
  */
 
+import * as v from 'valibot';
 import { isoSeconds } from '../../core/dates.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { createTurns, type Semaphore } from '../../core/scheduling.ts';
+import {
+  about,
+  between,
+  country,
+  dateTime,
+  digits,
+  flag,
+  option,
+  preset,
+  queryReader,
+  readBy,
+  score,
+} from '../../core/schema.ts';
 import type { GeoReader } from '../../geo/reader.ts';
 import { createBodyWriter } from '../../http/answer/body-writer.ts';
 import { firstHeader, type Header, type Request } from '../../http/request/message.ts';
@@ -17,8 +31,8 @@ import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import { type Answer, type Guard, type KeyedCall, wantedBy } from '../../web/guard/guard.ts';
+import { answer, media } from '../../web/openapi.ts';
 import { jsonType, noStore, textType } from '../../web/shape.ts';
-import { readWhole } from '../check/check.route.ts';
 import { maliciousScore } from '../check/score.ts';
 import { isoDate } from '../reports/reports.route.ts';
 import {
@@ -29,7 +43,6 @@ import {
   confidenceMin,
   selectRows,
 } from './blacklist.ts';
-import { blacklistDocs } from './blocklists.openapi.ts';
 
 const limitDefault = 10_000;
 const rowsPerRead = 1_000;
@@ -44,6 +57,21 @@ interface Asked {
   readonly asText: boolean;
 }
 
+const blacklistBody = v.strictObject({
+  meta: v.strictObject({ generatedAt: dateTime, confidenceMinimum: score }),
+  data: v.array(
+    v.strictObject({
+      ipAddress: v.string(),
+      countryCode: country,
+      abuseConfidenceScore: score,
+      lastReportedAt: dateTime,
+    }),
+  ),
+});
+const wholeLimit = digits(/^\d{1,20}$/, 'The limit must be a whole number of at least 1.', 1);
+const versions = v.pipe(readBy(readVersion), v.metadata({ enum: ['4', '6', '4,6'] }));
+const countries = readBy(readCountries);
+
 export const blacklistEndpoint = endpoint({
   method: 'GET',
   path: '/api/v2/blacklist',
@@ -56,7 +84,35 @@ export const blacklistEndpoint = endpoint({
   timeoutMs,
   errors: ['overloaded'],
   robots: 'disallow',
-  docs: blacklistDocs,
+  docs: {
+    id: 'blacklist',
+    tag: 'IP API',
+    summary: 'Addresses and networks with a high score. One read for each 1,000 rows.',
+    query: {
+      confidenceMinimum: preset(
+        about(
+          between('confidence minimum', confidenceMin, 100),
+          `Least score. Left out, or 100: what is malicious, from ${maliciousScore}.`,
+        ),
+        maliciousScore,
+      ),
+      limit: preset(about(wholeLimit, `Rows; ${blacklistBounds.limitMax} at most.`), limitDefault),
+      ipVersion: option(versions, 'One family alone.'),
+      onlyCountries: option(
+        countries,
+        'Two-letter codes, separated by commas; also repeated, or as `onlyCountries[]`.',
+      ),
+      exceptCountries: option(countries, 'All but these; not with onlyCountries.'),
+      plaintext: flag('One address or network a line, as `Accept: text/plain` asks for.'),
+    },
+    answers: {
+      200: answer('Highest score first.', {
+        ...media(blacklistBody),
+        ...media(v.string(), 'text/plain; charset=utf-8'),
+      }),
+    },
+    schemas: { Blacklist: blacklistBody },
+  },
 });
 
 export function blacklistRoute(options: {
@@ -98,24 +154,25 @@ export function blacklistRoute(options: {
   );
 }
 
+const readQuery = queryReader(blacklistEndpoint.docs.query);
+
 function readAsked(request: Request, params: Params, geo: GeoReader): Result<Asked> {
-  const range = { min: confidenceMin, max: 100, byDefault: maliciousScore };
-  const confidence = readWhole(params, 'confidenceMinimum', range);
-  if (!confidence.ok) return confidence;
-  const limit = readLimit(params.get('limit'));
-  if (!limit.ok) return limit;
-  const version = readVersion(params.all('ipVersion'));
-  if (!version.ok) return version;
-  const countries = readCountries(params, geo);
-  if (!countries.ok) return countries;
+  const asked = readQuery(params);
+  if (!asked.ok) return asked;
+  const { confidenceMinimum, limit, ipVersion, onlyCountries, exceptCountries } = asked.value;
+  if (onlyCountries !== undefined && exceptCountries !== undefined) {
+    const detail = 'Only one of only countries and except countries may be given.';
+    return fail('invalid_parameter', detail, 'exceptCountries');
+  }
   return ok({
     filter: {
-      confidenceMinimum: minimumFor(confidence.value),
-      limit: limit.value,
-      ipVersion: version.value,
-      countries: countries.value,
+      confidenceMinimum: minimumFor(confidenceMinimum),
+      // Clients ask for more than there can be and mean "all": that is not refused.
+      limit: Math.min(limit, blacklistBounds.limitMax),
+      ipVersion,
+      countries: countryIds(onlyCountries ?? exceptCountries, onlyCountries !== undefined, geo),
     },
-    asText: params.has('plaintext') || acceptsTextAlone(firstHeader(request, 'accept')),
+    asText: asked.value.plaintext || acceptsTextAlone(firstHeader(request, 'accept')),
   });
 }
 
@@ -128,48 +185,37 @@ function minimumFor(asked: number): number {
 }
 
 /** `4,6`, or both named, is no filter: some clients send it by default. */
-function readVersion(texts: readonly string[]): Result<4 | 6 | undefined> {
-  const versions = new Set(texts.flatMap((text) => text.split(',')).map((text) => text.trim()));
+function readVersion(text: string): Result<4 | 6 | undefined> {
+  const versions = new Set(text.split(',').map((version) => version.trim()));
   for (const version of versions) {
     if (version !== '4' && version !== '6') {
-      return fail('invalid_parameter', 'The ip version must be 4 or 6.', 'ipVersion');
+      return fail('invalid_parameter', 'The ip version must be 4 or 6.');
     }
   }
   return ok(versions.size === 1 ? (versions.has('4') ? 4 : 6) : undefined);
 }
 
-/** Clients ask for more than there can be and mean "all": that is not refused. */
-function readLimit(text: string | undefined): Result<number> {
-  if (text === undefined) return ok(limitDefault);
-  if (!/^\d{1,20}$/.test(text) || Number(text) < 1) {
-    return fail('invalid_parameter', 'The limit must be a whole number of at least 1.', 'limit');
-  }
-  return ok(Math.min(Number(text), blacklistBounds.limitMax));
-}
-
-/** Which country ids are wanted; undefined when it doesn't matter. */
-function readCountries(params: Params, geo: GeoReader): Result<Uint8Array | undefined> {
-  const only = params.has('onlyCountries');
-  if (!only && !params.has('exceptCountries')) return ok(undefined);
-  if (only && params.has('exceptCountries')) {
-    const detail = 'Only one of only countries and except countries may be given.';
-    return fail('invalid_parameter', detail, 'exceptCountries');
-  }
-  const name = only ? 'onlyCountries' : 'exceptCountries';
-  const codes = params
-    .all(name)
-    .flatMap((text) => text.split(','))
-    .map((code) => code.trim().toUpperCase());
+function readCountries(text: string): Result<ReadonlySet<string>> {
+  const codes = text.split(',').map((code) => code.trim().toUpperCase());
   if (codes.length > countriesMax || !codes.every((code) => /^[A-Z]{2}$/.test(code))) {
     const detail = 'The countries must be two-letter ISO 3166 codes, separated by commas.';
-    return fail('invalid_parameter', detail, name);
+    return fail('invalid_parameter', detail);
   }
-  const named = new Set(codes);
-  const wanted = new Uint8Array(geo.countryCount);
-  for (let id = 0; id < wanted.length; id++) {
-    wanted[id] = named.has(geo.country(id)) === only ? 1 : 0;
-  }
-  return ok(wanted);
+  return ok(new Set(codes));
+}
+
+/** Returns which country ids are wanted; undefined when it doesn't matter. */
+function countryIds(
+  named: ReadonlySet<string> | undefined,
+  isOnly: boolean,
+  geo: GeoReader,
+): Uint8Array | undefined {
+  return (
+    named &&
+    Uint8Array.from({ length: geo.countryCount }, (_, id) =>
+      named.has(geo.country(id)) === isOnly ? 1 : 0,
+    )
+  );
 }
 
 /** JSON is the default: many clients list `text/plain` besides it without meaning it. */

@@ -3,8 +3,10 @@
  * what is served. Every variant is built ahead, so their number here is the number in memory.
  */
 
+import * as v from 'valibot';
 import { isMark } from '../../access/marks.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
+import { about, oneOf, option, preset, queryReader } from '../../core/schema.ts';
 import type { FrameName, LineStyle } from './pieces/lines.ts';
 import type { RecordStyle } from './pieces/records.ts';
 
@@ -135,7 +137,28 @@ export function familiesOf(feed: Feed, { family }: Choice): readonly (4 | 6)[] {
   return family === undefined ? feed.families : [family];
 }
 
-const parameterNames = ['ipVersion', 'minimumScore', 'aggregate', 'limit', 'mark'] as const;
+const isMarkOfScreen = v.check(isMark, 'The mark parameter must be one of a screen of /connect.');
+
+/** The parameters of every feed that has such variants. */
+export const feedParameters = {
+  ipVersion: option(oneOf([4, 6], 'The ipVersion parameter must be 4 or 6.'), 'One family alone.'),
+  minimumScore: preset(
+    about(oneOf(scoreTiers, 'The minimumScore parameter must be 75, 85 or 95.'), 'Least score.'),
+    75,
+  ),
+  mark: option(
+    v.pipe(v.string(), isMarkOfScreen),
+    'Of a screen of /connect, which it tells of this request; changes no answer.',
+  ),
+};
+const linesParameters = {
+  ...feedParameters,
+  aggregate: v.optional(oneOf([0, 1], 'The aggregate parameter must be 0 or 1.')),
+  limit: v.optional(
+    oneOf(entryLimits, `The limit parameter must be one of ${entryLimits.join(', ')}.`),
+  ),
+};
+const readParameters = queryReader(linesParameters);
 
 /**
  * Reads the variant that a request asks for. The error names the parameter that does not exist or
@@ -143,77 +166,47 @@ const parameterNames = ['ipVersion', 'minimumScore', 'aggregate', 'limit', 'mark
  */
 export function readChoice(
   feed: Feed,
-  given: { get(name: string): string | undefined; readonly names: readonly string[] },
+  given: { all(name: string): readonly string[]; readonly names: readonly string[] },
 ): Result<Choice> {
-  const stranger = given.names.find((name) => !parameterNames.some((known) => known === name));
+  const stranger = given.names.find((name) => !Object.hasOwn(linesParameters, name));
   if (stranger !== undefined) {
     return refuse(
       'A feed takes ipVersion, minimumScore, aggregate, limit and mark, nothing else.',
       stranger,
     );
   }
-  const version = given.get('ipVersion');
-  if (version !== undefined && version !== '4' && version !== '6') {
-    return refuse('The ipVersion parameter must be 4 or 6.', 'ipVersion');
-  }
-  if (version !== undefined && !feed.families.includes(version === '4' ? 4 : 6)) {
+  const asked = readParameters(given);
+  if (!asked.ok) return asked;
+  const { ipVersion, minimumScore: scoreMin, aggregate, limit } = asked.value;
+  if (ipVersion !== undefined && !feed.families.includes(ipVersion)) {
     return refuse(`${feed.name} holds IPv${feed.families[0]} alone.`, 'ipVersion');
-  }
-  const score = given.get('minimumScore');
-  const scoreMin = scoreTiers.find((tier) => String(tier) === (score ?? '75'));
-  if (scoreMin === undefined) {
-    return refuse('The minimumScore parameter must be 75, 85 or 95.', 'minimumScore');
   }
   if (scoreMin !== 75 && feed.kind === 'lines' && !feed.tiers) {
     return refuse(`${feed.name} has no minimumScore; ${tieredNames()} do.`, 'minimumScore');
   }
-  const aggregate = given.get('aggregate');
-  if (aggregate !== undefined && aggregate !== '0' && aggregate !== '1') {
-    return refuse('The aggregate parameter must be 0 or 1.', 'aggregate');
-  }
-  if (aggregate === '1' && (feed.kind === 'records' || !feed.aggregates)) {
+  if (aggregate === 1 && (feed.kind === 'records' || !feed.aggregates)) {
     return refuse(
       `${feed.name} can't be aggregated: it says something of each entry.`,
       'aggregate',
     );
   }
-  const mark = given.get('mark');
-  if (mark !== undefined && !isMark(mark)) {
-    return refuse('The mark parameter must be one of a screen of /connect.', 'mark');
+  if (limit !== undefined && (feed.kind === 'records' || !feed.limits)) {
+    return refuse(`${feed.name} has no limit; blocklist.txt does.`, 'limit');
   }
-  const most = readLimit(feed, given);
-  if (!most.ok) return most;
+  if (limit !== undefined && (scoreMin !== 75 || aggregate === 1)) {
+    return refuse('A limit stands alone or with ipVersion: it takes the worst of all.', 'limit');
+  }
   return ok({
-    ...(most.value === undefined ? {} : { limit: most.value }),
     scoreMin,
-    family:
-      version === undefined || feed.families.length === 1 ? undefined : (Number(version) as 4 | 6),
-    aggregated: aggregate === '1',
+    family: feed.families.length === 1 ? undefined : ipVersion,
+    aggregated: aggregate === 1,
+    limit,
   });
 }
 
 function tieredNames(): string {
   const names = feeds.filter((feed) => feed.kind === 'records' || feed.tiers);
   return names.map(({ name }) => name.slice(name.indexOf('.'))).join(', ');
-}
-
-function readLimit(
-  feed: Feed,
-  given: { get(name: string): string | undefined },
-): Result<EntryLimit | undefined> {
-  const text = given.get('limit');
-  if (text === undefined) return ok(undefined);
-  const limit = entryLimits.find((most) => String(most) === text);
-  if (limit === undefined) {
-    return refuse(`The limit parameter must be one of ${entryLimits.join(', ')}.`, 'limit');
-  }
-  if (feed.kind === 'records' || !feed.limits) {
-    return refuse(`${feed.name} has no limit; blocklist.txt does.`, 'limit');
-  }
-  if ((given.get('minimumScore') ?? '75') !== '75' || given.get('aggregate') === '1') {
-    return refuse('A limit stands alone or with ipVersion: it takes the worst of all.', 'limit');
-  }
-  return ok(limit);
 }
 
 function refuse(detail: string, parameter: string): Failure {

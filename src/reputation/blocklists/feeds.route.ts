@@ -3,8 +3,10 @@
  * compresses or reads the store; what isn't there ahead is refused.
  */
 
+import * as v from 'valibot';
 import type { SpotMark } from '../../access/marks.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { about, count, country, dateTime, digits, queryReader, score } from '../../core/schema.ts';
 import { type Encoded, negotiate, negotiatedHeaders } from '../../http/answer/negotiate.ts';
 import type { Header, Request } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
@@ -12,11 +14,25 @@ import type { PlainRoute } from '../../http/router.ts';
 import { parseIp } from '../../ip/address.ts';
 import { type Endpoint, endpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';
+import {
+  answer,
+  conditionFailed,
+  type Described,
+  type JsonMembers,
+  jsonAnswer,
+  jsonMedia,
+} from '../../web/openapi.ts';
 import { jsonType } from '../../web/shape.ts';
-import { feedChangesDocs, feedDocs } from './blocklists.openapi.ts';
 import type { EncodedFile } from './builder/build.ts';
 import type { Changes } from './builder/history.ts';
-import { type Feed, feeds, readChoice, variantName } from './catalog.ts';
+import {
+  type Feed,
+  feedParameters,
+  feeds,
+  readChoice,
+  scoreTiers,
+  variantName,
+} from './catalog.ts';
 import type { FeedPublisher, Published } from './publish.ts';
 
 export interface FeedRoutesOptions {
@@ -35,6 +51,77 @@ const cors = {
   exposeHeaders: ['ETag', 'Last-Modified', 'Content-Range', 'X-Feed-Version', 'Retry-After'],
 };
 const exposed: Header = ['Access-Control-Expose-Headers', cors.exposeHeaders.join(', ')];
+
+const tag = 'Feeds';
+const header = (schema: v.GenericSchema): JsonMembers => ({ required: true, schema });
+const headers = {
+  ETag: header(v.string()),
+  'X-Feed-Version': header(v.pipe(v.number(), v.integer())),
+};
+const range = { 'Content-Range': header(v.string()) };
+const unchanged = { description: 'Nothing has changed.', headers };
+
+const Blocklist = v.strictObject({
+  meta: v.strictObject({
+    generatedAt: dateTime,
+    version: count,
+    count,
+    minimumScore: v.picklist(scoreTiers),
+  }),
+  data: v.array(
+    v.strictObject({
+      ipAddress: v.string(),
+      abuseConfidenceScore: score,
+      countryCode: country,
+      isp: v.string(),
+      isAnon: v.boolean(),
+      totalReports: count,
+      lastReportedAt: v.nullable(dateTime),
+    }),
+  ),
+});
+
+function feedDocs({ name, title }: Pick<Feed, 'name' | 'title'>): Described {
+  return {
+    id: `feed_${name.replace(/\W/g, '_')}`,
+    tag,
+    summary: `${title}, highest score first.`,
+    query: feedParameters,
+    answers: {
+      200: jsonAnswer('The list.', Blocklist, headers),
+      206: answer('The range that was asked for.', { [jsonMedia]: {} }, { ...headers, ...range }),
+      304: unchanged,
+      412: conditionFailed(headers),
+      416: answer('The range lies outside.', { 'text/plain; charset=utf-8': {} }, range),
+    },
+    schemas: { Blocklist },
+  };
+}
+
+const sinceDetail =
+  'The since parameter must be a version: the number in X-Feed-Version or in the head of a feed.';
+const changesParameters = {
+  since: about(digits(/^\d{1,15}$/, sinceDetail, 0), 'A version: `X-Feed-Version`.'),
+};
+const FeedChanges = v.strictObject({
+  version: count,
+  since: count,
+  reload: v.boolean(),
+  added: v.array(v.string()),
+  removed: v.array(v.string()),
+});
+const feedChangesDocs: Described = {
+  id: 'feedChanges',
+  tag,
+  summary: 'What was added and removed since a version, or that the whole must be read.',
+  query: changesParameters,
+  answers: {
+    200: jsonAnswer('The changes.', FeedChanges, headers),
+    304: unchanged,
+    412: conditionFailed(headers),
+  },
+  schemas: { FeedChanges },
+};
 
 /** One for each feed. Readers of feeds are scripts: a line of text, or the API's shape for .json. */
 function feedEndpoint(path: string, docs: Endpoint['docs']): Endpoint {
@@ -160,6 +247,8 @@ function changesReply(request: Request, changes: Changes): Answer {
   });
 }
 
+const readParameters = queryReader(changesParameters);
+
 function readSince(raw: string, { version }: Changes): Result<number> {
   const query = parseQuery(raw);
   if (!query.ok) return query;
@@ -167,20 +256,15 @@ function readSince(raw: string, { version }: Changes): Result<number> {
   if (stranger !== undefined) {
     return fail('invalid_parameter', 'changes.json takes since, nothing else.', stranger);
   }
-  const text = query.value.get('since');
-  if (text === undefined || !/^\d{1,15}$/.test(text)) {
-    return fail(
-      'invalid_parameter',
-      'The since parameter must be a version: the number in X-Feed-Version or in the head of a feed.',
-      'since',
-    );
-  }
-  if (Number(text) > version) {
+  const asked = readParameters(query.value);
+  if (!asked.ok) return asked;
+  const { since } = asked.value;
+  if (since > version) {
     return fail(
       'invalid_parameter',
       `The since parameter is later than the newest version, ${version}: read the whole feed again.`,
       'since',
     );
   }
-  return ok(Number(text));
+  return ok(since);
 }

@@ -5,10 +5,22 @@
  * Few run at a time, for each may hold 10,000 hosts; 503 beyond those that may wait.
  */
 
+import * as v from 'valibot';
 import type { Clock } from '../../core/clock.ts';
 import { isoSeconds } from '../../core/dates.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import type { Semaphore, Turns } from '../../core/scheduling.ts';
+import {
+  about,
+  count,
+  country,
+  dateTime,
+  integer,
+  preset,
+  queryReader,
+  readBy,
+  score,
+} from '../../core/schema.ts';
 import { dayMs } from '../../core/time.ts';
 import { countryOf, type GeoReader } from '../../geo/reader.ts';
 import type { Params } from '../../http/request/query.ts';
@@ -19,14 +31,34 @@ import { formatPrefix, type Prefix, parsePrefix, widthOf } from '../../ip/prefix
 import { specialUse } from '../../ip/special.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import { type Answer, type Guard, type KeyedCall, wantedBy } from '../../web/guard/guard.ts';
+import { dataAnswer } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import { type BlockCheck, blockBounds, type ReportedHost } from './block-check.ts';
-import { checkBlockDocs } from './check.openapi.ts';
-import { maxAgeDetail } from './check.route.ts';
+import { daysWithoutLists } from './check.route.ts';
 
 const maxAgeDaysDefault = 30;
 /** Rows of an answer that are written between two reads of the clock. */
 const rowsPerSlice = 250;
+
+const requiredDetail = 'The network field is required.';
+const sizes = `IPv4 /${blockBounds.shortest[4]} to /32, IPv6 /${blockBounds.shortest[6]} to /128`;
+const Block = v.strictObject({
+  networkAddress: v.string(),
+  netmask: v.string(),
+  minAddress: v.string(),
+  maxAddress: v.string(),
+  numPossibleHosts: integer(1),
+  addressSpaceDesc: v.string(),
+  reportedAddress: v.array(
+    v.strictObject({
+      ipAddress: v.string(),
+      numReports: count,
+      mostRecentReport: dateTime,
+      abuseConfidenceScore: score,
+      countryCode: country,
+    }),
+  ),
+});
 
 export const checkBlockEndpoint = endpoint({
   method: 'GET',
@@ -37,7 +69,17 @@ export const checkBlockEndpoint = endpoint({
   cost: { quota: 'read', more: 'for each 1,000 entries of the block, at least one' },
   errors: ['network_too_large', 'overloaded'],
   robots: 'disallow',
-  docs: checkBlockDocs,
+  docs: {
+    id: 'checkBlock',
+    tag: 'IP API',
+    summary: 'The reported addresses of a network. One read for each 1,000 entries.',
+    query: {
+      network: about(readBy(readNetwork, requiredDetail), `CIDR: ${sizes}.`),
+      maxAgeInDays: preset(daysWithoutLists, maxAgeDaysDefault),
+    },
+    answers: { 200: dataAnswer('The network and its reported addresses.', Block) },
+    schemas: { Block },
+  },
 });
 
 export function checkBlockRoute(options: {
@@ -109,28 +151,28 @@ interface Asked {
   readonly maxAgeDays: number;
 }
 
+const readQuery = queryReader(checkBlockEndpoint.docs.query);
+
 function readAsked(params: Params): Result<Asked> {
-  const text = params.get('network')?.trim() ?? '';
-  if (text === '') return fail('invalid_parameter', 'The network field is required.', 'network');
-  // Host bits are allowed: the example that clients copied from is 127.0.0.1/24.
-  const network = parsePrefix(text, 'mask');
-  if (!network.ok) {
-    const isMask = network.detail?.startsWith('The mask') === true;
-    const detail = isMask
-      ? network.detail
-      : 'The network must be an IPv4 or IPv6 network in CIDR notation.';
-    return fail('invalid_parameter', detail, 'network');
-  }
-  const days = params.get('maxAgeInDays') ?? String(maxAgeDaysDefault);
-  if (!/^\d{1,3}$/.test(days) || Number(days) < 1 || Number(days) > 365) {
-    return fail('invalid_parameter', maxAgeDetail, 'maxAgeInDays');
-  }
-  const { family, length } = network.value;
+  const asked = readQuery(params);
+  if (!asked.ok) return asked;
+  const { network, maxAgeInDays } = asked.value;
+  const { family, length } = network;
   if (length < blockBounds.shortest[family]) {
-    const detail = `The network ${formatPrefix(network.value)} is too large: IPv4 networks may be /16 to /32, IPv6 networks /48 to /128.`;
+    const detail = `The network ${formatPrefix(network)} is too large: IPv4 networks may be /16 to /32, IPv6 networks /48 to /128.`;
     return fail('network_too_large', detail, 'network');
   }
-  return ok({ network: networkBehind(network.value), maxAgeDays: Number(days) });
+  return ok({ network: networkBehind(network), maxAgeDays: maxAgeInDays });
+}
+
+/** Host bits are allowed: the example that clients copied from is 127.0.0.1/24. */
+function readNetwork(given: string): Result<Prefix> {
+  const text = given.trim();
+  if (text === '') return fail('invalid_parameter', requiredDetail);
+  const network = parsePrefix(text, 'mask');
+  if (network.ok || network.detail?.startsWith('The mask') === true) return network;
+  const detail = 'The network must be an IPv4 or IPv6 network in CIDR notation.';
+  return fail('invalid_parameter', detail);
 }
 
 // The facts of a network: mask, first and last usable host, their number, and its special use.

@@ -8,9 +8,11 @@
  */
 
 import { isUtf8 } from 'node:buffer';
+import * as v from 'valibot';
 import type { Verdict } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { about, oneOf, option, text } from '../../core/schema.ts';
 import { decodeUtf8 } from '../../core/text.ts';
 import { mediaType } from '../../http/request/body.ts';
 import { firstHeader, type Header, type Request } from '../../http/request/message.ts';
@@ -19,11 +21,14 @@ import type { PlainRoute } from '../../http/router.ts';
 import { type IpFamily, parseIp, parseIpBytes, readIpBytes } from '../../ip/address.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
+import { answer, jsonMedia, media } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
-import { bulkAddressesMax, checkBulkDocs } from './check.openapi.ts';
+import { checkSummary } from './check.route.ts';
 import type { Check } from './check.ts';
 import { checkBytesMax } from './check-body.ts';
 
+/** Addresses in one request. */
+export const bulkAddressesMax = 10_000;
 /** 10,000 addresses of 45 characters as JSON strings, with room for spaces. */
 const bodyBytesMax = 640 * 1024;
 /** A text that isn't an address comes back, up to here. */
@@ -42,6 +47,16 @@ const reportsMax = 0xffff;
 const bytesType: Header = ['Content-Type', 'application/octet-stream'];
 const linesType: Header = ['Content-Type', 'application/x-ndjson'];
 
+const SummaryFields = v.strictObject(checkSummary);
+const BulkCheckResult = v.union([
+  SummaryFields,
+  v.strictObject({ ipAddress: v.string(), error: v.string() }),
+]);
+const bytesMedia = 'application/octet-stream';
+const bytesOf = (most: number, description: string) =>
+  v.pipe(about(v.string(), description), v.maxLength(most), v.metadata({ format: 'binary' }));
+const addressList = v.pipe(v.array(v.string()), v.minLength(1), v.maxLength(bulkAddressesMax));
+
 export const checkBulkEndpoint = endpoint({
   method: 'POST',
   path: '/api/v2/check-bulk',
@@ -53,7 +68,47 @@ export const checkBulkEndpoint = endpoint({
   body: { types: ['json', 'text', 'bytes'], bytesMax: bodyBytesMax, takesGzip: true },
   errors: [],
   robots: 'disallow',
-  docs: checkBulkDocs,
+  docs: {
+    id: 'checkBulk',
+    tag: 'IP API',
+    summary: `Up to ${bulkAddressesMax} addresses at once. Costs one read an address.`,
+    query: {
+      family: option(
+        oneOf([4, 6], 'The family parameter must be 4 or 6: the family of the addresses.'),
+        'Of a body of bytes, which needs it.',
+      ),
+    },
+    requestBody: {
+      required: true,
+      content: {
+        'text/plain': { schema: text('One address a line.') },
+        [jsonMedia]: { schema: addressList },
+        [bytesMedia]: {
+          schema: bytesOf(
+            16 * bulkAddressesMax,
+            '4 or 16 bytes an address, as `family` says, in network byte order.',
+          ),
+        },
+      },
+    },
+    answers: {
+      200: answer(
+        'In the order asked: an object to an array, objects in lines to lines, bytes to bytes.',
+        {
+          ...media(v.strictObject({ data: v.array(BulkCheckResult) })),
+          ...media(BulkCheckResult, 'application/x-ndjson'),
+          ...media(
+            bytesOf(
+              4 * bulkAddressesMax,
+              '4 bytes an address: the score; flags (1 malicious, 2 isAnon, 4 isWhitelisted); the number of reports in two bytes, the higher first, at most 65,535.',
+            ),
+            bytesMedia,
+          ),
+        },
+      ),
+    },
+    schemas: { SummaryFields, BulkCheckResult },
+  },
 });
 
 /** The addresses as they came, checked but for their grammar. */

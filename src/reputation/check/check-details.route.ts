@@ -5,11 +5,10 @@
  */
 
 import type { Clock } from '../../core/clock.ts';
-import { ok, type Result } from '../../core/result.ts';
 import { createTurns, type Semaphore } from '../../core/scheduling.ts';
+import { queryReader } from '../../core/schema.ts';
 import { type BodyWriter, createBodyWriter } from '../../http/answer/body-writer.ts';
 import type { Header, Reply } from '../../http/request/message.ts';
-import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { type Guard, wantedBy } from '../../web/guard/guard.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
@@ -17,8 +16,7 @@ import { type EvidenceReader, whyJson } from '../address/evidence.ts';
 import { countryNameOf, isoDate, reportJson } from '../reports/reports.route.ts';
 import { type ReportHistory, readHistory } from '../reports/store/report-history.ts';
 import type { ReportStore } from '../reports/store/report-store.ts';
-import { verboseReportsMax } from './check.openapi.ts';
-import { type Address, checkEndpoint, readAddress, readSince } from './check.route.ts';
+import { type Address, checkEndpoint, sinceOf, verboseReportsMax } from './check.route.ts';
 import type { Check } from './check.ts';
 
 export interface CheckDetailsOptions {
@@ -31,7 +29,7 @@ export interface CheckDetailsOptions {
   readonly walks: Semaphore;
 }
 
-/** The parameters of a request, all validated. */
+/** A request whose parameters were read. */
 interface Asked {
   readonly address: Address;
   readonly since: number;
@@ -40,31 +38,26 @@ interface Asked {
   readonly hasWindow: boolean;
 }
 
+const readQuery = queryReader(checkEndpoint.docs.query);
+
 /** The hot check and this one are one endpoint: its declaration stands with the hot one. */
 export function checkDetailsRoute(options: CheckDetailsOptions): PlainRoute {
   const { guard, clock } = options;
   return guard.keyed(
     checkEndpoint,
-    (params) => readAsked(params, clock.now()),
-    async (asked, { headers }, caller) => {
+    readQuery,
+    async ({ ipAddress, maxAgeInDays, verbose }, { headers }, caller) => {
+      const asked = {
+        address: ipAddress,
+        since: sinceOf(maxAgeInDays, clock.now()),
+        isVerbose: verbose,
+        hasWindow: maxAgeInDays !== undefined,
+      };
       const wanted = wantedBy(caller);
       const answer = await options.walks.run(() => answerOf(asked, options, headers, wanted));
       return answer.ok ? answer.value : answer;
     },
   );
-}
-
-function readAsked(params: Params, nowMs: number): Result<Asked> {
-  const address = readAddress(params.get('ipAddress'));
-  if (!address.ok) return address;
-  const since = readSince(params, nowMs);
-  if (!since.ok) return since;
-  return ok({
-    address: address.value,
-    since: since.value,
-    isVerbose: params.has('verbose'),
-    hasWindow: params.has('maxAgeInDays'),
-  });
 }
 
 async function answerOf(

@@ -5,15 +5,26 @@
  * anything is spent.
  */
 
+import * as v from 'valibot';
 import { otherScope } from '../../access/keys/key-cache.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
 import type { Clock } from '../../core/clock.ts';
 import { unauthenticatedDetail, wrongScopeDetail } from '../../core/errors.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import {
+  about,
+  between,
+  count,
+  country,
+  dateTime,
+  flag,
+  readBy,
+  score,
+} from '../../core/schema.ts';
 import { dayMs } from '../../core/time.ts';
 import { renderHead } from '../../http/answer/head.ts';
 import type { Header } from '../../http/request/message.ts';
-import { type Params, parseQuery } from '../../http/request/query.ts';
+import { parseQuery } from '../../http/request/query.ts';
 import type { HotRequest, HotRoute } from '../../http/router.ts';
 import { formatIp, type IpFamily, ipTextLengthMax, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
@@ -25,8 +36,10 @@ import {
   withQuota,
   withRefusal,
 } from '../../web/guard/quota-headers.ts';
+import { jsonAnswer } from '../../web/openapi.ts';
 import { apiErrorBody, jsonType, noStore } from '../../web/shape.ts';
-import { checkDocs } from './check.openapi.ts';
+import { shownEvidence } from '../address/evidence.ts';
+import { shownReport } from '../reports/report.ts';
 import type { Check } from './check.ts';
 
 const okHead = renderHead(200, [jsonType, noStore]);
@@ -37,7 +50,7 @@ const refusedHead = renderHead(429, [jsonType, noStore]);
 const unauthenticatedBody = apiErrorBody(401, unauthenticatedDetail);
 const otherScopeBody = apiErrorBody(403, wrongScopeDetail('check'));
 
-export const maxAgeDetail = 'The max age in days must be between 1 and 365.';
+const maxAgeDetail = 'The max age in days must be between 1 and 365.';
 
 /** The parameters of a check, or the body of a 422. */
 export type AskedCheck = {
@@ -53,6 +66,49 @@ const addressFirst = 'ipAddress=';
 /** Matches the query that nearly every client sends: one parameter, nothing encoded. */
 const plainAddress = /^ipAddress=[0-9A-Fa-f:.]{1,45}$/;
 
+const invalidAddressDetail = `The ip address must be a valid IPv4 or IPv6 address of at most ${ipTextLengthMax} characters.`;
+const addressRequiredDetail = 'The ip address field is required.';
+
+/** Parameters that several checks have. */
+export const checkedAddress = about(readBy(readAddress, addressRequiredDetail), 'IPv4 or IPv6.');
+export const days = between('max age in days', 1, 365, /^\d{1,3}$/);
+export const daysWithoutLists = about(
+  days,
+  'Count the reports of so many days, without what lists add.',
+);
+
+/** The first members of each check. */
+export const checkSummary = {
+  ipAddress: v.string(),
+  abuseConfidenceScore: score,
+  countryCode: country,
+  isp: v.string(),
+  isAnon: v.boolean(),
+  totalReports: count,
+  malicious: v.boolean(),
+};
+const checkMembers = {
+  ...checkSummary,
+  isPublic: v.boolean(),
+  ipVersion: v.picklist([4, 6]),
+  isWhitelisted: v.boolean(),
+  usageType: v.literal(''),
+  domain: v.null(),
+  hostnames: v.pipe(v.array(v.string()), v.maxLength(0)),
+  isTor: v.boolean(),
+  numDistinctUsers: count,
+  lastReportedAt: v.nullable(dateTime),
+};
+/** Reports in one verbose check. */
+export const verboseReportsMax = 10_000;
+const CheckResult = v.strictObject(checkMembers);
+const CheckDetails = v.strictObject({
+  ...checkMembers,
+  countryName: v.nullable(v.string()),
+  why: shownEvidence,
+  reports: v.pipe(v.array(shownReport), v.maxLength(verboseReportsMax)),
+});
+
 export const checkEndpoint = endpoint({
   method: 'GET',
   path: '/api/v2/check',
@@ -62,7 +118,23 @@ export const checkEndpoint = endpoint({
   cost: { quota: 'read' },
   errors: ['overloaded'],
   robots: 'disallow',
-  docs: checkDocs,
+  docs: {
+    id: 'check',
+    tag: 'IP API',
+    summary: 'What is known of one address. Costs one read.',
+    query: {
+      ipAddress: checkedAddress,
+      maxAgeInDays: v.optional(daysWithoutLists),
+      verbose: flag('The country’s name, why the score is what it is, and the reports too.'),
+    },
+    answers: {
+      200: jsonAnswer(
+        'Sixteen fields; the country’s name, `why` and the reports with `verbose`.',
+        v.strictObject({ data: v.union([CheckResult, CheckDetails]) }),
+      ),
+    },
+    schemas: { CheckResult, CheckDetails, Report: shownReport },
+  },
 });
 
 const known = parametersOf(checkEndpoint);
@@ -134,9 +206,6 @@ function isMaxAge(text: string): boolean {
   return /^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= 365;
 }
 
-const invalidAddressDetail = `The ip address must be a valid IPv4 or IPv6 address of at most ${ipTextLengthMax} characters.`;
-const addressRequiredDetail = 'The ip address field is required.';
-
 /** Body of the 422 for text that is not an address. */
 function invalidAddress(parameter: string): string {
   return apiErrorBody(422, invalidAddressDetail, parameter);
@@ -165,25 +234,6 @@ export function readAddress(text: string | undefined): Result<Address> {
 }
 
 /** `maxAgeInDays` as the time from which reports count, milliseconds since 1970. */
-export function readSince(params: Params, nowMs: number): Result<number> {
-  const text = params.get('maxAgeInDays');
-  if (text !== undefined && !isMaxAge(text)) {
-    return fail('invalid_parameter', maxAgeDetail, 'maxAgeInDays');
-  }
-  return ok(nowMs - (text === undefined ? maxAgeDaysDefault : Number(text)) * dayMs);
-}
-
-/** A whole number in decimal digits; more than nine of them are out of any range. */
-export function readWhole(
-  params: Params,
-  name: string,
-  range: { readonly min: number; readonly max: number; readonly byDefault: number },
-): Result<number> {
-  const text = params.get(name);
-  if (text === undefined) return ok(range.byDefault);
-  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= range.min && value <= range.max) return ok(value);
-  const label = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-  const detail = `The ${label} must be between ${range.min} and ${range.max}.`;
-  return fail('invalid_parameter', detail, name);
+export function sinceOf(maxAgeDays: number | undefined, nowMs: number): number {
+  return nowMs - (maxAgeDays ?? maxAgeDaysDefault) * dayMs;
 }

@@ -5,8 +5,10 @@
  * Order of refusals: 401, 429, 503 (too many at once), 415, 413, 422, 429 (rows), 503 (store).
  */
 
+import * as v from 'valibot';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import { type Failure, fail, type Result } from '../../core/result.ts';
+import { count, integer } from '../../core/schema.ts';
 import { clientCountry, type GeoReader } from '../../geo/reader.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../../http/request/message.ts';
 import { type FormSink, readPartsInto } from '../../http/request/multipart.ts';
@@ -15,6 +17,7 @@ import { PackedBodyError, unpackedPieces } from '../../http/request/unpacking.ts
 import type { StreamRoute } from '../../http/router.ts';
 import { endpoint, streamFacts } from '../../web/guard/endpoint.ts';
 import { type Guard, type KeyedCall, unreadable } from '../../web/guard/guard.ts';
+import { dataAnswer } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import type { Check } from '../check/check.ts';
 import { clientNetwork } from '../votes/client-network.ts';
@@ -22,11 +25,11 @@ import {
   type BulkReader,
   type BulkRow,
   type BulkSaveOptions,
+  bulkRowsMax,
   createBulkReader,
   type InvalidRow,
   saveBulk,
 } from './bulk-reports.ts';
-import { bulkReportDocs } from './reports.openapi.ts';
 
 const csvBytesMax = 8 * 1024 * 1024;
 const partsMax = 16;
@@ -67,6 +70,17 @@ interface Sender {
   readonly headers: readonly Header[];
 }
 
+const InvalidReport = v.strictObject({
+  error: v.string(),
+  input: v.string(),
+  rowNumber: integer(1),
+});
+const BulkReported = v.strictObject({
+  savedReports: count,
+  invalidReports: v.pipe(v.array(InvalidReport), v.maxLength(bulkRowsMax)),
+});
+const csv = v.pipe(v.string(), v.metadata({ contentMediaType: 'text/csv' }));
+
 export const bulkReportEndpoint = endpoint({
   method: 'POST',
   path: '/api/v2/bulk-report',
@@ -79,7 +93,19 @@ export const bulkReportEndpoint = endpoint({
   timeoutMs,
   errors: ['unsupported_media_type', 'store_unavailable', 'overloaded'],
   robots: 'disallow',
-  docs: bulkReportDocs,
+  docs: {
+    id: 'bulkReport',
+    tag: 'IP API',
+    summary: `Up to ${bulkRowsMax} reports as CSV. Costs one write for each 100 rows.`,
+    requestBody: {
+      required: true,
+      content: {
+        'multipart/form-data': { schema: v.object({ key: v.optional(v.string()), csv }) },
+      },
+    },
+    answers: { 200: dataAnswer('Rows saved, and those that were not.', BulkReported) },
+    schemas: { BulkReported },
+  },
 });
 
 export function bulkReportRoute(options: BulkReportOptions): StreamRoute {

@@ -4,21 +4,29 @@
  * Order of refusals: 401, 429 (quota), 422, 429 (new addresses, duplicate), 503.
  */
 
+import * as v from 'valibot';
 import type { ReportInput } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { dateTime, option, optionalText, score } from '../../core/schema.ts';
 import { clientCountry, type GeoReader } from '../../geo/reader.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { textBehind } from '../../ip/behind.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard, KeyedCall } from '../../web/guard/guard.ts';
 import { addressIn, type Fields } from '../../web/guard/intake/fields.ts';
+import { dataAnswer, formOrJson } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import type { Check } from '../check/check.ts';
 import { clientNetwork } from '../votes/client-network.ts';
-import { duplicateDetail, readReport } from './report.ts';
-import { reportDocs } from './reports.openapi.ts';
+import {
+  category,
+  commentCharactersMax,
+  duplicateDetail,
+  readReport,
+  reportCategoriesMax,
+} from './report.ts';
 import type { ReportStore } from './store/report-store.ts';
 
 const bodyBytesMax = 16 * 1024;
@@ -62,6 +70,24 @@ function inputOf(fields: Fields): Result<ReportInput> {
   });
 }
 
+const categories = v.union([
+  v.string(),
+  category,
+  v.pipe(v.array(category), v.minLength(1), v.maxLength(reportCategoriesMax)),
+]);
+/** The body as it is documented. It is read by hand, for reports come in floods. */
+export const reportBody = v.object({
+  ip: optionalText('A public address, not your own. Or `ipAddress`.'),
+  ipAddress: v.optional(v.string()),
+  categories: v.pipe(
+    categories,
+    v.description('Numbers separated by commas, one number, or an array.'),
+  ),
+  comment: optionalText(`Cut at ${commentCharactersMax} characters.`),
+  timestamp: option(dateTime, 'Not in the future, not older than 365 days.'),
+});
+const Reported = v.strictObject({ ipAddress: v.string(), abuseConfidenceScore: score });
+
 export const reportEndpoint = endpoint({
   method: 'POST',
   path: '/api/v2/report',
@@ -78,7 +104,16 @@ export const reportEndpoint = endpoint({
     'capacity_exceeded',
   ],
   robots: 'disallow',
-  docs: reportDocs,
+  docs: {
+    id: 'report',
+    tag: 'IP API',
+    summary: 'Reports an address. Costs one write.',
+    description:
+      'The fields may also stand in the query. One account may report one address once in 15 minutes.',
+    requestBody: formOrJson(reportBody, false),
+    answers: { 200: dataAnswer('On disk, and in the score that is shown.', Reported) },
+    schemas: { Reported },
+  },
 });
 
 export function reportRoute(options: ReportRouteOptions): PlainRoute {

@@ -2,8 +2,10 @@
  * Validates and cleans a report. Pure; clock and own addresses are passed in.
  */
 
+import * as v from 'valibot';
 import type { ReportInput } from '../../contracts/reputation.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { count, country, dateTime, integer } from '../../core/schema.ts';
 import { dayMs, minuteMs } from '../../core/time.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
@@ -42,6 +44,17 @@ export interface ReportRules {
 export const commentCharactersMax = 1_024;
 export const reportAgeMaxMs = 365 * dayMs;
 export const reportCategoriesMax = 30;
+/** The number of a category of AbuseIPDB. */
+export const category = integer(1, categoryMax);
+/** A report as it is shown. */
+export const shownReport = v.strictObject({
+  reportedAt: dateTime,
+  comment: v.string(),
+  categories: v.array(category),
+  reporterId: count,
+  reporterCountryCode: country,
+  reporterCountryName: v.string(),
+});
 /** A sender's clock may run ahead by this much. */
 const clockSkewMs = minuteMs;
 /** Clients report it to see whether they are connected; it is answered as a duplicate. */

@@ -4,20 +4,32 @@
  * every page reads the same `reportsWalkedMax` reports at most.
  */
 
+import * as v from 'valibot';
 import type { Clock } from '../../core/clock.ts';
 import { isoSeconds } from '../../core/dates.ts';
-import { fail, ok, type Result } from '../../core/result.ts';
+import { fail } from '../../core/result.ts';
 import type { Semaphore } from '../../core/scheduling.ts';
-import type { Params } from '../../http/request/query.ts';
+import {
+  about,
+  between,
+  count,
+  integer,
+  option,
+  preset,
+  queryReader,
+  type ReadQuery,
+  uri,
+} from '../../core/schema.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import { type Guard, wantedBy } from '../../web/guard/guard.ts';
 import { addressIn } from '../../web/guard/intake/fields.ts';
 import { formatFor } from '../../web/layout/format.ts';
+import { dataAnswer, formOrJson } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
-import { type Address, readAddress, readSince, readWhole } from '../check/check.route.ts';
+import { checkedAddress, days, readAddress, sinceOf } from '../check/check.route.ts';
 import { categoriesOf } from './categories.ts';
-import { clearAddressDocs, listReportsDocs } from './reports.openapi.ts';
+import { shownReport } from './report.ts';
 import { pageBounds, type ReportHistory, readHistory } from './store/report-history.ts';
 import type { StoredReport } from './store/report-rows.ts';
 import type { ReportStore } from './store/report-store.ts';
@@ -35,14 +47,16 @@ export interface ReportsRouteOptions {
   readonly secureUrl: string;
 }
 
-interface Asked {
-  readonly address: Address;
-  readonly since: number;
-  readonly page: number;
-  readonly perPage: number;
-  /** As it came, for the links. */
-  readonly maxAgeInDays: string | undefined;
-}
+const ReportPage = v.strictObject({
+  total: count,
+  page: integer(1),
+  count,
+  perPage: integer(1, pageBounds.perPageMax),
+  lastPage: integer(1),
+  nextPageUrl: v.nullable(uri),
+  previousPageUrl: v.nullable(uri),
+  results: v.array(shownReport),
+});
 
 export const reportsEndpoint = endpoint({
   method: 'GET',
@@ -53,42 +67,38 @@ export const reportsEndpoint = endpoint({
   cost: { quota: 'read' },
   errors: ['overloaded'],
   robots: 'disallow',
-  docs: listReportsDocs,
+  docs: {
+    id: 'listReports',
+    tag: 'IP API',
+    summary: 'The reports of an address, newest first. Costs one read a page.',
+    query: {
+      ipAddress: checkedAddress,
+      maxAgeInDays: option(days, 'Count the reports of so many days.'),
+      page: preset(about(between('page', 1, pageBounds.pageMax), 'From 1.'), 1),
+      perPage: preset(
+        about(between('per page', 1, pageBounds.perPageMax), 'Reports on a page.'),
+        perPageDefault,
+      ),
+    },
+    answers: { 200: dataAnswer('A page.', ReportPage) },
+    schemas: { Report: shownReport, ReportPage },
+  },
 });
+
+const readAsked = queryReader(reportsEndpoint.docs.query);
+type Asked = ReadQuery<typeof reportsEndpoint.docs.query>;
 
 export function reportsRoute(options: ReportsRouteOptions): PlainRoute {
   const { guard, clock, reports, walks, secureUrl } = options;
-  return guard.keyed(
-    reportsEndpoint,
-    (params) => readAsked(params, clock.now()),
-    async (asked, { headers }, caller) => {
-      const { address, since, page, perPage } = asked;
-      const window = { since, skip: (page - 1) * perPage, keep: perPage };
-      const wanted = wantedBy(caller);
-      const history = await walks.run(() => readHistory(reports, address, window, wanted));
-      if (!history.ok) return history;
-      const body = bodyOf(asked, history.value, secureUrl);
-      return { status: 200, headers: [jsonType, noStore, ...headers], body };
-    },
-  );
-}
-
-function readAsked(params: Params, nowMs: number): Result<Asked> {
-  const address = readAddress(params.get('ipAddress'));
-  if (!address.ok) return address;
-  const since = readSince(params, nowMs);
-  if (!since.ok) return since;
-  const page = readWhole(params, 'page', { min: 1, max: pageBounds.pageMax, byDefault: 1 });
-  if (!page.ok) return page;
-  const range = { min: 1, max: pageBounds.perPageMax, byDefault: perPageDefault };
-  const perPage = readWhole(params, 'perPage', range);
-  if (!perPage.ok) return perPage;
-  return ok({
-    address: address.value,
-    since: since.value,
-    page: page.value,
-    perPage: perPage.value,
-    maxAgeInDays: params.get('maxAgeInDays'),
+  return guard.keyed(reportsEndpoint, readAsked, async (asked, { headers }, caller) => {
+    const { ipAddress: address, maxAgeInDays, page, perPage } = asked;
+    const since = sinceOf(maxAgeInDays, clock.now());
+    const window = { since, skip: (page - 1) * perPage, keep: perPage };
+    const wanted = wantedBy(caller);
+    const history = await walks.run(() => readHistory(reports, address, window, wanted));
+    if (!history.ok) return history;
+    const body = bodyOf(asked, history.value, secureUrl);
+    return { status: 200, headers: [jsonType, noStore, ...headers], body };
   });
 }
 
@@ -107,8 +117,8 @@ function bodyOf(asked: Asked, history: ReportHistory, secureUrl: string): string
 
 /** Never holds the key, wherever the request carried it. */
 function linkTo(asked: Asked, page: number, secureUrl: string): string {
-  const params = new URLSearchParams({ ipAddress: asked.address.text });
-  if (asked.maxAgeInDays !== undefined) params.set('maxAgeInDays', asked.maxAgeInDays);
+  const params = new URLSearchParams({ ipAddress: asked.ipAddress.text });
+  if (asked.maxAgeInDays !== undefined) params.set('maxAgeInDays', String(asked.maxAgeInDays));
   params.set('perPage', String(asked.perPage));
   params.set('page', String(page));
   return `${secureUrl}${path}?${params}`;
@@ -157,6 +167,8 @@ export interface ClearAddressOptions {
   readonly catchUpTo: (seq: bigint) => Promise<void>;
 }
 
+const Cleared = v.strictObject({ numReportsDeleted: count });
+
 export const clearAddressEndpoint = endpoint({
   method: 'DELETE',
   path: '/api/v2/clear-address',
@@ -167,7 +179,15 @@ export const clearAddressEndpoint = endpoint({
   body: { types: ['form', 'multipart', 'json'], bytesMax: bodyBytesMax, takesGzip: true },
   errors: ['unsupported_media_type', 'store_unavailable'],
   robots: 'disallow',
-  docs: clearAddressDocs,
+  docs: {
+    id: 'clearAddress',
+    tag: 'IP API',
+    summary: 'Takes back what your account reported of an address. Costs one write.',
+    description: '`ipAddress` in the query or in the body.',
+    requestBody: formOrJson(v.object({ ipAddress: v.optional(v.string()) }), false),
+    answers: { 200: dataAnswer('Gone from disk and score.', Cleared) },
+    schemas: { Cleared },
+  },
 });
 
 export function clearAddressRoute(options: ClearAddressOptions): PlainRoute {

@@ -8,7 +8,7 @@ import { captchaBounds } from '../../config.ts';
 import type { Preparation } from '../../core/preparation.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { bulkAddressesMax } from '../../reputation/check/check.openapi.ts';
+import { bulkAddressesMax } from '../../reputation/check/check-bulk.route.ts';
 import { maliciousScore } from '../../reputation/check/score.ts';
 import { bulkRowsMax } from '../../reputation/reports/bulk-reports.ts';
 import { categoryNames } from '../../reputation/reports/categories.ts';
