@@ -5,10 +5,12 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import * as v from 'valibot';
 import type { Config } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { fail } from '../core/result.ts';
+import { count } from '../core/schema.ts';
 import { dayMs } from '../core/time.ts';
 import { forwardingHeaders, isFromThisMachine, isProxied } from '../http/request/client-ip.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../http/request/message.ts';
@@ -21,16 +23,7 @@ import { type Endpoint, openFile } from '../web/guard/endpoint.ts';
 import type { Guard } from '../web/guard/guard.ts';
 import { catalogueFor } from '../web/language.ts';
 import { webManifestPath } from '../web/layout/layout.tsx';
-import {
-  answer,
-  boolean,
-  count,
-  type Described,
-  media,
-  nullable,
-  object,
-  ref,
-} from '../web/openapi.ts';
+import { errorSchemas, jsonAnswer, media } from '../web/openapi.ts';
 import { failureBody, jsonType, noStore, textType } from '../web/shape.ts';
 import type { State } from './state.ts';
 
@@ -101,36 +94,31 @@ export interface Readiness {
 /** Beyond it a node's memory is too old to be asked. */
 const staleSecondsMax = 15 * 60;
 
-const readinessDocs: Described = {
-  id: 'readiness',
-  tag: 'Service',
-  summary: 'Whether the service is up to date, can write and is not about to stop; 503 when not.',
-  answers: { 200: answer('Ready.', media(ref('Readiness'))) },
-  refusals: media({ anyOf: [ref('Readiness'), ref('Errors')] }),
-  schemas: {
-    Readiness: object(
-      {
-        ready: boolean,
-        indexLoaded: boolean,
-        writable: boolean,
-        draining: boolean,
-        entries: count,
-        behind: count,
-        newestListAgeSeconds: nullable({ type: 'number', minimum: 0 }),
-        staleSeconds: count,
-        memory: { type: 'string', enum: [...memoryVerdicts] },
-        outdated: boolean,
-      },
-      { optional: ['staleSeconds', 'memory', 'outdated'] },
-    ),
-  },
-};
+const readinessBody = v.strictObject({
+  ready: v.boolean(),
+  indexLoaded: v.boolean(),
+  writable: v.boolean(),
+  draining: v.boolean(),
+  entries: count,
+  behind: count,
+  newestListAgeSeconds: v.nullable(v.pipe(v.number(), v.minValue(0))),
+  staleSeconds: v.optional(count),
+  memory: v.optional(v.picklist(memoryVerdicts)),
+  outdated: v.optional(v.boolean()),
+});
 
 export const readinessEndpoint = openFile('/readyz', {
   isProbe: true,
   shape: 'api',
   errors: ['store_unavailable'],
-  docs: readinessDocs,
+  docs: {
+    id: 'readiness',
+    tag: 'Service',
+    summary: 'Whether the service is up to date, can write and is not about to stop; 503 when not.',
+    answers: { 200: jsonAnswer('Ready.', readinessBody) },
+    refusals: media(v.union([readinessBody, errorSchemas.Errors])),
+    schemas: { Readiness: readinessBody },
+  },
 });
 export const metricsEndpoint = openFile('/metrics', {
   isProbe: true,

@@ -5,56 +5,22 @@
 
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
-import { siteverifyErrors } from '../captcha/challenge/captcha.openapi.ts';
 import { statusOf } from '../core/errors.ts';
 import type { AnySchema, SchemasByName } from '../core/schema.ts';
 import { type Endpoint, errorsOf } from '../web/guard/endpoint.ts';
 import {
   type Described,
   type DescribedAnswer,
+  errorSchemas,
   type JsonMembers,
-  list,
   media,
   type Operation,
-  object,
   quotaHeaders,
   ref,
   retryAfter,
   type Schema,
-  string,
 } from '../web/openapi.ts';
-import { type ErrorShape, exchangeErrors } from '../web/shape.ts';
-
-const errorCodes = list({ enum: [...siteverifyErrors] });
-
-const errorSchemas: Readonly<Record<string, Schema>> = {
-  Errors: object({
-    errors: {
-      ...list(
-        object(
-          {
-            detail: string,
-            status: { type: 'integer', minimum: 400, maximum: 599 },
-            source: object({ parameter: string }),
-          },
-          { optional: ['source'] },
-        ),
-      ),
-      minItems: 1,
-    },
-  }),
-  Message: object({ message: string }),
-  PolicyRefusal: object({ status: { const: 0 }, msg: string }),
-  SignOnError: object({
-    error: { enum: [...exchangeErrors] },
-    error_description: string,
-  }),
-  CaptchaRefusal: object({ ok: { const: false } }),
-  SiteverifyRefusal: object({
-    success: { const: false },
-    'error-codes': { ...errorCodes, minItems: 1 },
-  }),
-};
+import type { ErrorShape } from '../web/shape.ts';
 
 const description = `JSON routes of Portcullis. Pages for people and text feeds are not described here.
 
@@ -63,12 +29,12 @@ would be lost). Another method than those of a path gets 405 with \`Allow\`. Unk
 Every answer of 429 that can be waited for and every 503 has \`Retry-After\`.`;
 
 const refusalOf: Readonly<Record<ErrorShape, JsonMembers>> = {
-  api: media(ref('Errors')),
-  exchange: media(ref('SignOnError')),
-  captcha: media(ref('CaptchaRefusal')),
-  siteverify: media(ref('SiteverifyRefusal')),
-  bouncer: media(ref('Message')),
-  policy: media(ref('PolicyRefusal')),
+  api: media(errorSchemas.Errors),
+  exchange: media(errorSchemas.SignOnError),
+  captcha: media(errorSchemas.CaptchaRefusal),
+  siteverify: media(errorSchemas.SiteverifyRefusal),
+  bouncer: media(errorSchemas.Message),
+  policy: media(errorSchemas.PolicyRefusal),
   text: { 'text/plain; charset=utf-8': {} },
   page: { 'text/html; charset=utf-8': {} },
 };
@@ -116,7 +82,7 @@ function jsonSchemasOf(described: readonly Described[]): JsonSchemas {
     all[name] = schema;
   }
   const inPlace = new Set<AnySchema>();
-  JSON.stringify(described, (_, value) => {
+  JSON.stringify([described, refusalOf, quotaHeaders, retryAfter], (_, value) => {
     if (!isSchema(value)) return value;
     inPlace.add(value);
     return undefined;
@@ -154,11 +120,7 @@ function parametersIn(
 
 function operationOf(declared: Endpoint, described: Described, json: JsonSchemas): Operation {
   const { id, tag, summary, description, requestBody, answers, path = {}, query = {} } = described;
-  const parameters = [
-    ...(described.parameters ?? []),
-    ...parametersIn('path', path, json),
-    ...parametersIn('query', query, json),
-  ];
+  const parameters = [...parametersIn('path', path, json), ...parametersIn('query', query, json)];
   const own = declared.errors.map(statusOf);
   const all = [...errorsOf(declared)].map(statusOf);
   const statuses = [...new Set(all)].filter((s) => !saidOnce.includes(s) || own.includes(s));

@@ -4,8 +4,8 @@
  */
 
 import * as v from 'valibot';
-import type { AnySchema, SchemasByName } from '../core/schema.ts';
-import { jsonType } from './shape.ts';
+import { type AnySchema, count, integer, type SchemasByName } from '../core/schema.ts';
+import { exchangeErrors, jsonType, siteverifyErrors } from './shape.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonMembers | AnySchema;
 export interface JsonMembers {
@@ -38,41 +38,8 @@ export function ref(name: string): Schema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** Returns the schema of an object: by default all members are required, and no others allowed. */
-export function object(
-  properties: Readonly<Record<string, Schema>>,
-  { optional = [] }: { optional?: readonly string[] } = {},
-): Schema {
-  const required = Object.keys(properties).filter((name) => !optional.includes(name));
-  return { type: 'object', properties, required, additionalProperties: false };
-}
-
-export const string: Schema = { type: 'string' };
-export const boolean: Schema = { type: 'boolean' };
-export const count: Schema = { type: 'integer', minimum: 0 };
-export const score: Schema = { type: 'integer', minimum: 0, maximum: 100 };
-export const dateTime: Schema = { type: 'string', format: 'date-time' };
-export const country: Schema = {
-  type: 'string',
-  pattern: '^[A-Z]{2}$',
-  description: 'ISO 3166-1; ZZ: unknown',
-};
-
-export function nullable(schema: Schema): Schema {
-  return { anyOf: [schema, { type: 'null' }] };
-}
-
-export function list(items: Schema): Schema {
-  return { type: 'array', items };
-}
-
 export function media(schema: Schema | AnySchema, type: string = jsonMedia): JsonMembers {
   return { [type]: { schema } };
-}
-
-/** `{"data": …}`, as every answer of the API has it. */
-export function data(name: string): JsonMembers {
-  return media(object({ data: ref(name) }));
 }
 
 export function answer(
@@ -115,10 +82,35 @@ export function conditionFailed(headers: JsonMembers): DescribedAnswer {
   return answer('Not what the condition of the request asks for.', content, headers);
 }
 
+export const siteverifyCodes = v.array(v.picklist(siteverifyErrors));
+/** The bodies of refusals, by the names that they have in the document. */
+export const errorSchemas = {
+  Errors: v.strictObject({
+    errors: v.pipe(
+      v.array(
+        v.strictObject({
+          detail: v.string(),
+          status: integer(400, 599),
+          source: v.optional(v.strictObject({ parameter: v.string() })),
+        }),
+      ),
+      v.minLength(1),
+    ),
+  }),
+  Message: v.strictObject({ message: v.string() }),
+  PolicyRefusal: v.strictObject({ status: v.literal(0), msg: v.string() }),
+  SignOnError: v.strictObject({ error: v.picklist(exchangeErrors), error_description: v.string() }),
+  CaptchaRefusal: v.strictObject({ ok: v.literal(false) }),
+  SiteverifyRefusal: v.strictObject({
+    success: v.literal(false),
+    'error-codes': v.pipe(siteverifyCodes, v.minLength(1)),
+  }),
+} as const;
+
 const wholeNumber = (description: string, required: boolean): JsonMembers => ({
   description,
   required,
-  schema: { type: 'integer', minimum: 0 },
+  schema: count,
 });
 
 /** On every answer to a request with a valid key. */
@@ -129,17 +121,8 @@ export const quotaHeaders: JsonMembers = {
 };
 export const retryAfter: JsonMembers = { 'Retry-After': wholeNumber('Seconds to wait.', true) };
 
-export function query(name: string, schema: Schema, description: string, required = false): Json {
-  return { name, in: 'query', required, schema, description };
-}
-
-/** A flag: only its presence counts. */
-export function flag(name: string, description: string): Json {
-  return { name, in: 'query', required: false, allowEmptyValue: true, schema: string, description };
-}
-
 /** The endpoint's own part of its operation; the rest follows from the declaration. */
-export interface Described extends Pick<Operation, 'summary' | 'description' | 'parameters'> {
+export interface Described extends Pick<Operation, 'summary' | 'description'> {
   /** `operationId`: of this method and path alone. */
   readonly id: string;
   readonly tag: string;
@@ -157,7 +140,7 @@ export interface Described extends Pick<Operation, 'summary' | 'description' | '
   readonly schemas?: Readonly<Record<string, Schema | AnySchema>>;
 }
 
-export const errorsOrPage: JsonMembers = { ...media(ref('Errors')), ...page };
+export const errorsOrPage: JsonMembers = { ...media(errorSchemas.Errors), ...page };
 
 /** The same fields as a form, a multipart form or JSON. */
 export function formOrJson(schema: Schema | AnySchema, required = true): JsonMembers {

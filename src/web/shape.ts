@@ -51,6 +51,18 @@ export const exchangeErrors = [
   'temporarily_unavailable',
 ] as const satisfies readonly ErrorCode[];
 
+/** Names that the libraries of `siteverify` know, and `sitekey-secret-mismatch` of hCaptcha. */
+export const siteverifyErrors = [
+  'missing-input-secret',
+  'invalid-input-secret',
+  'missing-input-response',
+  'invalid-input-response',
+  'sitekey-secret-mismatch',
+  'timeout-or-duplicate',
+  'bad-request',
+  'internal-error',
+] as const;
+
 /** Body of the shape `captcha`. */
 const captchaRefusal = '{"ok":false}';
 

@@ -3,8 +3,10 @@
  * taken by one request whatever the others do. Every refusal has the one body `{"ok":false}`.
  */
 
+import * as v from 'valibot';
 import type { CaptchaLimitName } from '../../config/limits.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
+import { about, integer, optionalText, text } from '../../core/schema.ts';
 import { parseRange } from '../../http/answer/negotiate.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
@@ -15,11 +17,11 @@ import { endpoint } from '../../web/guard/endpoint.ts';
 import type { FormChallenges } from '../../web/guard/form-challenges.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';
 import { readFields } from '../../web/guard/intake/fields.ts';
+import { answer, type Described, formOrJson, jsonAnswer } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import type { CaptchaVisitors, Payment } from '../page/captcha-visitors.route.ts';
 import { shownSize } from '../picture/profiles.ts';
 import type { Receipts } from '../receipt/receipts.ts';
-import { mediaDocs, newDocs, verifyDocs } from './captcha.openapi.ts';
 import type { CaptchaVisitor, Challenges } from './challenge.ts';
 import { ticketPattern } from './ticket.ts';
 
@@ -35,13 +37,58 @@ const base = {
   cors,
 } as const;
 
+export const captchaTag = 'CAPTCHA';
+const sentToken = v.pipe(v.string(), v.regex(new RegExp(`^${ticketPattern}$`)));
+
+function mediaDocs(id: string, type: string, suffix: string, summary: string): Described {
+  const content = { [type]: {} };
+  const range = { 'Content-Range': { required: true, schema: v.string() } };
+  const file = v.regex(new RegExp(`^${ticketPattern}\\.${suffix}$`));
+  return {
+    id,
+    tag: captchaTag,
+    summary,
+    path: { file: about(v.pipe(v.string(), file), `The token, then .${suffix}.`) },
+    answers: {
+      200: answer('The whole.', content),
+      206: answer('The range that was asked for.', content, range),
+      416: answer('The range lies outside.', content, range),
+    },
+  };
+}
+
+const ChallengeOrReceipt = v.union([
+  v.strictObject({
+    token: sentToken,
+    img: text('Path of the picture.'),
+    expires_in: about(integer(1), 'Seconds.'),
+  }),
+  v.strictObject({ receipt: text('In place of a challenge: nothing is asked.') }),
+]);
+const Verified = v.strictObject({
+  ok: v.boolean(),
+  receipt: optionalText(
+    "With `sitekey`, from a page of the site key's hosts: for the site's server.",
+  ),
+});
+
 export const newChallenge = endpoint({
   ...base,
   path: '/captcha/new',
   handlerLimits: ['captchaNew', 'captchaFree'],
   headers: ['cookie', 'origin'],
   errors: ['capacity_exceeded'],
-  docs: newDocs,
+  docs: {
+    id: 'newChallenge',
+    tag: captchaTag,
+    summary: 'A new challenge.',
+    query: {
+      sitekey: optionalText('Of the page; one that lets clean addresses pass may give a receipt.'),
+      action: optionalText('For that receipt: what it is for.'),
+    },
+    answers: { 200: jsonAnswer('One attempt, for a short time.', ChallengeOrReceipt) },
+    schemas: { Challenge: ChallengeOrReceipt },
+  },
 });
 
 export const challengePicture = endpoint({
@@ -70,7 +117,21 @@ export const verifyChallenge = endpoint({
   headers: ['content-type', 'cookie', 'origin'],
   body: { types: ['form', 'multipart', 'json'], bytesMax: verifyBytesMax },
   errors: [],
-  docs: verifyDocs,
+  docs: {
+    id: 'verifyChallenge',
+    tag: captchaTag,
+    summary: 'One attempt. Whatever is wrong, the answer is the same.',
+    requestBody: formOrJson(
+      v.object({
+        token: sentToken,
+        answer: v.string(),
+        sitekey: v.optional(v.string()),
+        action: v.optional(v.string()),
+      }),
+    ),
+    answers: { 200: jsonAnswer('Right or not.', Verified) },
+    schemas: { Verified },
+  },
 });
 
 export interface ChallengeRouteOptions {

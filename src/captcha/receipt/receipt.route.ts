@@ -5,8 +5,10 @@
  * no business here.
  */
 
+import * as v from 'valibot';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
 import { fail } from '../../core/result.ts';
+import { about, dateTime, optionalText, text, uri } from '../../core/schema.ts';
 import type { Header, Reply, Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { Callers } from '../../web/guard/callers.ts';
@@ -14,14 +16,10 @@ import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import { type Fields, readFields } from '../../web/guard/intake/fields.ts';
 import { quotaHeaders } from '../../web/guard/quota-headers.ts';
-import { jsonType, noStore } from '../../web/shape.ts';
-import {
-  receiptDocs,
-  siteverifyByQueryDocs,
-  siteverifyDocs,
-  type siteverifyErrors,
-} from '../challenge/captcha.openapi.ts';
-import type { Receipts } from './receipts.ts';
+import { errorSchemas, formOrJson, jsonAnswer, siteverifyCodes } from '../../web/openapi.ts';
+import { jsonType, noStore, type siteverifyErrors } from '../../web/shape.ts';
+import { captchaTag as tag } from '../challenge/challenge.route.ts';
+import { type Receipts, siteFaults } from './receipts.ts';
 
 export interface CaptchaReceiptOptions {
   readonly gate: QuotaGuard;
@@ -38,6 +36,19 @@ const retryAfter: Header = ['Retry-After', '5'];
 
 const body = { types: ['form', 'multipart', 'json'], bytesMax: bodyBytesMax } as const;
 
+const Redeemed = v.union([
+  v.strictObject({
+    ok: v.literal(true),
+    hostname: v.string(),
+    origin: uri,
+    sitekey: v.string(),
+    challenge_ts: dateTime,
+    solved: about(v.boolean(), 'False: the site key lets clean addresses pass, and this one was.'),
+  }),
+  errorSchemas.CaptchaRefusal,
+  v.strictObject({ ok: v.literal(false), sitekey_error: v.picklist(siteFaults) }),
+]);
+
 export const receiptEndpoint = endpoint({
   method: 'POST',
   path: '/captcha/receipt',
@@ -47,8 +58,45 @@ export const receiptEndpoint = endpoint({
   cost: { quota: 'read' },
   body,
   errors: ['unsupported_media_type', 'store_unavailable'],
-  docs: receiptDocs,
+  docs: {
+    id: 'redeemReceipt',
+    tag,
+    summary: 'Redeems a receipt, once. Costs one read.',
+    requestBody: formOrJson(
+      v.object({
+        receipt: v.string(),
+        secret: v.optional(v.string()),
+        key: v.optional(v.string()),
+        sitekey: v.optional(v.string()),
+        hostname: v.optional(v.string()),
+      }),
+    ),
+    answers: { 200: jsonAnswer('Good, or not: why is not told.', Redeemed) },
+    schemas: { Redeemed },
+  },
 });
+
+const siteverifyFields = {
+  secret: text('An API key.'),
+  response: text('The receipt.'),
+  sitekey: optionalText('Optional: the receipt must be of this site key.'),
+  remoteip: optionalText("Optional: the visitor's address, for the score."),
+};
+const Siteverified = v.union([
+  v.strictObject({
+    success: v.literal(true),
+    challenge_ts: dateTime,
+    hostname: v.string(),
+    score: about(
+      v.pipe(v.number(), v.minValue(0), v.maxValue(1)),
+      "1 less a hundredth of the abuse score of the visitor's address.",
+    ),
+    action: optionalText('As the page sent it; absent when it sent none.'),
+    'error-codes': v.pipe(siteverifyCodes, v.maxLength(0)),
+  }),
+  errorSchemas.SiteverifyRefusal,
+]);
+const siteverifyAnswers = { 200: jsonAnswer('Also for every refusal of its own.', Siteverified) };
 
 /** Its key is the `secret`, and each of its own refusals has status 200. */
 export const siteverifyEndpoint = endpoint({
@@ -60,7 +108,14 @@ export const siteverifyEndpoint = endpoint({
   headers: ['key', 'content-type'],
   body,
   errors: [],
-  docs: siteverifyDocs,
+  docs: {
+    id: 'siteverify',
+    tag,
+    summary: 'The same for libraries of reCAPTCHA, hCaptcha and Turnstile.',
+    requestBody: formOrJson(v.object(siteverifyFields)),
+    answers: siteverifyAnswers,
+    schemas: { Siteverified },
+  },
 });
 
 /** Some libraries ask so. Not by HEAD: the answer uses the receipt up. */
@@ -73,7 +128,13 @@ export const siteverifyByQueryEndpoint = endpoint({
   noHead: true,
   robots: 'disallow',
   errors: [],
-  docs: siteverifyByQueryDocs,
+  docs: {
+    id: 'siteverifyByQuery',
+    tag,
+    summary: 'The same with everything in the query; a POST keeps the key out of logs.',
+    query: siteverifyFields,
+    answers: siteverifyAnswers,
+  },
 });
 
 export function captchaReceiptRoutes(options: CaptchaReceiptOptions): PlainRoute[] {

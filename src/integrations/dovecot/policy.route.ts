@@ -4,6 +4,7 @@
  * name refuses: an error, a limit or a full table says status 0, which lets in.
  */
 
+import * as v from 'valibot';
 import { otherScope } from '../../access/keys/key-cache.ts';
 import { bitsFor, keyIdOf } from '../../access/keys/key-format.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
@@ -12,6 +13,7 @@ import type { Clock } from '../../core/clock.ts';
 import { fnv1a } from '../../core/digest.ts';
 import { wrongScopeDetail } from '../../core/errors.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
+import { about, integer, option, text } from '../../core/schema.ts';
 import { firstHeader, type Reply, type Request } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute, Route } from '../../http/router.ts';
@@ -21,42 +23,13 @@ import { clientOf } from '../../ip/networks.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import type { Hook } from '../../web/guard/hooks.ts';
-import { answer, type Described, media, object, query, string } from '../../web/openapi.ts';
+import { jsonAnswer, jsonBody } from '../../web/openapi.ts';
 import { jsonType, noStore, policyBody } from '../../web/shape.ts';
 import type { IntegrationOutcome } from '../counters.ts';
 import { forbiddenDetail } from '../crowdsec/live.route.ts';
 import { policyDefaults } from '../forward-auth/policy.ts';
 import { isListable } from '../listable.ts';
 import type { LoginFailures } from './failures.ts';
-
-// The OpenAPI documentation of Dovecot's auth policy.
-
-const policyDocs: Described = {
-  id: 'dovecotPolicy',
-  tag: 'Mail servers',
-  summary: "Dovecot's auth policy: whether somebody may log in, and what became of it.",
-  description:
-    'The key may also be the password of HTTP basic authentication. Nothing but a bad name refuses anybody: each error says status 0.',
-  parameters: [query('command', { enum: ['allow', 'report'] }, 'What Dovecot asks.', true)],
-  requestBody: {
-    required: true,
-    content: media({
-      type: 'object',
-      required: ['remote'],
-      properties: {
-        remote: { type: 'string', description: 'Address of the client.' },
-        success: { type: 'boolean', description: 'In a report.' },
-        policy_reject: { type: 'boolean', description: 'In a report: refused by this policy.' },
-      },
-    }),
-  },
-  answers: {
-    200: answer(
-      '-1: refuse; 0: let in; above: let in after so many seconds.',
-      media(object({ status: { type: 'integer', minimum: -1 }, msg: string })),
-    ),
-  },
-};
 
 interface LoginFairShare {
   /** Counts one question. True: the client has had its share. @param words as `parseIp` leaves them */
@@ -103,6 +76,12 @@ const bodyBytesMax = 64 * 1_024;
 /** For a suspect: a guess at passwords takes as long as ten others. */
 const delaySeconds = 3;
 
+const sentAttempt = v.object({
+  remote: text('Address of the client.'),
+  success: option(v.boolean(), 'In a report.'),
+  policy_reject: option(v.boolean(), 'In a report: refused by this policy.'),
+});
+
 export const policyEndpoint = endpoint({
   method: 'POST',
   path: '/policy/dovecot',
@@ -113,7 +92,21 @@ export const policyEndpoint = endpoint({
   handlerLimits: ['decisions'],
   body: { types: ['json'], bytesMax: bodyBytesMax },
   errors: [],
-  docs: policyDocs,
+  docs: {
+    id: 'dovecotPolicy',
+    tag: 'Mail servers',
+    summary: "Dovecot's auth policy: whether somebody may log in, and what became of it.",
+    description:
+      'The key may also be the password of HTTP basic authentication. Nothing but a bad name refuses anybody: each error says status 0.',
+    query: { command: about(v.picklist(['allow', 'report']), 'What Dovecot asks.') },
+    requestBody: jsonBody(sentAttempt),
+    answers: {
+      200: jsonAnswer(
+        '-1: refuse; 0: let in; above: let in after so many seconds.',
+        v.strictObject({ status: integer(-1), msg: v.string() }),
+      ),
+    },
+  },
 });
 
 export interface PolicyIntegrationOptions {

@@ -4,6 +4,8 @@
  * is worth a pass (pass.ts).
  */
 
+import * as v from 'valibot';
+import { about, integer, text } from '../../core/schema.ts';
 import { conditionHeaders } from '../../http/answer/negotiate.ts';
 import { parseForm } from '../../http/request/body.ts';
 import type { Header, Reply, Request } from '../../http/request/message.ts';
@@ -14,7 +16,7 @@ import type { Assets } from '../../web/assets.ts';
 import { openFile, openPage } from '../../web/guard/endpoint.ts';
 import { asksForAnother, type FormChallenges } from '../../web/guard/form-challenges.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';
-import { answer, type Described, media, object, string } from '../../web/openapi.ts';
+import { jsonAnswer } from '../../web/openapi.ts';
 import {
   createPageTools,
   errorReply,
@@ -48,24 +50,6 @@ const siteHeaders = [
   ...pageRequestHeaders,
 ] as const;
 
-const anotherDocs: Described = {
-  id: 'gateChallenge',
-  tag: 'Gate',
-  summary: 'Another picture for the challenge that the gate shows, under the host of the site.',
-  answers: {
-    200: answer(
-      'One attempt, for a short time.',
-      media(
-        object({
-          token: string,
-          img: { type: 'string', description: 'Path of the picture, on the same host.' },
-          expires_in: { type: 'integer', minimum: 1, description: 'Seconds.' },
-        }),
-      ),
-    ),
-  },
-};
-
 export const gateEndpoints = {
   show: openPage(challengePath, {
     isGuest: true,
@@ -84,7 +68,21 @@ export const gateEndpoints = {
     shape: 'captcha',
     handlerLimits: ['captchaNew'],
     errors: ['capacity_exceeded'],
-    docs: anotherDocs,
+    docs: {
+      id: 'gateChallenge',
+      tag: 'Gate',
+      summary: 'Another picture for the challenge that the gate shows, under the host of the site.',
+      answers: {
+        200: jsonAnswer(
+          'One attempt, for a short time.',
+          v.strictObject({
+            token: v.string(),
+            img: text('Path of the picture, on the same host.'),
+            expires_in: about(integer(1), 'Seconds.'),
+          }),
+        ),
+      },
+    },
     robots: 'disallow',
   }),
   picture: openFile(`${guestPath}img/:file`, {

@@ -5,6 +5,8 @@
  * says what becomes of him.
  */
 
+import * as v from 'valibot';
+import { score } from '../../core/schema.ts';
 import { type Head, numberField, renderHead, withNumber } from '../../http/answer/head.ts';
 import type { ResolvedClient } from '../../http/request/client-ip.ts';
 import type { Header } from '../../http/request/message.ts';
@@ -13,25 +15,16 @@ import type { HotRequest, HotRoute } from '../../http/router.ts';
 import { parseIp } from '../../ip/address.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import { pickLanguage } from '../../web/language.ts';
-import {
-  answer,
-  type Described,
-  type JsonMembers,
-  media,
-  object,
-  query,
-  score,
-  string,
-} from '../../web/openapi.ts';
+import { answer, type JsonMembers, media } from '../../web/openapi.ts';
 import { apiErrorBody, jsonType, noStore } from '../../web/shape.ts';
 import type { IntegrationOutcome } from '../counters.ts';
-import { hostOf, passSeconds } from './pass.ts';
+import { hostOf } from './pass.ts';
 import {
   createDecider,
   type DeciderOptions,
   type GatePolicy,
   type GateVerdict,
-  policyDefaults,
+  policyParameters,
 } from './policy.ts';
 import { challengeHref } from './way-back.ts';
 
@@ -54,62 +47,10 @@ const headers = [
 ] as const;
 
 const always: JsonMembers = {
-  'X-Portcullis-Verdict': { required: true, schema: { enum: ['allow', 'challenge', 'block'] } },
+  'X-Portcullis-Verdict': { required: true, schema: v.picklist(['allow', 'challenge', 'block']) },
   'X-Portcullis-Score': { required: true, schema: score },
 };
-const challenged: JsonMembers = { ...always, Location: { required: true, schema: string } };
-
-const gateDocs: Described = {
-  id: 'gateCheck',
-  tag: 'Gate',
-  summary: 'Whether a proxy lets a visitor in, by the policy in the query.',
-  parameters: [
-    query(
-      'challenge',
-      string,
-      `Score from which there is a challenge, or off; ${policyDefaults.challenge}.`,
-    ),
-    query('block', string, `Score from which nobody gets in, or off; ${policyDefaults.block}.`),
-    query(
-      'anon',
-      { enum: ['allow', 'challenge', 'block'] },
-      `Anonymous exits; ${policyDefaults.anon}.`,
-    ),
-    query(
-      'pass',
-      { type: 'integer', minimum: passSeconds.min, maximum: passSeconds.max },
-      `Seconds for which a solved challenge counts; ${policyDefaults.pass}.`,
-    ),
-    query(
-      'mode',
-      { enum: ['redirect', 'nginx'] },
-      `How a challenge is told; ${policyDefaults.mode}.`,
-    ),
-    query(
-      'mark',
-      string,
-      'Of a screen of /connect, which it tells of this question; changes no verdict.',
-    ),
-  ],
-  answers: {
-    200: { description: 'Let in.', headers: always },
-    302: { description: 'A visitor who goes to the challenge.', headers: challenged },
-    401: { description: 'The same for nginx.', headers: challenged },
-    403: answer(
-      'Blocked, or a request that no challenge can be shown to.',
-      {
-        ...media({
-          anyOf: [
-            object({ error: { const: 'blocked' } }),
-            object({ error: { const: 'challenge_required' }, url: string }),
-          ],
-        }),
-        'text/html; charset=utf-8': {},
-      },
-      always,
-    ),
-  },
-};
+const toChallengeHeaders = { ...always, Location: { required: true, schema: v.string() } };
 
 export const gateEndpoint = endpoint({
   method: 'GET',
@@ -120,7 +61,30 @@ export const gateEndpoint = endpoint({
   headers,
   errors: ['invalid_parameter'],
   robots: 'disallow',
-  docs: gateDocs,
+  docs: {
+    id: 'gateCheck',
+    tag: 'Gate',
+    summary: 'Whether a proxy lets a visitor in, by the policy in the query.',
+    query: policyParameters,
+    answers: {
+      200: { description: 'Let in.', headers: always },
+      302: { description: 'A visitor who goes to the challenge.', headers: toChallengeHeaders },
+      401: { description: 'The same for nginx.', headers: toChallengeHeaders },
+      403: answer(
+        'Blocked, or a request that no challenge can be shown to.',
+        {
+          ...media(
+            v.union([
+              v.strictObject({ error: v.literal('blocked') }),
+              v.strictObject({ error: v.literal('challenge_required'), url: v.string() }),
+            ]),
+          ),
+          'text/html; charset=utf-8': {},
+        },
+        always,
+      ),
+    },
+  },
 });
 
 export const envoyEndpoint = endpoint({

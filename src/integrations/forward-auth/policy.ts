@@ -6,10 +6,12 @@
  * its score ever block: a limit lets in or challenges, and an error is no verdict.
  */
 
+import * as v from 'valibot';
 import { isMark, type MarkSender, type SpotMark } from '../../access/marks.ts';
 import type { Judge, Verdict } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { about, digits, integer, option, preset, queryReader } from '../../core/schema.ts';
 import { hourSeconds } from '../../core/time.ts';
 import { isListable } from '../listable.ts';
 import { type Passes, passSeconds } from './pass.ts';
@@ -39,47 +41,70 @@ export const policyDefaults = {
   mode: 'redirect',
 } as const;
 
-const verdicts: readonly GateVerdict[] = ['allow', 'challenge', 'block'];
+function scoreOrOff(name: string, max: number) {
+  const fault = `The ${name} must be a score of 1 to ${max}, or off.`;
+  return v.pipe(
+    v.string(),
+    v.transform((text) => (/^\d{1,6}$/.test(text) ? Number(text) : text)),
+    v.union([integer(1, max, fault), v.literal('off')], fault),
+  );
+}
+
+const { challenge, block, anon, pass, mode } = policyDefaults;
+const verdicts = v.picklist(
+  ['allow', 'challenge', 'block'],
+  'The anon must be allow, challenge or block.',
+);
+const seconds = digits(
+  /^\d{1,6}$/,
+  `The pass must be ${passSeconds.min} to ${passSeconds.max} seconds.`,
+  passSeconds.min,
+  passSeconds.max,
+);
+const modes = v.picklist(['redirect', 'nginx'], 'The mode must be redirect or nginx.');
+const isMarkOfScreen = v.check(
+  isMark,
+  'The mark must be one of a screen of /connect, or left out.',
+);
+
+export const policyParameters = {
+  challenge: preset(
+    about(scoreOrOff('challenge', 99), 'Score from which there is a challenge, or off.'),
+    challenge,
+  ),
+  block: preset(about(scoreOrOff('block', 100), 'Score from which nobody gets in, or off.'), block),
+  anon: preset(about(verdicts, 'Anonymous exits.'), anon),
+  pass: preset(about(seconds, 'Seconds for which a solved challenge counts.'), pass),
+  mode: preset(about(modes, 'How a challenge is told.'), mode),
+  mark: option(
+    v.pipe(v.string(), isMarkOfScreen),
+    'Of a screen of /connect, which it tells of this question; changes no verdict.',
+  ),
+};
+const readParameters = queryReader(policyParameters);
 
 /** The parameters of the query that holds a policy. */
 interface GateParams {
   readonly names: Iterable<string>;
-  get(name: string): string | undefined;
+  all(name: string): readonly string[];
 }
 
 export function readPolicy(params: GateParams): Result<GatePolicy> {
   for (const name of params.names) {
-    if (Object.hasOwn(policyDefaults, name) || name === 'mark') continue;
-    const known = [...Object.keys(policyDefaults), 'mark'].join(', ');
+    if (Object.hasOwn(policyParameters, name)) continue;
+    const known = Object.keys(policyParameters).join(', ');
     return bad(name, `There is no parameter ${name.slice(0, 60)}: a policy has ${known}.`);
   }
-  const textOf = (name: keyof typeof policyDefaults) =>
-    params.get(name) ?? String(policyDefaults[name]);
-  const challengeFrom = scoreIn(textOf('challenge'), 99);
-  if (challengeFrom === undefined) {
-    return bad('challenge', 'The challenge must be a score of 1 to 99, or off.');
-  }
-  const blockFrom = scoreIn(textOf('block'), 100);
-  if (blockFrom === undefined)
-    return bad('block', 'The block must be a score of 1 to 100, or off.');
+  const asked = readParameters(params);
+  if (!asked.ok) return asked;
+  const [challengeFrom, blockFrom] = [asked.value.challenge, asked.value.block].map((from) =>
+    from === 'off' ? Number.POSITIVE_INFINITY : from,
+  ) as [number, number];
   if (Number.isFinite(challengeFrom) && challengeFrom >= blockFrom) {
     return bad('block', 'The block must be above the challenge, or off.');
   }
-  const anonymous = verdicts.find((verdict) => verdict === textOf('anon'));
-  if (anonymous === undefined) return bad('anon', 'The anon must be allow, challenge or block.');
-  const seconds = wholeIn(textOf('pass'), passSeconds.min, passSeconds.max);
-  if (seconds === undefined) {
-    return bad('pass', `The pass must be ${passSeconds.min} to ${passSeconds.max} seconds.`);
-  }
-  const mode = textOf('mode');
-  if (mode !== 'redirect' && mode !== 'nginx') {
-    return bad('mode', 'The mode must be redirect or nginx.');
-  }
-  const mark = params.get('mark');
-  if (mark !== undefined && !isMark(mark)) {
-    return bad('mark', 'The mark must be one of a screen of /connect, or left out.');
-  }
-  return ok({ challengeFrom, blockFrom, anonymous, passMs: seconds * 1_000, mode, mark });
+  const { anon: anonymous, pass, mode, mark } = asked.value;
+  return ok({ challengeFrom, blockFrom, anonymous, passMs: pass * 1_000, mode, mark });
 }
 
 /** Without regard to a pass. */
@@ -90,16 +115,6 @@ export function verdictOf(policy: GatePolicy, score: number, isAnonymous: boolea
     return 'challenge';
   }
   return 'allow';
-}
-
-function scoreIn(text: string, max: number): number | undefined {
-  return text === 'off' ? Number.POSITIVE_INFINITY : wholeIn(text, 1, max);
-}
-
-function wholeIn(text: string, min: number, max: number): number | undefined {
-  if (!/^[0-9]{1,6}$/.test(text)) return undefined;
-  const value = Number(text);
-  return value >= min && value <= max ? value : undefined;
 }
 
 function bad(parameter: string, detail: string) {

@@ -12,7 +12,7 @@ import * as v from 'valibot';
 import type { Verdict } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { about, oneOf, option, text } from '../../core/schema.ts';
+import { about, option, text } from '../../core/schema.ts';
 import { decodeUtf8 } from '../../core/text.ts';
 import { mediaType } from '../../http/request/body.ts';
 import { firstHeader, type Header, type Request } from '../../http/request/message.ts';
@@ -52,7 +52,6 @@ const BulkCheckResult = v.union([
   SummaryFields,
   v.strictObject({ ipAddress: v.string(), error: v.string() }),
 ]);
-const bytesMedia = 'application/octet-stream';
 const bytesOf = (most: number, description: string) =>
   v.pipe(about(v.string(), description), v.maxLength(most), v.metadata({ format: 'binary' }));
 const addressList = v.pipe(v.array(v.string()), v.minLength(1), v.maxLength(bulkAddressesMax));
@@ -73,17 +72,14 @@ export const checkBulkEndpoint = endpoint({
     tag: 'IP API',
     summary: `Up to ${bulkAddressesMax} addresses at once. Costs one read an address.`,
     query: {
-      family: option(
-        oneOf([4, 6], 'The family parameter must be 4 or 6: the family of the addresses.'),
-        'Of a body of bytes, which needs it.',
-      ),
+      family: option(v.picklist([4, 6]), 'Of a body of bytes, which needs it.'),
     },
     requestBody: {
       required: true,
       content: {
         'text/plain': { schema: text('One address a line.') },
         [jsonMedia]: { schema: addressList },
-        [bytesMedia]: {
+        [bytesType[1]]: {
           schema: bytesOf(
             16 * bulkAddressesMax,
             '4 or 16 bytes an address, as `family` says, in network byte order.',
@@ -102,7 +98,7 @@ export const checkBulkEndpoint = endpoint({
               4 * bulkAddressesMax,
               '4 bytes an address: the score; flags (1 malicious, 2 isAnon, 4 isWhitelisted); the number of reports in two bytes, the higher first, at most 65,535.',
             ),
-            bytesMedia,
+            bytesType[1],
           ),
         },
       ),

@@ -3,69 +3,40 @@
  * challenges) and from whose networks reports come is not among them: that is the operator's.
  */
 
+import * as v from 'valibot';
 import type { Clock } from '../../core/clock.ts';
 import { isoSeconds } from '../../core/dates.ts';
+import { count, country, dateTime } from '../../core/schema.ts';
 import { scoreBands } from '../../core/score-band.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
-import {
-  answer,
-  count,
-  country,
-  type Described,
-  dateTime,
-  list,
-  media,
-  nullable,
-  object,
-  ref,
-  string,
-} from '../../web/openapi.ts';
+import { jsonAnswer } from '../../web/openapi.ts';
 import { jsonType } from '../../web/shape.ts';
-import { categoryMax, categoryNames } from '../reports/categories.ts';
+import { categoryNames } from '../reports/categories.ts';
+import { category } from '../reports/report.ts';
 import type { EntryBands } from './entry-bands.ts';
 import { type CountPeriod, countPeriods, type ReportCounts } from './report-counts.ts';
 
-const period = object({
+const period = v.strictObject({
   from: dateTime,
   stepSeconds: count,
   reports: count,
-  series: list(count),
-  categories: list(
-    object({
-      category: { type: 'integer', minimum: 1, maximum: categoryMax },
-      name: string,
-      reports: count,
-    }),
-  ),
-  countries: list(object({ countryCode: country, reports: count })),
+  series: v.array(count),
+  categories: v.array(v.strictObject({ category, name: v.string(), reports: count })),
+  countries: v.array(v.strictObject({ countryCode: country, reports: count })),
 });
-
-const statsDocs: Described = {
-  id: 'stats',
-  tag: 'IP API',
-  summary: 'Entries by band and reports over time, by category and country; without a key.',
-  answers: { 200: answer('At most ten seconds old.', media(ref('Stats'))) },
-  schemas: {
-    Stats: object({
-      data: object({
-        generatedAt: dateTime,
-        entries: nullable(
-          object({
-            countedAt: dateTime,
-            total: count,
-            ...Object.fromEntries(scoreBands.map((band) => [band, count])),
-          }),
-        ),
-        reports: object({ total: count, since: nullable(dateTime) }),
-        last24Hours: period,
-        last7Days: period,
-        last90Days: period,
-      }),
-    }),
-  },
-};
+const bands = Object.fromEntries(scoreBands.map((band) => [band, count]));
+const Stats = v.strictObject({
+  data: v.strictObject({
+    generatedAt: dateTime,
+    entries: v.nullable(v.strictObject({ countedAt: dateTime, total: count, ...bands })),
+    reports: v.strictObject({ total: count, since: v.nullable(dateTime) }),
+    last24Hours: period,
+    last7Days: period,
+    last90Days: period,
+  }),
+});
 
 const cacheSeconds = 10;
 /** The most frequent ones, so that the answer stays small. */
@@ -81,7 +52,13 @@ export const statsEndpoint = endpoint({
   cors: { allowHeaders: [] },
   errors: [],
   robots: 'disallow',
-  docs: statsDocs,
+  docs: {
+    id: 'stats',
+    tag: 'IP API',
+    summary: 'Entries by band and reports over time, by category and country; without a key.',
+    answers: { 200: jsonAnswer('At most ten seconds old.', Stats) },
+    schemas: { Stats },
+  },
 });
 
 const date = (ms: number) => isoSeconds(Math.floor(ms / 1_000));

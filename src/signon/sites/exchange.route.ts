@@ -5,47 +5,35 @@
  * Every code that gives nothing has one answer, so nobody learns whether it ever was one.
  */
 
+import * as v from 'valibot';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { type AnySchema, optionalText, text } from '../../core/schema.ts';
 import { mediaType, parseForm } from '../../http/request/body.ts';
 import { firstHeader, logFieldsOf, type Request } from '../../http/request/message.ts';
 import { type Params, parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';
-import {
-  answer,
-  type Described,
-  type JsonMembers,
-  media,
-  object,
-  query,
-  ref,
-  string,
-} from '../../web/openapi.ts';
+import { jsonAnswer, media } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
-import { fieldsOf, profileFields } from '../people/profile/profile.ts';
+import { postalAddress, profileFields } from '../people/profile/profile.ts';
 import type { Authorization } from './authorization.ts';
-import { scopeNames } from './scopes.ts';
 
 export const exchangeParameters = ['code', 'client_id', 'redirect_uri', 'code_verifier'] as const;
 type ExchangeParameter = (typeof exchangeParameters)[number];
 
-const addressParts = ['street_address', 'locality', 'region', 'postal_code', 'country'] as const;
+const sent = {
+  code: text('Works once.'),
+  client_id: optionalText('Optional, but send it: a code meant for another site is then refused.'),
+  redirect_uri: optionalText('Optional, but send it: the text sent to /authorize.php.'),
+  code_verifier: optionalText('Needed if there was a code_challenge, refused if there was none.'),
+} satisfies Record<ExchangeParameter, AnySchema>;
 
-const parameterWords: Readonly<Record<ExchangeParameter, string>> = {
-  code: 'Works once.',
-  client_id: 'Optional, but send it: a code meant for another site is then refused.',
-  redirect_uri: 'Optional, but send it: the text sent to /authorize.php.',
-  code_verifier: 'Needed if there was a code_challenge, refused if there was none.',
-};
-
-const PostalAddress = object(
-  { formatted: string, ...Object.fromEntries(addressParts.map((name) => [name, string])) },
-  { optional: addressParts },
-);
-const Profile = object(
-  Object.fromEntries(Object.entries(profileFields).map(([name, { schema }]) => [name, schema])),
-  { optional: scopeNames.flatMap(fieldsOf) },
+/** A site gets the fields of the scopes that were granted alone. */
+const Profile = v.strictObject(
+  Object.fromEntries(
+    Object.entries(profileFields).map(([name, { schema }]) => [name, v.optional(schema)]),
+  ),
 );
 
 const described = {
@@ -54,46 +42,16 @@ const described = {
   description:
     'Unknown, used, expired and mismatched codes have one answer, invalid_grant. No credentials: whoever has the code gets the profile.',
   answers: {
-    200: answer('Fields of the scopes that were asked for and granted.', media(ref('Profile')), {
+    200: jsonAnswer('Fields of the scopes that were asked for and granted.', Profile, {
       'X-SSO-Client': {
         description: 'The client_id that the code was meant for.',
         required: true,
-        schema: string,
+        schema: v.string(),
       },
     }),
   },
-  schemas: { PostalAddress, Profile },
+  schemas: { PostalAddress: postalAddress, Profile },
 } as const;
-
-const exchangeDocs: Described = {
-  ...described,
-  id: 'exchange',
-  parameters: exchangeParameters.map((name) =>
-    query(name, string, parameterWords[name], name === 'code'),
-  ),
-};
-
-const exchangeByFormDocs: Described = {
-  ...described,
-  id: 'exchangeByForm',
-  requestBody: {
-    required: true,
-    content: {
-      'application/x-www-form-urlencoded': {
-        schema: {
-          type: 'object',
-          properties: Object.fromEntries(
-            exchangeParameters.map((name): [string, JsonMembers] => [
-              name,
-              { type: 'string', description: parameterWords[name] },
-            ]),
-          ),
-          required: ['code'],
-        },
-      },
-    },
-  },
-};
 
 const bodyBytesMax = 8 * 1024;
 /** A redirect_uri of 2,000 characters is three times as long when all of it is escaped. */
@@ -114,7 +72,7 @@ export const exchangeEndpoint = endpoint({
   ...base,
   method: 'GET',
   noHead: true,
-  docs: exchangeDocs,
+  docs: { ...described, id: 'exchange', query: sent },
 });
 
 export const exchangeByFormEndpoint = endpoint({
@@ -122,7 +80,14 @@ export const exchangeByFormEndpoint = endpoint({
   method: 'POST',
   headers: ['content-type'],
   body: { types: ['form'], bytesMax: bodyBytesMax },
-  docs: exchangeByFormDocs,
+  docs: {
+    ...described,
+    id: 'exchangeByForm',
+    requestBody: {
+      required: true,
+      content: media(v.object(sent), 'application/x-www-form-urlencoded'),
+    },
+  },
 });
 
 export function profileExchangeRoutes(options: {

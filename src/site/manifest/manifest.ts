@@ -3,6 +3,7 @@
  * itself works by, so it can't say anything else than what is done.
  */
 
+import * as v from 'valibot';
 import { readQuota, writeQuota } from '../../access/quota/points.ts';
 import { receiptLifeMs } from '../../captcha/receipt/receipts.ts';
 import { type ClientLimit, type ClientLimitName, clientLimits } from '../../config/limits.ts';
@@ -280,7 +281,7 @@ export function manifestOf(options: ManifestOptions): JsonMembers {
       name,
       fields: fieldsOf(name).map((field) => ({
         name: field,
-        description: profileFields[field].schema.description,
+        description: v.getDescription(profileFields[field].schema) ?? '',
       })),
     })),
     authorization_code: {

@@ -6,6 +6,7 @@
 
 import { createHash } from 'node:crypto';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import * as v from 'valibot';
 import { once } from '../../core/preparation.ts';
 import { conditionHeaders, negotiate, type Representation } from '../../http/answer/negotiate.ts';
 import type { Header } from '../../http/request/message.ts';
@@ -17,17 +18,14 @@ import {
   conditionFailed,
   type Described,
   type JsonMembers,
-  list,
   media,
-  object,
   ref,
-  string,
 } from '../../web/openapi.ts';
 import { manifestSchema } from './manifest.ts';
 
 const tag = 'Service';
-const headers = { ETag: { required: true, schema: string } };
-const anyObject = { type: 'object' };
+const headers = { ETag: { required: true, schema: v.string() } };
+const anyObject = v.looseObject({});
 
 function documentDocs(
   id: string,
@@ -60,15 +58,13 @@ export const manifestSchemaDocs = documentDocs(
   media(anyObject, 'application/schema+json'),
 );
 export const openapiDocs = documentDocs('openapi', 'This document.', media(anyObject));
+const section = { href: v.string(), page: v.string(), title: v.string(), text: v.string() };
+const SearchIndex = v.strictObject({ sections: v.array(v.strictObject(section)) });
 export const searchDocs = documentDocs(
   'searchIndex',
   'All sections of the documentation as plain text.',
-  media(ref('SearchIndex')),
-  {
-    SearchIndex: object({
-      sections: list(object({ href: string, page: string, title: string, text: string })),
-    }),
-  },
+  media(SearchIndex),
+  { SearchIndex },
 );
 
 /** The texts change with an update of the service alone; the ETag makes asking again cheap. */

@@ -184,9 +184,8 @@ export function errorsOf(declared: Endpoint): ReadonlySet<ErrorCode> {
 
 /** Names of the parameters that it knows, the key's among them. */
 export function parametersOf({ docs }: Endpoint): ReadonlySet<string> {
-  const { parameters = [], query = {} } = typeof docs === 'string' ? {} : docs;
-  const named = parameters.map((one) => String((one as { name?: string }).name));
-  return new Set(['key', ...named, ...Object.keys(query)]);
+  const { query = {} } = typeof docs === 'string' ? {} : docs;
+  return new Set(['key', ...Object.keys(query)]);
 }
 
 /** All limits per client that a caller of the endpoint can meet. */

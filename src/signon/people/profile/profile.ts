@@ -7,7 +7,9 @@
  */
 
 import { createHash } from 'node:crypto';
+import * as v from 'valibot';
 import { type Random, randomToken } from '../../../core/random.ts';
+import { type AnySchema, about, count, text as described, uri } from '../../../core/schema.ts';
 import { group, record, text, u8 } from '../../../storage/record.ts';
 import { type Scope, scopeNames } from '../../sites/scopes.ts';
 
@@ -109,10 +111,8 @@ export function decodeProfile(bytes: Uint8Array): Profile | undefined {
 /** A field as sites read it. */
 interface ProfileField {
   readonly scope: Scope;
-  /** Its type and meaning, as OpenAPI has them. */
-  readonly schema: Readonly<Record<string, string | number | boolean | readonly string[]>> & {
-    readonly description: string;
-  };
+  /** Its type and meaning. */
+  readonly schema: AnySchema;
   /** Returns what a site gets; undefined: the field is absent. */
   readonly show: (profile: Profile, view: FieldView) => unknown;
   /** Returns the value as text, of which a consent keeps a fingerprint; empty where nothing would be shared. */
@@ -138,71 +138,79 @@ const ofFlag = (name: Flag) => ({
 
 const given = (value: string) => (value === '' ? undefined : value);
 
+export const postalAddress = about(
+  v.strictObject({
+    formatted: v.string(),
+    street_address: v.optional(v.string()),
+    locality: v.optional(v.string()),
+    region: v.optional(v.string()),
+    postal_code: v.optional(v.string()),
+    country: v.optional(v.string()),
+  }),
+  'Postal address.',
+);
+
 /** The fields that sites read, of each scope in the order in which a person reads them. */
 export const profileFields = {
   service_id: {
     scope: 'openid',
-    schema: { type: 'string', description: 'Public, stable, random: key your users by it.' },
+    schema: described('Public, stable, random: key your users by it.'),
     show: ({ serviceId }: Profile) => serviceId,
   },
   given_name: {
     scope: 'profile',
-    schema: { type: 'string', description: 'First name.' },
+    schema: described('First name.'),
     ...ofText('givenName'),
     bit: 0,
   },
   family_name: {
     scope: 'profile',
-    schema: { type: 'string', description: 'Last name.' },
+    schema: described('Last name.'),
     ...ofText('familyName'),
     bit: 1,
   },
   nickname: {
     scope: 'profile',
-    schema: { type: 'string', description: 'What the person wants to be called.' },
+    schema: described('What the person wants to be called.'),
     ...ofText('nickname'),
     bit: 2,
   },
   picture: {
     scope: 'profile',
-    schema: {
-      type: 'string',
-      format: 'uri',
-      description: 'Own picture, or one drawn for the id.',
-    },
+    schema: about(uri, 'Own picture, or one drawn for the id.'),
     show: pictureUrl,
     seen: ({ avatar }: Profile) => avatar,
     bit: 3,
   },
   email: {
     scope: 'email',
-    schema: { type: 'string', description: 'Mail address.' },
+    schema: described('Mail address.'),
     show: sharedEmail,
     seen: (profile: Profile) => sharedEmail(profile) ?? '',
     bit: 4,
   },
   email_verified: {
     scope: 'email',
-    schema: { const: true, description: 'Always true: others are not shared.' },
+    schema: about(v.literal(true), 'Always true: others are not shared.'),
     show: (profile: Profile) => (sharedEmail(profile) === undefined ? undefined : (true as const)),
     follows: 'email',
   },
   phone_number: {
     scope: 'phone',
-    schema: { type: 'string', pattern: '^\\+[0-9]{4,15}$', description: 'E.164.' },
+    schema: about(v.pipe(v.string(), v.regex(/^\+[0-9]{4,15}$/)), 'E.164.'),
     show: ({ phone }: Profile) => given(phone),
     seen: ({ phone, phoneVerified }: Profile) => (phone === '' ? '' : `${phone} ${phoneVerified}`),
     bit: 5,
   },
   phone_number_verified: {
     scope: 'phone',
-    schema: { type: 'boolean', description: 'Whether a code sent to it came back.' },
+    schema: about(v.boolean(), 'Whether a code sent to it came back.'),
     show: ({ phone, phoneVerified }: Profile) => (phone === '' ? undefined : phoneVerified),
     follows: 'phone_number',
   },
   address: {
     scope: 'address',
-    schema: { $ref: '#/components/schemas/PostalAddress', description: 'Postal address.' },
+    schema: postalAddress,
     show: ({ address }: Profile) => addressClaim(address),
     seen: ({ address }: Profile) => {
       const { streetAddress, locality, region, postalCode, country } = address;
@@ -213,42 +221,39 @@ export const profileFields = {
   },
   birthdate: {
     scope: 'age',
-    schema: { type: 'string', format: 'date', description: 'YYYY-MM-DD.' },
+    schema: about(v.pipe(v.string(), v.isoDate()), 'YYYY-MM-DD.'),
     ...ofText('birthdate'),
     bit: 7,
   },
   age: {
     scope: 'age',
-    schema: { type: 'integer', minimum: 0, description: 'Full years today, UTC.' },
+    schema: about(count, 'Full years today, UTC.'),
     show: ({ birthdate }: Profile, { now }: FieldView) =>
       birthdate === '' ? undefined : ageOn(birthdate, now),
     follows: 'birthdate',
   },
   age_verified: {
     scope: 'age',
-    schema: {
-      type: 'boolean',
-      description: 'Whether the operator has seen a proof of identity.',
-    },
+    schema: about(v.boolean(), 'Whether the operator has seen a proof of identity.'),
     ...ofFlag('ageVerified'),
     bit: 8,
   },
   service_plus: {
     scope: 'subscription',
-    schema: { type: 'boolean', description: 'Whether the plan is plus.' },
+    schema: about(v.boolean(), 'Whether the plan is plus.'),
     show: ({ plan }: Profile) => plan === 'plus',
     follows: 'service_plan',
   },
   service_plan: {
     scope: 'subscription',
-    schema: { enum: ['plus', 'free'], description: 'Plan of the account.' },
+    schema: about(v.picklist(plans), 'Plan of the account.'),
     show: ({ plan }: Profile) => plan,
     seen: ({ plan }: Profile) => plan,
     bit: 9,
   },
   liquid_glass: {
     scope: 'preferences',
-    schema: { type: 'boolean', description: 'How the person likes pages to look.' },
+    schema: about(v.boolean(), 'How the person likes pages to look.'),
     ...ofFlag('liquidGlass'),
     bit: 10,
     setting: 'liquidGlass',
@@ -340,14 +345,7 @@ export function withTexts(
   return { ...profile, ...members, address: { ...profile.address, ...parts } };
 }
 
-export interface AddressClaim {
-  readonly formatted: string;
-  readonly street_address?: string;
-  readonly locality?: string;
-  readonly region?: string;
-  readonly postal_code?: string;
-  readonly country?: string;
-}
+export type AddressClaim = v.InferOutput<typeof postalAddress>;
 
 export interface ProfileView {
   /** Milliseconds since 1970. */
