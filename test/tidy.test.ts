@@ -58,7 +58,7 @@ test('in a wing only routes and modules import http/, and only they, pages and w
   for (const { path, imports } of sources) {
     if (!wings.includes(roomOf(path))) continue;
     const isRoute = /(\.route|\/module)\.ts$/.test(path);
-    const isShown = isRoute || /\.(page|openapi|endpoints)\.tsx?$|\/words(\.\w+)?\.ts$/.test(path);
+    const isShown = isRoute || /\.(page|endpoints)\.tsx?$|\/words(\.\w+)?\.ts$/.test(path);
     for (const target of imports) {
       if (roomOf(target) === 'http' && !isRoute) wrong.push(`${path} imports ${target}`);
       if (roomOf(target) === 'web' && !isShown) wrong.push(`${path} imports ${target}`);
