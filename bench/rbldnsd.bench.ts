@@ -1,7 +1,7 @@
 /**
  * Checks beside rbldnsd: CPU seconds of the server for a million answers about the same hosts, one
- * by one and in bulk. Servers run in processes of their own, rounds are interleaved, the median
- * counts.
+ * by one and in bulk; and how many addresses of bulk a core answers, over HTTP. Servers run in processes
+ * of their own, rounds are interleaved, the median counts.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -20,6 +20,8 @@ const sizes = {
 } as const;
 
 const goals = { single: 1.5, bulk: 0.3 } as const;
+/** Addresses of one core in a second, by the form of the body. */
+const bulkGoals = { lines: 3_500_000, bytes: 8_000_000 } as const;
 const bulkConnections = 4;
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
@@ -32,19 +34,27 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     hits.map((address) => `${path}?ipAddress=${address}`),
     { Key: key, Accept: 'application/json' },
   );
-  const found = { single: [] as number[], bulk: [] as number[], peer: [] as number[] };
+  const found = { single: [] as number[], lines: [] as number[], bytes: [] as number[] };
+  const peers: number[] = [];
   try {
     // The first round warms up and is not counted.
     for (let round = size === 'full' ? -1 : 0; round < rounds; round++) {
       const single = await cpuPerMillion(server, async () => {
         return (await load.run(server.port, seconds)).answers;
       });
-      const bulk = await cpuPerMillion(server, () => askInBulk(server.port, key, hits, seconds));
+      const [lines, bytes] = [linesOf(hits), bytesOf(hits)];
+      const asLines = await cpuPerMillion(server, () =>
+        askInBulk(server.port, key, lines, seconds),
+      );
+      const asBytes = await cpuPerMillion(server, () =>
+        askInBulk(server.port, key, bytes, seconds),
+      );
       const dns = await peer?.cpuPerMillion(seconds);
       if (round < 0) continue;
       found.single.push(single);
-      found.bulk.push(bulk);
-      if (dns !== undefined) found.peer.push(dns);
+      found.lines.push(asLines);
+      found.bytes.push(asBytes);
+      if (dns !== undefined) peers.push(dns);
     }
   } finally {
     server.stop();
@@ -52,8 +62,10 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     rmSync(folder, { recursive: true });
   }
   return [
-    row('check, one by one: CPU for a million answers', found.single, found.peer, goals.single),
-    row('check-bulk: CPU for a million answers', found.bulk, found.peer, goals.bulk),
+    row('check, one by one: CPU for a million answers', found.single, peers, goals.single),
+    row('check-bulk: CPU for a million answers', found.lines, peers, goals.bulk),
+    coreRow('lines', found.lines),
+    coreRow('bytes', found.bytes),
   ];
 }
 
@@ -63,17 +75,34 @@ async function cpuPerMillion(server: HttpContender, ask: () => Promise<number>):
   return ((await server.cpuUs()) - before) / answers;
 }
 
+interface BulkBody {
+  readonly query: string;
+  readonly type: string;
+  readonly body: Buffer;
+  readonly count: number;
+}
+
+function linesOf(addresses: readonly string[]): BulkBody {
+  const body = Buffer.from(addresses.join('\n'));
+  return { query: '', type: 'text/plain', body, count: addresses.length };
+}
+
+function bytesOf(addresses: readonly string[]): BulkBody {
+  const body = Buffer.from(addresses.flatMap((text) => text.split('.').map(Number)));
+  return { query: '?family=4', type: 'application/octet-stream', body, count: addresses.length };
+}
+
 /** @returns addresses that were answered */
 async function askInBulk(
   port: number,
   key: string,
-  addresses: readonly string[],
+  { query, type, body, count }: BulkBody,
   seconds: number,
 ): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: bulkConnections });
-  const body = addresses.join('\n');
-  const headers = { Key: key, 'Content-Type': 'text/plain', 'Content-Length': body.length };
-  const options = { host: '127.0.0.1', port, path: `${path}-bulk`, method: 'POST', headers, agent };
+  const headers = { Key: key, 'Content-Type': type, 'Content-Length': body.length };
+  const target = `${path}-bulk${query}`;
+  const options = { host: '127.0.0.1', port, path: target, method: 'POST', headers, agent };
   const one = () =>
     new Promise<void>((resolve, reject) => {
       request(options, (response) => {
@@ -98,7 +127,19 @@ async function askInBulk(
     }),
   );
   agent.destroy();
-  return requests * addresses.length;
+  return requests * count;
+}
+
+function coreRow(form: keyof typeof bulkGoals, seconds: readonly number[]): BenchRow {
+  const perSecond = 1e6 / median(seconds);
+  return {
+    name: `check-bulk over HTTP: addresses of one core, ${form}`,
+    unit: '/s',
+    ours: perSecond,
+    goal: `≥ ${bulkGoals[form] / 1e6}M/s`,
+    ok: perSecond >= bulkGoals[form],
+    note: `processor time of the whole server, ${bulkConnections} connections`,
+  };
 }
 
 function row(

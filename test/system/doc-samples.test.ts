@@ -69,6 +69,12 @@ for (const demo of [true, false])
     prints(
       api('POST check-bulk'),
       /^\{"ipAddress":"198\.51\.100\.7",.*\}\n\{"ipAddress":"8\.8\.8\.8",.*\}$/,
+      "printf '198",
+    );
+    prints(
+      api('POST check-bulk'),
+      demo ? /^\s*99 +[1-7] +0 +\d+ +0 +\d +0 +0\s*$/ : /^\s*0 +0 +0 +0 +0 +\d +0 +0\s*$/,
+      'family=4',
     );
     prints(api('GET reports'), /^\{"data":\{"total":\d+,"page":1,.*"perPage":10,.*\}\}$/);
     prints(

@@ -19,6 +19,7 @@ const files = [
   { slug: 'sign-on', file: 'SIGNON.md', group: 'signOn' },
   { slug: 'ask-about-an-address', file: 'site/ask-about-an-address.md', group: 'reputation' },
   { slug: 'ip-api', file: 'API.md', group: 'reputation' },
+  { slug: 'high-rates', file: 'site/high-rates.md', group: 'reputation' },
   { slug: 'scoring', file: 'SCORING.md', group: 'reputation' },
   { slug: 'feeds', file: 'FEEDS.md', group: 'reputation' },
   { slug: 'bouncers', file: 'BOUNCERS.md', group: 'reputation' },

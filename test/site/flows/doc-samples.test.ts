@@ -265,6 +265,33 @@ for (const demo of [true, false])
         assert.equal(fake.asked.length, 3);
       });
 
+      const bytes = scripts.take('docs/site/high-rates.md, Many at once, as bytes', 'js');
+      it('many addresses are asked about as bytes', async () => {
+        const code = publishedAt(at.server.baseUrl, bytes);
+        const more = `for (const one of await verdicts(['198.51.100.7', '127.0.0.1'])) {
+          console.log(one.address, one.score, one.malicious);
+        }`;
+        const told = `198.51.100.7 ${demo ? '99 true' : '0 false'}\n127.0.0.1 0 false`;
+        assert.equal(await node(code, more, { PORTCULLIS_KEY: at.server.key }), told);
+      });
+
+      const ahead = scripts.take('docs/site/high-rates.md, Questions ahead of their answers', 'js');
+      it('questions are asked ahead of their answers', async () => {
+        const more = `
+          const checks = openChecks({ host: '127.0.0.1', port: ${at.server.port} }, process.env.KEY);
+          const addresses = Array.from({ length: 500 }, (_, i) => '198.51.100.' + (i % 256));
+          const found = await Promise.all(addresses.map((address) => checks.check(address)));
+          const wrong = await checks.check('8.8.8.8\\r\\nX: 1').catch(({ status }) => status);
+          checks.close();
+          const isInOrder = found.every(({ ipAddress }, i) => ipAddress === addresses[i]);
+          await new Promise((resolve) => setTimeout(resolve, 100));
+          const late = await checks.check('8.8.8.8').catch(({ message }) => message);
+          console.log(isInOrder, found[7].abuseConfidenceScore, wrong, late);`;
+        const env = { KEY: at.server.key };
+        const told = await node(ahead, more, env);
+        assert.equal(told, `true ${demo ? 99 : 0} 422 the connection ended`);
+      });
+
       const site = scripts.take('docs/site/sign-in-button.md, Node', 'js');
       it('the site with a sign-in button signs a visitor in, once', async () => {
         const port = await freePort();
