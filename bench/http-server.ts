@@ -9,8 +9,8 @@ import { systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log.ts';
 import { numberField, renderHead, withNumber } from '../src/http/answer/head.ts';
 import { loadNative } from '../src/http/native.ts';
+import { addressRules } from '../src/http/request/client-ip.ts';
 import { createServer } from '../src/http/server.ts';
-import { addressRules } from '../src/web/address-rules.ts';
 import { createCheckEngine } from './check-engine.ts';
 import { createPeerCheck, startFastifyPeer, startNodePeer } from './http-peers.ts';
 

@@ -7,7 +7,7 @@ import type { Clock } from '../core/clock.ts';
 import { every, type Run } from '../core/every.ts';
 import type { Log } from '../core/log.ts';
 import { minuteMs } from '../core/time.ts';
-
+import { addressRules } from '../http/request/client-ip.ts';
 import type { BandSurvey, BusyAddress } from '../reputation/counts/entry-bands.ts';
 import { createDetailsKeeper } from '../reputation/reports/store/details-bound.ts';
 import { reportGuardMs } from '../reputation/reports/store/report-guards.ts';
@@ -15,7 +15,6 @@ import type { ReportStore } from '../reputation/reports/store/report-store.ts';
 import { asMaintenance, LeaseLostError, type Maintenance } from '../storage/maintenance.ts';
 import type { Membership } from '../storage/nodes/nodes.ts';
 import { type Store, seqBefore } from '../storage/store.ts';
-import { addressRules } from '../web/address-rules.ts';
 import type { State } from './state.ts';
 
 /** Events kept behind the checkpoint, so that another process's follower finds its place. */

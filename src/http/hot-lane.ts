@@ -4,15 +4,31 @@
  * Nothing is awaited, so the state of one request is gone before the next one comes.
  */
 
+import type { Log } from '../core/log.ts';
+import type { AccessLog } from './answer/access-log.ts';
 import { type Head, renderHead, statusOf } from './answer/head.ts';
 import { endAfter, endBodiless, sendAsTaken, type Wire } from './answer/wire.ts';
 import { bytesOf } from './exchange.ts';
-import type { LaneOptions } from './lane.ts';
+import type { HttpLimits } from './limits/limits.ts';
 import type { ResolvedClient } from './request/client-ip.ts';
 import type { HeaderScan } from './request/framing.ts';
-import { type Problem, problem } from './request/message.ts';
+import { type Problem, problem, type RenderProblem } from './request/message.ts';
 import { openErrorBodies, withRequestId } from './request/request-id.ts';
 import type { HotRequest, HotRoute } from './router.ts';
+
+/** The options of both lanes of a server: the hot lane, and the one of all other routes (admission.ts). */
+export interface LaneOptions {
+  readonly renderProblem: RenderProblem;
+  readonly log: Log;
+  readonly limits: HttpLimits;
+  readonly isClosing: () => boolean;
+  readonly shouldProbe: () => boolean;
+  readonly shouldEnd: () => boolean;
+  readonly onFinished?:
+    | ((path: string, status: number, elapsedMs: number | undefined) => void)
+    | undefined;
+  readonly accessLog?: AccessLog | undefined;
+}
 
 export interface HotLaneOptions extends LaneOptions {
   readonly scan: HeaderScan;
@@ -21,12 +37,6 @@ export interface HotLaneOptions extends LaneOptions {
   readonly clientOf: (wire: Wire) => ResolvedClient;
   /** Makes the id of a request that fails; the others have none here, see docs/HTTP.md. */
   readonly newId: () => string;
-}
-
-/** `serve` expects that the scan went over the headers and found nothing to refuse. */
-export interface HotLane {
-  /** Returns false when the route deferred the request to the plain route of its path. */
-  serve(route: HotRoute, isHead: boolean, wire: Wire, query: string, asked?: AskedBelow): boolean;
 }
 
 /** The method and path of a request to a route with `takesAllBelow`. */
@@ -38,7 +48,8 @@ const timedEvery = 64;
 const nothingBelow: AskedBelow = { method: '', path: '' };
 const noHandler = (): void => undefined;
 
-export function createHotLane(options: HotLaneOptions): HotLane {
+/** `serve` expects that the scan went over the headers and found nothing to refuse. */
+export function createHotLane(options: HotLaneOptions) {
   const {
     scan,
     limits,
@@ -139,7 +150,14 @@ export function createHotLane(options: HotLaneOptions): HotLane {
   }
 
   return {
-    serve(route, forHead, requestWire, rawQuery, asked = nothingBelow) {
+    /** Returns false when the route deferred the request to the plain route of its path. */
+    serve(
+      route: HotRoute,
+      forHead: boolean,
+      requestWire: Wire,
+      rawQuery: string,
+      asked: AskedBelow = nothingBelow,
+    ): boolean {
       wire = requestWire;
       query = rawQuery;
       isHead = forHead;
@@ -173,3 +191,5 @@ export function createHotLane(options: HotLaneOptions): HotLane {
     },
   };
 }
+
+export type HotLane = ReturnType<typeof createHotLane>;

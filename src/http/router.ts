@@ -28,7 +28,7 @@ interface RouteBase {
   readonly cors?: { readonly allowHeaders: readonly string[] };
   /** On a GET that changes something: HEAD gets 405 and never reaches the handler. */
   readonly noHead?: boolean;
-  /** A body packed by gzip is taken: its handler unpacks it, see `codings.ts`. */
+  /** A body packed by gzip is taken: its handler unpacks it, see `request/unpacking.ts`. */
   readonly takesGzip?: boolean;
   /** Reached by its path with more slashes between its parts, too, and with one at the end. */
   readonly takesStraySlashes?: boolean;
@@ -128,13 +128,6 @@ export interface Match {
   readonly param: string | undefined;
 }
 
-export interface Router {
-  match(path: string): Match | undefined;
-  /** The route for unmatched paths and the cookie that it needs; undefined without such a route. */
-  readonly unknown: { readonly match: Match; readonly withCookie: string } | undefined;
-  readonly hotRoutes: readonly HotRoute[];
-}
-
 interface Pattern {
   readonly prefix: string;
   /** Undefined for `/*`: the rest of the path, slashes included. */
@@ -143,7 +136,7 @@ interface Pattern {
 }
 
 /** Throws on a table that contradicts itself: that is a bug, found at start. */
-export function createRouter(routes: readonly Route[]): Router {
+export function createRouter(routes: readonly Route[]) {
   const byPath = new Map<string, Route[]>();
   const forUnknown = routes.find((route) => route.path === unknownPath);
   for (const route of routes) {
@@ -166,8 +159,9 @@ export function createRouter(routes: readonly Route[]): Router {
   // The longest fixed beginning wins, so the order of the table doesn't matter.
   patterns.sort((a, b) => b.prefix.length - a.prefix.length);
   return {
-    match: (path) =>
+    match: (path: string): Match | undefined =>
       exact.get(path) ?? matchPattern(patterns, path) ?? tidied.get(withoutStraySlashes(path)),
+    /** The route for unmatched paths and the cookie that it needs; undefined without such a route. */
     unknown: forUnknown && {
       match: { resource: resourceOf(unknownPath, [forUnknown]), param: '' },
       withCookie: forUnknown.withCookie ?? '',
@@ -175,6 +169,8 @@ export function createRouter(routes: readonly Route[]): Router {
     hotRoutes: routes.filter((route) => route.kind === 'hot'),
   };
 }
+
+export type Router = ReturnType<typeof createRouter>;
 
 function withoutStraySlashes(path: string): string {
   return path.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '');

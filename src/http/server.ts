@@ -12,14 +12,13 @@ import type { Log } from '../core/log.ts';
 import { type Random, systemRandom } from '../core/random.ts';
 import type { AccessLog } from './answer/access-log.ts';
 import { fieldsOf } from './answer/head.ts';
-import type { Wire } from './answer/wire.ts';
+import { hasCookie, type Wire } from './answer/wire.ts';
 import { createEnd, createProbe } from './exchange.ts';
 import { type AskedBelow, createHotLane, type HotLane } from './hot-lane.ts';
 import { Admission } from './limits/admission.ts';
 import { defaultLimits, type HttpLimits } from './limits/limits.ts';
 import { type ClientPace, createPace } from './limits/pace.ts';
 import { loadNative } from './native.ts';
-import { hasCookie } from './request/arrival.ts';
 import {
   type AddressRules,
   peerText,
@@ -63,28 +62,6 @@ export interface ServerOptions {
   readonly accessLog?: AccessLog;
   /** The source of the ids of requests. Default: the system's. */
   readonly random?: Random;
-}
-
-export interface HttpServer {
-  /**
-   * Resolves with the port; rejects with an `OperatorError` if it or a socket can't be had. Port 0: any.
-   */
-  listen(host: string, port: number, sockets?: readonly UnixSocket[]): Promise<number>;
-  /** Ends the connection with each answer from now on, so that a client's next one goes elsewhere. */
-  drain(): void;
-  /** Stops accepting, lets requests in flight finish for at most `graceMs`, then closes all. */
-  close(graceMs: number): Promise<void>;
-  /** Stops taking connections with false, until true. Waiting connections are refused. */
-  accept(isOn: boolean): Promise<void>;
-  /** Closes at once. A worker thread must call it before it dies, or the whole process does. */
-  closeNow(): void;
-  /** Requests let in and not yet answered; hot routes are never among them. */
-  inFlight(): number;
-  /**
-   * Returns the slots of each kind that are taken (request-slots.ts), and bytes of bodies in
-   * memory.
-   */
-  taken(): Taken;
 }
 
 export interface Taken {
@@ -145,7 +122,7 @@ const strictTransport: Header = ['Strict-Transport-Security', 'max-age=31536000'
 /** The library's switch for the header that names it; it counts for the loop of this thread. */
 const withoutMark = '999999990007';
 
-export function createServer(options: ServerOptions): HttpServer {
+export function createServer(options: ServerOptions) {
   const native = loadNative(options.webServerSha256);
   const uws = native.library;
   if (!native.isTested) {
@@ -172,6 +149,7 @@ export function createServer(options: ServerOptions): HttpServer {
     for (const file of files.splice(0)) removeSocketFile(file);
     for (const socket of listening.splice(0)) uws.us_listen_socket_close(socket);
   }
+  /** Closes at once. A worker thread must call it before it dies, or the whole process does. */
   function closeNow(): void {
     isClosing = true;
     isStopped = true;
@@ -233,7 +211,14 @@ export function createServer(options: ServerOptions): HttpServer {
     if (isStopped) stopListening();
   }
   return {
-    listen: async (host, port, sockets = []) => {
+    /**
+     * Resolves with the port; rejects with an `OperatorError` if it or a socket can't be had. Port 0: any.
+     */
+    listen: async (
+      host: string,
+      port: number,
+      sockets: readonly UnixSocket[] = [],
+    ): Promise<number> => {
       try {
         const found = await listenAtPort(host, port);
         await listenAtSockets(sockets);
@@ -245,17 +230,20 @@ export function createServer(options: ServerOptions): HttpServer {
         throw error;
       }
     },
-    drain() {
+    /** Ends the connection with each answer from now on, so that a client's next one goes elsewhere. */
+    drain(): void {
       isClosing = true;
     },
-    async accept(isOn) {
+    /** Stops taking connections with false, until true. Waiting connections are refused. */
+    async accept(isOn: boolean): Promise<void> {
       if (!isOn) stopListening();
       else if (!isStopped && place !== undefined) {
         if (listening.length === 0) await listenAtPort(place.host, place.port);
         await listenAtSockets(place.sockets);
       }
     },
-    close: async (graceMs) => {
+    /** Stops accepting, lets requests in flight finish for at most `graceMs`, then closes all. */
+    close: async (graceMs: number): Promise<void> => {
       isClosing = true;
       isStopped = true;
       stopListening();
@@ -270,10 +258,17 @@ export function createServer(options: ServerOptions): HttpServer {
       for (let turn = 0; turn < loopTurns; turn++) await loopTurn();
     },
     closeNow,
-    inFlight: () => lanes.admission.inFlight.total,
-    taken: () => lanes.admission.taken(),
+    /** Requests let in and not yet answered; hot routes are never among them. */
+    inFlight: (): number => lanes.admission.inFlight.total,
+    /**
+     * Returns the slots of each kind that are taken (request-slots.ts), and bytes of bodies in
+     * memory.
+     */
+    taken: (): Taken => lanes.admission.taken(),
   };
 }
+
+export type HttpServer = ReturnType<typeof createServer>;
 
 /** Opens the lanes of the port and those of Unix-domain sockets, which differ in who asks alone. */
 function openLanes(

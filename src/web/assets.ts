@@ -30,17 +30,6 @@ export interface Asset {
   readonly preparations: readonly Preparation[];
 }
 
-export interface Assets {
-  /** `app.css` → `/static/app.<hash>.css`. Throws on a name that is not in the folder. */
-  url(name: string): string;
-  /** Finds a file by the request's path, exactly as it arrived; undefined when there is none. */
-  assetFor(path: string): Asset | undefined;
-  /** All files, compressed in this turn where nobody has yet. */
-  shared(): SharedAssets;
-  /** The preparations of all files. */
-  readonly preparations: readonly Preparation[];
-}
-
 /** Files as other threads serve them, from the same memory. By path. */
 export type SharedAssets = ReadonlyMap<string, SharedAsset>;
 export type SharedAsset = Omit<Asset, 'preparations' | 'identity' | 'gzip' | 'brotli'> & {
@@ -155,7 +144,7 @@ function sharedBody({ body, etag }: AssetBody): SharedBody {
   return { body: copy, etag };
 }
 
-export function loadAssets(folder: string): Assets {
+export function loadAssets(folder: string) {
   const paths = new Map<string, string>();
   const assets = new Map<string, Asset>();
 
@@ -176,6 +165,7 @@ export function loadAssets(folder: string): Assets {
     return body;
   }
 
+  /** `app.css` → `/static/app.<hash>.css`. Throws on a name that is not in the folder. */
   function url(name: string): string {
     const path = paths.get(name);
     if (path === undefined) throw new Error(`no static file ${name}`);
@@ -201,8 +191,14 @@ export function loadAssets(folder: string): Assets {
   }
   return {
     url,
-    assetFor: (path) => assets.get(path),
-    shared: () => new Map([...assets].map(([path, asset]) => [path, sharedAsset(asset)])),
+    /** Finds a file by the request's path, exactly as it arrived; undefined when there is none. */
+    assetFor: (path: string): Asset | undefined => assets.get(path),
+    /** All files, compressed in this turn where nobody has yet. */
+    shared: (): SharedAssets =>
+      new Map([...assets].map(([path, asset]) => [path, sharedAsset(asset)])),
+    /** The preparations of all files. */
     preparations: [...assets.values()].flatMap(({ preparations }) => preparations),
   };
 }
+
+export type Assets = ReturnType<typeof loadAssets>;

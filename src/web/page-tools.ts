@@ -12,12 +12,6 @@ import type { RenderErrorPage } from './shape.ts';
 /** Headers that a page's route reads. */
 export const pageRequestHeaders = ['accept-language'] as const;
 
-export interface PageTools {
-  frame(language: Language): PageFrame;
-  /** `needs` of the page's own; whether it is https is known here. */
-  headers(language: Language, needs?: Omit<SecurityNeeds, 'https'>): Header[];
-}
-
 /** Pages that every server has. */
 export const siteLinks: SiteLinks = {
   captchaDemo: '/captcha/',
@@ -39,13 +33,17 @@ export function createPageTools(options: {
   origin?: string;
   siteName?: string | undefined;
   hasOutbox?: boolean;
-}): PageTools {
+}) {
   const { https, ...frame } = options;
   return {
-    frame: (language) => ({ language, ...frame }),
-    headers: (language, needs) => Object.entries(pageHeaders(language, { ...needs, https })),
+    frame: (language: Language): PageFrame => ({ language, ...frame }),
+    /** `needs` of the page's own; whether it is https is known here. */
+    headers: (language: Language, needs?: Omit<SecurityNeeds, 'https'>): Header[] =>
+      Object.entries(pageHeaders(language, { ...needs, https })),
   };
 }
+
+export type PageTools = ReturnType<typeof createPageTools>;
 
 export function languageOf(request: Request): Language {
   return pickLanguage(firstHeader(request, 'accept-language'));

@@ -10,15 +10,6 @@ import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Reply } from '../http/request/message.ts';
 
-export interface ReplyCache {
-  /** @param key all that the reply depends on */
-  get(key: string, make: () => Promise<Reply>): Promise<Reply>;
-  /** Replies and their bytes. */
-  tables(name: string): BoundedTable[];
-  /** Replies held, also those whose time is over and that nobody has pushed out yet. */
-  size(): number;
-}
-
 interface Kept {
   readonly reply: Promise<Reply>;
   readonly madeAtMs: number;
@@ -31,7 +22,7 @@ export function createReplyCache(options: {
   keepMs: number;
   entriesMax: number;
   bytesMax: number;
-}): ReplyCache {
+}) {
   const { clock, keepMs, entriesMax, bytesMax } = options;
   /** Oldest first: an entry is never moved. */
   const kept = new Map<string, Kept>();
@@ -51,6 +42,7 @@ export function createReplyCache(options: {
     }
   }
 
+  /** @param key all that the reply depends on */
   function get(key: string, make: () => Promise<Reply>): Promise<Reply> {
     const nowMs = clock.monotonicMs();
     const found = kept.get(key);
@@ -73,10 +65,14 @@ export function createReplyCache(options: {
 
   return {
     get,
-    tables: (name) => [
+    /** Replies and their bytes. */
+    tables: (name: string): BoundedTable[] => [
       { name, used: () => kept.size, limit: entriesMax },
       { name: `${name}_bytes`, used: () => bytes, limit: bytesMax },
     ],
-    size: () => kept.size,
+    /** Replies held, also those whose time is over and that nobody has pushed out yet. */
+    size: (): number => kept.size,
   };
 }
+
+export type ReplyCache = ReturnType<typeof createReplyCache>;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { renderHead } from '../../src/http/answer/head.ts';
-import { createBodyBudget } from '../../src/http/request/body-budget.ts';
+import { createBodyBudget } from '../../src/http/limits/request-slots.ts';
 import type { PlainRoute, StreamRoute } from '../../src/http/router.ts';
 import { networksOf } from '../../src/ip/networks.ts';
 import {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { codingOf, codingRefusal } from '../../src/http/request/codings.ts';
+import { codingOf, codingRefusal } from '../../src/http/answer/refusal.ts';
 import type { Request } from '../../src/http/request/message.ts';
 import {
   createUnpacking,

@@ -4,11 +4,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MessageChannel, Worker } from 'node:worker_threads';
 import { createLog } from '../../src/core/log.ts';
-import { createForwarder, NumberedSlots, unreadBytesMax } from '../../src/http/forward.ts';
+import {
+  createForwarder,
+  NumberedSlots,
+  type ServeForwardedOptions,
+  serveForwarded,
+  unreadBytesMax,
+} from '../../src/http/forward.ts';
 import { BodyAborted } from '../../src/http/request/intake.ts';
 import type { Request } from '../../src/http/request/message.ts';
 import type { Caller } from '../../src/http/router.ts';
-import { type ServeForwardedOptions, serveForwarded } from '../../src/http/serve-forwarded.ts';
 import { StoreUnavailableError } from '../../src/storage/store.ts';
 import { eventually } from './raw.ts';
 
@@ -38,7 +43,7 @@ function pair(handle: ServeForwardedOptions['handle']) {
 }
 
 test('a request crosses to another thread and its reply comes back', async () => {
-  const forwardUrl = new URL('../../src/http/serve-forwarded.js', import.meta.url).href;
+  const forwardUrl = new URL('../../src/http/forward.js', import.meta.url).href;
   const worker = new Worker(
     `import { parentPort } from 'node:worker_threads';
      import { serveForwarded } from ${JSON.stringify(forwardUrl)};

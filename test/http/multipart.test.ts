@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fail } from '../../src/core/result.ts';
 import { createTurns } from '../../src/core/scheduling.ts';
-import { readParts, readPartsInto } from '../../src/http/request/multipart.ts';
+import { readParts, readPartsInto } from '../../src/http/request/body.ts';
 
 const type = 'multipart/form-data; boundary=b';
 const turns = createTurns();

@@ -7,8 +7,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { manualClock } from '../../src/core/clock.ts';
 import { createPace } from '../../src/http/limits/pace.ts';
+import { addressRules } from '../../src/http/request/client-ip.ts';
 import type { PlainRoute } from '../../src/http/router.ts';
-import { addressRules } from '../../src/web/address-rules.ts';
 import { ask, get, openConnection, startServer, statusesIn } from './raw.ts';
 
 const bounds = {

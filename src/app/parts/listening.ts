@@ -5,11 +5,11 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nothingHere } from '../../http/answer/refusal.ts';
+import { problemHeader } from '../../http/answer/wire.ts';
 import { type DescriptorWatch, watchDescriptors } from '../../http/limits/descriptor-watch.ts';
 import { openFilesWarning } from '../../http/limits/limits.ts';
 import { loadNative } from '../../http/native.ts';
 import { claimPort, type PortClaim } from '../../http/port-claim.ts';
-import { problemHeader } from '../../http/request/arrival.ts';
 import { firstHeader, type Problem, type RenderProblem } from '../../http/request/message.ts';
 import { type PlainRoute, type Route, unknownPath } from '../../http/router.ts';
 import type { UnixSocket } from '../../http/unix-socket.ts';

@@ -28,12 +28,6 @@ export interface Answered {
 
 export type AccessLog = (answered: Answered) => void;
 
-export interface OpenAccessLog {
-  readonly note: AccessLog;
-  /** The file of that name from now on, which is made if it is not there; until then the former one. Rejects when it can't be opened. */
-  reopen(): Promise<void>;
-}
-
 /** The parts of an address that the log may show as they were sent. */
 export interface Shown {
   /** Patterns of routes whose parameter is no secret. */
@@ -53,21 +47,20 @@ const queryMax = 1_000;
 const methodMax = 16;
 
 /** @throws OperatorError when the file can't be opened */
-export function openAccessLog(
-  where: string,
-  shown: Shown,
-  clock: Pick<Clock, 'now'>,
-): OpenAccessLog {
+export function openAccessLog(where: string, shown: Shown, clock: Pick<Clock, 'now'>) {
   const writer = createLogWriter(openWhere(where));
   return {
     note: createAccessLog(writer, shown, clock),
-    async reopen() {
+    /** The file of that name from now on, which is made if it is not there; until then the former one. Rejects when it can't be opened. */
+    async reopen(): Promise<void> {
       if (where === toStandardOutput) return;
       // Not at once: a disk that is away would hold up everybody.
       writer.turnTo(await promisify(open)(where, 'a', fileMode));
     },
   };
 }
+
+export type OpenAccessLog = ReturnType<typeof openAccessLog>;
 
 export function createAccessLog(
   writer: Pick<LogWriter, 'write'>,

@@ -5,15 +5,9 @@
 
 import { createTurns } from '../../core/scheduling.ts';
 
-export interface BodyWriter {
-  add(text: string): void;
-  /** All that was added, as UTF-8. Nothing may be added afterwards. */
-  finish(): Promise<Uint8Array>;
-}
-
 const pieceCharsMax = 64 * 1024;
 
-export function createBodyWriter(): BodyWriter {
+export function createBodyWriter() {
   const pieces: Uint8Array[] = [];
   let text = '';
   let bytes = 0;
@@ -27,11 +21,12 @@ export function createBodyWriter(): BodyWriter {
   }
 
   return {
-    add(more) {
+    add(more: string): void {
       text += more;
       if (text.length >= pieceCharsMax) encode();
     },
-    async finish() {
+    /** All that was added, as UTF-8. Nothing may be added afterwards. */
+    async finish(): Promise<Uint8Array> {
       encode();
       const body = new Uint8Array(new SharedArrayBuffer(bytes));
       const turns = createTurns();
@@ -45,3 +40,5 @@ export function createBodyWriter(): BodyWriter {
     },
   };
 }
+
+export type BodyWriter = ReturnType<typeof createBodyWriter>;

@@ -13,17 +13,28 @@ import {
   retryLater,
   storeOutOfReach,
 } from '../answer/refusal.ts';
-import type { Wire } from '../answer/wire.ts';
+import {
+  type Arrival,
+  hasBody,
+  hasCookie,
+  problemHeader,
+  requestOf,
+  type Wire,
+} from '../answer/wire.ts';
 import { Exchange } from '../exchange.ts';
-import type { LaneOptions } from '../lane.ts';
-import { type Arrival, hasBody, hasCookie, problemHeader, requestOf } from '../request/arrival.ts';
-import { type BodyBudget, type BodyShare, createBodyBudget } from '../request/body-budget.ts';
+import type { LaneOptions } from '../hot-lane.ts';
 import { BodyAborted, collectBody, type IntakeRules, streamBody } from '../request/intake.ts';
 import { type Header, logFieldsOf, type Problem, problem, type Reply } from '../request/message.ts';
 import { openErrorBodies, withRequestId } from '../request/request-id.ts';
 import { corsHeaders, type PlainRoute, type Route, type StreamRoute } from '../router.ts';
 import type { ClientPace } from './pace.ts';
-import { type RequestSlot, RequestSlots } from './request-slots.ts';
+import {
+  type BodyBudget,
+  type BodyShare,
+  createBodyBudget,
+  type RequestSlot,
+  RequestSlots,
+} from './request-slots.ts';
 
 export interface AdmissionOptions extends LaneOptions {
   readonly clock: Clock;

@@ -1,9 +1,11 @@
 /**
- * Collected bodies to values: urlencoded forms, JSON objects. The body's size was bounded while it
+ * Bodies to values: urlencoded forms, JSON objects, `multipart/form-data`. The body's size was bounded while it
  * was read; here its shape is bounded too.
  */
 
-import { fail, ok, type Result } from '../../core/result.ts';
+import { Busboy } from '@fastify/busboy';
+import { type Failure, fail, ok, type Result } from '../../core/result.ts';
+import type { Turns } from '../../core/scheduling.ts';
 import { decodeUtf8, repairUtf8 } from '../../core/text.ts';
 import { type Params, parseQuery, type QueryRules } from './query.ts';
 
@@ -84,4 +86,154 @@ function isPlainTree(root: object, valuesMax: number): boolean {
     for (const child of children) if (typeof child === 'object' && child !== null) open.push(child);
   }
   return true;
+}
+
+// `multipart/form-data`, collected or as it arrives: fields as text, files in pieces. Parts, their
+// heads and the fields are bounded; the body was bounded by its route.
+// A form counts only when it is whole: a cut-off one fails, whatever the sink has seen of it.
+
+/** Receives the parts of a form. A failure ends the reading. */
+export interface FormSink {
+  /** Undefined value: longer than `fieldBytesMax`. */
+  field(name: string, value: string | undefined): Failure | undefined;
+  /** Takes the bytes of a file part, or refuses it. */
+  file(name: string, fileName: string | undefined): ((bytes: Uint8Array) => void) | Failure;
+}
+
+interface MultipartRules {
+  readonly contentType: string | undefined;
+  /** Returns whether a part without a file name counts as a file. */
+  readonly isFile: (name: string) => boolean;
+  readonly fileBytesMax: number;
+  readonly partsMax: number;
+}
+
+export interface FormPart {
+  readonly name: string;
+  /** Undefined for a plain field. Never a path to use: a label that the client chose. */
+  readonly fileName: string | undefined;
+  readonly data: Uint8Array;
+}
+
+const partsMax = 64;
+const fieldBytesMax = 1_024;
+const headerPairsMax = 32;
+const headerBytesMax = 4_096;
+/** Taken at a time: a body may come as one chunk. */
+const pieceBytes = 65_536;
+
+const malformed = fail('invalid_parameter', 'The multipart form is malformed.', 'body');
+
+/** The parts of a form that was collected, its bytes untouched. */
+export async function readParts(
+  body: Uint8Array,
+  contentType: string | undefined,
+): Promise<Result<readonly FormPart[]>> {
+  const parts: { name: string; fileName: string | undefined; pieces: Uint8Array[] }[] = [];
+  const read = await readPartsInto(
+    [body],
+    { contentType, isFile: () => true, fileBytesMax: body.length + 1, partsMax },
+    {
+      field: () => undefined,
+      file(name, fileName) {
+        const pieces: Uint8Array[] = [];
+        parts.push({ name, fileName, pieces });
+        return (bytes) => pieces.push(bytes);
+      },
+    },
+  );
+  if (!read.ok) return read;
+  return ok(parts.map(({ pieces, ...part }) => ({ ...part, data: Buffer.concat(pieces) })));
+}
+
+/**
+ * @param turns bounds the work of one turn of the event loop
+ * Rejects when the body does: the client has left.
+ */
+export async function readPartsInto(
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  rules: MultipartRules,
+  sink: FormSink,
+  turns: Turns | undefined = undefined,
+): Promise<Result<void>> {
+  const { contentType } = rules;
+  if (contentType === undefined || mediaType(contentType) !== 'multipart') {
+    return fail('unsupported_media_type', 'Send a form of the type multipart/form-data.');
+  }
+  const form = openForm(contentType, rules, sink);
+  if (form === undefined) return malformed;
+  await turns?.next();
+  for await (const chunk of body) {
+    for (let at = 0; at < chunk.length; at += pieceBytes) {
+      await form.write(chunk.subarray(at, at + pieceBytes));
+      const refusal = form.refusal();
+      if (refusal !== undefined) return refusal;
+      if (turns?.isOver()) await turns.next();
+    }
+  }
+  await form.end();
+  return form.refusal() ?? ok(undefined);
+}
+
+/** Returns undefined when the content type has no boundary. */
+function openForm(contentType: string, rules: MultipartRules, sink: FormSink) {
+  const { isFile, fileBytesMax } = rules;
+  let refusal: Failure | undefined;
+  const refuse = (why: Failure): void => {
+    refusal ??= why;
+  };
+  const tooMany = () => refuse(fail('invalid_parameter', 'The form has too many parts.', 'body'));
+  let busboy: InstanceType<typeof Busboy>;
+  try {
+    busboy = new Busboy({
+      headers: { 'content-type': contentType },
+      isPartAFile: (name, _type, fileName) => fileName !== undefined || isFile(name ?? ''),
+      limits: {
+        parts: rules.partsMax,
+        fieldSize: fieldBytesMax,
+        fileSize: fileBytesMax,
+        headerPairs: headerPairsMax,
+        headerSize: headerBytesMax,
+      },
+    });
+  } catch {
+    return undefined;
+  }
+  busboy.on('partsLimit', tooMany);
+  busboy.on('field', (name: string | undefined, value, _nameCut, isCut) => {
+    const why = name === undefined ? malformed : sink.field(name, isCut ? undefined : value);
+    if (why !== undefined) refuse(why);
+  });
+  busboy.on('file', (name: string | undefined, stream, fileName) => {
+    const take = refusal ?? (name === undefined ? malformed : sink.file(name, fileName));
+    // A part that breaks off ends the whole form: that error is seen below.
+    stream.on('error', () => undefined);
+    stream.on('limit', () =>
+      refuse(fail('body_too_large', `A file may have at most ${fileBytesMax} bytes.`)),
+    );
+    if (typeof take === 'function') stream.on('data', take);
+    else {
+      refuse(take);
+      stream.resume();
+    }
+  });
+  const over = new Promise<void>((resolve) => {
+    busboy.on('finish', resolve);
+    busboy.on('error', () => {
+      refuse(malformed);
+      resolve();
+    });
+  });
+  return {
+    refusal: () => refusal,
+    /** Resolves when the piece was taken, or when nothing more will be. */
+    async write(piece: Uint8Array): Promise<void> {
+      const taken = new Promise<void>((resolve) => busboy.write(piece, () => resolve()));
+      await Promise.race([taken, over]);
+    },
+    async end(): Promise<void> {
+      busboy.end();
+      await over;
+    },
+  };
 }

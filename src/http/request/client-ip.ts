@@ -7,7 +7,10 @@
  */
 
 import type { Config } from '../../config.ts';
+import { formatIp, parseIp } from '../../ip/address.ts';
 import { isLoopback, isLoopbackAddress } from '../../ip/loopback.ts';
+import { contains } from '../../ip/prefix.ts';
+import { readPrefix } from '../../ip/written.ts';
 import type { Request } from './message.ts';
 
 export interface AddressRules {
@@ -223,4 +226,30 @@ export function proxiedHost({ baseUrl, port }: Config): string {
   const { protocol, host, hostname } = new URL(baseUrl);
   if (protocol === 'https:') return `127.0.0.1:${port}`;
   return host === hostname ? `${host}:80` : host;
+}
+
+// The transport's rules for addresses: their canonical text, and which of them are trusted proxies.
+
+/** @param trustedProxies addresses, prefixes and `unix`, checked at start */
+export function addressRules(trustedProxies: readonly string[]): AddressRules {
+  const words = new Uint32Array(4);
+  const trustsUnix = trustedProxies.includes(unixPeer);
+  const networks = trustedProxies.filter((text) => text !== unixPeer);
+  const prefixes = networks.map((text) => {
+    const prefix = readPrefix(text);
+    if (!prefix.ok) throw new Error(`'${text}' is not a prefix`);
+    return prefix.value;
+  });
+  return {
+    hasProxies: trustedProxies.length > 0,
+    isTrusted(ipText) {
+      if (ipText === unixPeer) return trustsUnix;
+      const family = parseIp(ipText, words);
+      return family !== 0 && prefixes.some((prefix) => contains(prefix, family, words));
+    },
+    normalise(ipText) {
+      const family = parseIp(ipText, words);
+      return family === 0 ? undefined : formatIp(family, words);
+    },
+  };
 }

@@ -7,7 +7,7 @@
 import { tooLarge } from '../answer/refusal.ts';
 import type { Wire } from '../answer/wire.ts';
 import type { Exchange } from '../exchange.ts';
-import type { BodyShare } from './body-budget.ts';
+import type { BodyShare } from '../limits/request-slots.ts';
 import type { Problem } from './message.ts';
 
 export interface IntakeRules {

@@ -9,9 +9,9 @@ import type { Readable } from 'node:stream';
 import { createGunzip, gunzip } from 'node:zlib';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import { networksOf } from '../../ip/networks.ts';
+import { isGzip } from '../answer/refusal.ts';
 import { defaultLimits, type HttpLimits } from '../limits/limits.ts';
-import { createBodyBudget } from './body-budget.ts';
-import { isGzip } from './codings.ts';
+import { createBodyBudget } from '../limits/request-slots.ts';
 import type { Problem, Request } from './message.ts';
 
 /** Size of the pieces in which a stream is unpacked. */
@@ -21,28 +21,24 @@ export function isPacked(request: Request): boolean {
   return request.body.length > 0 && isGzip(request);
 }
 
-export interface Unpacking {
-  /**
-   * Unpacks the body and returns the result of `use` for the request with it. A body without a
-   * coding is passed on untouched.
-   */
-  whole<T>(
-    request: Request,
-    bytesMax: number,
-    use: (unpacked: Result<Request>) => T | Promise<T>,
-  ): Promise<T>;
-}
-
 /** One for each thread. */
 export function createUnpacking(
   limits: Pick<
     HttpLimits,
     'bodyBytesFree' | 'bodyBytesPerClientMax' | 'bodyBytesInAllMax'
   > = defaultLimits,
-): Unpacking {
+) {
   const budget = createBodyBudget(limits);
   return {
-    async whole(request, bytesMax, use) {
+    /**
+     * Unpacks the body and returns the result of `use` for the request with it. A body without a
+     * coding is passed on untouched.
+     */
+    async whole<T>(
+      request: Request,
+      bytesMax: number,
+      use: (unpacked: Result<Request>) => T | Promise<T>,
+    ): Promise<T> {
       if (!isPacked(request)) return use(ok(request));
       const share = budget.open(networksOf(request.clientIp));
       try {

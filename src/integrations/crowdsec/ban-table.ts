@@ -32,22 +32,6 @@ const textWord = 8;
 const textBytes = scenarioCharsMax + originCharsMax;
 const looksMax = 16;
 
-export interface BanReader {
-  /**
-   * Milliseconds since 1970; 0: nothing was decided.
-   * @param words as `parseIp` leaves them, with nothing behind the length
-   * @param length of a network; an address when left out
-   */
-  endOf(slot: number, family: 4 | 6, words: Uint32Array, length?: number): number;
-  /** These three fields describe the decision that `endOf` found last. */
-  readonly type: DecisionType;
-  readonly origin: string;
-  /** Empty: not known. */
-  readonly scenario: string;
-  /** The greatest length below this one of which there are networks, of whichever account; −1: none. */
-  lengthBelow(family: 4 | 6, length: number): number;
-}
-
 type Said = Pick<Decision, 'type' | 'origin' | 'scenario'>;
 
 export interface BanTable extends BanReader {
@@ -112,7 +96,7 @@ function lengthsWord(family: 4 | 6, length: number): number {
   return family === 4 ? 2 : 3 + (length >>> 5);
 }
 
-export function openBanReader(buffer: SharedArrayBuffer): BanReader {
+export function openBanReader(buffer: SharedArrayBuffer) {
   const { shared, at, find } = viewOf(buffer);
   const text = Buffer.alloc(textBytes);
   const bytes = new Uint8Array(buffer);
@@ -127,17 +111,29 @@ export function openBanReader(buffer: SharedArrayBuffer): BanReader {
   }
 
   return {
-    get type() {
+    /** These three fields describe the decision that `endOf` found last. */
+    get type(): DecisionType {
       return decisionTypes[(kind >>> 8) & 0xff] ?? 'ban';
     },
-    get origin() {
+    get origin(): string {
       const chars = Math.min((kind >>> 16) & 0xff, originCharsMax);
       return text.toString('latin1', scenarioCharsMax, scenarioCharsMax + chars);
     },
-    get scenario() {
+    /** Empty: not known. */
+    get scenario(): string {
       return text.toString('latin1', 0, scenarioChars);
     },
-    endOf(slot, family, words, length = widthOf(family)) {
+    /**
+     * Milliseconds since 1970; 0: nothing was decided.
+     * @param words as `parseIp` leaves them, with nothing behind the length
+     * @param length of a network; an address when left out
+     */
+    endOf(
+      slot: number,
+      family: 4 | 6,
+      words: Uint32Array,
+      length: number = widthOf(family),
+    ): number {
       if (shared[1] === 0) return 0;
       for (let looks = 0; looks < looksMax; looks++) {
         const before = Atomics.load(shared, 0);
@@ -152,7 +148,8 @@ export function openBanReader(buffer: SharedArrayBuffer): BanReader {
       }
       return 0;
     },
-    lengthBelow(family, length) {
+    /** The greatest length below this one of which there are networks, of whichever account; −1: none. */
+    lengthBelow(family: 4 | 6, length: number): number {
       for (let longest = length - 1; longest >= 0; ) {
         const bit = longest & 31;
         const lengths = shared[lengthsWord(family, longest)]! << (31 - bit);
@@ -163,6 +160,8 @@ export function openBanReader(buffer: SharedArrayBuffer): BanReader {
     },
   };
 }
+
+export type BanReader = ReturnType<typeof openBanReader>;
 
 /** @param capacity decisions at once */
 export function createBanTable(capacity: number): BanTable {

@@ -11,7 +11,6 @@
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { every, type Run } from '../../core/every.ts';
 import { MaxByCountSet } from '../../core/fair-share.ts';
@@ -107,28 +106,12 @@ export interface BanSurroundings {
   readonly allowChanges: () => number;
 }
 
-export interface Bans {
-  add(made: Decided): void;
-  /** Ends decisions now, whatever their time. */
-  takeBack(ended: Decided): void;
-  /** At most so many, until they are settled. */
-  idleRows(limit: number): IdleRow[];
-  settle(rows: readonly IdleRow[]): void;
-  /** Returns the position of the last change of any account. */
-  position(): number;
-  /** As of now. Undefined: the account has none, and had none for a day. */
-  of(account: string): OwnBans | undefined;
-  /** Front ends see the bans from now on. @returns its end */
-  start(surroundings: BanSurroundings): () => void;
-  readonly table: BoundedTable;
-}
-
 export function createBans(options: {
   clock: Pick<Clock, 'now'>;
   shared: BanTable;
   perAccountMax?: number;
   totalMax?: number;
-}): Bans {
+}) {
   const { clock, shared, perAccountMax, totalMax } = { ...banBounds, ...options };
   const accounts = new Map<string, Account>();
   const idle = new OldestFirst<IdleRow>();
@@ -254,12 +237,13 @@ export function createBans(options: {
   }
 
   return {
-    takeBack({ account: id, atMs, decisions }) {
+    /** Ends decisions now, whatever their time. */
+    takeBack({ account: id, atMs, decisions }: Decided): void {
       const known = accounts.get(id);
       if (known === undefined) return;
       for (const { value } of decisions) end(known, value, Math.min(atMs, clock.now()), atMs);
     },
-    add({ account: id, decisions }) {
+    add({ account: id, decisions }: Decided): void {
       const nowMs = clock.now();
       if (decisions.every(({ untilMs }) => untilMs + endedMs <= nowMs)) return;
       const account = accounts.get(id) ?? {
@@ -301,25 +285,29 @@ export function createBans(options: {
       account.allowedAt = -1;
       place(id, account);
     },
-    idleRows(limit) {
+    /** At most so many, until they are settled. */
+    idleRows(limit: number): IdleRow[] {
       const rows: IdleRow[] = [];
       for (const row of idle.values()) if (rows.push(row) >= limit) break;
       return rows;
     },
-    settle(rows) {
+    settle(rows: readonly IdleRow[]): void {
       for (const row of rows) {
         const name = `${row.account} ${row.value}`;
         // Another ban of it may have become idle meanwhile, and its row is there.
         if (idle.get(name) === row) idle.delete(name);
       }
     },
-    position: () => position,
-    of(id) {
+    /** Returns the position of the last change of any account. */
+    position: (): number => position,
+    /** As of now. Undefined: the account has none, and had none for a day. */
+    of(id: string): OwnBans | undefined {
       const account = accounts.get(id);
       if (account !== undefined) poll(id, account);
       return accounts.get(id);
     },
-    start(surroundings) {
+    /** Front ends see the bans from now on. @returns its end */
+    start(surroundings: BanSurroundings): () => void {
       around = surroundings;
       for (const [id, account] of accounts) poll(id, account);
       async function lookAtAll({ signal }: Run): Promise<void> {
@@ -339,6 +327,8 @@ export function createBans(options: {
     table: { name: 'agent_bans', used: () => most.active.total, limit: totalMax },
   };
 }
+
+export type Bans = ReturnType<typeof createBans>;
 
 type Row = Omit<Decision, 'value'>;
 

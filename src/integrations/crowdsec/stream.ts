@@ -163,14 +163,6 @@ export interface StreamAnswer {
   readonly isGzip: boolean;
 }
 
-export interface DecisionStream {
-  /** Returns whether the client asks for the whole list, or its cursor makes one due. */
-  isWhole(asked: Pick<StreamAsked, 'client' | 'isStart' | 'filter'>): boolean;
-  /** Undefined: the list is not built yet. */
-  answer(asked: StreamAsked): Promise<StreamAnswer | undefined>;
-  readonly cursors: Cursors;
-}
-
 /** Some clients delete only what was told in the same words; these are never others. */
 const saidAlike: ListWords = {
   now: () => saidByReports,
@@ -229,7 +221,7 @@ export function createDecisionStream(options: {
   /** Returns whether the list has the value itself, not only a network around it. */
   isListed?: (value: string) => boolean;
   words?: ListWords;
-}): DecisionStream {
+}) {
   const { list, clock, cursors = createCursors() } = options;
   const { banPosition = () => 0, isListed = () => false, words = saidAlike } = options;
   let keptOf: DecisionList['changes'] | undefined;
@@ -252,6 +244,7 @@ export function createDecisionStream(options: {
   const clientOf = ({ client, filter }: Pick<StreamAsked, 'client' | 'filter'>) =>
     `${client} ${filterName(filter)}`;
 
+  /** Undefined: the list is not built yet. */
   async function answer(asked: StreamAsked): Promise<StreamAnswer | undefined> {
     const { filter, isStart } = asked;
     const now = await list(firstWaitMs);
@@ -299,13 +292,16 @@ export function createDecisionStream(options: {
   }
 
   return {
-    isWhole(asked) {
+    /** Returns whether the client asks for the whole list, or its cursor makes one due. */
+    isWhole(asked: Pick<StreamAsked, 'client' | 'isStart' | 'filter'>): boolean {
       return asked.isStart || cursors.find(clientOf(asked), clock.monotonicMs()).whole;
     },
     answer,
     cursors,
   };
 }
+
+export type DecisionStream = ReturnType<typeof createDecisionStream>;
 
 /** The worst first, with what was removed since. */
 function wholeSaid(

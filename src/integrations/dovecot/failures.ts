@@ -7,7 +7,6 @@
  * reported later or never, and nobody pushes out another account's.
  */
 
-import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { MaxByCountSet } from '../../core/fair-share.ts';
 import { minuteMs } from '../../core/time.ts';
@@ -19,16 +18,6 @@ export const failureWindowMs = 10 * minuteMs;
 export const reportedMs = 15 * minuteMs;
 const ofNetworkMax = 16;
 const addressesMax = 65_536;
-
-export interface LoginFailures {
-  /**
-   * @param slot of the account whose mail server it is
-   * @param ip canonical
-   * @returns whether it is the last one needed; then the address is quiet for a while
-   */
-  note(slot: number, ip: string): boolean;
-  readonly table: BoundedTable;
-}
 
 interface Failing {
   readonly times: readonly number[];
@@ -45,10 +34,7 @@ interface MailAccount {
   count: number;
 }
 
-export function createLoginFailures(
-  clock: Pick<Clock, 'monotonicMs'>,
-  placesMax = addressesMax,
-): LoginFailures {
+export function createLoginFailures(clock: Pick<Clock, 'monotonicMs'>, placesMax = addressesMax) {
   const accounts = new Map<number, MailAccount>();
   const held = new MaxByCountSet<MailAccount>();
 
@@ -86,7 +72,12 @@ export function createLoginFailures(
   }
 
   return {
-    note(slot, ip) {
+    /**
+     * @param slot of the account whose mail server it is
+     * @param ip canonical
+     * @returns whether it is the last one needed; then the address is quiet for a while
+     */
+    note(slot: number, ip: string): boolean {
       const nowMs = clock.monotonicMs();
       const { client } = networksOf(ip);
       const known = takeOut(slot, client, ip);
@@ -104,3 +95,5 @@ export function createLoginFailures(
     table: { name: 'login_failures', used: () => held.total, limit: placesMax },
   };
 }
+
+export type LoginFailures = ReturnType<typeof createLoginFailures>;

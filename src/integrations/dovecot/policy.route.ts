@@ -130,10 +130,6 @@ interface FailedLogin {
   readonly ip: string;
 }
 
-export interface PolicyIntegration {
-  ask(request: Request): Reply | Failure | FailedLogin;
-}
-
 const said = (status: number, msg = ''): Reply => ({
   status: 200,
   headers: [jsonType, noStore],
@@ -147,7 +143,7 @@ const forbidden = fail('forbidden', forbiddenDetail);
 const noReporter = fail('forbidden', wrongScopeDetail('mail'));
 const badCommand = fail('bad_request', 'the command must be allow or report');
 
-export function createPolicyIntegration(options: PolicyIntegrationOptions): PolicyIntegration {
+export function createPolicyIntegration(options: PolicyIntegrationOptions) {
   const { gate, check, clock, isSpent, shares, count } = options;
   const words = new Uint32Array(4);
 
@@ -163,7 +159,7 @@ export function createPolicyIntegration(options: PolicyIntegrationOptions): Poli
   }
 
   return {
-    ask(request) {
+    ask(request: Request): Reply | Failure | FailedLogin {
       const keyText = firstHeader(request, 'x-api-key') ?? passwordOf(request);
       const query = parseQuery(request.query);
       const command = query.ok ? query.value.get('command') : undefined;
@@ -196,6 +192,8 @@ export function createPolicyIntegration(options: PolicyIntegrationOptions): Poli
     },
   };
 }
+
+export type PolicyIntegration = ReturnType<typeof createPolicyIntegration>;
 
 /**
  * Returns the password of HTTP basic authentication: a key may stand there, behind any user name.

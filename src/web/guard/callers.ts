@@ -13,24 +13,6 @@ import { clientOf, networksOf } from '../../ip/networks.ts';
 
 export type Sender = Pick<Request, 'clientIp'>;
 
-export interface Callers {
-  /** Name of the client that limits count by. */
-  clientOf(caller: Sender): string;
-  /** Counts one request of whatever this text names. 0 when admitted, else whole seconds to wait. */
-  takeFor(limit: ClientLimitName, name: string): number;
-  /** Returns the caller's network and the wider one around it. */
-  networkOf(caller: Sender): Network;
-  /** Counts one request. 0 when admitted, else whole seconds to wait. */
-  take(limit: ClientLimitName, caller: Sender): number;
-  /** Counts `cost` more for a request that was admitted. */
-  charge(limit: ClientLimitName, caller: Sender, cost: number): void;
-  isMalicious(caller: Sender): boolean;
-  /** An address about which next to nothing is said, and that is no exit of an anonymising network. */
-  isClean(caller: Sender): boolean;
-  /** 0 to 100; 0 for what is no address. */
-  abuseScoreOf(caller: Sender): number;
-}
-
 export function createCallers(options: {
   /** Undefined when CLIENT_LIMITS=off. */
   limits: ClientLimits<ClientLimitName> | undefined;
@@ -47,7 +29,7 @@ export function createCallers(options: {
     };
   };
   clock: Clock;
-}): Callers {
+}) {
   const { limits, check, clock } = options;
   const words = new Uint32Array(4);
 
@@ -57,28 +39,39 @@ export function createCallers(options: {
   }
 
   return {
+    /** Name of the client that limits count by. */
     clientOf: nameOf,
-    networkOf({ clientIp }) {
+    /** Returns the caller's network and the wider one around it. */
+    networkOf({ clientIp }: Sender): Network {
       const { client, network } = networksOf(clientIp);
       return { narrow: client, wide: network };
     },
-    takeFor: (limit, name) => limits?.take(limit, name, clock.monotonicMs()) ?? 0,
-    take: (limit, caller) => limits?.take(limit, nameOf(caller), clock.monotonicMs()) ?? 0,
-    charge: (limit, caller, cost) =>
+    /** Counts one request of whatever this text names. 0 when admitted, else whole seconds to wait. */
+    takeFor: (limit: ClientLimitName, name: string): number =>
+      limits?.take(limit, name, clock.monotonicMs()) ?? 0,
+    /** Counts one request. 0 when admitted, else whole seconds to wait. */
+    take: (limit: ClientLimitName, caller: Sender): number =>
+      limits?.take(limit, nameOf(caller), clock.monotonicMs()) ?? 0,
+    /** Counts `cost` more for a request that was admitted. */
+    charge: (limit: ClientLimitName, caller: Sender, cost: number): void =>
       limits?.charge(limit, nameOf(caller), clock.monotonicMs(), cost),
-    isMalicious({ clientIp }) {
+    isMalicious({ clientIp }: Sender): boolean {
       const family = parseIp(clientIp, words);
       return family !== 0 && check.judge(family, words, clock.now()).malicious;
     },
-    isClean({ clientIp }) {
+    /** An address about which next to nothing is said, and that is no exit of an anonymising network. */
+    isClean({ clientIp }: Sender): boolean {
       const family = parseIp(clientIp, words);
       if (family === 0) return false;
       const { score, anonymousExit } = check.judge(family, words, clock.now());
       return scoreBand(score) === 'clean' && !anonymousExit;
     },
-    abuseScoreOf({ clientIp }) {
+    /** 0 to 100; 0 for what is no address. */
+    abuseScoreOf({ clientIp }: Sender): number {
       const family = parseIp(clientIp, words);
       return family === 0 ? 0 : check.judge(family, words, clock.now()).score;
     },
   };
 }
+
+export type Callers = ReturnType<typeof createCallers>;

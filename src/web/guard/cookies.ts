@@ -13,14 +13,6 @@ import type { Header, Request } from '../../http/request/message.ts';
 
 export type CookieName = 'session' | 'form' | 'browser' | 'captcha' | 'asked' | 'looks' | 'ticket';
 
-export interface Cookies {
-  /** Returns the cookie's value; undefined when it did not come or can't be ours. */
-  read(request: Request, name: CookieName): string | undefined;
-  /** `Set-Cookie`. Without `maxAgeSeconds` it ends with the browser. */
-  set(name: CookieName, value: string, maxAgeSeconds?: number): Header;
-  clear(name: CookieName): Header;
-}
-
 /** The shape of every cookie's value, but for those in `shapes`. */
 const valueShape = /^[0-9A-Za-z_.-]{22,90}$/;
 const askedShape = /^[0-9A-Za-z_-]{22,1500}$/;
@@ -29,14 +21,15 @@ const shapes: Partial<Record<CookieName, RegExp>> = { asked: askedShape, looks: 
 const shapeOf = (name: CookieName) => shapes[name] ?? valueShape;
 const pairsMax = 100;
 
-export function createCookies(https: boolean): Cookies {
+export function createCookies(https: boolean) {
   const prefix = https ? '__Host-' : '';
   const attributes = `Path=/; HttpOnly; SameSite=Lax${https ? '; Secure' : ''}`;
   // Partitioned: one for each site that the widget stands on, so nobody is followed by it.
   const embedded = https ? 'Path=/; HttpOnly; SameSite=None; Secure; Partitioned' : attributes;
   const attributesOf = (name: CookieName) => (name === 'captcha' ? embedded : attributes);
   return {
-    read(request, name) {
+    /** Returns the cookie's value; undefined when it did not come or can't be ours. */
+    read(request: Request, name: CookieName): string | undefined {
       const wanted = `${prefix}${name}`;
       for (const line of request.headers.cookie ?? []) {
         for (const pair of line.split(';', pairsMax)) {
@@ -48,11 +41,17 @@ export function createCookies(https: boolean): Cookies {
       }
       return undefined;
     },
-    set(name, value, maxAgeSeconds) {
+    /** `Set-Cookie`. Without `maxAgeSeconds` it ends with the browser. */
+    set(name: CookieName, value: string, maxAgeSeconds?: number): Header {
       if (!shapeOf(name).test(value)) throw new TypeError(`not a value of the cookie ${name}`);
       const age = maxAgeSeconds === undefined ? '' : `; Max-Age=${maxAgeSeconds}`;
       return ['Set-Cookie', `${prefix}${name}=${value}; ${attributesOf(name)}${age}`];
     },
-    clear: (name) => ['Set-Cookie', `${prefix}${name}=; ${attributesOf(name)}; Max-Age=0`],
+    clear: (name: CookieName): Header => [
+      'Set-Cookie',
+      `${prefix}${name}=; ${attributesOf(name)}; Max-Age=0`,
+    ],
   };
 }
+
+export type Cookies = ReturnType<typeof createCookies>;

@@ -7,7 +7,7 @@
 import type { ClientLimitName } from '../../config/limits.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import type { Failure } from '../../core/result.ts';
-import { codingHeader } from '../../http/request/codings.ts';
+import { codingHeader } from '../../http/answer/refusal.ts';
 import { logFieldsOf, type Request } from '../../http/request/message.ts';
 import type { PlainRoute, Route } from '../../http/router.ts';
 import type { Described } from '../openapi.ts';

@@ -10,9 +10,9 @@ import {
   mediaType,
   parseForm,
   parseJsonObject,
+  readParts,
 } from '../../../http/request/body.ts';
 import { firstHeader, type Header, type Request } from '../../../http/request/message.ts';
-import { readParts } from '../../../http/request/multipart.ts';
 import { listName, type Params, parseQuery, type QueryRules } from '../../../http/request/query.ts';
 
 export interface Fields {

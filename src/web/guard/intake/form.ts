@@ -6,9 +6,14 @@
 
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { plainAddress, plainDigits, plainPasted } from '../../../core/text.ts';
-import { mediaType, parseForm, parseJsonObject } from '../../../http/request/body.ts';
+import {
+  type FormPart,
+  mediaType,
+  parseForm,
+  parseJsonObject,
+  readParts,
+} from '../../../http/request/body.ts';
 import { firstHeader, type Request } from '../../../http/request/message.ts';
-import { type FormPart, readParts } from '../../../http/request/multipart.ts';
 import type { Params } from '../../../http/request/query.ts';
 import { hostOfAuthority, isLoopback } from '../../../ip/loopback.ts';
 
