@@ -8,6 +8,7 @@ export default async function* totals(events) {
   const counts = {};
   const files = {};
   const missing = new Set();
+  let filesFailed = 0;
   for await (const { type, data } of events) {
     if (type === 'test:diagnostic') {
       // The runner's own totals, such as `pass 12`; a test's diagnostics have another nesting or form.
@@ -17,10 +18,16 @@ export default async function* totals(events) {
       const tool = /^missing (\S+)$/.exec(typeof data.skip === 'string' ? data.skip : '')?.[1];
       if (tool !== undefined) missing.add(tool);
       if (data.nesting === 0 && data.file !== undefined) {
-        const file = relative('.', data.file);
+        // A file that shares a process is a suite of it.
+        const isSuite = /^test\/.*\.test\.ts$/.test(data.name);
+        const file = isSuite ? data.name : relative('.', data.file);
         files[file] = (files[file] ?? 0) + data.details.duration_ms;
+        // One that can't be loaded, or whose hook fails: the runner counts tests alone.
+        const why = data.details.error?.failureType ?? 'subtestsFailed';
+        if (isSuite && why !== 'subtestsFailed') filesFailed++;
       }
     }
   }
+  counts.fail = (counts.fail ?? 0) + filesFailed;
   yield `${JSON.stringify({ counts, files, missing: [...missing].sort() })}\n`;
 }

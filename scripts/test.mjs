@@ -7,8 +7,10 @@
  *     npm test -- flows/authorize       files whose path has this part, both halves of them
  *     npm run test:system               what needs other packages and tools; tiny runs of the benches
  *
- * The first two and the last are all there is. Two files more run at once than there are cores, since a third of
- * the time of a file is waiting; of the system tests as many as there are cores, since they work all the time. The
+ * The first two and the last are all there is. A process runs some files of one wing, one after the other, since
+ * loading their modules is much of what a file costs: each is a suite that has the file's name. A flow, and a file that
+ * changes what all of a process share, has a process of its own. Two processes more run at once than there are cores, since a third of
+ * their time is waiting; of the system tests as many as there are cores, since they work all the time. The
  * list comes from the sources, so a stale file in dist/ never runs. At the end stand the ten slowest files, and in the last line the counts:
  * `12 passed, 0 failed, 1 skipped (wrk)`, with the tools whose absence ALLOW_MISSING allowed, and what
  * of the tests that was.
@@ -62,6 +64,14 @@ const halves = {
   },
 };
 
+/** Changes or measures what all files of a process share. */
+const isAlone =
+  /\bmock\.|process\.(on|once|exit|chdir|umask)\(|process\.(env\.\w+|exitCode) = |memoryUsage|gc\(|resourceUsage|cpuUsage/;
+/** Tests without a server, of the wings whose files were seen to run together. */
+const canShare =
+  /^(access|commands|console|core|geo|integrations|ip|operations|storage|web)\/(?!flows\/)/;
+const groupMax = 10;
+
 /** Many times what the longest takes on a busy machine. */
 const fileMsMax = 20 * 60_000;
 
@@ -98,6 +108,9 @@ if (files.length === 0) {
 if (isSystem) installSystem();
 await makeBundle();
 const results = `test-output/results-${process.pid}.json`;
+/** Holds the files that import those of a group. */
+const groupFolder = `dist/test/groups-${process.pid}`;
+const runs = isSystem || isShared ? files.map(compiledOf) : grouped(files);
 mkdirSync('test-output', { recursive: true });
 if (parts.length === 0) rmSync('test-output/captcha-answers', { recursive: true, force: true });
 const shared = isShared ? await startShared() : undefined;
@@ -112,7 +125,7 @@ const run = spawn(
     '--test-reporter-destination=stdout',
     '--test-reporter=./scripts/test-totals.mjs',
     `--test-reporter-destination=${results}`,
-    ...files.map((f) => join('dist/test', f.replace(/\.ts$/, '.js'))),
+    ...runs,
   ],
   {
     stdio: 'inherit',
@@ -124,13 +137,14 @@ const run = spawn(
   },
 );
 const { atEnd } = await import('../dist/test/support/house/spawn.js');
-// Whatever ends this process, nothing that it started goes on.
-run.once('exit', atEnd({ pid: run.pid }));
+// Whatever ends this process, nothing that it started goes on, and the folder is gone.
+run.once('exit', atEnd({ pid: run.pid, directory: groupFolder }));
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   // The one below ends its files and says how far they came. A second signal ends this process at once.
   process.once(signal, () => run.kill('SIGTERM'));
 }
 const status = await new Promise((resolve) => run.once('close', resolve));
+rmSync(groupFolder, { recursive: true, force: true });
 await shared?.stop();
 // Empty when the runner itself died.
 const totals = JSON.parse(readFileSync(results, 'utf8') || '{}');
@@ -174,6 +188,40 @@ function chosen(all, wanted) {
   return all.filter((f) => matches.some((some) => some.includes(f)));
 }
 
+function compiledOf(file) {
+  return join('dist/test', file.replace(/\.ts$/, '.js'));
+}
+
+/** Returns the paths that node runs, a process each: files of one wing together, about as many in each group. */
+function grouped(all) {
+  const alone = [];
+  const wings = new Map();
+  for (const file of all) {
+    const [wing] = file.split('/');
+    const text = readFileSync(join('test', file), 'utf8');
+    if (!canShare.test(file) || isAlone.test(text)) alone.push(compiledOf(file));
+    else wings.set(wing, [...(wings.get(wing) ?? []), file]);
+  }
+  mkdirSync(groupFolder, { recursive: true });
+  const groups = [...wings].flatMap(([wing, some]) => {
+    const count = Math.ceil(some.length / groupMax);
+    return Array.from({ length: count }, (_, n) => {
+      const path = join(groupFolder, `${wing}-${n + 1}.js`);
+      writeFileSync(path, suitesOf(some.filter((_, i) => i % count === n)));
+      return path;
+    });
+  });
+  return [...alone, ...groups];
+}
+
+function suitesOf(group) {
+  const suites = group.map((file) => {
+    const module = JSON.stringify(`../${file.replace(/\.ts$/, '.js')}`);
+    return `suite(${JSON.stringify(`test/${file}`)}, () => import(${module}));\n`;
+  });
+  return `import { suite } from 'node:test';\n${suites.join('')}`;
+}
+
 async function startShared() {
   const { startSharedStore } = await import('../dist/test/support/server/shared-store.js');
   return startSharedStore();
@@ -200,7 +248,7 @@ function slowest(durations) {
     .sort(([, a], [, b]) => b - a)
     .slice(0, slowestMax)
     .map(([file, ms]) => {
-      const name = relative('dist', file).replace(/\.js$/, '.ts');
+      const name = file.startsWith('dist/') ? relative('dist', file).replace(/\.js$/, '.ts') : file;
       return `${(ms / 1_000).toFixed(1).padStart(8)} s  ${name}`;
     });
   return rows.length === 0 ? '' : `\nslowest files:\n${rows.join('\n')}`;
