@@ -9,9 +9,12 @@ import { openGeo } from '../src/geo/open-geo.ts';
 import { countryOf, openGeoReader, providerOf } from '../src/geo/reader.ts';
 import { createIpIndex, type IpIndex } from '../src/index/ip-index.ts';
 import { packMeta, setMeta, setReportedAt, setReports } from '../src/index/records.ts';
-import { type Built, createFeedBuilder } from '../src/reputation/blocklists/builder/build.ts';
+import {
+  type Built,
+  createFeedBuilder,
+  scoreMin,
+} from '../src/reputation/blocklists/builder/build.ts';
 import { collect } from '../src/reputation/blocklists/builder/collect.ts';
-import { scoreMin } from '../src/reputation/blocklists/builder/contents.ts';
 import { entryScore, halfLivesAt } from '../src/reputation/check/score.ts';
 
 export const imprint = { homeUrl: 'https://reputation.example/feeds', licence: 'none' };

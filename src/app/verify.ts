@@ -22,8 +22,8 @@ import {
 } from '../index/records.ts';
 import { loadSnapshot } from '../index/snapshot.ts';
 import { formatPrefix } from '../ip/prefix.ts';
+import { listsOf, scoreMin } from '../reputation/blocklists/builder/build.ts';
 import { collect } from '../reputation/blocklists/builder/collect.ts';
-import { listsOf, scoreMin } from '../reputation/blocklists/builder/contents.ts';
 import {
   decodeHead,
   decodeStep,

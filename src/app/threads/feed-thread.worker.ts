@@ -9,9 +9,8 @@ import { entryFlags } from '../../contracts/reputation.ts';
 import { openGarbageCollection, yieldToRequests } from '../../core/threads.ts';
 import { countryOf, openGeoReader, providerOf } from '../../geo/reader.ts';
 import { openIpIndexReader } from '../../index/reader.ts';
-import { createFeedBuilder } from '../../reputation/blocklists/builder/build.ts';
+import { createFeedBuilder, scoreMin } from '../../reputation/blocklists/builder/build.ts';
 import { collect } from '../../reputation/blocklists/builder/collect.ts';
-import { scoreMin } from '../../reputation/blocklists/builder/contents.ts';
 import { entryScore, halfLivesAt } from '../../reputation/check/score.ts';
 import type { FeedThreadSetup, FromFeedThread, ToFeedThread } from './feed-thread.ts';
 

@@ -50,7 +50,7 @@ export async function findList(store: Store, { list, source }: Name) {
   return { row: found && listRowCodec.decode(found.value), check };
 }
 
-export function listRow({ list, source }: Name, row: ListRow): SetRow {
+function listRow({ list, source }: Name, row: ListRow): SetRow {
   return { key: listRowKey(list, source), value: listRowCodec.encode(row) };
 }
 
