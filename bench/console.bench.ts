@@ -10,7 +10,7 @@ import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endpoints } from '../src/app/endpoints.ts';
+import { endpoints } from '../src/app/modules.ts';
 import { makeReporters, type Reporter, sendReport } from '../test/support/reputation/reporters.ts';
 import { startChild } from '../test/support/server/child.ts';
 import { startTestServer, type TestServer } from '../test/support/server/server.ts';

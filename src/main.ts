@@ -1,21 +1,17 @@
 /**
- * Composition root: data → reputation → sign-on → CAPTCHA → routes → listen; closes in reverse.
+ * Composition root: data → accounts → sign-on → modules (`app/modules.ts`) → listen; closes in reverse.
  * Everything that lives is made here and handed down; nothing else is a singleton.
  */
 
-import { createDistributedLimits } from './access/quota/distributed-limits.ts';
-import { openAdminListener } from './app/admin-listener.ts';
-import { openFigures } from './app/figures/figures.ts';
-import { observe, registerFigures } from './app/metrics.ts';
-import { openIntegrationThreads, openModules } from './app/modules.ts';
+import { openAccess } from './access/module.ts';
+import { type Opening, openData, type ServerDependencies } from './app/data.ts';
+import { openFigures } from './app/figures.ts';
+import { createHost, openIntegrationThreads, openModules } from './app/modules.ts';
 import { type OwnBackups, startOwnBackups } from './app/own-backups.ts';
-import { openData } from './app/parts/data.ts';
-import type { Opening, ServerDependencies } from './app/parts/dependencies.ts';
-import { type Listening, listen } from './app/parts/listening.ts';
-import { openReputation } from './app/parts/reputation.ts';
 import { openExchange } from './app/peers/module.ts';
-import { readinessOf } from './app/service.route.ts';
 import type { State } from './app/state.ts';
+import { createFrontEnd, openFrontEndMemory } from './app/threads/front-end.ts';
+import { type Listening, listen } from './app/threads/threads.ts';
 import { startBudgetMails } from './app/vote-budgets.ts';
 import { createBoundedTables } from './core/bounded-tables.ts';
 import { createClosers } from './core/closers.ts';
@@ -63,7 +59,7 @@ export async function startServer(dependencies: ServerDependencies): Promise<Run
 }
 
 async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
-  const { config, random, log, masterKey, demo = false, closers } = given;
+  const { config, random, log, masterKey, demo = false, closers, timings, onMail } = given;
   const { release } = given.claim ?? claimDataDir(config.dataDir, serverUse);
   closers.add(release);
   const control = await openControl(config.dataDir, log);
@@ -74,28 +70,48 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const data = await openData(given);
   // Before the store is closed.
   closers.add(control.close);
-  const { store, state, maintenance, clock } = data;
+  const { store, state, maintenance, clock, member } = data;
+  const { access: accounts, index } = state;
   const opening = { ...given, clock };
-  const shares = createDistributedLimits({
-    random,
-    clock,
-    masterKey,
-    isShared: data.member !== undefined,
-  });
 
-  let listening: Listening | undefined;
-  let backups: OwnBackups | undefined;
-  let isDraining = false;
-  const reputation = openReputation(opening, { ...data, shares });
-
+  const metrics = createMetrics();
   const tables = createBoundedTables(log);
-  const measured = { ...data, ...reputation, tables };
-  const counted = await openFigures(opening, measured);
-  const { onMail } = opening;
+  const figures = await openFigures({ store, clock, log, timings });
+  const host = createHost({ closers, tables, metrics, figures });
+  host.add(data);
+  host.add(figures);
+  const access = host.add(
+    openAccess({
+      store,
+      clock,
+      random,
+      log,
+      masterKey,
+      access: accounts,
+      quotas: state.shared.quotas,
+      accounts: state.shared.accounts,
+      takeUsedKeys: state.takeUsedKeys,
+      isShared: member !== undefined,
+      clientLimitsOn: config.clientLimitsOn,
+    }),
+  );
+  const { memory, integrationCounters } = host.add(
+    openFrontEndMemory({
+      clock,
+      masterKey,
+      config,
+      shared: state.shared,
+      geo: data.geo,
+      bans: data.banTable.buffer,
+      access: access.memory,
+      isShared: maintenance.isShared,
+    }),
+  );
+  const frontEnd = createFrontEnd({ memory, index, clock, log, limits: access.frontEndLimits });
   const signon = await startSignon({
     store,
     maintenance,
-    shares,
+    shares: access.limits,
     clock,
     random,
     log,
@@ -105,77 +121,66 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     onMail,
     personalData: (over) => [reportPersonalData(over), webhookPersonalData(over)],
     webhooks: storedWebhooks(store),
-    onSignOn: counted.onSignOn,
-    onConsent: counted.onConsent,
   });
-  closers.add(signon.close);
-  const { people, mailer } = signon.signon;
-  const budgetMails = startBudgetMails({ state, maintenance, clock, log, people, mailer });
-  tables.add(budgetMails.table);
-  closers.add(() => budgetMails.stop());
+  const { routes: _, ...signonModule } = signon;
+  host.add(signonModule);
+  const { people, mailer, recovery } = signon.signon;
+  host.add(startBudgetMails({ state, maintenance, clock, log, people, mailer }));
 
-  const metrics = createMetrics();
-  registerFigures(metrics, counted);
-  const { check } = reputation.frontEnd;
+  const { check } = frontEnd;
   const evidence = createEvidence({
-    index: state.index,
+    index,
     sources: state.sources,
     check,
     contributions: state.entries.contributions,
   });
-  const operations = openOperations(opening, {
-    ...data,
-    evidence,
-    mailer,
-    check,
-    sendReset: signon.signon.recovery.sendByOperator,
-  });
+  const sendReset = recovery.sendByOperator;
+  const operations = openOperations(opening, { ...data, evidence, mailer, check, sendReset });
+  let listening: Listening | undefined;
+  let backups: OwnBackups | undefined;
   const modules = await openModules(opening, {
-    data,
-    shares,
-    reputation,
-    signon,
-    counted,
-    evidence,
-    onConsole: operations.onConsole,
-    metrics,
+    host,
     tables,
+    metrics,
+    figures,
+    data,
+    access,
+    signon,
+    memory,
+    integrationCounters,
+    frontEnd,
+    evidence,
     publishFeeds: (feeds) => listening?.threads.serve({ feeds }),
     releaseFeeds: () => listening?.threads.release(),
-    readiness: () => readinessOf(state, store, clock, isDraining, data.member),
+    onConsole: operations.onConsole,
+    threads: () => listening?.facts(),
     newestBackupAt: () => backups?.newestAt() ?? 0,
   });
-  await openExchange(opening, data, { ...shares, metrics });
-  const { endStreams } = modules;
-  listening = await listen(opening, { ...reputation, claim, sockets, state, modules });
-  closers.add(endStreams);
-  if (!demo) reputation.systems.prepare();
-  counted.follow(listening, reputation.refusedReports);
-  if (config.adminListen !== undefined) {
-    const routes = [...reputation.frontEnd.routes, ...modules.routes];
-    const admin = await openAdminListener({ ...config.adminListen, routes, log });
-    closers.add(admin.close);
-    tables.add(admin.table);
-  }
-  const drainIntegrations = await openIntegrationThreads(
-    opening,
-    { memory: reputation.memory, index: state.index },
-    modules.add,
+  const { routes, assets, service, endStreams, closeCaptcha } = modules;
+  await openExchange(opening, data, { parties: access.limits.parties, metrics });
+  const ofFrontEnds = frontEnd.routes;
+  listening = host.add(
+    await listen(opening, { claim, sockets, memory, index, ofFrontEnds, routes, closeCaptcha }),
   );
+  const { port, threads } = listening;
+  closers.add(endStreams);
+  figures.follow(listening.counters);
+  if (!demo) modules.prepareSystems();
+  host.add(await service.listen());
+  const drainIntegrations = await openIntegrationThreads(opening, { host, memory, index });
   const path = storePath(config.dataDir);
   const writeErased = signon.erased.sync;
-  backups = await startOwnBackups({ config, path, masterKey, clock, log, writeErased });
-  backups.register(metrics);
-  closers.add(backups.stop);
+  backups = host.add(await startOwnBackups({ config, path, masterKey, clock, log, writeErased }));
   const allowPrivate = config.sourceAllowPrivate;
-  modules.add(openSubscriptions({ state, maintenance, clock, random, log, allowPrivate }));
-  observe(opening, { metrics, tables, data, reputation, listening });
+  host.add(openSubscriptions({ state, maintenance, clock, random, log, allowPrivate }));
+  tables.register(metrics);
+  closers.add(tables.watch());
 
   operations.serveCommands(control);
   tables.add(control.table);
 
   function shareAssets(): void {
-    listening?.threads.serve({ assets: modules.assets.shared() });
+    threads.serve({ assets: assets.shared() });
     log.debug('static files: shared with the front ends');
   }
   modules.startFeeds();
@@ -184,15 +189,14 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
       log.error({ err: error }, 'start: not all is ready'),
     ),
   );
-  const { port } = listening;
-  const { host, httpThreads: threads } = config;
-  const place = { host, port, threads, entries: state.index.size() };
+  const { host: name, httpThreads } = config;
+  const place = { host: name, port, threads: httpThreads, entries: index.size() };
   log.info(sockets.length === 0 ? place : { ...place, sockets: config.listenUnix }, 'listening');
-  const drain = () => {
-    isDraining = true;
-    listening?.drain();
+  function drain(): void {
+    service.drain();
+    threads.drain();
     endStreams();
     drainIntegrations();
-  };
-  return { port, store, state, drain, reopenAccessLog: listening.threads.reopen };
+  }
+  return { port, store, state, drain, reopenAccessLog: threads.reopen };
 }

@@ -3,71 +3,105 @@
  * here and nowhere else: routes to the server, tables and figures to the metrics, its end to the closers.
  */
 
-import type { DistributedLimits } from '../access/quota/distributed-limits.ts';
-import { openCaptcha } from '../captcha/module.ts';
+import type { AccessModule } from '../access/module.ts';
+import { captchaEndpoints, openCaptcha } from '../captcha/module.ts';
+import { consoleEndpoints } from '../console/console.route.ts';
 import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
 import type { Closers } from '../core/closers.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { createTurns } from '../core/scheduling.ts';
-import type { Route } from '../http/router.ts';
-import { openCrowdsec } from '../integrations/crowdsec/module.ts';
+import { openSystems } from '../geo/systems/systems.ts';
+import { machineAddresses } from '../http/request/client-ip.ts';
+import { type Route, unknownPath } from '../http/router.ts';
+import type { IntegrationCounters } from '../integrations/counters.ts';
+import { crowdsecEndpoints, openCrowdsec } from '../integrations/crowdsec/module.ts';
 import { openDnsbl } from '../integrations/dnsbl/module.ts';
-import { openDovecot } from '../integrations/dovecot/module.ts';
-import { openForwardAuth } from '../integrations/forward-auth/module.ts';
+import { dovecotEndpoints, openDovecot } from '../integrations/dovecot/module.ts';
+import { forwardAuthEndpoints, openForwardAuth } from '../integrations/forward-auth/module.ts';
 import { openHaproxy } from '../integrations/haproxy/module.ts';
 import { createThreadStarter } from '../integrations/thread.ts';
+import { addressEndpoints } from '../reputation/address/address.route.ts';
 import type { EvidenceReader } from '../reputation/address/evidence.ts';
 import { openAddressPages } from '../reputation/address/module.ts';
-import { openBlocklists } from '../reputation/blocklists/module.ts';
+import { blocklistEndpoints, openBlocklists } from '../reputation/blocklists/module.ts';
 import type { FeedPublisherOptions } from '../reputation/blocklists/publish.ts';
-import { openCheckReads } from '../reputation/check/module.ts';
+import { checkEndpoints, openCheckReads } from '../reputation/check/module.ts';
 import { maliciousBy } from '../reputation/check/score.ts';
-import { statsRoute } from '../reputation/counts/stats.route.ts';
+import { openCounts } from '../reputation/counts/module.ts';
+import { statsEndpoint } from '../reputation/counts/stats.route.ts';
 import { openRadar } from '../reputation/radar/module.ts';
-import { openReports } from '../reputation/reports/module.ts';
+import { radarEndpoints } from '../reputation/radar/radar.route.ts';
+import { openReports, reportEndpoints } from '../reputation/reports/module.ts';
 import { openRequests } from '../reputation/requests/module.ts';
+import { requestEndpoints } from '../reputation/requests/requests.route.ts';
 import { openWebhooks } from '../reputation/webhooks/module.ts';
+import { outboxEndpoint } from '../signon/mail/outbox.route.ts';
 import type { SignonModule } from '../signon/module.ts';
 import { isActive } from '../signon/people.ts';
-import { openSite } from '../site/module.ts';
-import { withHooks } from '../web/guard/hooks.ts';
-import { endpoints } from './endpoints.ts';
-import type { OpenFigures } from './figures/figures.ts';
-import { ownAddresses } from './maintenance.ts';
-import { type ConsoleSources, openConsole } from './parts/console.ts';
-import type { Data } from './parts/data.ts';
-import type { Opening } from './parts/dependencies.ts';
-import type { ReputationParts } from './parts/reputation.ts';
-import { openWeb } from './parts/web.ts';
+import { signonEndpoints } from '../signon/signon.route.ts';
+import { exchangeByFormEndpoint, exchangeEndpoint } from '../signon/sites/exchange.route.ts';
+import { openSite, siteEndpoints } from '../site/module.ts';
+import type { Endpoint } from '../web/guard/endpoint.ts';
+import { type ConsoleSources, openConsole } from './console.ts';
+import type { Data, Opening } from './data.ts';
+import type { Counts, Figures } from './figures.ts';
 import { openPeers } from './peers/module.ts';
-import { mayReadMetrics, type Readiness, serviceRoutes } from './service.route.ts';
+import { openService, serviceEndpoints } from './service/module.ts';
+import { mayReadMetrics } from './service/service.route.ts';
 import type { State } from './state.ts';
 import { openFeedThread } from './threads/feed-thread.ts';
-import type { FrontEndMemory } from './threads/front-end.ts';
+import type { FrontEnd, FrontEndMemory } from './threads/front-end.ts';
+import { openWeb } from './web.ts';
+
+/** Every path of the service. What is published about paths, limits and errors is made of this list. */
+export const endpoints: readonly Endpoint[] = [
+  ...siteEndpoints,
+  ...addressEndpoints,
+  ...requestEndpoints, // GET /removal, POST /removal, GET /report, POST /report
+  ...blocklistEndpoints,
+  statsEndpoint, // GET /api/v2/stats
+  ...radarEndpoints, // GET /radar, /radar/map.png, /radar/events, /radar/8/:octet, /radar/16/:network
+  ...checkEndpoints,
+  ...reportEndpoints,
+  ...captchaEndpoints,
+  ...forwardAuthEndpoints,
+  ...crowdsecEndpoints,
+  ...dovecotEndpoints,
+  exchangeEndpoint, // GET /api.php
+  exchangeByFormEndpoint, // POST /api.php
+  outboxEndpoint, // GET /outbox/:name
+  ...signonEndpoints,
+  ...consoleEndpoints, // GET /admin, /admin/*, POST /admin/*
+  ...serviceEndpoints,
+];
 
 /** A module as the server holds it. */
 export interface OpenModule {
   readonly routes?: readonly Route[];
   /** Its bounded tables. */
   readonly tables?: readonly BoundedTable[];
+  /** Totals of what it did since the start, which the figures sample. */
+  readonly counts?: Counts;
   /** Registers its figures. */
   metrics?(metrics: Metrics): void;
   close?(): Promise<void> | void;
 }
 
 /** Takes opened modules in, one after another. They close in reverse, with all others of the closers. */
-function createHost(parts: {
+export function createHost(parts: {
   readonly closers: Closers;
   readonly tables: BoundedTables;
   readonly metrics: Metrics;
+  readonly figures: Pick<Figures, 'add'>;
 }) {
   const routes: Route[] = [];
   return {
     routes,
     add<Module extends OpenModule>(module: Module): Module {
-      const { close } = module;
+      const { close, counts } = module;
       if (close !== undefined) parts.closers.add(close);
       parts.tables.add(...(module.tables ?? []));
+      if (counts !== undefined) parts.figures.add(counts);
       module.metrics?.(parts.metrics);
       routes.push(...(module.routes ?? []));
       return module;
@@ -75,92 +109,94 @@ function createHost(parts: {
   };
 }
 
+export type Host = ReturnType<typeof createHost>;
+
 export async function openModules(
   opening: Opening,
   parts: {
-    readonly data: Data;
-    readonly shares: DistributedLimits;
-    readonly reputation: ReputationParts;
-    readonly signon: SignonModule;
-    readonly counted: OpenFigures;
-    readonly metrics: Metrics;
+    readonly host: Host;
     readonly tables: BoundedTables;
+    readonly metrics: Metrics;
+    readonly figures: Figures;
+    readonly data: Data;
+    readonly access: AccessModule;
+    readonly signon: SignonModule;
+    readonly memory: FrontEndMemory;
+    readonly integrationCounters: IntegrationCounters;
+    /** The readers that front ends hold, for the main thread's own look-ups. */
+    readonly frontEnd: FrontEnd;
     readonly evidence: EvidenceReader;
     readonly publishFeeds: FeedPublisherOptions['onPublished'];
     readonly releaseFeeds: () => void;
     /** Runs an operator's act. */
     readonly onConsole: ConsoleSources['operations'];
-    readonly readiness: () => Promise<Readiness>;
+    readonly threads: ConsoleSources['threads'];
     /** Milliseconds since 1970; 0: there is none. */
     readonly newestBackupAt: () => number;
   },
 ) {
-  const { config, clock, random, log, masterKey, demo = false, closers, timings } = opening;
-  const { data, shares, reputation, signon, counted, evidence, metrics, tables, readiness } = parts;
-  const { figures } = counted;
+  const { config, clock, random, log, masterKey, demo = false, timings, outboxName } = opening;
+  const { host, tables, metrics, figures, data, access, signon, memory, frontEnd } = parts;
+  const { integrationCounters, evidence } = parts;
   const { store, state, maintenance } = data;
-  const { access, follower } = state;
-  const { frontEnd } = reputation;
   const { gate, check, geo } = frontEnd;
-  const { outboxName } = opening;
-  const host = createHost({ closers, tables, metrics });
+  const { idOf: accountOf, newAddresses, generationOf, standingOf } = state.access;
+  const { catchUpTo } = state.follower;
+  const { allowChanges } = state.reducer;
+  const { secureUrl } = config;
+  /** For most modules. */
+  const ground = { store, maintenance, clock, random, log, masterKey, config };
   const turns = createTurns(clock.monotonicMs);
-  const serverAddresses = ownAddresses();
+  const serverAddresses = machineAddresses();
+  const slotOf = (account: string) => standingOf(account)?.slot;
+  const catchUp = async () => catchUpTo(await store.lastSeq());
   /** Yields the entries that the operator made by hand. */
   function* manualEntries() {
     const { own, owner } = state.entries.contributions;
     for (const node of own) yield owner[node]!;
   }
-  const slotOf = (account: string) => access.standingOf(account)?.slot;
 
   const web = openWeb({
-    config,
-    clock,
-    random,
-    log,
-    masterKey,
+    ...ground,
     demo,
-    shares,
+    limits: access.clientLimits,
     check,
     geo,
     gate,
     signon,
     outboxName,
-    onFailure: counted.onFailure,
+    onFailure: figures.onFailure,
   });
-  tables.add(...web.tables);
   const { guard, callers, cookies, tools, assets, pageBuilder, radarMode } = web;
 
   const captcha = host.add(
     await openCaptcha({
-      store,
-      clock,
-      random,
-      log,
-      masterKey,
+      ...ground,
       siteKeys: signon.siteKeys,
       gate,
       guard,
       callers,
       cookies,
       tools,
-      config,
-      accountOf: access.idOf,
+      accountOf,
       node: data.member?.id ?? 0,
       throughNodes: (own) => openPeers(opening, own, { member: data.member, tables }),
       exampleSiteKey: opening.exampleSiteKey?.(),
-      onChallenge: counted.onChallenge,
       onRendered: (ms) => timings.recorder(config.httpThreads)('render', ms),
+    }),
+  );
+  const { forms: challenges } = captcha;
+  const counts = host.add(
+    openCounts({
+      clock,
+      guard: frontEnd.guard,
+      index: state.index,
+      reports: state.counting.counts,
     }),
   );
   const webhooks = host.add(
     openWebhooks({
-      store,
-      maintenance,
-      clock,
-      random,
-      masterKey,
-      log,
+      ...ground,
       index: state.index,
       judge: check.judge,
       async isActive(account) {
@@ -172,14 +208,12 @@ export async function openModules(
   );
   const radar = host.add(
     openRadar({
-      store,
-      clock,
-      log,
+      ...ground,
       turns,
       index: state.index,
       check,
       geo,
-      figures: counted.figures,
+      figures: { reports: counts.reports, entries: counts.entries, minutes: figures.minutes },
       sources: state.sources,
       position: state.follower.appliedSeq,
       pageBuilder,
@@ -187,21 +221,11 @@ export async function openModules(
       isOwner: (request) => mayReadMetrics(request, config),
     }),
   );
-  const { secureUrl } = config;
-  const { reports, systems } = reputation;
-  const { idOf: accountOf } = access;
-  const { catchUpTo } = follower;
-  const { allowChanges } = state.reducer;
-  const reads = { check, index: state.index, geo, clock, turns, reports, evidence, secureUrl };
-  host.add(openCheckReads({ ...reads, guard, accountOf, catchUpTo }));
-  host.add(openAddressPages({ ...reads, tools, callers, systems }));
   const reported = {
-    store,
-    clock,
+    ...ground,
     gate,
     check,
     geo,
-    reports,
     slotOf,
     catchUpTo,
     serverAddresses,
@@ -213,15 +237,26 @@ export async function openModules(
       turns,
       guard,
       accountOf,
-      onRefused: reputation.refusedReports.count,
+      entries: state.entries,
+      newAddresses,
+      generationOf,
+      onSurvey: counts.onSurvey,
     }),
   );
-  const { forms: challenges } = captcha;
-  host.add(openRequests({ ...reported, masterKey, pageBuilder, challenges, callers }));
+  const { reports } = reporting;
+  const reads = { check, index: state.index, geo, clock, turns, reports, evidence, secureUrl };
+  host.add(openCheckReads({ ...reads, guard, accountOf, catchUpTo }));
+  const systems = openSystems({
+    clock,
+    asnMmdbPath: config.geoAsnMmdb,
+    onFailure: (err) => log.warn({ err }, 'geo: a network was not looked up'),
+  });
+  host.add({ tables: [systems.table], close: () => systems.close() });
+  host.add(openAddressPages({ ...reads, tools, callers, systems }));
+  host.add(openRequests({ ...reported, reports, masterKey, pageBuilder, challenges, callers }));
   const site = host.add(
     openSite({
-      config,
-      clock,
+      ...ground,
       guard,
       pageBuilder,
       cookies,
@@ -232,26 +267,22 @@ export async function openModules(
       radar: radarMode === 'public' ? radar.numbers : undefined,
       exampleAddresses: opening.exampleAddresses ?? [],
       apiKeys: signon.apiKeys,
-      sightings: reputation.sightings,
-      usage: reputation.usage,
+      sightings: access.sightings,
+      usage: access.usage,
       slotOf,
-      noteKeyUses: data.noteKeyUses,
+      noteKeyUses: access.noteKeyUses,
     }),
   );
   const feeds = host.add(
     openBlocklists({
+      ...ground,
       index: state.index,
       geo,
-      store,
-      maintenance,
-      clock,
-      log,
-      config,
       guard,
       tools,
       frontEnd,
       openThread: (setup) => openFeedThread({ ...setup, index: state.index, geo: data.geo }),
-      position: follower.appliedSeq,
+      position: state.follower.appliedSeq,
       urgent: allowChanges,
       onPublished: parts.publishFeeds,
       release: parts.releaseFeeds,
@@ -259,11 +290,7 @@ export async function openModules(
   );
   host.add(
     await openCrowdsec({
-      store,
-      clock,
-      random,
-      log,
-      masterKey,
+      ...ground,
       gate,
       guard,
       callers,
@@ -273,27 +300,26 @@ export async function openModules(
       maliciousBy: (entry) => maliciousBy(state.index, entry),
       manualEntries,
       bans: data.bans,
-      counters: reputation.integrationCounters,
+      counters: integrationCounters,
       blocklist: feeds.blocklist,
-      accountOf: access.idOf,
+      accountOf,
       slotOf,
-      catchUpTo: follower.catchUpTo,
-      allowChanges: state.reducer.allowChanges,
+      catchUpTo,
+      allowChanges,
       report: reporting.sendAlerts,
       serverAddresses,
     }),
   );
   host.add(
     openForwardAuth({
-      clock,
-      random,
+      ...ground,
       guard,
       assets,
       asset: site.file,
       challenges,
       media: captcha.media,
-      passKey: reputation.memory.gate.passKey,
-      counters: reputation.integrationCounters,
+      passKey: memory.gate.passKey,
+      counters: integrationCounters,
     }),
   );
   host.add(
@@ -302,28 +328,27 @@ export async function openModules(
       gate,
       guard,
       judge: check.judge,
-      counters: reputation.integrationCounters,
-      accountOf: access.idOf,
+      counters: integrationCounters,
+      accountOf,
       report: reporting.sendAlerts,
     }),
   );
-  const catchUp = async () => catchUpTo(await store.lastSeq());
   host.add(
     openConsole(opening, {
       operations: parts.onConsole,
-      store,
-      state,
+      data,
       signon,
       pageBuilder,
       catchUp,
       ownReports: reporting,
-      figures: counted.figures,
+      counts,
+      figures,
+      tables,
+      threads: parts.threads,
       newestBackupAt: parts.newestBackupAt,
     }),
   );
   host.add({
-    tables: signon.tables,
-    metrics: signon.metrics,
     routes: signon.routes({
       guard,
       gate,
@@ -332,41 +357,48 @@ export async function openModules(
       pageBuilder,
       challenges,
       outboxName: web.hasOutbox ? outboxName : undefined,
-      usage: reputation.usage,
+      usage: access.usage,
       ownReports: reporting.own,
       webhooks: webhooks.account,
-      standingOf: access.standingOf,
-      noteKeyUses: data.noteKeyUses,
+      standingOf,
+      noteKeyUses: access.noteKeyUses,
       catchUp,
     }),
   });
-  const routes: Route[] = [
-    statsRoute({ guard: frontEnd.guard, clock, counts: figures.reports, entries: figures.entries }),
-    ...serviceRoutes({ guard, assets, endpoints, clock, metrics, config, readiness }),
-  ];
-  const declared = new Map(endpoints.map((one) => [`${one.method} ${one.path}`, one]));
-  const all = [...host.routes, ...routes];
+  const service = host.add(
+    openService({
+      ...ground,
+      guard,
+      assets,
+      metrics,
+      state,
+      member: data.member,
+      endpoints,
+      ofFrontEnds: frontEnd.routes,
+    }),
+  );
+  const routes = web.withUnknown(host.routes, frontEnd.routes, endpoints);
+  const table = [...frontEnd.routes, ...routes];
+  log.debug({ routes: table.map(({ method, path }) => `${method} ${path}`) }, 'routes');
+  checkTable(table);
   return {
-    routes: withHooks(all, web.hooks, ({ method, path }) => declared.get(`${method} ${path}`)),
-    /** For what is no route of its own: the page of an unknown path. */
-    hooks: web.hooks,
+    /** The main thread's, each with its hooks. */
+    routes,
     assets,
-    renderPage: web.renderPage,
+    service,
     /** Work for when the server listens. */
     preparations: [...assets.preparations, ...site.preparations],
+    prepareSystems: systems.prepare,
     endStreams: radar.endStreams,
     closeCaptcha: captcha.close,
     startFeeds: feeds.start,
-    /** Takes in a module without routes that opens when the server listens. */
-    add: (module: Omit<OpenModule, 'routes'>) => host.add(module),
   };
 }
 
 /** Opens the integrations that listen themselves, which are off until configured. Returns what drains them. */
 export async function openIntegrationThreads(
   { config, random, log }: Opening,
-  { memory, index }: { readonly memory: FrontEndMemory; readonly index: State['index'] },
-  add: (module: Omit<OpenModule, 'routes'>) => void,
+  { host, memory, index }: { host: Host; memory: FrontEndMemory; index: State['index'] },
 ): Promise<() => void> {
   const startThread = createThreadStarter({
     script: new URL('./threads/integration.worker.js', import.meta.url),
@@ -374,8 +406,22 @@ export async function openIntegrationThreads(
     index,
     log,
   });
-  add(await openDnsbl({ config, random, startThread }));
-  const haproxy = await openHaproxy({ config, startThread });
-  add(haproxy);
-  return haproxy.drain;
+  host.add(await openDnsbl({ config, random, startThread }));
+  return host.add(await openHaproxy({ config, startThread })).drain;
+}
+
+/**
+ * The table of routes against the declarations, at every start: no route without a word on who may
+ * call, none that is not listed here, nothing listed that is not served. Throws: it is a bug.
+ */
+export function checkTable(table: readonly Route[]): void {
+  const lineOf = ({ who, method, path }: Route | Endpoint) => `${who} ${method} ${path}`;
+  const listed = new Set(endpoints.map(lineOf));
+  // The route for unknown paths is declared by no endpoint.
+  const own = table.filter(({ path }) => path !== unknownPath);
+  const served = new Set(own.map(lineOf));
+  const unlisted = [...served].filter((line) => !listed.has(line));
+  const unserved = [...listed].filter((line) => !served.has(line));
+  if (unlisted.length + unserved.length === 0) return;
+  throw new Error(`routes not listed: ${unlisted.join(', ')}; not served: ${unserved.join(', ')}`);
 }

@@ -40,9 +40,9 @@ import { languages, type StoredLanguage } from '../signon/visitor.ts';
 import { readCheckpointSeq } from '../storage/journal/projection.ts';
 import { listPrefix } from '../storage/keys.ts';
 import { readLedger } from '../storage/ledger.ts';
+import { activitiesOf, createActivityCounters } from './activity-counters.ts';
 import { readSignInCounts, signInsPage } from './counting.ts';
-import { activitiesOf, createActivityCounters } from './figures/activity-counters.ts';
-import { loadActivityCounters } from './figures/sampling.ts';
+import { loadActivityCounters } from './figures.ts';
 import { runTask } from './tasks.ts';
 
 interface ServiceTools extends OperationTools {

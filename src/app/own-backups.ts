@@ -67,8 +67,8 @@ export async function startOwnBackups(options: {
   return {
     /** Returns when the newest backup in the folder was begun, ms since 1970; 0 if there is none. */
     newestAt: (): number => stats().newestAt,
-    register: (metrics: Metrics): void => registerBackupMetrics(metrics, stats),
-    async stop(): Promise<void> {
+    metrics: (metrics: Metrics): void => registerBackupMetrics(metrics, stats),
+    async close(): Promise<void> {
       const stopping = schedule?.stop();
       ending.abort();
       await stopping;

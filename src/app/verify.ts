@@ -70,7 +70,7 @@ import {
 import { batchesOf, openView, type RawRow, type View, viewStore } from '../storage/lmdb/view.ts';
 import { DamagedRowError, decodeEvent, isExpired, readEntry } from '../storage/rows.ts';
 import { type Entry, pagesUnder, type Store } from '../storage/store.ts';
-import { openOfflineState } from './parts/data.ts';
+import { openOfflineState } from './data.ts';
 import type { State } from './state.ts';
 
 export interface VerifiedStore {

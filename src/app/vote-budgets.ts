@@ -14,6 +14,7 @@ import type { Clock } from '../core/clock.ts';
 import { sha256 } from '../core/digest.ts';
 import { every } from '../core/every.ts';
 import type { Log } from '../core/log.ts';
+import type { Metrics } from '../core/metrics.ts';
 import { minuteMs } from '../core/time.ts';
 import { budgetBaseOf } from '../reputation/votes/votes.ts';
 import type { Mailer } from '../signon/mail/mailer.ts';
@@ -142,12 +143,16 @@ export function startBudgetMails(options: {
     /** Checks all accounts once. @returns mails handed over */
     pass,
     /** Accounts that are remembered as notified, after the last pass. */
-    table: { name: 'budgets_told', used: () => remembered, limit: budgetsToldMax },
-    stop: loop.stop,
+    tables: [{ name: 'budgets_told', used: () => remembered, limit: budgetsToldMax }],
+    metrics: (metrics: Metrics): void =>
+      metrics.gauge(
+        'portcullis_voice_budgets_near_limit',
+        'Accounts that have used four fifths of their budget of open voices.',
+        () => budgetsNearLimit(state, clock.now()),
+      ),
+    close: loop.stop,
   };
 }
-
-export type BudgetMails = ReturnType<typeof startBudgetMails>;
 
 function nameOf(account: string): string {
   return Buffer.from(sha256(account).subarray(0, nameBytes)).toString('hex');

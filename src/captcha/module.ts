@@ -13,6 +13,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { Random } from '../core/random.ts';
+import { createTotals } from '../core/totals.ts';
 import type { PlainRoute } from '../http/router.ts';
 import type { Store } from '../storage/store.ts';
 import type { Callers } from '../web/guard/callers.ts';
@@ -22,7 +23,7 @@ import type { Guard } from '../web/guard/guard.ts';
 import type { PageTools } from '../web/page-tools.ts';
 import * as challenge from './challenge/challenge.route.ts';
 import {
-  type ChallengeRouteOptions,
+  type ChallengeEvent,
   captchaMedia,
   captchaRoutes,
   createFormChallenges,
@@ -75,7 +76,6 @@ export async function openCaptcha(needs: {
   readonly throughNodes: (own: Challenges) => Promise<Challenges>;
   /** With it the page shows the widget live. */
   readonly exampleSiteKey: string | undefined;
-  readonly onChallenge: ChallengeRouteOptions['onChallenge'];
   /** Called for each batch of images and each clip: milliseconds from the request to the result. */
   readonly onRendered: (ms: number) => void;
 }) {
@@ -121,8 +121,15 @@ export async function openCaptcha(needs: {
   });
   const visitors = createCaptchaVisitors({ callers, cookies, tickets, clock, limitsOn });
   const { lifetimeMs } = captchaBounds;
-  const { onChallenge } = needs;
-  const parts = { challenges, callers, visitors, receipts, lifetimeMs, onChallenge };
+  const challengeCounts = createTotals<ChallengeEvent>();
+  const parts = {
+    challenges,
+    callers,
+    visitors,
+    receipts,
+    lifetimeMs,
+    onChallenge: challengeCounts.count,
+  };
   const routes: readonly PlainRoute[] = [
     ...captchaRoutes({ ...parts, guard }),
     ...page.captchaPageRoutes({
@@ -151,6 +158,7 @@ export async function openCaptcha(needs: {
   return {
     routes,
     tables,
+    counts: { challenges: challengeCounts.read },
     /** For the forms of others. */
     forms: createFormChallenges(parts),
     /** Picture and sound, for those who show challenges under other paths. */

@@ -26,7 +26,7 @@ the rest of one. HEAD is answered wherever GET is, unless the page says otherwis
 
 /** Prints the table for a screen, as JSON, or as the page docs/ROUTES.md. */
 export async function routes(output: Output, asMarkdown: boolean): Promise<void> {
-  const { endpoints } = await import('../app/endpoints.ts');
+  const { endpoints } = await import('../app/modules.ts');
   const facts = routeFacts(endpoints);
   if (asMarkdown) output.line(routesDocument(facts).trimEnd());
   else for (const line of columns([[...heads], ...facts.map(cellsOf)])) output.line(line.trimEnd());

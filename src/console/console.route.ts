@@ -35,7 +35,7 @@ export const consoleEndpoints = [
   ...Object.values(auditScreenEndpoints),
 ];
 
-/** The screens read and change the service through these, which app/parts/console.ts makes. */
+/** The screens read and change the service through these, which app/console.ts makes. */
 export interface ConsoleOf extends AddressScreens {
   readonly audit: AuditLog;
   readonly operations: ConsoleParts['operations'];

@@ -1,7 +1,6 @@
 /** Operations in the server, for commands and for the console: on its own store, and on the memory that it answers from. */
 
-import type { Data } from '../app/parts/data.ts';
-import type { Opening } from '../app/parts/dependencies.ts';
+import type { Data, Opening } from '../app/data.ts';
 import type { ConsoleOperations } from '../console/operator-request.route.ts';
 import {
   formFieldsOf,

@@ -129,7 +129,7 @@ async function loadedMemory<T>(
   read: (memory: Memory) => T,
 ): Promise<T> {
   // Loaded here, because it brings most of the server with it.
-  const { withMemory } = await import('../app/parts/data.ts');
+  const { withMemory } = await import('../app/data.ts');
   return withMemory({ config, clock, random, store, lastSeq: await store.lastSeq() }, read);
 }
 

@@ -17,6 +17,7 @@ import { type Closers, createClosers } from '../core/closers.ts';
 import type { Log } from '../core/log.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { Random } from '../core/random.ts';
+import { createTotals } from '../core/totals.ts';
 import { type Params, parseQuery } from '../http/request/query.ts';
 import type { PlainRoute } from '../http/router.ts';
 import { openErasedList } from '../storage/backup/erased.ts';
@@ -57,9 +58,6 @@ interface SignonNeeds {
   /** The stored webhooks, which a review of an account may remove. */
   webhooks: Parameters<typeof createReview>[0]['webhooks'];
   onMail?: ((mail: Mail) => void) | undefined;
-  onSignOn?: (event: SignOnEvent) => void;
-  /** Called for each consent that was given or refused. */
-  onConsent?: (outcome: ConsentOutcome) => void;
 }
 
 /** Opens sign-on. If a step fails, what was opened before it is closed. */
@@ -77,7 +75,9 @@ async function start(options: SignonNeeds, closers: Closers) {
   const { store, config } = options;
   const siteKeys = createSiteKeys(options);
   const consents = createConsents(options);
-  const signInLog = createSignInLog(options);
+  const events = createTotals<SignOnEvent>();
+  const answers = createTotals<ConsentOutcome>();
+  const signInLog = createSignInLog({ ...options, onSignOn: events.count });
   closers.add(() => signInLog.close());
   const erased = openErasedList({ ...options, seal: erasedSealOf(options.masterKey) });
   const signon = openSignon({ ...options, signInLog, erased });
@@ -93,6 +93,7 @@ async function start(options: SignonNeeds, closers: Closers) {
     },
     avatarUrl: (avatar) => `${config.baseUrl}/avatars/${avatar}`,
     parseQuery: parseRequestQuery,
+    onConsent: answers.count,
   });
   await authorization.transactions.restore();
   await erased.sync();
@@ -157,6 +158,7 @@ async function start(options: SignonNeeds, closers: Closers) {
         limit: max,
       })),
     ],
+    counts: { sign_on: events.read, consents: answers.read },
     metrics: (metrics: Metrics) => registerMetrics(metrics, rowsOfStrangers, signon.pacing),
     close: closers.closeAll,
   };

@@ -222,7 +222,7 @@ export const feedsBehindKey = (): Key => ledgerKey('feeds_behind');
 /** 05 name 00: which node does a work that one does for all (nodes/lease.ts). */
 export const leaseKey = (name: string): Key => encodeKey(namespaces.lease, text(name));
 
-/** 06: what this machine's server did, counted (app/figures/activity-counters.ts). */
+/** 06: what this machine's server did, counted (app/activity-counters.ts). */
 export const talliesKey = (): Key => encodeKey(namespaces.tallies);
 
 /** 07 rows-name 00 [account-id 00]: changed by each commit that adds a row under a bound (change.ts). */

@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createClientLimits } from '../../src/access/quota/client-limits.ts';
-import { checkTable, endpoints } from '../../src/app/endpoints.ts';
-import { robotsText } from '../../src/app/service.route.ts';
+import { checkTable, endpoints } from '../../src/app/modules.ts';
+import { robotsText } from '../../src/app/service/service.route.ts';
 import { type ClientLimitName, clientLimits } from '../../src/config/limits.ts';
 import { manualClock } from '../../src/core/clock.ts';
 import { errors } from '../../src/core/errors.ts';

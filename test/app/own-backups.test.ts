@@ -31,7 +31,7 @@ it('a backup whose process does not start is told of and ends nothing', async ()
     while (!told()) await new Promise(setImmediate);
     // A second error comes in a turn of its own.
     for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate);
-    await backups.stop();
+    await backups.close();
     assert.equal(existsSync(`${directory.path}/store`), false);
   } finally {
     process.execPath = execPath;

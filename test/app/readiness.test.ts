@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { type Readiness, readinessOf, serviceRoutes } from '../../src/app/service.route.ts';
+import { type Readiness, readinessOf, serviceRoutes } from '../../src/app/service/service.route.ts';
 import type { State } from '../../src/app/state.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { createMetrics } from '../../src/core/metrics.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { endpoints } from '../../src/app/endpoints.ts';
+import { endpoints } from '../../src/app/modules.ts';
 import { routeFacts, routes, routesDocument } from '../../src/commands/routes.ts';
 import { createOutput } from '../../src/commands/shell/output.ts';
 

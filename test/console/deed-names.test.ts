@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { CounterName } from '../../src/app/figures/figures.ts';
+import type { CounterName } from '../../src/app/figures.ts';
 import { activityLabel } from '../../src/console/service/overview.page.tsx';
 import { type ErrorCode, errors } from '../../src/core/errors.ts';
 import { securityEvents } from '../../src/signon/sessions/security-log.ts';

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import Ajv2020 from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { endpoints } from '../../src/app/endpoints.ts';
+import { endpoints } from '../../src/app/modules.ts';
 import { type ClientLimitName, clientLimits } from '../../src/config/limits.ts';
 import type { Reply } from '../../src/http/request/message.ts';
 import type { PlainRoute } from '../../src/http/router.ts';

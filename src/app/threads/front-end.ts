@@ -6,16 +6,19 @@
 import { openAccountsTable } from '../../access/accounts/accounts-table.ts';
 import { createKeyCache } from '../../access/keys/key-cache.ts';
 import { openKeyTableReader } from '../../access/keys/key-table.ts';
+import { deriveKey, type MasterKey } from '../../access/keys/master-key.ts';
 import { createMarkSpotter, type MarkMemory } from '../../access/marks.ts';
 import type { ClientLimits, LimitMemory } from '../../access/quota/client-limits.ts';
 import { createQuotaGuard, openQuotas } from '../../access/quota/quota.ts';
 import type { ClientLimitName } from '../../config/limits.ts';
 import { entryFlags } from '../../contracts/reputation.ts';
-import type { Clock } from '../../core/clock.ts';
+import { type Clock, shareTime } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { systemRandom } from '../../core/random.ts';
 import { createHeartbeat } from '../../core/threads.ts';
 import { createGeoFragments, openGeoReader } from '../../geo/reader.ts';
+import { negotiate } from '../../http/answer/negotiate.ts';
+import type { Route } from '../../http/router.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { metaOf } from '../../index/records.ts';
 import { createIntegrationCounters } from '../../integrations/counters.ts';
@@ -24,16 +27,22 @@ import { liveRoute, upRoute } from '../../integrations/crowdsec/live.route.ts';
 import {
   createLoginFairShare,
   createPolicyIntegration,
+  policyHook,
 } from '../../integrations/dovecot/policy.route.ts';
 import { gateRoutes } from '../../integrations/forward-auth/check.route.ts';
-import { createPasses } from '../../integrations/forward-auth/pass.ts';
+import { createPasses, passKeyPurpose } from '../../integrations/forward-auth/pass.ts';
+import { feedRoutes } from '../../reputation/blocklists/feeds.route.ts';
+import type { Published } from '../../reputation/blocklists/publish.ts';
 import { checkRoute } from '../../reputation/check/check.route.ts';
 import { openCheck } from '../../reputation/check/check.ts';
 import { checkBulkRoute } from '../../reputation/check/check-bulk.route.ts';
 import { maliciousBy } from '../../reputation/check/score.ts';
+import { staticEndpoint } from '../../site/home/static.endpoint.ts';
+import type { SharedAssets } from '../../web/assets.ts';
 import { createCallers } from '../../web/guard/callers.ts';
 import { createGuard } from '../../web/guard/guard.ts';
-import { healthRoute } from '../health.route.ts';
+import type { Hook } from '../../web/guard/hooks.ts';
+import { healthRoute } from '../service/health.route.ts';
 import type { SharedState } from '../state.ts';
 
 export interface FrontEndMemory extends SharedState {
@@ -60,6 +69,47 @@ export interface GateMemory {
   readonly hasProxies: boolean;
 }
 
+/** Opens the memory that front ends read; the main thread's heartbeat and the shared time go on in it until the end. */
+export function openFrontEndMemory(needs: {
+  readonly clock: Clock;
+  readonly masterKey: MasterKey;
+  readonly config: { readonly httpThreads: number; readonly trustedProxies: readonly string[] };
+  readonly shared: SharedState;
+  readonly geo: SharedArrayBuffer;
+  readonly bans: SharedArrayBuffer;
+  readonly access: Pick<FrontEndMemory, 'limits' | 'marks'>;
+  /** With other nodes on the store. */
+  readonly isShared: boolean;
+}) {
+  const { clock, masterKey, config, shared, geo, bans, access } = needs;
+  const heartbeat = createHeartbeat(clock);
+  const endings = [heartbeat.start()];
+  const time = needs.isShared ? shareTime(clock) : undefined;
+  if (time !== undefined) endings.push(time.start());
+  const integrationCounters = createIntegrationCounters(config.httpThreads);
+  const memory: FrontEndMemory = {
+    ...shared,
+    ...access,
+    geo,
+    bans,
+    heartbeat: heartbeat.buffer,
+    time: time?.buffer,
+    gate: {
+      counters: integrationCounters.buffer,
+      threads: config.httpThreads,
+      passKey: deriveKey(masterKey, passKeyPurpose),
+      hasProxies: config.trustedProxies.length > 0,
+    },
+  };
+  return {
+    memory,
+    integrationCounters,
+    close(): void {
+      for (const end of endings.reverse()) end();
+    },
+  };
+}
+
 export function createFrontEnd(options: {
   memory: FrontEndMemory;
   index: Parameters<typeof openCheck>[0]['index'] &
@@ -67,7 +117,7 @@ export function createFrontEnd(options: {
   clock: Clock;
   log: Log;
   /** Left out: nobody is limited. */
-  limits?: ClientLimits<ClientLimitName>;
+  limits?: ClientLimits<ClientLimitName> | undefined;
   /** Which front end it is; the main thread, which answers nothing of it, stands in for the first. */
   thread?: number;
   /** Around each look at the index that comes later than its request. */
@@ -142,3 +192,58 @@ export function createFrontEnd(options: {
 }
 
 export type FrontEnd = ReturnType<typeof createFrontEnd>;
+
+/**
+ * Returns the hooks of a front end in their order, the outermost first: what it answers itself, before the main
+ * thread is asked.
+ * @param within around each look at the index
+ */
+export function frontEndHooks(
+  frontEnd: FrontEnd,
+  held: () => Served,
+  within: <T>(work: () => T) => T,
+): Hook<Route>[] {
+  const own = new Set<Route>(frontEnd.routes);
+  const nothing = () => undefined;
+  return [
+    { name: 'index reads', appliesTo: (route) => own.has(route), onArrival: () => within(nothing) },
+    servedFiles(held),
+    ...servedFeeds(held, frontEnd),
+    policyHook(frontEnd, within),
+  ];
+}
+
+// Serves feeds and static files in front ends, from memory that the main thread has filled and
+// shares with them. Until it has, and for all that is not there, the main thread is asked.
+
+/** Each part replaces the former. */
+export interface Served {
+  readonly feeds?: Published;
+  readonly assets?: SharedAssets;
+}
+
+function servedFiles(held: () => Served): Hook<Route> {
+  return {
+    name: 'static files',
+    appliesTo: ({ path }) => path === staticEndpoint.path,
+    onRequest(request) {
+      const found = held().assets?.get(request.path);
+      return found && negotiate(request, found);
+    },
+  };
+}
+
+/** Returns a hook for each feed: its answer is made as in the main thread. */
+function servedFeeds(
+  held: () => Served,
+  { guard, spotMark }: Pick<FrontEnd, 'guard' | 'spotMark'>,
+): Hook<Route>[] {
+  const current = () => held().feeds;
+  const publisher = { current, first: async () => current() };
+  return feedRoutes({ publisher, guard, spotMark }).map((feed) => ({
+    name: `feed ${feed.path}`,
+    appliesTo: ({ path }) => path === feed.path,
+    onRequest: (request, caller) =>
+      current() === undefined ? undefined : feed.handle(request, caller),
+  }));
+}

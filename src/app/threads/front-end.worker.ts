@@ -28,9 +28,8 @@ import { checkEndpoint } from '../../reputation/check/check.route.ts';
 import { withHooks } from '../../web/guard/hooks.ts';
 import { openErrorPages } from '../../web/page-tools.ts';
 import { createRenderProblem, renderFailure } from '../../web/shape.ts';
-import { frontEndHooks, type Served } from '../hooks.ts';
 import { areas, type ForwardedRoute, shownInAccessLog } from './forwarded.ts';
-import { createFrontEnd } from './front-end.ts';
+import { createFrontEnd, frontEndHooks, type Served } from './front-end.ts';
 import { createThreadCounters, createThreadGauges, inFlightMaxOf } from './thread-counters.ts';
 import type { FromThread, ThreadSetup, ToThread } from './threads.ts';
 

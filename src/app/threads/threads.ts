@@ -5,19 +5,32 @@
  * shared memory itself and sends everything else here.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
+import type { Metrics } from '../../core/metrics.ts';
 import { type AnsweringThread, stepBehind } from '../../core/threads.ts';
+import { type TimedWork, type Timings, timingBounds } from '../../core/timings.ts';
 import { problemHeader } from '../../http/answer/wire.ts';
 import { type ServeForwardedOptions, serveForwarded } from '../../http/forward.ts';
+import { type DescriptorWatch, watchDescriptors } from '../../http/limits/descriptor-watch.ts';
+import { openFilesWarning } from '../../http/limits/limits.ts';
+import { loadNative } from '../../http/native.ts';
+import { claimPort, type PortClaim } from '../../http/port-claim.ts';
 import { createRouter, type Route } from '../../http/router.ts';
 import type { UnixSocket } from '../../http/unix-socket.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { ReaderHandle } from '../../index/reader.ts';
-import type { Served } from '../hooks.ts';
-import type { ForwardedRoute } from './forwarded.ts';
-import type { FrontEndMemory } from './front-end.ts';
+import type { Opening } from '../data.ts';
+import { describeForwarded, type ForwardedRoute, pathsOf } from './forwarded.ts';
+import type { FrontEndMemory, Served } from './front-end.ts';
+import {
+  createThreadCounters,
+  createThreadGauges,
+  type ThreadCounters,
+  type ThreadGauges,
+} from './thread-counters.ts';
 
 export interface ThreadSetup {
   readonly thread: number;
@@ -204,4 +217,159 @@ function forwardedHandler(routes: readonly Route[]): ServeForwardedOptions['hand
     if (route?.kind === 'stream' && body !== undefined) return route.handle(request, body);
     throw new Error(`${request.path} is not forwarded`);
   };
+}
+
+/** Time for requests in flight when the server is asked to stop, milliseconds. */
+const graceMs = 2_000;
+
+/**
+ * Opens the front-end threads on the public port. Nobody waits for a client that hangs longer than the grace.
+ * @param needs.claim undefined: any port. One that nobody named is found when it is needed, for until then others
+ *   could take it
+ */
+export async function listen(
+  { config, log, closers, timings }: Opening,
+  needs: {
+    readonly claim: PortClaim | undefined;
+    readonly sockets: readonly UnixSocket[];
+    readonly memory: FrontEndMemory;
+    readonly index: IpIndex;
+    /** Answered by the front ends. */
+    readonly ofFrontEnds: readonly Route[];
+    /** Answered by the main thread. */
+    readonly routes: readonly Route[];
+    readonly closeCaptcha: () => Promise<void>;
+  },
+) {
+  const { claim, sockets, memory, index, ofFrontEnds, routes } = needs;
+  const paths = pathsOf(ofFrontEnds, routes);
+  const counters = createThreadCounters(config.httpThreads, paths);
+  const warning = openFilesWarning();
+  if (warning !== undefined) log.warn(warning);
+  // The native library reads the environment once, when the first thread loads it.
+  loadNative(config.webServerSha256);
+  const { port, release } = claim ?? (await claimPort(config.host, 0));
+  if (claim === undefined) closers.add(release);
+  let started: Threads | undefined;
+  closers.add(async () => {
+    const closing = started?.stop(graceMs);
+    // Rendering threads have the lowest priority, so they need time to end on a busy machine.
+    await Promise.race([closing, sleep(graceMs / 2, undefined, { ref: false })]);
+    await Promise.all([closing, needs.closeCaptcha()]);
+  });
+  const gauges = createThreadGauges(config.httpThreads);
+  closers.add(gauges.writeMain());
+  const threads = await startThreads({
+    threads: config.httpThreads,
+    host: config.host,
+    port,
+    sockets,
+    memory,
+    index,
+    counters: counters.buffer,
+    gauges: gauges.buffer,
+    timings: timings.buffer,
+    paths,
+    routes,
+    forwarded: describeForwarded(routes),
+    trustedProxies: config.trustedProxies,
+    https: config.baseUrl.startsWith('https:'),
+    clientLimitsOn: config.clientLimitsOn,
+    logLevel: config.logLevel,
+    webServerSha256: config.webServerSha256,
+    accessLog: config.accessLog,
+    log,
+  });
+  started = threads;
+  const descriptors = watchDescriptors(log, threads.accept);
+  return {
+    port,
+    threads,
+    counters,
+    /** Threads that listen, those that were replaced, and the longest pause of each event loop. */
+    facts: () => ({ listening: threads.alive(), pauses: [...gauges.pauses()] }),
+    tables: gauges.tables,
+    metrics(metrics: Metrics): void {
+      registerMetrics(metrics, { counters, gauges, threads, descriptors });
+      registerTimings(metrics, timings, config.httpThreads);
+    },
+    close: descriptors.stop,
+  };
+}
+
+export type Listening = Awaited<ReturnType<typeof listen>>;
+
+function registerMetrics(
+  metrics: Metrics,
+  parts: {
+    readonly counters: ThreadCounters;
+    readonly gauges: ThreadGauges;
+    readonly threads: Threads;
+    readonly descriptors: DescriptorWatch;
+  },
+): void {
+  const { counters, gauges, threads, descriptors } = parts;
+  metrics.counterBy(
+    'portcullis_http_requests_total',
+    'Requests answered, by front-end thread, route and status class.',
+    ['thread', 'route', 'status'],
+    () => counters.read(),
+  );
+  metrics.gauge('portcullis_http_threads', 'Front-end threads that listen.', threads.alive);
+  metrics.counterBy(
+    'portcullis_http_threads_replaced_total',
+    'Front-end threads started in place of one that died.',
+    [],
+    () => [[{}, threads.replaced()]],
+  );
+  metrics.gauge(
+    'portcullis_accept_paused',
+    '1 while no connection is taken because nearly all open files are in use.',
+    () => (descriptors.isPaused() ? 1 : 0),
+  );
+  metrics.counterBy(
+    'portcullis_accept_pauses_total',
+    'How often no connection was taken because nearly all open files were in use.',
+    [],
+    () => [[{}, descriptors.pauses()]],
+  );
+  metrics.gaugeBy(
+    'portcullis_event_loop_pause_seconds',
+    'Longest pause of the event loop in the last 15 to 30 s, by front-end thread and of the main one.',
+    'thread',
+    gauges.pauses,
+  );
+}
+
+const timedWork: readonly [kind: TimedWork, help: string][] = [
+  ['check', 'One check in 64, from its request to the handing over of its answer.'],
+  ['forward', 'Requests that a front end sends to the main thread, until the answer is back.'],
+  ['commit', 'Commits of the store, from the call until they are on disk.'],
+  ['render', 'Batches of images and clips of the CAPTCHA, the wait for a thread included.'],
+];
+
+/** @param main row of the main thread */
+function registerTimings(metrics: Metrics, timings: Timings, main: number): void {
+  for (const [kind, help] of timedWork) {
+    metrics.histogram(`portcullis_${kind}_duration_seconds`, help, timingBounds, () =>
+      timings.read(kind),
+    );
+  }
+  function* byThread(what: 'seconds' | 'runs'): Iterable<[{ thread: string }, number]> {
+    for (let row = 0; row <= main; row++) {
+      yield [{ thread: row === main ? 'main' : String(row) }, timings.garbage(row)[what]];
+    }
+  }
+  metrics.counterBy(
+    'portcullis_gc_seconds_total',
+    'Time of the garbage collection, by thread.',
+    ['thread'],
+    () => byThread('seconds'),
+  );
+  metrics.counterBy(
+    'portcullis_gc_runs_total',
+    'Runs of the garbage collection, by thread.',
+    ['thread'],
+    () => byThread('runs'),
+  );
 }

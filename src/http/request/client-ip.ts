@@ -6,6 +6,7 @@
  * its client sent it, so where both come and don't name the same address, neither is believed.
  */
 
+import { networkInterfaces } from 'node:os';
 import type { Config } from '../../config.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { isLoopback, isLoopbackAddress } from '../../ip/loopback.ts';
@@ -252,4 +253,13 @@ export function addressRules(trustedProxies: readonly string[]): AddressRules {
       return family === 0 ? undefined : formatIp(family, words);
     },
   };
+}
+
+/** Returns the addresses of this machine's interfaces: a report of one is a sender's mistake. */
+export function machineAddresses(): string[] {
+  const { normalise } = addressRules([]);
+  return Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .map(({ address }) => normalise(address))
+    .filter((address) => address !== undefined);
 }

@@ -9,12 +9,13 @@ import { createSemaphore } from '../../core/scheduling.ts';
 import { openGarbageCollection } from '../../core/threads.ts';
 import type { GeoReader } from '../../geo/reader.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
+import type { Endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import type { PageTools } from '../../web/page-tools.ts';
-import { blacklistRoute } from './blacklist.route.ts';
+import { blacklistEndpoint, blacklistRoute } from './blacklist.route.ts';
 import { createBlacklist } from './blacklist.ts';
-import { type FeedRoutesOptions, feedRoutes } from './feeds.route.ts';
-import { feedsPageRoutes } from './feeds-page.route.ts';
+import { type FeedRoutesOptions, feedEndpoints, feedRoutes } from './feeds.route.ts';
+import { feedsPageEndpoint, feedsPageRoutes, feedsSlashEndpoint } from './feeds-page.route.ts';
 import type { Imprint } from './pieces/lines.ts';
 import {
   createFeedPublisher,
@@ -27,6 +28,13 @@ import {
 const releasedBytesMin = 32 * 1024 * 1024;
 /** Answers of half a million rows being made, and requests that wait for their turn. */
 const answersMax = { runningMax: 2, waitingMax: 16 };
+
+export const blocklistEndpoints: readonly Endpoint[] = [
+  blacklistEndpoint, // GET /api/v2/blacklist
+  feedsPageEndpoint, // GET /feeds
+  feedsSlashEndpoint, // GET /feeds/
+  ...feedEndpoints, // GET /feeds/*
+];
 
 export function openBlocklists(
   needs: Omit<FeedPublisherOptions, 'openThread' | 'intervalMs' | 'onReplaced'> & {

@@ -7,17 +7,22 @@ import type { Clock } from '../../core/clock.ts';
 import { createSemaphore, type Turns } from '../../core/scheduling.ts';
 import type { GeoReader } from '../../geo/reader.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
+import type { Endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import type { EvidenceReader } from '../address/evidence.ts';
 import {
   type ClearAddressOptions,
+  clearAddressEndpoint,
   clearAddressRoute,
+  reportsEndpoint,
   reportsRoute,
 } from '../reports/reports.route.ts';
 import type { ReportStore } from '../reports/store/report-store.ts';
 import { createBlockCheck } from './block-check.ts';
+import { checkEndpoint } from './check.route.ts';
 import type { Check } from './check.ts';
-import { checkBlockRoute } from './check-block.route.ts';
+import { checkBlockEndpoint, checkBlockRoute } from './check-block.route.ts';
+import { checkBulkEndpoint } from './check-bulk.route.ts';
 import { checkDetailsRoute } from './check-details.route.ts';
 
 /**
@@ -25,6 +30,14 @@ import { checkDetailsRoute } from './check-details.route.ts';
  * them none. Those that wait cost little.
  */
 const walksMax = { runningMax: 4, waitingMax: 1_000 };
+
+export const checkEndpoints: readonly Endpoint[] = [
+  checkEndpoint, // GET /api/v2/check
+  checkBulkEndpoint, // POST /api/v2/check-bulk
+  checkBlockEndpoint, // GET /api/v2/check-block
+  reportsEndpoint, // GET /api/v2/reports
+  clearAddressEndpoint, // DELETE /api/v2/clear-address
+];
 
 export function openCheckReads(needs: {
   readonly guard: Guard;

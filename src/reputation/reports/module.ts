@@ -4,37 +4,63 @@
  */
 
 import { bitsFor } from '../../access/keys/key-format.ts';
+import { secondsLeftOfDay } from '../../access/quota/points.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { ErrorCode } from '../../core/errors.ts';
+import { every } from '../../core/every.ts';
+import type { Log } from '../../core/log.ts';
+import type { Metrics } from '../../core/metrics.ts';
+import type { Random } from '../../core/random.ts';
 import { fail, ok } from '../../core/result.ts';
 import { createSemaphore, createTurns, type Turns } from '../../core/scheduling.ts';
+import { createTotals } from '../../core/totals.ts';
 import type { GeoReader } from '../../geo/reader.ts';
 import { formatIp } from '../../ip/address.ts';
+import { asMaintenance, type Maintenance } from '../../storage/maintenance.ts';
 import type { Store } from '../../storage/store.ts';
+import type { Endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import { quotaDetail } from '../../web/guard/quota-headers.ts';
 import type { Language } from '../../web/language.ts';
 import type { Check } from '../check/check.ts';
 import { catalogueFor } from '../words.ts';
-import { bulkReportRoute } from './bulk-report.route.ts';
+import { bulkReportEndpoint, bulkReportRoute } from './bulk-report.route.ts';
 import { openAlertReports } from './bulk-reports.ts';
 import { categoriesOf } from './categories.ts';
-import { type ReportRouteOptions, reportRoute } from './report.route.ts';
+import { reportEndpoint, reportRoute } from './report.route.ts';
+import { createReportAdmission } from './report-admission.ts';
 import { createOwnReports, type OwnReports } from './store/account-reports.ts';
-import type { ReportStore } from './store/report-store.ts';
+import { startDetailsBound } from './store/details-bound.ts';
+import { createReportStore } from './store/report-store.ts';
 
 const walksMax = { runningMax: 2, waitingMax: 100 };
+const expiryMs = 30_000;
+
+export const reportEndpoints: readonly Endpoint[] = [
+  reportEndpoint, // POST /api/v2/report
+  bulkReportEndpoint, // POST /api/v2/bulk-report
+];
 
 export function openReports(needs: {
   readonly store: Store;
+  /** The lease under which one of several nodes lets reports expire. */
+  readonly maintenance: Maintenance;
   readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
   readonly turns: Turns;
   readonly guard: Guard;
   readonly gate: QuotaGuard;
   readonly check: Check;
   readonly geo: GeoReader;
-  readonly reports: ReportStore;
+  readonly entries: Parameters<typeof createReportAdmission>[0]['entries'];
+  readonly newAddresses: Parameters<typeof createReportAdmission>[0]['newAddresses'];
+  /** Counts the takings of slots. */
+  readonly generationOf: (slot: number) => number;
+  /** Calls back with the addresses that have very many reports. */
+  readonly onSurvey: Parameters<typeof startDetailsBound>[0];
   /** Returns undefined before the account's first key. */
   readonly slotOf: (account: string) => number | undefined;
   /** Account id by slot. */
@@ -44,12 +70,26 @@ export function openReports(needs: {
   readonly allowDocumentation: boolean;
   /** Canonical addresses of this server. */
   readonly serverAddresses: readonly string[];
-  /** Called with the error of each report that was not taken. */
-  readonly onRefused: ReportRouteOptions['onRefused'];
 }) {
-  const { reports, gate } = needs;
+  const { store, maintenance, clock, random, log, gate, entries, catchUpTo, generationOf } = needs;
+  const { newAddresses } = needs;
+  const counted = { entries, clock, newAddresses, secondsLeftOfDay, catchUpTo };
+  const admission = createReportAdmission(counted);
+  const reports = createReportStore({ store, clock, random, admission, generationOf });
+  const old = createReportStore({ store: maintenance.store, clock, random });
+  const expiring = every(
+    expiryMs,
+    async ({ signal }) => {
+      if (!maintenance.store.writeState().available) return;
+      await asMaintenance(maintenance, () => old.expire(signal));
+    },
+    { onFailure: (err) => log.warn({ err }, 'reports: not expired, tried again later') },
+  );
+  const stopBounding = startDetailsBound(needs.onSurvey, maintenance, log);
+  const refused = createTotals<ErrorCode>();
+  const taking = { ...needs, reports, onRefused: refused.count };
   const walks = createSemaphore(walksMax);
-  const tables: BoundedTable[] = [walks.table('own_report_walks')];
+  const tables: BoundedTable[] = [walks.table('own_report_walks'), ...reports.tables];
   const own = createOwnReports({ ...needs, walks, pace: () => createTurns() });
   // If the store is out of reach now, the first request for a page begins again.
   own.begin().catch(() => {});
@@ -61,15 +101,31 @@ export function openReports(needs: {
 
   return {
     routes: [
-      reportRoute(needs),
+      reportRoute(taking),
       bulkReportRoute({
-        ...needs,
+        ...taking,
         tables: { add: (...more) => void tables.push(...more) },
         slotOf: (text) => gate.authenticate(text, bitsFor('write')),
       }),
     ],
     tables,
-    sendAlerts: openAlertReports(needs),
+    /** For those who read reports. */
+    reports,
+    counts: { reports_refused: refused.read },
+    metrics: (metrics: Metrics): void =>
+      metrics.counterBy(
+        'portcullis_reports_refused_total',
+        'Reports that were not taken, rows of bulk reports among them, by reason.',
+        ['reason'],
+        function* () {
+          for (const [reason, count] of refused.read()) yield [{ reason }, count];
+        },
+      ),
+    async close(): Promise<void> {
+      await stopBounding();
+      await expiring.stop();
+    },
+    sendAlerts: openAlertReports(taking),
     ofAccount: own.page,
     /** For the account's page. */
     own: {
@@ -102,7 +158,7 @@ export function openReports(needs: {
         const done = await walks.run(() => reports.withdraw(account, family, words, false));
         const gone = done.ok ? done.value : done;
         if (!gone.ok) return gone;
-        await needs.catchUpTo(gone.value.seq);
+        await catchUpTo(gone.value.seq);
         return ok(undefined);
       },
     },

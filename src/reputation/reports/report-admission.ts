@@ -6,7 +6,6 @@
  */
 
 import type { Clock } from '../../core/clock.ts';
-import type { ErrorCode } from '../../core/errors.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import type { Entries } from '../state/entries.ts';
 
@@ -86,20 +85,5 @@ export function createReportAdmission(options: {
       const failure = fail('address_quota_exceeded', detail, 'ip');
       return { ...failure, retryAfterSeconds: secondsLeftOfDay(now) };
     },
-  };
-}
-
-/** Counts what was refused, by reason, since the start. */
-export interface RefusedReports {
-  count(reason: ErrorCode): void;
-  /** Reasons that never came are left out. */
-  read(): Iterable<[ErrorCode, number]>;
-}
-
-export function createRefusedReports(): RefusedReports {
-  const counts = new Map<ErrorCode, number>();
-  return {
-    count: (reason) => void counts.set(reason, (counts.get(reason) ?? 0) + 1),
-    read: () => counts,
   };
 }

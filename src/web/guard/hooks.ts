@@ -1,6 +1,7 @@
 /**
  * Hooks: work that is done at many routes and belongs to none of them. Each says by the declaration
- * where it acts. All of them run in the order of one list (`app/hooks.ts`) around the handler.
+ * where it acts. All of them run in the order of one list around the handler: `app/web.ts` has that of the main
+ * thread, `app/threads/front-end.ts` that of a front end.
  */
 
 import type { ErrorCode } from '../../core/errors.ts';

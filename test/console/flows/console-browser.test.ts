@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { endpoints } from '../../../src/app/endpoints.ts';
+import { endpoints } from '../../../src/app/modules.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { createRemovals } from '../../../src/reputation/requests/queue.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
-import { endpoints } from '../../../src/app/endpoints.ts';
+import { endpoints } from '../../../src/app/modules.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { ownReportsPerPage } from '../../../src/reputation/reports/store/account-reports.ts';
 import { createAnonymousReports, createRemovals } from '../../../src/reputation/requests/queue.ts';

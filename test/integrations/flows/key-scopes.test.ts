@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { keyScopes } from '../../../src/access/keys/key-format.ts';
-import { endpoints } from '../../../src/app/endpoints.ts';
+import { endpoints } from '../../../src/app/modules.ts';
 import { demoEmail, startTestServer, type TestServer } from '../../support/server/server.ts';
 
 /** What is sent, and the scopes of keys that are let in; all others get the status. */

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
-import { endpoints } from '../../../src/app/endpoints.ts';
+import { endpoints } from '../../../src/app/modules.ts';
 import {
   hiddenOf,
   mailedLink,

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { endpoints } from '../../../src/app/endpoints.ts';
+import { endpoints } from '../../../src/app/modules.ts';
 import { startTestServer, type TestServer } from '../../support/server/server.ts';
 
 const form = { 'Content-Type': 'application/x-www-form-urlencoded' };

@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { endpoints } from '../../../src/app/endpoints.ts';
+import { endpoints } from '../../../src/app/modules.ts';
 import { areas } from '../../../src/app/threads/forwarded.ts';
 import { retryLater } from '../../../src/http/answer/refusal.ts';
 import { scopeNames } from '../../../src/signon/sites/scopes.ts';

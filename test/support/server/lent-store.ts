@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { isMainThread } from 'node:worker_threads';
-import type { OpenedServerStore, openedChannel } from '../../../src/app/parts/data.ts';
+import type { OpenedServerStore, openedChannel } from '../../../src/app/data.ts';
 import type { Store } from '../../../src/storage/store.ts';
 
 /** Its type keeps it the same: the module itself would bring others into each server. */

@@ -7,6 +7,7 @@
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Log } from '../../../core/log.ts';
 import { dayMs } from '../../../core/time.ts';
 import { formatIp } from '../../../ip/address.ts';
 import {
@@ -18,6 +19,7 @@ import {
   reportTailDueKey,
   reportTailDuePrefix,
 } from '../../../storage/keys.ts';
+import { asMaintenance, type Maintenance } from '../../../storage/maintenance.ts';
 import {
   type CommitResult,
   type Entry,
@@ -66,6 +68,11 @@ const nothing = new Uint8Array();
 interface Address {
   readonly family: 4 | 6;
   readonly words: Uint32Array;
+}
+
+/** An address with the number of reports that count for it. */
+interface Crowded extends Address {
+  readonly reports: number;
 }
 
 interface Detail extends RowCheck {
@@ -126,10 +133,7 @@ export function createDetailsKeeper(
    * @param crowded addresses with the number of reports that count for them. @returns how many
    * became tails
    */
-  run(
-    crowded: readonly (Address & { readonly reports: number })[],
-    stop?: AbortSignal,
-  ): Promise<number>;
+  run(crowded: readonly Crowded[], stop?: AbortSignal): Promise<number>;
 } {
   /** Reports of an address when it was last bounded, in the order of their last use. */
   const looked = new Map<string, number>();
@@ -273,4 +277,31 @@ function expireRows(
       return reportsExpired.encode(eventId(), { account: tail.account, ...address, reports });
     }),
   });
+}
+
+/** Deletes the details of older reports on addresses with very many, whenever a survey has found some. */
+export function startDetailsBound(
+  onSurvey: (callback: (crowded: readonly Crowded[]) => void) => void,
+  maintenance: Maintenance,
+  log: Log,
+): () => Promise<void> {
+  const stop = new AbortController();
+  const keeper = createDetailsKeeper(maintenance.store);
+  let running: Promise<void> | undefined;
+  async function bound(crowded: readonly Crowded[]): Promise<void> {
+    const folded = await keeper.run(crowded, stop.signal);
+    if (folded > 0) log.info({ reports: folded }, 'reports: details of the oldest are folded');
+  }
+  onSurvey((crowded) => {
+    if (!maintenance.store.writeState().available) return;
+    running ??= asMaintenance(maintenance, () => bound(crowded))
+      .catch((error) => log.warn({ err: error }, 'reports: details not folded, tried again later'))
+      .finally(() => {
+        running = undefined;
+      });
+  });
+  return async () => {
+    stop.abort();
+    await running;
+  };
 }

@@ -3,10 +3,10 @@
  * it sees when the main thread last moved.
  */
 
-import type { Reply } from '../http/request/message.ts';
-import type { PlainRoute } from '../http/router.ts';
-import { openFile, routeFacts } from '../web/guard/endpoint.ts';
-import { noStore, textType } from '../web/shape.ts';
+import type { Reply } from '../../http/request/message.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { openFile, routeFacts } from '../../web/guard/endpoint.ts';
+import { noStore, textType } from '../../web/shape.ts';
 
 /** Longer than any pause that passes by itself. */
 const silentMsMax = 10_000;

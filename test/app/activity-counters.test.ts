@@ -6,11 +6,11 @@ import {
   createActivityCounters,
   createHourOfErrors,
   minutesKept,
-} from '../../../src/app/figures/activity-counters.ts';
-import { quantileOf, sinceThen } from '../../../src/app/figures/sampling.ts';
-import { seededRandom } from '../../../src/core/random.ts';
-import { createTimings, timingBounds } from '../../../src/core/timings.ts';
-import { type CountPeriod, countPeriods } from '../../../src/reputation/counts/report-counts.ts';
+} from '../../src/app/activity-counters.ts';
+import { quantileOf, sinceThen } from '../../src/app/figures.ts';
+import { seededRandom } from '../../src/core/random.ts';
+import { createTimings, timingBounds } from '../../src/core/timings.ts';
+import { type CountPeriod, countPeriods } from '../../src/reputation/counts/report-counts.ts';
 
 const startMs = Date.UTC(2026, 0, 1, 0, 7);
 const minuteMs = 60_000;

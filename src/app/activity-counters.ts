@@ -8,15 +8,15 @@
  * at most.
  */
 
-import { minuteMs } from '../../core/time.ts';
-import { type CountPeriod, countPeriods } from '../../reputation/counts/report-counts.ts';
+import { minuteMs } from '../core/time.ts';
+import { type CountPeriod, countPeriods } from '../reputation/counts/report-counts.ts';
 import {
   type Counted,
   createTopTable,
   sumOf,
   type TopTable,
-} from '../../reputation/counts/top-table.ts';
-import { createWriter, decode, type Reader, type Writer } from '../../storage/codec.ts';
+} from '../reputation/counts/top-table.ts';
+import { createWriter, decode, type Reader, type Writer } from '../storage/codec.ts';
 
 /** More than there are: all counts are exact. */
 const namesMax = 128;

@@ -3,65 +3,71 @@
  * The facts of the service come from the figures, which count along the way.
  */
 
-import { accountEmail, createDirectory } from '../../access/accounts/accounts.ts';
-import { quotasInForce } from '../../access/accounts/reducer.ts';
-import { waitingFacts } from '../../access/accounts/slots.ts';
-import { createAuditLog } from '../../access/audit-log.ts';
-import type { KeyUse } from '../../access/keys/api-keys.ts';
-import { scopeNames } from '../../access/keys/key-format.ts';
-import type { MasterKey } from '../../access/keys/master-key.ts';
-import { packageVersion } from '../../config/version.ts';
-import { type ConsoleOf, consoleRoutes } from '../../console/console.route.ts';
-import type { ConsoleParts } from '../../console/operator-request.route.ts';
-import type { ConsolePeople } from '../../console/people/people.route.ts';
-import type { ConsoleSites } from '../../console/people/sites.route.ts';
-import type { FetchedList, LoadedList } from '../../console/reputation/lists.page.tsx';
-import type { ConsoleReports } from '../../console/reputation/reports.route.ts';
-import type { ConsoleChecklist } from '../../console/service/checklist.route.ts';
-import type { ServiceFacts } from '../../console/service/overview.page.tsx';
-import type { Clock } from '../../core/clock.ts';
-import type { Random } from '../../core/random.ts';
-import { fail, ok } from '../../core/result.ts';
-import { createTurns } from '../../core/scheduling.ts';
-import { hourMs } from '../../core/time.ts';
-import { formatIp, parseIp } from '../../ip/address.ts';
-import { lookBehind } from '../../ip/behind.ts';
-import { isLoopback } from '../../ip/loopback.ts';
-import { typedAddress } from '../../ip/typed.ts';
-import { urlLabel } from '../../reputation/lists/import/download.ts';
-import { createAllowlist, createOwnEntries } from '../../reputation/lists/operator-ranges.ts';
+import { accountEmail, createDirectory } from '../access/accounts/accounts.ts';
+import { quotasInForce } from '../access/accounts/reducer.ts';
+import { waitingFacts } from '../access/accounts/slots.ts';
+import { createAuditLog } from '../access/audit-log.ts';
+import type { KeyUse } from '../access/keys/api-keys.ts';
+import { scopeNames } from '../access/keys/key-format.ts';
+import type { MasterKey } from '../access/keys/master-key.ts';
+import { packageVersion } from '../config/version.ts';
+import { type ConsoleOf, consoleRoutes } from '../console/console.route.ts';
+import type { ConsoleParts } from '../console/operator-request.route.ts';
+import type { ConsolePeople } from '../console/people/people.route.ts';
+import type { ConsoleSites } from '../console/people/sites.route.ts';
+import type { FetchedList, LoadedList } from '../console/reputation/lists.page.tsx';
+import type { ConsoleReports } from '../console/reputation/reports.route.ts';
+import type { ConsoleChecklist } from '../console/service/checklist.route.ts';
+import type { ServiceFacts } from '../console/service/overview.page.tsx';
+import type { BoundedTables } from '../core/bounded-tables.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Random } from '../core/random.ts';
+import { fail, ok } from '../core/result.ts';
+import { createTurns } from '../core/scheduling.ts';
+import { hourMs } from '../core/time.ts';
+import { formatIp, parseIp } from '../ip/address.ts';
+import { lookBehind } from '../ip/behind.ts';
+import { isLoopback } from '../ip/loopback.ts';
+import { typedAddress } from '../ip/typed.ts';
+import type { CountsModule } from '../reputation/counts/module.ts';
+import { urlLabel } from '../reputation/lists/import/download.ts';
+import { createAllowlist, createOwnEntries } from '../reputation/lists/operator-ranges.ts';
 import {
   listSubscriptions,
   type Subscription,
   sourceState,
-} from '../../reputation/lists/subscriptions/subscriptions.ts';
-import { categoriesOf } from '../../reputation/reports/categories.ts';
-import type { OwnReports } from '../../reputation/reports/store/account-reports.ts';
-import type { StoredReport } from '../../reputation/reports/store/report-rows.ts';
-import { createReportStore } from '../../reputation/reports/store/report-store.ts';
-import { createAnonymousReports, createRemovals } from '../../reputation/requests/queue.ts';
-import { catalogueFor } from '../../reputation/words.ts';
-import type { SignonModule } from '../../signon/module.ts';
-import { type BlockedSites, createSiteList } from '../../signon/sites/site-list.ts';
-import { catalogueFor as signOnWords } from '../../signon/words.ts';
-import type { Store } from '../../storage/store.ts';
-import type { SignInCounts } from '../counting.ts';
-import { activitiesOf } from '../figures/activity-counters.ts';
-import type { ConsoleFigures } from '../figures/figures.ts';
-import type { State } from '../state.ts';
-import type { Opening } from './dependencies.ts';
+} from '../reputation/lists/subscriptions/subscriptions.ts';
+import { categoriesOf } from '../reputation/reports/categories.ts';
+import type { OwnReports } from '../reputation/reports/store/account-reports.ts';
+import type { StoredReport } from '../reputation/reports/store/report-rows.ts';
+import { createReportStore } from '../reputation/reports/store/report-store.ts';
+import { createAnonymousReports, createRemovals } from '../reputation/requests/queue.ts';
+import { catalogueFor } from '../reputation/words.ts';
+import type { SignonModule } from '../signon/module.ts';
+import { type BlockedSites, createSiteList } from '../signon/sites/site-list.ts';
+import { catalogueFor as signOnWords } from '../signon/words.ts';
+import type { Store } from '../storage/store.ts';
+import { activitiesOf } from './activity-counters.ts';
+import type { SignInCounts } from './counting.ts';
+import type { Data, Opening } from './data.ts';
+import type { Figures } from './figures.ts';
+import type { State } from './state.ts';
+import type { Listening } from './threads/threads.ts';
 
 /** Categories and countries on the overview. */
 const topShown = 12;
 export interface ConsoleSources {
   readonly operations: ConsoleOf['operations'];
-  readonly store: Store;
-  readonly state: State;
+  readonly data: Pick<Data, 'store' | 'state'>;
   readonly signon: SignonModule;
   readonly pageBuilder: ConsoleParts['pageBuilder'];
   /** Resolves when what was committed before is in memory. */
   readonly catchUp: () => Promise<void>;
-  readonly figures: ConsoleFigures;
+  readonly counts: Pick<CountsModule, 'reports'>;
+  readonly figures: Pick<Figures, 'tallies' | 'minutes' | 'errors'>;
+  readonly tables: Pick<BoundedTables, 'read'>;
+  /** Returns undefined until the server listens. */
+  readonly threads: () => ReturnType<Listening['facts']> | undefined;
   readonly ownReports: ConsolePeopleParts['ownReports'];
   /** Milliseconds since 1970; 0: there is none. */
   readonly newestBackupAt: () => number;
@@ -69,7 +75,9 @@ export interface ConsoleSources {
 
 export function openConsole(opening: Opening, sources: ConsoleSources) {
   const { clock, random, masterKey } = opening;
-  const { store, state, figures } = sources;
+  const { figures } = sources;
+  const { store, state } = sources.data;
+  const { reports } = sources.counts;
   const parts = { store, clock, random };
   const ofPeople = {
     ...parts,
@@ -84,15 +92,16 @@ export function openConsole(opening: Opening, sources: ConsoleSources) {
 
   async function service(): Promise<ServiceFacts> {
     const now = clock.now();
-    const { listening, pauses } = figures.threads();
-    const { resident, heap, index } = figures.memory();
-    const day = figures.reports.sum('quarter', now);
+    const { listening, pauses } = sources.threads() ?? { listening: 0, pauses: [] };
+    const { rss, heapUsed } = process.memoryUsage();
+    const { liveBytes, recordBytes } = state.index.stats();
+    const day = reports.sum('quarter', now);
     const most = (trait: 'category' | 'country') => day.by(trait).slice(0, topShown);
     return {
       version: packageVersion(),
       startedAt,
       entries: state.index.size(),
-      reports: figures.reports
+      reports: reports
         .series('quarter', now)
         .map(({ startMs, reports }) => ({ startMs, count: reports })),
       categories: most('category'),
@@ -103,9 +112,13 @@ export function openConsole(opening: Opening, sources: ConsoleSources) {
       anonymousReportsWaiting: (await anonymousReports.list()).length,
       threads: listening,
       pauses,
-      tables: figures.tables(),
-      store: figures.store(),
-      memory: { residentBytes: resident, heapBytes: heap, indexBytes: index },
+      tables: sources.tables.read(),
+      store: {
+        writable: store.writeState().available,
+        appliedSeq: Number(state.follower.appliedSeq()),
+        checkpointSeq: Number(state.projection.checkpointSeq()),
+      },
+      memory: { residentBytes: rss, heapBytes: heapUsed, indexBytes: liveBytes + recordBytes },
       errors: { forMs: Math.min(hourMs, now - startedAt), ...errorsOf(figures) },
     };
   }
@@ -125,7 +138,7 @@ export function openConsole(opening: Opening, sources: ConsoleSources) {
     removals,
     lists: {
       list: async () => (await listSubscriptions(store)).map(shownList),
-      loaded: () => loadedLists(sources),
+      loaded: () => loadedLists(sources.data),
     },
     reports: consoleReports(ofPeople),
     people: consolePeople(ofPeople),
@@ -145,7 +158,8 @@ export function openConsole(opening: Opening, sources: ConsoleSources) {
 }
 
 function checklistOf({ config, clock }: Opening, sources: ConsoleSources): ConsoleChecklist {
-  const { store, state, newestBackupAt } = sources;
+  const { newestBackupAt } = sources;
+  const { store, state } = sources.data;
   const { passkeys } = sources.signon.signon;
   return {
     async stepsOf(accountId) {
@@ -169,7 +183,7 @@ function checklistOf({ config, clock }: Opening, sources: ConsoleSources): Conso
   };
 }
 
-function errorsOf(figures: ConsoleFigures): Omit<ServiceFacts['errors'], 'forMs'> {
+function errorsOf(figures: ConsoleSources['figures']): Omit<ServiceFacts['errors'], 'forMs'> {
   const { codes, routes } = figures.errors();
   return {
     codes: codes.map(({ name, count }) => ({ name, count })),
@@ -180,7 +194,7 @@ function errorsOf(figures: ConsoleFigures): Omit<ServiceFacts['errors'], 'forMs'
 }
 
 /** Returns lists that operators loaded by hand; fetched ones are shown with their subscription. */
-async function loadedLists({ store, state }: ConsoleSources): Promise<LoadedList[]> {
+async function loadedLists({ store, state }: ConsoleSources['data']): Promise<LoadedList[]> {
   const fetched = new Set(
     (await listSubscriptions(store)).map(({ list, name }) => `${list}/${name}`),
   );

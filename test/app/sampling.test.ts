@@ -2,16 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import {
-  createActivityCounters,
-  createHourOfErrors,
-} from '../../../src/app/figures/activity-counters.ts';
-import { loadActivityCounters, startSampling } from '../../../src/app/figures/sampling.ts';
-import { createThreadCounters } from '../../../src/app/threads/thread-counters.ts';
-import { manualClock } from '../../../src/core/clock.ts';
-import { createLog } from '../../../src/core/log.ts';
-import { createTimings } from '../../../src/core/timings.ts';
-import { createMemoryStore } from '../../support/server/memory-store.ts';
+import { createActivityCounters, createHourOfErrors } from '../../src/app/activity-counters.ts';
+import { loadActivityCounters, startSampling } from '../../src/app/figures.ts';
+import { createThreadCounters } from '../../src/app/threads/thread-counters.ts';
+import { manualClock } from '../../src/core/clock.ts';
+import { createLog } from '../../src/core/log.ts';
+import { createTimings } from '../../src/core/timings.ts';
+import { createMemoryStore } from '../support/server/memory-store.ts';
 
 const startMs = Date.UTC(2026, 0, 1);
 const paths = ['/api/v2/check', '/gate/check', '/ip'];

@@ -9,13 +9,13 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { OperatorError } from '../core/errors.ts';
-import type { Log } from '../core/log.ts';
-import { bytesOf } from '../http/exchange.ts';
-import type { Header, Reply, Request } from '../http/request/message.ts';
-import type { PlainRoute, Route } from '../http/router.ts';
-import { formatIp, parseIp } from '../ip/address.ts';
-import { noStore, textType } from '../web/shape.ts';
+import { OperatorError } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import { bytesOf } from '../../http/exchange.ts';
+import type { Header, Reply, Request } from '../../http/request/message.ts';
+import type { PlainRoute, Route } from '../../http/router.ts';
+import { formatIp, parseIp } from '../../ip/address.ts';
+import { noStore, textType } from '../../web/shape.ts';
 import { healthEndpoint } from './health.route.ts';
 import { metricsEndpoint, readinessEndpoint } from './service.route.ts';
 
@@ -115,7 +115,7 @@ export async function openAdminListener(options: {
   log.info({ host, port: taken }, 'admin: listening');
   return {
     port: taken,
-    table: { name: 'admin_connections', used: () => open.size, limit: connectionsMax },
+    tables: [{ name: 'admin_connections', used: () => open.size, limit: connectionsMax }],
     async close(): Promise<void> {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();

@@ -1,0 +1,140 @@
+/**
+ * Accounts, keys and quotas in the server: the limits of clients and accounts, shared with other nodes where there
+ * are some, the use of accounts and keys, and the first requests of what /connect shows. The accounts and keys in
+ * memory follow the journal with the rest of the state.
+ */
+
+import { clientLimits } from '../config/limits.ts';
+import { capacities } from '../config.ts';
+import type { BoundedTable } from '../core/bounded-tables.ts';
+import type { Clock } from '../core/clock.ts';
+import { every } from '../core/every.ts';
+import type { Log } from '../core/log.ts';
+import type { Random } from '../core/random.ts';
+import { minuteMs } from '../core/time.ts';
+import type { Store } from '../storage/store.ts';
+import { type AccountsHandle, openAccountsTable } from './accounts/accounts-table.ts';
+import type { AccessReducer } from './accounts/reducer.ts';
+import { noteKeyUse } from './keys/api-keys.ts';
+import type { KeyTable } from './keys/key-table.ts';
+import { deriveKey, type MasterKey } from './keys/master-key.ts';
+import { createSightingBoard, type MarkMemory, markKeyPurpose, startSightings } from './marks.ts';
+import { createClientLimits, openLimitRecords } from './quota/client-limits.ts';
+import { createDistributedLimits, quotaParty } from './quota/distributed-limits.ts';
+import { openQuotas, type QuotaHandle } from './quota/quota.ts';
+import { createUsage, usageSampleMs } from './quota/usage.ts';
+
+/** Clients and networks that are remembered, over all limits: by the front ends, and by the main thread. */
+const countedClientsMax = 65_536;
+/** The last use of a key is known this exactly to commands. */
+const keyUseMs = 10 * minuteMs;
+/** And this exactly to its owner, whose page shows it. */
+const recentUseMs = 2_000;
+
+export function openAccess(needs: {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly masterKey: MasterKey;
+  /** The accounts and keys in memory. */
+  readonly access: AccessReducer;
+  readonly quotas: QuotaHandle;
+  readonly accounts: AccountsHandle;
+  readonly takeUsedKeys: KeyTable['takeUsed'];
+  /** With other nodes on the store. */
+  readonly isShared: boolean;
+  readonly clientLimitsOn: boolean;
+}) {
+  const { store, clock, random, log, masterKey, access, quotas, isShared } = needs;
+  const limits = createDistributedLimits({ random, clock, masterKey, isShared });
+  const ofFrontEnds = limits.memory('front ends', countedClientsMax);
+  const records = openLimitRecords(ofFrontEnds);
+  const ofMain = needs.clientLimitsOn
+    ? createClientLimits(clientLimits, limits.room('main thread', countedClientsMax))
+    : undefined;
+  limits.add(
+    quotaParty({
+      handle: quotas,
+      accountCount: access.count,
+      clock,
+      quotas: openQuotas({ handle: quotas, accounts: openAccountsTable(needs.accounts), clock }),
+    }),
+  );
+  const usage = createUsage({
+    handle: quotas,
+    accountCount: access.count,
+    generationOf: access.generationOf,
+    clock,
+  });
+  const sampling = every(usageSampleMs, usage.sample);
+  const keyUses = startKeyUses(needs);
+  const marks: MarkMemory = {
+    key: deriveKey(masterKey, markKeyPurpose),
+    board: createSightingBoard().buffer,
+  };
+  const sightings = startSightings({ memory: marks, store, clock, log });
+  const tables: readonly BoundedTable[] = [
+    { name: 'accounts', used: access.used, limit: capacities.accounts },
+    { name: 'keys', used: access.keys, limit: capacities.keys },
+    { name: 'paced_networks', used: () => records.size, limit: records.capacity },
+    ...(ofMain === undefined ? [] : [ofMain.table('client_limits')]),
+    sightings.table,
+  ];
+  return {
+    /** Limits that all nodes keep together. */
+    limits,
+    /** Counts the clients of the main thread; undefined: nobody is limited. */
+    clientLimits: ofMain,
+    /** Counts the clients of the front ends, as each of them does. */
+    frontEndLimits: needs.clientLimitsOn ? createClientLimits(clientLimits, records) : undefined,
+    /** The part of the memory of front ends. */
+    memory: { limits: ofFrontEnds, marks },
+    usage,
+    sightings,
+    /** Resolves when the last uses of keys are stored as they are, or were a few seconds ago. */
+    noteKeyUses: keyUses.recent,
+    tables,
+    async close(): Promise<void> {
+      sightings.close();
+      await sampling.stop();
+      await keyUses.stop();
+    },
+  };
+}
+
+export type AccessModule = ReturnType<typeof openAccess>;
+
+/** Notes which keys were used; the last time when the server ends. */
+function startKeyUses({
+  store,
+  clock,
+  log,
+  access,
+  takeUsedKeys,
+}: Pick<Parameters<typeof openAccess>[0], 'store' | 'clock' | 'log' | 'access' | 'takeUsedKeys'>) {
+  let writing = Promise.resolve();
+  let notedAtMs = Number.NEGATIVE_INFINITY;
+  function note(): Promise<void> {
+    if (!store.writeState().available) return writing;
+    const lastUsedAt = clock.now();
+    notedAtMs = clock.monotonicMs();
+    const ids = takeUsedKeys().flatMap(({ accountSlot, hash }) => {
+      return access.keyIdOf(accountSlot, hash) ?? [];
+    });
+    writing = noteKeyUse(store, new Map(ids.map((id) => [id, { lastUsedAt }]))).then(
+      () => undefined,
+      (error) => log.warn({ err: error }, 'keys: their last use is not noted'),
+    );
+    return writing;
+  }
+  const loop = every(keyUseMs, note);
+  return {
+    recent: () => (clock.monotonicMs() - notedAtMs < recentUseMs ? writing : note()),
+    async stop(): Promise<void> {
+      await loop.stop();
+      await writing;
+      await note();
+    },
+  };
+}

@@ -1,0 +1,187 @@
+/**
+ * The ground of all routes in the main thread: the guard, the page builder, the tools of pages, the hooks and the
+ * page of an unknown path.
+ */
+
+import type { MasterKey } from '../access/keys/master-key.ts';
+import type { ClientLimits } from '../access/quota/client-limits.ts';
+import type { QuotaGuard } from '../access/quota/quota.ts';
+import type { ClientLimitName } from '../config/limits.ts';
+import type { Config } from '../config.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Log } from '../core/log.ts';
+import type { Random } from '../core/random.ts';
+import type { GeoReader } from '../geo/reader.ts';
+import { nothingHere } from '../http/answer/refusal.ts';
+import { problemHeader } from '../http/answer/wire.ts';
+import { isProxied } from '../http/request/client-ip.ts';
+import {
+  firstHeader,
+  type Problem,
+  type RenderProblem,
+  type Request,
+} from '../http/request/message.ts';
+import { type PlainRoute, type Route, unknownPath } from '../http/router.ts';
+import { hostOfAuthority, isLoopbackAddress } from '../ip/loopback.ts';
+import type { Check } from '../reputation/check/check.ts';
+import type { SignonModule } from '../signon/module.ts';
+import { openPageBuilder, signInLogging } from '../signon/signon.route.ts';
+import { appearance } from '../web/guard/appearance.ts';
+import { createCallers } from '../web/guard/callers.ts';
+import { createCookies } from '../web/guard/cookies.ts';
+import {
+  type Endpoint,
+  type FailureNotes,
+  isPage,
+  openPage,
+  routeFacts,
+} from '../web/guard/endpoint.ts';
+import { createGuard } from '../web/guard/guard.ts';
+import { headerPerson } from '../web/guard/header-person.ts';
+import { failureHooks, type Hook, withHooks } from '../web/guard/hooks.ts';
+import {
+  createPageTools,
+  createRenderErrorPage,
+  openAssets,
+  pageRequestHeaders,
+  siteLinks,
+} from '../web/page-tools.ts';
+import { createRenderProblem, noStore } from '../web/shape.ts';
+import { areas } from './threads/forwarded.ts';
+
+export function openWeb(needs: {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly masterKey: MasterKey;
+  readonly demo: boolean;
+  /** Undefined: nobody is limited. */
+  readonly limits: ClientLimits<ClientLimitName> | undefined;
+  readonly check: Check;
+  readonly geo: GeoReader;
+  readonly gate: QuotaGuard;
+  readonly signon: SignonModule;
+  /** The last part of the address of the page that shows a demo's mails. */
+  readonly outboxName: string | undefined;
+  /** Called for each error answered by the main thread. */
+  readonly onFailure: NonNullable<FailureNotes['failed']>;
+}) {
+  const { config, clock, random, log, masterKey, demo, limits, check, geo, onFailure } = needs;
+  const { signon, profiles, signInLog } = needs.signon;
+  const callers = createCallers({ limits, check, clock });
+  const https = config.baseUrl.startsWith('https:');
+  const cookies = createCookies(https);
+  const assets = openAssets();
+  const keepsMails = demo && config.smtpUrl === undefined;
+  const hasOutbox = keepsMails && needs.outboxName !== undefined && !isProxied(config);
+  const radarMode = config.radar ?? (demo ? 'public' : 'operators');
+  const tools = createPageTools({
+    assets,
+    links: radarMode === 'public' ? { ...siteLinks, radar: '/radar' } : siteLinks,
+    https,
+    origin: config.baseUrl,
+    siteName: config.siteName,
+    hasOutbox,
+  });
+  const renderPage = createRenderErrorPage(tools);
+  const prefersGlass = async ({ accountId }: { accountId: string }) =>
+    (await profiles.load(accountId))?.liquidGlass ?? false;
+  // The first is the outermost. `web/guard/hooks.ts` runs them; front ends have their own (threads/front-end.ts).
+  const hooks: Hook[] = [
+    ...(demo ? [oneOrigin(config)] : []),
+    appearance(cookies),
+    headerPerson({ cookies, tools, prefersGlass, sessions: signon.sessions }),
+    signInLogging(signInLog),
+    { name: 'counts of errors', appliesTo: () => true, onFailure },
+  ];
+  const notes = {
+    error: (facts: object, text: string) => log.error(facts, text),
+    failed: failureHooks(hooks),
+  };
+  return {
+    callers,
+    cookies,
+    assets,
+    tools,
+    hasOutbox,
+    radarMode,
+    guard: createGuard({ gate: needs.gate, callers, renderPage, log: notes }),
+    pageBuilder: openPageBuilder({
+      config,
+      log: notes,
+      random,
+      clock,
+      masterKey,
+      tools,
+      callers,
+      geo,
+      signon,
+      prefersGlass,
+    }),
+    /**
+     * Returns the main thread's routes, each with the hooks of its declaration, and the page of an unknown path.
+     * @param ofFrontEnds routes that front ends answer
+     */
+    withUnknown(
+      routes: readonly Route[],
+      ofFrontEnds: readonly Route[],
+      endpoints: readonly Endpoint[],
+    ): Route[] {
+      const all = [...ofFrontEnds, ...routes];
+      const unknown = unknownRoute(createRenderProblem({ routes: all, areas, renderPage }));
+      const declared = new Map(endpoints.map((one) => [`${one.method} ${one.path}`, one]));
+      return [
+        ...withHooks(routes, hooks, ({ method, path }) => declared.get(`${method} ${path}`)),
+        ...withHooks([unknown], hooks, () => unknownPage),
+      ];
+    },
+  };
+}
+
+const unknownPage = openPage(unknownPath, { headers: pageRequestHeaders });
+
+/** A page that is not there, or a request that the transport refused, for somebody who may be signed in: the header says so. */
+function unknownRoute(renderProblem: RenderProblem): PlainRoute {
+  return {
+    kind: 'plain',
+    ...routeFacts(unknownPage),
+    withCookie: 'session',
+    handle(request) {
+      const acceptLanguage = firstHeader(request, 'accept-language');
+      // The transport refused a request, perhaps for a path that exists.
+      const refused = firstHeader(request, problemHeader);
+      const what: Problem = refused === undefined ? nothingHere : JSON.parse(refused);
+      const reply = renderProblem(what, { ...request, acceptLanguage });
+      return { ...reply, headers: [...reply.headers, ...what.headers] };
+    },
+  };
+}
+
+// Gives a demo one name. It listens on a loopback address, but links, cookies and passkeys belong to the
+// `localhost` of BASE_URL, so a page asked for by address redirects there. Calls of programs are answered
+// where they arrive.
+
+function oneOrigin({ baseUrl, port }: { baseUrl: string; port: number }): Hook {
+  const base = new URL(baseUrl);
+  // A port that nobody named is in no link.
+  const isNamed = port !== 0 && Number(base.port || 80) === port;
+  const isOn = base.hostname === 'localhost' && isNamed;
+  return {
+    name: 'one origin',
+    appliesTo: (declared) => isOn && declared.method === 'GET' && isPage(declared),
+    headers: ['host', 'accept'],
+    onRequest(request) {
+      if (!isByAddress(request)) return undefined;
+      const query = request.query === '' ? '' : `?${request.query}`;
+      const location = `${baseUrl}${request.path}${query}`;
+      return { status: 307, headers: [['Location', location], noStore] };
+    },
+  };
+}
+
+function isByAddress(request: Request): boolean {
+  const accept = firstHeader(request, 'accept') ?? '';
+  const isProgram = accept.includes('application/json') && !accept.includes('text/html');
+  return !isProgram && isLoopbackAddress(hostOfAuthority(firstHeader(request, 'host') ?? ''));
+}
