@@ -26,7 +26,7 @@ import { hostOfAuthority, isLoopbackAddress } from '../ip/loopback.ts';
 import type { Check } from '../reputation/check/check.ts';
 import type { SignonModule } from '../signon/module.ts';
 import { openPageBuilder, signInLogging } from '../signon/signon.route.ts';
-import { appearance } from '../web/guard/appearance.ts';
+import { appearance, headerPerson } from '../web/guard/appearance.ts';
 import { createCallers } from '../web/guard/callers.ts';
 import { createCookies } from '../web/guard/cookies.ts';
 import {
@@ -37,7 +37,6 @@ import {
   routeFacts,
 } from '../web/guard/endpoint.ts';
 import { createGuard } from '../web/guard/guard.ts';
-import { headerPerson } from '../web/guard/header-person.ts';
 import { failureHooks, type Hook, withHooks } from '../web/guard/hooks.ts';
 import {
   createPageTools,

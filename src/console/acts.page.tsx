@@ -4,9 +4,15 @@
  * parameters say.
  */
 
-import { Button, type ButtonKind } from '../web/components/button.tsx';
-import { Field } from '../web/components/field.tsx';
-import { ActionButton, Form, Hidden, SelectField } from '../web/components/form.tsx';
+import {
+  ActionButton,
+  Button,
+  type ButtonKind,
+  Field,
+  Form,
+  Hidden,
+  SelectField,
+} from '../web/components/form.tsx';
 import type { Html } from '../web/html.ts';
 import { type ConsoleSection, type ConsoleView, consolePaths } from './parts.page.tsx';
 

@@ -9,11 +9,11 @@ import { type ErrorCode, statusOf } from '../core/errors.ts';
 import { fail, ok, type Result } from '../core/result.ts';
 import type { Reply } from '../http/request/message.ts';
 import type { Params } from '../http/request/query.ts';
-import { doneIn, doneMark } from '../web/done-mark.ts';
+import { sessionForm, sessionPage } from '../web/guard/endpoint.ts';
 import type { AnyPageBuilder } from '../web/guard/page-builder.ts';
 import type { AnyRequestContext, SessionLike } from '../web/guard/request-context.ts';
-import { sessionForm, sessionPage } from '../web/guard/session-endpoint.ts';
 import type { Language } from '../web/language.ts';
+import { doneIn, doneMark } from '../web/page-tools.ts';
 import { type SectionActs, typedFields } from './acts.page.tsx';
 import { type ConsoleSection, type ConsoleView, consolePaths, refusedPage } from './parts.page.tsx';
 

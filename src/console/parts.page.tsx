@@ -3,15 +3,12 @@
 import type { FormField } from '../contracts/operation.ts';
 import { sentenceFor } from '../core/errors.ts';
 import type { Failure } from '../core/result.ts';
-import { Button, LinkButton } from '../web/components/button.tsx';
-import { Card } from '../web/components/card.tsx';
-import { Field } from '../web/components/field.tsx';
+import { Card, EmptyState, Notice } from '../web/components/card.tsx';
+import { Button, Field, LinkButton } from '../web/components/form.tsx';
 import type { IconName } from '../web/components/icon.tsx';
-import { EmptyState, Notice } from '../web/components/notice.tsx';
 import { type Column, Table, type TableOptions } from '../web/components/table.tsx';
 import { type Html, safeHref } from '../web/html.ts';
-import type { PageFrame } from '../web/layout/layout.tsx';
-import { sectionPage } from '../web/layout/section-page.tsx';
+import { type PageFrame, sectionPage } from '../web/layout/layout.tsx';
 import { type ConsoleCatalogue, frameText } from './words.ts';
 
 export type ConsoleSection = keyof ConsoleCatalogue['sections'];

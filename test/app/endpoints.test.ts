@@ -20,8 +20,13 @@ import {
   takeBackOneEndpoint,
 } from '../../src/integrations/crowdsec/agents.route.ts';
 import { createCallers } from '../../src/web/guard/callers.ts';
-import { type Endpoint, errorsOf, limitsOf } from '../../src/web/guard/endpoint.ts';
-import { isSessionEndpoint, type SessionEndpoint } from '../../src/web/guard/session-endpoint.ts';
+import {
+  type Endpoint,
+  errorsOf,
+  isSessionEndpoint,
+  limitsOf,
+  type SessionEndpoint,
+} from '../../src/web/guard/endpoint.ts';
 import { errorShapes } from '../../src/web/shape.ts';
 import { readSources } from '../support/house/sources.ts';
 import { guardOf } from '../support/server/guard.ts';

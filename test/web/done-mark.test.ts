@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { doneIn, doneMark } from '../../src/web/done-mark.ts';
+import { doneIn, doneMark } from '../../src/web/page-tools.ts';
 
 const now = 1_800_000_000_000;
 const mark = doneMark('token', 'key_revoked', now);

@@ -7,14 +7,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type IpPageData, ipPage } from '../../src/reputation/address/address.page.tsx';
 import { homePage } from '../../src/site/home/home.page.tsx';
-import { Badge } from '../../src/web/components/badge.tsx';
-import { CodeBlock } from '../../src/web/components/code-block.tsx';
-import { Field } from '../../src/web/components/field.tsx';
-import { Notice } from '../../src/web/components/notice.tsx';
-import { Table } from '../../src/web/components/table.tsx';
+import { CodeBlock, Notice } from '../../src/web/components/card.tsx';
+import { Field } from '../../src/web/components/form.tsx';
+import { Badge, Table } from '../../src/web/components/table.tsx';
 import { type Html, renderHtml, safeHref } from '../../src/web/html.ts';
 import { catalogueFor } from '../../src/web/language.ts';
-import { errorPage } from '../../src/web/layout/error.page.tsx';
+import { errorPage } from '../../src/web/layout/layout.tsx';
 import { maliciousAddress, testFrame } from './page-fixtures.ts';
 
 const hostileTexts = [

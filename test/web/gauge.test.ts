@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bandEnds, bandStarts, scoreBand, scoreBands } from '../../src/core/score-band.ts';
-import { GateDrawing, Gauge } from '../../src/web/components/gauge.tsx';
+import { GateDrawing, Gauge } from '../../src/web/components/chart.tsx';
 import { renderHtml } from '../../src/web/html.ts';
 import { catalogueFor } from '../../src/web/language.ts';
 

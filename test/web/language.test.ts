@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { ipPage } from '../../src/reputation/address/address.page.tsx';
 import { homePage } from '../../src/site/home/home.page.tsx';
 import { catalogueFor, type Language, pickLanguage } from '../../src/web/language.ts';
-import { errorPage } from '../../src/web/layout/error.page.tsx';
 import { formatFor } from '../../src/web/layout/format.ts';
+import { errorPage } from '../../src/web/layout/layout.tsx';
 import {
   cleanAddress,
   dayMs,

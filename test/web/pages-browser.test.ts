@@ -13,8 +13,7 @@ import { feedsPage } from '../../src/reputation/blocklists/feeds.page.tsx';
 import { removalPage, reportPage } from '../../src/reputation/requests/requests.page.tsx';
 import { homePage } from '../../src/site/home/home.page.tsx';
 import { type Language, pickLanguage } from '../../src/web/language.ts';
-import { errorPage } from '../../src/web/layout/error.page.tsx';
-import type { PageFrame } from '../../src/web/layout/layout.tsx';
+import { errorPage, type PageFrame } from '../../src/web/layout/layout.tsx';
 import { pageHeaders } from '../../src/web/page-tools.ts';
 import { checkPage, openContext, pageProblems, withBrowser } from '../support/browser/browser.ts';
 import {

@@ -4,17 +4,15 @@
  * the picture isn't loaded before it is asked for: a GIF can't be paused.
  */
 
-import { Button, LinkButton } from '../../web/components/button.tsx';
-import { Card } from '../../web/components/card.tsx';
+import { Card, CodeBlock, Notice } from '../../web/components/card.tsx';
 import {
   AnswerField,
   ChallengeSound,
   ChallengeStage,
   type ChallengeView,
 } from '../../web/components/challenge.tsx';
-import { CodeBlock } from '../../web/components/code-block.tsx';
+import { Button, LinkButton } from '../../web/components/form.tsx';
 import { Icon } from '../../web/components/icon.tsx';
-import { Notice } from '../../web/components/notice.tsx';
 import type { Html } from '../../web/html.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import { type Catalogue, frameText } from '../words.ts';

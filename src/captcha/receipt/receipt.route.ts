@@ -14,7 +14,7 @@ import type { PlainRoute } from '../../http/router.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
-import { type Fields, readFields } from '../../web/guard/intake/fields.ts';
+import { type Fields, readFields } from '../../web/guard/intake/form.ts';
 import { quotaHeaders } from '../../web/guard/quota-headers.ts';
 import { errorSchemas, formOrJson, jsonAnswer, siteverifyCodes } from '../../web/openapi.ts';
 import { jsonType, noStore, type siteverifyErrors } from '../../web/shape.ts';

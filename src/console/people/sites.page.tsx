@@ -1,8 +1,8 @@
 /** Sites that people sign in to, each with the button that blocks it, and a form for any other domain. */
 
-import { Badge } from '../../web/components/badge.tsx';
 import { Card } from '../../web/components/card.tsx';
 import { Link } from '../../web/components/link.tsx';
+import { Badge } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';

@@ -1,6 +1,6 @@
 /** Shows reports by visitors without a key; the operator reports the address too, or drops them. */
 
-import { LinkButton } from '../../web/components/button.tsx';
+import { LinkButton } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { formatFor, namesText } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';

@@ -1,7 +1,6 @@
 /** Shows the lists that the server fetches: their state, and the actions that are possible now. */
 
-import { Badge, type BadgeTone } from '../../web/components/badge.tsx';
-import { Table } from '../../web/components/table.tsx';
+import { Badge, type BadgeTone, Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';

@@ -1,9 +1,9 @@
 /** The audit log, newest first, with its exports. */
 
 import type { AuditEntry } from '../../access/audit-log.ts';
-import { Badge } from '../../web/components/badge.tsx';
-import { LinkButton } from '../../web/components/button.tsx';
+import { LinkButton } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
+import { Badge } from '../../web/components/table.tsx';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import { type ConsoleView, consolePage, Listing } from '../parts.page.tsx';

@@ -1,8 +1,7 @@
 /** Shows what a new service still needs, each step with its setting, command or page. */
 
-import { Badge } from '../../web/components/badge.tsx';
 import { Card } from '../../web/components/card.tsx';
-import { Table } from '../../web/components/table.tsx';
+import { Badge, Table } from '../../web/components/table.tsx';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import { ActButton, sectionActs } from '../acts.page.tsx';

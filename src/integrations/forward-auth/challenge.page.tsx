@@ -1,8 +1,7 @@
 /** The challenge as a visitor of somebody's site sees it: a plain form, which works without a script. */
 
-import { Button } from '../../web/components/button.tsx';
 import { ChallengeField, type ChallengeView } from '../../web/components/challenge.tsx';
-import { Hidden } from '../../web/components/form.tsx';
+import { Button, Hidden } from '../../web/components/form.tsx';
 import { wordsOf } from '../../web/language.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 

@@ -13,8 +13,8 @@ import { type Params, parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { parseIp } from '../../ip/address.ts';
 import type { Assets } from '../../web/assets.ts';
+import { asksForAnother, type FormChallenges } from '../../web/components/challenge.tsx';
 import { openFile, openPage } from '../../web/guard/endpoint.ts';
-import { asksForAnother, type FormChallenges } from '../../web/guard/form-challenges.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';
 import { jsonAnswer } from '../../web/openapi.ts';
 import {

@@ -4,15 +4,12 @@
  */
 
 import { scoreBand } from '../../core/score-band.ts';
-import { Badge } from '../../web/components/badge.tsx';
-import { LinkButton } from '../../web/components/button.tsx';
-import { Card } from '../../web/components/card.tsx';
-import { BarChart, ShareList, StackedBar } from '../../web/components/chart.tsx';
-import { CodeBlock } from '../../web/components/code-block.tsx';
-import { Gauge, ScoreScale } from '../../web/components/gauge.tsx';
+import { Card, CodeBlock, EmptyState } from '../../web/components/card.tsx';
+import { BarChart, Gauge, ScoreScale, ShareList, StackedBar } from '../../web/components/chart.tsx';
+import { LinkButton } from '../../web/components/form.tsx';
 import { Icon } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
-import { EmptyState } from '../../web/components/notice.tsx';
+import { Badge } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { type Format, formatFor, machineTime } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';

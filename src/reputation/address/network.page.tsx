@@ -4,11 +4,10 @@
  */
 
 import { scoreBand, scoreBands } from '../../core/score-band.ts';
-import { Button, LinkButton } from '../../web/components/button.tsx';
-import { Card } from '../../web/components/card.tsx';
-import { ScoreScale } from '../../web/components/gauge.tsx';
+import { Card, EmptyState, Notice } from '../../web/components/card.tsx';
+import { ScoreScale } from '../../web/components/chart.tsx';
+import { Button, LinkButton } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
-import { EmptyState, Notice } from '../../web/components/notice.tsx';
 import { Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';

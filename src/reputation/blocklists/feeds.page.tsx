@@ -1,11 +1,9 @@
 /** The page of the feeds: what there is, how large and how fresh, and how each firewall takes it. */
 
 import { feedLicenceDefault } from '../../config.ts';
-import { Card } from '../../web/components/card.tsx';
-import { CodeBlock } from '../../web/components/code-block.tsx';
+import { Card, CodeBlock, Notice } from '../../web/components/card.tsx';
 import { Icon } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
-import { Notice } from '../../web/components/notice.tsx';
 import { Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor, machineTime } from '../../web/layout/format.ts';

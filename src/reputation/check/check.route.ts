@@ -29,7 +29,7 @@ import type { HotRequest, HotRoute } from '../../http/router.ts';
 import { formatIp, type IpFamily, ipTextLengthMax, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
 import { endpoint, parametersOf, routeFacts } from '../../web/guard/endpoint.ts';
-import { ignoredParameters } from '../../web/guard/intake/fields.ts';
+import { ignoredParameters } from '../../web/guard/intake/form.ts';
 import {
   quotaDetail,
   quotaHeadBytes,

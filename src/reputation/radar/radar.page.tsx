@@ -3,12 +3,11 @@
 import { scoreBand } from '../../core/score-band.ts';
 import { hourSeconds } from '../../core/time.ts';
 import { unknownProvider } from '../../geo/layout.ts';
-import { LinkButton } from '../../web/components/button.tsx';
-import { Card } from '../../web/components/card.tsx';
+import { Card, EmptyState } from '../../web/components/card.tsx';
 import { type Bar, BarChart, ShareList } from '../../web/components/chart.tsx';
+import { LinkButton } from '../../web/components/form.tsx';
 import { Icon } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
-import { EmptyState } from '../../web/components/notice.tsx';
 import { Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor, machineTime } from '../../web/layout/format.ts';

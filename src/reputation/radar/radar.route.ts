@@ -14,12 +14,8 @@ import type { Caller, PlainRoute } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { formatIp } from '../../ip/address.ts';
 import { formatNetwork } from '../../ip/prefix.ts';
+import { type SessionEndpoint, sessionPage, visitHeaders } from '../../web/guard/endpoint.ts';
 import type { AnyPageBuilder } from '../../web/guard/page-builder.ts';
-import {
-  type SessionEndpoint,
-  sessionPage,
-  visitHeaders,
-} from '../../web/guard/session-endpoint.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import { noStore } from '../../web/shape.ts';
 import type { Check } from '../check/check.ts';

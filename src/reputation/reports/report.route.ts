@@ -15,7 +15,7 @@ import type { PlainRoute } from '../../http/router.ts';
 import { textBehind } from '../../ip/behind.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard, KeyedCall } from '../../web/guard/guard.ts';
-import { addressIn, type Fields } from '../../web/guard/intake/fields.ts';
+import { addressIn, type Fields } from '../../web/guard/intake/form.ts';
 import { dataAnswer, formOrJson } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import type { Check } from '../check/check.ts';

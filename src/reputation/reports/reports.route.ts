@@ -23,7 +23,7 @@ import {
 import type { PlainRoute } from '../../http/router.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import { type Guard, wantedBy } from '../../web/guard/guard.ts';
-import { addressIn } from '../../web/guard/intake/fields.ts';
+import { addressIn } from '../../web/guard/intake/form.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import { dataAnswer, formOrJson } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';

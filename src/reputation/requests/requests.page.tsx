@@ -5,13 +5,10 @@
 
 import { errors } from '../../core/errors.ts';
 import type { Failure } from '../../core/result.ts';
-import { Button, LinkButton } from '../../web/components/button.tsx';
-import { Card } from '../../web/components/card.tsx';
+import { Card, Notice } from '../../web/components/card.tsx';
 import { ChallengeField, type ChallengeView } from '../../web/components/challenge.tsx';
-import { unitsMax } from '../../web/components/field.tsx';
-import { Form, Hidden } from '../../web/components/form.tsx';
+import { Button, Form, Hidden, LinkButton, unitsMax } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
-import { Notice } from '../../web/components/notice.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';

@@ -3,17 +3,21 @@
  * form, the question before something ends), and the small ones: reports, connected sites, the person's data.
  */
 
-import { Button, type ButtonOptions, LinkButton } from '../../web/components/button.tsx';
-import { Card } from '../../web/components/card.tsx';
-import { Field } from '../../web/components/field.tsx';
-import { ActionButton, Form, Hidden } from '../../web/components/form.tsx';
+import { Card, EmptyState, Notice } from '../../web/components/card.tsx';
+import {
+  ActionButton,
+  Button,
+  type ButtonOptions,
+  Field,
+  Form,
+  Hidden,
+  LinkButton,
+} from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
-import { EmptyState, Notice } from '../../web/components/notice.tsx';
 import { Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor, namesText } from '../../web/layout/format.ts';
-import type { PageFrame } from '../../web/layout/layout.tsx';
-import { sectionPage } from '../../web/layout/section-page.tsx';
+import { type PageFrame, sectionPage } from '../../web/layout/layout.tsx';
 import { narrowPage } from '../sessions/parts.page.tsx';
 import type { ConnectedSite } from '../sites/consents.ts';
 import { frameText } from '../words.ts';

@@ -1,9 +1,7 @@
 /** The proof of identity once more: password (and code, with a second factor), or passkey; and the review after a reset. */
 
-import { Button } from '../../web/components/button.tsx';
-import { Field } from '../../web/components/field.tsx';
-import { Form, Hidden } from '../../web/components/form.tsx';
-import { Notice } from '../../web/components/notice.tsx';
+import { Notice } from '../../web/components/card.tsx';
+import { Button, Field, Form, Hidden } from '../../web/components/form.tsx';
 import { classes, type Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';

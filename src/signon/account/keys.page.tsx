@@ -2,15 +2,18 @@
 
 import type { StrangeCharacter } from '../../access/keys/api-keys.ts';
 import type { KeyScope } from '../../access/keys/key-format.ts';
-import { Badge } from '../../web/components/badge.tsx';
-import { Button, LinkButton } from '../../web/components/button.tsx';
-import { Card } from '../../web/components/card.tsx';
+import { Card, CodeBlock, EmptyState, Notice } from '../../web/components/card.tsx';
 import { BarChart } from '../../web/components/chart.tsx';
-import { CodeBlock } from '../../web/components/code-block.tsx';
-import { Field } from '../../web/components/field.tsx';
-import { ActionButton, Form, Hidden, SwitchField } from '../../web/components/form.tsx';
-import { EmptyState, Notice } from '../../web/components/notice.tsx';
-import { Table } from '../../web/components/table.tsx';
+import {
+  ActionButton,
+  Button,
+  Field,
+  Form,
+  Hidden,
+  LinkButton,
+  SwitchField,
+} from '../../web/components/form.tsx';
+import { Badge, Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';

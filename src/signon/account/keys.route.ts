@@ -8,7 +8,7 @@ import { fail } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
+import { sessionForm, sessionPage } from '../../web/guard/endpoint.ts';
 import { frameText } from '../words.ts';
 import type { AccountArea, AccountRequest, ViewChange } from './account.route.ts';
 import {

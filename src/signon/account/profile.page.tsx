@@ -3,12 +3,10 @@
  * its errors at the fields.
  */
 
-import { Badge } from '../../web/components/badge.tsx';
-import { Button } from '../../web/components/button.tsx';
 import { Card } from '../../web/components/card.tsx';
-import { Field } from '../../web/components/field.tsx';
-import { Form, SelectField, SwitchField } from '../../web/components/form.tsx';
+import { Button, Field, Form, SelectField, SwitchField } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
+import { Badge } from '../../web/components/table.tsx';
 import { classes, type Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';

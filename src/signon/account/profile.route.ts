@@ -10,9 +10,14 @@ import type { Header, Reply, Request } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { SetRow } from '../../storage/store.ts';
-import { openFile, routeFacts } from '../../web/guard/endpoint.ts';
+import {
+  openFile,
+  routeFacts,
+  sessionForm,
+  sessionPage,
+  sessionUpload,
+} from '../../web/guard/endpoint.ts';
 import type { Upload } from '../../web/guard/intake/form.ts';
-import { sessionForm, sessionPage, sessionUpload } from '../../web/guard/session-endpoint.ts';
 import {
   errorReply,
   languageOf,

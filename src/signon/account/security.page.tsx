@@ -4,14 +4,9 @@
  */
 
 import { create } from 'qrcode';
-import { Badge } from '../../web/components/badge.tsx';
-import { LinkButton } from '../../web/components/button.tsx';
-import { Card } from '../../web/components/card.tsx';
-import { CodeBlock } from '../../web/components/code-block.tsx';
-import { Field } from '../../web/components/field.tsx';
-import { ActionButton, Form, Hidden } from '../../web/components/form.tsx';
-import { Notice } from '../../web/components/notice.tsx';
-import { Table } from '../../web/components/table.tsx';
+import { Card, CodeBlock, Notice } from '../../web/components/card.tsx';
+import { ActionButton, Field, Form, Hidden, LinkButton } from '../../web/components/form.tsx';
+import { Badge, Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';

@@ -1,10 +1,7 @@
 /** The webhooks of an account: each with what it watches and its last delivery, and a form for one more. */
 
-import { Card } from '../../web/components/card.tsx';
-import { CodeBlock } from '../../web/components/code-block.tsx';
-import { Field } from '../../web/components/field.tsx';
-import { ActionButton, Form } from '../../web/components/form.tsx';
-import { Notice } from '../../web/components/notice.tsx';
+import { Card, CodeBlock, Notice } from '../../web/components/card.tsx';
+import { ActionButton, Field, Form } from '../../web/components/form.tsx';
 import type { Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';

@@ -3,7 +3,7 @@
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
+import { sessionForm, sessionPage } from '../../web/guard/endpoint.ts';
 import { frameText } from '../words.ts';
 import type { AccountArea, AccountRequest, ViewChange } from './account.route.ts';
 import { type WebhooksView, webhooksPage } from './webhooks.page.tsx';

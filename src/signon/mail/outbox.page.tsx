@@ -1,7 +1,7 @@
 /** The mails and text messages of a demo, newest first. What they say is text; links of ours can be followed. */
 
+import { Notice } from '../../web/components/card.tsx';
 import { Link } from '../../web/components/link.tsx';
-import { Notice } from '../../web/components/notice.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';

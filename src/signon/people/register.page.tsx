@@ -3,12 +3,10 @@
  * that has a mail sent: the mailbox, what the mail is for, and "send again".
  */
 
-import { Button } from '../../web/components/button.tsx';
+import { Notice } from '../../web/components/card.tsx';
 import { ChallengeField, type ChallengeView } from '../../web/components/challenge.tsx';
-import { Field, type FieldOptions } from '../../web/components/field.tsx';
-import { Form, Hidden } from '../../web/components/form.tsx';
+import { Button, Field, type FieldOptions, Form, Hidden } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
-import { Notice } from '../../web/components/notice.tsx';
 import type { Html } from '../../web/html.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import {

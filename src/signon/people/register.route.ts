@@ -11,14 +11,14 @@ import { readMailAddress } from '../../core/mail-address.ts';
 import { type Failure, fail } from '../../core/result.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import type { Callers } from '../../web/guard/callers.ts';
 import {
   asksForAnother,
   type ChallengeAnswer,
   type FormChallenges,
-} from '../../web/guard/form-challenges.ts';
+} from '../../web/components/challenge.tsx';
+import type { Callers } from '../../web/guard/callers.ts';
+import { sessionForm, sessionPage } from '../../web/guard/endpoint.ts';
 import { jsonOf } from '../../web/guard/intake/form.ts';
-import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import type { Signon } from '../open-signon.ts';
 import { tooMany } from '../proofs/attempts.ts';
 import {

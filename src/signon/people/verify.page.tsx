@@ -3,10 +3,9 @@
  * forgotten password: asking for the link, and choosing a new one.
  */
 
-import { Button } from '../../web/components/button.tsx';
-import { Form, Hidden } from '../../web/components/form.tsx';
+import { Notice } from '../../web/components/card.tsx';
+import { Button, Form, Hidden } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
-import { Notice } from '../../web/components/notice.tsx';
 import type { Html } from '../../web/html.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import { narrowPage, type Onward, onwardFields, onwardHref } from '../sessions/parts.page.tsx';

@@ -11,9 +11,9 @@ import { type ErrorCode, statusOf } from '../../core/errors.ts';
 import { readKnownAddress } from '../../core/mail-address.ts';
 import { type Failure, fail } from '../../core/result.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { doneIn, doneMark } from '../../web/done-mark.ts';
+import { sessionCall, sessionForm, sessionPage } from '../../web/guard/endpoint.ts';
 import { jsonOf } from '../../web/guard/intake/form.ts';
-import { sessionCall, sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
+import { doneIn, doneMark } from '../../web/page-tools.ts';
 import { tooMany } from '../proofs/attempts.ts';
 import {
   carriesRequest,

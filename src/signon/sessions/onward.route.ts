@@ -8,7 +8,7 @@
 
 import { readKnownAddress } from '../../core/mail-address.ts';
 import { type Params, parseQuery } from '../../http/request/query.ts';
-import { localPath } from '../../web/guard/intake/local-path.ts';
+import { localPath } from '../../web/guard/intake/unsaved.ts';
 import type { AnyPageBuilder } from '../../web/guard/page-builder.ts';
 import type { AnyRequestContext } from '../../web/guard/request-context.ts';
 import { type Authorization, requestQueryCharsMax } from '../sites/authorization.ts';

@@ -1,14 +1,12 @@
 /** The narrow page, and on it an expected failure in the reader's language. */
 
 import type { Failure } from '../../core/result.ts';
-import { LinkButton } from '../../web/components/button.tsx';
-import { Hidden } from '../../web/components/form.tsx';
-import { Notice } from '../../web/components/notice.tsx';
+import { Notice } from '../../web/components/card.tsx';
+import { Hidden, LinkButton } from '../../web/components/form.tsx';
 import type { FailureWords } from '../../web/guard/page-builder.ts';
 import { type Html, renderHtml } from '../../web/html.ts';
 import type { Language } from '../../web/language.ts';
-import { failureEnd } from '../../web/layout/error.page.tsx';
-import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
+import { failureEnd, type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import { type Catalogue, catalogueFor, frameText } from '../words.ts';
 
 interface NarrowPageOptions {

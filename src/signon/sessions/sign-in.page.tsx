@@ -1,11 +1,9 @@
 /** Sign-in by password or passkey, and the second step. Where to go afterwards travels along. */
 
-import { Button, LinkButton } from '../../web/components/button.tsx';
+import { Notice } from '../../web/components/card.tsx';
 import { ChallengeField, type ChallengeView } from '../../web/components/challenge.tsx';
-import { Field } from '../../web/components/field.tsx';
-import { Form, Hidden } from '../../web/components/form.tsx';
+import { Button, Field, Form, Hidden, LinkButton } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
-import { Notice } from '../../web/components/notice.tsx';
 import type { Html } from '../../web/html.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import { currentPasswordField, emailField, passkeyOutcome } from '../people/register.page.tsx';

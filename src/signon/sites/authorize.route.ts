@@ -21,9 +21,9 @@ import { type Failure, fail, type Result } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
+import { sessionForm, sessionPage } from '../../web/guard/endpoint.ts';
 import { askedOrigin } from '../../web/guard/intake/form.ts';
 import { enrolPath, reviewPath } from '../../web/guard/page-builder.ts';
-import { sessionForm, sessionPage } from '../../web/guard/session-endpoint.ts';
 import {
   authorizePath,
   carriesRequest,

@@ -6,11 +6,10 @@
 
 import { domainToUnicode } from 'node:url';
 import { domainOf } from '../../core/mail-address.ts';
-import { Button, LinkButton } from '../../web/components/button.tsx';
-import { Form, Hidden } from '../../web/components/form.tsx';
+import { Notice } from '../../web/components/card.tsx';
+import { Button, Form, Hidden, LinkButton } from '../../web/components/form.tsx';
 import { Icon } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
-import { Notice } from '../../web/components/notice.tsx';
 import { classes, type Html } from '../../web/html.ts';
 import type { Language } from '../../web/language.ts';
 import { formatFor } from '../../web/layout/format.ts';

@@ -1,12 +1,9 @@
 /** /connect: what can be connected, and a screen for each with its steps filled in. */
 
-import { Button, LinkButton } from '../../web/components/button.tsx';
-import { Card } from '../../web/components/card.tsx';
-import { CodeBlock } from '../../web/components/code-block.tsx';
-import { SelectField } from '../../web/components/form.tsx';
+import { Card, CodeBlock, Notice } from '../../web/components/card.tsx';
+import { Button, LinkButton, SelectField } from '../../web/components/form.tsx';
 import { Icon } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
-import { Notice } from '../../web/components/notice.tsx';
 import { type Html, safeHref } from '../../web/html.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import { type Catalogue, frameText } from '../words.ts';

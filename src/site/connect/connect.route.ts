@@ -12,8 +12,7 @@ import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { FamilyChoice } from '../../reputation/blocklists/recipes.ts';
 import type { PageBuilder, RequestContext } from '../../signon/sessions/onward.route.ts';
-import type { Endpoint } from '../../web/guard/endpoint.ts';
-import { sessionPage } from '../../web/guard/session-endpoint.ts';
+import { type Endpoint, sessionPage } from '../../web/guard/endpoint.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import { docPath } from '../docs/library.ts';
 import {

@@ -6,7 +6,7 @@
  */
 
 import { lexer, type Token, type Tokens } from 'marked';
-import { CodeBlock } from '../../web/components/code-block.tsx';
+import { CodeBlock } from '../../web/components/card.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';

@@ -4,9 +4,8 @@
  * the box holds the same request as a command.
  */
 
-import { Button } from '../../web/components/button.tsx';
-import { CodeBlock } from '../../web/components/code-block.tsx';
-import { Field } from '../../web/components/field.tsx';
+import { CodeBlock } from '../../web/components/card.tsx';
+import { Button, Field } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
 import type { Html } from '../../web/html.ts';
 import type { Catalogue } from '../words.ts';

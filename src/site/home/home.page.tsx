@@ -1,10 +1,9 @@
 /** The front page: what the platform is, a box to look an address up, its two halves, one line of curl. */
 
 import { scoreBand } from '../../core/score-band.ts';
-import { LinkButton } from '../../web/components/button.tsx';
-import { CodeBlock } from '../../web/components/code-block.tsx';
-import { LookupForm } from '../../web/components/field.tsx';
-import { GateDrawing, ScoreScale } from '../../web/components/gauge.tsx';
+import { CodeBlock } from '../../web/components/card.tsx';
+import { GateDrawing, ScoreScale } from '../../web/components/chart.tsx';
+import { LinkButton, LookupForm } from '../../web/components/form.tsx';
 import { Icon, type IconName } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
 import type { Html } from '../../web/html.ts';

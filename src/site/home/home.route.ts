@@ -14,7 +14,7 @@ import type { Cookies } from '../../web/guard/cookies.ts';
 import { type Endpoint, openFile, openPage } from '../../web/guard/endpoint.ts';
 import { type Guard, movedTo } from '../../web/guard/guard.ts';
 import { isOwnOrigin } from '../../web/guard/intake/form.ts';
-import { ownPath } from '../../web/guard/intake/local-path.ts';
+import { ownPath } from '../../web/guard/intake/unsaved.ts';
 import type { AnyPageBuilder } from '../../web/guard/page-builder.ts';
 import { languages } from '../../web/language.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';

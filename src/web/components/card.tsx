@@ -1,6 +1,7 @@
 /** A titled surface. The title's level follows the page's outline, not its size. */
 
 import { classes, type Html } from '../html.ts';
+import type { Catalogue } from '../language.ts';
 import { Icon, type IconName } from './icon.tsx';
 
 export interface CardOptions {
@@ -33,5 +34,84 @@ export function Card(options: CardOptions): Html {
       </header>
       {options.children}
     </section>
+  );
+}
+
+// Code to copy. The button stays hidden until the page's script has made it work.
+
+interface CodeBlockOptions {
+  /** Unique on the page. */
+  readonly id: string;
+  /** The caption, e.g. `Terminal`. */
+  readonly title: string;
+  /** For screen readers, where several blocks of a page have one title. */
+  readonly label?: string | undefined;
+  readonly code: string;
+  readonly text: Catalogue;
+}
+
+export function CodeBlock({ id, title, label, code, text }: CodeBlockOptions): Html {
+  return (
+    <figure class="code">
+      <figcaption>
+        <span>{title}</span>
+        <button class="code-copy" type="button" hidden data-copy={id} data-done={text.code.copied}>
+          <Icon name="copy" />
+          <span aria-live="polite">{text.code.copy}</span>
+        </button>
+      </figcaption>
+      <pre tabindex={0} role="region" aria-label={label ?? title}>
+        <code id={id}>{code}</code>
+      </pre>
+    </figure>
+  );
+}
+
+// Messages set apart from the text: notices, and the state of having nothing to show.
+
+type NoticeTone = 'info' | 'success' | 'warning' | 'danger';
+
+const toneIcons: Record<NoticeTone, IconName> = {
+  info: 'info',
+  success: 'check',
+  warning: 'alert',
+  danger: 'alert',
+};
+
+interface NoticeOptions {
+  readonly tone?: NoticeTone | undefined;
+  readonly title?: string | undefined;
+  readonly children: Html;
+  /** Read out at once by screen readers: for answers to what the visitor just did. */
+  readonly alert?: boolean | undefined;
+}
+
+export function Notice({ tone = 'info', title, children, alert }: NoticeOptions): Html {
+  return (
+    <div class={`notice notice-${tone}`} role={alert ? 'alert' : undefined}>
+      <Icon name={toneIcons[tone]} />
+      <div class="notice-body">
+        {title && <strong>{title}</strong>}
+        <div>{children}</div>
+      </div>
+    </div>
+  );
+}
+
+export function EmptyState({
+  icon: iconName,
+  text,
+  children: action,
+}: {
+  readonly icon: IconName;
+  readonly text: string;
+  readonly children?: Html | undefined;
+}): Html {
+  return (
+    <div class="empty">
+      <Icon name={iconName} />
+      <p>{text}</p>
+      {action}
+    </div>
   );
 }

@@ -3,13 +3,16 @@
  * can't be paused, so who asks for less motion gets a still and a way to the picture first.
  */
 
+import type { Result } from '../../core/result.ts';
+import type { Header, Request } from '../../http/request/message.ts';
+import type { Params } from '../../http/request/query.ts';
 import { type Html, safeHref } from '../html.ts';
 import type { Catalogue } from '../language.ts';
 import { frameText, type PageFrame } from '../layout/layout.tsx';
-import { Field } from './field.tsx';
+import { Notice } from './card.tsx';
+import { Field } from './form.tsx';
 import { Icon } from './icon.tsx';
 import { Link } from './link.tsx';
-import { Notice } from './notice.tsx';
 
 export interface ChallengeView {
   readonly token: string;
@@ -173,4 +176,32 @@ export function AnswerField({
       error={error}
     />
   );
+}
+
+// Our own challenge inside a form, as the pages of other modules use it: made for a page, judged
+// when the form is sent.
+
+/** Returns whether the form only asks for another picture, so that nothing else in it counts. */
+export function asksForAnother(form: Params): boolean {
+  return form.has(anotherField);
+}
+
+/** An answer that was counted and not yet judged. */
+export interface ChallengeAnswer {
+  /** `none`: the form has no challenge. Takes the challenge, whatever the answer. */
+  judge(): Promise<'none' | 'right' | 'wrong'>;
+}
+
+export interface FormChallenges {
+  /** Fails with `client_limit_exceeded`, and for how long. */
+  issue(request: Request): Result<ChallengeView>;
+  /** Returns undefined for a client that has asked for too many. */
+  make(request: Request): ChallengeView | undefined;
+  /** Returns the headers of an answer that shows a challenge. */
+  headers(request: Request): readonly Header[];
+  /**
+   * The answer in a form, counted at once and judged when the rest of the form is good: a slip
+   * elsewhere wastes no challenge.
+   */
+  answerIn(request: Request, form: Params): ChallengeAnswer | { readonly waitSeconds: number };
 }

@@ -1,6 +1,31 @@
 /** Data tables with a caption for screen readers and a frame that scrolls sideways by itself. */
 
+import type { ScoreBand } from '../../core/score-band.ts';
 import { classes, type Html } from '../html.ts';
+import { Icon, type IconName } from './icon.tsx';
+
+// A short label with a tone. The word carries the meaning; the tone only helps.
+
+export type BadgeTone = 'neutral' | 'accent' | ScoreBand;
+
+interface BadgeOptions {
+  readonly label: string;
+  readonly tone?: BadgeTone | undefined;
+  readonly icon?: IconName | undefined;
+  /** Explains the label when the pointer rests on it. */
+  readonly title?: string | undefined;
+}
+
+export function Badge(options: BadgeOptions): Html {
+  const tone = options.tone ?? 'neutral';
+  const toneClass = tone === 'neutral' || tone === 'accent' ? `badge-${tone}` : `band-${tone}`;
+  return (
+    <span class={`badge ${toneClass}`} title={options.title}>
+      {options.icon && <Icon name={options.icon} />}
+      {options.label}
+    </span>
+  );
+}
 
 export interface Column {
   readonly title: string;

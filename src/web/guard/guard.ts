@@ -26,7 +26,7 @@ import {
   parametersOf,
   routeFacts,
 } from './endpoint.ts';
-import { type Fields, ignoredParameters, keyOf, readFields } from './intake/fields.ts';
+import { type Fields, ignoredParameters, keyOf, readFields } from './intake/form.ts';
 import { quotaDetail, quotaHeaders } from './quota-headers.ts';
 
 export type Answer = Reply | Failure;

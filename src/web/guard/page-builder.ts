@@ -39,6 +39,7 @@ import {
   isForOperators,
   noteFailure,
   routeFacts,
+  type SessionEndpoint,
   wantsFreshProof,
 } from './endpoint.ts';
 import {
@@ -49,9 +50,9 @@ import {
   type Sent,
   type Upload,
 } from './intake/form.ts';
-import { localPath } from './intake/local-path.ts';
 import {
   carrying,
+  localPath,
   lostIn,
   readUnsaved,
   refilled,
@@ -67,7 +68,6 @@ import {
   type SessionLike,
   withSession,
 } from './request-context.ts';
-import type { SessionEndpoint } from './session-endpoint.ts';
 
 type RequestContextOf<S extends SessionLike, A extends Access> = A extends 'anyone'
   ? AnyRequestContext<S>

@@ -12,8 +12,8 @@ import type { PageFrame } from '../layout/layout.tsx';
 import { languageOf, type PageTools } from '../page-tools.ts';
 import type { Callers } from './callers.ts';
 import type { Cookies } from './cookies.ts';
+import type { SessionEndpoint } from './endpoint.ts';
 import type { Unsaved } from './intake/unsaved.ts';
-import type { SessionEndpoint } from './session-endpoint.ts';
 
 /** The part of a session that the guard needs; the sign-on's own has more. */
 export interface SessionLike {

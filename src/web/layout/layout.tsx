@@ -3,10 +3,10 @@
  * body; what differs per request (language, links that exist, nonce) arrives in the frame.
  */
 
+import { requestIdMark } from '../../http/request/message.ts';
 import type { Assets } from '../assets.ts';
-import { Button } from '../components/button.tsx';
-import { LookupForm } from '../components/field.tsx';
-import { Form } from '../components/form.tsx';
+import { GateDrawing } from '../components/chart.tsx';
+import { Button, Form, LinkButton, LookupForm } from '../components/form.tsx';
 import { Icon } from '../components/icon.tsx';
 import { Link } from '../components/link.tsx';
 import { classes, type Html, renderHtml } from '../html.ts';
@@ -82,7 +82,7 @@ export interface DocumentOptions {
  * The links of the header, the same for everybody. A page that a browser, a proxy or this server's memory may keep can't know
  * who reads it, so none says "sign in" or a name: the link to the account is right for all, and
  * /account asks whoever isn't signed in. For who is signed in it is replaced (`personMenu`), on public
- * pages when they are finished (web/guard/header-person.ts).
+ * pages when they are finished (web/guard/appearance.ts).
  */
 const headerLinks: readonly LinkName[] = [
   'radar',
@@ -362,4 +362,120 @@ function logo(): Html {
       />
     </svg>
   );
+}
+
+// The frame of pages that stand beside the list of their area's sections: those of an account and of the console.
+
+interface SectionPageOptions<Section extends string> {
+  /** Names the list of sections for who hears the page. */
+  readonly navigation: string;
+  /** The list shows them in this order. */
+  readonly paths: Readonly<Record<Section, string>>;
+  readonly names: Readonly<Record<Section, string>>;
+  /** The section of this page. */
+  readonly section: Section;
+  readonly title: string;
+  readonly titleClass?: string | undefined;
+  readonly lede: string;
+  readonly className: string;
+  readonly script?: string | undefined;
+  /** Stands below the lede. */
+  readonly body: Html;
+}
+
+export function sectionPage<Section extends string>(
+  frame: PageFrame,
+  options: SectionPageOptions<Section>,
+): string {
+  const { paths, names, section, title, script, body } = options;
+  return renderDocument(frame, {
+    title,
+    noindex: true,
+    className: options.className,
+    ...(script === undefined ? {} : { script }),
+    body: (
+      <div class="wrap account">
+        <nav class="account-nav" aria-label={options.navigation}>
+          <ul>
+            {(Object.keys(paths) as Section[]).map((name) => (
+              <li>
+                <Link href={paths[name]} aria-current={name === section ? 'page' : undefined}>
+                  {names[name]}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <div class="account-body">
+          <header class="account-head">
+            <h1 class={options.titleClass}>{title}</h1>
+            <p class="lede">{options.lede}</p>
+          </header>
+          {body}
+        </div>
+      </div>
+    ),
+  });
+}
+
+// The page of a failure: says what happened and what to do, and never reveals the internals.
+
+export type ErrorStatus = 400 | 403 | 404 | 405 | 408 | 413 | 415 | 429 | 500 | 503;
+
+interface ErrorPageData {
+  readonly status: ErrorStatus;
+  /** In place of the catalogue's words for the status. */
+  readonly title?: string | undefined;
+  readonly detail?: string | undefined;
+  /** The page whose form it was. */
+  readonly back?: string | undefined;
+}
+
+/** Returns the end of a page about an error: the way home, and what a person quotes who asks the operator about it. */
+export function failureEnd(frame: PageFrame): Html {
+  const { error } = frameText(frame);
+  return (
+    <>
+      <p>
+        <LinkButton
+          label={error.goHome}
+          href={frame.links.home ?? '/'}
+          kind="secondary"
+          icon="back"
+        />
+      </p>
+      <p class="field-hint">
+        {error.request} <code>{requestIdMark}</code>
+      </p>
+    </>
+  );
+}
+
+export function errorPage(frame: PageFrame, data: ErrorPageData): string {
+  const text = frameText(frame);
+  const title = data.title ?? text.error.titles[data.status];
+  return renderDocument(frame, {
+    title,
+    noindex: true,
+    className: 'page-error',
+    body: (
+      <div class="wrap failure">
+        <GateDrawing id="failure-gate" closed={1} className="failure-gate" />
+        <div class="failure-text">
+          <p class="eyebrow">{text.error.status(data.status)}</p>
+          <h1>{title}</h1>
+          <p class="lede">{data.detail ?? text.error.details[data.status]}</p>
+          {data.status === 400 || data.status === 404 ? (
+            <LookupForm id="failure-lookup" action={frame.lookupAction ?? '/ip'} text={text} />
+          ) : null}
+          {data.back && (
+            <p>
+              <LinkButton label={text.error.goBack} href={data.back} icon="back" />
+            </p>
+          )}
+          {failureEnd(frame)}
+        </div>
+      </div>
+    ),
+  });
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { roleRow } from '../../../src/access/accounts/records.ts';
 import { endpoints } from '../../../src/app/modules.ts';
-import { isSessionEndpoint } from '../../../src/web/guard/session-endpoint.ts';
+import { isSessionEndpoint } from '../../../src/web/guard/endpoint.ts';
 import {
   type Answer,
   runCli,

@@ -21,7 +21,7 @@ import {
 } from '../../../src/http/request/message.ts';
 import type { PlainRoute } from '../../../src/http/router.ts';
 import { createServer } from '../../../src/http/server.ts';
-import { readFields } from '../../../src/web/guard/intake/fields.ts';
+import { readFields } from '../../../src/web/guard/intake/form.ts';
 import { guardOf } from '../server/guard.ts';
 import { createMemoryStore } from '../server/memory-store.ts';
 import { challengesOver, networkAt, rendered } from './challenges.ts';

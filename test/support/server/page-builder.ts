@@ -5,14 +5,13 @@ import type { PlainRoute } from '../../../src/http/router.ts';
 import { failures } from '../../../src/signon/sessions/parts.page.tsx';
 import type { Callers } from '../../../src/web/guard/callers.ts';
 import { createCookies } from '../../../src/web/guard/cookies.ts';
-import type { Endpoint } from '../../../src/web/guard/endpoint.ts';
+import type { Endpoint, SessionEndpoint } from '../../../src/web/guard/endpoint.ts';
 import { type AnyPageBuilder, createPageBuilder } from '../../../src/web/guard/page-builder.ts';
 import type {
   AnyRequestContext,
   ProofStrength,
   SessionLike,
 } from '../../../src/web/guard/request-context.ts';
-import type { SessionEndpoint } from '../../../src/web/guard/session-endpoint.ts';
 import { createPageTools, openAssets, siteLinks } from '../../../src/web/page-tools.ts';
 
 const csrf = 'token-of-a-desk-under-test-0123456789abcdef';

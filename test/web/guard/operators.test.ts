@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { sessionForm, sessionPage } from '../../../src/web/guard/endpoint.ts';
 import type { ProofStrength, SessionLike } from '../../../src/web/guard/request-context.ts';
-import { sessionForm, sessionPage } from '../../../src/web/guard/session-endpoint.ts';
 import { askDesk, deskOf, formOf } from '../../support/server/page-builder.ts';
 
 const page = sessionPage('/operators', 'signed-in operator');

@@ -5,17 +5,191 @@
  */
 
 import { fail, ok, type Result } from '../../../core/result.ts';
-import { plainAddress, plainDigits, plainPasted } from '../../../core/text.ts';
+import {
+  decodeUtf8,
+  plainAddress,
+  plainDigits,
+  plainPasted,
+  repairUtf8,
+} from '../../../core/text.ts';
 import {
   type FormPart,
+  type JsonObject,
   mediaType,
   parseForm,
   parseJsonObject,
   readParts,
 } from '../../../http/request/body.ts';
-import { firstHeader, type Request } from '../../../http/request/message.ts';
-import type { Params } from '../../../http/request/query.ts';
+import { firstHeader, type Header, type Request } from '../../../http/request/message.ts';
+import { listName, type Params, parseQuery, type QueryRules } from '../../../http/request/query.ts';
 import { hostOfAuthority, isLoopback } from '../../../ip/loopback.ts';
+
+// Parameters of an API call, wherever a client put them: query, urlencoded form, multipart form
+// or JSON. A name that comes from two places, or twice from one, is refused.
+
+export interface Fields {
+  /** Text of a parameter; a JSON number as its text. Undefined if absent. */
+  text(name: string): string | undefined;
+  /** As JSON sent it, or text; an array of a name that came more than once. */
+  value(name: string): unknown;
+  has(name: string): boolean;
+}
+
+/** Names that may come more than once, and as `categories[]` and `categories[0]`. */
+const lists = ['categories'];
+/**
+ * Free text, in which somebody else's words stand: cut inside a character or badly escaped it is
+ * repaired. Refused, an attacker could suppress a report by the name that he signs in with.
+ */
+const repaired = ['comment'];
+const rules: QueryRules = { lists, repaired };
+
+/** The key in header, query or form, in this order; it never reaches a log. */
+export function keyOf(request: Request, fields: Result<Fields>): string | undefined {
+  const inHeader = firstHeader(request, 'key');
+  if (inHeader !== undefined) return inHeader;
+  if (fields.ok) return fields.value.text('key');
+  // Whoever names himself in the query pays for a bad body, and learns what is wrong with it.
+  const query = parseQuery(request.query, rules);
+  return query.ok ? query.value.get('key') : undefined;
+}
+
+/** The address has two names in the API. Both may come, if they say the same. */
+export function addressIn(fields: Fields): Result<string | undefined> {
+  const [ip, ipAddress] = [fields.text('ip'), fields.text('ipAddress')];
+  if (ip !== undefined && ipAddress !== undefined && ip !== ipAddress) {
+    return fail('invalid_parameter', 'The ip and the ipAddress must not differ.', 'ip');
+  }
+  return ok(ip ?? ipAddress);
+}
+
+export async function readFields(request: Request): Promise<Result<Fields>> {
+  const values = new Map<string, unknown>();
+  if (request.query !== '') {
+    const query = parseQuery(request.query, rules);
+    if (!query.ok) return query;
+    addParams(values, query.value);
+  }
+  const body = await readBody(request);
+  if (!body.ok) return body;
+  if (values.size === 0) return ok(fieldsOf(body.value));
+  for (const [name, value] of body.value) {
+    if (values.has(name)) {
+      return fail('invalid_parameter', `The ${name} parameter is given more than once.`, name);
+    }
+    values.set(name, value);
+  }
+  return ok(fieldsOf(values));
+}
+
+function fieldsOf(values: ReadonlyMap<string, unknown>): Fields {
+  return {
+    has: (name) => values.has(name),
+    value: (name) => values.get(name) ?? values.get(`${name}[]`),
+    text(name) {
+      const value = values.get(name);
+      if (typeof value === 'string') return value;
+      return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
+    },
+  };
+}
+
+function addParams(values: Map<string, unknown>, params: Params): void {
+  for (const name of params.names) {
+    const all = params.all(name);
+    values.set(name, all.length > 1 ? all : all[0]);
+  }
+}
+
+async function readBody(request: Request): Promise<Result<Map<string, unknown>>> {
+  const values = new Map<string, unknown>();
+  const contentType = firstHeader(request, 'content-type');
+  if (request.body.length === 0) return ok(values);
+  switch (mediaType(contentType)) {
+    case 'json': {
+      const json = readJson(request.body);
+      return json.ok ? ok(new Map(Object.entries(json.value))) : json;
+    }
+    case 'multipart':
+      return readMultipart(request.body, contentType!);
+    case 'form':
+    case 'none': {
+      const form = parseForm(request.body, { ...rules, charsMax: request.body.length });
+      if (!form.ok) return fail('invalid_parameter', form.detail, form.parameter ?? 'body');
+      addParams(values, form.value);
+      return ok(values);
+    }
+    default:
+      return fail('unsupported_media_type', 'Send a form, a multipart form or JSON.');
+  }
+}
+
+function readJson(body: Uint8Array): Result<JsonObject> {
+  const isDamaged = decodeUtf8(body) === undefined;
+  const json = parseJsonObject(isDamaged ? Buffer.from(repairUtf8(body)) : body);
+  if (!json.ok) return fail('invalid_parameter', json.detail, 'body');
+  const others = Object.entries(json.value).filter(([name]) => !repaired.includes(name));
+  if (isDamaged && JSON.stringify(others).includes(mark)) {
+    return fail('invalid_parameter', 'The JSON is not valid UTF-8.', 'body');
+  }
+  return json;
+}
+
+/** Stands for what was not UTF-8. */
+const mark = '\ufffd';
+
+async function readMultipart(
+  body: Uint8Array,
+  contentType: string,
+): Promise<Result<Map<string, unknown>>> {
+  // Checked here: the parser puts a replacement character for bad bytes, and reports nothing.
+  const isDamaged = decodeUtf8(body) === undefined;
+  const parts = await readParts(body, contentType);
+  if (!parts.ok) return parts;
+  const values = new Map<string, unknown>();
+  for (const { name: sent, data } of parts.value) {
+    const name = listName(sent, lists);
+    const before = values.get(name);
+    const text = repairUtf8(data);
+    const isSound =
+      repaired.includes(name) || !(text.includes('\0') || (isDamaged && text.includes(mark)));
+    const isTwice = before !== undefined && !lists.includes(name);
+    if (!isSound || isTwice) {
+      const detail = `The ${name.slice(0, 60)} parameter is invalid or given twice.`;
+      return fail('invalid_parameter', detail, 'body');
+    }
+    values.set(name, before === undefined ? text : [before, text].flat());
+  }
+  return ok(values);
+}
+
+// Parameters that an endpoint does not know are passed over, but not in silence: their names go back
+// in a header, so that a slip of the pen is found. Names come from anybody: they are percent-encoded,
+// and a few of them are shown, cut.
+
+const ignoredHeader = 'X-Ignored-Parameters';
+const namesMax = 8;
+const nameCharsMax = 40;
+
+/** Returns undefined when all names are known. More than `namesMax` end in `...`. */
+export function ignoredParameters(
+  names: readonly string[],
+  known: ReadonlySet<string>,
+): Header | undefined {
+  const unknown = names.filter((name) => !known.has(name));
+  if (unknown.length === 0) return undefined;
+  const shown = unknown.slice(0, namesMax).map(encoded);
+  if (unknown.length > namesMax) shown.push('...');
+  return [ignoredHeader, shown.join(', ')];
+}
+
+/** Letters, digits and `-_.!~*'()` stay; a comma does not. An empty name shows as `""`. */
+function encoded(name: string): string {
+  if (name === '') return '""';
+  const characters = Array.from(name.replace(/\p{Surrogate}/gu, '\ufffd'));
+  const head = encodeURIComponent(characters.slice(0, nameCharsMax).join(''));
+  return characters.length > nameCharsMax ? `${head}...` : head;
+}
 
 /** Bound for the body of a urlencoded form. */
 export const formBytesMax = 65_536;

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { keyOf, readFields } from '../../../../src/web/guard/intake/fields.ts';
+import { keyOf, readFields } from '../../../../src/web/guard/intake/form.ts';
 
 function requestOf(body: string | Uint8Array, contentType?: string, query = '') {
   return {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { localPath } from '../../../../src/web/guard/intake/local-path.ts';
+import { localPath } from '../../../../src/web/guard/intake/unsaved.ts';
 
 it('paths of this host are kept, as a browser would read them', () => {
   for (const [given, kept] of [
