@@ -4,26 +4,33 @@ import type { AuditLog } from '../access/audit-log.ts';
 import type { PlainRoute } from '../http/router.ts';
 import type { Language } from '../web/language.ts';
 import type { ConsoleParts } from './operator-request.route.ts';
-import { type ConsolePeople, peopleScreenEndpoints, peopleScreens } from './people/people.route.ts';
-import { type ConsoleSites, siteScreenEndpoints, siteScreens } from './people/sites.route.ts';
 import {
-  type ConsoleReports,
-  reportScreenEndpoints,
-  reportScreens,
-} from './reputation/reports.route.ts';
+  type ConsolePeople,
+  type ConsoleSites,
+  peopleScreenEndpoints,
+  peopleScreens,
+  siteScreenEndpoints,
+  siteScreens,
+} from './people/people.route.ts';
 import {
   type AddressScreens,
   addressScreenEndpoints,
   addressScreens,
+  type ConsoleReports,
+  reportScreenEndpoints,
+  reportScreens,
 } from './reputation/screens.route.ts';
-import { auditScreenEndpoints, auditScreens, type ConsoleNames } from './service/audit.route.ts';
+import type { EventNames, ServiceFacts } from './service/overview.page.tsx';
 import {
+  auditScreenEndpoints,
+  auditScreens,
   type ConsoleChecklist,
+  type ConsoleNames,
   checklistEndpoints,
   checklistScreens,
-} from './service/checklist.route.ts';
-import type { EventNames, ServiceFacts } from './service/overview.page.tsx';
-import { overviewEndpoint, overviewScreen } from './service/overview.route.ts';
+  overviewEndpoint,
+  overviewScreen,
+} from './service/overview.route.ts';
 
 export const consoleEndpoints = [
   overviewEndpoint,

@@ -14,8 +14,14 @@ import type { AnyPageBuilder } from '../web/guard/page-builder.ts';
 import type { AnyRequestContext, SessionLike } from '../web/guard/request-context.ts';
 import type { Language } from '../web/language.ts';
 import { doneIn, doneMark } from '../web/page-tools.ts';
-import { type SectionActs, typedFields } from './acts.page.tsx';
-import { type ConsoleSection, type ConsoleView, consolePaths, refusedPage } from './parts.page.tsx';
+import {
+  type ConsoleSection,
+  type ConsoleView,
+  consolePaths,
+  refusedPage,
+  type SectionActs,
+  typedFields,
+} from './parts.page.tsx';
 
 export interface OperatorSession extends SessionLike {
   readonly accountId: string;

@@ -4,7 +4,16 @@ import type { FormField } from '../contracts/operation.ts';
 import { sentenceFor } from '../core/errors.ts';
 import type { Failure } from '../core/result.ts';
 import { Card, EmptyState, Notice } from '../web/components/card.tsx';
-import { Button, Field, LinkButton } from '../web/components/form.tsx';
+import {
+  ActionButton,
+  Button,
+  type ButtonKind,
+  Field,
+  Form,
+  Hidden,
+  LinkButton,
+  SelectField,
+} from '../web/components/form.tsx';
 import type { IconName } from '../web/components/icon.tsx';
 import { type Column, Table, type TableOptions } from '../web/components/table.tsx';
 import { type Html, safeHref } from '../web/html.ts';
@@ -166,4 +175,155 @@ export function facts(rows: readonly (readonly [string, Html])[]): Html {
 
 export function factsCard(title: string, rows: readonly (readonly [string, Html])[]): Html {
   return <Card title={title}>{facts(rows)}</Card>;
+}
+
+// Acts of operators on the console. A section has a table of those that its forms and buttons ask for; the
+// handler that answers them and the forms themselves derive from it. What a field is like, the act's own
+// parameters say.
+
+/** A row of a section's table. */
+export interface ActRow {
+  /** Such as `entry add`. */
+  readonly act: string;
+  /** Fields that the form shows, in their order; those of a list stand side by side. */
+  readonly asks?: readonly (string | readonly string[])[];
+  /** Fields that the page fills in unseen. */
+  readonly about?: readonly string[];
+  /** Parameters that always have this value here. */
+  readonly fixed?: Readonly<Record<string, string>>;
+  /** The parameters of fields that are called otherwise. */
+  readonly parameters?: Readonly<Record<string, string>>;
+  /** The look of the button; by default `primary` below fields, and `secondary` alone. */
+  readonly kind?: ButtonKind;
+}
+
+export interface SectionActs<Rows extends ActRows = ActRows> {
+  readonly section: ConsoleSection;
+  /** By what the field `do` of a form says. */
+  readonly acts: Rows;
+}
+type ActRows = Readonly<Record<string, ActRow>>;
+
+export function sectionActs<const Rows extends ActRows>(
+  section: ConsoleSection,
+  acts: Rows,
+): SectionActs<Rows> {
+  return { section, acts };
+}
+
+type AskedBy<Row> = Row extends { readonly asks: readonly (infer One)[] }
+  ? One extends readonly string[]
+    ? One[number]
+    : One & string
+  : never;
+type AboutOf<Row> = Row extends { readonly about: readonly (infer One)[] } ? One & string : never;
+
+/** Fields that the section's handler reads itself. */
+type MoreFields = Readonly<Record<string, string>>;
+
+/** Returns what was typed into a form, by the parameters of its act. */
+export function typedFields(
+  { asks = [], about = [], fixed, parameters = {} }: ActRow,
+  form: { get(field: string): string | undefined },
+): Readonly<Record<string, string | undefined>> {
+  const names = [...asks.flat(), ...about];
+  const typed = names.map((name) => [parameters[name] ?? name, form.get(name)]);
+  return { ...Object.fromEntries(typed), ...fixed };
+}
+
+interface ActOptions<Rows extends ActRows, Does extends keyof Rows> {
+  readonly view: Pick<ConsoleView, 'csrf' | 'formFields'>;
+  readonly of: SectionActs<Rows>;
+  readonly does: Does & string;
+  /** The text of the button. */
+  readonly label: string;
+}
+
+/** A button that does one thing to one thing: all fields of the act are filled in. */
+export function ActButton<Rows extends ActRows, Does extends keyof Rows>({
+  view,
+  of: { section, acts },
+  does,
+  label,
+  about,
+}: ActOptions<Rows, Does> & {
+  readonly about: Readonly<Record<AboutOf<Rows[Does]> | AskedBy<Rows[Does]>, string>> & MoreFields;
+}): Html {
+  return (
+    <ActionButton
+      csrf={view.csrf}
+      action={`${consolePaths[section]}/change`}
+      fields={{ do: does, ...about }}
+      label={label}
+      kind={acts[does]?.kind}
+    />
+  );
+}
+
+interface ActFormOptions<Rows extends ActRows, Does extends keyof Rows>
+  extends ActOptions<Rows, Does> {
+  /** Labels by the names of the fields; the hint of `score` is `scoreHint`. */
+  readonly text: Readonly<Record<AskedBy<Rows[Does]>, string>> &
+    Readonly<Partial<Record<`${AskedBy<Rows[Does]>}Hint`, string>>>;
+  readonly about?: Readonly<Record<AboutOf<Rows[Does]>, string>> & MoreFields;
+  /** Names for the values of a field, in place of the values themselves. */
+  readonly options?: Readonly<Partial<Record<AskedBy<Rows[Does]>, readonly Option[]>>>;
+  /** Values that fields begin with, in place of those of the act. */
+  readonly values?: Readonly<Partial<Record<AskedBy<Rows[Does]>, string>>>;
+  /** Above the fields. */
+  readonly lead?: Html;
+  /** Below the button. */
+  readonly children?: Html;
+}
+type Option = { readonly value: string; readonly label: string };
+
+/** A form with the fields that an act asks for. */
+export function ActForm<Rows extends ActRows, Does extends keyof Rows>({
+  view,
+  of: { section, acts },
+  does,
+  label,
+  text,
+  about,
+  options,
+  values,
+  lead,
+  children,
+}: ActFormOptions<Rows, Does>): Html {
+  const { act, asks = [], parameters = {}, kind }: ActRow = acts[does]!;
+  const described = view.formFields(act);
+  const words: Readonly<Record<string, string | undefined>> = text;
+  const named: Readonly<Record<string, readonly Option[] | undefined>> = options ?? {};
+  const first: Readonly<Record<string, string | undefined>> = values ?? {};
+
+  function control(name: string): Html {
+    const { isRequired, value, choices, ...field } = described[parameters[name] ?? name]!;
+    const common = {
+      id: name,
+      name,
+      label: words[name]!,
+      hint: words[`${name}Hint`],
+      value: first[name] ?? value,
+    };
+    const offered = named[name] ?? choices?.map((one) => ({ value: one, label: one }));
+    if (offered !== undefined) return <SelectField {...common} options={offered} />;
+    return <Field {...common} {...field} required={isRequired} />;
+  }
+
+  return (
+    <Form csrf={view.csrf} action={`${consolePaths[section]}/change`}>
+      <Hidden name="do" value={does} />
+      {Object.entries<string>(about ?? {}).map(([name, value]) => (
+        <Hidden name={name} value={value} />
+      ))}
+      {lead}
+      {asks.map((one) =>
+        typeof one === 'string' ? control(one) : <div class="field-grid">{one.map(control)}</div>,
+      )}
+      <p>
+        <Button label={label} kind={kind} />
+      </p>
+      {children}
+    </Form>
+  );
 }

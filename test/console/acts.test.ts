@@ -2,14 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { type ActRow, type SectionActs, typedFields } from '../../src/console/acts.page.tsx';
-import { personActs } from '../../src/console/people/person.page.tsx';
+import { type ActRow, type SectionActs, typedFields } from '../../src/console/parts.page.tsx';
+import { personActs } from '../../src/console/people/people.page.tsx';
 import { siteActs } from '../../src/console/people/sites.page.tsx';
-import { allowActs } from '../../src/console/reputation/allow.page.tsx';
-import { anonymousReportActs } from '../../src/console/reputation/anonymous-reports.page.tsx';
-import { entriesPage, entryActs } from '../../src/console/reputation/entries.page.tsx';
+import {
+  anonymousReportActs,
+  removalActs,
+} from '../../src/console/reputation/anonymous-reports.page.tsx';
+import { allowActs, entriesPage, entryActs } from '../../src/console/reputation/entries.page.tsx';
 import { listActs } from '../../src/console/reputation/lists.page.tsx';
-import { removalActs } from '../../src/console/reputation/removals.page.tsx';
 import { reportActs } from '../../src/console/reputation/reports.page.tsx';
 import { checklistActs } from '../../src/console/service/checklist.page.tsx';
 import { formFieldsOf } from '../../src/contracts/operation.ts';

@@ -1,10 +1,22 @@
 /** Accounts found by a part of their address. */
 
 import type { ListedAccount } from '../../access/accounts/accounts.ts';
+import { Card } from '../../web/components/card.tsx';
 import { Link } from '../../web/components/link.tsx';
+import { Table, type TableOptions } from '../../web/components/table.tsx';
+import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { type ConsoleView, consolePage, FindForm, Listing } from '../parts.page.tsx';
+import {
+  ActButton,
+  ActForm,
+  type ConsoleView,
+  consolePage,
+  FindForm,
+  factsCard,
+  Listing,
+  sectionActs,
+} from '../parts.page.tsx';
 import { frameText } from '../words.ts';
 
 export interface PeopleView extends ConsoleView {
@@ -61,4 +73,200 @@ export function peoplePage(frame: PageFrame, view: PeopleView): string {
       </>
     ),
   });
+}
+
+// One account: its facts, and what may be changed of it. No password and no text of a key is here.
+
+export interface PersonFacts extends Omit<ListedAccount, 'keys'> {
+  /** 0 to 100; undefined before its first key. */
+  readonly trust: number | undefined;
+  readonly plan: string;
+  readonly sessions: number;
+  /** In force; undefined while it has neither a key nor a quota that an operator set. */
+  readonly quotas:
+    | Readonly<Record<'reads' | 'writes', { readonly perMinute: number; readonly isSet: boolean }>>
+    | undefined;
+  /** The keys that work: revoked and ended ones are left out. */
+  readonly keys: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly scopes: readonly string[];
+    readonly createdAt: number;
+    /** Milliseconds since 1970; undefined: not used yet, or not noted yet. */
+    readonly lastUsedAt: number | undefined;
+  }[];
+  /** Public: they stand in pages of web sites. */
+  readonly siteKeys: readonly {
+    readonly id: string;
+    /** None: any host. */
+    readonly hosts: readonly string[];
+    readonly createdAt: number;
+    readonly passesClean: boolean;
+  }[];
+}
+
+type Cells = TableOptions['rows'];
+
+/** The handler adds the account, which each form names by its field `id`. */
+export const personActs = sectionActs('people', {
+  disable: { act: 'account disable', kind: 'danger' },
+  enable: { act: 'account enable' },
+  operator: { act: 'account set-role', fixed: { role: 'operator' } },
+  member: { act: 'account set-role', fixed: { role: 'member' }, kind: 'danger' },
+  plan: { act: 'account set-plan', asks: ['plan'], kind: 'secondary' },
+  quotas: {
+    act: 'account set-quotas',
+    asks: [['reads', 'writes']],
+    parameters: { reads: 'readPerMinute', writes: 'writePerMinute' },
+    kind: 'secondary',
+  },
+  'end-sessions': { act: 'account end-sessions' },
+  'send-reset': { act: 'account send-reset' },
+  revoke: { act: 'key revoke', about: ['key'], parameters: { key: 'id' }, kind: 'danger' },
+  'revoke-site': {
+    act: 'sitekey revoke',
+    about: ['key'],
+    parameters: { key: 'id' },
+    kind: 'danger',
+  },
+});
+type Plain = 'disable' | 'enable' | 'operator' | 'member' | 'end-sessions' | 'send-reset';
+
+export function personPage(
+  frame: PageFrame,
+  view: ConsoleView & { readonly person: PersonFacts },
+): string {
+  const { console: all } = frameText(frame);
+  const { person: text, people } = all;
+  const format = formatFor(frame.language);
+  const { person } = view;
+  const { id, trust, quotas } = person;
+  const quota = (kind: 'reads' | 'writes') => {
+    if (quotas === undefined) return text.quotaLater;
+    const { perMinute, isSet } = quotas[kind];
+    const shown = format.number(perMinute);
+    return isSet ? text.quotaSet(shown) : text.quotaByTrust(shown);
+  };
+  const does = (what: Plain, label: string) => (
+    <ActButton view={view} of={personActs} does={what} about={{ id }} label={label} />
+  );
+  return consolePage(frame, view, {
+    section: 'people',
+    title: person.email,
+    lede: text.lede,
+    body: (
+      <>
+        {factsCard(text.facts, [
+          [people.state, people.states[person.state]],
+          [people.role, people.roles[person.role]],
+          [text.standing, people.standings[person.standing]],
+          [text.trust, trust === undefined ? all.none : format.number(trust)],
+          [text.reads, quota('reads')],
+          [text.writes, quota('writes')],
+          [text.plan, person.plan],
+          [text.sessions, format.number(person.sessions)],
+          [people.since, format.day(person.createdAt)],
+          [text.id, <code class="breaks">{id}</code>],
+          [
+            text.reports,
+            <Link href={`/admin/reports?reporter=${id}`}>{all.sections.reports}</Link>,
+          ],
+        ])}
+        <Card title={text.access}>
+          <p class="card-note">
+            {text.disableHint} {text.sendResetHint}
+          </p>
+          <div class="acts">
+            {person.state === 'disabled'
+              ? does('enable', text.enable)
+              : does('disable', text.disable)}
+            {does('end-sessions', text.endSessions)}
+            {person.state === 'active' && does('send-reset', text.sendReset)}
+            {person.role === 'operator'
+              ? does('member', text.makeMember)
+              : does('operator', text.makeOperator)}
+          </div>
+        </Card>
+        {keysCards(frame, view)}
+        <Card title={text.quotas}>
+          <ActForm
+            view={view}
+            of={personActs}
+            does="quotas"
+            about={{ id }}
+            text={text}
+            lead={<p class="card-note">{text.quotaHint}</p>}
+            label={text.setQuotas}
+          />
+        </Card>
+        <Card title={text.planTitle}>
+          <ActForm
+            view={view}
+            of={personActs}
+            does="plan"
+            about={{ id }}
+            text={text}
+            values={{ plan: person.plan }}
+            label={text.setPlan}
+          />
+        </Card>
+      </>
+    ),
+  });
+}
+
+/** Its API keys by their ids, never their texts, and its site keys, which are public. */
+function keysCards(frame: PageFrame, view: ConsoleView & { readonly person: PersonFacts }): Html {
+  const { console: all } = frameText(frame);
+  const { person: text } = all;
+  const format = formatFor(frame.language);
+  const { id, keys, siteKeys } = view.person;
+  const revoke = (what: 'revoke' | 'revoke-site', key: string) => (
+    <ActButton view={view} of={personActs} does={what} about={{ id, key }} label={text.revoke} />
+  );
+  const code = (words: string) => <code class="breaks">{words}</code>;
+  const columnsOf = (titles: readonly string[]) => titles.map((title) => ({ title }));
+  const keyTitles = [text.key, text.keyName, text.scopes, text.made, text.lastUse];
+  const keyRows = keys.map((key) => [
+    code(key.id),
+    <span class="breaks">{key.name || all.none}</span>,
+    code(key.scopes.join(', ')),
+    format.day(key.createdAt),
+    key.lastUsedAt === undefined ? all.never : format.moment(key.lastUsedAt),
+    revoke('revoke', key.id),
+  ]);
+  const siteTitles = [text.siteKey, text.hosts, text.puzzle, text.made];
+  const siteRows = siteKeys.map((key) => [
+    code(key.id),
+    key.hosts.length === 0 ? text.anyHost : code(key.hosts.join(', ')),
+    key.passesClean ? text.cleanPass : text.puzzleForAll,
+    format.day(key.createdAt),
+    revoke('revoke-site', key.id),
+  ]);
+  const keysCard = (
+    title: string,
+    caption: string,
+    none: string,
+    titles: string[],
+    rows: Cells,
+  ) => (
+    <Card title={title}>
+      {rows.length === 0 ? (
+        <p>{none}</p>
+      ) : (
+        <Table
+          caption={caption}
+          columns={columnsOf([...titles, all.lists.actions])}
+          rows={rows}
+          stack
+        />
+      )}
+    </Card>
+  );
+  return (
+    <>
+      {keysCard(text.keysTitle, text.keysCaption, text.noKeys, keyTitles, keyRows)}
+      {keysCard(text.siteKeysTitle, text.siteKeysTitle, text.noSiteKeys, siteTitles, siteRows)}
+    </>
+  );
 }

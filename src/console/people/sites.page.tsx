@@ -6,8 +6,15 @@ import { Badge } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { ActButton, ActForm, sectionActs } from '../acts.page.tsx';
-import { type ConsoleView, consolePage, FindForm, Listing } from '../parts.page.tsx';
+import {
+  ActButton,
+  ActForm,
+  type ConsoleView,
+  consolePage,
+  FindForm,
+  Listing,
+  sectionActs,
+} from '../parts.page.tsx';
 import { frameText } from '../words.ts';
 
 export interface ShownSite {

@@ -4,8 +4,7 @@ import { Badge, type BadgeTone, Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { ActButton, sectionActs } from '../acts.page.tsx';
-import { type ConsoleView, consolePage, Listing } from '../parts.page.tsx';
+import { ActButton, type ConsoleView, consolePage, Listing, sectionActs } from '../parts.page.tsx';
 import { type ConsoleCatalogue, frameText } from '../words.ts';
 
 export const listActs = sectionActs('lists', {

@@ -5,8 +5,15 @@ import { Link } from '../../web/components/link.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor, namesText } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { ActButton, sectionActs } from '../acts.page.tsx';
-import { type ConsoleView, consolePage, FindForm, facts, Listing } from '../parts.page.tsx';
+import {
+  ActButton,
+  type ConsoleView,
+  consolePage,
+  FindForm,
+  facts,
+  Listing,
+  sectionActs,
+} from '../parts.page.tsx';
 import { frameText } from '../words.ts';
 
 export interface ShownReport {

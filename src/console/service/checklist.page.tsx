@@ -4,8 +4,7 @@ import { Card } from '../../web/components/card.tsx';
 import { Badge, Table } from '../../web/components/table.tsx';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { ActButton, sectionActs } from '../acts.page.tsx';
-import { type ConsoleView, consolePage } from '../parts.page.tsx';
+import { ActButton, type ConsoleView, consolePage, sectionActs } from '../parts.page.tsx';
 import { type ConsoleCatalogue, frameText } from '../words.ts';
 
 export type FirstStep = keyof ConsoleCatalogue['checklist']['steps'];

@@ -1,8 +1,24 @@
 /** GET /admin: the console's first screen. */
 
+import { auditCsvHead, auditCsvLine, auditJsonLine } from '../../access/audit-log.ts';
+import { fail, ok } from '../../core/result.ts';
+import { createTurns } from '../../core/scheduling.ts';
+import { createBodyWriter } from '../../http/answer/body-writer.ts';
+import type { Header, Reply } from '../../http/request/message.ts';
+import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { Language } from '../../web/language.ts';
-import { type ConsoleParts, consoleScreen, viewOf } from '../operator-request.route.ts';
+import { noStore } from '../../web/shape.ts';
+import {
+  type ConsoleParts,
+  changeForm,
+  consoleChange,
+  consoleScreen,
+  type OperatorRequest,
+  viewOf,
+} from '../operator-request.route.ts';
+import { auditPage } from './audit.page.tsx';
+import { checklistActs, checklistPage, type StepsDone } from './checklist.page.tsx';
 import { type EventNames, overviewPage, type ServiceFacts } from './overview.page.tsx';
 
 export const overviewEndpoint = consoleScreen('/admin');
@@ -18,4 +34,110 @@ export function overviewScreen(
     const said = { service: await read(), eventNames: eventNames(context.language) };
     return pageBuilder.show(context, (frame) => overviewPage(frame, { ...view, ...said }));
   });
+}
+
+// GET /admin/checklist and its change: the first steps of a new service, and a mail that shows whether mails arrive.
+
+export const checklistEndpoints = {
+  show: consoleScreen('/admin/checklist'),
+  change: consoleChange('checklist'),
+};
+
+export interface ConsoleChecklist {
+  /** By the account of the operator who asks. */
+  stepsOf(accountId: string): Promise<StepsDone>;
+  /** Milliseconds since 1970; 0: there is none; undefined: the server makes none. */
+  newestBackupAt(): number | undefined;
+  /** Undefined when the account is gone. */
+  addressOf(accountId: string): Promise<string | undefined>;
+}
+
+export function checklistScreens(parts: ConsoleParts, of: ConsoleChecklist): PlainRoute[] {
+  const { pageBuilder } = parts;
+  const at = checklistEndpoints;
+  return [
+    pageBuilder.page(at.show, async (context, query) => {
+      const { accountId } = context.session;
+      const view = {
+        ...viewOf(parts, context, query),
+        steps: await of.stepsOf(accountId),
+        newestBackupAt: of.newestBackupAt(),
+        address: (await of.addressOf(accountId)) ?? '',
+      };
+      return pageBuilder.show(context, (frame) => checklistPage(frame, view));
+    }),
+    pageBuilder.form(
+      at.change,
+      changeForm(parts, checklistActs, async ({ session, language }) => {
+        // To the operator alone: a form that mails any address could be used to flood a mailbox.
+        const to = await of.addressOf(session.accountId);
+        return to === undefined ? fail('unknown_account') : ok({ fields: { to, language } });
+      }),
+    ),
+  ];
+}
+
+// GET /admin/audit, and the same as CSV and JSON lines: what operators changed. Nothing changes it.
+
+export const auditScreenEndpoints = {
+  show: consoleScreen('/admin/audit'),
+  csv: consoleScreen('/admin/audit.csv'),
+  json: consoleScreen('/admin/audit.jsonl'),
+};
+
+const entriesPerPage = 50;
+/** An export has the newest entries, so many at most; the command line gives all. */
+const exportedMax = 50_000;
+
+export interface ConsoleNames {
+  /** The mail address of an account; undefined when it is gone. */
+  emailOf(accountId: string): Promise<string | undefined>;
+}
+
+export function auditScreens(parts: ConsoleParts, names: ConsoleNames): PlainRoute[] {
+  const { pageBuilder, audit, clock } = parts;
+  const at = auditScreenEndpoints;
+
+  async function show(context: OperatorRequest, query: Params): Promise<Reply> {
+    const asked = Number(query.get('before'));
+    const isPast = Number.isSafeInteger(asked) && asked > 0 && asked <= clock.now();
+    const before = isPast ? asked : undefined;
+    const { entries, next } = await audit.page({ before, limit: entriesPerPage });
+    const ids = entries.map(({ user }) => /^account (\S+)$/.exec(user)?.[1]);
+    const accounts = new Map<string, string>();
+    for (const id of new Set(ids)) {
+      const email = id === undefined ? undefined : await names.emailOf(id);
+      if (id !== undefined && email !== undefined) accounts.set(`account ${id}`, email);
+    }
+    const view = { ...viewOf(parts, context, query), entries, next, accounts };
+    return pageBuilder.show(context, (frame) => auditPage(frame, view));
+  }
+
+  async function file(context: OperatorRequest, kind: 'csv' | 'jsonl'): Promise<Reply> {
+    const entries = (await audit.list(0)).slice(-exportedMax);
+    const type = kind === 'csv' ? 'text/csv; charset=utf-8' : 'application/jsonl; charset=utf-8';
+    const headers: Header[] = [
+      ['Content-Type', type],
+      ['Content-Disposition', `attachment; filename="portcullis-audit.${kind}"`],
+      ['X-Content-Type-Options', 'nosniff'],
+      ['X-Robots-Tag', 'noindex'],
+      noStore,
+      ...context.cookies,
+    ];
+    const isCsv = kind === 'csv';
+    const out = createBodyWriter();
+    const turns = createTurns();
+    if (isCsv) out.add(auditCsvHead);
+    for (const entry of entries) {
+      out.add(isCsv ? auditCsvLine(entry) : auditJsonLine(entry));
+      if (turns.isOver()) await turns.next();
+    }
+    return { status: 200, headers, body: await out.finish() };
+  }
+
+  return [
+    pageBuilder.page(at.show, show),
+    pageBuilder.page(at.csv, (context) => file(context, 'csv')),
+    pageBuilder.page(at.json, (context) => file(context, 'jsonl')),
+  ];
 }
