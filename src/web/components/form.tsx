@@ -1,6 +1,5 @@
 /**
- * Forms: a POST that carries its token, a button that is one, and the controls besides text fields
- * (components/field.tsx). Everything works without a script.
+ * Forms: a POST that carries its token, buttons, text fields and the other controls. Everything works without a script.
  */
 
 import { classes, type Html, safeHref } from '../html.ts';

@@ -1,5 +1,5 @@
 /**
- * The builder of all pages of sign-on. A declaration (session-endpoint.ts) says who may use it, how
+ * The builder of all pages of sign-on. A declaration (endpoint.ts) says who may use it, how
  * often, and how it can fail; the route says what it answers. The page builder reads the session,
  * checks forms, counts limits, redirects or refuses visitors without access, and puts headers and
  * cookies on the answer. So no page can forget a check.
