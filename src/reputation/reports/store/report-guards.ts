@@ -25,6 +25,8 @@ export const reportGuardMs = 15 * minuteMs;
 /** 37 bytes each. 1,165 reports a second for a quarter of an hour. */
 const pairsMaxDefault = 2 ** 20;
 const pairsAtFirst = 2 ** 10;
+/** Few steps, the last of them from few pairs: all are copied in one turn. What is not used yet takes no memory. */
+const growth = 32;
 const pageEvents = 1_000;
 
 interface Pair {
@@ -152,7 +154,7 @@ export function createReportGuards(options: {
     if (next - oldest < ring.size) return true;
     if (ring.size >= pairsMax) return false;
     const former = ring;
-    ring = createRing(Math.min(pairsMax, 2 * former.size));
+    ring = createRing(Math.min(pairsMax, growth * former.size));
     for (let place = oldest; place < next; place++) {
       const [from, to] = [place % former.size, place % ring.size];
       ring.state[to] = former.state[from]!;
