@@ -190,8 +190,8 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     ),
   );
   const { host: name, httpThreads } = config;
-  const place = { host: name, port, threads: httpThreads, entries: index.size() };
-  log.info(sockets.length === 0 ? place : { ...place, sockets: config.listenUnix }, 'listening');
+  const facts = { host: name, port, threads: httpThreads, entries: index.size() };
+  log.info(sockets.length === 0 ? facts : { ...facts, sockets: config.listenUnix }, 'listening');
   function drain(): void {
     service.drain();
     threads.drain();
