@@ -55,7 +55,7 @@ const duplicate: PairTaken = { kind: 'duplicate' };
 
 /** Pairs in the order in which they were taken, found by hash: a ring of slots, none of which is an object. */
 export function createReportGuards(options: {
-  store: Pick<Store, 'read' | 'lastSeq' | 'scan'>;
+  store: Pick<Store, 'soleOwner' | 'read' | 'lastSeq' | 'scan'>;
   clock: Clock;
   random: Random;
   guardsMax?: number;
@@ -232,6 +232,18 @@ export function createReportGuards(options: {
   }
 
   /**
+   * Returns whether the journal of before the start has a report of the pair, on a store where rows stand guard:
+   * it was moved here from one without them. While it has a row its journal is not read.
+   */
+  async function wasReported(pair: Pair): Promise<boolean> {
+    if (unreadAfter !== undefined) await readOn();
+    if (oldest === next) return false;
+    const nowMs = clock.monotonicMs();
+    dropOver(nowMs);
+    return find(pair, nowMs) >= 0;
+  }
+
+  /**
    * Says that it is unknown whether reports behind this event were written: the journal is asked before
    * the next one.
    */
@@ -253,6 +265,10 @@ export function createReportGuards(options: {
     let after = unreadAfter!;
     if (after === 'start') {
       const [row] = await store.scan(reportGuardPrefix(), { limit: 1 });
+      if (row !== undefined && store.soleOwner === undefined) {
+        unreadAfter = undefined;
+        return;
+      }
       if (row !== undefined) rowsUntilMs = clock.monotonicMs() + reportGuardMs;
       after = await seqBefore(store, clock.now() - reportGuardMs);
     }
@@ -309,6 +325,7 @@ export function createReportGuards(options: {
     settle,
     hold,
     doubt,
+    wasReported,
     /** Notes that a guard is a row: others are looked for. */
     noteRow(): void {
       rowsUntilMs = clock.monotonicMs() + reportGuardMs;

@@ -77,6 +77,7 @@ export function createReportStore(options: {
   const { store, clock, random, generationOf = (slot) => slot } = options;
   const rows = createGuardRows(clock, random);
   const guards = store.soleOwner && guardsOf(store.soleOwner, options);
+  const former = guards === undefined ? createReportGuards(options) : undefined;
 
   const eventId = (): string => createEventId(clock, random);
 
@@ -100,6 +101,11 @@ export function createReportStore(options: {
     if (admitted?.ok === false) return admitted;
     let seq: bigint | undefined;
     try {
+      const { account } = reporter;
+      const { family, words } = report;
+      if (former !== undefined && (await former.wasReported({ account, family, words }))) {
+        return fail('duplicate_report');
+      }
       const written = await (guards === undefined
         ? writeOnce(reporter, report, true)
         : writeGuarded(guards, reporter, report));
