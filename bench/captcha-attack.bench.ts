@@ -2,7 +2,7 @@
  * How many of the words each attack reads: by a template matcher that knows faces and places, and
  * stills by tesseract too where it is installed. Controls are renderers that leak, read with the same
  * settings. An eye that knows nothing of the motion stands beside the programs: it must read the words, and so
- * can programs that follow motion, which have no goal. The sounds follow (the sound below).
+ * can programs that follow motion, which have no goal. The sounds follow.
  */
 
 import { profiles } from '../src/captcha/picture/profiles.ts';

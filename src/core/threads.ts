@@ -79,14 +79,23 @@ export interface AnsweringThread {
  * @returns undefined where threads have no priority of their own
  */
 export function goFirst(): AnsweringThread | undefined {
-  if (process.platform !== 'linux') return undefined;
-  // <process>/task/<thread>, of the thread that reads it.
-  const id = Number(readlinkSync('/proc/thread-self').split('/').at(-1));
+  const id = threadId();
+  if (id === undefined) return undefined;
   try {
     setPriority(0, Math.max(leastNice, getPriority(0) - niceAnswering.before));
     return { id, isFirst: true };
   } catch {
     return { id, isFirst: false };
+  }
+}
+
+/** Returns the id of the calling thread; undefined where it can't be known, as without /proc. */
+function threadId(): number | undefined {
+  try {
+    // <process>/task/<thread>, of the thread that reads it.
+    return Number(readlinkSync('/proc/thread-self').split('/').at(-1));
+  } catch {
+    return undefined;
   }
 }
 

@@ -49,7 +49,7 @@
  * part of the limit would never be admitted. The number of other nodes is the one word behind all
  * quotas; without others it is 0, and nothing else is read.
  *
- * Cost: one atomic operation for an admitted call, none for a refused one (`bench access` has the figures);
+ * Cost: one atomic operation for an admitted call, none for a refused one;
  * the first call of an account in a bucket does two more, and writes a word for each bucket since
  * its last. The others are plain loads: a stale `total` fails its exchange, a stale `rolled` leads
  * to `roll`, which loads in order.

@@ -2,7 +2,7 @@
  * Refuses a report of an address that the account has reported a moment ago, on a store that this
  * process alone writes to: the pairs of account and address are in memory, and read from the journal at
  * the first report after a start. (Of several processes on one store each writes a row, see
- * `report-store.ts`.)
+ * `report-store.ts`; they ask here only for what the journal has from before the store was moved to them.)
  *
  * Invariants: a pair is taken before its report is written, so of two reports in one turn the second
  * waits for the first; it counts once the report is on disk, and is free again when it could not be
