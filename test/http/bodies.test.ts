@@ -295,19 +295,30 @@ test('a body on GET or HEAD that no handler reads never runs as a request', asyn
   for (const method of ['GET', 'HEAD']) {
     for (const path of ['/hot', '/large', '/later', '/nowhere']) {
       for (const isLate of [false, true]) {
-        seen.length = 0;
-        const connection = openConnection(running.port);
         const lines = `Host: x\r\nContent-Length: ${hidden.length}\r\n\r\n`;
         const asked = `${method} ${path}?asked HTTP/1.1\r\n${lines}`;
         const answers = (text: string) => text.split('HTTP/1.1 ').length - 1;
-        if (isLate) {
-          connection.send(asked);
-          await connection.until((text) => answers(text) === 1);
-          connection.send(hidden.slice(0, 9));
-          connection.send(hidden.slice(9) + next);
-        } else connection.send(asked + hidden + next);
-        // What is pipelined behind an answer of a later turn ends the connection.
-        await connection.until((text) => answers(text) === 2);
+        const exchange = async () => {
+          seen.length = 0;
+          const connection = openConnection(running.port);
+          if (isLate) {
+            connection.send(asked);
+            await connection.until((text) => answers(text) === 1);
+            connection.send(hidden.slice(0, 9));
+            connection.send(hidden.slice(9) + next);
+          } else connection.send(asked + hidden + next);
+          // What is pipelined behind an answer of a later turn ends the connection.
+          await connection.until(
+            (text) => answers(text) === 2 || text.includes('\r\nConnection: close\r\n'),
+          );
+          return connection;
+        };
+        let connection = await exchange();
+        // One answer without a body in some hundreds ends its connection, drawn by lot: never two in a row here.
+        if (connection.text().includes('\r\nConnection: close\r\n')) {
+          connection.socket.destroy();
+          connection = await exchange();
+        }
         const what = `${method} ${path} ${isLate ? 'late' : 'whole'}`;
         const isAnswered = !connection.isClosed() || seen.includes('next');
         assert.ok(isAnswered || (path === '/later' && !isLate), what);
