@@ -91,8 +91,9 @@ export function openReports(needs: {
   const walks = createSemaphore(walksMax);
   const tables: BoundedTable[] = [walks.table('own_report_walks'), ...reports.tables];
   const own = createOwnReports({ ...needs, walks, pace: () => createTurns() });
-  // If the store is out of reach now, the first request for a page begins again.
+  // If the store is out of reach now, the first request for a page, or the first report, begins again.
   own.begin().catch(() => {});
+  reports.readAhead().catch(() => {});
 
   async function find(account: string, id: string) {
     const found = await reports.find(id);

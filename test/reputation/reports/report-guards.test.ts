@@ -52,6 +52,30 @@ async function eventsOf(store: Store): Promise<number> {
 
 const away = { ok: false, error: 'store_unavailable', seq: 0n, detail: 'full' } as const;
 
+test('a journal that was read at a start holds up no report, and guards as before', async () => {
+  using directory = tempDir();
+  const before = openAt(directory.path);
+  assert.equal(await reporting(before)('a', 1), 'saved');
+  await before.close();
+  const store = openAt(directory.path);
+  let reads = 0;
+  const counted: Store = Object.create(store, {
+    read: {
+      value: (...asked: Parameters<Store['read']>) => {
+        reads++;
+        return store.read(...asked);
+      },
+    },
+  });
+  await createReportStore({ store: counted, clock, random }).readAhead();
+  const atStart = reads;
+  assert.ok(atStart > 0);
+  assert.equal(await reporting(counted)('a', 1), 'duplicate_report');
+  assert.equal(await reporting(counted)('a', 2), 'saved');
+  assert.equal(reads, atStart);
+  await store.close();
+});
+
 test('of reports of one pair in one turn one is written, and others are not held up', async () => {
   using directory = tempDir();
   const store = openAt(directory.path);

@@ -1,7 +1,7 @@
 /**
  * Refuses a report of an address that the account has reported a moment ago, on a store that this
- * process alone writes to: the pairs of account and address are in memory, and read from the journal at
- * the first report after a start. (Of several processes on one store each writes a row, see
+ * process alone writes to: the pairs of account and address are in memory, and read from the journal after
+ * a start, in the background; a report that comes before its end waits for it. (Of several processes on one store each writes a row, see
  * `report-store.ts`; they ask here only for what the journal has from before the store was moved to them.)
  *
  * Invariants: a pair is taken before its report is written, so of two reports in one turn the second
@@ -326,6 +326,10 @@ export function createReportGuards(options: {
     hold,
     doubt,
     wasReported,
+    /** Reads the journal, if that was not done yet. What can't be read now is read at the first report. */
+    readAhead: async (): Promise<void> => {
+      if (unreadAfter !== undefined) await readOn();
+    },
     /** Notes that a guard is a row: others are looked for. */
     noteRow(): void {
       rowsUntilMs = clock.monotonicMs() + reportGuardMs;

@@ -78,6 +78,7 @@ export function createReportStore(options: {
   const rows = createGuardRows(clock, random);
   const guards = store.soleOwner && guardsOf(store.soleOwner, options);
   const former = guards === undefined ? createReportGuards(options) : undefined;
+  const { readAhead } = (guards ?? former)!;
 
   const eventId = (): string => createEventId(clock, random);
 
@@ -364,7 +365,8 @@ export function createReportStore(options: {
     return store.commit({ check, del, events });
   }
 
-  return { add, list, pages, tails, count, withdraw, find, expire, tables: guards?.tables ?? [] };
+  const tables = guards?.tables ?? [];
+  return { add, list, pages, tails, count, withdraw, find, expire, readAhead, tables };
 }
 
 const guardsByOwner = new WeakMap<object, ReportGuards>();
