@@ -22,7 +22,7 @@ import {
   type Request,
 } from '../http/request/message.ts';
 import { type PlainRoute, type Route, unknownPath } from '../http/router.ts';
-import { hostOfAuthority, isLoopbackAddress } from '../ip/loopback.ts';
+import { hostOfAuthority, isLoopback, isLoopbackAddress } from '../ip/loopback.ts';
 import type { Check } from '../reputation/check/check.ts';
 import type { SignonModule } from '../signon/module.ts';
 import { openPageBuilder, signInLogging } from '../signon/signon.route.ts';
@@ -108,6 +108,8 @@ export function openWeb(needs: {
     guard: createGuard({ gate: needs.gate, callers, renderPage, log: notes }),
     pageBuilder: openPageBuilder({
       config,
+      // Nobody but this machine reaches the demo then.
+      asksOperatorsFactor: !(demo && isLoopback(config.host) && !isProxied(config)),
       log: notes,
       random,
       clock,

@@ -5,7 +5,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { type Accounts, createAccounts } from '../access/accounts/accounts.ts';
+import { type Accounts, createAccounts, createDirectory } from '../access/accounts/accounts.ts';
 import { createApiKeys } from '../access/keys/api-keys.ts';
 import { deriveKey, type MasterKey } from '../access/keys/master-key.ts';
 import { createSiteKeys } from '../access/keys/site-keys.ts';
@@ -265,6 +265,7 @@ async function loadDemo(tools: DemoTools): Promise<DemoKeys> {
   const account = found.ok
     ? found.value
     : expect(await accounts.create(demoEmail, standingOf(tools.config)));
+  expect(await createDirectory({ ...tools, accounts }).setRole(demoEmail, 'operator'));
   const apiKeys = createApiKeys({ ...tools, accounts, by: 'operator' });
   const newest = (await apiKeys.list(account.id)).findLast(({ name }) => name === '');
   const known = newest && (await apiKeys.reveal(account.id, newest.id));
@@ -328,7 +329,8 @@ function welcome(options: {
 Portcullis is running at ${base}/ with demo data (addresses in documentation ranges).
 Demo API key: ${key}
 Demo site key, for the CAPTCHA on a web site: ${keys.siteKey}
-${hasMailPage ? `Mails of the demo, with their links: ${base}${outboxPathOf(outboxName)}\n` : ''}Demo sign-in at ${base}/signin: ${demoEmail}, password ${keys.password ?? 'as you have set it'}
+${hasMailPage ? `Mails of the demo, with their links: ${base}${outboxPathOf(outboxName)}\n` : ''}Console: ${base}/admin
+Demo sign-in, as its operator: ${demoEmail}, password ${keys.password ?? 'as you have set it'}
 
 A malicious address, a suspect one, an IPv6 one:
 

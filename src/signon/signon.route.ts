@@ -63,6 +63,8 @@ export interface SignonPageOptions {
   readonly callers: Callers;
   readonly geo: GeoReader;
   readonly signon: Signon;
+  /** False: an operator without a second factor may enter the console. */
+  readonly asksOperatorsFactor: boolean;
   /** Returns whether the person of a session prefers translucent surfaces. */
   readonly prefersGlass: (session: { readonly accountId: string }) => Promise<boolean>;
 }
@@ -99,8 +101,9 @@ function createUnsavedSeals(options: {
 
 /** Returns the page builder, which makes all pages with a session. */
 export function openPageBuilder(options: SignonPageOptions): PageBuilder {
-  const { config, signon } = options;
+  const { config, signon, asksOperatorsFactor } = options;
   const { baseUrl } = config;
+  const { strengthOf } = signon.changes;
   const cookies = createCookies(baseUrl.startsWith('https:'));
   const contextOf = createRequestContexts({ ...options, sessions: signon.sessions, cookies });
   return createPageBuilder({
@@ -112,7 +115,10 @@ export function openPageBuilder(options: SignonPageOptions): PageBuilder {
     baseUrl,
     unsavedNotice,
     unsaved: createUnsavedSeals(options),
-    strengthOf: signon.changes.strengthOf,
+    async strengthOf(session) {
+      const strength = await strengthOf(session);
+      return strength === 'missing' && !asksOperatorsFactor ? 'strong' : strength;
+    },
   });
 }
 

@@ -13,6 +13,7 @@ import {
   type TestServer,
   within,
 } from '../../support/server/server.ts';
+import { openPeopleOf } from '../../support/signon/person.ts';
 
 const hostile = '<img src=x onerror=alert(1)> <script>"\' &amp; é 漢';
 
@@ -196,4 +197,35 @@ it('behind a proxy, where nobody has the page of its mails, the terminal names n
   await using server = await startTestServer({ threads: 1, env: { TRUSTED_PROXIES: '127.0.0.1' } });
   await within(() => server.stdout().includes('Ctrl-C'), 'the welcome');
   assert.doesNotMatch(server.stdout(), /outbox/);
+});
+
+describe('the operator of a demo', () => {
+  /** What its terminal says: where the console is, and with which address and password. */
+  async function welcomeOf(server: TestServer) {
+    await within(() => server.stdout().includes('Ctrl-C'), 'the welcome');
+    const said = server.stdout();
+    const [, email = '', password = ''] =
+      /as its operator: (\S+), password (\S+)/.exec(said) ?? assert.fail(said);
+    return { console: /^Console: (\S+)$/m.exec(said)?.[1] ?? assert.fail(said), email, password };
+  }
+
+  it('signs in with what the terminal shows, and is in the console without a second factor', async () => {
+    await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+    const { console, email, password } = await welcomeOf(server);
+    assert.match(console, /^http:\/\/localhost:\d+\/admin$/);
+    await using people = openPeopleOf(server);
+    const demo = await people.signIn(email, 0, password);
+    assert.equal((await demo.get('/admin/lists')).status, 200);
+    const rule = { do: 'add', prefix: '192.0.2.61', reason: 'ours' };
+    assert.equal((await demo.post('/admin/allow/change', rule)).status, 303);
+  });
+
+  it('is asked for one where somebody else could reach the demo', async () => {
+    const env = { CLIENT_LIMITS: 'off', TRUSTED_PROXIES: '127.0.0.1' };
+    await using server = await startTestServer({ threads: 1, env });
+    const { email, password } = await welcomeOf(server);
+    await using people = openPeopleOf(server);
+    const demo = await people.signIn(email, 0, password);
+    assert.equal((await demo.get('/admin/lists')).status, 403);
+  });
 });

@@ -34,7 +34,7 @@ export interface People extends AsyncDisposable {
   /** An account whose address waits to be verified. */
   registerOnly(email: string): Promise<void>;
   /** A session that began so long ago; a proof of identity is fresh for ten minutes. */
-  signIn(email: string, ageMs?: number): Promise<OwnBrowser>;
+  signIn(email: string, ageMs?: number, password?: string): Promise<OwnBrowser>;
 }
 
 export interface OwnBrowser {
@@ -66,16 +66,15 @@ export function openPeopleOf(server: TestServer): People {
   const clock: Clock = { ...system, now: () => system.now() - ageMs };
   const beside = signonBeside(server, clock);
   const { store, signon, profiles } = beside;
-  const password = personPassword;
   return {
     store,
     signon,
     profiles,
     async registerOnly(email) {
-      value(await signon.registration.register({ email, password, visitor }));
+      value(await signon.registration.register({ email, password: personPassword, visitor }));
     },
-    register: (email) => beside.register({ email, password, visitor }),
-    async signIn(email, age = 0) {
+    register: (email) => beside.register({ email, password: personPassword, visitor }),
+    async signIn(email, age = 0, password = personPassword) {
       ageMs = age;
       const signedIn = value(await signon.signIn.withPassword({ email, password, visitor }));
       ageMs = 0;
