@@ -71,10 +71,12 @@ function timeOf(path) {
 }
 
 export async function makeBundle() {
-  if (timeOf(`${bundle}/cli.js`) >= timeOf(`${compiled}/cli.js`)) return;
+  const names = readdirSync(compiled, { recursive: true }).map(String);
+  // A compiler that goes on from its last run writes what changed alone.
+  const newest = Math.max(...names.map((name) => timeOf(join(compiled, name))));
+  if (timeOf(`${bundle}/cli.js`) >= newest) return;
   const fresh = `${bundle}.${process.pid}`;
-  const threads = readdirSync(compiled, { recursive: true })
-    .map(String)
+  const threads = names
     .filter((name) => /\.(worker|child)\.js$/.test(name))
     // What an earlier version compiled stays in the folder, and imports what is no more.
     .filter((name) => existsSync(join('src', name.replace(/js$/, 'ts'))));
