@@ -13,18 +13,28 @@ import { OperatorError } from './core/errors.ts';
  * Every subcommand throws instead of exiting, so that one place decides the exit status, and
  * reports what is wrong with its arguments in one line.
  */
-function throwing(command: Command): Command {
+function throwing(command: Command, path = 'portcullis'): Command {
+  const help = command.commands.length > 0 ? 'shows the commands' : 'shows what it takes';
   command.exitOverride().configureOutput({
     outputError(text, write) {
-      const line = text
-        .trim()
-        .replace(/^error: /, '')
-        .replace(/\s*\n\s*/g, ' ');
-      write(`portcullis: ${line} (portcullis --help shows the commands)\n`);
+      write(`portcullis: ${faultOf(text, command)} (${path} --help ${help})\n`);
     },
   });
-  for (const child of command.commands) throwing(child);
+  for (const child of command.commands) throwing(child, `${path} ${child.name()}`);
   return command;
+}
+
+/** Says what commander found wrong in one line; of a missing option also what it may be. */
+function faultOf(text: string, { options }: Command): string {
+  const line = text
+    .trim()
+    .replace(/^error: /, '')
+    .replace(/\s*\n\s*/g, ' ');
+  const [, missing] = /^required option '(.+)' not specified$/.exec(line) ?? [];
+  const option = options.find(({ flags }) => flags === missing);
+  if (option === undefined) return line;
+  const { flags, argChoices, description } = option;
+  return `${flags} is missing: ${argChoices?.join(', ') ?? description}`;
 }
 
 /** Damage of the store comes without a stack: it is no bug. An unexpected error has its stack. */

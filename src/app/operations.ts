@@ -105,14 +105,15 @@ export const listSites = operation({
   lines: ({ sites, isCut }) => [
     ...columnsOr(
       'there is no such site',
+      ['domain', 'visitors', '24 h', '7 days', 'sign-ins', 'last used', 'state'],
       sites.map(({ domain: name, visitors, day, week, signIns, lastUsedAt, blockedBy }) => [
         name,
-        `visitors ${visitors}`,
-        `24 h ${day}`,
-        `7 days ${week}`,
+        String(visitors),
+        String(day),
+        String(week),
         signIns === null
-          ? 'sign-ins not known here'
-          : `sign-ins today ${signIns.today}, 7 days ${signIns.week}, 30 days ${signIns.month}`,
+          ? 'not known here'
+          : `today ${signIns.today}, 7 days ${signIns.week}, 30 days ${signIns.month}`,
         lastUsedAt ?? 'never',
         blockedBy === null ? 'open' : `blocked${blockedBy === name ? '' : ` with ${blockedBy}`}`,
       ]),
@@ -251,13 +252,14 @@ export const readAudit = operation({
   lines: (entries) =>
     columnsOr(
       'nothing has been changed yet',
+      ['when', 'result', 'who', 'what', 'change', 'from'],
       entries.map(({ at, result, user, command, before, after, address }) => [
         at,
         result,
         user,
         command,
-        ...(after === '' ? [] : [`${before || '-'} > ${after}`]),
-        ...(address === '' ? [] : [`from ${address}`]),
+        after === '' ? '-' : `${before || '-'} > ${after}`,
+        address,
       ]),
     ),
 });
@@ -274,8 +276,17 @@ export const readSignInLog = operation({
     return entries;
   },
   lines: (entries) =>
-    entries.map(({ at, event, address, account, path, status }) =>
-      [at, event, address, account || '-', path, status].join('  '),
+    columnsOr(
+      'nobody has signed in yet',
+      ['when', 'event', 'address', 'account', 'path', 'status'],
+      entries.map(({ at, event, address, account, path, status }) => [
+        at,
+        event,
+        address,
+        account || '-',
+        path,
+        String(status),
+      ]),
     ),
 });
 

@@ -11,6 +11,7 @@ import { createDirectory } from '../access/accounts/accounts.ts';
 import { expect } from '../contracts/operation.ts';
 import { OperatorError } from '../core/errors.ts';
 import { randomToken, systemRandom } from '../core/random.ts';
+import { fail, ok, type Result } from '../core/result.ts';
 import { isLoopback } from '../ip/loopback.ts';
 import { createAudit } from '../operations/audit.ts';
 import { operatorName } from '../operations/client.ts';
@@ -124,14 +125,13 @@ async function askAll(flags: InitFlags): Promise<{ answers: Answers; operator: s
       flags.smtpUrl,
       'Mail server (smtps://user:password@host), empty for none yet: ',
     );
-    const registration = await optional(
+    const registration = await answer(
       ask,
-      flags.registration,
+      flags.registration ?? (isAsking ? undefined : ''),
+      '--registration',
       'May anybody register? (open or closed) [closed]: ',
+      readRegistration,
     );
-    if (!['', 'open', 'closed'].includes(registration)) {
-      throw new OperatorError('registration is open or closed');
-    }
     return {
       operator,
       answers: {
@@ -142,7 +142,7 @@ async function askAll(flags: InitFlags): Promise<{ answers: Answers; operator: s
         trustedProxies: flags.proxy,
         smtpUrl,
         mailFrom: flags.mailFrom ?? operator,
-        registration: registration || 'closed',
+        registration,
         metricsToken: randomToken(systemRandom(), tokenBytes),
       },
     };
@@ -176,19 +176,21 @@ async function answer(
   given: string | undefined,
   name: string,
   question: string,
-  read: (text: string) => string | undefined,
+  readAnswer: (text: string) => Result<string>,
 ): Promise<string> {
   for (;;) {
     const text = given ?? (await ask?.next(question));
     if (text === undefined)
       throw new OperatorError(`${name} is missing, and there is no terminal to ask at`);
-    const value = read(text.trim());
-    if (value !== undefined) return value;
-    if (given !== undefined)
-      throw new OperatorError(
-        `${name} ${given.slice(0, 60).replace(/\p{C}/gu, '?')} can't be used`,
-      );
-    process.stderr.write("That can't be used. Please try again.\n");
+    const read = readAnswer(text.trim());
+    if (read.ok) return read.value;
+    const shown = text.trim().slice(0, 60).replace(/\p{C}/gu, '?');
+    if (given !== undefined) {
+      throw new OperatorError(`${name} ${shown} can't be used: ${read.detail}`);
+    }
+    process.stderr.write(
+      `${shown === '' ? 'Nothing was typed' : shown}: ${read.detail}. Please try again.\n`,
+    );
   }
 }
 
@@ -200,15 +202,25 @@ async function optional(
   return (given ?? (await ask?.next(question)) ?? '').trim();
 }
 
+const refused = (why: string) => fail('invalid_parameter', why);
+
 /** An https origin. */
-function readUrl(text: string): string | undefined {
-  if (!URL.canParse(text)) return undefined;
+function readUrl(text: string): Result<string> {
+  if (!URL.canParse(text)) return refused('it is no address such as https://id.example.com');
   const { protocol, origin, pathname, search, hash, username } = new URL(text);
-  const isOrigin = pathname === '/' && search === '' && hash === '' && username === '';
-  return protocol === 'https:' && isOrigin ? origin : undefined;
+  if (protocol !== 'https:') return refused('it must begin with https://');
+  if (username !== '') return refused('it must have no name or password in it');
+  const isOrigin = pathname === '/' && search === '' && hash === '';
+  return isOrigin ? ok(origin) : refused(`it must end behind the host name: ${origin}`);
+}
+
+function readRegistration(text: string): Result<string> {
+  if (text === '') return ok('closed');
+  return text === 'open' || text === 'closed' ? ok(text) : refused('it is open or closed');
 }
 
 /** Judged in full when the account is made. */
-function readMail(text: string): string | undefined {
-  return /^[^@\s]+@[^@\s]+$/.test(text) ? text : undefined;
+function readMail(text: string): Result<string> {
+  const isOne = /^[^@\s]+@[^@\s]+$/.test(text);
+  return isOne ? ok(text) : refused('it is no mail address such as you@example.com');
 }

@@ -215,6 +215,50 @@ function wholeNumber(min: number, max: number) {
   };
 }
 
+/** The help lists the commands under these heads, in this order. */
+const heads: Readonly<Record<string, readonly string[]>> = {
+  'Start and set up:': ['serve', 'init', 'doctor', 'mail'],
+  'Addresses:': ['check', 'stats', 'entry', 'allow'],
+  'Lists:': ['source', 'seed', 'anon', 'known-good'],
+  'Reports and requests:': ['report', 'removals', 'tips'],
+  'People and sites:': ['account', 'site'],
+  'Keys:': ['key', 'bouncer', 'sitekey'],
+  'Data:': ['backup', 'restore', 'verify', 'compact', 'master-key'],
+  'Look closer:': ['audit', 'log', 'routes', 'cluster'],
+};
+
+/** A line or two to paste, by the command. */
+export const examples: Readonly<Record<string, readonly string[]>> = {
+  '': [
+    'portcullis check 198.51.100.7',
+    'portcullis source add https://lists.example/drop.txt --format drop --every 6h',
+    'portcullis account vouch you@example.com --member',
+  ],
+  serve: ['portcullis serve --demo', 'portcullis --settings portcullis.env serve'],
+  init: ['portcullis init /etc/portcullis/portcullis.env --url https://id.example.com'],
+  check: ['portcullis check 198.51.100.7 --verbose', 'portcullis check 2001:db8::1 --json'],
+  'entry add': [
+    'portcullis entry add 192.0.2.0/24 --score 90 --note "port scans" --until 2027-01-31',
+  ],
+  'allow add': ['portcullis allow add 192.0.2.10 --reason "our monitoring"'],
+  seed: ['portcullis seed list.txt --format plain --confidence 80'],
+  anon: ['portcullis anon https://check.torproject.org/torbulkexitlist'],
+  'source add': [
+    'portcullis source add https://www.spamhaus.org/drop/drop_v4.json --format drop --every 12h',
+  ],
+  'source accept': ['portcullis source accept drop'],
+  'account create': ['portcullis account create you@example.com'],
+  'account vouch': ['portcullis account vouch you@example.com --member'],
+  'account set-role': ['portcullis account set-role you@example.com operator'],
+  'key create': ['portcullis key create you@example.com --name web-1 --scope check'],
+  'bouncer add': ['portcullis bouncer add you@example.com gateway'],
+  'sitekey create': ['portcullis sitekey create you@example.com --host shop.example'],
+  'report list': ['portcullis report list --account you@example.com --limit 20'],
+  'removals accept': ['portcullis removals accept 198.51.100.7 --allow'],
+  backup: ['portcullis backup --encrypt /backup/today.pclb'],
+  restore: ['portcullis restore /backup/today.pclb'],
+};
+
 /** Adds the commands of all operations, those of two words below their groups. */
 function addDerived(root: Command): void {
   const parents = new Map<string, Command>();
@@ -242,7 +286,7 @@ function addDerived(root: Command): void {
 export function program(): Command {
   const root = new Command('portcullis')
     .description(
-      'Self-hosted IP reputation and sign-on. Settings come from the environment; see README.md.',
+      'Self-hosted IP reputation and sign-on. Settings come from the environment; see docs/SETTINGS.md.',
     )
     .version(packageVersion(), '-V, --version', 'print the version')
     .option(
@@ -320,15 +364,26 @@ export function program(): Command {
   root.addCommand(clusterCommands());
   root.addCommand(compactCommand());
   root.addCommand(masterKeyCommand());
+  root.commandsGroup('Look closer:');
+  const order = Object.values(heads).flat();
+  for (const [head, names] of Object.entries(heads)) {
+    for (const child of root.commands) if (names.includes(child.name())) child.helpGroup(head);
+  }
+  (root.commands as Command[]).sort((a, b) => order.indexOf(a.name()) - order.indexOf(b.name()));
   return told(root);
 }
 
 /**
- * Sets up the help of each command: `--settings` is listed everywhere, and no line is longer than
- * the screen.
+ * Sets up the help of each command: `--settings` is listed everywhere, no line is longer than the screen,
+ * and an example to paste stands at its end.
  */
-function told(command: Command): Command {
+function told(command: Command, path = ''): Command {
   command.configureHelp({ showGlobalOptions: true, minWidthToWrap: 20 });
-  for (const child of command.commands) told(child);
+  const lines = Object.hasOwn(examples, path) ? examples[path]! : [];
+  if (lines.length > 0) {
+    const title = lines.length > 1 ? 'Examples' : 'Example';
+    command.addHelpText('after', `\n${title}:\n${lines.map((line) => `  ${line}`).join('\n')}`);
+  }
+  for (const child of command.commands) told(child, `${path} ${child.name()}`.trim());
   return command;
 }

@@ -14,9 +14,13 @@ export function columns(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** Columns, or the sentence for none. */
-export function columnsOr(none: string, rows: readonly (readonly string[])[]): readonly string[] {
-  return rows.length === 0 ? [none] : columns(rows);
+/** Columns below their heads, or the sentence for none. */
+export function columnsOr(
+  none: string,
+  heads: readonly string[],
+  rows: readonly (readonly string[])[],
+): readonly string[] {
+  return rows.length === 0 ? [none] : columns([heads.map((head) => head.toUpperCase()), ...rows]);
 }
 
 /** 1234567 → 1,234,567 */

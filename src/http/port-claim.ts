@@ -60,7 +60,7 @@ function claimOf(port: number, lock: Server | null): PortClaim {
 
 function taken(host: string, port: number): OperatorError {
   return new OperatorError(
-    `port ${port} of ${host} is in use by another program or another Portcullis`,
+    `port ${port} of ${host} is in use by another program or another Portcullis: set PORT=${port === 65_535 ? 8_081 : port + 1}`,
   );
 }
 

@@ -6,20 +6,32 @@
 
 import ipaddr from 'ipaddr.js';
 import { fail, type Result } from '../core/result.ts';
+import { parseIp } from './address.ts';
 import { formatPrefix, type Prefix, parsePrefix } from './prefix.ts';
 
-/** `parsePrefix`, read twice; also `invalid_prefix` for a text with two meanings. */
+/** `parsePrefix`, read twice; also `invalid_prefix` for a text with two meanings. The faults say the text. */
 export function readPrefix(text: string): Result<Prefix> {
   const prefix = parsePrefix(text);
+  if (!prefix.ok) return { ...prefix, detail: faultOf(text, prefix.detail) };
   // The library knows no masks: it is asked of the address alone.
   const hasMask = /\/[^/]*[.:]/.test(text);
-  const plain = hasMask && prefix.ok ? formatPrefix(prefix.value) : text;
+  const plain = hasMask ? formatPrefix(prefix.value) : text;
   const [given] = text.split('/');
   const isOne = !hasMask || readPrefix(given!).ok;
-  if (prefix.ok && !(isOne && meansTheSame(plain, prefix.value))) {
+  if (!(isOne && meansTheSame(plain, prefix.value))) {
     return fail('invalid_prefix', 'The address has two meanings: write it in its usual form.');
   }
   return prefix;
+}
+
+/** A fault repeats at most so many characters of what was typed. */
+const shownMax = 60;
+
+function faultOf(text: string, detail = ''): string {
+  const shown = `'${text.slice(0, shownMax).replace(/\p{C}/gu, '?')}'`;
+  const [address = ''] = text.split('/');
+  if (parseIp(address, new Uint32Array(4)) !== 0) return `${shown}: ${detail}`;
+  return `${shown} is neither an address nor a network such as 192.0.2.0/24`;
 }
 
 function meansTheSame(text: string, { family, words, length }: Prefix): boolean {

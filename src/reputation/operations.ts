@@ -22,6 +22,7 @@ import {
 import { dateIn, dateText } from '../core/dates.ts';
 import { OperatorError } from '../core/errors.ts';
 import { createSemaphore, createTurns } from '../core/scheduling.ts';
+import { type ScoreBand, scoreBand } from '../core/score-band.ts';
 import { columns, columnsOr, grouped } from '../core/text-table.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
 import { lookBehind } from '../ip/behind.ts';
@@ -88,22 +89,74 @@ export const checkAddress = looksWith<MemoryReading>()({
     const { family, words } = partsOf(text);
     return reading.withMemory(({ check, evidence: reader }) => {
       const now = reading.clock.now();
-      const facts = JSON.parse(check.toJson(text, now)!) as object;
-      return { facts, evidence: verbose ? reader.of(family, words, now) : undefined };
+      const facts = JSON.parse(check.toJson(text, now)!) as CheckFacts;
+      return { facts, evidence: reader.of(family, words, now), isVerbose: verbose };
     });
   },
-  lines: ({ facts, evidence }) => [
-    ...columns(Object.entries(facts).map(([name, value]) => [name, cellOf(value)])),
-    ...(evidence === undefined ? [] : evidenceLines(evidence)),
+  lines: ({ facts, evidence, isVerbose }) => [
+    verdictLine(facts),
+    ...factLines(facts, evidence),
+    ...(isVerbose ? ['', ...evidenceLines(evidence)] : []),
   ],
-  json: ({ facts, evidence }) =>
-    evidence === undefined ? facts : { ...facts, why: whyJson(evidence) },
+  json: ({ facts, evidence, isVerbose }) =>
+    isVerbose ? { ...facts, why: whyJson(evidence) } : facts,
 });
 
-function cellOf(value: unknown): string {
-  if (Array.isArray(value)) return value.length === 0 ? '-' : value.join(', ');
-  if (value === null || value === '') return '-';
-  return typeof value === 'number' ? grouped(value) : String(value);
+/** The fields of a check's answer that a person reads. */
+interface CheckFacts {
+  readonly ipAddress: string;
+  readonly abuseConfidenceScore: number;
+  readonly countryCode: string;
+  readonly isp: string;
+  readonly isAnon: boolean;
+  readonly isTor: boolean;
+  readonly isPublic: boolean;
+  readonly isWhitelisted: boolean;
+  readonly malicious: boolean;
+  readonly usageType: string;
+  readonly domain: string | null;
+  readonly hostnames: readonly string[];
+}
+
+const bandWords: Readonly<Record<ScoreBand, string>> = {
+  clean: 'clean',
+  low: 'low',
+  suspect: 'suspect, not blocked',
+  malicious: 'malicious, blocked',
+};
+
+/** Says first what somebody who asks wants to know. */
+function verdictLine(facts: CheckFacts): string {
+  const { ipAddress, abuseConfidenceScore: score, isWhitelisted, malicious } = facts;
+  const band = malicious ? 'malicious' : scoreBand(score);
+  const allowed = isWhitelisted && !malicious ? ', on the allowlist or known good' : '';
+  return `${ipAddress}: ${score} of 100, ${bandWords[band]}${allowed}`;
+}
+
+/** Says each fact on a line of its own, and nothing of what is not known. */
+function factLines(facts: CheckFacts, { lists, reports }: Evidence): readonly string[] {
+  const names = [
+    ...new Set(lists.map(({ kind, name }) => (kind === 'own' ? 'own entry' : name))),
+  ].join(', ');
+  const count = reports.reduce((sum, one) => sum + one.reports, 0);
+  const last = Math.max(0, ...reports.map(({ lastReportedAt }) => lastReportedAt));
+  const rows: [string, string | null | false][] = [
+    ['Country', facts.countryCode !== 'ZZ' && facts.countryCode],
+    ['Network', facts.isp !== 'Unknown' && facts.isp],
+    ['Usage', facts.usageType],
+    ['Domain', facts.domain],
+    ['Host names', facts.hostnames.join(', ')],
+    ['Anonymous exit', facts.isAnon && (facts.isTor ? 'yes, of Tor' : 'yes')],
+    ['Public', !facts.isPublic && 'no'],
+    ['Known good', facts.isWhitelisted && 'yes: reports have no effect; a list may still block it'],
+    ['Lists', names],
+    ['Reports', count > 0 && `${grouped(count)}, the last ${dateText(last)}`],
+  ];
+  return columns(
+    rows.flatMap(([name, value]) =>
+      value === false || value === null || value === '' ? [] : [[`  ${name}`, value]],
+    ),
+  );
 }
 
 function evidenceLines({ decidedBy, lists, reports, fallsBelowAt }: Evidence): string[] {
@@ -219,6 +272,7 @@ export const listEntries = operation({
   lines: (entries) =>
     columnsOr(
       'there is no such entry',
+      ['range', 'score', 'category', 'set', 'ends', 'note'],
       entries.map((one) => [
         one.prefix,
         String(one.score),
@@ -264,6 +318,7 @@ export const listRules = operation({
   lines: (rules) =>
     columnsOr(
       'the allowlist is empty',
+      ['range', 'added', 'reason'],
       rules.map((rule) => [rule.prefix, rule.addedAt, rule.reason]),
     ),
 });
@@ -327,6 +382,7 @@ export const listReports = operation({
   lines: ({ of, by, reports }) =>
     columnsOr(
       `there are no reports ${by ? 'by' : 'of'} ${of}`,
+      ['id', 'reported', by ? 'address' : 'account', 'categories', 'comment'],
       reports.map((row) => [
         row.id,
         row.reportedAt,
@@ -405,10 +461,11 @@ export const listRemovals = operation({
   lines: (rows) =>
     columnsOr(
       'nobody asks for a removal',
+      ['address', 'asked', 'asked from it', 'account', 'reason'],
       rows.map(({ address: of, at, fromAddress, signedIn, reason }) => [
         of,
         at,
-        fromAddress ? 'from there' : '-',
+        fromAddress ? 'yes' : 'no',
         signedIn ? 'signed in' : '-',
         reason,
       ]),
@@ -461,6 +518,7 @@ export const listAnonymousReports = operation({
   lines: (rows) =>
     columnsOr(
       'no tip waits',
+      ['address', 'sent', 'categories', 'comment'],
       rows.map(({ address: of, at, categories, comment }) => [of, at, categories.join(), comment]),
     ),
 });

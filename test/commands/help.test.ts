@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Command } from 'commander';
-import { program } from '../../src/commands/program.ts';
+import { examples, program } from '../../src/commands/program.ts';
 
 interface NamedCommand {
   readonly name: string;
@@ -64,6 +64,38 @@ test('the help of each command names --settings and has no line beyond 80 column
     const long = lines.slice(1).filter((line) => line.length > columns);
     assert.deepEqual(long, [], name);
   }
+});
+
+test('the help of all has its commands in groups, none left over', () => {
+  const lines = linesOf(root);
+  assert.ok(lines.indexOf('Start and set up:') < lines.indexOf('Addresses:'));
+  assert.equal(lines.indexOf('Commands:'), -1);
+});
+
+test('each example of the help is one that its command takes', async () => {
+  const names = new Set(['', ...all.map(({ name }) => name)]);
+  for (const [name, lines] of Object.entries(examples)) {
+    assert.ok(names.has(name), name);
+    for (const line of lines) {
+      const tree = program();
+      let ran = '';
+      for (const one of below(tree)) {
+        one.command.exitOverride().configureOutput({ writeErr() {} });
+        if (one.command.commands.length > 0) continue;
+        one.command.action(() => {
+          ran = one.name;
+        });
+      }
+      const [, ...words] = line.match(/"[^"]*"|\S+/g)!.map((word) => word.replaceAll('"', ''));
+      await tree.parseAsync(words, { from: 'user' });
+      assert.ok(ran !== '' && (name === '' || ran === name), line);
+    }
+  }
+});
+
+test('no help ends with an empty default', () => {
+  for (const { name, command } of all)
+    assert.doesNotMatch(linesOf(command).join(' '), /default: \[/, name);
 });
 
 /** `account create\\|show <email>` names two commands; what follows them is no command. */

@@ -122,6 +122,7 @@ export const listKeys = operation({
   lines: (keys) =>
     columnsOr(
       'no key was made yet',
+      ['id', 'account', 'state', 'made', 'name', 'may', 'last used'],
       keys.map((key) => [
         key.id,
         key.email,
@@ -246,6 +247,7 @@ export const listBouncers = operation({
   lines: (keys) =>
     columnsOr(
       'there is no bouncer yet',
+      ['name', 'account', 'id', 'last used', 'from', 'program', 'dropped'],
       keys.map((key) => [
         key.name,
         key.email,
@@ -366,6 +368,7 @@ export const listSiteKeys = operation({
   lines: (siteKeys) =>
     columnsOr(
       'no site key was made yet',
+      ['id', 'account', 'made', 'puzzle', 'hosts'],
       siteKeys.map((one) => [
         one.id,
         one.email,

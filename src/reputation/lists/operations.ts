@@ -18,7 +18,7 @@ import {
 import { dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { listNameOf, listNameShape } from '../../core/text.ts';
-import { columns, grouped } from '../../core/text-table.ts';
+import { columnsOr, grouped } from '../../core/text-table.ts';
 import { dayMs, durationMs, durationRule, minuteMs } from '../../core/time.ts';
 import { openDestinations, sourceFault, urlLabel } from './import/download.ts';
 import {
@@ -327,7 +327,6 @@ export const listSources = operation({
     return (await listSubscriptions(w.store)).map((row) => shownSource(row, now));
   },
   lines(sources) {
-    if (sources.length === 0) return ['there is no source yet'];
     const heads = [
       'source',
       'state',
@@ -349,7 +348,7 @@ export const listSources = operation({
       one.url,
     ]);
     const notes = sources.flatMap((one) => remarksOf(one).map((line) => `  ${one.name}: ${line}`));
-    return [...columns([heads, ...rows]), ...notes];
+    return [...columnsOr('there is no source yet', heads, rows), ...notes];
   },
 });
 

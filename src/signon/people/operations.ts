@@ -158,12 +158,13 @@ export const listAccounts = operation({
   lines: (all) =>
     columnsOr(
       'there is no such account',
+      ['email', 'state', 'role', 'standing', 'keys', 'made', 'id'],
       all.map((one) => [
         one.email,
         one.state,
         one.role,
-        `standing ${one.standing}`,
-        `keys ${one.keys}`,
+        one.standing,
+        String(one.keys),
         one.createdAt,
         one.id,
       ]),

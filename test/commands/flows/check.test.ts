@@ -37,13 +37,17 @@ it('check says what the API says, and why', async () => {
   const told = await server.cliJson('check', reported, '--verbose');
   assert.deepEqual(told.why, why);
   const lines = (await server.cli('check', '198.51.100.7', '--verbose')).stdout;
-  assert.match(lines, /^abuseConfidenceScore +99$/m);
+  assert.match(lines, /^198\.51\.100\.7: 99 of 100, malicious, blocked\n/);
+  assert.match(lines, /^ {2}Lists +demo$/m);
+  assert.doesNotMatch(lines, /abuseConfidenceScore|Reports/);
+  assert.match((await server.cli('check', reported)).stdout, /^ {2}Reports +1, the last 20/m);
   assert.match(
     lines,
     /^list \S+ names 198\.51\.100\.\S+: confidence 99, known since 20\S+, loaded 20/m,
   );
   assert.match(lines, /^decided by 198\.51\.100\./m);
   const unseen = (await server.cli('check', '5.6.7.9', '--verbose')).stdout;
+  assert.match(unseen, /^5\.6\.7\.9: 0 of 100, clean\n/);
   assert.match(unseen, /^no entry decides: not observed$/m);
 });
 

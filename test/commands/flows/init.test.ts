@@ -93,9 +93,21 @@ test('without a terminal, what is missing is named', async () => {
 });
 
 for (const [name, changes, words] of [
-  ['an address without TLS', { url: 'http://id.example.com' }, /--url http:.* can't be used/],
-  ['an address with a path', { url: 'https://id.example.com/a' }, /--url .* can't be used/],
-  ['no mail address', { operator: 'nobody' }, /--operator nobody can't be used/],
+  [
+    'an address without TLS',
+    { url: 'http://id.example.com' },
+    /--url http:.* can't be used: it must begin with https/,
+  ],
+  [
+    'an address with a path',
+    { url: 'https://id.example.com/a' },
+    /--url .* can't be used: it must end behind the host name/,
+  ],
+  [
+    'no mail address',
+    { operator: 'nobody' },
+    /--operator nobody can't be used: it is no mail address/,
+  ],
   [
     'a mail address that no account can have',
     { operator: 'é@example.com', 'mail-from': operator },
