@@ -4,10 +4,8 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { Piscina } from 'piscina';
 import type { Clock } from './clock.ts';
 import { every } from './every.ts';
-import { minuteMs } from './time.ts';
 
 const beatMs = 250;
 
@@ -113,38 +111,4 @@ export function stepBehind(answering: readonly AnsweringThread[]): void {
       // It ended meanwhile.
     }
   }
-}
-
-// One thread for work that comes now and then: it starts at the first job and ends after a quiet minute.
-
-const idleTimeoutMs = minuteMs;
-
-/**
- * @param worker the compiled module
- * @param waitingMax jobs that wait at most; beyond, `run` rejects
- */
-export function openLoneThread<Job, Answer>(worker: URL, waitingMax: number) {
-  const pool = new Piscina<Job, Answer>({
-    filename: worker.href,
-    minThreads: 0,
-    maxThreads: 1,
-    maxQueue: waitingMax,
-    idleTimeout: idleTimeoutMs,
-    recordTiming: false,
-  });
-  let closed = false;
-  return {
-    async run(job: Job): Promise<Answer> {
-      // A destroyed piscina pool would start threads anew.
-      if (closed) throw new Error('the thread is closed');
-      return pool.run(job);
-    },
-    /** Jobs that wait. */
-    waiting: () => pool.queueSize,
-    isClosed: () => closed,
-    async close(): Promise<void> {
-      closed = true;
-      await pool.destroy();
-    },
-  };
 }

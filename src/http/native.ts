@@ -8,7 +8,7 @@
 
 import type * as Library from 'uWebSockets.js';
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { processEnvironment } from '../config/place.ts';
@@ -70,13 +70,21 @@ const untestedBinaries: ReadonlySet<string> = new Set([
   '6dd62494c776ba94a1265969caaa1cc88d02a9a3efb14ef35ef2a1215393cdd9', // uws_win32_x64_115.node of 20.30.0
 ]);
 
-export interface NativeServer {
-  readonly library: typeof Library;
+/** A build as the thread knows it that loaded it first. */
+export interface CheckedBuild {
+  /** As `require` takes it. */
+  readonly id: string;
   readonly path: string;
+  /** Tells whether the file at the path is still the one that was hashed. */
+  readonly stamp: string;
   readonly sha256: string;
   readonly isTested: boolean;
   /** False for a build that nobody has tested. */
   readonly parsesChunksStrictly: boolean;
+}
+
+export interface NativeServer extends CheckedBuild {
+  readonly library: typeof Library;
 }
 
 /** The facts that the choice depends on; tests replace them. */
@@ -118,6 +126,23 @@ export function loadNative(trustedSha256?: string): NativeServer {
   return loaded;
 }
 
+/** Loads in another thread of the process what the first has checked, without hashing it again. */
+export function loadChecked(checked: CheckedBuild): NativeServer {
+  loaded ??= chooseChecked(surroundings(), checked);
+  return loaded;
+}
+
+/** A file that was replaced meanwhile is looked at as at a start; it may be what it was before, too. */
+export function chooseChecked(at: Surroundings, checked: CheckedBuild): NativeServer {
+  if (stampOf(checked.path) !== checked.stamp) return chooseNative(at, checked.sha256);
+  return { ...checked, library: at.load(checked.id) as typeof Library };
+}
+
+function stampOf(path: string): string {
+  const { dev, ino, size, ctimeNs } = statSync(path, { bigint: true });
+  return [dev, ino, size, ctimeNs].join(':');
+}
+
 /** Request line and headers together; the older build takes 4 KB if they come in several packets. */
 const headBytesMax = 16_384;
 
@@ -148,6 +173,7 @@ function tryBinary(
 ): NativeServer | { readonly problem: string } {
   try {
     const path = join(at.folderOf(name), file);
+    const stamp = stampOf(path);
     const sha256 = createHash('sha256').update(readFileSync(path)).digest('hex');
     const tested = testedBinaries.get(sha256);
     if (tested === undefined && !untestedBinaries.has(sha256) && sha256 !== trustedSha256) {
@@ -158,7 +184,9 @@ function tryBinary(
     }
     return {
       library: at.load(id) as typeof Library,
+      id,
       path,
+      stamp,
       sha256,
       isTested: tested !== undefined,
       parsesChunksStrictly: tested?.parsesChunksStrictly === true,

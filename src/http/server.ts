@@ -18,7 +18,7 @@ import { type AskedBelow, createHotLane, type HotLane } from './hot-lane.ts';
 import { Admission } from './limits/admission.ts';
 import { defaultLimits, type HttpLimits } from './limits/limits.ts';
 import { type ClientPace, createPace } from './limits/pace.ts';
-import { loadNative } from './native.ts';
+import { loadNative, type NativeServer } from './native.ts';
 import {
   type AddressRules,
   peerText,
@@ -51,8 +51,8 @@ export interface ServerOptions {
   readonly pace?: ClientPace;
   /** Browsers reach the service over https: every answer says that it shall stay so. */
   readonly https?: boolean;
-  /** A binary with this hash is loaded though nobody tested it (native.ts). */
-  readonly webServerSha256?: string | undefined;
+  /** Default: the build of this thread, see `native.ts`. */
+  readonly native?: NativeServer;
   /**
    * `path` is the route's pattern (`''` if none matched), status 0 means that the client left
    * first. Of hot routes one request in 64 is timed: of the others `elapsedMs` is undefined.
@@ -123,7 +123,7 @@ const strictTransport: Header = ['Strict-Transport-Security', 'max-age=31536000'
 const withoutMark = '999999990007';
 
 export function createServer(options: ServerOptions) {
-  const native = loadNative(options.webServerSha256);
+  const native = options.native ?? loadNative();
   const uws = native.library;
   if (!native.isTested) {
     options.log.warn({ file: native.path, sha256: native.sha256 }, 'untested build of the server');

@@ -99,7 +99,7 @@ export function openSite(needs: {
       check: needs.check,
       radar: needs.radar,
     }),
-    ...published.routes,
+    ...published,
     ...connectRoutes({
       pageBuilder,
       baseUrl,
@@ -130,7 +130,7 @@ export function openSite(needs: {
     routes,
     /** Answers a path of /static/, for those who show it under another one. */
     file: staticFiles(assets, tools),
-    /** Work for when the server listens. */
-    preparations: [kit.prepare, ...published.preparations],
+    /** Work for when the server listens: the archive for sites. */
+    prepare: kit.prepare,
   };
 }

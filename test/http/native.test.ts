@@ -2,11 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { chooseNative, loadNative, type Surroundings } from '../../src/http/native.ts';
+import {
+  chooseChecked,
+  chooseNative,
+  loadNative,
+  type Surroundings,
+} from '../../src/http/native.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const require = createRequire(import.meta.url);
@@ -115,6 +120,32 @@ test('a binary with an unknown hash is not loaded, unless the operator names the
   const native = choose({ ...machine, trusted: sha256 });
   assert.deepEqual([native.path, native.isTested, loaded], [file, false, 1]);
   assert.equal(native.parsesChunksStrictly, false);
+  folder.remove();
+});
+
+test('another thread loads what was checked without hashing it, and a file that was replaced not at all', () => {
+  const folder = makeTempDir('checked-binary');
+  const file = `${folder.path}/uws_linux_x64_115.node`;
+  const trusted = createHash('sha256').update('trusted').digest('hex');
+  writeFileSync(file, 'trusted');
+  const loads: string[] = [];
+  const at: Surroundings = {
+    ...{ platform: 'linux', arch: 'x64', nodeVersion: 'v20.20.2', modules: '115' },
+    glibc: () => '2.41',
+    folderOf: () => folder.path,
+    load: (id) => loads.push(id),
+  };
+  const { library: _, ...checked } = chooseNative(at, trusted);
+  // Whoever hashed the file would refuse this.
+  assert.equal(chooseChecked(at, { ...checked, sha256: 'f'.repeat(64) }).path, file);
+  assert.deepEqual(loads, ['uWebSockets.js', 'uWebSockets.js']);
+  rmSync(file);
+  writeFileSync(file, 'replaced');
+  assert.throws(() => chooseChecked(at, checked), /is no build of the web server/);
+  rmSync(file);
+  writeFileSync(file, 'trusted');
+  assert.equal(chooseChecked(at, checked).sha256, trusted);
+  assert.equal(loads.length, 3);
   folder.remove();
 });
 

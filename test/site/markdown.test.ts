@@ -21,7 +21,7 @@ test('every text of the source is escaped, in code, cells, headings and links', 
   assert.match(html, /&lt;p onclick=/);
 });
 
-test('raw HTML, pictures, entities, odd links and untitled columns stop the start', () => {
+test('raw HTML, pictures, entities, odd links and untitled columns are refused', () => {
   for (const bad of ['<b>x</b>', '<!-- x -->', '![x](y)', 'a &amp; b', '| a | |\n|-|-|\n|1|2|']) {
     assert.throws(() => parseArticle('x.md', `# T\n\n${bad}\n`, anywhere), /x\.md/, bad);
   }

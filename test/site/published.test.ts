@@ -13,6 +13,7 @@ import { feeds } from '../../src/reputation/blocklists/catalog.ts';
 import { fieldsOf } from '../../src/signon/people/profile/profile.ts';
 import { codeLifeMs } from '../../src/signon/sites/codes.ts';
 import { scopeNames } from '../../src/signon/sites/scopes.ts';
+import { docsFolder, loadDocs } from '../../src/site/docs/library.ts';
 import { publishedRoutes } from '../../src/site/manifest/published.route.ts';
 import type { Endpoint } from '../../src/web/guard/endpoint.ts';
 import { createPageTools, openAssets, siteLinks } from '../../src/web/page-tools.ts';
@@ -41,7 +42,7 @@ function published(
     baseUrl,
     secureUrl,
     ...more,
-  }).routes;
+  });
 }
 
 const routes = published();
@@ -234,6 +235,14 @@ test('the OpenAPI document is whole: references, names, parameters, schemas', as
   schemas.addSchema({ $id: 'https://x.example/api', $defs: used.components.schemas });
   for (const name of Object.keys(used.components.schemas)) {
     schemas.compile({ $ref: `https://x.example/api#/$defs/${name}` });
+  }
+});
+
+test('the list of pages, which reads the beginning of each alone, has the titles and first paragraphs of the pages', () => {
+  const values = new Proxy({}, { get: () => '' });
+  for (const { slug, intro, article } of loadDocs(docsFolder, baseUrl, values)) {
+    assert.deepEqual(intro, { title: article.title, summary: article.summary }, slug);
+    assert.notEqual(intro.summary, '', slug);
   }
 });
 

@@ -19,6 +19,7 @@ import { openAccessLog } from '../../http/answer/access-log.ts';
 import { createForwarder, type Forwarder } from '../../http/forward.ts';
 import { defaultLimits } from '../../http/limits/limits.ts';
 import { createPace } from '../../http/limits/pace.ts';
+import { loadChecked } from '../../http/native.ts';
 import { addressRules } from '../../http/request/client-ip.ts';
 import type { RenderProblem, Reply, Request } from '../../http/request/message.ts';
 import type { Route } from '../../http/router.ts';
@@ -124,7 +125,7 @@ async function run(setup: ThreadSetup): Promise<void> {
     renderProblem,
     addresses: addressRules(setup.trustedProxies),
     https: setup.https,
-    webServerSha256: setup.webServerSha256,
+    native: loadChecked(setup.webServer),
     limits: { inFlightMax: inFlightMaxOf(setup.threads) },
     clock,
     log,

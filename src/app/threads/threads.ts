@@ -16,7 +16,7 @@ import { problemHeader } from '../../http/answer/wire.ts';
 import { type ServeForwardedOptions, serveForwarded } from '../../http/forward.ts';
 import { type DescriptorWatch, watchDescriptors } from '../../http/limits/descriptor-watch.ts';
 import { openFilesWarning } from '../../http/limits/limits.ts';
-import { loadNative } from '../../http/native.ts';
+import { type CheckedBuild, loadNative } from '../../http/native.ts';
 import { claimPort, type PortClaim } from '../../http/port-claim.ts';
 import { createRouter, type Route } from '../../http/router.ts';
 import type { UnixSocket } from '../../http/unix-socket.ts';
@@ -53,7 +53,8 @@ export interface ThreadSetup {
   readonly https: boolean;
   readonly clientLimitsOn: boolean;
   readonly logLevel: string;
-  readonly webServerSha256: string | undefined;
+  /** The build that the main thread has checked and loaded. */
+  readonly webServer: CheckedBuild;
   readonly accessLog: string | undefined;
   /** Requests for the main thread. */
   readonly forwardPort: MessagePort;
@@ -88,7 +89,7 @@ export interface ThreadsOptions
     | 'https'
     | 'clientLimitsOn'
     | 'logLevel'
-    | 'webServerSha256'
+    | 'webServer'
     | 'accessLog'
   > {
   readonly threads: number;
@@ -247,7 +248,7 @@ export async function listen(
   const warning = openFilesWarning();
   if (warning !== undefined) log.warn(warning);
   // The native library reads the environment once, when the first thread loads it.
-  loadNative(config.webServerSha256);
+  const { library: _, ...webServer } = loadNative(config.webServerSha256);
   const { port, release } = claim ?? (await claimPort(config.host, 0));
   if (claim === undefined) closers.add(release);
   let started: Threads | undefined;
@@ -276,7 +277,7 @@ export async function listen(
     https: config.baseUrl.startsWith('https:'),
     clientLimitsOn: config.clientLimitsOn,
     logLevel: config.logLevel,
-    webServerSha256: config.webServerSha256,
+    webServer,
     accessLog: config.accessLog,
     log,
   });

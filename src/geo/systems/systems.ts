@@ -7,7 +7,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
-import { openLoneThread } from '../../core/threads.ts';
+import { openLoneThread } from '../../core/lone-thread.ts';
 import { minuteMs } from '../../core/time.ts';
 import type { IpFamily } from '../../ip/address.ts';
 import { defaultSource, type GeoSource } from '../sources.ts';

@@ -2,8 +2,8 @@
 
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
+import { openLoneThread } from '../../core/lone-thread.ts';
 import type { Turns } from '../../core/scheduling.ts';
-import { openLoneThread } from '../../core/threads.ts';
 import { hourMs } from '../../core/time.ts';
 import type { GeoReader } from '../../geo/reader.ts';
 import type { IpIndex } from '../../index/ip-index.ts';

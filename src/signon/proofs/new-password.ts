@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Log } from '../../core/log.ts';
+import { openLoneThread } from '../../core/lone-thread.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { openLoneThread } from '../../core/threads.ts';
 import type { StrengthJob } from './password-strength.worker.ts';
 import { normalisePassword, type Passwords, passwordLength, type Turn } from './passwords.ts';
 

@@ -57,13 +57,13 @@ function pageList(data: DocsPageData, text: Catalogue): Html {
           {docs.groups[group]}
         </h2>
         <ul lang="en" aria-labelledby={`docs-${group}`}>
-          {members.map(({ slug, article }) => (
+          {members.map(({ slug, intro }) => (
             <li>
               <Link
                 href={docPath(slug)}
                 aria-current={slug === data.page.slug ? 'page' : undefined}
               >
-                {article.title}
+                {intro.title}
               </Link>
             </li>
           ))}

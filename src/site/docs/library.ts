@@ -7,8 +7,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { once } from '../../core/preparation.ts';
-import { type AfterSample, type Article, parseArticle } from './markdown.tsx';
+import { once, prepareInTurns } from '../../core/preparation.ts';
+import { type AfterSample, type Article, type Intro, introOf, parseArticle } from './markdown.tsx';
 import { tries, tryBox } from './try-box.tsx';
 
 /** In the order of the navigation. The first is /docs itself. */
@@ -39,6 +39,7 @@ export type DocGroup = (typeof files)[number]['group'];
 export interface DocPage {
   readonly slug: DocSlug;
   readonly group: DocGroup;
+  readonly intro: Intro;
   readonly article: Article;
   /** The same as Markdown, its links absolute. */
   readonly markdown: string;
@@ -66,10 +67,17 @@ export function markdownPath(slug: DocSlug): string {
  * @param folder docs/
  * @param origin what the links of the Markdown twins begin with
  * Each page is made when it is first read, which throws on a broken link, an unknown substitution
- * and raw HTML: the server makes all of them once it listens.
+ * and raw HTML. Whoever reads one searches soon, so all others are made behind it, in turns.
  */
 export function loadDocs(folder: string, origin: string, values: Substitutions): DocPage[] {
-  return files.map(({ slug, file, group }) => {
+  const makeOthers = once(() =>
+    // A page that can't be made throws again when it is read.
+    prepareInTurns(
+      pages.map((page) => () => page.article),
+      () => {},
+    ),
+  );
+  const pages: DocPage[] = files.map(({ slug, file, group }) => {
     const text = readFileSync(join(folder, file), 'utf8');
     const source = once(() => substitute(file, publishedPart(text), values));
     const article = once(() =>
@@ -81,10 +89,15 @@ export function loadDocs(folder: string, origin: string, values: Substitutions):
       ),
     );
     const markdown = once(() => withAbsoluteLinks(file, source(), origin));
+    const intro = once(() => introOf(source()));
     return {
       slug,
       group,
+      get intro() {
+        return intro();
+      },
       get article() {
+        makeOthers();
         return article();
       },
       get markdown() {
@@ -92,6 +105,7 @@ export function loadDocs(folder: string, origin: string, values: Substitutions):
       },
     };
   });
+  return pages;
 }
 
 function triesOf(slug: DocSlug, origin: string): AfterSample {

@@ -52,14 +52,18 @@ export interface DocsSection extends Heading {
   readonly body: string;
 }
 
-export interface Article {
+/** A page as other pages name it. */
+export interface Intro {
   /** Text of the first heading, which must be the only one of its depth. */
   readonly title: string;
+  /** The first paragraph, as plain text. */
+  readonly summary: string;
+}
+
+export interface Article extends Intro {
   /** The headings of depth 2 and 3, in the order of the page. */
   readonly headings: readonly Heading[];
   readonly sections: readonly DocsSection[];
-  /** The first paragraph, as plain text. */
-  readonly summary: string;
   /** Everything; the labels of buttons are in the language of `text`. */
   render(text: Catalogue): Html;
 }
@@ -84,6 +88,21 @@ const languageTitles: Readonly<Record<string, string>> = {
   sh: 'Shell',
 };
 
+/** Reads no further than the second heading: a list of pages needs no more of each. */
+export function introOf(source: string): Intro {
+  const next = source.indexOf('\n#');
+  return introIn(lexer(next === -1 ? source : source.slice(0, next)));
+}
+
+function introIn(tokens: readonly Token[]): Intro {
+  const first = tokens.find(({ type }) => type === 'heading') as Tokens.Heading | undefined;
+  const intro = tokens.find(({ type }) => type === 'paragraph') as Tokens.Paragraph | undefined;
+  return {
+    title: first === undefined ? '' : plainText(first.tokens).trim(),
+    summary: intro === undefined ? '' : plainText(intro.tokens).replace(/\s+/g, ' '),
+  };
+}
+
 /** Throws on what the rules above don't allow; `name` is of the file, for the message. */
 export function parseArticle(
   name: string,
@@ -100,12 +119,12 @@ export function parseArticle(
   }
   const astray = Object.keys(after).find((id) => !hasSample(tokens, sections, id));
   if (astray !== undefined) throw new Error(`${name}: no sample under #${astray}`);
-  const intro = tokens.find((token) => token.type === 'paragraph') as Tokens.Paragraph | undefined;
+  const { title, summary } = introIn(tokens);
   return {
-    title: first.text,
+    title,
+    summary,
     headings: rest.filter(({ depth }) => depth <= 3),
     sections,
-    summary: intro === undefined ? '' : plainText(intro.tokens).replace(/\s+/g, ' '),
     render: (text) =>
       blocks(tokens, {
         text,

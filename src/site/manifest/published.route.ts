@@ -5,7 +5,6 @@ import { receiptLifeMs } from '../../captcha/receipt/receipts.ts';
 import { type ClientLimitName, captchaBrowserLimits } from '../../config/limits.ts';
 import { packageVersion } from '../../config/version.ts';
 import { captchaBounds } from '../../config.ts';
-import type { Preparation } from '../../core/preparation.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { bulkAddressesMax } from '../../reputation/check/check-bulk.route.ts';
@@ -178,17 +177,14 @@ export interface PublishedOptions {
   readonly spoeListen?: string | undefined;
 }
 
-export function publishedRoutes(options: PublishedOptions): {
-  routes: PlainRoute[];
-  preparations: Preparation[];
-} {
+export function publishedRoutes(options: PublishedOptions): PlainRoute[] {
   const { guard, tools, baseUrl, secureUrl, kit } = options;
   const version = packageVersion();
   const described = { ...options, version };
   const pages = loadDocs(docsFolder, baseUrl, factsOf(options));
   const [, json] = jsonType;
   const schema = publishedManifestSchema(`${baseUrl}${publishedPaths.manifestSchema}`);
-  const routes = [
+  return [
     ...docsRoutes({ guard, tools, pages }),
     readyRoute(guard, ready.manifest, json, () => jsonText(manifestOf({ ...described, kit }))),
     readyRoute(guard, ready.schema, 'application/schema+json', () => jsonText(schema)),
@@ -197,7 +193,6 @@ export function publishedRoutes(options: PublishedOptions): {
       llmsText({ baseUrl, secureUrl, pages, kitPath: kit?.path }),
     ),
   ];
-  return { routes, preparations: pages.map((page) => () => page.article) };
 }
 
 /** People look at it, too. */
@@ -218,8 +213,8 @@ function llmsText(options: {
     pages
       .filter((page) => page.group === group)
       .map(
-        ({ slug, article }) =>
-          `- [${article.title}](${baseUrl}${markdownPath(slug)}): ${article.summary}`,
+        ({ slug, intro }) =>
+          `- [${intro.title}](${baseUrl}${markdownPath(slug)}): ${intro.summary}`,
       );
   return [
     '# Portcullis',
