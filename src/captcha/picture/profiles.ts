@@ -3,7 +3,7 @@
  * pixel, shown larger by CSS; under 3.4 CSS pixels a dot, fine balanced noise is no flash (WCAG).
  */
 
-export type ProfileName = 'default' | 'economy' | 'long';
+export type ProfileName = 'default' | 'economy' | 'hard';
 
 export interface PictureProfile {
   readonly name: ProfileName;
@@ -62,8 +62,23 @@ export const profiles: Readonly<Record<ProfileName, PictureProfile>> = {
   default: { ...easy, name: 'default' },
   /** Two thirds of the frames, so of bytes and time: for bursts. On a smaller circle dots are as fast. */
   economy: { ...easy, name: 'economy', frames: 16, amplitudeDots: 3 },
-  /** A longer word, for client addresses with a bad name. */
-  long: { ...easy, name: 'long', letters: 5, letterWidthDotsMax: 24, marginDots: 5 },
+  /**
+   * A longer word that moves more, in clouds that turn far along their way: for client addresses with a bad name. It
+   * takes an eye more looks, and a program that looks for one motion of the whole picture misses most.
+   */
+  hard: {
+    ...easy,
+    name: 'hard',
+    letters: 5,
+    letterWidthDotsMax: 24,
+    marginDots: 5,
+    curveDownRad: 3.5,
+    curveAcrossRad: 5,
+    jitterXDots: 2,
+    jitterYDots: 3,
+    bobDots: 2,
+    turnDegrees: 8,
+  },
 };
 
 /** The displayed size of every picture where there is room, in CSS pixels. */

@@ -217,7 +217,7 @@ export function createRenderPool(options: RenderPoolOptions) {
         refill();
         return ok(rendered(ready.image, 'default', ready.seed));
       }
-      const calm: ProfileName = word === 'long' ? 'long' : 'default';
+      const calm: ProfileName = word === 'long' ? 'hard' : 'default';
       const profile = word === 'normal' && waiting >= options.economyFrom ? 'economy' : calm;
       const seed = newSeed();
       return await wait(async () => rendered(await one(profile, seed), profile, seed));

@@ -15,9 +15,11 @@ import { createTemplateReader } from '../../support/captcha/templates.ts';
 const challengeSeeds = seeds(50_001, 25);
 const challenges = seeds(50_001, 100).map((seed) => soundChallenge('default', seed));
 const reader = createTemplateReader(profiles.default, readingSigmaDots);
+const hard = challengeSeeds.map((seed) => soundChallenge('hard', seed));
+const hardReader = createTemplateReader(profiles.hard, readingSigmaDots);
 
 test('a single frame is uniform noise, inside the letters as outside', () => {
-  for (const name of ['default', 'economy', 'long'] as const) {
+  for (const name of ['default', 'economy', 'hard'] as const) {
     const scores = noiseScores(seeds(60_001, 60).map((seed) => soundChallenge(name, seed)));
     for (const [what, score] of Object.entries(scores)) {
       assert.ok(score < 4.5, `${name}, ${what}: ${score}`);
@@ -38,5 +40,9 @@ test('the same scores find a field that repeats within the picture', () => {
 for (const attack of stillAttacks) {
   test(`no word is read from: ${attack.name}`, () => {
     assert.equal(wordsRead(attack, challenges, reader), 0);
+  });
+
+  test(`no word of a hard picture is read from: ${attack.name}`, () => {
+    assert.equal(wordsRead(attack, hard, hardReader), 0);
   });
 }

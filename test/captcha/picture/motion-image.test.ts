@@ -145,8 +145,9 @@ test('each place begins anywhere on its way and runs either way round', () => {
   }
 });
 
-test('the clouds curve gently, and in the middle of the picture dots run along circles', () => {
+test('the clouds curve gently, a hard one more, and in the middle dots run along circles', () => {
   for (const name of names) {
+    const most = name === 'hard' ? 2 : 1.8;
     for (const seed of seeds(9, 10)) {
       const { path, profile } = soundChallenge(name, seed);
       const { heightDots: h, widthDots: w, frames, amplitudeDots } = profile;
@@ -157,7 +158,7 @@ test('the clouds curve gently, and in the middle of the picture dots run along c
       for (const lines of [rows, columns]) {
         const apart = Math.max(...lines.map((line) => furthest(line, lines[0]!)));
         assert.ok(apart >= 0.6 * amplitudeDots, `${name}: ${apart}`);
-        assert.ok(apart <= 1.8 * amplitudeDots, `${name}: ${apart}`);
+        assert.ok(apart <= most * amplitudeDots, `${name}: ${apart}`);
         const neighbours = lines.slice(1).map((line, i) => furthest(line, lines[i]!));
         assert.ok(Math.max(...neighbours) <= 1, `${name}: smooth, ${Math.max(...neighbours)}`);
       }

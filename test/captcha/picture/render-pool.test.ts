@@ -139,14 +139,14 @@ test('with no stock requests wait, economy images from some on, and beyond the b
   await pool.close();
 });
 
-test('a long word is rendered for its asker, the stock untouched', async () => {
+test('a hard picture is rendered for its asker, the stock untouched', async () => {
   const { pool, jobs, settle } = setUp();
   await settle();
   const image = pool.image('long');
   await turn();
   assert.deepEqual(
     jobs.map(({ profile, count }) => [profile, count]),
-    [['long', 1]],
+    [['hard', 1]],
   );
   await settle();
   assert.equal((await image).ok, true);
@@ -162,7 +162,7 @@ test('nothing is rendered ahead while somebody waits', async () => {
   await turn();
   assert.deepEqual(
     jobs.map((job) => job.profile),
-    ['long'],
+    ['hard'],
   );
   await settle();
   await long;

@@ -18,13 +18,13 @@ test('threads render the same bytes as here', async () => {
   const here = createMotionRenderer(outlines);
   const [four, long] = await Promise.all([
     threads.images('default', list.slice(0, 4)),
-    threads.images('long', list.slice(4, 5)),
+    threads.images('hard', list.slice(4, 5)),
   ]);
   assert.deepEqual(
     four,
     list.slice(0, 4).map((seed) => here('default', seed)),
   );
-  assert.deepEqual(long, [here('long', list[4]!)]);
+  assert.deepEqual(long, [here('hard', list[4]!)]);
 });
 
 test('on Linux the threads stand back behind those that answer', async () => {

@@ -29,9 +29,11 @@ export const poorEye: EyeOptions = { noise: 2, blurDots: 1.5, looks: 6 };
 export interface Eye {
   /** The word that it makes out. */
   read(challenge: Pick<Challenge, 'frames'>, seed: number): string;
+  /** All looks as one picture: letters bright, of deviation 1. */
+  picture(challenge: Pick<Challenge, 'frames'>, seed: number): Float32Array;
 }
 
-/** How many words of these it reads in full, and which share of the letters. */
+/** How many words of these it reads in full, which share of the letters, and how often it takes one for another. */
 export function wordsSeen(eye: Eye, challenges: readonly Challenge[]) {
   const read = challenges.map((challenge, i) => eye.read(challenge, i));
   const letters = challenges.map(
@@ -40,7 +42,32 @@ export function wordsSeen(eye: Eye, challenges: readonly Challenge[]) {
   return {
     words: letters.filter((share) => share === 1).length,
     letters: letters.reduce((sum, share) => sum + share, 0) / letters.length,
+    confused: mostConfused(challenges, read),
   };
+}
+
+/** The pair of letters that is confused most: what was there, what was read, and its share of what was there. */
+function mostConfused(challenges: readonly Challenge[], read: readonly string[]) {
+  const shown = new CountsOf();
+  const taken = new CountsOf();
+  for (const [i, { answer }] of challenges.entries()) {
+    for (const [at, letter] of [...answer].entries()) {
+      shown.add(letter);
+      if (read[i]![at] !== letter) taken.add(`${letter}>${read[i]![at]}`);
+    }
+  }
+  let worst = { pair: '', share: 0 };
+  for (const [pair, count] of taken) {
+    const share = count / shown.get(pair[0]!)!;
+    if (share > worst.share) worst = { pair, share };
+  }
+  return worst;
+}
+
+class CountsOf extends Map<string, number> {
+  add(name: string): void {
+    this.set(name, (this.get(name) ?? 0) + 1);
+  }
 }
 
 /** 160 ms of the served pictures. */
@@ -73,18 +100,27 @@ const steps: readonly Step[] = (() => {
 
 export function createEye(profile: PictureProfile, options: EyeOptions): Eye {
   const shapes = shapesOf(profile);
+
+  function looks({ frames }: Pick<Challenge, 'frames'>, seed: number): Float32Array[] {
+    const noise = createNoise(seed);
+    const signed = frames.map((frame) => Int8Array.from(frame, (bit) => 2 * bit - 1));
+    const first = noise.below(frames.length);
+    return Array.from({ length: options.looks }, (_, i) => {
+      const from = first + Math.round((i * frames.length) / options.looks);
+      return look(signed, from, profile, options, noise);
+    });
+  }
+
   return {
-    read({ frames }, seed) {
-      const noise = createNoise(seed);
-      const signed = frames.map((frame) => Int8Array.from(frame, (bit) => 2 * bit - 1));
-      const first = noise.below(frames.length);
+    read(challenge, seed) {
       const sums = shapes.map(() => new Float64Array(profile.widthDots));
-      for (let i = 0; i < options.looks; i++) {
-        const from = first + Math.round((i * frames.length) / options.looks);
-        const seen = look(signed, from, profile, options, noise);
-        addScores(seen, shapes, profile, sums);
-      }
+      for (const seen of looks(challenge, seed)) addScores(seen, shapes, profile, sums);
       return bestRow(sums, shapes, profile);
+    },
+    picture(challenge, seed) {
+      const seen = looks(challenge, seed);
+      const scale = Math.sqrt(seen.length);
+      return seen[0]!.map((_, i) => seen.reduce((sum, one) => sum + one[i]!, 0) / scale);
     },
   };
 }
