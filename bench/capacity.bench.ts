@@ -1,24 +1,31 @@
 /**
- * One server with the embedded store and a list of so many public hosts: memory an entry, how soon it is
- * ready after a stop, what a start takes of processors, the size of its store. Of some starts the quickest
- * is shown: the others hold what a busy machine did.
+ * One server with the embedded store and lists of so many public hosts: memory an entry, what their import takes of the
+ * server and of the command, how soon the server is ready after a stop, what a start takes of processors, the size of its
+ * store. Of some starts the quickest is shown: the others hold what a busy machine did.
  */
 
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createWriteStream, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { specialUse } from '../src/ip/special.ts';
-import { startTestServer, type TestServer } from '../test/support/server/server.ts';
+import { startCli, startTestServer, type TestServer } from '../test/support/server/server.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
-import { hostText, makeCheckTable } from './check-table.ts';
+import { hostText } from './check-table.ts';
 import { cpuSeconds } from './rbldnsd-peer.ts';
 import { type BenchRow, median } from './row.ts';
 
 const sizes = {
   tiny: { starts: 1, quietMs: 100, entries: [500] },
-  full: { starts: 3, quietMs: 20_000, entries: [1_000_000, 6_000_000] },
+  full: { starts: 3, quietMs: 20_000, entries: [1_000_000, 8_000_000, 32_000_000] },
 } as const;
 type Plan = (typeof sizes)[keyof typeof sizes];
+
+/** Of one list; a list may have 20 million. */
+const rowsMax = 8_000_000;
+const lineRows = 50_000;
+const watchMs = 50;
+const goals = { bytesAnEntry: 110, serverMiB: 400, commandMiB: 150 } as const;
 
 /** As unit, image and the `portcullis` command have it. */
 const env = {
@@ -33,13 +40,31 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const empty = await measured(0, plan);
   const rows: BenchRow[] = [];
   for (const count of plan.entries) {
-    const { memory, ms, cpuMs, storeMiB, entries } = await measured(count, plan);
+    const { memory, ms, cpuMs, storeMiB, entries, imported } = await measured(count, plan);
     const name = `${entries.toLocaleString('en-US')} entries`;
+    const beyond = Math.round(imported.serverMiB - memory.own);
+    const command = Math.round(imported.commandMiB);
     rows.push(
+      {
+        name: `${name}: memory of the server during the import, beyond what it takes after`,
+        unit: 'MiB',
+        ours: beyond,
+        goal: `≤ ${goals.serverMiB}`,
+        ok: beyond <= goals.serverMiB,
+        note: `${imported.seconds.toFixed(0)} s, in lists of at most ${rowsMax.toLocaleString('en-US')}`,
+      },
+      {
+        name: `${name}: memory of the command during the import`,
+        unit: 'MiB',
+        ours: command,
+        goal: `≤ ${goals.commandMiB}`,
+        ok: command <= goals.commandMiB,
+      },
       {
         name: `${name}: memory an entry`,
         unit: 'bytes',
         ours: Math.round(((memory.own - empty.memory.own) * 2 ** 20) / entries),
+        goal: `≤ ${goals.bytesAnEntry}`,
         note: `${Math.round(memory.own)} MiB of its own, ${Math.round(empty.memory.own)} with no entry; and ${Math.round(memory.mapped)} MiB of mapped files, which the system takes back when it needs them`,
       },
       {
@@ -64,6 +89,14 @@ interface Measured {
   readonly memory: { readonly own: number; readonly mapped: number };
   readonly storeMiB: number;
   readonly entries: number;
+  readonly imported: Imported;
+}
+
+/** Most memory of their own that the server and the command had. */
+interface Imported {
+  readonly serverMiB: number;
+  readonly commandMiB: number;
+  readonly seconds: number;
 }
 
 async function measured(count: number, { starts, quietMs }: Plan): Promise<Measured> {
@@ -72,7 +105,7 @@ async function measured(count: number, { starts, quietMs }: Plan): Promise<Measu
   const serve = () => startTestServer({ threads: 1, dataDir, demo: false, env });
   try {
     await using first = await serve();
-    if (count > 0) await load(first, count);
+    const imported = await load(first, count);
     await first.stop();
     const times: number[] = [];
     const cpuTimes: number[] = [];
@@ -92,25 +125,60 @@ async function measured(count: number, { starts, quietMs }: Plan): Promise<Measu
       memory: memoryOf(server.pid),
       storeMiB: (statSync(join(dataDir, 'store', 'data.mdb')).blocks * 512) / 2 ** 20,
       entries,
+      imported,
     };
   } finally {
     directory.remove();
   }
 }
 
-async function load(server: TestServer, count: number): Promise<void> {
+async function load(server: TestServer, count: number): Promise<Imported> {
   const path = join(server.dataDir, 'hosts.txt');
-  // One in seven addresses is not public, and a few come twice.
-  const drawn = makeCheckTable(Math.ceil(count * 1.3)).hosts;
-  const isPublic = (host: number) => specialUse(4, Uint32Array.of(host, 0, 0, 0)) === undefined;
-  const hosts = [...new Set(drawn.filter(isPublic))].slice(0, count);
-  writeFileSync(path, Array.from(hosts, hostText).join('\n'));
-  await server.cliJson('seed', path, '--format', 'plain');
-  rmSync(path);
+  const next = publicHosts();
+  const most = { serverMiB: 0, commandMiB: 0 };
+  const startMs = performance.now();
+  for (let left = count, list = 1; left > 0; left -= rowsMax, list++) {
+    await writeHosts(path, next, Math.min(left, rowsMax));
+    const seed = ['seed', path, '--format', 'plain', '--source', `hosts${list}`];
+    const command = startCli(seed, { DATA_DIR: server.dataDir });
+    const watch = setInterval(() => {
+      most.serverMiB = Math.max(most.serverMiB, memoryOf(server.pid).own);
+      most.commandMiB = Math.max(most.commandMiB, memoryOf(command.process.pid!).own);
+    }, watchMs);
+    const { code } = await command.ended.finally(() => clearInterval(watch));
+    if (code !== 0) throw new Error(`an import ended with ${code}: ${command.stderr()}`);
+    rmSync(path);
+  }
+  return { ...most, seconds: (performance.now() - startMs) / 1_000 };
 }
 
+/** Public hosts all over the address space, none twice. */
+function publicHosts(): () => number {
+  let n = 0;
+  return () => {
+    for (;;) {
+      // An odd factor takes each number to another one.
+      const host = Math.imul(++n, 0x9e37_79b1) >>> 0;
+      if (specialUse(4, Uint32Array.of(host, 0, 0, 0)) === undefined) return host;
+    }
+  };
+}
+
+async function writeHosts(path: string, next: () => number, count: number): Promise<void> {
+  const file = createWriteStream(path);
+  for (let left = count; left > 0; left -= lineRows) {
+    const hosts = Array.from({ length: Math.min(left, lineRows) }, () => hostText(next()));
+    if (!file.write(`${hosts.join('\n')}\n`)) await once(file, 'drain');
+  }
+  file.end();
+  await once(file, 'finish');
+}
+
+/** Nothing of a process that has just ended. */
 function memoryOf(pid: number): Measured['memory'] {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  const of = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)![1]) / 1_024;
+  const of = (name: string) => {
+    return Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0) / 1_024;
+  };
   return { own: of('VmRSS') - of('RssFile'), mapped: of('RssFile') };
 }

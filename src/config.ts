@@ -4,7 +4,7 @@
  */
 
 import { isIP } from 'node:net';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { isAbsolute, resolve } from 'node:path';
 import * as v from 'valibot';
 import { dataDirDefault } from './config/place.ts';
@@ -214,10 +214,30 @@ const domainName = v.pipe(
 
 const domainList = v.pipe(list, v.array(domainName), v.maxLength(4, 'must list at most 4 names'));
 
+const entriesLeast = 8_000_000;
+const entriesMost = 32_000_000;
+/** Of an entry with one contribution: its row, its share of the index, its contribution. */
+const bytesPerEntry = 110;
+/** What else the process holds when it is full: the feeds of their most entries, code, heaps. */
+const bytesBeside = 1_536 * 1_048_576;
+const shareOfMemory = 0.7;
+
+/** Returns how many entries a machine has room for. What is not used yet costs address space alone. */
+export function entriesThatFit(memoryBytes: number): number {
+  const room = Math.floor((shareOfMemory * memoryBytes - bytesBeside) / bytesPerEntry);
+  return Math.min(entriesMost, Math.max(entriesLeast, room));
+}
+
+/** Returns the memory of the machine, or of the container if it may use less. */
+export function usableMemory(): number {
+  const allowed = process.constrainedMemory();
+  return allowed > 0 ? Math.min(allowed, totalmem()) : totalmem();
+}
+
 /** Bounds of what the process holds in memory. Each one is where a clear refusal begins. */
 export const capacities = {
   /** Addresses and prefixes in the index. */
-  entries: 8_000_000,
+  entries: entriesThatFit(usableMemory()),
   /** An entry has at most so many on average: one of each list, rule and account that names it. */
   contributionsPerEntry: 3,
   accounts: 65_536,

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { it } from 'node:test';
-import { type Config, frontEndsOf, readConfig } from '../src/config.ts';
+import { type Config, entriesThatFit, frontEndsOf, readConfig } from '../src/config.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import { readEndpoint } from '../src/integrations/thread.ts';
 import { parsePrefix } from '../src/ip/prefix.ts';
@@ -429,6 +429,17 @@ it('the links follow the port when no address is given', () => {
 
 it('as many front ends as cores but one, one at least', () => {
   assert.deepEqual([1, 2, 8, 200].map(frontEndsOf), [1, 1, 7, 64]);
+});
+
+it('a machine has room for so many entries as its memory holds, within bounds', () => {
+  const gibibyte = 2 ** 30;
+  assert.deepEqual(
+    [0, 1, 4].map((n) => entriesThatFit(n * gibibyte)),
+    [8e6, 8e6, 12_689_676],
+  );
+  assert.equal(entriesThatFit(24 * gibibyte), 32_000_000);
+  // Of a container without a bound the system says the largest number that it has.
+  assert.equal(entriesThatFit(2 ** 64), 32_000_000);
 });
 
 it('the configuration is frozen, its lists too', () => {

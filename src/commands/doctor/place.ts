@@ -2,7 +2,7 @@
 
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Config } from '../../config.ts';
+import { type Config, capacities, usableMemory } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { dateText } from '../../core/dates.ts';
 import type { Random } from '../../core/random.ts';
@@ -106,6 +106,14 @@ function isWritable(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+export function lookAtMemory(): Finding {
+  const memory = grouped(Math.floor(usableMemory() / mebibyte));
+  return fine(
+    'memory',
+    `${memory} MiB: room for ${grouped(capacities.entries)} addresses and networks`,
+  );
 }
 
 export function lookAtDisk({ dataDir }: Config): Finding {

@@ -20,7 +20,7 @@ import {
   type Store,
   type StoreEvent,
 } from '../../storage/store.ts';
-import { createEntryRow, pageOf, readEntryRow } from '../state/entry-pages.ts';
+import { createEntryRow, entryPages, pageOf, readEntryRow } from '../state/entry-pages.ts';
 import { type RowBatch, reputationEvents, rowsPerEventMax } from '../state/events.ts';
 
 export interface Fill {
@@ -89,27 +89,72 @@ async function writtenSince(store: Store, seq: bigint): Promise<number> {
 const nameOf = (family: number, words: Uint32Array, at: number, length: number): string =>
   `${family}/${words[at]}/${words[at + 1]}/${words[at + 2]}/${words[at + 3]}/${length}`;
 
-/** Counts the prefixes that stand in the last checkpoint. */
-async function countKnown(store: Store, batches: Iterable<RowBatch>): Promise<number> {
-  const byPage = new Map<number, Set<string>>();
-  for (const { count, families, words, lengths } of batches) {
-    for (let i = 0; i < count; i++) {
-      const family = families[i] === 4 ? 4 : 6;
-      const page = pageOf(family, words[4 * i]!, words[4 * i + 1]!);
-      const names = byPage.get(page) ?? new Set<string>();
-      byPage.set(page, names.add(nameOf(family, words, 4 * i, lengths[i]!)));
+/** Rows, or pages, that are looked at in one turn: some milliseconds. */
+const rowsPerTurn = 8_192;
+const pagesPerTurn = 16;
+
+/** Rows by the page they stand on: those of page p are `rows` from `starts[p]` to `starts[p + 1]`. */
+async function rowsByPage(batches: readonly RowBatch[]) {
+  const starts = new Uint32Array(entryPages + 1);
+  const page = ({ families, words }: RowBatch, i: number) =>
+    pageOf(families[i] === 4 ? 4 : 6, words[4 * i]!, words[4 * i + 1]!);
+  let total = 0;
+  for (const batch of batches) {
+    for (let i = 0; i < batch.count; i++) starts[page(batch, i) + 1]!++;
+    total += batch.count;
+    if (total % rowsPerTurn < batch.count) await nextTurn();
+  }
+  for (let p = 0; p < entryPages; p++) starts[p + 1]! += starts[p]!;
+  // Sorted by counting: four bytes a row twice, whatever there are of them.
+  const ends = starts.slice(0, entryPages);
+  const rows = new Uint32Array(total);
+  let first = 0;
+  for (const batch of batches) {
+    for (let i = 0; i < batch.count; i++) rows[ends[page(batch, i)]!++] = first + i;
+    first += batch.count;
+    if (first % rowsPerTurn < batch.count) await nextTurn();
+  }
+  return { starts, rows };
+}
+
+/** Counts the prefixes that stand in the last checkpoint, in memory of a few bytes a row. */
+async function countKnown(store: Store, batches: readonly RowBatch[]): Promise<number> {
+  const { starts, rows } = await rowsByPage(batches);
+  const firsts: number[] = [];
+  let total = 0;
+  for (const { count } of batches) {
+    firsts.push(total);
+    total += count;
+  }
+  function nameAt(place: number): string {
+    let low = 0;
+    let high = firsts.length;
+    while (high - low > 1) {
+      const middle = (low + high) >>> 1;
+      if (firsts[middle]! <= place) low = middle;
+      else high = middle;
     }
-    await nextTurn();
+    const { families, words, lengths } = batches[low]!;
+    const i = place - firsts[low]!;
+    return nameOf(families[i]!, words, 4 * i, lengths[i]!);
   }
   let known = 0;
+  let read = 0;
   const row = createEntryRow();
-  for (const [page, names] of byPage) {
+  for (let page = 0; page < entryPages; page++) {
+    const [from, to] = [starts[page]!, starts[page + 1]!];
+    if (from === to) continue;
     const bytes = await readProjectionPage(store, page);
-    for (let at = 1; at >= 0 && at < bytes.length; ) {
-      row.words.fill(0);
-      at = readEntryRow(bytes, at, row);
-      if (at >= 0 && names.has(nameOf(row.family, row.words, 0, row.length))) known++;
+    if (bytes.length > 1) {
+      const names = new Set<string>();
+      for (let place = from; place < to; place++) names.add(nameAt(rows[place]!));
+      for (let at = 1; at >= 0 && at < bytes.length; ) {
+        row.words.fill(0);
+        at = readEntryRow(bytes, at, row);
+        if (at >= 0 && names.has(nameOf(row.family, row.words, 0, row.length))) known++;
+      }
     }
+    if (++read % pagesPerTurn === 0) await nextTurn();
   }
   return known;
 }

@@ -132,16 +132,24 @@ export interface Contributions {
   restore(image: ArrayImage): boolean;
 }
 
+/**
+ * Returns zeros that take no memory until they are touched. They are shared with nobody: of a large buffer that is
+ * not shared V8 takes all for used, and collects garbage for it.
+ */
+export function reserved(words: number): Uint32Array {
+  return new Uint32Array(new SharedArrayBuffer(4 * words));
+}
+
 /** @param entriesMax largest entry number; @param nodesMax largest number of contributions */
 export function createContributions(entriesMax: number, nodesMax: number): Contributions {
-  const heads = new Uint32Array(entriesMax + 1);
-  const owner = new Uint32Array(nodesMax + 1);
-  const next = new Uint32Array(nodesMax + 1);
-  const tag = new Uint32Array(nodesMax + 1);
-  const listed = new Uint32Array(nodesMax + 1);
-  const newest = new Uint32Array(nodesMax + 1);
-  const detail = new Uint32Array(nodesMax + 1);
-  const vote = new Uint32Array(nodesMax + 1);
+  const heads = reserved(entriesMax + 1);
+  const owner = reserved(nodesMax + 1);
+  const next = reserved(nodesMax + 1);
+  const tag = reserved(nodesMax + 1);
+  const listed = reserved(nodesMax + 1);
+  const newest = reserved(nodesMax + 1);
+  const detail = reserved(nodesMax + 1);
+  const vote = reserved(nodesMax + 1);
   const strength = new Float32Array(listed.buffer);
   let used = 0;
   let free = 0;

@@ -24,7 +24,7 @@
 
 import { bitsOf, type IndexPrefix } from '../../index/prefix.ts';
 import { type ArrayImage, bytesOf, restoreArray } from '../../storage/journal/projection.ts';
-import { contributionKinds, kindOf } from './contributions.ts';
+import { contributionKinds, kindOf, reserved } from './contributions.ts';
 
 const ipv6Base = 65_536;
 /** Pages of entries; account pages are numbered from here. */
@@ -55,9 +55,9 @@ export interface PageLists {
 
 export function createPageLists(entriesMax: number): PageLists {
   const heads = new Uint32Array(entryPages);
-  const next = new Uint32Array(entriesMax + 1);
-  const previous = new Uint32Array(entriesMax + 1);
-  const pages = new Uint32Array(entriesMax + 1);
+  const next = reserved(entriesMax + 1);
+  const previous = reserved(entriesMax + 1);
+  const pages = reserved(entriesMax + 1);
   const members = { next, previous, pages };
   /** Largest entry number that was ever a member. */
   let entryTop = 0;

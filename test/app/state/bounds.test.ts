@@ -126,6 +126,24 @@ it('a full list is loaded again, for its rows are known', async () => {
   assert.equal(errorOf(await load('a', rowsFrom(1, 100))), 'capacity_exceeded');
 });
 
+it('known rows are found wherever they stand: both families, all over the address space, in many batches', async () => {
+  const all = Array.from({ length: 100 }, (_, i) => {
+    const family = i % 2 === 0 ? 4 : 6;
+    const words = new Uint32Array(4);
+    words[0] = family === 4 ? 0x0808_0000 + i * 0x0001_0001 : 0x2a00_0000 + i;
+    if (family === 6) words[3] = i;
+    const one = (value: number) => Uint8Array.of(value);
+    const length = family === 4 ? 32 : 128;
+    return { count: 1, families: one(family), words, lengths: one(length), scores: one(80) };
+  });
+  assert.equal(errorOf(await load('a', all)), 'none');
+  await (await openServer()).stop();
+  assert.equal(errorOf(await load('a', all.toReversed())), 'none');
+  await (await openServer()).stop();
+  const other = rowsFrom(1, 1);
+  assert.equal(errorOf(await load('a', [...all.slice(1), ...other])), 'capacity_exceeded');
+});
+
 it('of two loaders that begin at once the second counts the rows of the first', async () => {
   const results = await Promise.all([load('a', rowsFrom(0, 60)), load('b', rowsFrom(200, 60))]);
   assert.equal(results.filter(({ ok }) => ok).length, 1);
