@@ -1,6 +1,6 @@
 /**
- * Copy buttons, forms that a second click does not send twice, and what was typed into all forms of a page
- * when the language or the theme is changed. Everything works without a script, these aside.
+ * Copy buttons, forms that a second click does not send twice, what was typed into all forms of a page
+ * when the language or the theme is changed, and the header's keys. Everything works without a script, these aside.
  */
 const doneForMs = 2000;
 /** Longer than an answer takes. One that never comes must not keep the form for good. */
@@ -115,11 +115,50 @@ for (const button of document.querySelectorAll('.site-looks button[form]')) {
 
 // Another language or theme loads the page anew. What was typed comes along within this tab; passwords, codes
 // and files don't. A browser that keeps nothing for pages throws.
-document.querySelector('form.site-looks')?.addEventListener('submit', () => {
-  try {
-    keepTyped();
-  } catch {}
-});
+for (const form of document.querySelectorAll('form.site-looks')) {
+  form.addEventListener('submit', () => {
+    try {
+      keepTyped();
+    } catch {}
+  });
+}
 try {
   fillTyped();
 } catch {}
+
+// "/" leads to the box for an address, wherever nothing is being typed.
+const lookup = document.querySelector('main input[name="address"], #header-lookup');
+document.addEventListener('keydown', (event) => {
+  const isTyping = event.target.closest('input, textarea, select, [contenteditable]') !== null;
+  if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (lookup === null) return;
+  event.preventDefault();
+  lookup.focus();
+});
+// The link alone moves the focus too; only a focus by script brings up the keyboard of a phone.
+document.querySelector('.site-find-open')?.addEventListener('click', (event) => {
+  event.preventDefault();
+  document.getElementById('header-lookup').focus();
+});
+
+// The menu closes as menus do; the opener alone does it without a script.
+const siteMenu = document.querySelector('.site-menu');
+if (siteMenu !== null) {
+  document.addEventListener('click', ({ target }) => {
+    if (!siteMenu.contains(target)) siteMenu.open = false;
+  });
+  document.addEventListener('keydown', ({ key }) => {
+    if (key !== 'Escape' || !siteMenu.open) return;
+    siteMenu.open = false;
+    siteMenu.querySelector('summary').focus();
+  });
+}
+
+// The list of sections is a scroller on a narrow screen: the section of this page stands in sight.
+const shownSection = document.querySelector('.account-nav [aria-current]');
+const sections = shownSection?.closest('ul');
+if (sections) {
+  const { left, width } = shownSection.getBoundingClientRect();
+  const list = sections.getBoundingClientRect();
+  sections.scrollLeft += left - list.left - (list.width - width) / 2;
+}

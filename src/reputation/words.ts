@@ -186,6 +186,7 @@ const en = {
     meaningTitle: 'What the score means',
     meaningText:
       'The score sums up reports, each by the trust of its author and its age, and imported lists. It speaks about the recent past of an address, not about the person behind it: addresses change hands.',
+    reportAction: 'Report this address',
     reportTitle: 'Seen it misbehave?',
     reportText: 'Reports from firewalls, mail servers and web sites keep the score honest.',
     reportLink: 'Report this address',
@@ -544,6 +545,7 @@ const fr: typeof en = {
     meaningTitle: 'Ce que dit le score',
     meaningText:
       'Le score résume les signalements, chacun selon la confiance accordée à son auteur et son âge, et les listes importées. Il parle du passé récent d’une adresse, pas de la personne derrière elle : les adresses changent de mains.',
+    reportAction: 'Signaler cette adresse',
     reportTitle: 'Vous l’avez vue mal se conduire ?',
     reportText:
       'Les signalements des pare-feux, des serveurs de courrier et des sites gardent le score juste.',

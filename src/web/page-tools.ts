@@ -16,7 +16,6 @@ export const pageRequestHeaders = ['accept-language'] as const;
 
 /** Pages that every server has. */
 export const siteLinks: SiteLinks = {
-  captchaDemo: '/captcha/',
   connect: '/connect',
   feeds: '/feeds',
   kit: '/kit.zip',

@@ -109,7 +109,7 @@ describe('WordPress: the plugin with a whole server', () => {
       await page.locator('[name=password]').fill(password);
       await page.locator('main form button[type=submit]').first().click();
       await page.waitForURL(/authorize\.php/);
-      assert.equal(await page.locator('h1').textContent(), 'localhost wants to know you');
+      assert.equal(await page.locator('h1').textContent(), 'localhost asks for your profile');
       await page.getByRole('button', { name: 'Allow' }).click();
       await page.waitForURL(/wp-admin\/profile\.php/);
       await page.screenshot({ path: `${pictures}/wordpress-signed-in.png`, fullPage: true });

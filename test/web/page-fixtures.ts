@@ -27,7 +27,8 @@ export function testFrame(language: Language = 'en'): PageFrame {
       home: '/',
       docs: '/docs',
       feeds: '/feeds',
-      captchaDemo: '/captcha/',
+      account: '/account',
+      connect: '/connect',
       signIn: '/sign-in',
     },
   };

@@ -118,31 +118,27 @@ function howItWorks({ captcha: text }: Catalogue): Html {
 
 export function captchaPage(frame: PageFrame, data: CaptchaPageData): string {
   const text = frameText(frame);
-  return renderDocument(
-    { ...frame, current: 'captchaDemo' },
-    {
-      title: text.captcha.title,
-      description: text.captcha.description,
-      className: 'page-captcha',
-      script: 'captcha.js',
-      headerLookup: true,
-      body: (
-        <>
-          <div class="wrap stack">
-            <div class="section-intro captcha-intro">
-              <h1>{text.captcha.title}</h1>
-              <p class="lede">{text.captcha.lede}</p>
-            </div>
-            <div class="columns">
-              {challengeForm(frame, data, text)}
-              {howItWorks(text)}
-            </div>
+  return renderDocument(frame, {
+    title: text.captcha.title,
+    description: text.captcha.description,
+    className: 'page-captcha',
+    script: 'captcha.js',
+    body: (
+      <>
+        <div class="wrap stack">
+          <div class="section-intro captcha-intro">
+            <h1>{text.captcha.title}</h1>
+            <p class="lede">{text.captcha.lede}</p>
           </div>
-          {captchaForSites(data, text)}
-        </>
-      ),
-    },
-  );
+          <div class="columns">
+            {challengeForm(frame, data, text)}
+            {howItWorks(text)}
+          </div>
+        </div>
+        {captchaForSites(data, text)}
+      </>
+    ),
+  });
 }
 
 interface CaptchaForSitesData {

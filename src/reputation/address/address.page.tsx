@@ -693,7 +693,7 @@ function reportCall({ reportHref, reportUrl, address }: IpPageData, text: Catalo
         <p>{text.ip.reportText}</p>
       </div>
       {reportHref !== undefined && (
-        <LinkButton label={text.links.report} href={reportHref} icon="flag" />
+        <LinkButton label={text.ip.reportAction} href={reportHref} icon="flag" />
       )}
       {reportUrl !== undefined && (
         <CodeBlock
@@ -738,7 +738,6 @@ export function ipPage(frame: PageFrame, data: IpPageData): string {
     title: text.ip.title(data.address),
     description: text.ip.description(data.address, data.score, word),
     noindex: !ipPageIsIndexable(data),
-    headerLookup: true,
     className: 'page-ip',
     body: (
       <div class="wrap stack">

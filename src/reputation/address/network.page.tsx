@@ -238,7 +238,6 @@ export function networkPage(frame: PageFrame, data: NetworkPageData): string {
   return renderDocument(frame, {
     title: words.title(data.network),
     noindex: true,
-    headerLookup: true,
     className: 'page-network',
     body: (
       <div class="wrap stack">
@@ -279,7 +278,6 @@ export function systemPage(frame: PageFrame, data: SystemPageData): string {
   return renderDocument(frame, {
     title: words.systemTitle(data.number),
     noindex: true,
-    headerLookup: true,
     className: 'page-network',
     body: (
       <div class="wrap stack">

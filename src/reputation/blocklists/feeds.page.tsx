@@ -176,7 +176,6 @@ export function feedsPage(frame: PageFrame, data: FeedsPageData): string {
       title: text.feeds.title,
       description: text.feeds.description,
       className: 'page-feeds',
-      headerLookup: true,
       body: (
         <>
           <div class="wrap stack">

@@ -348,7 +348,6 @@ export function radarPage(frame: PageFrame, data: RadarPageData): string {
       title: words.title,
       description: words.description,
       noindex: true,
-      stylesheet: 'radar.css',
       script: 'radar.js',
       className: 'page-radar',
       body: (
@@ -477,8 +476,6 @@ export function zoomPage(frame: PageFrame, data: ZoomPageData): string {
   return renderDocument(frame, {
     title: words.title(data.network),
     noindex: true,
-    headerLookup: true,
-    stylesheet: 'radar.css',
     className: 'page-radar',
     body: (
       <div class="wrap stack">

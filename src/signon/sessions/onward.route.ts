@@ -48,8 +48,9 @@ export function createOnwards(
     const onward = plainOnward(query.get);
     if (onward.continueId !== undefined || !query.has('client_id')) return onward;
     const own = requestQuery(context.request.query, 'with hint');
-    if (readQuery(own) === undefined) return onward;
-    return { ...onward, request: { query: own, seal: seals.seal(own, context.browserId) } };
+    const site = readQuery(own)?.client.id;
+    if (site === undefined) return onward;
+    return { ...onward, request: { site, query: own, seal: seals.seal(own, context.browserId) } };
   }
 
   /** Reads a form or a script's call, where a request is sealed. */
@@ -58,8 +59,9 @@ export function createOnwards(
     const seal = get('request');
     if (typeof seal !== 'string' || seal === '') return onward;
     const query = seals.open(seal, context.browserId)?.query;
-    if (query === undefined) return { ...onward, requestEnded: true };
-    return { ...onward, request: { query, seal } };
+    const site = query && readQuery(query)?.client.id;
+    if (!query || !site) return { ...onward, requestEnded: true };
+    return { ...onward, request: { site, query, seal } };
   }
 
   return {

@@ -11,8 +11,8 @@ import { type Catalogue, catalogueFor, frameText } from '../words.ts';
 
 interface NarrowPageOptions {
   readonly title: string;
-  /** The line above the title, e.g. the site that asks. */
-  readonly eyebrow?: string;
+  /** The site that the person comes from: its letter stands above the title. */
+  readonly site?: string | undefined;
   readonly lede?: Html;
   /** The static file of a script for this page. */
   readonly script?: string;
@@ -26,18 +26,30 @@ export function narrowPage(frame: PageFrame, options: NarrowPageOptions): string
   return renderDocument(frame, {
     title: options.title,
     noindex: true,
+    isBare: true,
     className: 'page-narrow',
     ...(options.script === undefined ? {} : { script: options.script }),
     body: (
       <div class="wrap narrow">
-        {options.eyebrow && <p class="eyebrow">{options.eyebrow}</p>}
-        <h1>{options.title}</h1>
-        {options.lede && <p class="narrow-lede">{options.lede}</p>}
+        <header class="bare-head">
+          {options.site && <SiteMark site={options.site} />}
+          <h1>{options.title}</h1>
+          {options.lede && <p class="narrow-lede">{options.lede}</p>}
+        </header>
         <div class="card narrow-card">{options.body}</div>
         {options.foot && <div class="narrow-foot">{options.foot}</div>}
       </div>
     ),
   });
+}
+
+/** A site is drawn by its first letter: pictures of its own could look like another's. */
+export function SiteMark({ site }: { readonly site: string }): Html {
+  return (
+    <span class="mark" aria-hidden="true">
+      {site.slice(0, 1).toUpperCase()}
+    </span>
+  );
 }
 
 /** Returns one sentence. A failure that no page expects is described as the service's. */
@@ -127,6 +139,8 @@ export interface Onward {
 }
 
 interface CarriedAlong {
+  /** The host that is the site's name, where a page tells it. */
+  readonly site?: string | undefined;
   /** The query as the site wrote it, for links: they are never longer than the site's own. */
   readonly query: string;
   /** The sealed request, for the bodies of forms. */

@@ -38,10 +38,12 @@ export function signInPage(frame: PageFrame, data: SignInPageData): string {
   const text = frameText(frame);
   const { signIn } = text.signon;
   const email = data.email ?? data.hint;
+  const site = data.request?.site;
   return narrowPage(
     { ...frame, current: 'signIn', back: onwardHref('/signin', data) },
     {
-      title: signIn.title,
+      title: site === undefined ? signIn.title : signIn.titleFor(site),
+      site,
       script: 'passkey-sign-in.js',
       ...(isForSite(data) ? { lede: signIn.forSite } : {}),
       body: (

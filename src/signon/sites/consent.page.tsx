@@ -15,6 +15,7 @@ import type { Language } from '../../web/language.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import { fieldsOf, type ProfileFieldName, type ProfileJson } from '../people/profile/profile.ts';
+import { SiteMark } from '../sessions/parts.page.tsx';
 import type { AskedScope } from './authorization.ts';
 import type { ErrorAnswer } from './authorize.ts';
 import type { UnseenValue } from './consents.ts';
@@ -54,15 +55,16 @@ export function consentPage(frame: PageFrame, data: ConsentPageData): string {
   return renderDocument(frame, {
     title: text.title(client.id),
     noindex: true,
+    isBare: true,
     className: 'page-consent',
-    stylesheet: 'consent.css',
     body: (
       <div class="wrap consent">
-        <header class="consent-head">
+        <header class="bare-head">
+          <SiteMark site={client.id} />
           <h1>
             <HostName host={client.id} registrable={client.registrable} /> {text.heading}
           </h1>
-          <p class="lede">{text.lede}</p>
+          <p>{text.lede}</p>
         </header>
         {parties(data, text)}
         {data.lookAlike !== undefined && (
@@ -96,8 +98,8 @@ function formBody(
         <ul>{scopes.map((asked) => scopeItem(asked, isNew(asked, scopes), language, text))}</ul>
       </fieldset>
       <div class="consent-answers">
-        <Button label={text.allow} name="decision" value="allow" icon="check" />
         <Button label={text.refuse} name="decision" value="deny" kind="secondary" />
+        <Button label={text.allow} name="decision" value="allow" icon="check" />
       </div>
       <p class="consent-after">{text.after}</p>
       {mailNote(email, text)}
@@ -323,13 +325,13 @@ function notePage(frame: PageFrame, { title, text, rest }: Note): string {
   return renderDocument(frame, {
     title,
     noindex: true,
+    isBare: true,
     className: 'page-consent',
-    stylesheet: 'consent.css',
     body: (
       <div class="wrap consent consent-note">
-        <header class="consent-head">
+        <header class="bare-head">
           <h1>{title}</h1>
-          <p class="lede">{text}</p>
+          <p>{text}</p>
         </header>
         {rest}
       </div>

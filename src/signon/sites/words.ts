@@ -17,8 +17,8 @@ function lowerFirst(name: string): string {
 
 export const consentEn = {
   title: (client: string) => `Sign in to ${client}`,
-  heading: 'wants to know you',
-  lede: 'It gets what you leave switched on, and nothing else. You can take it back at any time.',
+  heading: 'asks for your profile',
+  lede: 'Choose what it gets. Change your mind at any time.',
   signedInAs: 'Signed in as',
   otherAccount: 'Use another account',
   site: 'Site',
@@ -59,14 +59,14 @@ export const consentEn = {
   refuse: 'Refuse',
   after: 'Either way you go back to the site.',
   scopes: {
-    openid: { name: 'Your public id', hint: 'So that the site knows you again.' },
+    openid: { name: 'Your public id', hint: 'Lets the site recognise you.' },
     profile: { name: 'Your name and picture', hint: '' },
     email: { name: 'Your e-mail address', hint: '' },
     phone: { name: 'Your phone number', hint: '' },
     address: { name: 'Your postal address', hint: '' },
     age: { name: 'Your age', hint: 'With the whole date of birth.' },
     subscription: { name: 'Your plan', hint: '' },
-    preferences: { name: 'Your preferences', hint: 'How pages shall look to you.' },
+    preferences: { name: 'Your preferences', hint: 'How pages look to you.' },
   } as Record<Scope, { readonly name: string; readonly hint: string }>,
   fields: {
     service_id: 'Public id',
@@ -147,8 +147,8 @@ const listFr = new Intl.ListFormat('fr-FR');
 
 export const consentFr: ConsentCatalogue = {
   title: (client) => `Connexion à ${client}`,
-  heading: 'souhaite vous connaître',
-  lede: 'Il reçoit ce que vous laissez activé, et rien d’autre. Vous pouvez revenir sur votre choix à tout moment.',
+  heading: 'demande l’accès à votre profil',
+  lede: 'Choisissez ce qu’il reçoit. Vous pourrez changer d’avis.',
   signedInAs: 'Connecté en tant que',
   otherAccount: 'Utiliser un autre compte',
   site: 'Site',

@@ -69,7 +69,6 @@ export function connectIndexPage(frame: PageFrame, targets: readonly ConnectTarg
       title: text.title,
       description: text.description,
       className: 'page-connect',
-      headerLookup: true,
       body: (
         <div class="wrap stack">
           <div class="section-intro page-intro">
@@ -250,7 +249,6 @@ export function connectPage(frame: PageFrame, data: ConnectData): string {
       title: connect.pageTitle(target.title),
       description: integration.text,
       className: 'page-connect',
-      headerLookup: true,
       script: 'connect.js',
       body: (
         <div class="wrap stack">

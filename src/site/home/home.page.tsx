@@ -150,6 +150,7 @@ export function homePage(frame: PageFrame, data: HomePageData): string {
     title: text.home.title,
     description: text.home.description,
     className: 'page-home',
+    hasOwnLookup: true,
     body: (
       <>
         {hero(frame, data, text)}
@@ -160,7 +161,7 @@ export function homePage(frame: PageFrame, data: HomePageData): string {
             {halfCard(frame, text, {
               icon: 'shield',
               words: text.home.reputation,
-              links: ['feeds', 'captchaDemo'],
+              links: ['connect', 'feeds'],
             })}
             {halfCard(frame, text, {
               icon: 'person',

@@ -19,8 +19,6 @@ export interface ButtonOptions {
   readonly name?: string | undefined;
   readonly value?: string | undefined;
   readonly icon?: IconName | undefined;
-  /** Leaves the label to screen readers. */
-  readonly iconOnly?: boolean | undefined;
 }
 
 export function Button(options: ButtonOptions): Html {
@@ -32,7 +30,7 @@ export function Button(options: ButtonOptions): Html {
       value={options.value}
     >
       {options.icon && <Icon name={options.icon} />}
-      <span class={options.iconOnly ? 'visually-hidden' : undefined}>{options.label}</span>
+      <span>{options.label}</span>
     </button>
   );
 }
@@ -306,46 +304,50 @@ function inputOf(options: FieldOptions, hintId: Tied, errorId: Tied): Html {
   );
 }
 
+interface LookupInputOptions {
+  /** Unique on the page. */
+  readonly id: string;
+  readonly placeholder: string;
+  readonly value?: string | undefined;
+}
+
+/** A line of a log, a URL: what people paste. The page behind finds the addresses in it. */
+const pastedCharsMax = 1_000;
+
+export function LookupInput({ id, placeholder, value }: LookupInputOptions): Html {
+  return (
+    <input
+      class="input mono"
+      id={id}
+      name="address"
+      type="text"
+      value={value}
+      placeholder={placeholder}
+      required
+      maxlength={pastedCharsMax}
+      autocomplete="off"
+      autocapitalize="none"
+      spellcheck={false}
+    />
+  );
+}
+
 interface LookupOptions {
   /** Unique on the page. */
   readonly id: string;
   readonly action: string;
   readonly text: Catalogue;
   readonly value?: string | undefined;
-  /** Small and without a visible label, for the header of a page. */
-  readonly compact?: boolean | undefined;
 }
 
-/** A line of a log, a URL: what people paste. The page behind finds the addresses in it. */
-const pastedCharsMax = 1_000;
-
 /** The box to look an address up: a GET form, so it works without a script. */
-export function LookupForm({ id, action, text, value, compact }: LookupOptions): Html {
+export function LookupForm({ id, action, text, value }: LookupOptions): Html {
   return (
-    <form
-      class={classes('lookup', compact && 'is-compact')}
-      action={safeHref(action)}
-      method="get"
-      role="search"
-    >
-      <label class={compact ? 'visually-hidden' : undefined} for={id}>
-        {text.lookup.label}
-      </label>
+    <form class="lookup" action={safeHref(action)} method="get" role="search">
+      <label for={id}>{text.lookup.label}</label>
       <div class="lookup-row">
-        <input
-          class="input mono"
-          id={id}
-          name="address"
-          type="text"
-          value={value}
-          placeholder={text.lookup.placeholder}
-          required
-          maxlength={pastedCharsMax}
-          autocomplete="off"
-          autocapitalize="none"
-          spellcheck={false}
-        />
-        <Button label={text.lookup.submit} icon="search" iconOnly={compact === true} />
+        <LookupInput id={id} placeholder={text.lookup.placeholder} value={value} />
+        <Button label={text.lookup.submit} icon="search" />
       </div>
     </form>
   );

@@ -6,8 +6,15 @@
 import { requestIdMark } from '../../http/request/message.ts';
 import type { Assets } from '../assets.ts';
 import { GateDrawing } from '../components/chart.tsx';
-import { Button, Form, LinkButton, LookupForm } from '../components/form.tsx';
-import { Icon } from '../components/icon.tsx';
+import {
+  Button,
+  type ButtonKind,
+  Form,
+  LinkButton,
+  LookupForm,
+  LookupInput,
+} from '../components/form.tsx';
+import { Icon, type IconName } from '../components/icon.tsx';
 import { Link } from '../components/link.tsx';
 import { classes, type Html, renderHtml } from '../html.ts';
 import { type Catalogue, catalogueFor, type Language, languages } from '../language.ts';
@@ -42,7 +49,7 @@ export interface PageFrame {
   readonly current?: LinkName;
   /**
    * The signed-in person, shown in the header with a way to sign out. Only for pages that are made for one
-   * visitor and kept by nobody; see `headerLinks`.
+   * visitor and kept by nobody.
    */
   readonly person?: FramePerson | undefined;
   /** On the host of somebody else's site: names this service, and leads nowhere. */
@@ -68,54 +75,38 @@ export interface DocumentOptions {
   readonly description?: string;
   /** Keeps the page out of search engines. */
   readonly noindex?: boolean;
-  /** The address box in the header; the home page has its own. */
-  readonly headerLookup?: boolean;
+  /** The page has an address box of its own: the header has none. */
+  readonly hasOwnLookup?: boolean;
+  /** The text that was looked up, for the header's box. */
+  readonly lookedUp?: string | undefined;
+  /** One form or one message for a visitor on the way to somewhere: no navigation stands around it. */
+  readonly isBare?: boolean;
   readonly className?: string;
-  /** Static file of a style sheet of this page's own. */
-  readonly stylesheet?: string;
   /** Static file of a script of this page's own. */
   readonly script?: string;
   readonly body: Html;
 }
 
-/**
- * The links of the header, the same for everybody. A page that a browser, a proxy or this server's memory may keep can't know
- * who reads it, so none says "sign in" or a name: the link to the account is right for all, and
- * /account asks whoever isn't signed in. For who is signed in it is replaced (`personMenu`), on public
- * pages when they are finished (web/guard/appearance.ts).
- */
-const headerLinks: readonly LinkName[] = [
-  'radar',
-  'docs',
-  'connect',
-  'feeds',
-  'captchaDemo',
-  'account',
-];
-const footerLinks: readonly LinkName[] = [
-  'radar',
-  'docs',
-  'connect',
-  'feeds',
-  'captchaDemo',
-  'report',
-  'kit',
-  'manifest',
-  'guide',
-  'source',
-];
+const headerLinks: readonly LinkName[] = ['radar', 'connect', 'docs'];
+const footerLinks: readonly LinkName[] = ['feeds', 'kit', 'manifest', 'guide', 'source'];
+const menuIcons: Partial<Record<LinkName, IconName>> = {
+  radar: 'globe',
+  connect: 'arrow',
+  docs: 'book',
+};
 
 export function frameText(frame: PageFrame): Catalogue {
   return catalogueFor(frame.language);
 }
 
-function linkItems(frame: PageFrame, names: readonly LinkName[]): Html[] {
+function linkItems(frame: PageFrame, names: readonly LinkName[], hasIcons = false): Html[] {
   const text = frameText(frame);
   return names
     .filter((name) => frame.links[name] !== undefined)
     .map((name) => (
       <li>
         <Link href={frame.links[name]!} aria-current={frame.current === name ? 'page' : undefined}>
+          {hasIcons && <Icon name={menuIcons[name]!} />}
           {text.links[name]}
         </Link>
       </li>
@@ -165,41 +156,85 @@ function documentHead(frame: PageFrame, options: DocumentOptions): Html {
         href={url('fonts/recursive-latin.woff2')}
       />
       <link rel="stylesheet" href={url('app.css')} nonce={frame.nonce} />
-      {options.stylesheet && (
-        <link rel="stylesheet" href={url(options.stylesheet)} nonce={frame.nonce} />
-      )}
       <script src={url('app.js')} defer nonce={frame.nonce} />
       {options.script && <script src={url(options.script)} defer nonce={frame.nonce} />}
     </head>
   );
 }
 
-/** Renders the person's menu, in place of the link to the account. */
-function personMenu(frame: PageFrame, person: NonNullable<PageFrame['person']>): Html {
-  const text = frameText(frame);
-  const label = text.person.signedInAs(person.email);
+// A page that a browser, a proxy or this server's memory may keep can't know who reads it: it offers the way
+// in, by /account, which asks whoever isn't signed in. For who is signed in the person takes its place, on
+// public pages when they are finished (web/guard/appearance.ts).
+
+function signInLink(frame: PageFrame, className: string, kind: ButtonKind): Html {
+  const { account } = frame.links;
+  if (account === undefined) return null;
   return (
-    <div class="site-person">
-      <a
-        class="site-person-name"
-        href="/account"
-        title={label}
-        aria-current={frame.current === 'account' ? 'page' : undefined}
-      >
-        <Icon name="person" />
-        <span class="visually-hidden">{text.links.account}: </span>
-        <span>{person.email}</span>
-      </a>
-      {person.operator && <a href="/admin">{text.person.console}</a>}
-      <Form action="/signout" csrf={person.csrf} className="site-person-out">
-        <Button label={text.person.signOut} kind="quiet" />
-      </Form>
-    </div>
+    <LinkButton
+      label={frameText(frame).links.signIn}
+      href={account}
+      kind={kind}
+      className={className}
+    />
   );
 }
 
-/** The link to the account is the last of the header's. */
-const accountLink = /<li><a href="\/account"[^>]*>[^<]*<\/a><\/li>(<\/ul><\/nav>)/;
+/** Renders what opens the menu: the person's letter on wide screens, three lines on narrow ones. */
+function menuOpener(frame: PageFrame): Html {
+  const text = frameText(frame);
+  const { person } = frame;
+  const label = person ? text.person.signedInAs(person.email) : text.site.menu;
+  return (
+    <summary class="site-menu-open" title={label}>
+      <span class="visually-hidden">{person ? `${text.site.menu}. ${label}` : label}</span>
+      {person && (
+        <span class="avatar" aria-hidden="true">
+          {person.email.slice(0, 1).toUpperCase()}
+        </span>
+      )}
+      {person && <Icon name="chevron" />}
+      <Icon name="menu" className="only-small" />
+      <Icon name="close" className="only-small" />
+    </summary>
+  );
+}
+
+function personLinks(frame: PageFrame, person: FramePerson): Html {
+  const text = frameText(frame);
+  return (
+    <>
+      <p class="menu-who">{person.email}</p>
+      <ul class="menu-links">
+        <li>
+          <a href="/account" aria-current={frame.current === 'account' ? 'page' : undefined}>
+            <Icon name="person" />
+            {text.links.account}
+          </a>
+        </li>
+        {person.operator && (
+          <li>
+            <a href="/admin">
+              <Icon name="inbox" />
+              {text.person.console}
+            </a>
+          </li>
+        )}
+      </ul>
+    </>
+  );
+}
+
+function signOutForm(frame: PageFrame, person: FramePerson): Html {
+  return (
+    <Form action="/signout" csrf={person.csrf} className="menu-out">
+      <Button label={frameText(frame).person.signOut} kind="quiet" icon="out" />
+    </Form>
+  );
+}
+
+/** What a stranger's header has, in the order in which a person's takes its place. */
+const strangersParts =
+  /<a class="[^"]* site-sign-in"[^>]*>.*?<\/a>(.*?)<summary.*?<\/summary>(.*?)<a class="[^"]* menu-sign-in"[^>]*>.*?<\/a>(.*?<\/form>)(.*?<\/details>)/s;
 
 const bodyTag = /<body(?: class="([^"]*)")?>/;
 
@@ -211,39 +246,83 @@ export function withPersonMenu(markup: string, frame: PageFrame): string {
     ? markup.replace(bodyTag, (_tag, own) => `<body class="${classes(own, glassClass)}">`)
     : markup;
   return appearance.replace(
-    accountLink,
-    (_link, end: string) => end + renderHtml(personMenu(frame, person)),
+    strangersParts,
+    (_all, before: string, above: string, looks: string, end: string) =>
+      [
+        before.replace('site-menu is-strangers', 'site-menu'),
+        renderHtml(menuOpener(frame)),
+        above,
+        renderHtml(personLinks(frame, person)),
+        looks,
+        renderHtml(signOutForm(frame, person)),
+        end,
+      ].join(''),
   );
 }
+
+function brand(frame: PageFrame): Html {
+  const { site } = frameText(frame);
+  return (
+    <Link class="brand" href={frame.links.home ?? '/'} aria-label={site.home}>
+      {logo()}
+      <span>{site.name}</span>
+    </Link>
+  );
+}
+
+const headerLookupId = 'header-lookup';
 
 function documentHeader(frame: PageFrame, options: DocumentOptions): Html {
   const text = frameText(frame);
   const { person } = frame;
-  const names = person ? headerLinks.filter((name) => name !== 'account') : headerLinks;
-  const items = linkItems(frame, names);
+  const items = linkItems(frame, headerLinks);
   return (
     <header class="site-header">
       <div class="wrap site-header-row">
-        {frame.isGuest ? (
-          <span class="brand">
-            {logo()}
-            <span>{text.site.name}</span>
-          </span>
-        ) : (
-          <Link class="brand" href={frame.links.home ?? '/'} aria-label={text.site.home}>
-            {logo()}
-            <span>{text.site.name}</span>
-          </Link>
-        )}
-        {options.headerLookup && (
-          <LookupForm id="header-lookup" action={frame.lookupAction ?? '/ip'} text={text} compact />
+        {brand(frame)}
+        {!options.hasOwnLookup && (
+          <form
+            class="site-find"
+            action={frame.lookupAction ?? '/ip'}
+            method="get"
+            role="search"
+            aria-label={text.lookup.submit}
+          >
+            <label class="visually-hidden" for={headerLookupId}>
+              {text.lookup.label}
+            </label>
+            <Icon name="search" />
+            <LookupInput
+              id={headerLookupId}
+              placeholder={text.lookup.short}
+              value={options.lookedUp}
+            />
+            <kbd aria-hidden="true">/</kbd>
+          </form>
         )}
         {items.length > 0 && (
           <nav class="site-nav" aria-label={text.site.navigation}>
             <ul>{items}</ul>
           </nav>
         )}
-        {person && personMenu(frame, person)}
+        {!person && signInLink(frame, 'site-sign-in', 'secondary')}
+        {!options.hasOwnLookup && (
+          <a class="site-find-open" href={`#${headerLookupId}`}>
+            <Icon name="search" />
+            <span class="visually-hidden">{text.lookup.short}</span>
+          </a>
+        )}
+        <details class={person ? 'site-menu' : 'site-menu is-strangers'}>
+          {menuOpener(frame)}
+          <div class="menu">
+            <nav class="menu-nav" aria-label={text.site.navigation}>
+              <ul class="menu-links">{linkItems(frame, headerLinks, true)}</ul>
+            </nav>
+            {person ? personLinks(frame, person) : signInLink(frame, 'menu-sign-in', 'primary')}
+            {looksForm(frame)}
+            {person && signOutForm(frame, person)}
+          </div>
+        </details>
       </div>
     </header>
   );
@@ -261,25 +340,29 @@ function looksForm(frame: PageFrame): Html {
     <form class="site-looks" method="post" action="/looks">
       {frame.back && <input type="hidden" name="back" value={frame.back} />}
       <fieldset>
-        <legend class="visually-hidden">{text.language}</legend>
-        {languages.map((language) => (
-          <button
-            name="language"
-            value={language}
-            lang={language}
-            aria-pressed={language === frame.language ? 'true' : 'false'}
-          >
-            {languageNames[language]}
-          </button>
-        ))}
+        <legend>{text.language}</legend>
+        <span class="segment">
+          {languages.map((language) => (
+            <button
+              name="language"
+              value={language}
+              lang={language}
+              aria-pressed={language === frame.language ? 'true' : 'false'}
+            >
+              {languageNames[language]}
+            </button>
+          ))}
+        </span>
       </fieldset>
       <fieldset>
-        <legend class="visually-hidden">{text.theme}</legend>
-        {(['light', 'dark', 'auto'] as const).map((theme) => (
-          <button name="theme" value={theme}>
-            {text[theme]}
-          </button>
-        ))}
+        <legend>{text.theme}</legend>
+        <span class="segment">
+          {(['light', 'dark', 'auto'] as const).map((theme) => (
+            <button name="theme" value={theme}>
+              {text[theme]}
+            </button>
+          ))}
+        </span>
       </fieldset>
     </form>
   );
@@ -302,8 +385,36 @@ function documentFooter(frame: PageFrame): Html {
             <ul>{items}</ul>
           </nav>
         )}
-        {!frame.isGuest && looksForm(frame)}
+        {looksForm(frame)}
       </div>
+    </footer>
+  );
+}
+
+/** Below one form or one message: the languages, whose service it is, help, and the way out for who is signed in. */
+function bareFooter(frame: PageFrame): Html {
+  const text = frameText(frame);
+  const { docs } = frame.links;
+  if (frame.isGuest) {
+    return (
+      <footer class="bare-foot">
+        <span class="brand">
+          {logo()}
+          <span>{text.site.name}</span>
+        </span>
+      </footer>
+    );
+  }
+  return (
+    <footer class="bare-foot">
+      {looksForm(frame)}
+      {brand(frame)}
+      {docs && <Link href={docs}>{text.links.help}</Link>}
+      {frame.person && (
+        <p class="bare-person">
+          {text.person.signedInAs(frame.person.email)} {signOutForm(frame, frame.person)}
+        </p>
+      )}
     </footer>
   );
 }
@@ -311,20 +422,29 @@ function documentFooter(frame: PageFrame): Html {
 /** The whole document as text, to be sent as UTF-8. */
 export function renderDocument(frame: PageFrame, options: DocumentOptions): string {
   const text = frameText(frame);
+  const isBare = options.isBare || frame.isGuest;
   const page = (
     <html lang={frame.language}>
       {documentHead(frame, options)}
       <body
-        class={classes(options.className, frame.person?.prefersGlass && glassClass) || undefined}
+        class={
+          classes(
+            options.className,
+            isBare && 'is-bare',
+            frame.person?.prefersGlass && glassClass,
+          ) || undefined
+        }
       >
-        <a class="skip" href="#main">
-          {text.site.skip}
-        </a>
-        {documentHeader(frame, options)}
+        {!isBare && (
+          <a class="skip" href="#main">
+            {text.site.skip}
+          </a>
+        )}
+        {!isBare && documentHeader(frame, options)}
         <main id="main" tabindex={-1}>
           {options.body}
         </main>
-        {documentFooter(frame)}
+        {isBare ? bareFooter(frame) : documentFooter(frame)}
       </body>
     </html>
   );

@@ -109,7 +109,7 @@ describe('a passkey in place of a password', () => {
       await page.goto(link.href);
       await page.getByRole('button', { name: 'Confirm my address' }).click();
       await page.waitForURL(/\/signin\?return=.*done=verified/);
-      await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+      await page.getByRole('button', { name: 'Use a passkey' }).click();
       await page.waitForURL(`${baseUrl}/account/security`);
       assert.match((await page.textContent('main')) ?? '', /Chrome, Linux/);
 
@@ -139,7 +139,7 @@ describe('a passkey in place of a password', () => {
       await look(page, 'prove');
       await page.getByRole('button', { name: 'Confirm with the passkey' }).click();
       await page.waitForURL(/\/signin\?done=verified\./);
-      await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+      await page.getByRole('button', { name: 'Use a passkey' }).click();
       await page.waitForURL(`${baseUrl}/account`);
     });
   });

@@ -77,7 +77,7 @@ it('what was typed and not sent outlives another language and another theme', {
         await page.evaluate('globalThis.isTyping = true; undefined');
         const typed = (await page.evaluate(script)) as string[][];
         assert.ok(typed.length > 0, path);
-        await leavePage(page, () => page.locator(`form.site-looks ${button}`).click());
+        await leavePage(page, () => page.locator(`footer form.site-looks ${button}`).click());
         const found = (await page.evaluate(script)) as string[][];
         const open = typed.filter((field) => !isSecret(field));
         assert.deepEqual(
@@ -160,7 +160,7 @@ it('a sign-in in a window that the site opened stays in touch with the site', {
       await popup.keyboard.press('Enter');
       await popup.getByRole('alert').first().waitFor();
       await inTouch('wrong password');
-      await popup.getByRole('link', { name: 'Password forgotten?' }).click();
+      await popup.getByRole('link', { name: 'Forgot your password?' }).click();
       await popup.waitForURL(/\/recover/);
       await inTouch('recover');
       await popup.locator('.narrow-foot a').click();

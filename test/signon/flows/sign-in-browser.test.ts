@@ -119,7 +119,7 @@ describe('sign-on in a browser', () => {
       await addAuthenticator(page);
       const finish = await watchPage(page, `${baseUrl}/signin`);
       await page.goto(`${baseUrl}/signin?return=${encodeURIComponent(somewhere)}`);
-      const passkeyButton = page.getByRole('button', { name: 'Sign in with a passkey' });
+      const passkeyButton = page.getByRole('button', { name: 'Use a passkey' });
       await passkeyButton.click();
       await page.getByText('Your device showed no passkey').waitFor();
 

@@ -154,7 +154,7 @@ it('a person signs in to a site', { timeout: 600_000 }, async () => {
     await look('sign-in');
     await signIn(page);
     await page.waitForURL(/authorize\.php\/continue/);
-    assert.equal(await page.locator('h1').textContent(), 'localhost wants to know you');
+    assert.equal(await page.locator('h1').textContent(), 'localhost asks for your profile');
     await look('consent');
     assert.equal(await page.locator('#scope-openid').isDisabled(), true);
     await page.locator('#scope-email').uncheck();

@@ -134,7 +134,8 @@ function filled(form: string, valuesOf: (name: string) => readonly string[]): st
     });
 }
 
-const looksForm = /<form class="site-looks".*?<\/form>/s;
+/** A page may have it in its header and in its footer. */
+const looksForm = /<form class="site-looks".*?<\/form>/gs;
 const typedInto = /^(?:text|email|tel|url|search|number|date|checkbox|radio)$/;
 
 /**
@@ -144,7 +145,7 @@ const typedInto = /^(?:text|email|tel|url|search|number|date|checkbox|radio)$/;
 export function carrying(markup: string): string {
   const forms = markup.match(wholeForm) ?? [];
   const main = forms.find((form) => attribute(form, 'method') === 'post' && isTypedInto(form));
-  const looks = looksForm.exec(markup)?.[0];
+  const [looks] = markup.match(looksForm) ?? [];
   if (main === undefined || looks === undefined) return markup;
   const id = attribute(main, 'id') ?? 'typed-form';
   const named =
@@ -154,7 +155,7 @@ export function carrying(markup: string): string {
   const back = looks.match(tagsOf('input'))?.find((input) => attribute(input, 'name') === 'back');
   const about = new URLSearchParams({ of: attribute(main, 'action')?.split('?', 1)[0] ?? '' });
   if (back !== undefined) about.set('back', attribute(back, 'value') ?? '');
-  const buttons = looks.replace(tagsOf('button'), (button) => {
+  const carryingButton = (button: string) => {
     const query = new URLSearchParams(about);
     query.set(attribute(button, 'name') ?? '', attribute(button, 'value') ?? '');
     return button.replace(
@@ -162,8 +163,10 @@ export function carrying(markup: string): string {
       () =>
         `<button form="${id}" formaction="/looks?${escaped(`${query}`)}" formmethod="post" formenctype="application/x-www-form-urlencoded" formnovalidate`,
     );
-  });
-  return markup.replace(main, () => named).replace(looks, () => buttons);
+  };
+  return markup
+    .replace(main, () => named)
+    .replace(looksForm, (form) => form.replace(tagsOf('button'), carryingButton));
 }
 
 function isTypedInto(form: string): boolean {
