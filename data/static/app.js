@@ -156,9 +156,9 @@ if (siteMenu !== null) {
 
 // The list of sections is a scroller on a narrow screen: the section of this page stands in sight.
 const shownSection = document.querySelector('.account-nav [aria-current]');
-const sections = shownSection?.closest('ul');
-if (sections) {
+const scroller = shownSection?.closest('ul');
+if (scroller) {
   const { left, width } = shownSection.getBoundingClientRect();
-  const list = sections.getBoundingClientRect();
-  sections.scrollLeft += left - list.left - (list.width - width) / 2;
+  const list = scroller.getBoundingClientRect();
+  scroller.scrollLeft += left - list.left - (list.width - width) / 2;
 }

@@ -64,6 +64,7 @@ function sentences(node: unknown, path = ''): [string, string][] {
 /** The same in both languages on purpose. */
 const shared = new Set([
   '.site.name',
+  '.site.menu',
   '.links.docs',
   '.links.guide',
   '.links.radar',

@@ -270,8 +270,6 @@ function brand(frame: PageFrame): Html {
   );
 }
 
-const headerLookupId = 'header-lookup';
-
 function documentHeader(frame: PageFrame, options: DocumentOptions): Html {
   const text = frameText(frame);
   const { person } = frame;
@@ -288,12 +286,12 @@ function documentHeader(frame: PageFrame, options: DocumentOptions): Html {
             role="search"
             aria-label={text.lookup.submit}
           >
-            <label class="visually-hidden" for={headerLookupId}>
+            <label class="visually-hidden" for="header-lookup">
               {text.lookup.label}
             </label>
             <Icon name="search" />
             <LookupInput
-              id={headerLookupId}
+              id="header-lookup"
               placeholder={text.lookup.short}
               value={options.lookedUp}
             />
@@ -307,7 +305,7 @@ function documentHeader(frame: PageFrame, options: DocumentOptions): Html {
         )}
         {!person && signInLink(frame, 'site-sign-in', 'secondary')}
         {!options.hasOwnLookup && (
-          <a class="site-find-open" href={`#${headerLookupId}`}>
+          <a class="site-find-open" href="#header-lookup">
             <Icon name="search" />
             <span class="visually-hidden">{text.lookup.short}</span>
           </a>
@@ -315,9 +313,11 @@ function documentHeader(frame: PageFrame, options: DocumentOptions): Html {
         <details class={person ? 'site-menu' : 'site-menu is-strangers'}>
           {menuOpener(frame)}
           <div class="menu">
-            <nav class="menu-nav" aria-label={text.site.navigation}>
-              <ul class="menu-links">{linkItems(frame, headerLinks, true)}</ul>
-            </nav>
+            {items.length > 0 && (
+              <nav class="menu-nav" aria-label={text.site.navigation}>
+                <ul class="menu-links">{linkItems(frame, headerLinks, true)}</ul>
+              </nav>
+            )}
             {person ? personLinks(frame, person) : signInLink(frame, 'menu-sign-in', 'primary')}
             {looksForm(frame)}
             {person && signOutForm(frame, person)}
