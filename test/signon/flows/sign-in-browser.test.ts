@@ -89,6 +89,7 @@ describe('sign-on in a browser', () => {
           assert.deepEqual([...(await axeProblems(page)), ...(await finish())], [], `${width}`);
           await page.screenshot({ path: `test-output/screenshots/signon-header-${width}.png` });
         }
+        await page.locator('.site-menu-open').click();
         await page.getByRole('button', { name: 'Sign out' }).click();
         await page.waitForURL(`${baseUrl}/`);
         await page.goto(`${baseUrl}/signin`);
@@ -142,6 +143,7 @@ describe('sign-on in a browser', () => {
       assert.match((await page.textContent('header')) ?? '', /demo@portcullis\.example/);
 
       // Offered in the field of the address: this browser's owner takes it at once.
+      await page.locator('.site-menu-open').click();
       await page.getByRole('button', { name: 'Sign out' }).click();
       await page.waitForURL(`${baseUrl}/`);
       await page.goto(`${baseUrl}/signin?return=${encodeURIComponent(somewhere)}`);
