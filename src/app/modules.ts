@@ -282,6 +282,9 @@ export async function openModules(
       tools,
       frontEnd,
       openThread: (setup) => openFeedThread({ ...setup, index: state.index, geo: data.geo }),
+      hasRows: () =>
+        state.sources.list().some(({ list }) => list !== 'good') ||
+        state.counting.counts.inAll().reports > 0,
       position: state.follower.appliedSeq,
       urgent: allowChanges,
       onPublished: parts.publishFeeds,

@@ -155,13 +155,14 @@ export async function startThreads(options: ThreadsOptions) {
     for (const worker of workers.values()) worker.postMessage(message);
   }
 
+  /** The timer holds the process: where this was the only thread, nothing else may. */
   function replace(thread: number): void {
     setTimeout(() => {
       if (stopping) return;
       replaced++;
       log.warn({ thread }, 'front end: thread replaced');
       start(thread).catch(() => replace(thread));
-    }, restartDelayMs).unref();
+    }, restartDelayMs);
   }
 
   async function stop(graceMs: number): Promise<void> {

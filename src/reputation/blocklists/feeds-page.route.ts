@@ -17,9 +17,12 @@ import { feeds, variantName } from './catalog.ts';
 import { type FeedFigures, type FeedLabel, feedsPage } from './feeds.page.tsx';
 import type { FeedPublisher, Published } from './publish.ts';
 
+/** A page that is asked for before the first build waits so long for it. */
+const firstWaitMs = 1_000;
+
 export interface FeedsPageOptions {
   readonly guard: Guard;
-  readonly publisher: Pick<FeedPublisher, 'current'>;
+  readonly publisher: Pick<FeedPublisher, 'current' | 'first'>;
   readonly tools: PageTools;
   readonly feedsUrl: string;
   readonly licence: string;
@@ -57,8 +60,8 @@ export function feedsPageRoutes(options: FeedsPageOptions): PlainRoute[] {
     };
   }
 
-  function handle(request: Request) {
-    const published = publisher.current();
+  async function handle(request: Request) {
+    const published = publisher.current() ?? (await publisher.first(firstWaitMs));
     if (published !== shown) {
       shown = published;
       kept.clear();

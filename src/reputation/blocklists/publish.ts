@@ -3,7 +3,9 @@
  * reader saw may be lost in a crash; one that was served is there after it, with the same ETags and dates.
  *
  * A build begins soon after a change when the last one is long enough ago, waiting a moment for
- * more changes, and at each full hour, when scores have decayed. While bouncers follow the changes it
+ * more changes, and at each full hour, when scores have decayed. The first build of a start begins when somebody asks
+ * for a feed, or after a while if there is anything to list: a start has other work, and an empty list needs no thread.
+ * Of several nodes the one that builds begins at once, since the others wait for what it stores. While bouncers follow the changes it
  * begins at once, at a distance that leaves most of a core to others. A change of the allowlist waits
  * for no interval: somebody is blocked who must not be.
  */
@@ -53,6 +55,8 @@ export interface FeedPublisherOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly openThread: (restored: Restored | undefined) => BuildThread;
+  /** False while no entry can be in a feed. */
+  readonly hasRows: () => boolean;
   /** Grows with everything that may change a feed. */
   readonly position: () => bigint;
   /** Grows with every change of the allowlist. */
@@ -66,6 +70,8 @@ export interface FeedPublisherOptions {
 }
 
 const tickMs = 250;
+/** The first build waits so long for somebody who asks. */
+const firstMs = 10_000;
 /** The least time between the beginnings of two builds while somebody follows, in ms and in durations of one. */
 const immediateMs = 1_000;
 const immediateShare = 8;
@@ -101,6 +107,8 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
   });
   let loop: Loop | undefined;
   let stopped = false;
+  let isAsked = false;
+  let begunMs = Number.POSITIVE_INFINITY;
   const seen = { position: -1n, changedAtMs: 0, since: 0, hour: -1 };
   let builtPosition = -1n;
   let builtHour = -1;
@@ -140,6 +148,7 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
       seen.position = position;
       seen.changedAtMs = nowMs;
     }
+    if (builtHour < 0 && !isFirstWanted(nowMs)) return false;
     // A build must be stored before it is served: without a store it would be for nothing.
     if (nowMs < retryAtMs || !store.writeState().available) return false;
     const isHurried = isFollowed() || others.isFollowed;
@@ -150,6 +159,11 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
     if (position === builtPosition) return false;
     if (isHurried) return true;
     return nowMs - seen.changedAtMs >= quietMs || nowMs - seen.since >= patienceMs;
+  }
+
+  function isFirstWanted(nowMs: number): boolean {
+    if (isAsked || maintenance?.isShared === true || isFollowed()) return true;
+    return nowMs - begunMs >= firstMs && options.hasRows();
   }
 
   function tick(): Promise<void> | undefined {
@@ -291,9 +305,11 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
     return published;
   }
 
-  /** Resolves when there is something to serve, or after `waitMs`. */
+  /** Asks for the first build. Resolves when there is something to serve, or after `waitMs`. */
   async function first(waitMs: number): Promise<Published | undefined> {
     if (published !== undefined || stopped) return published;
+    isAsked = true;
+    void loop?.run();
     let late: NodeJS.Timeout | undefined;
     const timeout = new Promise<void>((resolve) => {
       late = setTimeout(resolve, waitMs);
@@ -308,8 +324,9 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
     isFollowed = isWanted;
   }
 
-  /** Begins to build. */
+  /** Builds from now on, when it is time for that. */
   function start(): void {
+    begunMs = clock.monotonicMs();
     loop = every(tickMs, tick, { isImmediate: true });
   }
 

@@ -31,11 +31,12 @@ function builtAt(version: number): Built {
   };
 }
 
-function world(t: TestContext, intervalMs = 60_000) {
+/** @param isAsked somebody asks for a feed at once */
+function world(t: TestContext, intervalMs = 60_000, isAsked = true) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const clock = manualClock(Date.UTC(2026, 10, 21, 9));
   const memory = createMemoryStore();
-  const state = { position: 1n, urgent: 0, available: true, failing: false };
+  const state = { position: 1n, urgent: 0, available: true, failing: false, hasRows: false };
   const builds: number[] = [];
   const threads = { opened: 0, closed: 0 };
   const publisher = createFeedPublisher({
@@ -57,6 +58,7 @@ function world(t: TestContext, intervalMs = 60_000) {
         threads.closed++;
       },
     }),
+    hasRows: () => state.hasRows,
     position: () => state.position,
     urgent: () => state.urgent,
     intervalMs,
@@ -73,8 +75,30 @@ function world(t: TestContext, intervalMs = 60_000) {
   }
   t.after(() => publisher.stop());
   publisher.start();
+  if (isAsked) void publisher.first(0);
   return { publisher, memory, state, builds, threads, pass };
 }
+
+test('nothing is built while nobody asks and there is nothing to list, and at once for who asks', async (t) => {
+  const { builds, state, threads, pass, publisher } = world(t, 60_000, false);
+  state.position++;
+  await pass(3_700_000);
+  assert.deepEqual([builds.length, threads.opened], [0, 0]);
+  const asked = publisher.first(5_000);
+  await pass(tickMs);
+  assert.equal(await asked, publisher.current());
+  assert.ok(publisher.current() !== undefined);
+  assert.equal(builds.length, 1);
+});
+
+test('what there is to list is built ten seconds after the start, when nobody asked sooner', async (t) => {
+  const { builds, state, pass } = world(t, 60_000, false);
+  state.hasRows = true;
+  await pass(9_000);
+  assert.equal(builds.length, 0);
+  await pass(1_500);
+  assert.equal(builds.length, 1);
+});
 
 test('a change is built once in an interval, an urgent one at once, and the full hour always', async (t) => {
   const { builds, state, pass } = world(t);
