@@ -216,9 +216,9 @@ const domainList = v.pipe(list, v.array(domainName), v.maxLength(4, 'must list a
 
 const entriesLeast = 8_000_000;
 const entriesMost = 32_000_000;
-/** Of an entry with one contribution: its row, its share of the index, its contribution. */
+/** The row of an entry, its share of the index, and one contribution. */
 const bytesPerEntry = 110;
-/** What else the process holds when it is full: the feeds of their most entries, code, heaps. */
+/** The rest of a full process: feeds of their most entries, code, heaps. */
 const bytesBeside = 1_536 * 1_048_576;
 const shareOfMemory = 0.7;
 
