@@ -175,6 +175,7 @@ export async function openModules(
       siteKeys: signon.siteKeys,
       gate,
       guard,
+      geo,
       callers,
       cookies,
       tools,

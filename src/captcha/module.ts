@@ -14,6 +14,7 @@ import type { Log } from '../core/log.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { Random } from '../core/random.ts';
 import { createTotals } from '../core/totals.ts';
+import type { GeoReader } from '../geo/reader.ts';
 import type { PlainRoute } from '../http/router.ts';
 import type { Store } from '../storage/store.ts';
 import type { Callers } from '../web/guard/callers.ts';
@@ -35,6 +36,9 @@ import { createCaptchaVisitors } from './page/captcha-visitors.route.ts';
 import * as receipt from './receipt/receipt.route.ts';
 import { createReceipts, receiptKeyPurpose } from './receipt/receipts.ts';
 import { createRenderPool, openRenderThreads, type Renderer } from './rendering/render-pool.ts';
+import { createLevels } from './work/levels.ts';
+import * as work from './work/work.route.ts';
+import { createWork, workKeyPurposes } from './work/work.ts';
 
 export const captchaEndpoints: readonly Endpoint[] = [
   page.captchaMovedEndpoint, // GET /captcha
@@ -44,8 +48,11 @@ export const captchaEndpoints: readonly Endpoint[] = [
   challenge.challengePicture, // GET /captcha/img/:file
   challenge.challengeSound, // GET /captcha/audio/:file
   challenge.verifyChallenge, // POST /captcha/verify
+  work.startEndpoint, // GET /captcha/start
+  work.workEndpoint, // POST /captcha/work
   page.widgetEndpoint, // GET /captcha/widget.js
   page.namesEndpoint, // GET /captcha/api.js
+  page.workFileEndpoint, // GET /captcha/work.js
   receipt.receiptEndpoint, // POST /captcha/receipt
   receipt.siteverifyEndpoint, // POST /captcha/siteverify
   receipt.siteverifyByQueryEndpoint, // GET /captcha/siteverify
@@ -60,6 +67,7 @@ export async function openCaptcha(needs: {
   readonly siteKeys: SiteKeys;
   readonly gate: QuotaGuard;
   readonly guard: Guard;
+  readonly geo: GeoReader;
   readonly callers: Callers;
   readonly cookies: Cookies;
   readonly tools: PageTools;
@@ -110,6 +118,16 @@ export async function openCaptcha(needs: {
       return own.issue(request);
     },
   });
+  const { lifetimeMs } = captchaBounds;
+  const [workKey, workAnswerKey] = workKeyPurposes;
+  const works = createWork({
+    store,
+    clock,
+    random,
+    keys: [deriveKey(masterKey, workKey), deriveKey(masterKey, workAnswerKey)],
+    lifetimeMs,
+  });
+  const levels = createLevels({ callers, geo: needs.geo, clock, limitsOn });
   const receipts = createReceipts({
     store,
     clock,
@@ -118,20 +136,24 @@ export async function openCaptcha(needs: {
     site: siteKeys.find,
     allows: allowsHost,
     sitesOf: siteKeys.ofAccount,
+    work: works,
   });
   const visitors = createCaptchaVisitors({ callers, cookies, tickets, clock, limitsOn });
-  const { lifetimeMs } = captchaBounds;
   const challengeCounts = createTotals<ChallengeEvent>();
   const parts = {
     challenges,
     callers,
     visitors,
     receipts,
+    levels,
+    work: works,
+    findSite: siteKeys.find,
     lifetimeMs,
     onChallenge: challengeCounts.count,
   };
   const routes: readonly PlainRoute[] = [
     ...captchaRoutes({ ...parts, guard }),
+    ...work.workRoutes({ ...parts, guard }),
     ...page.captchaPageRoutes({
       ...parts,
       tools: needs.tools,
@@ -154,6 +176,8 @@ export async function openCaptcha(needs: {
     { name: 'captcha_places', used: () => stats().places, limit: placesMax },
     { name: 'captcha_waiting', used: () => stats().waiting, limit: waitingMax },
     ...visitors.tables,
+    levels.table,
+    works.table,
   ];
   return {
     routes,

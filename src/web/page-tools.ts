@@ -128,7 +128,7 @@ export interface SecurityNeeds {
    * the whole redirect chain, so sign-in and consent leave it out.
    */
   readonly formAction?: 'self' | 'unrestricted';
-  /** Scripts of the page may call this host. */
+  /** Scripts of the page may call this host, and work in the background. */
   readonly connect?: boolean;
   /** The page plays audio from this host. */
   readonly media?: boolean;
@@ -161,7 +161,7 @@ export function contentSecurityPolicy(needs: SecurityNeeds = {}): string {
     "font-src 'self'",
     `img-src 'self'${images}`,
     "manifest-src 'self'",
-    needs.connect ? "connect-src 'self'" : '',
+    needs.connect ? "connect-src 'self'; worker-src 'self'" : '',
     needs.media ? "media-src 'self'" : '',
     needs.formAction === 'unrestricted' ? '' : "form-action 'self'",
     "frame-ancestors 'none'",

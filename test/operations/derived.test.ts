@@ -41,6 +41,7 @@ it('a command hands on texts, flags and lists by the names of the parameters', a
   assert.deepEqual(await typed('sitekey create', 'ada@example.org', ...hosts), {
     email: 'ada@example.org',
     hosts: ['a.example', 'b.example'],
+    level: 'silent',
   });
   assert.deepEqual(await typed('key rename', 'ada@example.org', 'one', 'two'), {
     email: 'ada@example.org',
@@ -59,7 +60,8 @@ it('a command hands on texts, flags and lists by the names of the parameters', a
 
 it('a command refuses what it is not told, or told twice', async () => {
   await assert.rejects(typed('entry add'), /missing required argument 'cidr'/);
-  await assert.rejects(typed('sitekey set', 'pcs_1'), /required option '--pass-clean <on\|off>'/);
+  const list = typed('source add', 'https://lists.example/a.txt');
+  await assert.rejects(list, /required option '--format/);
   await assert.rejects(typed('account vouch', 'ada'), /say one of --staff, --member and --none/);
   const both = typed('account vouch', 'ada', '--staff', '--none');
   await assert.rejects(both, /say one of --staff, --member and --none/);

@@ -17,7 +17,13 @@ import type { Accounts } from '../accounts/accounts.ts';
 import { perMinuteMax } from '../accounts/accounts-table.ts';
 import { type ApiKey, type ApiKeys, type KeyInfo, type KeyUse, readKeyUse } from './api-keys.ts';
 import { type KeyScope, keyScopes, plainScopes, scopeNames } from './key-format.ts';
-import { createSiteKeys, type SiteKey } from './site-keys.ts';
+import {
+  createSiteKeys,
+  type LeastLevel,
+  leastLevels,
+  type SiteKey,
+  type SiteKeySettings,
+} from './site-keys.ts';
 
 interface KeyTools extends OperationTools {
   readonly accounts: Accounts;
@@ -306,8 +312,18 @@ const shownSiteKey = <T extends SiteKey>(siteKey: T) => ({
   createdAt: dateText(siteKey.createdAt),
 });
 
-const puzzleOf = ({ passesClean }: Pick<SiteKey, 'passesClean'>): string =>
-  passesClean ? 'clean addresses pass' : 'a puzzle for everybody';
+const levelTexts: Readonly<Record<LeastLevel, string>> = {
+  puzzle: 'a puzzle for everybody',
+  silent: 'silent for clean addresses',
+  easy: 'an easy picture at least',
+  hard: 'a hard picture for everybody',
+};
+
+const puzzleOf = ({ passesClean, least }: SiteKeySettings): string =>
+  passesClean ? 'clean addresses pass' : levelTexts[least];
+
+const levelHelp =
+  'what visitors pass at least: silent (work in the background), easy or hard (a picture); puzzle: a picture for everybody, hard from malicious addresses';
 
 const siteKeyId = {
   schema: shortText,
@@ -330,32 +346,51 @@ export const createSiteKey = operation({
     },
     passClean: {
       schema: flag,
-      help: 'no puzzle for visitors from clean addresses (default: for everybody)',
+      help: 'nothing at all for visitors from clean addresses',
+    },
+    level: {
+      schema: v.optional(choice(leastLevels), 'silent'),
+      value: leastLevels.join('|'),
+      help: `${levelHelp} (default: silent)`,
     },
   },
   audit: 'required',
-  async run(w, { email, hosts, passClean }) {
+  async run(w, { email, hosts, passClean, level }) {
     const { id } = expect(await w.accounts.find(email));
-    return shownSiteKey(expect(await createSiteKeys(w).create(id, hosts, passClean)));
+    return shownSiteKey(
+      expect(await createSiteKeys(w).create(id, hosts, { passesClean: passClean, least: level })),
+    );
   },
   lines: ({ id }) => [id],
 });
 
 export const setSiteKey = operation({
   name: 'sitekey set',
-  purpose: 'who has to solve a puzzle, from the next request on',
+  purpose: 'what visitors have to pass, from the next request on',
   parameters: {
     id: siteKeyId,
     passClean: {
-      schema: choice(['on', 'off']),
+      schema: v.optional(choice(['on', 'off'])),
       value: 'on|off',
-      help: 'no puzzle for visitors from clean addresses',
+      help: 'nothing at all for visitors from clean addresses',
+      kept: true,
+    },
+    level: {
+      schema: v.optional(choice(leastLevels)),
+      value: leastLevels.join('|'),
+      help: levelHelp,
       kept: true,
     },
   },
   audit: 'required',
-  run: async (w, { id, passClean }) =>
-    shownSiteKey(expect(await createSiteKeys(w).setPassesClean(id, passClean === 'on'))),
+  async run(w, { id, passClean, level }) {
+    if (passClean === undefined && level === undefined) {
+      throw new OperatorError('say --pass-clean, --level, or both');
+    }
+    const passes = passClean === undefined ? {} : { passesClean: passClean === 'on' };
+    const settings = level === undefined ? passes : { ...passes, least: level };
+    return shownSiteKey(expect(await createSiteKeys(w).set(id, settings)));
+  },
   outcome: puzzleOf,
   lines: (siteKey) => [`${siteKey.id}: ${puzzleOf(siteKey)}`],
 });

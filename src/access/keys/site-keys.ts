@@ -18,7 +18,7 @@ import {
   siteKeyKey,
   siteKeyPrefix,
 } from '../../storage/keys.ts';
-import { flag, list, record, text, time } from '../../storage/record.ts';
+import { flag, list, oneOf, record, since, text, time } from '../../storage/record.ts';
 import { pagesUnder, type Store } from '../../storage/store.ts';
 import { decodeAccount } from '../accounts/records.ts';
 
@@ -33,7 +33,15 @@ export interface SiteKey {
   readonly hosts: readonly string[];
   /** Visitors from a clean address get a receipt without a puzzle. */
   readonly passesClean: boolean;
+  /** The level of challenge that visitors pass at least (captcha/work/levels.ts). */
+  readonly least: LeastLevel;
 }
+
+/** `puzzle`: a picture for everybody, as it was before there were levels. */
+export const leastLevels = ['puzzle', 'silent', 'easy', 'hard'] as const;
+export type LeastLevel = (typeof leastLevels)[number];
+
+export type SiteKeySettings = Pick<SiteKey, 'passesClean' | 'least'>;
 
 export interface SiteKeyInfo extends SiteKey {
   /** The mail address of its account; empty when the account was deleted. */
@@ -46,12 +54,17 @@ export const siteKeysPerAccountMax = 100;
 export const hostsMax = 20;
 /** RFC 1035, 2.3.4, as text. */
 const hostCharactersMax = 253;
-const rows = record<Omit<SiteKey, 'id'>>(2, {
-  account: text,
-  createdAt: time,
-  hosts: list(text),
-  passesClean: flag,
-});
+const rows = record<Omit<SiteKey, 'id'>>(
+  3,
+  {
+    account: text,
+    createdAt: time,
+    hosts: list(text),
+    passesClean: flag,
+    least: since(3, oneOf(leastLevels), 'puzzle'),
+  },
+  2,
+);
 
 /**
  * A host name as a browser writes it, or undefined: no scheme, port, path or wildcard.
@@ -100,7 +113,7 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
   async function create(
     accountId: string,
     hosts: readonly string[],
-    passesClean: boolean = false,
+    { passesClean = false, least = 'silent' }: Partial<SiteKeySettings> = {},
   ): Promise<Result<SiteKey>> {
     const names = normaliseHosts(hosts);
     if (!names.ok) return names;
@@ -119,7 +132,7 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
       }
       const id = `pcs_${randomToken(random, idBytes)}`;
       const createdAt = clock.now();
-      const made = { id, account: accountId, createdAt, hosts: names.value, passesClean };
+      const made = { id, account: accountId, createdAt, hosts: names.value, passesClean, least };
       const done = await commitOnce(store, {
         check: [
           { key, version: entry.version },
@@ -164,14 +177,14 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
     return fail('unknown_key', `there is no site key ${shown}`);
   }
 
-  /** Changes the setting from the next request on. Fails with `unknown_key`. */
-  async function setPassesClean(id: string, passesClean: boolean): Promise<Result<SiteKey>> {
+  /** Changes settings from the next request on. Fails with `unknown_key`. */
+  async function set(id: string, settings: Partial<SiteKeySettings>): Promise<Result<SiteKey>> {
     return await untilUndisturbed(async () => {
       const key = siteKeyKey(id);
       const entry = idPattern.test(id) ? await store.get(key) : undefined;
       const siteKey = entry && decodeRow(id, entry.value);
       if (entry === undefined || siteKey === undefined) return unknown(id);
-      const changed = { ...siteKey, passesClean };
+      const changed = { ...siteKey, ...settings };
       const done = await commitOnce(store, {
         check: [{ key, version: entry.version }],
         set: [{ key, value: rows.encode(changed) }],
@@ -188,7 +201,7 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
     return await untilUndisturbed(async () => written(await commitOnce(store, { del }), siteKey));
   }
 
-  return { create, setPassesClean, find, ofAccount, list, revoke };
+  return { create, set, find, ofAccount, list, revoke };
 }
 
 export type SiteKeys = ReturnType<typeof createSiteKeys>;

@@ -4,14 +4,19 @@
  */
 
 import * as v from 'valibot';
+import type { LeastLevel } from '../../access/keys/site-keys.ts';
 import type { CaptchaLimitName } from '../../config/limits.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import { about, integer, optionalText, text } from '../../core/schema.ts';
 import { parseRange } from '../../http/answer/negotiate.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../../http/request/message.ts';
-import { parseQuery } from '../../http/request/query.ts';
+import { type Params, parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import type { ChallengeView, FormChallenges } from '../../web/components/challenge.tsx';
+import type {
+  ChallengeView,
+  FormChallenges,
+  StartedChallenge,
+} from '../../web/components/challenge.tsx';
 import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';
@@ -20,9 +25,11 @@ import { answer, type Described, formOrJson, jsonAnswer } from '../../web/openap
 import { jsonType, noStore } from '../../web/shape.ts';
 import type { CaptchaVisitors, Payment } from '../page/captcha-visitors.route.ts';
 import { shownSize } from '../picture/profiles.ts';
-import type { Receipts } from '../receipt/receipts.ts';
+import type { Receipts, Site } from '../receipt/receipts.ts';
+import type { Level, Levels } from '../work/levels.ts';
+import type { Work } from '../work/work.ts';
 import type { CaptchaVisitor, Challenges } from './challenge.ts';
-import { ticketPattern } from './ticket.ts';
+import { isLong, ticketPattern } from './ticket.ts';
 
 const cors = { allowHeaders: ['content-type'] } as const;
 /** A token and an answer are short; a multipart form around them is not. */
@@ -64,7 +71,7 @@ const ChallengeOrReceipt = v.union([
   }),
   v.strictObject({ receipt: text('In place of a challenge: nothing is asked.') }),
 ]);
-const Verified = v.strictObject({
+export const Verified = v.strictObject({
   ok: v.boolean(),
   receipt: optionalText(
     "With `sitekey`, from a page of the site key's hosts: for the site's server.",
@@ -135,6 +142,10 @@ export const verifyChallenge = endpoint({
 
 export interface ChallengeRouteOptions {
   readonly challenges: Challenges;
+  readonly levels: Pick<Levels, 'choose'>;
+  readonly work: Pick<Work, 'make' | 'open' | 'use'>;
+  /** A site key that is alive. */
+  readonly findSite: (siteKey: string) => Promise<Site | undefined>;
   readonly callers: Pick<Callers, 'networkOf' | 'isMalicious' | 'isClean' | 'abuseScoreOf'>;
   readonly visitors: CaptchaVisitors;
   readonly receipts: Pick<Receipts, 'issue' | 'pass'>;
@@ -148,7 +159,8 @@ export type ChallengeEvent = 'given' | 'solved' | 'failed';
 
 export interface IssuedChallenge {
   readonly token: string;
-  readonly longWord: boolean;
+  /** As the server chose it: a page may show the picture although the visitor need not see it. */
+  readonly level: Level;
 }
 
 const tokenShape = new RegExp(`^${ticketPattern}$`);
@@ -164,30 +176,91 @@ const mediaHeaders: readonly Header[] = [
   ['X-Content-Type-Options', 'nosniff'],
 ];
 
+/** GET: a challenge of the level that the visitor needs. */
+export const startPath = '/captcha/start';
 export const imagePath = (token: string) => `/captcha/img/${token}.gif`;
 export const audioPath = (token: string) => `/captcha/audio/${token}.wav`;
 
-/** A client address with a bad name gets a longer word. Fails with `client_limit_exceeded`. */
+/** Issues a picture of the level that is chosen for the client. Fails with `client_limit_exceeded`. */
 export function issueChallenge(
   options: ChallengeRouteOptions,
   request: Request,
+  least: LeastLevel = 'silent',
 ): Result<IssuedChallenge> {
-  const { challenges, callers, visitors } = options;
-  const waitSeconds =
-    visitors.take('captchaNew', request).waitSeconds ||
-    challenges.waitSeconds(callers.networkOf(request));
+  const { waitSeconds } = options.visitors.take('captchaNew', request);
   if (waitSeconds > 0) return overLimit(waitSeconds);
-  const longWord = callers.isMalicious(request);
-  options.onChallenge('given');
-  return ok({ token: challenges.issue({ longWord }), longWord });
+  return issuePicture(options, request, options.levels.choose(request, least).level);
 }
 
-function overLimit(retryAfterSeconds: number): Failure {
+function issuePicture(
+  { challenges, callers, onChallenge }: ChallengeRouteOptions,
+  request: Request,
+  level: Level,
+): Result<IssuedChallenge> {
+  const waitSeconds = challenges.waitSeconds(callers.networkOf(request));
+  if (waitSeconds > 0) return overLimit(waitSeconds);
+  onChallenge('given');
+  return ok({ token: challenges.issue({ longWord: level === 'hard' }), level });
+}
+
+export interface StartFor {
+  /** Site key; empty for forms of our own. */
+  readonly site: string;
+  readonly least: LeastLevel;
+  readonly origin: string;
+  readonly action: string;
+  /** The page can't work, or has tried for too long. */
+  readonly wantsPicture: boolean;
+}
+
+/** Fails with `client_limit_exceeded`. */
+export async function beginChallenge(
+  options: ChallengeRouteOptions,
+  request: Request,
+  { least, wantsPicture, site, origin, action }: StartFor,
+): Promise<Result<StartedChallenge>> {
+  const { visitors, levels, callers, work } = options;
+  const { waitSeconds } = visitors.take('captchaNew', request);
+  if (waitSeconds > 0) return overLimit(waitSeconds);
+  const { level, triesMax } = levels.choose(request, least);
+  if (level === 'silent' && !wantsPicture) {
+    const network = callers.networkOf(request);
+    const score = callers.abuseScoreOf(request);
+    const made = await work.make({ site, network, origin, action, score, triesMax });
+    if (made.ok) {
+      options.onChallenge('given');
+      return ok({ level, work: made.value });
+    }
+    // Many wait for work: threads of their own make pictures.
+  }
+  const issued = issuePicture(options, request, level);
+  if (!issued.ok) return issued;
+  return ok({ level: level === 'silent' ? 'easy' : level, token: issued.value.token });
+}
+
+export function overLimit(retryAfterSeconds: number): Failure {
   return { ok: false, error: 'client_limit_exceeded', retryAfterSeconds };
+}
+
+/** Uses up a solution of proof of work, if it is good. Anything else counts as a wrong answer. */
+export async function judgeWork(
+  { work, callers, onChallenge }: ChallengeRouteOptions,
+  request: Request,
+  payment: Payment,
+  { solution, site }: { readonly solution: string; readonly site: string },
+): Promise<Result<boolean>> {
+  const solved = work.open(solution, callers.networkOf(request));
+  const used = solved?.site === site ? await work.use(solved) : ok(false);
+  if (!used.ok) return used;
+  onChallenge(used.value ? 'solved' : 'failed');
+  if (!used.value) payment.charge(wrongAnswerCost - 1);
+  return used;
 }
 
 export interface AnswerAttempt {
   readonly right: boolean;
+  /** The level of the picture, if it was right. */
+  readonly level: Level;
   /** As the page sent it; empty when it sent none. */
   readonly siteKey: string;
   /** The page's name for the action that it protects; empty when it sent none. */
@@ -222,7 +295,8 @@ export async function attempt(
   const text = (name: string) => (fields.ok ? (fields.value.text(name) ?? '') : '');
   const given = { token: text('token'), answer: text('answer') };
   const right = await judge(options, request, payment, given);
-  return { right, siteKey: text('sitekey'), action: text('action') };
+  const level = isLong(given.token) ? 'hard' : 'easy';
+  return { right, level, siteKey: text('sitekey'), action: text('action') };
 }
 
 /**
@@ -272,28 +346,33 @@ export function captchaMedia(options: ChallengeRouteOptions): {
   };
 }
 
+/** Returns a receipt for nothing, where the site key lets clean addresses pass. */
+export async function passOf(
+  { callers, receipts, visitors }: ChallengeRouteOptions,
+  request: Request,
+): Promise<string | undefined> {
+  const params = parseQuery(request.query);
+  const siteKey = params.ok ? params.value.get('sitekey') : undefined;
+  if (!params.ok || siteKey === undefined) return undefined;
+  const origin = firstHeader(request, 'origin');
+  const action = params.value.get('action') ?? '';
+  const abuseScore = callers.abuseScoreOf(request);
+  if (!callers.isClean(request)) return undefined;
+  const receipt = await receipts.pass({ siteKey, origin, abuseScore, action });
+  return receipt !== undefined && visitors.mayPass(request) ? receipt : undefined;
+}
+
 export function captchaRoutes(
   options: ChallengeRouteOptions & { readonly guard: Guard },
 ): PlainRoute[] {
   const { callers, guard, visitors, lifetimeMs } = options;
 
-  /** Returns a receipt without a puzzle, where the site key lets clean addresses pass. */
-  async function passOf(request: Request): Promise<string | undefined> {
-    const params = parseQuery(request.query);
-    const siteKey = params.ok ? params.value.get('sitekey') : undefined;
-    if (!params.ok || siteKey === undefined) return undefined;
-    const origin = firstHeader(request, 'origin');
-    const action = params.value.get('action') ?? '';
-    const abuseScore = callers.abuseScoreOf(request);
-    if (!callers.isClean(request)) return undefined;
-    const receipt = await options.receipts.pass({ siteKey, origin, abuseScore, action });
-    return receipt !== undefined && visitors.mayPass(request) ? receipt : undefined;
-  }
-
   async function create(request: Request): Promise<Reply> {
-    const receipt = await passOf(request);
+    const receipt = await passOf(options, request);
     if (receipt !== undefined) return readableBy(request, json({ receipt }));
-    const issued = issueChallenge(options, request);
+    const params = parseQuery(request.query);
+    const site = await options.findSite((params.ok && params.value.get('sitekey')) || '');
+    const issued = issueChallenge(options, request, site?.least ?? 'easy');
     if (!issued.ok) return readableBy(request, guard.failureReply(newChallenge, issued));
     const { token } = issued.value;
     const expires_in = Math.floor(lifetimeMs / 1_000);
@@ -309,12 +388,12 @@ export function captchaRoutes(
         guard.failureReply(verifyChallenge, overLimit(payment.waitSeconds)),
       );
     }
-    const { right, siteKey, action } = await attempt(options, request, payment);
+    const { right, level, siteKey, action } = await attempt(options, request, payment);
     if (!right) return readableBy(request, json({ ok: false }));
     // Left out of the JSON when there is none.
     const origin = firstHeader(request, 'origin');
     const abuseScore = callers.abuseScoreOf(request);
-    const receipt = await options.receipts.issue({ siteKey, origin, abuseScore, action });
+    const receipt = await options.receipts.issue({ siteKey, origin, abuseScore, action, level });
     return readableBy(request, json({ ok: true, receipt }));
   }
 
@@ -328,7 +407,7 @@ export function captchaRoutes(
   ];
 }
 
-function json(value: object, headers: readonly Header[] = []): Reply {
+export function json(value: object, headers: readonly Header[] = []): Reply {
   return { status: 200, headers: [jsonType, noStore, ...headers], body: JSON.stringify(value) };
 }
 
@@ -354,33 +433,52 @@ function part(request: Request, type: string, bytes: Uint8Array): Reply {
 }
 
 export function createFormChallenges(captcha: ChallengeRouteOptions): FormChallenges {
+  const lifetimeSeconds = Math.floor(captcha.lifetimeMs / 1_000);
+
   function issue(request: Request): Result<ChallengeView> {
     const issued = issueChallenge(captcha, request);
     if (!issued.ok) return issued;
-    const { token } = issued.value;
+    const { token, level } = issued.value;
     const paths = { imageHref: imagePath(token), audioHref: audioPath(token) };
-    const lifetimeSeconds = Math.floor(captcha.lifetimeMs / 1_000);
-    return ok({ token, ...paths, ...shownSize, lifetimeSeconds, newHref: newChallenge.path });
+    const hrefs = { newHref: newChallenge.path, startHref: startPath };
+    return ok({ token, level, ...paths, ...shownSize, lifetimeSeconds, ...hrefs });
+  }
+
+  async function judgeIn(request: Request, payment: Payment, form: Params): Promise<boolean> {
+    const answer = form.get('captcha_answer') ?? '';
+    const solution = form.get('captcha_work') ?? '';
+    if (answer !== '' || solution === '') {
+      const token = form.get('captcha_token') ?? '';
+      return await judge(captcha, request, payment, { token, answer });
+    }
+    const used = await judgeWork(captcha, request, payment, { solution, site: '' });
+    return used.ok && used.value;
   }
 
   return {
+    lifetimeSeconds,
     issue,
     make(request) {
       const issued = issue(request);
       return issued.ok ? issued.value : undefined;
     },
+    start: (request, wantsPicture) =>
+      beginChallenge(captcha, request, {
+        site: '',
+        least: 'silent',
+        origin: '',
+        action: '',
+        wantsPicture,
+      }),
     headers: (request) => captcha.visitors.greeting(request),
     answerIn(request, form) {
-      const token = form.get('captcha_token');
-      if (token === undefined) return { judge: async () => 'none' };
+      if (!form.has('captcha_token') && !form.has('captcha_work')) {
+        return { judge: async () => 'none' };
+      }
       const payment = captcha.visitors.take('captchaVerify', request);
       if (payment.waitSeconds > 0) return { waitSeconds: payment.waitSeconds };
-      const answer = form.get('captcha_answer') ?? '';
       return {
-        async judge() {
-          const isRight = await judge(captcha, request, payment, { token, answer });
-          return isRight ? 'right' : 'wrong';
-        },
+        judge: async () => ((await judgeIn(request, payment, form)) ? 'right' : 'wrong'),
       };
     },
   };

@@ -38,6 +38,14 @@ export function nodeOf(text: string): number | undefined {
   return ticketShape.test(text) ? Buffer.from(text, 'base64url').readUInt16BE(0) : undefined;
 }
 
+/** Returns whether the ticket says that its challenge is a long word, unverified. */
+export function isLong(text: string): boolean {
+  return (
+    ticketShape.test(text) &&
+    Buffer.from(text, 'base64url').readUInt8(2) === ticketKinds.longChallenge
+  );
+}
+
 export function createTickets(options: {
   clock: Clock;
   random: Random;

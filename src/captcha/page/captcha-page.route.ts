@@ -2,7 +2,7 @@
  * GET and POST /captcha/: the page on which people try the challenge, which works as a plain form; its
  * script does the same without leaving the page. The POST is an attempt like any other. GET
  * /captcha/widget.js puts the challenge into another site's form, and GET /captcha/api.js, which holds
- * the first, into pages written for reCAPTCHA, hCaptcha or Turnstile.
+ * the first, into pages written for reCAPTCHA, hCaptcha or Turnstile. GET /captcha/work.js does the work.
  */
 
 import { readFileSync } from 'node:fs';
@@ -28,6 +28,7 @@ import {
   imagePath,
   issueChallenge,
   newChallenge,
+  startPath,
   verifyBytesMax,
 } from '../challenge/challenge.route.ts';
 import { shownSize } from '../picture/profiles.ts';
@@ -70,6 +71,8 @@ export function captchaPageRoutes(options: CaptchaPageOptions): PlainRoute[] {
       audioHref: audioPath(issued.value.token),
       lifetimeSeconds: Math.floor(options.lifetimeMs / 1_000),
       newHref: newChallenge.path,
+      startHref: startPath,
+      level: issued.value.level,
     };
     return {
       status: 200,
@@ -133,9 +136,15 @@ export const namesEndpoint = openFile('/captcha/api.js', {
   cors: { allowHeaders: [] },
 });
 
+/** The script that works, which a page of another site can't start from its address: for the widget. */
+export const workFileEndpoint = openFile('/captcha/work.js', {
+  headers: ['accept-encoding', ...conditionHeaders],
+  cors: { allowHeaders: [] },
+});
+
 export function captchaWidgetRoutes(guard: Guard): PlainRoute[] {
-  const [widget = '', names = ''] = ['widget.js', 'names.js'].map((name) =>
-    servedLines(readFileSync(`${widgetFolder}/${name}`, 'utf8')),
+  const [widget = '', names = '', work = ''] = ['widget.js', 'names.js', '../static/work.js'].map(
+    (name) => servedLines(readFileSync(`${widgetFolder}/${name}`, 'utf8')),
   );
   function script(declared: Endpoint, name: string, text: string): PlainRoute {
     const asset = encodeAsset(name, Buffer.from(text), cacheControl);
@@ -147,5 +156,6 @@ export function captchaWidgetRoutes(guard: Guard): PlainRoute[] {
   return [
     script(widgetEndpoint, 'widget.js', widget),
     script(namesEndpoint, 'api.js', widget + names),
+    script(workFileEndpoint, 'work.js', work),
   ];
 }

@@ -19,6 +19,7 @@ import { quotaHeaders } from '../../web/guard/quota-headers.ts';
 import { errorSchemas, formOrJson, jsonAnswer, siteverifyCodes } from '../../web/openapi.ts';
 import { jsonType, noStore, type siteverifyErrors } from '../../web/shape.ts';
 import { captchaTag as tag } from '../challenge/challenge.route.ts';
+import { levels } from '../work/levels.ts';
 import { type Receipts, siteFaults } from './receipts.ts';
 
 export interface CaptchaReceiptOptions {
@@ -36,6 +37,10 @@ const retryAfter: Header = ['Retry-After', '5'];
 
 const body = { types: ['form', 'multipart', 'json'], bytesMax: bodyBytesMax } as const;
 
+const passedLevel = about(
+  v.picklist(['none', ...levels]),
+  'What the visitor passed: nothing, as the address was clean; silent work; an easy or a hard picture.',
+);
 const Redeemed = v.union([
   v.strictObject({
     ok: v.literal(true),
@@ -43,7 +48,8 @@ const Redeemed = v.union([
     origin: uri,
     sitekey: v.string(),
     challenge_ts: dateTime,
-    solved: about(v.boolean(), 'False: the site key lets clean addresses pass, and this one was.'),
+    solved: about(v.boolean(), 'A picture or a sound was: the level is easy or hard.'),
+    level: passedLevel,
   }),
   errorSchemas.CaptchaRefusal,
   v.strictObject({ ok: v.literal(false), sitekey_error: v.picklist(siteFaults) }),
@@ -91,6 +97,7 @@ const Siteverified = v.union([
       v.pipe(v.number(), v.minValue(0), v.maxValue(1)),
       "1 less a hundredth of the abuse score of the visitor's address.",
     ),
+    level: passedLevel,
     action: optionalText('As the page sent it; absent when it sent none.'),
     'error-codes': v.pipe(siteverifyCodes, v.maxLength(0)),
   }),
@@ -164,9 +171,10 @@ function receiptRoute({ guard, receipts, accountOf }: CaptchaReceiptOptions): Pl
           siteKey && (await receipts.siteFault(siteKey, account, textOf(fields, 'hostname')));
         return json({ ok: false, ...(fault ? { sitekey_error: fault } : {}) }, headers);
       }
-      const { hostname, origin, siteKey: sitekey, solvedAt, isSolved: solved } = redeemed.value;
+      const { hostname, origin, siteKey: sitekey, solvedAt, level } = redeemed.value;
       const challenge_ts = timeText(solvedAt, '+00:00');
-      return json({ ok: true, hostname, origin, sitekey, challenge_ts, solved }, headers);
+      const solved = level === 'easy' || level === 'hard';
+      return json({ ok: true, hostname, origin, sitekey, challenge_ts, solved, level }, headers);
     },
     { keyField: 'secret' },
   );
@@ -205,12 +213,12 @@ function siteverifyHandler({ gate, receipts, callers, accountOf }: CaptchaReceip
       case 'spent':
         return refusal(['timeout-or-duplicate'], headers);
       default: {
-        const { hostname, solvedAt, abuseScore, action } = redeemed.value;
+        const { hostname, solvedAt, abuseScore, action, level } = redeemed.value;
         const challenge_ts = timeText(solvedAt, 'Z');
         // The worse of the two: a proxy may have sent the form, or solved for somebody.
         const clientIp = textOf(fields.value, 'remoteip') ?? '';
         const worst = Math.max(abuseScore, callers.abuseScoreOf({ clientIp }));
-        const about = { challenge_ts, hostname, score: (100 - worst) / 100 };
+        const about = { challenge_ts, hostname, score: (100 - worst) / 100, level };
         const asked = action === '' ? {} : { action };
         return json({ success: true, ...about, ...asked, 'error-codes': [] }, headers);
       }

@@ -3,15 +3,20 @@
  * server redeems, so that nobody has to trust the browser.
  *
  *   pcr2.<body>.<mac>    body and mac in base64url; mac = HMAC-SHA-256 over `pcr2.<body>`
- *   pcp2.<body>.<mac>    the same, for a visitor who solved nothing: the address was clean
+ *
+ * The prefix says the level that was passed: `pcp2` none, the address was clean; `pcs2` silent, by work;
+ * `pcr2` an easy picture, `pch2` a hard one.
  *
  *   body: id 16 · site key id · page's origin · solved at f64 · ends at f64 · abuse score u8 · action   (codec.ts)
  *
  * The signature says that we gave it; the store says that nobody has used it yet: redeeming
  * commits a row under the receipt's id that must not be there. A receipt given is not stored.
+ *
+ * A solution of proof of work that a site's server brings as it is counts as a silent receipt.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { LeastLevel } from '../../access/keys/site-keys.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
@@ -19,6 +24,8 @@ import { hourMs, minuteMs } from '../../core/time.ts';
 import { usedReceiptKey } from '../../storage/keys.ts';
 import { bareRecord, fixed, text, time, u8 } from '../../storage/record.ts';
 import type { Store } from '../../storage/store.ts';
+import { isAtLeast, type Level } from '../work/levels.ts';
+import type { Work } from '../work/work.ts';
 
 /** The part of a site key that receipts depend on. */
 export interface Site {
@@ -27,7 +34,12 @@ export interface Site {
   readonly account: string;
   /** Clean addresses pass without a puzzle: as it is stored now. */
   readonly passesClean: boolean;
+  /** The level that it asks for at least. */
+  readonly least: LeastLevel;
 }
+
+/** The level that a receipt stands for; `none`: nothing was asked of a clean address. */
+export type PassedLevel = Level | 'none';
 
 export interface SolvedBy {
   /** Site key that the page carries. */
@@ -52,8 +64,7 @@ export interface RedeemedReceipt {
   readonly abuseScore: number;
   /** As the page sent it; empty when it sent none. */
   readonly action: string;
-  /** False: no puzzle was solved, the address was clean. */
-  readonly isSolved: boolean;
+  readonly level: PassedLevel;
 }
 
 /**
@@ -72,9 +83,10 @@ export type SiteFault = (typeof siteFaults)[number];
 export interface Receipts {
   /**
    * Issues a receipt for a challenge that was just solved. Undefined when the request names no site key that is
-   * alive, or comes from no web page, or from a host that the site key doesn't allow.
+   * alive, or comes from no web page, or from a host that the site key doesn't allow, or when the site key asks
+   * for a higher level.
    */
-  issue(by: SolvedBy): Promise<string | undefined>;
+  issue(by: SolvedBy & { readonly level: Level }): Promise<string | undefined>;
   /** Issues a receipt without a puzzle, for a clean address. Undefined too where the site key asks for one. */
   pass(by: SolvedBy): Promise<string | undefined>;
   /**
@@ -105,8 +117,8 @@ export const receiptLifeMs = 5 * minuteMs;
 const rememberMs = hourMs;
 /** Whoever composes the service derives the signing key for this purpose. */
 export const receiptKeyPurpose = 'captcha receipt 1';
-const prefixes = { solved: 'pcr2', passed: 'pcp2' } as const;
-type Prefix = (typeof prefixes)[keyof typeof prefixes];
+const prefixes = { none: 'pcp2', silent: 'pcs2', easy: 'pcr2', hard: 'pch2' } as const;
+const levelNames = Object.keys(prefixes) as PassedLevel[];
 const idBytes = 16;
 /** Longer than any receipt of ours; an origin has at most `originCharactersMax`. */
 export const receiptCharactersMax = 1_024;
@@ -125,6 +137,8 @@ interface Body {
   readonly action: string;
 }
 
+type Opened = Body & { readonly level: PassedLevel };
+
 const bodies = bareRecord<Body>({
   id: fixed(idBytes),
   siteKey: text,
@@ -134,6 +148,11 @@ const bodies = bareRecord<Body>({
   abuseScore: u8,
   action: text,
 });
+
+/** Returns whether a site key takes a receipt of this level, as it is set now. */
+function accepts({ passesClean, least }: Site, level: PassedLevel): boolean {
+  return level === 'none' ? passesClean : isAtLeast(level, least);
+}
 
 /** Host of a web page's origin in its one canonical form; undefined for anything else. */
 function hostOf(origin: string): string | undefined {
@@ -155,6 +174,7 @@ export function createReceipts<S extends Site>(options: {
   allows: (site: S, hostname: string) => boolean;
   /** The living site keys of an account. */
   sitesOf: (account: string) => Promise<readonly S[]>;
+  work: Pick<Work, 'open'>;
 }): Receipts {
   const { store, clock, random, signingKey } = options;
 
@@ -162,35 +182,44 @@ export function createReceipts<S extends Site>(options: {
     return createHmac('sha256', signingKey).update(signed, 'latin1').digest();
   }
 
-  function sign(prefix: Prefix, body: Body): string {
-    const signed = `${prefix}.${Buffer.from(bodies.encode(body)).toString('base64url')}`;
+  function sign(level: PassedLevel, body: Body): string {
+    const signed = `${prefixes[level]}.${Buffer.from(bodies.encode(body)).toString('base64url')}`;
     return `${signed}.${mac(signed).toString('base64url')}`;
   }
 
   /** Nothing of the body is looked at before the signature is found right. */
-  function open(receipt: string): (Body & { readonly isSolved: boolean }) | undefined {
+  function open(receipt: string): Opened | undefined {
     if (receipt.length > receiptCharactersMax) return undefined;
-    const parts = /^((pc[pr]2)\.([\w-]+))\.([\w-]{43})$/.exec(receipt);
+    const parts = /^((pc[hprs]2)\.([\w-]+))\.([\w-]{43})$/.exec(receipt);
     if (parts === null) return undefined;
     const [, signed = '', prefix = '', text = '', given = ''] = parts;
     // The last of 43 characters has two bits to spare: one spelling alone is right.
     const right = Buffer.from(mac(signed).toString('base64url'), 'latin1');
     if (!timingSafeEqual(right, Buffer.from(given, 'latin1'))) return undefined;
     const body = bodies.decode(Buffer.from(text, 'base64url'));
-    return body && { ...body, isSolved: prefix === prefixes.solved };
+    return body && { ...body, level: levelNames.find((name) => prefixes[name] === prefix)! };
   }
 
-  async function give(prefix: Prefix, by: SolvedBy): Promise<string | undefined> {
+  function openWork(solution: string): Opened | undefined {
+    const solved = options.work.open(solution, undefined);
+    if (solved === undefined) return undefined;
+    const { site: siteKey, origin, action, score: abuseScore, endsAt } = solved;
+    const id = Buffer.from(solved.nonce, 'hex');
+    const solvedAt = Math.min(clock.now(), endsAt);
+    return { id, siteKey, origin, action, abuseScore, solvedAt, endsAt, level: 'silent' };
+  }
+
+  async function give(level: PassedLevel, by: SolvedBy): Promise<string | undefined> {
     const { siteKey, origin, abuseScore = 0, action = '' } = by;
     if (siteKey === undefined || origin === undefined) return undefined;
     if (siteKey.length > siteKeyCharactersMax) return undefined;
     const hostname = hostOf(origin);
     const site = hostname === undefined ? undefined : await options.site(siteKey);
     if (site === undefined || !options.allows(site, hostname!)) return undefined;
-    if (prefix === prefixes.passed && !site.passesClean) return undefined;
+    if (!accepts(site, level)) return undefined;
     const solvedAt = clock.now();
     const id = random.bytes(idBytes);
-    return sign(prefix, {
+    return sign(level, {
       id,
       siteKey: site.id,
       origin,
@@ -202,26 +231,27 @@ export function createReceipts<S extends Site>(options: {
   }
 
   /**
-   * Returns whether a receipt without a puzzle is valid. A client that claims another page's origin may bring
-   * a receipt of another site key of the account: unless the site's server names its own, all of them must let clean addresses pass.
+   * Returns whether the level is enough. A client that claims another page's origin may bring a receipt of
+   * another site key of the account: unless the site's server names its own, it must be enough for all of them.
    */
-  async function mayPass(site: S, namedSite: string | undefined): Promise<boolean> {
-    if (!site.passesClean) return false;
+  async function isEnough(site: S, level: PassedLevel, namedSite: string | undefined) {
+    if (!accepts(site, level)) return false;
     if (namedSite === site.id) return true;
-    return (await options.sitesOf(site.account)).every(({ passesClean }) => passesClean);
+    return (await options.sitesOf(site.account)).every((one) => accepts(one, level));
   }
 
   return {
-    issue: (by) => give(prefixes.solved, by),
-    pass: (by) => give(prefixes.passed, by),
+    issue: (by) => give(by.level, by),
+    pass: (by) => give('none', by),
 
     async redeem(receipt, account, expectedSite, namedSite = expectedSite) {
-      const body = open(receipt);
+      const body = open(receipt) ?? openWork(receipt);
       const site = body && (await options.site(body.siteKey));
       const hostname = body && hostOf(body.origin);
       if (!body || !hostname || site?.account !== account) return ok('invalid');
+      if (!options.allows(site, hostname)) return ok('invalid');
       if (expectedSite !== undefined && expectedSite !== site.id) return ok('wrong_site');
-      if (!body.isSolved && !(await mayPass(site, namedSite))) return ok('invalid');
+      if (!(await isEnough(site, body.level, namedSite))) return ok('invalid');
       if (body.endsAt <= clock.now()) return ok('spent');
       const used = usedReceiptKey(body.id);
       const done = await store.commit({
@@ -229,8 +259,8 @@ export function createReceipts<S extends Site>(options: {
         set: [{ key: used, value: new Uint8Array(), expiresAt: body.endsAt + rememberMs }],
       });
       if (done.ok) {
-        const { siteKey, origin, solvedAt, abuseScore, action, isSolved } = body;
-        return ok({ siteKey, origin, hostname, solvedAt, abuseScore, action, isSolved });
+        const { siteKey, origin, solvedAt, abuseScore, action, level } = body;
+        return ok({ siteKey, origin, hostname, solvedAt, abuseScore, action, level });
       }
       return done.error === 'check_failed' ? ok('spent') : fail(done.error, done.detail);
     },

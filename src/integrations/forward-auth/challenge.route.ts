@@ -5,7 +5,7 @@
  */
 
 import * as v from 'valibot';
-import { about, integer, text } from '../../core/schema.ts';
+import { about, integer, optionalText, text } from '../../core/schema.ts';
 import { conditionHeaders } from '../../http/answer/negotiate.ts';
 import { parseForm } from '../../http/request/body.ts';
 import type { Header, Reply, Request } from '../../http/request/message.ts';
@@ -32,7 +32,7 @@ import { challengePath, guestPath, wayBack } from './way-back.ts';
 
 export interface GateChallengeOptions {
   readonly guard: Guard;
-  readonly challenges: Pick<FormChallenges, 'issue' | 'answerIn'>;
+  readonly challenges: Pick<FormChallenges, 'issue' | 'start' | 'answerIn' | 'lifetimeSeconds'>;
   /** Handlers of the CAPTCHA, which count the limits of pictures and sounds themselves. */
   readonly media: Readonly<Record<'picture' | 'sound', (request: Request) => Promise<Answer>>>;
   readonly assets: Pick<Assets, 'url'>;
@@ -43,12 +43,15 @@ export interface GateChallengeOptions {
 
 const answerBytesMax = 16_384;
 const newPath = `${guestPath}new`;
+const startPath = `${guestPath}start`;
 const siteHeaders = [
   'host',
   'x-forwarded-host',
   'x-forwarded-proto',
   ...pageRequestHeaders,
 ] as const;
+
+const seconds = about(integer(1), 'Seconds.');
 
 export const gateEndpoints = {
   show: openPage(challengePath, {
@@ -78,8 +81,35 @@ export const gateEndpoints = {
           v.strictObject({
             token: v.string(),
             img: text('Path of the picture, on the same host.'),
-            expires_in: about(integer(1), 'Seconds.'),
+            expires_in: seconds,
           }),
+        ),
+      },
+    },
+    robots: 'disallow',
+  }),
+  start: openFile(startPath, {
+    shape: 'captcha',
+    handlerLimits: ['captchaNew'],
+    errors: ['capacity_exceeded'],
+    docs: {
+      id: 'gateStart',
+      tag: 'Gate',
+      summary: 'What the visitor has to do at the gate, as /captcha/start says it.',
+      query: { picture: optionalText('1: a picture, as the browser can not work.') },
+      answers: {
+        200: jsonAnswer(
+          'A challenge for one attempt.',
+          v.union([
+            v.strictObject({ level: v.literal('silent'), work: v.object({}), expires_in: seconds }),
+            v.strictObject({
+              level: v.picklist(['easy', 'hard']),
+              token: v.string(),
+              img: text('Path of the picture, on the same host.'),
+              audio: text('Path of the sound, on the same host.'),
+              expires_in: seconds,
+            }),
+          ]),
         ),
       },
     },
@@ -106,6 +136,7 @@ export const gateEndpoints = {
 const emptyForm: Params = { get: () => undefined, all: () => [], has: () => false, names: [] };
 const noIndex: Header = ['X-Robots-Tag', 'noindex'];
 const imageOf = (token: string) => `${guestPath}img/${token}.gif`;
+const audioOf = (token: string) => `${guestPath}audio/${token}.wav`;
 const ownPathOf = (path: string) => path.slice(guestPath.length - 1);
 
 export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[] {
@@ -123,8 +154,9 @@ export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[]
     const challenge = issued.ok && {
       ...issued.value,
       imageHref: imageOf(issued.value.token),
-      audioHref: `${guestPath}audio/${issued.value.token}.wav`,
+      audioHref: audioOf(issued.value.token),
       newHref: newPath,
+      startHref: startPath,
     };
     return {
       status: 403,
@@ -145,6 +177,18 @@ export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[]
     if (!issued.ok) return issued;
     const { token, lifetimeSeconds } = issued.value;
     const body = JSON.stringify({ token, img: imageOf(token), expires_in: lifetimeSeconds });
+    return { status: 200, headers: [jsonType, noStore, noIndex], body };
+  }
+
+  async function start(request: Request): Promise<Answer> {
+    const query = parseQuery(request.query);
+    const wantsPicture = !query.ok || (query.value.get('picture') ?? '') !== '';
+    const started = await challenges.start(request, wantsPicture);
+    if (!started.ok) return started;
+    const { value } = started;
+    const paths =
+      value.level === 'silent' ? {} : { img: imageOf(value.token), audio: audioOf(value.token) };
+    const body = JSON.stringify({ ...value, ...paths, expires_in: challenges.lifetimeSeconds });
     return { status: 200, headers: [jsonType, noStore, noIndex], body };
   }
 
@@ -187,6 +231,7 @@ export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[]
     guard.open(gateEndpoints.show, show),
     guard.open(gateEndpoints.answer, answer),
     guard.open(gateEndpoints.another, another),
+    guard.open(gateEndpoints.start, start),
     guard.open(gateEndpoints.picture, media.picture),
     guard.open(gateEndpoints.sound, media.sound),
     guard.open(gateEndpoints.file, (request) =>

@@ -24,6 +24,7 @@ export const forwardAuthEndpoints: readonly Endpoint[] = [
   gateEndpoints.show, // GET /.portcullis/challenge
   gateEndpoints.answer, // POST /.portcullis/challenge
   gateEndpoints.another, // GET /.portcullis/new
+  gateEndpoints.start, // GET /.portcullis/start
   gateEndpoints.picture, // GET /.portcullis/img/:file
   gateEndpoints.sound, // GET /.portcullis/audio/:file
   gateEndpoints.file, // GET /.portcullis/static/*

@@ -16,6 +16,8 @@ import { Link } from './link.tsx';
 
 export interface ChallengeView {
   readonly token: string;
+  /** As chosen for the visitor; `silent`: the picture is for browsers that can't work. */
+  readonly level: 'silent' | 'easy' | 'hard';
   readonly imageHref: string;
   readonly audioHref: string;
   /** CSS pixels at which the picture is shown where there is room. */
@@ -25,6 +27,8 @@ export interface ChallengeView {
   readonly lifetimeSeconds: number;
   /** The page's script gets another challenge here: `{"token","img","expires_in"}`. */
   readonly newHref: string;
+  /** The page's script asks here what the visitor has to do. */
+  readonly startHref: string;
 }
 
 /** Field of the button for another picture. */
@@ -192,11 +196,22 @@ export interface ChallengeAnswer {
   judge(): Promise<'none' | 'right' | 'wrong'>;
 }
 
+/** The work, or the token of a picture. */
+export type StartedChallenge =
+  | { readonly level: 'silent'; readonly work: object }
+  | { readonly level: 'easy' | 'hard'; readonly token: string };
+
 export interface FormChallenges {
+  readonly lifetimeSeconds: number;
   /** Fails with `client_limit_exceeded`, and for how long. */
   issue(request: Request): Result<ChallengeView>;
   /** Returns undefined for a client that has asked for too many. */
   make(request: Request): ChallengeView | undefined;
+  /**
+   * Begins a challenge for the page's script: of work where nothing else is needed, and the page can.
+   * Fails as `issue` does.
+   */
+  start(request: Request, wantsPicture: boolean): Promise<Result<StartedChallenge>>;
   /** Returns the headers of an answer that shows a challenge. */
   headers(request: Request): readonly Header[];
   /**

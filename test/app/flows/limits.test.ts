@@ -212,6 +212,8 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
     await ends(3, () => asked('/as/64500', 'GET', near.replace(/7$/, String(10 + i++)))());
   },
   'GET /captcha/new captchaNew': () => ends(1, asked('/captcha/new')),
+  'GET /captcha/start captchaNew': () => ends(1, asked('/captcha/start')),
+  'POST /captcha/work captchaVerify': () => ends(1, asked('/captcha/work', 'POST')),
   'GET /captcha/ captchaNew': () => ends(1, asked('/captcha/')),
   'GET /captcha/img/:file captchaImage': () => ends(1, asked('/captcha/img/x.gif')),
   'GET /captcha/audio/:file captchaAudio': () => ends(1, asked('/captcha/audio/x.wav')),
@@ -219,6 +221,7 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
   'POST /captcha/ captchaVerify': () => ends(1, asked('/captcha/', 'POST')),
   'GET /.portcullis/challenge captchaNew': () => ends(1, asked('/.portcullis/challenge')),
   'GET /.portcullis/new captchaNew': () => ends(1, asked('/.portcullis/new')),
+  'GET /.portcullis/start captchaNew': () => ends(1, asked('/.portcullis/start')),
   'GET /.portcullis/img/:file captchaImage': () => ends(1, asked('/.portcullis/img/x.gif')),
   'GET /.portcullis/audio/:file captchaAudio': () => ends(1, asked('/.portcullis/audio/x.wav')),
   'POST /.portcullis/challenge captchaVerify': () => {
@@ -228,6 +231,8 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
     return ends(1, () => server.fetch('/.portcullis/challenge', options));
   },
   'GET /captcha/new captchaFree': async () => ends(2, await freeFor('/captcha/new')),
+  'GET /captcha/start captchaFree': async () => ends(2, await freeFor('/captcha/start')),
+  'POST /captcha/work captchaFree': async () => ends(2, await freeFor('/captcha/work', 'POST')),
   'GET /captcha/ captchaFree': async () => ends(2, await freeFor('/captcha/')),
   'GET /captcha/img/:file captchaFree': async () => ends(2, await freeFor('/captcha/img/x.gif')),
   'GET /captcha/audio/:file captchaFree': async () => ends(2, await freeFor('/captcha/audio/x')),

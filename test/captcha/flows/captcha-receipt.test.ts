@@ -79,6 +79,7 @@ for (const threads of threadCounts) {
         sitekey: siteKey,
         challenge_ts: body.challenge_ts,
         solved: true,
+        level: 'easy',
       });
       assert.equal(answer.headers['cache-control'], 'no-store');
       assert.equal(answer.headers['access-control-allow-origin'], undefined);
@@ -227,6 +228,7 @@ for (const threads of threadCounts) {
         challenge_ts: body.challenge_ts,
         hostname: 'shop.example',
         score: 1,
+        level: 'easy',
         'error-codes': [],
       });
       assert.equal(answer.headers['access-control-allow-origin'], undefined);
@@ -282,7 +284,7 @@ for (const threads of threadCounts) {
 
     it('siteverify gives the score of the worse address and the action of the page', async () => {
       const verdict = async (about: object, fields: Record<string, string> = {}) => {
-        const response = await beside.receipts.issue({ siteKey, origin, ...about });
+        const response = await beside.receipts.issue({ siteKey, origin, level: 'easy', ...about });
         const answer = await siteverify({ secret: server.key, response: response!, ...fields });
         const { success, score, action } = answer.json() as Record<string, unknown>;
         assert.equal(success, true);

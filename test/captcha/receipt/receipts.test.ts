@@ -3,13 +3,16 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before, it } from 'node:test';
+import type { LeastLevel } from '../../../src/access/keys/site-keys.ts';
 import {
   createReceipts,
   type Receipts,
   receiptCharactersMax,
   receiptLifeMs,
   type Site,
+  type SolvedBy,
 } from '../../../src/captcha/receipt/receipts.ts';
+import type { Level } from '../../../src/captcha/work/levels.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
@@ -23,7 +26,7 @@ const startMs = Date.UTC(2026, 10, 21, 9, 30);
 const clock = manualClock(startMs);
 const signingKey = new Uint8Array(32).fill(3);
 const origin = 'https://shop.example';
-const by = { siteKey: 'pcs_shop', origin };
+const by = { siteKey: 'pcs_shop', origin, level: 'easy' } as const;
 
 /** Account by site key. */
 const sites = new Map([
@@ -38,10 +41,13 @@ let beside: Receipts;
 
 /** Of those that let clean addresses pass. */
 const passing = new Set<string>();
+const leasts = new Map<string, LeastLevel>();
 
 function siteOf(id: string): Site | undefined {
   const account = sites.get(id);
-  return account === undefined ? undefined : { id, account, passesClean: passing.has(id) };
+  return account === undefined
+    ? undefined
+    : { id, account, passesClean: passing.has(id), least: leasts.get(id) ?? 'puzzle' };
 }
 
 function openReceipts(store: Pick<Store, 'commit'>, seed: number, key = signingKey): Receipts {
@@ -54,6 +60,7 @@ function openReceipts(store: Pick<Store, 'commit'>, seed: number, key = signingK
     sitesOf: async (account) =>
       [...sites.keys()].map(siteOf).filter((s) => s?.account === account) as Site[],
     allows: (_site, hostname) => hostname !== 'barred.example',
+    work: { open: () => undefined },
   });
 }
 
@@ -68,7 +75,7 @@ after(async () => {
   directory.remove();
 });
 
-async function issue(more: Partial<typeof by> = {}): Promise<string> {
+async function issue(more: Partial<SolvedBy & { level: Level }> = {}): Promise<string> {
   const receipt = await receipts.issue({ ...by, ...more });
   assert.ok(receipt !== undefined);
   return receipt;
@@ -93,7 +100,7 @@ it('tells the page and the time of the challenge, once', async () => {
       solvedAt: clock.now(),
       abuseScore: 0,
       action: '',
-      isSolved: true,
+      level: 'easy',
     },
   });
   assert.equal(await outcome(receipts, receipt), 'spent');
@@ -136,7 +143,11 @@ it('is given to no one but a web page that the site key allows', async () => {
     ['pcs_shop', `https://${'a.'.repeat(200)}example`],
   ];
   for (const [siteKey, from] of refused) {
-    assert.equal(await receipts.issue({ siteKey, origin: from }), undefined, `${siteKey} ${from}`);
+    assert.equal(
+      await receipts.issue({ ...by, siteKey, origin: from }),
+      undefined,
+      `${siteKey} ${from}`,
+    );
   }
 });
 
@@ -262,11 +273,43 @@ it('without a puzzle: only where the site key lets clean addresses pass, still, 
   assert.equal(await outcome(receipts, receipt, 'owner', 'pcs_shop'), 'invalid');
   passing.add('pcs_shop');
   const redeemed = await receipts.redeem(receipt, 'owner', undefined, 'pcs_shop');
-  assert.equal(redeemed.ok && typeof redeemed.value === 'object' && redeemed.value.isSolved, false);
+  assert.equal(redeemed.ok && typeof redeemed.value === 'object' && redeemed.value.level, 'none');
   assert.equal(await outcome(beside, receipt, 'owner', 'pcs_shop'), 'spent');
   passing.add('pcs_second');
   assert.equal(await outcome(receipts, (await pass('pcs_shop'))!), 'redeemed');
   const solved = await receipts.redeem(await issue(), 'owner');
-  assert.equal(solved.ok && typeof solved.value === 'object' && solved.value.isSolved, true);
+  assert.equal(solved.ok && typeof solved.value === 'object' && solved.value.level, 'easy');
   passing.clear();
+});
+
+it('a site key takes no lower level than it asks for, when a receipt is given and when it is redeemed', async () => {
+  const levels = ['silent', 'easy', 'hard'] as const;
+  const given = async () => {
+    const all = await Promise.all(levels.map((level) => receipts.issue({ ...by, level })));
+    return all.map((receipt) => receipt?.slice(0, 4));
+  };
+  assert.deepEqual(
+    await given(),
+    [undefined, 'pcr2', 'pch2'],
+    'a puzzle: as before there were levels',
+  );
+  leasts.set('pcs_shop', 'hard');
+  assert.deepEqual(await given(), [undefined, undefined, 'pch2']);
+  leasts.set('pcs_shop', 'easy');
+  assert.deepEqual(await given(), [undefined, 'pcr2', 'pch2']);
+  leasts.set('pcs_shop', 'silent');
+  assert.deepEqual(await given(), ['pcs2', 'pcr2', 'pch2']);
+  const silent = await issue({ level: 'silent' });
+  // The prefix is signed with the rest.
+  assert.equal(await outcome(receipts, silent.replace('pcs2', 'pch2')), 'invalid');
+  // The other site key of the account wants a picture: the server has to name its own.
+  assert.equal(await outcome(receipts, silent), 'invalid');
+  leasts.set('pcs_shop', 'easy');
+  assert.equal(await outcome(receipts, silent, 'owner', 'pcs_shop'), 'invalid');
+  leasts.set('pcs_shop', 'silent');
+  const redeemed = await receipts.redeem(silent, 'owner', 'pcs_shop');
+  assert.equal(redeemed.ok && typeof redeemed.value === 'object' && redeemed.value.level, 'silent');
+  leasts.set('pcs_second', 'silent');
+  assert.equal(await outcome(receipts, await issue({ level: 'silent' })), 'redeemed');
+  leasts.clear();
 });

@@ -2,7 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { createClientLimits } from '../../../src/access/quota/client-limits.ts';
-import { captchaRoutes } from '../../../src/captcha/challenge/challenge.route.ts';
+import {
+  captchaRoutes,
+  createFormChallenges,
+} from '../../../src/captcha/challenge/challenge.route.ts';
 import {
   type ChallengesOptions,
   createChallenges,
@@ -10,19 +13,28 @@ import {
 import { createTickets } from '../../../src/captcha/challenge/ticket.ts';
 import { createCaptchaVisitors } from '../../../src/captcha/page/captcha-visitors.route.ts';
 import type { SolvedBy } from '../../../src/captcha/receipt/receipts.ts';
+import { createLevels } from '../../../src/captcha/work/levels.ts';
+import { workRoutes } from '../../../src/captcha/work/work.route.ts';
+import { createWork, type WorkRequest } from '../../../src/captcha/work/work.ts';
 import { type ClientLimitName, clientLimits } from '../../../src/config/limits.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { fail, ok } from '../../../src/core/result.ts';
 import type { Method, Reply, Request } from '../../../src/http/request/message.ts';
 import { createRouter, type PlainRoute } from '../../../src/http/router.ts';
+import type { Store } from '../../../src/storage/store.ts';
 import { createCallers } from '../../../src/web/guard/callers.ts';
 import { createCookies } from '../../../src/web/guard/cookies.ts';
 import { guardOf } from '../server/guard.ts';
+import { createMemoryStore } from '../server/memory-store.ts';
 import { rendered, smallBounds } from './challenges.ts';
 
 export const malicious = '203.0.113.66';
 export const visitor = '192.0.2.1';
+/** Addresses with a score of 20, of 50, and an exit with none. */
+export const low = '203.0.113.20';
+export const suspect = '203.0.113.50';
+export const exit = '203.0.113.1';
 export const gif = Uint8Array.from({ length: 100 }, (_, i) => i);
 
 export interface Sent {
@@ -41,6 +53,19 @@ type Options = Partial<ChallengesOptions> & {
   overloaded?: boolean;
   https?: boolean;
 };
+
+const site = { account: 'owner', passesClean: false };
+const sites = [
+  { ...site, id: 'pcs_a', least: 'puzzle' },
+  { ...site, id: 'pcs_silent', least: 'silent' },
+  { ...site, id: 'pcs_easy', least: 'easy' },
+  { ...site, id: 'pcs_hard', least: 'hard' },
+] as const;
+const scores = new Map([
+  [0xcb007142, 90],
+  [0xcb007114, 20],
+  [0xcb007132, 50],
+]);
 
 export function setUp({
   limitsOn = true,
@@ -77,9 +102,9 @@ export function setUp({
     judge: (_family: 4 | 6, address: Uint32Array) => ({
       entry: 0,
       decidedBy: 0,
-      score: 0,
+      score: scores.get(address[0]!) ?? 0,
       reports: 0,
-      anonymousExit: false,
+      anonymousExit: address[0] === 0xcb007101,
       allowlisted: false,
       knownGood: false,
       malicious: address[0] === 0xcb007142,
@@ -89,22 +114,43 @@ export function setUp({
   const cookies = createCookies(https);
   const visitors = createCaptchaVisitors({ callers, cookies, tickets, clock, limitsOn });
   const receipts = {
-    issue: async ({ siteKey, origin }: SolvedBy) =>
-      siteKey === 'pcs_a' && origin !== undefined ? `receipt for ${origin}` : undefined,
+    issue: async ({ siteKey, origin, level }: SolvedBy & { level: string }) => {
+      if (siteKey === 'pcs_silent' && origin !== undefined) return `${level} for ${origin}`;
+      return siteKey === 'pcs_a' && origin !== undefined ? `receipt for ${origin}` : undefined;
+    },
     pass: async ({ siteKey, origin }: SolvedBy) =>
       siteKey === 'pcs_pass' && origin !== undefined ? `pass for ${origin}` : undefined,
   };
-  const router = createRouter(
-    captchaRoutes({
-      guard: guardOf(),
-      challenges,
-      callers,
-      visitors,
-      receipts,
-      lifetimeMs: 120_000,
-      onChallenge() {},
-    }),
-  );
+  const geo = { find: () => 0, provider: () => 'Unknown' };
+  const keys = [random.bytes(32), random.bytes(32)] as const;
+  const memory = createMemoryStore();
+  const used = new Set<string>();
+  const store: Pick<Store, 'commit'> = {
+    async commit(change) {
+      const keys = (change.check ?? []).map(({ key }) => Buffer.from(key).toString('hex'));
+      if (keys.some((key) => used.has(key))) {
+        return { ok: false, error: 'check_failed', seq: 0n, failedCheck: 0 };
+      }
+      for (const key of keys) used.add(key);
+      return await memory.commit(change);
+    },
+  };
+  const work = createWork({ store, clock, random, keys, lifetimeMs: 120_000 });
+  const options = {
+    guard: guardOf(),
+    challenges,
+    callers,
+    visitors,
+    receipts,
+    levels: createLevels({ callers, geo, clock, limitsOn }),
+    // Few tries: what is tested is what becomes of a solution.
+    work: { ...work, make: (asked: WorkRequest) => work.make({ ...asked, triesMax: 3 }) },
+    findSite: async (id: string) => sites.find((site) => site.id === id),
+    lifetimeMs: 120_000,
+    onChallenge() {},
+  };
+  const forms = createFormChallenges(options);
+  const router = createRouter([...captchaRoutes(options), ...workRoutes(options)]);
 
   async function send(path: string, sent: Sent = {}): Promise<Reply> {
     const { method = 'GET', type, body = '', range, origin, query = '' } = sent;
@@ -141,7 +187,7 @@ export function setUp({
       body: JSON.stringify({ token, answer }),
       clientIp,
     });
-  return { clock, send, fetched, verify, words, challenges };
+  return { clock, send, fetched, verify, words, challenges, forms, work };
 }
 
 export const header = (reply: Reply, name: string) =>

@@ -100,9 +100,10 @@ export async function startCaptchaService(): Promise<TestCaptchaService> {
     signingKey: random.bytes(32),
     site: async (id) =>
       id === openSite || id === closedSite
-        ? { id, account: 'owner', passesClean: false }
+        ? { id, account: 'owner', passesClean: false, least: 'puzzle' as const }
         : undefined,
     sitesOf: async () => [],
+    work: { open: () => undefined },
     allows: (site) => site.id === openSite,
   });
   const asked: string[] = [];
@@ -142,6 +143,7 @@ export async function startCaptchaService(): Promise<TestCaptchaService> {
     const receipt = await receipts.issue({
       ...{ siteKey: text('sitekey'), origin },
       action: text('action') ?? '',
+      level: 'easy',
     });
     return json({ ok: true, receipt });
   }

@@ -35,7 +35,7 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     /^GET \/(static|avatars)\//,
     /^GET \/\.portcullis\/(img|audio|static)\//,
     /^GET \/(favicon\.ico|site\.webmanifest)$/,
-    /^GET \/captcha\/(widget|api)\.js$/,
+    /^GET \/captcha\/(widget|api|work)\.js$/,
     /^GET \/kit\.zip$/,
     /^GET \/radar\/(map\.png|events)$/,
     /^GET \/admin\/audit\.(csv|jsonl)$/,

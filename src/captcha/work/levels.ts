@@ -1,0 +1,157 @@
+/**
+ * The level of a challenge: `silent` (proof of work) for who is clean on a calm network, `easy` or `hard`
+ * (pictures) for the others. It is chosen here alone, from the score, from what the address is, and from how many
+ * challenges its client, its /24 or /48 and its provider ask for: no page or request says it.
+ *
+ * A rate is a count that decays, and stands near the number of the last minute, or hour. A provider is
+ * measured against its own last hour: a large one sends many people at all times.
+ */
+
+import type { LeastLevel } from '../../access/keys/site-keys.ts';
+import type { Network } from '../../access/quota/client-limits.ts';
+import type { BoundedTable } from '../../core/bounded-tables.ts';
+import type { Clock } from '../../core/clock.ts';
+import { scoreBand } from '../../core/score-band.ts';
+import { hourMs, minuteMs } from '../../core/time.ts';
+import { type GeoReader, providerOf } from '../../geo/reader.ts';
+import { parseIp } from '../../ip/address.ts';
+import { lookBehind } from '../../ip/behind.ts';
+
+/** From the least to the most that is asked of a visitor. */
+export const levels = ['silent', 'easy', 'hard'] as const;
+export type Level = (typeof levels)[number];
+
+export function isAtLeast(level: Level, least: LeastLevel): boolean {
+  return levels.indexOf(level) >= levels.indexOf(least === 'puzzle' ? 'easy' : least);
+}
+
+interface Sender {
+  readonly clientIp: string;
+}
+
+/** Tries of a calm network: 0.5 to 2 seconds on a phone of five years ago. */
+const calmTries = 3_000;
+/** As much harder at the most: beyond, a slow phone needs longer than it is given. */
+const hardestFactor = 5;
+/** Challenges a minute from which on pictures are easy, or hard. A page takes two. */
+const narrowShare = { easy: 90, hard: 240 };
+const wideShare = { easy: 360, hard: 960 };
+/** A provider is under pressure from so many a minute on, if they are so many times its usual number. */
+const providerLeast = 300;
+const providerFactor = 8;
+/** Clients, networks and providers counted at a time; beyond it those that were quiet longest are forgotten. */
+const countedMax = 65_536;
+const hostingName =
+  /\b(cloud|colo|data ?cent(er|re)|dedicated|host(ing|ed|er)?|servers?|vps|amazon|aws|digitalocean|hetzner|linode|akamai|microsoft|google|ovh|vultr|contabo|leaseweb|scaleway|alibaba|tencent|oracle)\b/i;
+
+export function createLevels(options: {
+  readonly callers: {
+    isMalicious(sender: Sender): boolean;
+    isClean(sender: Sender): boolean;
+    abuseScoreOf(sender: Sender): number;
+    networkOf(sender: Sender): Network;
+  };
+  readonly geo: Pick<GeoReader, 'find' | 'provider'>;
+  readonly clock: Clock;
+  /** False when CLIENT_LIMITS=off: nothing is counted. */
+  readonly limitsOn: boolean;
+}) {
+  const { callers, geo, clock, limitsOn } = options;
+  const rates = createRates(clock, countedMax);
+  const words = new Uint32Array(4);
+
+  /** Returns the level by what is known of the address, whatever it asks for. */
+  function levelByAddress(sender: Sender): Level {
+    if (callers.isClean(sender)) return 'silent';
+    if (parseIp(sender.clientIp, words) === 0) return 'easy';
+    // An exit is not clean, whatever its score.
+    return scoreBand(callers.abuseScoreOf(sender)) === 'low' ? 'easy' : 'hard';
+  }
+
+  function providerOfClient({ clientIp }: Sender): string | undefined {
+    const family = lookBehind(parseIp(clientIp, words), words);
+    const id = family === 0 ? 0 : providerOf(geo.find(family, words));
+    return id === 0 ? undefined : geo.provider(id);
+  }
+
+  return {
+    /** Chooses the level of one more challenge, which counts, and the tries of its work at the most. */
+    choose(sender: Sender, least: LeastLevel): { level: Level; triesMax: number } {
+      const { narrow, wide } = callers.networkOf(sender);
+      const provider = limitsOn ? providerOfClient(sender) : undefined;
+      const ofClient = limitsOn ? rates.count(`client ${narrow}`).minute : 0;
+      const ofNetwork = limitsOn ? rates.count(`network ${wide}`).minute : 0;
+      const ofProvider = provider === undefined ? undefined : rates.count(`provider ${provider}`);
+      const isPressed =
+        ofProvider !== undefined &&
+        ofProvider.minute > providerLeast &&
+        ofProvider.minute > (providerFactor * ofProvider.hour) / 60;
+      const triesMax = Math.round(
+        calmTries *
+          Math.min(
+            hardestFactor,
+            1 +
+              callers.abuseScoreOf(sender) / 10 +
+              (2 * ofClient) / narrowShare.easy +
+              (2 * ofNetwork) / wideShare.easy +
+              (isPressed ? 1 : 0),
+          ),
+      );
+      if (least === 'puzzle') {
+        return { level: callers.isMalicious(sender) ? 'hard' : 'easy', triesMax };
+      }
+      const isHosting = isPressed && hostingName.test(provider!);
+      const chosen: Level[] = [levelByAddress(sender), least];
+      if (ofClient > narrowShare.hard || ofNetwork > wideShare.hard || isHosting)
+        chosen.push('hard');
+      else if (ofClient > narrowShare.easy || ofNetwork > wideShare.easy || isPressed) {
+        chosen.push('easy');
+      }
+      return { level: hardest(chosen), triesMax };
+    },
+    table: rates.table,
+  };
+}
+
+export type Levels = ReturnType<typeof createLevels>;
+
+function hardest(all: readonly Level[]): Level {
+  return all.reduce((a, b) => (levels.indexOf(b) > levels.indexOf(a) ? b : a));
+}
+
+interface Rate {
+  /** Numbers of about the last minute and the last hour. */
+  readonly minute: number;
+  readonly hour: number;
+}
+
+function createRates(clock: Clock, max: number) {
+  // Two generations: when the younger one is full, the older one is forgotten as a whole. Taking the oldest
+  // out of one table costs a walk over all that was taken out before.
+  let rates = new Map<string, Rate & { readonly atMs: number }>();
+  let older: typeof rates = new Map();
+  return {
+    /** Counts one more, and returns the rates with it. */
+    count(name: string): Rate {
+      const atMs = clock.monotonicMs();
+      const last = rates.get(name) ?? older.get(name) ?? { minute: 0, hour: 0, atMs };
+      const passed = atMs - last.atMs;
+      const now = {
+        minute: last.minute * Math.exp(-passed / minuteMs) + 1,
+        hour: last.hour * Math.exp(-passed / hourMs) + 1,
+        atMs,
+      };
+      if (rates.size >= max / 2 && !rates.has(name)) {
+        older = rates;
+        rates = new Map();
+      }
+      rates.set(name, now);
+      return now;
+    },
+    table: {
+      name: 'captcha_rates',
+      used: () => rates.size + older.size,
+      limit: max,
+    } satisfies BoundedTable,
+  };
+}

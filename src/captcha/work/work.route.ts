@@ -1,0 +1,163 @@
+/**
+ * The calls around levels and proof of work: GET /captcha/start says what a visitor has to do, POST
+ * /captcha/work takes the work of a widget and gives a receipt, GET /captcha/altcha is a challenge for the
+ * widget of ALTCHA, and GET /captcha/work.js the script that works. None of them keeps anything of a challenge.
+ */
+
+import * as v from 'valibot';
+import { about, integer, optionalText, text } from '../../core/schema.ts';
+import { firstHeader, type Reply, type Request } from '../../http/request/message.ts';
+import { parseQuery } from '../../http/request/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import type { StartedChallenge } from '../../web/components/challenge.tsx';
+import { endpoint } from '../../web/guard/endpoint.ts';
+import type { Guard } from '../../web/guard/guard.ts';
+import { readFields } from '../../web/guard/intake/form.ts';
+import { formOrJson, jsonAnswer } from '../../web/openapi.ts';
+import {
+  audioPath,
+  beginChallenge,
+  type ChallengeRouteOptions,
+  captchaTag,
+  imagePath,
+  json,
+  judgeWork,
+  overLimit,
+  passOf,
+  readableBy,
+  startPath,
+  Verified,
+  verifyBytesMax,
+} from '../challenge/challenge.route.ts';
+import { WorkChallenge } from './work.ts';
+
+const base = {
+  who: 'anyone',
+  shape: 'captcha',
+  thread: 'main',
+  cors: { allowHeaders: ['content-type'] },
+} as const;
+
+const expiresIn = about(integer(1), 'Seconds.');
+const Started = v.union([
+  v.strictObject({ level: v.literal('silent'), work: WorkChallenge, expires_in: expiresIn }),
+  v.strictObject({
+    level: v.picklist(['easy', 'hard']),
+    token: text('For /captcha/verify, with the answer.'),
+    img: text('Path of the picture.'),
+    audio: text('Path of the sound.'),
+    expires_in: expiresIn,
+  }),
+  v.strictObject({ level: v.literal('none'), receipt: text('Nothing is asked.') }),
+]);
+
+export const startEndpoint = endpoint({
+  ...base,
+  method: 'GET',
+  path: startPath,
+  handlerLimits: ['captchaNew', 'captchaFree'],
+  headers: ['cookie', 'origin'],
+  errors: ['capacity_exceeded'],
+  docs: {
+    id: 'startChallenge',
+    tag: captchaTag,
+    summary: 'What this visitor has to do: work, or a picture. The server alone chooses.',
+    query: {
+      sitekey: optionalText('Of the page; without it the challenge is for forms of our own.'),
+      action: optionalText('What it is for.'),
+      picture: optionalText('1: a picture, as the browser can not work.'),
+    },
+    answers: { 200: jsonAnswer('A challenge for one attempt.', Started) },
+    schemas: { Started },
+  },
+});
+
+export const workEndpoint = endpoint({
+  ...base,
+  method: 'POST',
+  path: '/captcha/work',
+  handlerLimits: ['captchaVerify', 'captchaFree'],
+  headers: ['content-type', 'cookie', 'origin'],
+  body: { types: ['form', 'multipart', 'json'], bytesMax: verifyBytesMax },
+  errors: ['store_unavailable'],
+  docs: {
+    id: 'verifyWork',
+    tag: captchaTag,
+    summary: 'Takes a solution of proof of work, once. Whatever is wrong, the answer is the same.',
+    requestBody: formOrJson(
+      v.object({
+        work: text('Base64 of {"challenge","solution"}.'),
+        sitekey: v.optional(v.string()),
+        action: v.optional(v.string()),
+      }),
+    ),
+    answers: { 200: jsonAnswer('Good or not.', Verified) },
+  },
+});
+
+export function workRoutes(
+  options: ChallengeRouteOptions & { readonly guard: Guard },
+): PlainRoute[] {
+  const { guard, callers, visitors, findSite, receipts } = options;
+  const expires_in = Math.floor(options.lifetimeMs / 1_000);
+
+  async function start(request: Request): Promise<Reply> {
+    const receipt = await passOf(options, request);
+    if (receipt !== undefined) return readableBy(request, json({ level: 'none', receipt }));
+    const params = parseQuery(request.query);
+    const get = (name: string) => (params.ok && params.value.get(name)) || '';
+    const siteKey = get('sitekey');
+    const site = await findSite(siteKey);
+    const started = await beginChallenge(options, request, {
+      site: site?.id ?? '',
+      // Nothing that is done for an unknown site key leads anywhere.
+      least: site?.least ?? (siteKey === '' && params.ok ? 'silent' : 'easy'),
+      origin: originOf(request),
+      action: get('action').slice(0, actionCharactersMax),
+      wantsPicture: get('picture') !== '' || !params.ok,
+    });
+    if (!started.ok) return readableBy(request, guard.failureReply(startEndpoint, started));
+    const answer = { ...startedAnswer(started.value), expires_in };
+    return readableBy(request, json(answer, visitors.greeting(request)));
+  }
+
+  async function work(request: Request): Promise<Reply> {
+    const payment = visitors.take('captchaVerify', request);
+    if (payment.waitSeconds > 0) {
+      return readableBy(request, guard.failureReply(workEndpoint, overLimit(payment.waitSeconds)));
+    }
+    const fields = await readFields({ ...request, query: '' });
+    const get = (name: string) => (fields.ok ? (fields.value.text(name) ?? '') : '');
+    const siteKey = get('sitekey');
+    const given = { solution: get('work'), site: siteKey };
+    const judged = await judgeWork(options, request, payment, given);
+    if (!judged.ok) return readableBy(request, guard.failureReply(workEndpoint, judged));
+    if (!judged.value) return readableBy(request, json({ ok: false }));
+    const receipt = await receipts.issue({
+      siteKey,
+      origin: firstHeader(request, 'origin'),
+      abuseScore: callers.abuseScoreOf(request),
+      action: get('action'),
+      level: 'silent',
+    });
+    return readableBy(request, json({ ok: true, receipt }));
+  }
+
+  return [guard.open(startEndpoint, start), guard.open(workEndpoint, work)];
+}
+
+/** As of a receipt: a longer one counts as none there. */
+const actionCharactersMax = 100;
+/** An origin is signed into the work. */
+const originCharactersMax = 300;
+
+function originOf(request: Request): string {
+  const origin = firstHeader(request, 'origin') ?? '';
+  return origin.length > originCharactersMax ? '' : origin;
+}
+
+function startedAnswer(started: StartedChallenge): object {
+  if (started.level === 'silent') return started;
+  const { token, level } = started;
+  return { level, token, img: imagePath(token), audio: audioPath(token) };
+}

@@ -1,0 +1,174 @@
+/** Levels and proof of work by the calls of pages and in forms: who gets what, what is good, and what a bad one costs. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Request } from '../../../src/http/request/message.ts';
+import type { Params } from '../../../src/http/request/query.ts';
+import {
+  exit,
+  header,
+  low,
+  malicious,
+  type Sent,
+  setUp,
+  suspect,
+  visitor,
+} from '../../support/captcha/routes.ts';
+import { payloadOf, solve } from '../../support/captcha/solution.ts';
+
+const origin = 'https://shop.example';
+type Setup = ReturnType<typeof setUp>;
+
+async function start({ send }: Setup, query = '', sent: Sent = {}) {
+  const reply = await send('/captcha/start', { query, origin, ...sent });
+  assert.equal(reply.status, 200);
+  assert.equal(header(reply, 'access-control-allow-origin'), origin);
+  assert.equal(header(reply, 'cache-control'), 'no-store');
+  return JSON.parse(String(reply.body)) as {
+    level: string;
+    work?: object;
+    token?: string;
+    img?: string;
+    audio?: string;
+    receipt?: string;
+    expires_in: number;
+  };
+}
+
+const solvedOf = async (setup: Setup, query = 'sitekey=pcs_silent', sent: Sent = {}) =>
+  payloadOf(await solve((await start(setup, query, sent)).work));
+
+async function verify({ send }: Setup, fields: Record<string, unknown>, sent: Sent = {}) {
+  const body = JSON.stringify({ sitekey: 'pcs_silent', ...fields });
+  const post = { method: 'POST', type: 'application/json', origin, body } as const;
+  const reply = await send('/captcha/work', { ...post, ...sent });
+  return reply.status === 200 ? String(reply.body) : reply.status;
+}
+
+test('the server alone chooses the level: no request asks for less', async () => {
+  const setup = setUp();
+  const levelOf = async (query: string, clientIp = visitor) =>
+    (await start(setup, query, { clientIp })).level;
+  for (const [clientIp, level] of [
+    [visitor, 'silent'],
+    [low, 'easy'],
+    [suspect, 'hard'],
+    [malicious, 'hard'],
+    [exit, 'hard'],
+  ] as const) {
+    assert.equal(await levelOf('', clientIp), level, clientIp);
+    assert.equal(await levelOf('sitekey=pcs_silent&level=silent&least=silent', clientIp), level);
+  }
+  assert.equal(await levelOf('sitekey=pcs_easy'), 'easy');
+  assert.equal(await levelOf('sitekey=pcs_hard&level=silent'), 'hard');
+  assert.equal(await levelOf('sitekey=pcs_a'), 'easy', 'a puzzle');
+  assert.equal(await levelOf('sitekey=pcs_nobody'), 'easy');
+  // A picture on request: easy where work would have done, and nothing lower where it would not.
+  assert.equal(await levelOf('picture=1'), 'easy');
+  assert.equal(await levelOf('picture=1&sitekey=pcs_silent'), 'easy');
+  assert.equal(await levelOf('picture=1', exit), 'hard');
+  assert.equal(await levelOf('sitekey=pcs_silent&sitekey=pcs_silent'), 'easy', 'unreadable');
+  assert.equal(await levelOf('sitekey=%ff'), 'easy');
+});
+
+test('a picture of a level has its number of letters, and the old call knows levels too', async () => {
+  const setup = setUp();
+  const given = await start(setup, 'sitekey=pcs_hard');
+  assert.deepEqual(Object.keys(given), ['level', 'token', 'img', 'audio', 'expires_in']);
+  assert.equal((await setup.send(given.img!)).status, 200);
+  assert.equal((await setup.send(given.audio!)).status, 200);
+  const old = await setup.send('/captcha/new', { query: 'sitekey=pcs_hard' });
+  assert.equal((await setup.send(JSON.parse(String(old.body)).img)).status, 200);
+  const easy = await start(setup, 'picture=1');
+  assert.equal((await setup.send(easy.img!)).status, 200);
+  assert.deepEqual(setup.words, ['long', 'long', 'normal']);
+});
+
+test('work brings a receipt of its level, once, as JSON or as a form', async () => {
+  const setup = setUp();
+  const work = await solvedOf(setup);
+  assert.equal(await verify(setup, { work }), `{"ok":true,"receipt":"silent for ${origin}"}`);
+  assert.equal(await verify(setup, { work }), '{"ok":false}', 'replayed');
+  const again = await solvedOf(setup);
+  const body = new URLSearchParams({ work: again, sitekey: 'pcs_silent' }).toString();
+  const form = { type: 'application/x-www-form-urlencoded', body };
+  assert.equal(await verify(setup, {}, form), `{"ok":true,"receipt":"silent for ${origin}"}`);
+  const elsewhere = await solvedOf(setup);
+  assert.equal(
+    await verify(setup, { work: elsewhere }, { clientIp: '192.0.2.77' }),
+    `{"ok":true,"receipt":"silent for ${origin}"}`,
+    'an address beside it',
+  );
+});
+
+test('expired, of another site or network, altered, malformed: no, and nothing is thrown', async () => {
+  const setup = setUp({ limitsOn: false });
+  const { send, clock } = setup;
+  const no = '{"ok":false}';
+  const work = await solvedOf(setup);
+  assert.equal(await verify(setup, { work, sitekey: 'pcs_easy' }), no, 'of another site');
+  assert.equal(await verify(setup, { work, sitekey: '' }), no, 'for forms of our own');
+  assert.equal(await verify(setup, { work, sitekey: undefined }), no);
+  assert.equal(await verify(setup, { work }, { clientIp: '198.18.0.1' }), no, 'another network');
+  const { challenge, solution } = await solve((await start(setup, 'sitekey=pcs_silent')).work);
+  const parameters = { ...challenge.parameters, cost: 1 };
+  const easier = payloadOf({ challenge: { ...challenge, parameters }, solution });
+  for (const bad of [easier, '', 'x', 'x'.repeat(3_000), 12, null, {}, [], true, '\u0000', '=']) {
+    assert.equal(await verify(setup, { work: bad }), no, JSON.stringify(bad));
+  }
+  for (const body of ['', '{', 'null', '[]', '{"work":1,"work":2}', 'work=%ff', 'work=a&work=b']) {
+    assert.equal(await verify(setup, {}, { body }), no, body);
+  }
+  assert.match(String(await verify(setup, { work })), /"ok":true/, 'nothing before used it up');
+  const late = await solvedOf(setup);
+  clock.advance(120_001);
+  assert.equal(await verify(setup, { work: late }), no, 'expired');
+  const reply = await send('/captcha/work', { method: 'POST', query: `work=${work}` });
+  assert.equal(reply.body, no, 'the query takes no part');
+});
+
+test('solutions of one network are limited before any work, and bad ones cost three', async () => {
+  const setup = setUp();
+  let answered = 0;
+  for (let i = 0; i < 400; i++) {
+    if ((await verify(setup, { work: 'bad' })) !== 429) answered++;
+  }
+  assert.equal(answered, 300, '900 units');
+  const other = await verify(setup, { work: 'bad' }, { clientIp: '198.18.0.1' });
+  assert.equal(other, '{"ok":false}', 'another network is not held up');
+});
+
+test('a form of ours takes the work or the picture; the picture counts where there is an answer', async () => {
+  const setup = setUp();
+  const { forms, fetched } = setup;
+  const request = { clientIp: visitor, headers: {} } as unknown as Request;
+  async function judge(fields: Record<string, string>) {
+    const form = {
+      get: (name: string) => fields[name],
+      has: (name: string) => name in fields,
+    } as Params;
+    const answer = forms.answerIn(request, form);
+    return 'waitSeconds' in answer ? 'wait' : await answer.judge();
+  }
+  async function work() {
+    const started = await forms.start(request, false);
+    assert.ok(started.ok && started.value.level === 'silent');
+    return payloadOf(await solve(started.value.work));
+  }
+  assert.equal(await judge({}), 'none');
+  const captcha_work = await work();
+  assert.equal(await judge({ captcha_work }), 'right');
+  assert.equal(await judge({ captcha_work }), 'wrong', 'replayed');
+  const token = { captcha_token: await fetched(), captcha_answer: '' };
+  assert.equal(await judge({ ...token, captcha_work: await work() }), 'right');
+  assert.equal(await judge({ ...token, captcha_answer: 'KX7RM' }), 'right', 'still open');
+  const left = await work();
+  const answered = { captcha_token: await fetched(), captcha_answer: 'wrong' };
+  assert.equal(await judge({ ...answered, captcha_work: left }), 'wrong');
+  assert.equal(await judge({ captcha_work: left }), 'right', 'not used up');
+  assert.equal(await judge({ captcha_work: '' }), 'wrong');
+  const ofSite = await solvedOf(setup);
+  assert.equal(await judge({ captcha_work: ofSite }), 'wrong', 'made for a site');
+  const asked = await forms.start(request, true);
+  assert.equal(asked.ok && asked.value.level, 'easy');
+});

@@ -1,0 +1,154 @@
+/** Proof of work: what of a solution is looked at, and that it is good once, over two handles of one store. */
+
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { verifySolution } from 'altcha-lib';
+import { deriveKey } from 'altcha-lib/algorithms/pbkdf2';
+import { createWork, solutionCharactersMax, type Work } from '../../../src/captcha/work/work.ts';
+import { manualClock } from '../../../src/core/clock.ts';
+import { createLog } from '../../../src/core/log.ts';
+import { seededRandom, systemRandom } from '../../../src/core/random.ts';
+import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
+import type { Store } from '../../../src/storage/store.ts';
+import { networkAt } from '../../support/captcha/challenges.ts';
+import { payloadOf, type Solution, solve } from '../../support/captcha/solution.ts';
+import { createMemoryStore } from '../../support/server/memory-store.ts';
+import { makeTempDir } from '../../support/server/temp-dir.ts';
+
+const directory = makeTempDir('work');
+const clock = manualClock(Date.now());
+const keys = [seededRandom(1).bytes(32), seededRandom(2).bytes(32)] as const;
+const network = networkAt(1);
+const asked = {
+  site: 'pcs_a',
+  network,
+  origin: 'https://shop.example',
+  action: 'login',
+  score: 3,
+  triesMax: 4,
+} as const;
+let stores: Store[] = [];
+let work: Work;
+/** The same on another node. */
+let beside: Work;
+
+function openWork(store: Pick<Store, 'commit'>, signing = keys): Work {
+  const random = systemRandom();
+  return createWork({ store, clock, random, keys: signing, lifetimeMs: 120_000 });
+}
+
+before(() => {
+  const log = createLog('silent');
+  stores = [1, 2].map(() => openLmdbStore({ path: directory.path, clock, log }));
+  work = openWork(stores[0]!);
+  beside = openWork(stores[1]!);
+});
+after(async () => {
+  for (const store of stores) await store.close();
+  directory.remove();
+});
+
+async function solved(more: Partial<typeof asked> = {}): Promise<Solution> {
+  const made = await work.make({ ...asked, ...more });
+  assert.ok(made.ok);
+  return await solve(made.value);
+}
+
+it('a solution says what it was made for, on each node, and the library of ALTCHA agrees', async () => {
+  const solution = await solved();
+  const opened = beside.open(payloadOf(solution), network);
+  assert.ok(opened);
+  const { site, origin, action, score } = opened;
+  assert.deepEqual({ ...asked, site, origin, action, score }, asked);
+  const [hmacSignatureSecret, hmacKeySignatureSecret] = keys.map((key) =>
+    Buffer.from(key).toString('hex'),
+  );
+  const verified = await verifySolution({
+    ...solution,
+    deriveKey,
+    hmacSignatureSecret: hmacSignatureSecret!,
+    hmacKeySignatureSecret: hmacKeySignatureSecret!,
+  });
+  assert.equal(verified.verified, true);
+  // Without the signature of the key it derives the key again, and finds the same.
+  const derived = await verifySolution({
+    ...solution,
+    deriveKey,
+    hmacSignatureSecret: hmacSignatureSecret!,
+  });
+  assert.equal(derived.verified, true);
+});
+
+it('is good once, whichever node is asked, and until its time is over', async () => {
+  const opened = work.open(payloadOf(await solved()), network)!;
+  const race = await Promise.all([work, beside, work, beside].map((node) => node.use(opened)));
+  assert.deepEqual(race.map((used) => used.ok && used.value).sort(), [false, false, false, true]);
+  const late = work.open(payloadOf(await solved()), network)!;
+  clock.advance(120_000);
+  assert.deepEqual(await work.use(late), { ok: true, value: false });
+  assert.deepEqual(await beside.use(opened), { ok: true, value: false });
+});
+
+it('is not forgotten by a store that was closed and opened again', async () => {
+  const opened = work.open(payloadOf(await solved()), network)!;
+  assert.deepEqual(await work.use(opened), { ok: true, value: true });
+  await stores[1]!.close();
+  stores[1] = openLmdbStore({ path: directory.path, clock, log: createLog('silent') });
+  beside = openWork(stores[1]!);
+  assert.deepEqual(await beside.use(opened), { ok: true, value: false });
+});
+
+it('another network, another key, altered parameters and keys that were not found are none', async () => {
+  const good = await solved();
+  const { parameters } = good.challenge;
+  const with_ = (changed: object) =>
+    payloadOf({ ...good, challenge: { ...good.challenge, ...changed } });
+  const bad: [string, string][] = [
+    ['no difficulty', with_({ parameters: { ...parameters, cost: 1 } })],
+    ['a shorter prefix', with_({ parameters: { ...parameters, keyPrefix: '00' } })],
+    [
+      'a longer life',
+      with_({ parameters: { ...parameters, expiresAt: parameters.expiresAt! + 1 } }),
+    ],
+    ['another nonce', with_({ parameters: { ...parameters, nonce: 'ab'.repeat(16) } })],
+    [
+      'another site',
+      with_({ parameters: { ...parameters, data: { ...parameters.data, site: '' } } }),
+    ],
+    ['no signature', with_({ signature: undefined })],
+    ['another signature', with_({ signature: '0'.repeat(64) })],
+    ['a long signature', with_({ signature: `${good.challenge.signature}00` })],
+    [
+      'another key',
+      payloadOf({ ...good, solution: { ...good.solution, derivedKey: '0'.repeat(64) } }),
+    ],
+    ['no key', payloadOf({ challenge: good.challenge, solution: {} })],
+    ['no solution', payloadOf({ challenge: good.challenge })],
+    ['null', payloadOf({ challenge: null, solution: null })],
+    ['a list', Buffer.from('[]').toString('base64')],
+    ['deep', Buffer.from(`${'['.repeat(700)}${']'.repeat(700)}`).toString('base64')],
+    ['no JSON', Buffer.from('{').toString('base64')],
+    ['no base64', '{"challenge":{}}'],
+    ['nothing', ''],
+    ['too long', payloadOf({ ...good, more: 'x'.repeat(solutionCharactersMax) })],
+  ];
+  for (const [name, text] of bad) assert.equal(work.open(text, network), undefined, name);
+  const text = payloadOf(good);
+  assert.equal(work.open(text, networkAt(2)), undefined, 'of another network');
+  assert.equal(openWork(stores[0]!, [keys[1], keys[0]]).open(text, network), undefined);
+  assert.ok(work.open(text, networkAt(1, 7)), 'another address of the network');
+  assert.ok(work.open(text.replace(/=+$/, ''), network), 'without padding');
+});
+
+it('what the store cannot keep is not good, and no more challenges are made at a time than is bounded', async () => {
+  const memory = createMemoryStore();
+  memory.failFrom(0);
+  const failing = openWork(memory);
+  const opened = failing.open(payloadOf(await solved()), network)!;
+  const used = await failing.use(opened);
+  assert.equal(!used.ok && used.error, 'store_unavailable');
+  const { limit } = work.table;
+  const made = await Promise.all(Array.from({ length: limit + 5 }, () => work.make(asked)));
+  assert.equal(made.filter((one) => !one.ok && one.error === 'overloaded').length, 5);
+  assert.equal(work.table.used(), 0);
+});
