@@ -87,10 +87,47 @@ function causeOf(error) {
   return Object.hasOwn(causes, error.name) ? causes[error.name] : 'failed';
 }
 
+/** Where the id of a passkey stays while the page that removes it is on its way. */
+const removedKey = 'removed-passkey';
+
+/**
+ * Tells the browser which passkeys the account has, and its name: it offers no others then. Of a passkey that was
+ * just removed it hears by its id, since no other may be left that the browser knows the account by.
+ */
+async function signalPasskeys({ name, accepted }) {
+  const rpId = location.hostname;
+  const removed = sessionStorage.getItem(removedKey);
+  sessionStorage.removeItem(removedKey);
+  if (removed !== null && !accepted.some(({ ids }) => ids.includes(removed))) {
+    await PublicKeyCredential.signalUnknownCredential?.({ rpId, credentialId: removed });
+  }
+  for (const { userId, ids } of accepted) {
+    await PublicKeyCredential.signalAllAcceptedCredentials?.({
+      rpId,
+      userId,
+      allAcceptedCredentialIds: ids,
+    });
+    await PublicKeyCredential.signalCurrentUserDetails?.({
+      rpId,
+      userId,
+      name,
+      displayName: name,
+    });
+  }
+}
+
 /** Each gives the page that comes after it. */
 const ceremonies = { register, confirm: confirmAgain };
 
 if (globalThis.PublicKeyCredential) {
+  const passkeys = document.querySelector('[data-passkeys-accepted]');
+  // A browser that refuses goes on offering what it has.
+  if (passkeys) signalPasskeys(JSON.parse(passkeys.dataset.passkeysAccepted)).catch(() => {});
+  for (const form of document.querySelectorAll('form[action$="/passkeys/remove"]')) {
+    form.addEventListener('submit', () => {
+      sessionStorage.setItem(removedKey, form.elements.id.value);
+    });
+  }
   for (const note of document.querySelectorAll('[data-passkey-none]')) note.hidden = true;
   for (const form of document.querySelectorAll('form[data-passkey]')) {
     const failed = form.querySelector('[data-failed]');

@@ -16,6 +16,7 @@ import { healthEndpoint } from './health.route.ts';
 import {
   changePasswordEndpoint,
   metricsEndpoint,
+  passkeyEndpointsEndpoint,
   readinessEndpoint,
   readinessOf,
   robotsEndpoint,
@@ -30,6 +31,7 @@ export const serviceEndpoints: readonly Endpoint[] = [
   robotsEndpoint, // GET /robots.txt
   securityTxtEndpoint, // GET /.well-known/security.txt
   changePasswordEndpoint, // GET /.well-known/change-password
+  passkeyEndpointsEndpoint, // GET /.well-known/passkey-endpoints
   webManifestEndpoint, // GET /site.webmanifest
   metricsEndpoint, // GET /metrics
 ];

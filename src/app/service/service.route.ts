@@ -131,6 +131,10 @@ export const robotsEndpoint = openFile('/robots.txt', { docs: 'text' });
 export const securityTxtEndpoint = openFile('/.well-known/security.txt', { docs: 'text' });
 /** Password managers ask here (W3C, A Well-Known URL for Changing Passwords). */
 export const changePasswordEndpoint = openFile('/.well-known/change-password', { docs: 'text' });
+/** Password managers ask here where passkeys are made and managed (W3C, A Well-Known URL for Relying Party Passkey Endpoints). */
+export const passkeyEndpointsEndpoint = openFile('/.well-known/passkey-endpoints', {
+  docs: 'text',
+});
 export const webManifestEndpoint = openFile(webManifestPath, { docs: 'text' });
 
 export function serviceRoutes(options: {
@@ -211,6 +215,14 @@ export function serviceRoutes(options: {
       body: robotsText(options.endpoints),
     })),
     guard.open(securityTxtEndpoint, securityTxt),
+    guard.open(passkeyEndpointsEndpoint, () => {
+      const place = `${baseUrl}/account/security`;
+      return {
+        status: 200,
+        headers: [jsonType, ['Cache-Control', 'public, max-age=3600']],
+        body: JSON.stringify({ enroll: place, manage: place }),
+      };
+    }),
     guard.open(changePasswordEndpoint, () => ({
       status: 302,
       headers: [['Location', '/account/security'], noStore],

@@ -40,6 +40,8 @@ export interface SecurityView extends AccountView {
   readonly passwordError?: keyof AccountCatalogue['security']['passwordErrors'] | undefined;
   readonly secondFactor: SecondFactorState;
   readonly passkeys: readonly PasskeyInfo[];
+  /** The user handle of passkeys that are made here, base64url. */
+  readonly ownHandle: string;
   readonly sessions: readonly SessionInfo[];
   readonly log: readonly SecurityLogEntry[];
 }
@@ -166,8 +168,22 @@ function passkeyCard(account: AccountCatalogue, format: Format, view: SecurityVi
         />
       )}
       {fresh && passkeyForm(text, csrf, view.returnTo)}
+      <div data-passkeys-accepted={JSON.stringify(acceptedPasskeys(view))} hidden />
     </Card>
   );
+}
+
+/**
+ * Returns what the page's script tells the browser (WebAuthn Level 3, section 5.1.10): the passkeys that are accepted, by user
+ * handle, and the name that they belong to. A passkey that was made before there was an account has a handle of its own.
+ */
+function acceptedPasskeys({ account, ownHandle, passkeys }: SecurityView) {
+  const handles = new Set([ownHandle, ...passkeys.map(({ handle }) => handle)]);
+  const accepted = [...handles].map((userId) => ({
+    userId,
+    ids: passkeys.filter(({ handle }) => handle === userId).map(({ id }) => id),
+  }));
+  return { name: account, accepted };
 }
 
 /** The page's script sends this form: the browser has to be asked for the passkey. */

@@ -64,6 +64,7 @@ export function securityRoutes(area: AccountArea): PlainRoute[] {
       passwordError,
       secondFactor: await secondFactors.state(accountId),
       passkeys: await passkeys.list(accountId),
+      ownHandle: Buffer.from(accountId).toString('base64url'),
       sessions: await sessions.list(accountId, id),
       log: await securityLog.list(accountId),
     };

@@ -40,6 +40,8 @@ export interface PasskeyInfo {
   readonly createdAt: number;
   readonly lastUsedAt: number;
   readonly backedUp: boolean;
+  /** The user handle by which an authenticator knows the account, base64url. */
+  readonly handle: string;
 }
 
 export const passkeysMax = 20;
@@ -199,7 +201,8 @@ function tooMany() {
 
 function infoOf({ id, record }: StoredPasskey): PasskeyInfo {
   const { name, createdAt, lastUsedAt, backedUp } = record;
-  return { id: Buffer.from(id).toString('base64url'), name, createdAt, lastUsedAt, backedUp };
+  const [idText, handle] = [id, record.handle].map((b) => Buffer.from(b).toString('base64url'));
+  return { id: idText!, name, createdAt, lastUsedAt, backedUp, handle: handle! };
 }
 
 /** Returns the name of a passkey as it is stored: without invisible characters, 60 characters at most. */

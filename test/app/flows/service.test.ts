@@ -227,6 +227,11 @@ for (const threads of threadCounts) {
     it('tells password managers and home screens what they look for', async () => {
       const change = await server.fetch('/.well-known/change-password');
       assert.deepEqual([change.status, change.headers.location], [302, '/account/security']);
+      const passkeys = await server.fetch('/.well-known/passkey-endpoints');
+      assert.equal(passkeys.headers['content-type'], 'application/json');
+      const { enroll, manage } = passkeys.json() as Record<string, string>;
+      assert.match(enroll!, /^http:\/\/[^/]+\/account\/security$/);
+      assert.equal(manage, enroll);
       const home = await server.fetch('/');
       const hrefOf = (rel: string) =>
         new RegExp(`<link rel="${rel}" href="([^"]+)"`).exec(home.body)?.[1];

@@ -18,7 +18,7 @@ import {
   watchPage,
   withBrowser,
 } from '../../support/browser/browser.ts';
-import { startTestServer, type TestServer } from '../../support/server/server.ts';
+import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import {
   type OwnBrowser,
   openPeopleOf,
@@ -344,14 +344,39 @@ it('a passkey is added and used in a browser', { timeout: 600_000 }, async () =>
     await context.addCookies([{ name: name!, value: value!, url: origin }]);
     const page = await context.newPage();
     await addAuthenticator(page);
+    const signals: Record<string, unknown>[] = [];
+    await page.exposeFunction('noteSignal', (facts: Record<string, unknown>) =>
+      signals.push(facts),
+    );
+    await page.addInitScript(`
+      for (const name of ['signalUnknownCredential', 'signalAllAcceptedCredentials', 'signalCurrentUserDetails']) {
+        PublicKeyCredential[name] = (facts) => noteSignal({ is: name, ...facts });
+      }
+    `);
     await page.goto(`${origin}/account/security`);
     await page.fill('#passkey-name', 'my phone');
     await page.click('#passkey-form button');
     await page.waitForURL('**/account/security?done=passkey_added.*');
-    assert.equal((await people.signon.passkeys.list(id))[0]!.name, 'my phone');
+    const [made] = await people.signon.passkeys.list(id);
+    assert.equal(made!.name, 'my phone');
+    const common = { rpId: 'localhost', userId: Buffer.from(id).toString('base64url') };
+    const accepts = (ids: string[]) => [
+      { is: 'signalAllAcceptedCredentials', ...common, allAcceptedCredentialIds: ids },
+      { is: 'signalCurrentUserDetails', ...common, name: email, displayName: email },
+    ];
+    await within(() => signals.length === 4, 'both pages tell the browser');
+    assert.deepEqual(signals.splice(0), [...accepts([]), ...accepts([made!.id])]);
     await page.goto(`${origin}/account/confirm?return=%2Faccount%2Fkeys`);
     await page.click('form[data-passkey="confirm"] button');
     await page.waitForURL('**/account/keys');
+    await page.goto(`${origin}/account/security`);
+    await within(() => signals.length === 2, 'the page tells the browser');
+    signals.length = 0;
+    await page.click('form[action$="/passkeys/remove"] button');
+    await page.waitForURL('**/account/security?done=passkey_removed.*');
+    await within(() => signals.length === 3, 'the page tells of the removal');
+    const gone = { is: 'signalUnknownCredential', rpId: 'localhost', credentialId: made!.id };
+    assert.deepEqual(signals, [gone, ...accepts([])]);
     await context.close();
   });
 });

@@ -26,7 +26,7 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     /^GET \/feeds\/\*$/,
     /^GET \/docs\/[\w-]+\.md$/,
     /^GET \/(llms|robots)\.txt$/,
-    /^GET \/\.well-known\/(security\.txt|change-password)$/,
+    /^GET \/\.well-known\/(security\.txt|change-password|passkey-endpoints)$/,
     /^GET \/(healthz|metrics)$/,
     // As any method: a proxy asks by that of its visitor.
     /^GET \/gate\/envoy\/\*$/,
