@@ -1,30 +1,162 @@
-/** Asks whether a first request came, while the page is looked at: for an hour. */
+/** The tiles are filtered, values are written into the texts, and a first request is looked for, for an hour. */
 const everyMs = 3000;
 const waitMs = 3_600_000;
+
+// The first screen: chips and the filter show some of the tiles. Without a script chips lead to their groups.
+
+const filter = document.getElementById('filter');
+
+function openFilter() {
+  const input = filter.querySelector('input');
+  const chips = [...document.querySelectorAll('.chip')];
+  const groups = [...document.querySelectorAll('[data-of]')];
+  const none = document.getElementById('nothing-fits');
+  let chosen = '';
+
+  function showTiles() {
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    for (const group of groups) {
+      const fits = (tile) => words.every((word) => tile.dataset.find.includes(word));
+      const tiles = [...group.querySelectorAll('[data-find]')];
+      for (const tile of tiles) tile.hidden = !fits(tile);
+      const left = tiles.filter((tile) => !tile.hidden).length;
+      group.hidden = left === 0 || (chosen !== '' && group.dataset.of !== chosen);
+      if (!group.hidden) shown += left;
+    }
+    none.hidden = shown > 0;
+  }
+
+  filter.hidden = false;
+  input.addEventListener('input', showTiles);
+  for (const chip of chips) {
+    chip.addEventListener('click', (event) => {
+      event.preventDefault();
+      chosen = chip.dataset.group;
+      for (const one of chips) one.toggleAttribute('aria-current', one === chip);
+      chip.setAttribute('aria-current', 'true');
+      showTiles();
+    });
+  }
+}
+
+if (filter !== null) openFilter();
+
+// A screen: what is typed stands in the texts at once.
+
+const values = document.querySelector('.connect-values');
+
+function writeValue({ name, value, placeholder, validity }) {
+  const marks = [...document.querySelectorAll(`mark[data-value="${name}"]`)];
+  const text = value.trim() || placeholder || '';
+  if (!validity.valid || text === '') return;
+  for (const mark of marks) {
+    // Some texts want the host alone.
+    const hasScheme = mark.dataset.scheme ?? String(mark.textContent.includes('://'));
+    mark.dataset.scheme = hasScheme;
+    mark.textContent = hasScheme === 'true' ? text : text.replace(/^https?:\/\//, '');
+  }
+  if (name !== 'domain') return;
+  for (const link of document.querySelectorAll('[data-open]')) {
+    const label = link.querySelector('[data-label]');
+    link.href = `http://${text}/`;
+    label.textContent = label.dataset.label.replace('{}', text);
+    link.closest('.connect-open').hidden = value.trim() === '';
+  }
+}
+
+// A choice that makes other lines comes from the server, as all do without a script.
+const fromServer = values?.querySelector('select') ?? null;
+if (values !== null) {
+  const hasText = values.querySelector('input') !== null;
+  if (hasText && fromServer === null) values.querySelector('.connect-fill').hidden = true;
+  values.addEventListener('input', ({ target }) => {
+    if (target.tagName === 'INPUT') writeValue(target);
+  });
+  values.addEventListener('change', ({ target }) => {
+    if (target.tagName === 'SELECT') values.requestSubmit();
+  });
+  values.addEventListener('submit', (event) => {
+    if (fromServer !== null) return;
+    event.preventDefault();
+  });
+  // A browser that comes back fills in what was typed.
+  for (const input of values.querySelectorAll('input')) writeValue(input);
+}
+
+// Long texts are folded. All of them is copied.
+
+const linesMax = 26;
+const steps = document.getElementById('steps');
+for (const pre of steps?.querySelectorAll('.code pre') ?? []) {
+  const lines = pre.textContent.trimEnd().split('\n').length;
+  if (lines <= linesMax) continue;
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = 'button button-secondary code-all';
+  button.textContent = steps.dataset.all.replace('{}', lines);
+  button.addEventListener('click', () => {
+    pre.classList.remove('is-folded');
+    button.remove();
+    pre.focus();
+  });
+  pre.classList.add('is-folded');
+  pre.closest('.code').after(button);
+}
+
+// The card: asks whether a request arrived, or what was wrong with it.
+
 const box = document.getElementById('seen');
 const untilMs = Date.now() + waitMs;
 
-function say(name) {
-  for (const line of box.querySelectorAll('p[class]')) line.hidden = !line.matches(name);
+function showWhen(state) {
+  for (const part of box.querySelectorAll('[data-when]')) part.hidden = part.dataset.when !== state;
+}
+
+function showState(state, note) {
+  box.className = `card live-card is-${state}`;
+  showWhen(state);
+  let failing = -1;
+  const checks = [...box.querySelectorAll('[data-check]')];
+  for (const one of box.querySelectorAll('[data-note]')) {
+    one.hidden = one.dataset.note !== note?.name;
+    if (one.hidden) continue;
+    const title = one.querySelector('[data-about]');
+    title.textContent = title.dataset.about.replace('{}', note.about);
+    const mend = one.querySelector('code');
+    if (mend !== null) mend.textContent = `TRUSTED_PROXIES=${note.about}`;
+    failing = checks.findIndex((check) => check.dataset.check === one.dataset.fails);
+  }
+  for (const [i, check] of checks.entries()) {
+    check.classList.toggle('is-ok', state === 'working' || i < failing);
+    check.classList.toggle('is-bad', i === failing);
+  }
+  for (const step of document.querySelectorAll('#steps > li')) {
+    const isBad = note?.name === 'stranger' && step.dataset.step === 'trust';
+    step.classList.toggle('is-bad', isBad);
+    if (state === 'working') step.classList.add('is-ok');
+    else if (isBad) step.classList.remove('is-ok');
+  }
 }
 
 async function look() {
   if (document.hidden) return false;
   if (Date.now() > untilMs) {
-    say('.connect-late');
+    showWhen('late');
     return true;
   }
   const answer = await fetch(box.dataset.look, { headers: { Accept: 'application/json' } });
   if (!answer.ok || answer.redirected) return true;
-  const { requests, refused } = await answer.json();
-  if (requests <= Number(box.dataset.seen)) {
-    // An hour of before is no longer counted.
-    box.dataset.seen = String(requests);
-    if (refused) say('.connect-refused');
-    return false;
+  const { requests, note } = await answer.json();
+  if (requests > Number(box.dataset.seen)) {
+    showState('working');
+    return true;
   }
-  say('.connect-arrived');
-  return true;
+  // An hour of before is no longer counted.
+  box.dataset.seen = String(requests);
+  if (note !== undefined) showState('failing', note);
+  box.querySelector('[data-when=looking]').hidden = false;
+  return false;
 }
 
 async function watch() {
@@ -32,4 +164,7 @@ async function watch() {
   if (!isOver) setTimeout(watch, everyMs);
 }
 
-if (box?.querySelector('.connect-arrived').hidden) setTimeout(watch, everyMs);
+if (box !== null && !box.classList.contains('is-working')) {
+  box.querySelector('[data-when=looking]').hidden = false;
+  setTimeout(watch, everyMs);
+}

@@ -85,7 +85,7 @@ export type Marks = ReturnType<typeof createMarks>;
 
 // The board in shared memory on which request threads leave the marks that they saw, for the main thread:
 //
-//   place, 32 bytes: state i32 · sighting 12 · network 16        state: free, held, full
+//   place, 88 bytes: state i32 · sighting 12 · network 16 · note 56        state: free, held, full
 //
 // A thread takes a free place and fills it; the main thread reads full ones and frees them. One network
 // (IPv4 /24, IPv6 /48) has `networkPlaces` of them. On a full board the network with most places gives one
@@ -102,6 +102,8 @@ export interface Spotted {
   readonly sighting: Uint8Array;
   /** The sender's, as `networkOf` in ip/networks.ts names it; empty for a sender without an address. */
   readonly network: string;
+  /** Why the request got no answer, in a word, and what it is about, such as `stranger 192.0.2.1`; empty: it got one. */
+  readonly note: string;
 }
 
 export interface MarkSender {
@@ -112,14 +114,16 @@ export interface MarkSender {
 
 /**
  * Reports a mark that came with a request; a text that is no valid mark is ignored.
- * @param isRefused the request was understood but got no answer, for a reason that its screen shows
+ * @param note why the request was refused, which its screen shows: ASCII; empty: it got its answer
  */
-export type SpotMark = (text: string | undefined, sender: MarkSender, isRefused?: boolean) => void;
+export type SpotMark = (text: string | undefined, sender: MarkSender, note?: string) => void;
 
 export const boardPlaces = 64;
 export const networkPlaces = 4;
 const networkBytes = 16;
-const placeBytes = 4 + sightingBytes + networkBytes;
+/** A word and an address. */
+const noteBytes = 56;
+const placeBytes = 4 + sightingBytes + networkBytes + noteBytes;
 /** `held` while a thread writes or reads the place. */
 const state = { free: 0, held: 1, full: 2 } as const;
 /** The requests of one site all have the same. */
@@ -136,16 +140,19 @@ export function createSightingBoard(buffer = new SharedArrayBuffer(boardPlaces *
   const hold = (place: number, from: number) =>
     Atomics.compareExchange(states, stateAt(place), from, state.held) === from;
 
-  function networkOfPlace(place: number): string {
-    const at = networkAt(place);
-    const end = bytes.subarray(at, at + networkBytes).indexOf(0);
-    return bytes.toString('latin1', at, end < 0 ? at + networkBytes : at + end);
-  }
+  const noteAt = (place: number) => networkAt(place) + networkBytes;
 
-  function fill(place: number, { sighting, network }: Spotted): true {
+  function textAt(at: number, length: number): string {
+    const end = bytes.subarray(at, at + length).indexOf(0);
+    return bytes.toString('latin1', at, end < 0 ? at + length : at + end);
+  }
+  const networkOfPlace = (place: number) => textAt(networkAt(place), networkBytes);
+
+  function fill(place: number, { sighting, network, note }: Spotted): true {
     bytes.set(sighting, rowAt(place));
-    bytes.fill(0, networkAt(place), networkAt(place) + networkBytes);
+    bytes.fill(0, networkAt(place), noteAt(place) + noteBytes);
     bytes.write(network, networkAt(place), networkBytes, 'latin1');
+    bytes.write(note, noteAt(place), noteBytes, 'latin1');
     Atomics.store(states, stateAt(place), state.full);
     return true;
   }
@@ -172,7 +179,11 @@ export function createSightingBoard(buffer = new SharedArrayBuffer(boardPlaces *
       for (const place of places) {
         if (!hold(place, state.full)) continue;
         const sighting = Uint8Array.from(bytes.subarray(rowAt(place), networkAt(place)));
-        all.push({ sighting, network: networkOfPlace(place) });
+        all.push({
+          sighting,
+          network: networkOfPlace(place),
+          note: textAt(noteAt(place), noteBytes),
+        });
         Atomics.store(states, stateAt(place), state.free);
       }
       return all;
@@ -186,16 +197,16 @@ export function createMarkSpotter(memory: MarkMemory, clock: Clock): SpotMark {
   const board = createSightingBoard(memory.board);
   let last = '';
   let againAtMs = 0;
-  return (text, { family, words }, isRefused = false) => {
+  return (text, { family, words }, note = '') => {
     if (text === undefined) return;
     const nowMs = clock.monotonicMs();
-    const told = isRefused ? `${text} refused` : text;
+    const told = `${text} ${note}`;
     if (told === last && nowMs < againAtMs) return;
     const own = isMark(text) ? marks.sightingOf(text) : undefined;
     if (own === undefined) return;
-    const sighting = isRefused ? refusedSighting(own) : own;
+    const sighting = note === '' ? own : refusedSighting(own);
     const network = family === 0 ? '' : networkOf(family, words);
-    if (!board.put({ sighting, network })) return;
+    if (!board.put({ sighting, network, note })) return;
     last = told;
     againAtMs = nowMs + againMs;
   };
@@ -219,8 +230,17 @@ const lookAgainMs = 10_000;
 interface Known {
   readonly sighting: Uint8Array;
   readonly network: string;
+  note: string;
   lookedAtMs: number;
 }
+
+/** Returns the reason that a request was refused for, empty if it got its answer, and what that is about. */
+function readSighting(row: string): { readonly reason: string; readonly about: string } {
+  const [, reason = '', about = ''] = row.split(' ');
+  return { reason, about };
+}
+
+export type Sighting = ReturnType<typeof readSighting>;
 
 export function startSightings(options: {
   readonly memory: MarkMemory;
@@ -272,10 +292,10 @@ export function startSightings(options: {
     );
   }
 
-  async function write({ sighting, network }: Spotted): Promise<void> {
+  async function write({ sighting, network, note }: Spotted): Promise<void> {
     const text = Buffer.from(sighting).toString('hex');
     const found = known.get(text);
-    if (found !== undefined && !(await isGone(text, found))) return;
+    if (found?.note === note && !(await isGone(text, found))) return;
     const del: Key[] = [];
     if (found === undefined) {
       if (known.size >= knownMax) forgetEnded();
@@ -284,13 +304,15 @@ export function startSightings(options: {
         del.push(sightingKey(known.get(least)!.sighting));
         forget(least);
       }
-      known.set(text, { sighting, network, lookedAtMs: clock.monotonicMs() });
+      known.set(text, { sighting, network, note, lookedAtMs: clock.monotonicMs() });
       const texts = ofNetwork.get(network) ?? new Set();
       most.more(texts, texts.size);
       ofNetwork.set(network, texts.add(text));
-    }
+    } else found.note = note;
     const expiresAt = sightingEndsAt(sighting);
-    const set = [{ key: sightingKey(sighting), value: new Uint8Array(), expiresAt }];
+    const set = [
+      { key: sightingKey(sighting), value: Buffer.from(`${clock.now()} ${note}`), expiresAt },
+    ];
     const done = await store.commit({ set, del });
     if (!done.ok) forget(text);
   }
@@ -304,28 +326,28 @@ export function startSightings(options: {
   }
 
   /** @param rowOf the sighting of a mark as the row that is looked for */
-  async function isStored(
+  async function stored(
     [current, former]: readonly [string, string],
     rowOf: (sighting: Uint8Array) => Uint8Array,
-  ): Promise<boolean> {
+  ): Promise<Sighting | undefined> {
     for (const mark of [current, former]) {
       const sighting = marks.sightingOf(mark);
-      if (sighting === undefined) continue;
-      if ((await store.get(sightingKey(rowOf(sighting)))) !== undefined) return true;
+      const row = sighting && (await store.get(sightingKey(rowOf(sighting))));
+      if (row !== undefined) return readSighting(Buffer.from(row.value).toString('latin1'));
     }
-    return false;
+    return undefined;
   }
 
   const loop = every(takeMs, takeAll);
   return {
     /** Returns the mark that a screen puts into its commands. */
     markOf: (reader: string, screen: string): string => marks.of(reader, screen)[0],
-    /** Returns whether a request with a mark of that screen came. */
-    isSeen: (reader: string, screen: string): Promise<boolean> =>
-      isStored(marks.of(reader, screen), (sighting) => sighting),
-    /** Returns whether one came and was refused. */
-    isRefused: (reader: string, screen: string): Promise<boolean> =>
-      isStored(marks.of(reader, screen), refusedSighting),
+    /** Returns the first request with a mark of that screen that got its answer. */
+    seen: (reader: string, screen: string): Promise<Sighting | undefined> =>
+      stored(marks.of(reader, screen), (sighting) => sighting),
+    /** Returns what is known of one that was refused: the latest reason. */
+    refused: (reader: string, screen: string): Promise<Sighting | undefined> =>
+      stored(marks.of(reader, screen), refusedSighting),
     table: { name: 'first_requests', used: () => known.size, limit: knownMax },
     close: loop.stop,
   };

@@ -18,6 +18,7 @@ import type { AccessReducer } from './accounts/reducer.ts';
 import { noteKeyUse } from './keys/api-keys.ts';
 import type { KeyTable } from './keys/key-table.ts';
 import { deriveKey, type MasterKey } from './keys/master-key.ts';
+import { createRefusedKeys } from './keys/refused-keys.ts';
 import { createSightingBoard, type MarkMemory, markKeyPurpose, startSightings } from './marks.ts';
 import { createClientLimits, openLimitRecords } from './quota/client-limits.ts';
 import { createDistributedLimits, quotaParty } from './quota/distributed-limits.ts';
@@ -74,12 +75,14 @@ export function openAccess(needs: {
     board: createSightingBoard().buffer,
   };
   const sightings = startSightings({ memory: marks, store, clock, log });
+  const refusedKeys = createRefusedKeys(clock);
   const tables: readonly BoundedTable[] = [
     { name: 'accounts', used: access.used, limit: capacities.accounts },
     { name: 'keys', used: access.keys, limit: capacities.keys },
     { name: 'paced_networks', used: () => records.size, limit: records.capacity },
     ...(ofMain === undefined ? [] : [ofMain.table('client_limits')]),
     sightings.table,
+    refusedKeys.table,
   ];
   return {
     /** Limits that all nodes keep together. */
@@ -92,6 +95,7 @@ export function openAccess(needs: {
     memory: { limits: ofFrontEnds, marks },
     usage,
     sightings,
+    refusedKeys,
     /** Resolves when the last uses of keys are stored as they are, or were a few seconds ago. */
     noteKeyUses: keyUses.recent,
     tables,

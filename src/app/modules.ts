@@ -165,6 +165,7 @@ export async function openModules(
     gate,
     signon,
     outboxName,
+    refusedKeys: access.refusedKeys,
     onFailure: figures.onFailure,
   });
   const { guard, callers, cookies, tools, assets, pageBuilder, radarMode } = web;
@@ -269,6 +270,8 @@ export async function openModules(
       exampleAddresses: opening.exampleAddresses ?? [],
       apiKeys: signon.apiKeys,
       sightings: access.sightings,
+      refusedKeys: access.refusedKeys,
+      siteKeys: signon.siteKeys,
       usage: access.usage,
       slotOf,
       noteKeyUses: access.noteKeyUses,

@@ -4,6 +4,7 @@
  */
 
 import type { MasterKey } from '../access/keys/master-key.ts';
+import type { RefusedKeys } from '../access/keys/refused-keys.ts';
 import type { ClientLimits } from '../access/quota/client-limits.ts';
 import type { QuotaGuard } from '../access/quota/quota.ts';
 import type { ClientLimitName } from '../config/limits.ts';
@@ -65,6 +66,7 @@ export function openWeb(needs: {
   readonly outboxName: string | undefined;
   /** Called for each error answered by the main thread. */
   readonly onFailure: NonNullable<FailureNotes['failed']>;
+  readonly refusedKeys: RefusedKeys;
 }) {
   const { config, clock, random, log, masterKey, demo, limits, check, geo, onFailure } = needs;
   const { signon, profiles, signInLog } = needs.signon;
@@ -92,6 +94,7 @@ export function openWeb(needs: {
     appearance(cookies),
     headerPerson({ cookies, tools, prefersGlass, sessions: signon.sessions }),
     signInLogging(signInLog),
+    refusedKeyNotes(needs.refusedKeys),
     { name: 'counts of errors', appliesTo: () => true, onFailure },
   ];
   const notes = {
@@ -155,6 +158,29 @@ function unknownRoute(renderProblem: RenderProblem): PlainRoute {
       const what: Problem = refused === undefined ? nothingHere : JSON.parse(refused);
       const reply = renderProblem(what, { ...request, acceptLanguage });
       return { ...reply, headers: [...reply.headers, ...what.headers] };
+    },
+  };
+}
+
+// Notes what was wrong with a request that came with a key, so that the page on which its owner connects a
+// program says so. Checks of front ends don't come by here.
+
+const keyStatuses: ReadonlySet<number> = new Set([401, 403, 422, 429]);
+const keyHeader = 'key';
+const parameterIn = /"parameter":"([\w-]{1,40})"/;
+
+function refusedKeyNotes(refusedKeys: Pick<RefusedKeys, 'note'>): Hook {
+  return {
+    name: 'refused keys',
+    appliesTo: ({ who }) => who === 'api-key',
+    headers: [keyHeader],
+    onResponse(reply, request) {
+      const key = keyStatuses.has(reply.status) ? firstHeader(request, keyHeader) : undefined;
+      if (key === undefined) return reply;
+      const [, parameter = ''] =
+        typeof reply.body === 'string' ? (parameterIn.exec(reply.body) ?? []) : [];
+      refusedKeys.note(key, reply.status, parameter);
+      return reply;
     },
   };
 }

@@ -5,11 +5,13 @@
 
 import type { ApiKeys } from '../access/keys/api-keys.ts';
 import { keyScopes } from '../access/keys/key-format.ts';
+import type { RefusedKeys } from '../access/keys/refused-keys.ts';
+import type { SiteKeys } from '../access/keys/site-keys.ts';
 import type { Sightings } from '../access/marks.ts';
 import type { Usage } from '../access/quota/usage.ts';
 import type { Config } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
-import { proxiedHost } from '../http/request/client-ip.ts';
+import { addressRules, proxiedHost } from '../http/request/client-ip.ts';
 import type { PlainRoute } from '../http/router.ts';
 import type { PageBuilder } from '../signon/sessions/onward.route.ts';
 import type { Assets } from '../web/assets.ts';
@@ -31,7 +33,7 @@ import {
   staticFiles,
 } from './home/home.route.ts';
 import { staticEndpoint } from './home/static.endpoint.ts';
-import { kitEndpoint, kitPath, kitRoutes } from './kit/kit.route.ts';
+import { kitEndpoint, kitPath, kitRoutes, pluginEndpoint } from './kit/kit.route.ts';
 import { openKit } from './kit/open-kit.ts';
 import { publishedEndpoints, publishedRoutes } from './manifest/published.route.ts';
 
@@ -40,10 +42,11 @@ export const siteEndpoints: readonly Endpoint[] = [
   staticEndpoint, // GET /static/*
   faviconEndpoint, // GET /favicon.ico
   looksEndpoint, // POST /looks
-  ...connectEndpoints, // GET /connect, /connect/:target, /connect/seen, /connect/seen/:target, /connect/key
+  ...connectEndpoints, // GET /connect, /connect/:target, /connect/seen, /connect/seen/:target, /connect/key, POST /connect/values
   ...docsEndpoints, // GET /docs, /docs/, /docs/:page, /docs/*.md, /docs/search.json
   ...publishedEndpoints, // GET /manifest, /manifest.schema.json, /openapi.json, /llms.txt
   kitEndpoint, // GET /kit.zip
+  pluginEndpoint, // GET /kit/portcullis-sign-in.zip
 ];
 
 export function openSite(needs: {
@@ -62,6 +65,8 @@ export function openSite(needs: {
   readonly exampleAddresses: readonly string[];
   readonly apiKeys: ApiKeys;
   readonly sightings: Sightings;
+  readonly refusedKeys: RefusedKeys;
+  readonly siteKeys: SiteKeys;
   readonly usage: Usage;
   readonly slotOf: (accountId: string) => number | undefined;
   /** Resolves when the last uses of keys are known as they are, or were a few seconds ago. */
@@ -109,7 +114,10 @@ export function openSite(needs: {
       dnsListen: config.dnsListen,
       spoe: config.spoeListen,
       sample: openSamples(docsFolder),
+      trustsLoopback: addressRules(config.trustedProxies).isTrusted('127.0.0.1'),
       keys: apiKeys,
+      siteKeys: needs.siteKeys,
+      refusedKeys: needs.refusedKeys,
       sightings: needs.sightings,
       async isBouncerSeen(accountId) {
         await needs.noteKeyUses();
@@ -123,7 +131,7 @@ export function openSite(needs: {
         return hours.reduce((sum, { reads, writes }) => sum + reads + writes, 0);
       },
     }),
-    ...kitRoutes(kit, guard),
+    ...kitRoutes(kit, guard, baseUrl),
     looksRoute({ guard, cookies, endpoints, baseUrl, withTyped: pageBuilder.withTyped }),
   ];
   return {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { connectPage } from '../../src/site/connect/connect.page.tsx';
 import {
+  choiceNames,
   type Filling,
   families,
   filledIn,
@@ -21,6 +22,7 @@ const facts = {
   baseUrl: 'https://rep.example',
   secureUrl: 'https://api.rep.example',
   proxied: '127.0.0.1:9090',
+  trustsLoopback: false,
   dnsZone: 'dns.rep.example',
   spoe: '127.0.0.1:9911',
   dnsListen: ['127.0.0.1:5399'],
@@ -64,13 +66,22 @@ it('no step names a host, a zone or a blank of the docs', () => {
 it('what is chosen changes the texts, and nothing else does', () => {
   for (const target of targets) {
     const plain = codeOf(target.name);
-    const changed = {
-      family: codeOf(target.name, { family: '4' }) !== plain,
-      score: codeOf(target.name, { score: 95 }) !== plain,
-    };
-    const choices = { family: false, score: false };
-    for (const choice of target.choices) choices[choice] = true;
-    assert.deepEqual(changed, choices, target.name);
+    const others = {
+      domain: 'shop.example',
+      app: 'http://127.0.0.1:8080',
+      challenge: 40,
+      block: 90,
+      score: 95,
+      family: '4',
+    } as const;
+    const changed = choiceNames.filter(
+      (name) => codeOf(target.name, { [name]: others[name] }) !== plain,
+    );
+    assert.deepEqual(
+      changed,
+      choiceNames.filter((name) => target.choices.includes(name)),
+      target.name,
+    );
   }
   assert.doesNotMatch(codeOf('nftables', { family: '4' }), /@blocklist6/);
   assert.doesNotMatch(codeOf('nftables', { family: '6' }), /@blocklist4/);
@@ -85,7 +96,16 @@ it('what is chosen changes the texts, and nothing else does', () => {
     assert.match(own, /^scenarios_containing: \[portcullis-ipv6\]$/m);
   }
   assert.match(codeOf('postfix', { score: 85 }), /dns\.rep\.example=127\.0\.0\.\[3\.\.4\]/);
-  assert.match(codeOf('nginx', { score: 95 }), /challenge=50&block=95/);
+  assert.match(codeOf('nginx', { block: 95 }), /challenge=50&block=95/);
+  // The app has the very address that the sample gives this server.
+  const app = 'http://127.0.0.1:8080';
+  assert.match(
+    codeOf('nginx', { app }),
+    /server 127\.0\.0\.1:9090 max_fails[\s\S]*proxy_pass http:\/\/127\.0\.0\.1:8080;/,
+  );
+  assert.match(codeOf('caddy', { app }), /\treverse_proxy 127\.0\.0\.1:8080\n/);
+  assert.match(codeOf('haproxy', { app }), /server app 127\.0\.0\.1:8080\n/);
+  assert.match(codeOf('sign-in-php', { domain: 'shop.example' }), /'client_id' => 'shop\.example'/);
   assert.match(codeOf('php', { score: 95 }), /\['abuseConfidenceScore'\] \?\? 0\) >= 95\) \{/);
 });
 
@@ -93,7 +113,8 @@ it('the mark stands in the commands of each screen that uses no key, and nowhere
   const mark = '0123456789'.repeat(4);
   for (const { name, integration: door } of targets) {
     const count = codeOf(name, { mark }).split(mark).length - 1;
-    assert.equal(count, ['api', 'plugin', 'bouncer'].includes(door) ? 0 : 1, name);
+    const hasNone = ['api', 'plugin', 'bouncer', 'signOn', 'captcha'].includes(door);
+    assert.equal(count, hasNone ? 0 : 1, name);
     assert.doesNotMatch(codeOf(name), /mark=/, name);
   }
 });
@@ -116,8 +137,9 @@ it('the screens of what may ask by HTTP/1.0 say what to set, in both languages',
     const saying = targets.filter((target) => {
       const page = connectPage(tools.frame(language), {
         ...{ target, filling: usual, key: 'none', watch: undefined, isOpen: true, docs: '/docs' },
+        ...{ trustsLoopback: false, siteKey: undefined, isOperator: false, csrf: '', baseUrl: '' },
       });
-      return /proxy_http_version 1\.1[”  ]|ADMIN_LISTEN/.test(page);
+      return /proxy_http_version 1\.1[”\u{202f}]|ADMIN_LISTEN/u.test(page);
     });
     assert.deepEqual(
       saying.map(({ name }) => name),
@@ -157,4 +179,18 @@ it('each sample of nginx and HAProxy that asks this server does so by HTTP/1.1',
     }
   }
   assert.ok(samples >= 3, `${samples} samples`);
+});
+
+it('an operator is led to where accounts are vouched for, and a plugin’s page to its archive', () => {
+  const tools = createPageTools({ assets: openAssets(), links: siteLinks, https: false });
+  const pageOf = (name: string, isOperator: boolean) =>
+    connectPage(tools.frame('en'), {
+      ...{ target: targets.find((one) => one.name === name)!, filling: usual, key: 'none' },
+      ...{ watch: undefined, isOpen: true, docs: '/docs', trustsLoopback: false, isOperator },
+      ...{ siteKey: undefined, csrf: 'x', baseUrl: 'https://rep.example' },
+    });
+  assert.match(pageOf('fail2ban', true), /href="\/admin\/people"/);
+  assert.doesNotMatch(pageOf('fail2ban', false), /\/admin\/people/);
+  assert.doesNotMatch(pageOf('nginx', true), /\/admin\/people/);
+  assert.match(pageOf('wordpress', false), /href="\/kit\/portcullis-sign-in\.zip"/);
 });

@@ -181,6 +181,7 @@ export function createFrontEnd(options: {
         check,
         passes,
         clock,
+        log,
         hasProxies,
         spotMark,
         count: counted.recorder('gate', thread),

@@ -6,6 +6,8 @@
  */
 
 import * as v from 'valibot';
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log.ts';
 import { score } from '../../core/schema.ts';
 import { type Head, numberField, renderHead, withNumber } from '../../http/answer/head.ts';
 import type { ResolvedClient } from '../../http/request/client-ip.ts';
@@ -32,7 +34,12 @@ export interface GateOptions extends Omit<DeciderOptions, 'readParams'> {
   /** True if TRUSTED_PROXIES names anybody; the advice in an error depends on it. */
   readonly hasProxies: boolean;
   readonly count: (outcome: IntegrationOutcome<'gate'>) => void;
+  readonly log: Pick<Log, 'warn'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
 }
+
+/** A gate that can't judge keeps visitors out or lets them in by what its proxy does then: the log says so. */
+const warnEveryMs = 60_000;
 
 /** In the order in which the handler reads them. */
 const headers = [
@@ -131,6 +138,10 @@ function blockPage(language: string, title: string, text: string): string {
 const mend =
   'Let it set one of X-Forwarded-For and Forwarded to the address, and remove the other.';
 
+/** The mark of a policy that can't be read. */
+const markIn = /(?:^|&)mark=([0-9a-f]{40})(?:&|$)/;
+const nobody = { family: 0, words: new Uint32Array(4) } as const;
+
 /** Why nobody knows whom a question is about, for who sets the proxy up. */
 function unnamed({ ip, standing }: ResolvedClient, hasProxies: boolean): string | undefined {
   switch (standing) {
@@ -159,15 +170,25 @@ interface Asked {
   readonly host: string;
 }
 
-export function gateRoutes({ hasProxies, count, ...given }: GateOptions): HotRoute[] {
+export function gateRoutes({ hasProxies, count, log, ...given }: GateOptions): HotRoute[] {
   const { policyOf, decide, refuse } = createDecider({ ...given, readParams: parseQuery });
   const words = new Uint32Array(4);
+  let warnAtMs = 0;
+
+  function warn(why: string): void {
+    const nowMs = given.clock.monotonicMs();
+    if (nowMs < warnAtMs) return;
+    warnAtMs = nowMs + warnEveryMs;
+    log.warn({ fault: why }, 'gate: a question got no verdict');
+  }
 
   function respond(request: HotRequest, asked: Asked): void {
     const { values } = request;
     const read = policyOf(asked.policy);
     if (!read.ok) {
       count('bad_policy');
+      const [, mark] = markIn.exec(asked.policy) ?? [];
+      refuse({ mark }, nobody, `policy ${read.parameter ?? ''}`);
       request.answer(badHead, apiErrorBody(422, read.detail ?? '', read.parameter));
       return;
     }
@@ -176,7 +197,8 @@ export function gateRoutes({ hasProxies, count, ...given }: GateOptions): HotRou
     const family = parseIp(client.ip, words);
     if (why !== undefined) {
       count('no_address');
-      refuse(read.value, { family, words });
+      refuse(read.value, { family, words }, `${client.standing} ${client.ip}`);
+      warn(why);
       request.answer(badHead, apiErrorBody(422, why));
       return;
     }

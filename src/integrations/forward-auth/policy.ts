@@ -186,7 +186,9 @@ export function createDecider(options: DeciderOptions) {
     /**
      * Notes that a question with this policy got no verdict, for nobody knows whom it is about.
      * @param sender who asked
+     * @param note the reason, as a screen of /connect reads it
      */
-    refuse: ({ mark }: GatePolicy, sender: MarkSender) => spotMark(mark, sender, true),
+    refuse: ({ mark }: Pick<GatePolicy, 'mark'>, sender: MarkSender, note: string) =>
+      spotMark(mark, sender, note),
   };
 }

@@ -101,7 +101,7 @@ export function createAgent(options: {
     const read = decider.policyOf(policy);
     if (!read.ok) return refuse('bad_policy', read.detail ?? read.error);
     if (family === 0) {
-      decider.refuse(read.value, { family, words });
+      decider.refuse(read.value, { family, words }, 'silent HAProxy');
       return refuse('no_address', noAddress);
     }
     // No pass has an equals sign: a text with one is a header.

@@ -196,9 +196,10 @@ function feedReply(feed: Feed, request: Request, published: Published, spotMark:
   const query = parseQuery(request.query);
   if (!query.ok) return query;
   const choice = readChoice(feed, query.value);
-  if (!choice.ok) return choice;
   const mark = query.value.get('mark');
-  if (mark !== undefined) spotMark(mark, { family: parseIp(request.clientIp, words), words });
+  const note = choice.ok ? '' : `query ${choice.parameter ?? ''}`;
+  if (mark !== undefined) spotMark(mark, { family: parseIp(request.clientIp, words), words }, note);
+  if (!choice.ok) return choice;
   const file = published.files.get(variantName(feed, choice.value));
   if (file === undefined) throw new Error(`${feed.name} has a variant that is not built`);
   const isVersioned = feed.kind === 'records' || feed.content === 'blocklist';

@@ -1,11 +1,24 @@
-/** /connect: what can be connected, and a screen for each with its steps filled in. */
+/**
+ * /connect: what can be connected, in groups, and a screen for each: values, numbered steps with the texts to paste,
+ * and beside them a card that tells what became of the first request. Without a script the values are sent by the
+ * form, and the card is looked at again by a link.
+ */
 
 import { Card, CodeBlock, Notice } from '../../web/components/card.tsx';
-import { Button, LinkButton, SelectField } from '../../web/components/form.tsx';
+import {
+  Button,
+  Field,
+  Form,
+  Hidden,
+  LinkButton,
+  SelectField,
+} from '../../web/components/form.tsx';
 import { Icon } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { type Html, safeHref } from '../../web/html.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
+import { docPath } from '../docs/library.ts';
+import { pluginPath } from '../kit/kit.route.ts';
 import { type Catalogue, frameText } from '../words.ts';
 import {
   type ChoiceName,
@@ -14,24 +27,40 @@ import {
   type Filling,
   families,
   groupNames,
+  type Integration,
+  keyPlaceholder,
   scores,
+  usualApp,
+  usualBlock,
+  usualChallenge,
+  usualDomain,
 } from './targets.ts';
 
 export const connectPath = '/connect';
+export const makeKeysPath = `${connectPath}/values`;
 
 /** The page shows the reader's key, or says why not; `hidden`: the reader has to confirm first. */
 export type KeyStanding = 'shown' | 'hidden' | 'none' | 'unknown-reader';
 
+export type NoteName = keyof Catalogue['connect']['live']['notes'];
+
+/** Says why a request got no answer. */
+export interface ConnectNote {
+  readonly name: NoteName;
+  /** The address of a proxy, or the name of a parameter. */
+  readonly about: string;
+}
+
 /** By what the page knows its first request. */
 export interface ConnectWatch {
   readonly by: 'key' | 'bouncerKey' | 'mark';
-  /** Answers with `{"requests":n}`. */
+  /** Answers with `{"requests":n,"note":{"name","about"}}`. */
   readonly path: string;
   /** The count when the page was made; a higher one means that a request has arrived. */
   readonly requests: number;
   readonly hasArrived: boolean;
-  /** A request came that does not name the visitor. */
-  readonly isRefused: boolean;
+  /** A request came that got no answer. */
+  readonly note: ConnectNote | undefined;
 }
 
 export interface ConnectData {
@@ -42,6 +71,13 @@ export interface ConnectData {
   readonly watch: ConnectWatch | undefined;
   /** False: the operator has not turned the integration on. */
   readonly isOpen: boolean;
+  readonly trustsLoopback: boolean;
+  /** The reader's newest, where it is asked for. */
+  readonly siteKey: string | undefined;
+  /** The reader may vouch for accounts. */
+  readonly isOperator: boolean;
+  readonly csrf: string;
+  readonly baseUrl: string;
   /** Page of the documentation about its integration. */
   readonly docs: string;
 }
@@ -50,86 +86,244 @@ function targetPath(name: string): string {
   return `${connectPath}/${name}`;
 }
 
+function shownValue(name: ChoiceName, filling: Filling): string {
+  switch (name) {
+    case 'domain':
+      return filling.domain ?? '';
+    case 'app':
+      return filling.app ?? usualApp;
+    case 'challenge':
+      return String(filling.challenge ?? usualChallenge);
+    case 'block':
+      return String(filling.block ?? usualBlock);
+    case 'score':
+      return String(filling.score);
+    case 'family':
+      return filling.family ?? '';
+  }
+}
+
 /** The screen again, with what was chosen. */
 function samePath({ target, filling }: ConnectData): string {
-  const { family, score } = filling;
-  const chosen: Record<ChoiceName, string | undefined> = { family, score: String(score) };
   const query = new URLSearchParams();
   for (const name of target.choices) {
-    if (chosen[name] !== undefined) query.set(name, chosen[name]);
+    const value = shownValue(name, filling);
+    if (value !== '') query.set(name, value);
   }
   return query.size === 0 ? targetPath(target.name) : `${targetPath(target.name)}?${query}`;
 }
 
-export function connectIndexPage(frame: PageFrame, targets: readonly ConnectTarget[]): string {
+type Words = Catalogue['connect'];
+type OwnWords = NonNullable<Words['own'][string]>;
+
+function ownWords({ name }: ConnectTarget, { own }: Words): OwnWords {
+  return Object.hasOwn(own, name) ? (own[name] ?? {}) : {};
+}
+
+function titleOf(target: ConnectTarget, text: Words): string {
+  return ownWords(target, text).title ?? target.title;
+}
+
+// The first screen.
+
+interface Tile {
+  readonly href: string;
+  readonly letters: string;
+  readonly title: string;
+  readonly short: string;
+  readonly isConnected: boolean;
+}
+
+function tile({ href, letters, title, short, isConnected }: Tile, text: Words): Html {
+  return (
+    <li data-find={`${title} ${short}`.toLowerCase()}>
+      <Link class="target" href={href}>
+        <span class="arch" aria-hidden="true">
+          {letters}
+        </span>
+        <strong>{title}</strong>
+        <span class={isConnected ? 'target-live' : 'target-short'}>
+          {isConnected ? text.connected : short}
+        </span>
+      </Link>
+    </li>
+  );
+}
+
+export function connectIndexPage(
+  frame: PageFrame,
+  targets: readonly ConnectTarget[],
+  connected: ReadonlySet<string>,
+): string {
   const { connect: text } = frameText(frame);
+  const tilesOf = (group: ConnectTarget['group']): Tile[] => {
+    const tiles = targets
+      .filter((target) => target.group === group && target.name !== 'abuseipdb')
+      .map((target) => ({
+        href: targetPath(target.name),
+        letters: target.letters,
+        title: titleOf(target, text),
+        short: ownWords(target, text).short ?? text.integrations[target.integration].short,
+        isConnected: connected.has(target.name),
+      }));
+    if (group !== 'signOn') return tiles;
+    const fit = { href: `${docPath('sign-on')}#which-apps-fit`, letters: '?', isConnected: false };
+    return [...tiles, { ...fit, ...text.fitTile, short: text.fitTile.text }];
+  };
+  const grouped = groupNames.map((group) => ({ group, tiles: tilesOf(group) }));
+  const count = grouped.reduce((sum, { tiles }) => sum + tiles.length, 0);
   return renderDocument(
     { ...frame, current: 'connect' },
     {
       title: text.title,
       description: text.description,
       className: 'page-connect',
+      script: 'connect.js',
       body: (
-        <div class="wrap stack">
-          <div class="section-intro page-intro">
-            <h1>{text.title}</h1>
-            <p class="lede">{text.lede}</p>
+        <div class="wrap connect">
+          <div class="connect-head">
+            <div>
+              <h1>{text.title}</h1>
+              <p class="muted">{text.lede}</p>
+            </div>
+            <div class="connect-filter" id="filter" hidden>
+              <label class="visually-hidden" for="find-target">
+                {text.filter}
+              </label>
+              <Icon name="search" />
+              <input
+                class="input"
+                id="find-target"
+                type="search"
+                placeholder={text.filter}
+                autocomplete="off"
+                spellcheck={false}
+                maxlength={80}
+              />
+            </div>
           </div>
-          {groupNames.map((group) => (
-            <section>
-              <h2>{text.groups[group]}</h2>
-              <ul class="targets">
-                {targets
-                  .filter((target) => target.group === group)
-                  .map((target) => (
-                    <li>
-                      <Link class="target" href={targetPath(target.name)}>
-                        <strong>{target.title}</strong>
-                        <span>{text.integrations[target.integration].short}</span>
-                      </Link>
-                    </li>
-                  ))}
-              </ul>
+          <nav class="chips" aria-label={text.title}>
+            <Link class="chip" href={connectPath} data-group="" aria-current="true">
+              {text.all} <span>{count}</span>
+            </Link>
+            {grouped.map(({ group, tiles }) => (
+              <Link class="chip" href={`#${group}`} data-group={group}>
+                {text.groups[group].title} <span>{tiles.length}</span>
+              </Link>
+            ))}
+          </nav>
+          <Link class="connect-moving" href={targetPath('abuseipdb')}>
+            <Icon name="arrow" />
+            <span>
+              <strong>{text.moving.title}</strong> {text.moving.text}
+            </span>
+            <span class="connect-moving-link">{text.moving.link}</span>
+          </Link>
+          {grouped.map(({ group, tiles }) => (
+            <section class={`connect-group tone-${group}`} id={group} data-of={group}>
+              <div>
+                <h2>{text.groups[group].title}</h2>
+                <p class="muted">{text.groups[group].text}</p>
+              </div>
+              <ul class="targets">{tiles.map((one) => tile(one, text))}</ul>
             </section>
           ))}
+          <p class="muted" id="nothing-fits" role="status" hidden>
+            {text.none}
+          </p>
         </div>
       ),
     },
   );
 }
 
-function choices({ target, filling }: ConnectData, { connect: text }: Catalogue): Html | false {
-  const field: Readonly<Record<ChoiceName, () => Html>> = {
-    family: () => (
-      <SelectField
-        id="family"
-        name="family"
-        label={text.family}
-        value={filling.family ?? ''}
-        options={[
-          { value: '', label: text.bothFamilies },
-          ...families.map((value) => ({ value, label: `IPv${value}` })),
-        ]}
-      />
-    ),
-    score: () => (
-      <SelectField
-        id="score"
-        name="score"
-        label={text.score}
-        value={String(filling.score)}
-        options={scores.map((n) => ({ value: String(n), label: text.fromScore(n) }))}
-      />
-    ),
-  };
+// A screen.
+
+function valueField(name: ChoiceName, filling: Filling, { values }: Words): Html {
+  const { label, hint } = values.fields[name];
+  const value = shownValue(name, filling);
+  const id = `value-${name}`;
+  switch (name) {
+    case 'family':
+      return (
+        <SelectField
+          {...{ id, name, label, value }}
+          options={[
+            { value: '', label: values.both },
+            ...families.map((one) => ({ value: one, label: `IPv${one}` })),
+          ]}
+        />
+      );
+    case 'score':
+      return (
+        <SelectField
+          {...{ id, name, label, value }}
+          options={scores.map((n) => ({ value: String(n), label: String(n) }))}
+        />
+      );
+    case 'challenge':
+    case 'block':
+      return (
+        <Field
+          {...{ id, name, label, value, hint }}
+          inputMode="numeric"
+          maxLength={3}
+          mono
+          required
+        />
+      );
+    default:
+      return (
+        <Field
+          {...{ id, name, label, hint }}
+          value={value}
+          placeholder={name === 'domain' ? usualDomain : usualApp}
+          autocomplete="off"
+          maxLength={260}
+          mono
+        />
+      );
+  }
+}
+
+function valuesStep({ target, filling }: ConnectData, text: Words): Html | false {
   return (
     target.choices.length > 0 && (
-      <form class="connect-choices" method="get" action={safeHref(targetPath(target.name))}>
-        {target.choices.map((name) => field[name]())}
-        <Button label={text.choose} kind="secondary" />
-      </form>
+      <li data-step="values">
+        <h2>{text.values.title}</h2>
+        <p>{text.values.text}</p>
+        <form class="connect-values" method="get" action={safeHref(targetPath(target.name))}>
+          {target.choices.map((name) => valueField(name, filling, text))}
+          <div class="connect-fill">
+            <Button label={text.values.fill} kind="secondary" />
+          </div>
+        </form>
+      </li>
     )
   );
+}
+
+const slotOpen = '\u{E000}';
+const slotMiddle = '\u{E001}';
+const slotClose = '\u{E002}';
+
+/** Sets a chosen value apart, so that the page's script finds it. */
+const slot = (name: ChoiceName, text: string) =>
+  `${slotOpen}${name}${slotMiddle}${text}${slotClose}`;
+
+/** Returns the code with its chosen values as marked text. */
+function markedCode(code: string): Html {
+  return code.split(slotOpen).map((part, i) => {
+    if (i === 0) return part;
+    const [name = '', rest = ''] = part.split(slotMiddle);
+    const [value = '', after = ''] = rest.split(slotClose);
+    return (
+      <>
+        <mark data-value={name}>{value}</mark>
+        {after}
+      </>
+    );
+  });
 }
 
 /** A key that may fetch decisions alone is made there; signing in, if needed, leads there too. */
@@ -137,15 +331,14 @@ const bouncerKeyPath = '/account/keys?scope=bouncer#key-name';
 
 /** Returns whether the steps hold a key of an account. */
 function needsKey({ integration }: ConnectTarget): boolean {
-  return integration === 'api' || integration === 'plugin';
+  return integration === 'api' || integration === 'plugin' || integration === 'captcha';
 }
 
-function aboutKey({ target, key }: ConnectData, { connect: text }: Catalogue): Html | false {
+function aboutKey({ target, key }: ConnectData, text: Words): Html | false {
   if (target.integration === 'bouncer') {
-    const link = <Link href={bouncerKeyPath}>{text.bouncerKey.link}</Link>;
     return (
       <Notice tone="info">
-        {text.bouncerKey.text} {link}
+        {text.bouncerKey.text} <Link href={bouncerKeyPath}>{text.bouncerKey.link}</Link>
       </Notice>
     );
   }
@@ -169,71 +362,263 @@ function aboutKey({ target, key }: ConnectData, { connect: text }: Catalogue): H
   );
 }
 
-/** Its script (connect.js) asks again until one has arrived. */
-function seenBox(data: ConnectData, { connect: text }: Catalogue): Html | false {
-  const { watch, target } = data;
-  if (watch === undefined) return false;
-  const { by, path, requests, hasArrived, isRefused } = watch;
-  const isWaiting = !hasArrived && !isRefused;
-  const isEarlier = by === 'key' && requests > 0;
-  const again = <Link href={samePath(data)}>{text.lookAgain}</Link>;
-  return (
-    <>
-      <div
-        class="connect-seen"
-        id="seen"
-        data-look={path}
-        data-seen={String(requests)}
-        aria-live="polite"
-      >
-        <p class="connect-waiting" hidden={!isWaiting}>
-          <Icon name="clock" />
-          <span>{isEarlier ? text.seenBefore(requests) : text.waiting[by]}</span>
-        </p>
-        <p class="connect-refused" hidden={hasArrived || !isRefused}>
-          <Icon name="alert" />
-          <span>{text.refused}</span>
-        </p>
-        <p class="connect-arrived" hidden={!hasArrived}>
-          <Icon name="check" />
-          <span>{text.arrived}</span>
-        </p>
-        <p class="connect-late" hidden>
-          <span>
-            {text.waitedLong} {again}
-          </span>
-        </p>
-        {!hasArrived && (
-          <noscript>
-            <p>{again}</p>
-          </noscript>
-        )}
-      </div>
-      {by === 'mark' && (
-        <p class="field-hint">{text.aboutMark[target.integration === 'dns' ? 'dns' : 'query']}</p>
-      )}
-    </>
-  );
-}
-
-function placeTitle({ place }: ConnectStep, { connect: text }: Catalogue): string {
+function placeTitle({ place }: ConnectStep, text: Words): string {
   return typeof place === 'string' ? text.places[place] : place.file;
 }
 
-function stepList(data: ConnectData, text: Catalogue): Html {
-  const steps = data.target.steps(data.filling);
+/** The three values that the plugin asks for; a press makes those that are not there. */
+function pluginValues(data: ConnectData, text: Catalogue): Html {
+  const { make } = text.connect;
+  const { siteKey, key, filling, target } = data;
+  const values = [
+    ['plugin-address', make.address, data.baseUrl],
+    ['plugin-key', make.key, filling.key ?? keyPlaceholder],
+    ['plugin-site-key', make.siteKey, siteKey ?? 'pcs_…'],
+  ] as const;
+  const isMissing = siteKey === undefined || key === 'none';
+  const canMake = key !== 'unknown-reader' && key !== 'hidden';
   return (
-    <ol class="connect-steps">
-      {steps.map((step, i) => {
-        const title = placeTitle(step, text);
-        const label = `${text.connect.step(i + 1)}: ${title}`;
+    <div class="connect-made">
+      {values.map(([id, title, value]) => (
+        <CodeBlock {...{ id, title, text }} code={value} />
+      ))}
+      {isMissing && canMake && (
+        <Form csrf={data.csrf} action={makeKeysPath}>
+          <Hidden name="target" value={target.name} />
+          <Button label={make.button} />
+        </Form>
+      )}
+    </div>
+  );
+}
+
+function stepBody(step: ConnectStep, label: string, data: ConnectData, text: Catalogue): Html {
+  const { connect } = text;
+  switch (step.says) {
+    case 'openSite': {
+      const { domain } = data.filling;
+      const href = `http://${domain ?? usualDomain}/`;
+      return (
+        <p class="connect-open" hidden={domain === undefined}>
+          <Link class="button button-primary" href={href} rel="noopener" data-open="">
+            <span data-label={connect.openLink('{}')}>{connect.openLink(domain ?? '')}</span>
+          </Link>
+        </p>
+      );
+    }
+    case 'download':
+      return (
+        <p>
+          <LinkButton label={connect.download} href={pluginPath} icon="download" />
+        </p>
+      );
+    case 'siteKey':
+      return (
+        <p>
+          <LinkButton label={connect.makeSiteKey} href="/account/keys" kind="secondary" />
+        </p>
+      );
+    case 'fillIn':
+      return pluginValues(data, text);
+    default: {
+      if (step.code === '') return null;
+      const title = placeTitle(step, connect);
+      return (
+        <CodeBlock
+          id={step.id}
+          title={title}
+          label={label}
+          code={markedCode(step.code)}
+          text={text}
+        />
+      );
+    }
+  }
+}
+
+/** The step of a plugin's key is part of the three values. */
+const isShown = ({ integration }: ConnectTarget) => {
+  return ({ says }: ConnectStep) =>
+    integration !== 'plugin' || (says !== 'setKey' && says !== 'ask');
+};
+
+function stepList(data: ConnectData, text: Catalogue): Html {
+  const { connect } = text;
+  const { target, filling, watch, trustsLoopback } = data;
+  const steps = target.steps({ ...filling, slot }).filter(isShown(target));
+  const isBad = watch?.hasArrived === false && watch.note?.name === 'stranger';
+  return (
+    <ol class="connect-steps" id="steps" data-all={connect.showAll('{}')}>
+      {valuesStep(data, connect)}
+      {steps.map((step) => {
+        const [title = '', sentence = ''] = connect.steps[step.says];
+        const isTrust = step.says === 'trust';
+        const isDone = watch?.hasArrived === true || (isTrust && trustsLoopback && !isBad);
+        const state = isDone ? 'is-ok' : isTrust && isBad ? 'is-bad' : undefined;
         return (
-          <li>
-            <CodeBlock id={step.id} title={title} label={label} code={step.code} text={text} />
+          <li data-step={step.says} class={state}>
+            <h2>{title}</h2>
+            {isTrust && trustsLoopback ? (
+              <p>{connect.trusted}</p>
+            ) : (
+              <>
+                <p>{sentence}</p>
+                {stepBody(step, title, data, text)}
+              </>
+            )}
           </li>
         );
       })}
     </ol>
+  );
+}
+
+// The card beside the steps.
+
+type CheckName = keyof Words['live']['checks'];
+
+/** A request goes through these in this order. */
+function checksOf(integration: Integration): readonly CheckName[] {
+  switch (integration) {
+    case 'gate':
+      return ['reached', 'trusted', 'address', 'verdict'];
+    case 'spoe':
+      return ['reached', 'address', 'verdict'];
+    case 'feed':
+      return ['reached', 'understood', 'answered'];
+    case 'api':
+    case 'plugin':
+      return ['reached', 'accepted', 'understood', 'answered'];
+    default:
+      return ['reached', 'answered'];
+  }
+}
+
+/** The check that a note says no to. */
+const failsAt: Readonly<Record<NoteName, CheckName>> = {
+  stranger: 'trusted',
+  silent: 'address',
+  unreadable: 'address',
+  contradictory: 'address',
+  policy: 'verdict',
+  query: 'understood',
+  client: 'answered',
+  key: 'accepted',
+  scope: 'accepted',
+  parameter: 'understood',
+  quota: 'answered',
+};
+
+/** Notes that can be of this integration. */
+function notesOf(checks: readonly CheckName[]): NoteName[] {
+  const names = Object.keys(failsAt) as NoteName[];
+  return names.filter((name) => checks.includes(failsAt[name]));
+}
+
+/** Its script (connect.js) asks again until a request has arrived. */
+function liveCard(data: ConnectData, text: Catalogue): Html | false {
+  const { live, aboutMark } = text.connect;
+  const { watch, target } = data;
+  if (watch === undefined) return false;
+  const { by, path, requests, hasArrived } = watch;
+  const note = hasArrived ? undefined : watch.note;
+  const checks = checksOf(target.integration);
+  const notes = notesOf(checks);
+  const isGate = target.integration === 'gate' || target.integration === 'spoe';
+  const heads = live[isGate ? 'gate' : 'other'];
+  const failing = note === undefined ? -1 : checks.indexOf(failsAt[note.name]);
+  const state = hasArrived ? 'working' : note === undefined ? 'waiting' : 'failing';
+  const again = <Link href={samePath(data)}>{live.lookAgain}</Link>;
+  const setting = `TRUSTED_PROXIES=${note?.name === 'stranger' ? note.about : '127.0.0.1'}`;
+  return (
+    <section
+      class={`card live-card is-${state}`}
+      id="seen"
+      aria-labelledby="live-title"
+      data-look={path}
+      data-seen={String(requests)}
+    >
+      <h2 id="live-title" aria-live="polite">
+        <span data-when="waiting" hidden={state !== 'waiting'}>
+          <Icon name="clock" />
+          {heads.waiting}
+        </span>
+        <span data-when="failing" hidden={state !== 'failing'}>
+          <Icon name="alert" />
+          {heads.failing}
+        </span>
+        <span data-when="working" hidden={state !== 'working'}>
+          <Icon name="check" />
+          {heads.working}
+        </span>
+      </h2>
+      <p data-when="waiting" hidden={state !== 'waiting'}>
+        {by === 'key' && requests > 0 ? live.seenBefore(requests) : live.waiting}
+      </p>
+      <p data-when="working" hidden={state !== 'working'}>
+        {live.arrived}
+      </p>
+      {notes.map((name) => {
+        const { title, text: mend } = live.notes[name];
+        return (
+          <div data-note={name} data-fails={failsAt[name]} hidden={note?.name !== name}>
+            <p>
+              <strong data-about={title('{}')}>{title(note?.about ?? '')}</strong> {mend}
+            </p>
+            {name === 'stranger' && (
+              <CodeBlock id="mend" title={live.fix} code={setting} text={text} />
+            )}
+          </div>
+        );
+      })}
+      <ul class="checks">
+        {checks.map((name, i) => {
+          const isOk = hasArrived || i < failing;
+          return (
+            <li data-check={name} class={isOk ? 'is-ok' : i === failing ? 'is-bad' : undefined}>
+              <Icon name="check" className="icon-check" />
+              <Icon name="alert" className="icon-alert" />
+              <Icon name="clock" className="icon-clock" />
+              <span>{live.checks[name]}</span>
+            </li>
+          );
+        })}
+      </ul>
+      <p class="live-foot">
+        <span data-when="looking" hidden>
+          {live.looksOn}
+        </span>
+        <span data-when="late" hidden>
+          {live.late} {again}
+        </span>
+        {!hasArrived && <noscript>{again}</noscript>}
+      </p>
+      {by === 'mark' && (
+        <p class="live-foot">{aboutMark[target.integration === 'dns' ? 'dns' : 'query']}</p>
+      )}
+    </section>
+  );
+}
+
+/** Says why a report of a new account does not block, where people ask it. */
+function vouchCard({ target, isOperator }: ConnectData, { vouch }: Words): Html | false {
+  if (target.group !== 'report') return false;
+  return (
+    <Card title={vouch.title} icon="shield">
+      <p>{vouch.text}</p>
+      <p>
+        {isOperator ? (
+          <>
+            {vouch.operator} <Link href="/admin/people">{vouch.link}</Link>
+          </>
+        ) : (
+          vouch.member
+        )}
+      </p>
+      <p>
+        <Link href={docPath('scoring')}>{vouch.more}</Link>
+      </p>
+    </Card>
   );
 }
 
@@ -242,39 +627,54 @@ export function connectPage(frame: PageFrame, data: ConnectData): string {
   const { connect } = text;
   const { target, isOpen } = data;
   const integration = connect.integrations[target.integration];
+  const own = ownWords(target, connect);
+  const title = own.title ?? target.title;
+  const lede = own.text ?? integration.text;
   const oldHttp = Object.entries(connect.oldHttp).find(([name]) => name === target.name)?.[1];
   return renderDocument(
     { ...frame, current: 'connect' },
     {
-      title: connect.pageTitle(target.title),
-      description: integration.text,
+      title: connect.pageTitle(title),
+      description: lede,
       className: 'page-connect',
       script: 'connect.js',
       body: (
-        <div class="wrap stack">
-          <div class="section-intro page-intro">
-            <p>
-              <Link href={connectPath}>{connect.title}</Link>
-            </p>
-            <h1>{target.title}</h1>
-            <p class="lede">{integration.text}</p>
+        <div class={`wrap connect tone-${target.group}`}>
+          <p class="crumbs">
+            <Link href={connectPath}>{connect.crumb}</Link> <span aria-hidden="true">›</span>{' '}
+            <span>{title}</span>
+          </p>
+          <div class="connect-title">
+            <span class="arch" aria-hidden="true">
+              {target.letters}
+            </span>
+            <div>
+              <h1>{connect.pageTitle(title)}</h1>
+              <p class="muted">{lede}</p>
+            </div>
           </div>
-          {!isOpen && (
-            <Notice tone="warning">
-              {connect.closed[target.integration === 'dns' ? 'dns' : 'spoe']}
-            </Notice>
-          )}
-          {aboutKey(data, text)}
-          {choices(data, text)}
-          {stepList(data, text)}
-          {seenBox(data, text)}
-          <Card title={connect.moreTitle} icon="info">
-            <p>{integration.note}</p>
-            {oldHttp !== undefined && <p>{oldHttp}</p>}
-            <p>
-              <LinkButton label={connect.more} href={data.docs} kind="secondary" />
-            </p>
-          </Card>
+          <div class="wizard">
+            <div class="stack">
+              {!isOpen && (
+                <Notice tone="warning">
+                  {connect.closed[target.integration === 'dns' ? 'dns' : 'spoe']}
+                </Notice>
+              )}
+              {aboutKey(data, connect)}
+              {stepList(data, text)}
+            </div>
+            <div class="wizard-side">
+              {liveCard(data, text)}
+              {vouchCard(data, connect)}
+              <Card title={connect.moreTitle} icon="info">
+                <p>{own.note ?? integration.note}</p>
+                {oldHttp !== undefined && <p>{oldHttp}</p>}
+                <p>
+                  <LinkButton label={connect.more} href={data.docs} kind="secondary" />
+                </p>
+              </Card>
+            </div>
+          </div>
         </div>
       ),
     },

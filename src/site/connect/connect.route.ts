@@ -4,33 +4,41 @@
  * mark that stands in the commands of a screen without one.
  */
 
-import type { Sightings } from '../../access/marks.ts';
+import type { RefusedKeys } from '../../access/keys/refused-keys.ts';
+import type { SiteKeys } from '../../access/keys/site-keys.ts';
+import type { Sighting, Sightings } from '../../access/marks.ts';
 import { once } from '../../core/preparation.ts';
-import { fail } from '../../core/result.ts';
+import { fail, type Result } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import type { FamilyChoice } from '../../reputation/blocklists/recipes.ts';
 import type { PageBuilder, RequestContext } from '../../signon/sessions/onward.route.ts';
-import { type Endpoint, sessionPage } from '../../web/guard/endpoint.ts';
+import { type Endpoint, sessionForm, sessionPage } from '../../web/guard/endpoint.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import { docPath } from '../docs/library.ts';
+import { catalogueFor } from '../words.ts';
 import {
   type ConnectData,
+  type ConnectNote,
   type ConnectWatch,
   connectIndexPage,
   connectPage,
   connectPath,
   type KeyStanding,
+  makeKeysPath,
+  type NoteName,
 } from './connect.page.tsx';
 import {
   type ConnectTarget,
+  type choiceNames,
+  type Filling,
   families,
   type Integration,
   openTargets,
-  type Score,
   scores,
   type TargetFacts,
+  usualBlock,
+  usualChallenge,
 } from './targets.ts';
 
 const indexEndpoint = sessionPage(connectPath, 'anyone');
@@ -47,6 +55,11 @@ const keyEndpoint = sessionPage(`${connectPath}/key`, 'anyone', { errors: ['stor
 const targetEndpoint = sessionPage(`${connectPath}/:target`, 'anyone', {
   errors: ['invalid_parameter', 'store_unavailable'],
 });
+/** Makes the keys that a screen asks for and that its reader has not. */
+const makeEndpoint = sessionForm(makeKeysPath, 'confirmed', {
+  backTo: connectPath,
+  errors: ['too_many_attempts', 'conflict', 'unknown_account', 'capacity_exceeded', 'not_found'],
+});
 
 export const connectEndpoints: readonly Endpoint[] = [
   indexEndpoint,
@@ -54,6 +67,7 @@ export const connectEndpoints: readonly Endpoint[] = [
   screenEndpoint,
   keyEndpoint,
   targetEndpoint,
+  makeEndpoint,
 ];
 
 /** Returns whether a mark identifies the requests, because they carry no key of an account. */
@@ -66,6 +80,11 @@ function hasMark(integration: Integration): boolean {
   );
 }
 
+/** Nothing of these says here whose it is. */
+function isUnseen(integration: Integration): boolean {
+  return integration === 'signOn' || integration === 'captcha';
+}
+
 const docsOf: Readonly<Record<Integration, string>> = {
   feed: docPath('feeds'),
   gate: docPath('gate'),
@@ -74,7 +93,24 @@ const docsOf: Readonly<Record<Integration, string>> = {
   dns: docPath('dns-block-list'),
   api: docPath('ask-about-an-address'),
   plugin: docPath('sign-in-button'),
+  signOn: docPath('sign-in-button'),
+  captcha: docPath('captcha'),
 };
+
+const keyNotes: Readonly<Record<number, NoteName>> = {
+  401: 'key',
+  403: 'scope',
+  422: 'parameter',
+  429: 'quota',
+};
+
+const noteNames = new Set<string>(Object.keys(catalogueFor('en').connect.live.notes));
+
+/** Returns what a sighting says for the page; one of another version may say what this one does not know. */
+function noteOf(sighting: Sighting | undefined): ConnectNote | undefined {
+  if (sighting === undefined || !noteNames.has(sighting.reason)) return undefined;
+  return { name: sighting.reason as NoteName, about: sighting.about };
+}
 
 export interface ConnectOptions extends TargetFacts {
   readonly pageBuilder: PageBuilder;
@@ -85,17 +121,20 @@ export interface ConnectOptions extends TargetFacts {
       accountId: string,
       keyId: string,
     ): Promise<{ readonly ok: true; readonly value: string } | { readonly ok: false }>;
+    create(accountId: string): Promise<Result<unknown>>;
   };
+  readonly siteKeys: Pick<SiteKeys, 'ofAccount' | 'create'>;
+  readonly refusedKeys: Pick<RefusedKeys, 'of'>;
   /** Requests with the keys of an account in the last 24 hours. */
   readonly seenOf: (accountId: string) => number;
   /** Returns whether the account's newest key that may fetch decisions has done so. */
   readonly isBouncerSeen: (accountId: string) => Promise<boolean>;
   /** Requests with a mark of a screen. */
-  readonly sightings: Pick<Sightings, 'markOf' | 'isSeen' | 'isRefused'>;
+  readonly sightings: Pick<Sightings, 'markOf' | 'seen' | 'refused'>;
 }
 
 export function connectRoutes(options: ConnectOptions): PlainRoute[] {
-  const { pageBuilder, keys, seenOf, isBouncerSeen, sightings, dnsZone, spoe } = options;
+  const { pageBuilder, keys, siteKeys, seenOf, isBouncerSeen, sightings, dnsZone, spoe } = options;
   const targets = once(() => openTargets(options));
 
   const isClosed = (integration: Integration) =>
@@ -119,46 +158,64 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
   const targetOf = ({ request }: RequestContext) =>
     targets().find(({ name }) => name === request.param);
 
+  /** Returns what was wrong with the last refused request that brought a key of the account. */
+  async function keyNoteOf(accountId: string): Promise<ConnectNote | undefined> {
+    for (const { id } of (await keys.list(accountId)).toReversed()) {
+      const refusal = options.refusedKeys.of(id);
+      const name = refusal && keyNotes[refusal.status];
+      if (name !== undefined) return { name, about: refusal?.parameter ?? '' };
+    }
+    return undefined;
+  }
+
   async function watchOf(
-    context: RequestContext,
-    target: ConnectTarget,
+    { session, browserId }: RequestContext,
+    { integration, name }: Pick<ConnectTarget, 'integration' | 'name'>,
   ): Promise<ConnectWatch | undefined> {
-    const { session, browserId } = context;
-    const { integration, name } = target;
     const path = `${connectPath}/seen/${name}`;
     if (hasMark(integration)) {
-      const hasArrived = await sightings.isSeen(browserId, name);
-      const isRefused = !hasArrived && (await sightings.isRefused(browserId, name));
-      return { by: 'mark', path, requests: 0, hasArrived, isRefused };
+      const hasArrived = (await sightings.seen(browserId, name)) !== undefined;
+      const note = hasArrived ? undefined : noteOf(await sightings.refused(browserId, name));
+      return { by: 'mark', path, requests: 0, hasArrived, note };
     }
-    if (!session?.verified || session.factorDue !== undefined) return undefined;
+    if (!session?.verified || session.factorDue !== undefined || isUnseen(integration)) {
+      return undefined;
+    }
     if (integration === 'bouncer') {
       const hasArrived = await isBouncerSeen(session.accountId);
-      return { by: 'bouncerKey', path, requests: 0, hasArrived, isRefused: false };
+      return { by: 'bouncerKey', path, requests: 0, hasArrived, note: undefined };
     }
     const requests = seenOf(session.accountId);
-    const unseen = { hasArrived: false, isRefused: false };
-    return { by: 'key', path: seenEndpoint.path, requests, ...unseen };
+    const note = await keyNoteOf(session.accountId);
+    return { by: 'key', path: seenEndpoint.path, requests, hasArrived: false, note };
   }
 
   async function show(context: RequestContext, query: Params): Promise<Reply> {
     const target = targetOf(context);
     if (target === undefined) return pageBuilder.problem(context, fail('not_found'));
-    const chosen = choiceOf(query);
+    const chosen = choiceOf(query, target);
     if (chosen === undefined) return pageBuilder.problem(context, fail('invalid_parameter'));
-    if (context.session?.factorDue !== undefined) {
+    const { browserId, session } = context;
+    if (session?.factorDue !== undefined) {
       const refusal = await pageBuilder.refusalOf(context, 'verified');
       if (refusal !== undefined) return refusal;
     }
-    const { browserId } = context;
     const mark = hasMark(target.integration) ? sightings.markOf(browserId, target.name) : undefined;
     const { standing, text } = await keyOf(context);
+    const isKnown = standing !== 'unknown-reader' && session !== undefined;
+    const ownSiteKeys =
+      isKnown && target.integration === 'plugin' ? await siteKeys.ofAccount(session.accountId) : [];
     const data: ConnectData = {
       target,
       filling: { ...chosen, mark, key: text },
       key: standing,
       watch: await watchOf(context, target),
       isOpen: !isClosed(target.integration),
+      trustsLoopback: options.trustsLoopback,
+      siteKey: ownSiteKeys.at(-1)?.id,
+      isOperator: isKnown && session.operator,
+      csrf: context.csrf,
+      baseUrl: options.baseUrl,
       docs: docsOf[target.integration],
     };
     return pageBuilder.show(context, (frame) => connectPage(frame, data), {
@@ -166,22 +223,36 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
     });
   }
 
+  /** Returns the screens whose first request came: their tiles say so. */
+  async function connectedOf({ browserId }: RequestContext): Promise<ReadonlySet<string>> {
+    const found = await Promise.all(
+      targets().map(async ({ name, integration }) =>
+        hasMark(integration) && (await sightings.seen(browserId, name)) !== undefined ? name : '',
+      ),
+    );
+    return new Set(found);
+  }
+
   return [
-    pageBuilder.page(indexEndpoint, (context) =>
-      pageBuilder.show(context, (frame) => connectIndexPage(frame, targets())),
-    ),
-    pageBuilder.page(seenEndpoint, ({ session }) => ({
-      status: 200,
-      headers: [jsonType, noStore],
-      body: JSON.stringify({ requests: seenOf(session.accountId) }),
-    })),
+    pageBuilder.page(indexEndpoint, async (context) => {
+      const connected = await connectedOf(context);
+      return pageBuilder.show(context, (frame) => connectIndexPage(frame, targets(), connected));
+    }),
+    pageBuilder.page(seenEndpoint, async ({ session }) => {
+      const note = await keyNoteOf(session.accountId);
+      return {
+        status: 200,
+        headers: [jsonType, noStore],
+        body: JSON.stringify({ requests: seenOf(session.accountId), note }),
+      };
+    }),
     pageBuilder.page(screenEndpoint, async (context) => {
       const target = targetOf(context);
       const watch = target && (await watchOf(context, target));
       if (watch === undefined || watch.by === 'key')
         return pageBuilder.problem(context, fail('not_found'));
       const requests = watch.hasArrived ? 1 : 0;
-      const body = JSON.stringify({ requests, refused: watch.isRefused });
+      const body = JSON.stringify({ requests, note: watch.note });
       return { status: 200, headers: [jsonType, noStore], body };
     }),
     pageBuilder.page(keyEndpoint, async (context) => {
@@ -190,15 +261,48 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
       return { status: 200, headers: [jsonType, noStore], body };
     }),
     pageBuilder.page(targetEndpoint, show),
+    pageBuilder.form(makeEndpoint, async (context, form) => {
+      const target = targets().find(({ name }) => name === form.get('target'));
+      if (target?.integration !== 'plugin') return pageBuilder.problem(context, fail('not_found'));
+      const { accountId } = context.session;
+      const { standing } = await keyOf(context);
+      const hasSiteKey = (await siteKeys.ofAccount(accountId)).length > 0;
+      const made = [
+        ...(standing === 'none' ? [await keys.create(accountId)] : []),
+        ...(hasSiteKey ? [] : [await siteKeys.create(accountId, [])]),
+      ].find(({ ok }) => !ok);
+      if (made !== undefined && !made.ok) return pageBuilder.problem(context, made);
+      return pageBuilder.go(context, `${connectPath}/${target.name}`);
+    }),
   ];
 }
 
-/** Undefined for a value that is no choice. */
-function choiceOf(query: Params): { family: FamilyChoice | undefined; score: Score } | undefined {
-  const family = query.get('family') ?? '';
-  const score = query.get('score') ?? String(scores[0]);
-  const familyFound = families.find((one) => one === family);
-  const scoreFound = scores.find((one) => String(one) === score);
-  if ((family !== '' && familyFound === undefined) || scoreFound === undefined) return undefined;
-  return { family: familyFound, score: scoreFound };
+const domainShape =
+  /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i;
+const appShape = /^https?:\/\/(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?\/?$/i;
+
+type Chosen = Pick<Filling, 'domain' | 'app' | 'challenge' | 'block' | 'score' | 'family'>;
+
+/** Returns undefined for a value that is no choice. What the screen does not ask for is not looked at. */
+function choiceOf(query: Params, { choices }: Pick<ConnectTarget, 'choices'>): Chosen | undefined {
+  const asked = (name: (typeof choiceNames)[number]) => {
+    const text = choices.includes(name) ? query.get(name)?.trim() : undefined;
+    return text === '' && name !== 'score' ? undefined : text;
+  };
+  const domain = asked('domain')?.toLowerCase();
+  const app = asked('app')?.replace(/\/$/, '');
+  const score = scores.find((one) => String(one) === (asked('score') ?? String(scores[0])));
+  const familyText = asked('family');
+  const family = families.find((one) => one === familyText);
+  const challenge = scoreIn(asked('challenge') ?? String(usualChallenge));
+  const block = scoreIn(asked('block') ?? String(usualBlock));
+  if (domain !== undefined && !domainShape.test(domain)) return undefined;
+  if (app !== undefined && !(appShape.test(app) && URL.canParse(app))) return undefined;
+  if (score === undefined || (familyText !== undefined && family === undefined)) return undefined;
+  if (challenge === undefined || block === undefined || challenge >= block) return undefined;
+  return { domain, app, score, family, challenge, block };
+}
+
+function scoreIn(text: string): number | undefined {
+  return /^(?:[1-9][0-9]?|100)$/.test(text) ? Number(text) : undefined;
 }

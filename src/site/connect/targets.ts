@@ -15,14 +15,25 @@ import {
 } from '../../reputation/blocklists/recipes.ts';
 
 /** By what it asks, which is also what it needs. */
-export type Integration = 'feed' | 'gate' | 'spoe' | 'bouncer' | 'dns' | 'api' | 'plugin';
+export type Integration =
+  | 'feed'
+  | 'gate'
+  | 'spoe'
+  | 'bouncer'
+  | 'dns'
+  | 'api'
+  | 'plugin'
+  | 'signOn'
+  | 'captcha';
 
-export const groupNames = ['firewalls', 'proxies', 'logs', 'mail', 'sites'] as const;
+export const groupNames = ['block', 'report', 'signOn', 'captcha', 'mail'] as const;
 export type GroupName = (typeof groupNames)[number];
 
 /** A reader may choose these on a screen; the choices fill in the steps. */
-export type ChoiceName = 'family' | 'score';
+export const choiceNames = ['domain', 'app', 'challenge', 'block', 'score', 'family'] as const;
+export type ChoiceName = (typeof choiceNames)[number];
 export const families: readonly FamilyChoice[] = ['4', '6'];
+/** Scores that lists are made from. */
 export const scores = [75, 85, 95] as const;
 export type Score = (typeof scores)[number];
 
@@ -34,15 +45,70 @@ export interface Filling {
   readonly score: Score;
   /** The reader's own, where it may be shown. */
   readonly key: string | undefined;
+  /** The site that is protected, or that visitors sign in to. */
+  readonly domain?: string | undefined;
+  /** The address of the program behind the proxy. */
+  readonly app?: string | undefined;
+  /** Scores of the gate: from which there is a challenge, and from which nobody gets in. */
+  readonly challenge?: number | undefined;
+  readonly block?: number | undefined;
+  /** Sets a chosen value apart in the code; without it the value stands there alone. */
+  readonly slot?: ((name: ChoiceName, text: string) => string) | undefined;
 }
 
-/** The code of a step goes there; the place is also the title of the step. */
-export type StepPlace = SnippetPlace | 'terminal' | 'wordpressAddress' | 'wordpressKey';
+/** The sample's own values. */
+export const usualDomain = 'site.example';
+const usualHost = '127.0.0.1:3000';
+export const usualApp = `http://${usualHost}`;
+export const usualChallenge = 50;
+export const usualBlock = 75;
+
+/** The code of a step goes there. */
+export type StepPlace = SnippetPlace | 'terminal' | 'settings';
+
+/** Says what is done at a step: its title and its sentence stand in the words. */
+export type StepName =
+  | 'saveScript'
+  | 'makeFolder'
+  | 'saveRules'
+  | 'saveServerBlock'
+  | 'saveFile'
+  | 'addLines'
+  | 'load'
+  | 'fetch'
+  | 'trust'
+  | 'reload'
+  | 'openSite'
+  | 'opnsense'
+  | 'mikrotik'
+  | 'askDns'
+  | 'saveZone'
+  | 'restartResolver'
+  | 'setKey'
+  | 'ask'
+  | 'report'
+  | 'makeAction'
+  | 'addJail'
+  | 'restart'
+  | 'changeUrl'
+  | 'download'
+  | 'upload'
+  | 'fillIn'
+  | 'addButton'
+  | 'begin'
+  | 'callback'
+  | 'start'
+  | 'siteKey'
+  | 'addWidget'
+  | 'verify'
+  | 'formsOn';
 
 export interface ConnectStep {
   /** Unique on the page. */
   readonly id: string;
+  readonly says: StepName;
   readonly place: StepPlace;
+  /** Undefined: the step has nothing to paste. */
   readonly code: string;
 }
 
@@ -51,6 +117,8 @@ export interface ConnectTarget {
   readonly name: string;
   /** As its makers write it; the same in all languages. */
   readonly title: string;
+  /** One to three letters in place of a trademark. */
+  readonly letters: string;
   readonly group: GroupName;
   readonly integration: Integration;
   readonly choices: readonly ChoiceName[];
@@ -62,6 +130,8 @@ export interface TargetFacts {
   readonly secureUrl: string;
   /** Host and port that a proxy on the server's machine asks. */
   readonly proxied: string;
+  /** TRUSTED_PROXIES holds 127.0.0.1, from where such a proxy asks. */
+  readonly trustsLoopback: boolean;
   readonly dnsZone: string | undefined;
   /** Addresses and ports that answer DNS queries. */
   readonly dnsListen: readonly string[];
@@ -80,77 +150,136 @@ const feedScript = '/usr/local/sbin/portcullis-feed';
 /** The samples in docs/ use this score, from which on a check calls an address malicious. */
 const usualScore: Score = 75;
 
-function file(id: string, path: string, code: string): ConnectStep {
-  return { id, place: { file: path }, code };
+function file(says: StepName, id: string, path: string, code: string): ConnectStep {
+  return { id, says, place: { file: path }, code };
 }
 
-function shell(id: string, ...lines: string[]): ConnectStep {
-  return { id, place: 'shell', code: `${lines.join('\n')}\n` };
+function shell(says: StepName, id: string, ...lines: string[]): ConnectStep {
+  return { id, says, place: 'shell', code: `${lines.join('\n')}\n` };
 }
 
-type Part = Pick<ConnectTarget, 'name' | 'title' | 'choices'> & Pick<ConnectTarget, 'steps'>;
+type Part = Omit<ConnectTarget, 'group' | 'integration'>;
 
-function feedTargets({ secureUrl }: TargetFacts): (Part & { readonly group: GroupName })[] {
+/** Says what the texts of a recipe are for, by their place in it. */
+const recipeSays: Readonly<Record<string, StepName>> = {
+  'refresh-script': 'saveScript',
+  'ipset-run': 'load',
+  'nftables-rules': 'saveRules',
+  'nftables-run': 'load',
+  'haproxy-fetch': 'fetch',
+  'haproxy-rules': 'addLines',
+  'haproxy-run': 'reload',
+  'opnsense-url': 'opnsense',
+  'mikrotik-run': 'mikrotik',
+};
+
+function feedTargets({ secureUrl }: TargetFacts): Part[] {
   const of = (
     name: string,
     title: string,
+    letters: string,
     recipe: RecipeName,
-    more: { alone?: boolean; group?: GroupName } = {},
-  ) => {
-    const { alone = false, group = 'firewalls' } = more;
-    return {
-      name,
-      title,
-      group,
-      choices: ['family', 'score'] as const,
-      steps({ family, score, mark }: Filling) {
-        const chosen = {
-          family,
-          mark,
-          score: score === usualScore ? undefined : score,
-        };
-        const recipes = recipesFor(`${secureUrl}/feeds`, chosen);
-        const [script] = recipes.refresh;
-        const folder = shell('feed-folder', `mkdir -p ${feedFolder} && chmod 755 ${feedScript}`);
-        return alone ? recipes[recipe] : [script!, folder, ...recipes[recipe]];
-      },
-    };
-  };
+    /** It needs no script of ours. */
+    isAlone = false,
+  ) => ({
+    name,
+    title,
+    letters,
+    choices: ['family', 'score'] as const,
+    steps({ family, score, mark }: Filling) {
+      const chosen = { family, mark, score: score === usualScore ? undefined : score };
+      const recipes = recipesFor(`${secureUrl}/feeds`, chosen);
+      const steps = (isAlone ? recipes[recipe] : [recipes.refresh[0]!, ...recipes[recipe]]).map(
+        (one): ConnectStep => ({ ...one, says: recipeSays[one.id] ?? 'saveFile' }),
+      );
+      const folder = shell(
+        'makeFolder',
+        'feed-folder',
+        `mkdir -p ${feedFolder} && chmod 755 ${feedScript}`,
+      );
+      return isAlone ? steps : [steps[0]!, folder, ...steps.slice(1)];
+    },
+  });
   return [
-    of('nftables', 'nftables', 'nftables'),
-    of('ipset', 'iptables + ipset', 'ipset'),
-    of('opnsense', 'OPNsense, pfSense', 'opnsense', { alone: true }),
-    of('mikrotik', 'MikroTik RouterOS', 'mikrotik', { alone: true }),
-    of('haproxy-list', 'HAProxy', 'haproxy', { group: 'proxies' }),
+    of('haproxy-list', 'HAProxy, list', 'HA', 'haproxy'),
+    of('nftables', 'nftables', 'nft', 'nftables'),
+    of('ipset', 'iptables + ipset', 'ipt', 'ipset'),
+    of('opnsense', 'OPNsense, pfSense', 'OPN', 'opnsense', true),
+    of('mikrotik', 'MikroTik RouterOS', 'MT', 'mikrotik', true),
   ];
 }
 
-/** The end of a policy. */
-function policy(score: Score, mark: string | undefined): string {
-  return `block=${score}${mark === undefined ? '' : `&mark=${mark}`}`;
+const plain = (_: ChoiceName, text: string) => text;
+
+/** Returns the pairs that put the chosen policy of the gate into a sample. */
+function policyPairs({ challenge, block, mark, slot = plain }: Filling): [string, string][] {
+  const from = slot('challenge', String(challenge ?? usualChallenge));
+  const to = slot('block', String(block ?? usualBlock));
+  const marked = mark === undefined ? '' : `&mark=${mark}`;
+  return [
+    [`challenge=${usualChallenge}&block=${usualBlock}`, `challenge=${from}&block=${to}${marked}`],
+  ];
 }
 
+/** The setting that lets this server believe a proxy on its machine. */
+function trust(id: string): ConnectStep {
+  return { id, says: 'trust', place: 'settings', code: 'TRUSTED_PROXIES=127.0.0.1\n' };
+}
+
+/** A step without a text: the page shows a button for the chosen domain. */
+const openSite: ConnectStep = { id: 'open-site', says: 'openSite', place: 'terminal', code: '' };
+
 function gateTargets({ proxied, sample }: TargetFacts): Part[] {
-  const of = (name: string, title: string, path: string) => ({
+  const of = (
+    name: string,
+    title: string,
+    letters: string,
+    path: string,
+    /** Checks and reloads. */
+    reload: string | undefined,
+    /** The proxy's file names the site, and the app as a URL or as host and port. */
+    app: 'url' | 'host' | undefined,
+  ): Part => ({
     name,
     title,
-    choices: ['score'] as const,
-    steps: ({ score, mark }: Filling) => [
-      file(
-        `${name}-gate`,
-        path,
-        filledIn(sample('GATE.md', name), [
-          [sampleHost, proxied],
-          ['block=75', policy(score, mark)],
-        ]),
-      ),
-    ],
+    letters,
+    choices: app === undefined ? ['challenge', 'block'] : ['domain', 'app', 'challenge', 'block'],
+    steps(filling) {
+      const { domain = usualDomain, app: to = usualApp, slot = plain } = filling;
+      const shown = app === 'host' ? to.replace(/^http:\/\//, '') : to;
+      const own: [string, string][] =
+        app === undefined
+          ? []
+          : [
+              [usualDomain, slot('domain', domain)],
+              [app === 'host' ? usualHost : usualApp, slot('app', shown)],
+            ];
+      const pairs = [[sampleHost, proxied] as [string, string], ...own, ...policyPairs(filling)];
+      return [
+        file('saveServerBlock', `${name}-gate`, path, filledIn(sample('GATE.md', name), pairs)),
+        trust(`${name}-trust`),
+        ...(reload === undefined ? [] : [shell('reload', `${name}-reload`, reload)]),
+        openSite,
+      ];
+    },
   });
   return [
-    of('nginx', 'nginx', '/etc/nginx/conf.d/site.conf'),
-    of('caddy', 'Caddy', '/etc/caddy/Caddyfile'),
-    of('traefik', 'Traefik', '/etc/traefik/dynamic/portcullis.yaml'),
-    of('envoy', 'Envoy', 'envoy.yaml'),
+    of(
+      ...(['nginx', 'nginx', 'ng', '/etc/nginx/conf.d/site.conf'] as const),
+      'nginx -t && systemctl reload nginx',
+      'url',
+    ),
+    of(
+      ...(['caddy', 'Caddy', 'Ca', '/etc/caddy/Caddyfile'] as const),
+      'caddy validate --config /etc/caddy/Caddyfile && systemctl reload caddy',
+      'host',
+    ),
+    of(
+      ...(['traefik', 'Traefik', 'Tr', '/etc/traefik/dynamic/portcullis.yaml'] as const),
+      undefined,
+      'url',
+    ),
+    of('envoy', 'Envoy', 'En', 'envoy.yaml', undefined, undefined),
   ];
 }
 
@@ -158,14 +287,16 @@ function bouncerTargets({ baseUrl, sample }: TargetFacts): Part[] {
   const of = (
     name: string,
     title: string,
+    letters: string,
     number: number,
     /** Checks the settings. */
     test = '',
-  ) => ({
+  ): Part => ({
     name,
     title,
-    choices: ['family'] as const,
-    steps: ({ family }: Filling) => {
+    letters,
+    choices: ['family'],
+    steps: ({ family }) => {
       const program = `${name}-bouncer`;
       const path = `/etc/crowdsec/bouncers/${program}.yaml`;
       const settings = filledIn(sample('BOUNCERS.md', 'yaml', number), [
@@ -174,17 +305,17 @@ function bouncerTargets({ baseUrl, sample }: TargetFacts): Part[] {
       const chosen =
         family === undefined ? '' : `scenarios_containing: [portcullis-ipv${family}]\n`;
       return [
-        file(`${name}-settings`, path, `${settings}${chosen}`),
-        shell(`${name}-start`, `${test}systemctl restart ${program}`),
+        file('saveFile', `${name}-settings`, path, `${settings}${chosen}`),
+        shell('restart', `${name}-start`, `${test}systemctl restart ${program}`),
       ];
     },
   });
   return [
     of(
-      ...(['crowdsec-firewall', 'CrowdSec firewall bouncer', 0] as const),
+      ...(['crowdsec-firewall', 'CrowdSec firewall', 'CS', 0] as const),
       'crowdsec-firewall-bouncer -t -c /etc/crowdsec/bouncers/crowdsec-firewall-bouncer.yaml && ',
     ),
-    of('crowdsec-custom', 'CrowdSec custom bouncer', 1),
+    of('crowdsec-custom', 'CrowdSec custom', 'Cc', 1),
   ];
 }
 
@@ -193,24 +324,33 @@ const sampleSpoe = '127.0.0.1:9002';
 function haproxy({ proxied, spoe = sampleSpoe, sample }: TargetFacts): Part {
   return {
     name: 'haproxy',
-    title: 'HAProxy',
-    choices: ['score'],
-    steps: ({ score, mark }) => [
-      file(
-        'haproxy-spoe',
-        '/etc/haproxy/portcullis.conf',
-        filledIn(sample('GATE.md', 'spoe'), [['block=75', policy(score, mark)]]),
-      ),
-      file(
-        'haproxy-site',
-        '/etc/haproxy/haproxy.cfg',
-        filledIn(sample('GATE.md', 'haproxy'), [
-          [sampleHost, proxied],
-          [sampleSpoe, spoe],
-        ]),
-      ),
-      shell('haproxy-run', 'haproxy -c -f /etc/haproxy/haproxy.cfg && systemctl reload haproxy'),
-    ],
+    title: 'HAProxy, live',
+    letters: 'HA',
+    choices: ['app', 'challenge', 'block'],
+    steps(filling) {
+      const { app = usualApp, slot = plain } = filling;
+      return [
+        file(
+          ...(['saveFile', 'haproxy-spoe', '/etc/haproxy/portcullis.conf'] as const),
+          filledIn(sample('GATE.md', 'spoe'), policyPairs(filling)),
+        ),
+        file(
+          ...(['saveServerBlock', 'haproxy-site', '/etc/haproxy/haproxy.cfg'] as const),
+          filledIn(sample('GATE.md', 'haproxy'), [
+            [sampleHost, proxied],
+            [sampleSpoe, spoe],
+            [usualHost, slot('app', app.replace(/^https?:\/\//, ''))],
+          ]),
+        ),
+        trust('haproxy-trust'),
+        shell(
+          'reload',
+          'haproxy-run',
+          'haproxy -c -f /etc/haproxy/haproxy.cfg && systemctl reload haproxy',
+        ),
+        openSite,
+      ];
+    },
   };
 }
 
@@ -226,28 +366,30 @@ function dnsTargets({ dnsZone = sampleZone, dnsListen, sample }: TargetFacts): P
   const { address: host, port } = readEndpoint(dnsListen[0] ?? sampleDns)!;
   const resolver: readonly ConnectStep[] = [
     file(
-      'unbound-zone',
+      ...(['saveZone', 'unbound-zone'] as const),
       '/etc/unbound/unbound.conf.d/portcullis-dnsbl.conf',
       filledIn(sample('DNSBL.md', 'unbound'), [
         [sampleZone, dnsZone],
         [sampleDns.replace(':', '@'), `${host}@${port}`],
       ]),
     ),
-    shell('unbound-run', 'unbound-checkconf && systemctl restart unbound'),
+    shell('restartResolver', 'unbound-run', 'unbound-checkconf && systemctl restart unbound'),
   ];
   const of = (
     name: string,
     title: string,
+    letters: string,
     path: string,
     part: keyof typeof usual,
     run: string,
     /** It asks the server itself. */
     isDirect = false,
-  ) => ({
+  ): Part => ({
     name,
     title,
-    choices: ['score'] as const,
-    steps: ({ score, mark }: Filling) => {
+    letters,
+    choices: ['score'],
+    steps: ({ score, mark }) => {
       const places: [string, string][] = isDirect
         ? [[`[${sampleDns.replace(':', ']:')}`, `[${host}]:${port}`]]
         : [];
@@ -258,29 +400,26 @@ function dnsTargets({ dnsZone = sampleZone, dnsListen, sample }: TargetFacts): P
       ]);
       const at = isDirect ? `@${host} -p ${port} ` : '';
       const below = mark === undefined ? dnsZone : `${mark}.${dnsZone}`;
+      const ask = `dig +short ${at}2.0.0.127.${below}\n`;
       return [
         ...(isDirect ? [] : resolver),
-        file(`${name}-zone`, path, text),
-        shell(`${name}-run`, run),
-        {
-          id: `${name}-ask`,
-          place: 'terminal' as const,
-          code: `dig +short ${at}2.0.0.127.${below}\n`,
-        },
+        file('addLines', `${name}-zone`, path, text),
+        shell('reload', `${name}-run`, run),
+        { id: `${name}-ask`, says: 'askDns', place: 'terminal', code: ask },
       ];
     },
   });
   return [
     of(
-      ...(['postfix', 'Postfix', '/etc/postfix/main.cf', 'postfix'] as const),
+      ...(['postfix', 'Postfix', 'Pf', '/etc/postfix/main.cf', 'postfix'] as const),
       'postfix check && systemctl reload postfix',
     ),
     of(
-      ...(['rspamd', 'rspamd', '/etc/rspamd/local.d/rbl.conf', 'codes'] as const),
+      ...(['rspamd', 'rspamd', 'rs', '/etc/rspamd/local.d/rbl.conf', 'codes'] as const),
       'rspamadm configtest && systemctl reload rspamd',
     ),
     of(
-      ...(['spamassassin', 'SpamAssassin', '/etc/spamassassin/local.cf', 'pattern'] as const),
+      ...(['spamassassin', 'SpamAssassin', 'SA', '/etc/spamassassin/local.cf', 'pattern'] as const),
       'spamassassin --lint && systemctl restart spamd',
       true,
     ),
@@ -290,94 +429,223 @@ function dnsTargets({ dnsZone = sampleZone, dnsListen, sample }: TargetFacts): P
 /** The address is in a range for documentation, so it belongs to nobody. */
 const asked = '192.0.2.1';
 
+function setKey({ key = keyPlaceholder }: Filling): ConnectStep {
+  return { id: 'key', says: 'setKey', place: 'terminal', code: `export PORTCULLIS_KEY='${key}'\n` };
+}
+
 function codeTargets({ secureUrl, sample }: TargetFacts): Part[] {
-  const key = ({ key: own = keyPlaceholder }: Filling): ConnectStep => {
-    return { id: 'key', place: 'terminal', code: `export PORTCULLIS_KEY='${own}'\n` };
-  };
   const guide = 'site/ask-about-an-address.md';
   const of = (
     name: string,
     title: string,
+    letters: string,
     path: string,
     language: string,
     /** Asks once. */
     run: string,
     /** The test of a verdict, and the same by score. */
     test?: readonly [string, (score: Score) => string],
-  ) => ({
+  ): Part => ({
     name,
     title,
-    choices: test === undefined ? [] : (['score'] as const),
-    steps: (filling: Filling) => {
+    letters,
+    choices: test === undefined ? [] : ['score'],
+    steps: (filling) => {
       const byScore: [string, string][] =
         filling.score === usualScore || test === undefined
           ? []
           : [[test[0], test[1](filling.score)]];
       const code = filledIn(sample(guide, language), [['{secure_url}', secureUrl], ...byScore]);
       return [
-        key(filling),
-        file(`${name}-code`, path, code),
-        { id: `${name}-run`, place: 'terminal' as const, code: `${run}\n` },
+        setKey(filling),
+        file('saveFile', `${name}-code`, path, code),
+        { id: `${name}-run`, says: 'ask', place: 'terminal', code: `${run}\n` },
       ];
     },
   });
   const php = "verdict($_SERVER['REMOTE_ADDR'])";
   return [
-    of('php', 'PHP', 'portcullis.php', 'php', `REMOTE_ADDR=${asked} php portcullis.php`, [
+    of('php', 'PHP', 'PHP', 'portcullis.php', 'php', `REMOTE_ADDR=${asked} php portcullis.php`, [
       `${php}['malicious'] ?? false`,
       (score) => `(${php}['abuseConfidenceScore'] ?? 0) >= ${score}`,
     ]),
     of(
-      ...(['node', 'Node.js', 'portcullis.mjs', 'js'] as const),
+      ...(['node', 'Node.js', 'JS', 'portcullis.mjs', 'js'] as const),
       `echo "console.log(await verdict('${asked}'))" | cat portcullis.mjs - | node --input-type=module`,
     ),
     of(
-      ...(['python', 'Python', 'portcullis.py', 'python'] as const),
+      ...(['python', 'Python', 'Py', 'portcullis.py', 'python'] as const),
       `python3 -c "import portcullis; print(portcullis.is_malicious('${asked}'))"`,
       ['["malicious"]', (score) => `["abuseConfidenceScore"] >= ${score}`],
     ),
   ];
 }
 
-/** Debian's own action for AbuseIPDB, with this server in the place of that one. */
-function fail2ban({ secureUrl }: TargetFacts): Part {
+/** Each server takes this address and keeps nothing of it. */
+const tried = '127.0.0.1';
+
+function reportTargets({ secureUrl }: TargetFacts): Part[] {
   const actions = '/etc/fail2ban/action.d';
-  return {
-    name: 'fail2ban',
-    title: 'fail2ban',
-    choices: [],
-    steps: ({ key = keyPlaceholder }) => [
-      shell(
-        'fail2ban-action',
-        `sed 's#https://api.abuseipdb.com#${secureUrl}#' \\`,
-        `  ${actions}/abuseipdb.conf > ${actions}/portcullis.conf`,
-      ),
-      file(
-        'fail2ban-jail',
-        '/etc/fail2ban/jail.d/portcullis.local',
-        `[sshd]
+  return [
+    // Debian's own action for AbuseIPDB, with this server in the place of that one.
+    {
+      name: 'fail2ban',
+      title: 'fail2ban',
+      letters: 'f2b',
+      choices: [],
+      steps: ({ key = keyPlaceholder }) => [
+        shell(
+          ...(['makeAction', 'fail2ban-action'] as const),
+          `sed 's#https://api.abuseipdb.com#${secureUrl}#' \\`,
+          `  ${actions}/abuseipdb.conf > ${actions}/portcullis.conf`,
+        ),
+        file(
+          ...(['addJail', 'fail2ban-jail', '/etc/fail2ban/jail.d/portcullis.local'] as const),
+          `[sshd]
 enabled = true
 action = %(action_)s
          portcullis[abuseipdb_apikey="${key}", abuseipdb_category="18,22"]
 `,
-      ),
-      shell('fail2ban-run', 'fail2ban-client -t && systemctl restart fail2ban'),
+        ),
+        shell('restart', 'fail2ban-run', 'fail2ban-client -t && systemctl restart fail2ban'),
+      ],
+    },
+    {
+      name: 'script',
+      title: 'Any script',
+      letters: '{ }',
+      choices: [],
+      steps: (filling) => [
+        setKey(filling),
+        {
+          id: 'script-report',
+          says: 'report',
+          place: 'terminal',
+          code: `curl -sS -H "Key: $PORTCULLIS_KEY" '${secureUrl}/api/v2/report' \\
+  -d ip=${tried} -d categories=18,22 --data-urlencode comment='SSH brute force'
+`,
+        },
+      ],
+    },
+    {
+      name: 'abuseipdb',
+      title: 'AbuseIPDB',
+      letters: 'A→P',
+      choices: [],
+      steps: (filling) => [
+        setKey(filling),
+        {
+          id: 'abuseipdb-url',
+          says: 'changeUrl',
+          place: 'terminal',
+          code: `# https://api.abuseipdb.com/api/v2 becomes
+${secureUrl}/api/v2
+`,
+        },
+        {
+          id: 'abuseipdb-check',
+          says: 'ask',
+          place: 'terminal',
+          code: `curl -sS -G -H "Key: $PORTCULLIS_KEY" '${secureUrl}/api/v2/check' -d ipAddress=${asked}\n`,
+        },
+      ],
+    },
+  ];
+}
+
+/** The plugin: it signs visitors in, guards forms and reports. */
+function wordpress({ baseUrl }: TargetFacts, name: string, title: string, last: StepName): Part {
+  const field = (id: string, says: StepName, code: string): ConnectStep => {
+    return { id, says, place: 'terminal', code };
+  };
+  return {
+    name,
+    title,
+    letters: 'W',
+    choices: [],
+    steps: ({ key = keyPlaceholder }) => [
+      field('wordpress-get', 'download', ''),
+      field('wordpress-upload', 'upload', ''),
+      field('wordpress-address', 'fillIn', `${baseUrl}\n`),
+      field('wordpress-key', 'setKey', `${key}\n`),
+      field('wordpress-last', last, ''),
     ],
   };
 }
 
-function wordpress({ baseUrl }: TargetFacts): Part {
-  const archive = 'wordpress/portcullis-sign-in.zip';
-  return {
-    name: 'wordpress',
-    title: 'WordPress',
-    choices: [],
-    steps: ({ key = keyPlaceholder }) => [
-      shell('wordpress-get', `curl -fsSO ${baseUrl}/kit.zip`, `unzip -jo kit.zip ${archive}`),
-      { id: 'wordpress-address', place: 'wordpressAddress', code: `${baseUrl}\n` },
-      { id: 'wordpress-key', place: 'wordpressKey', code: `${key}\n` },
-    ],
-  };
+const sampleClient = 'example.com';
+
+function signOnTargets({ baseUrl, sample }: TargetFacts): Part[] {
+  const guide = 'site/sign-in-button.md';
+  const fill = ({ domain = sampleClient, slot = plain }: Filling, code: string) =>
+    filledIn(code, [
+      ['{base_url}', baseUrl],
+      [sampleClient, slot('domain', domain)],
+    ]);
+  const button = (path: string): ConnectStep => ({
+    id: 'button',
+    says: 'addButton',
+    place: { file: 'HTML' },
+    code: sample(guide, 'html').replace('"/login"', `"${path}"`),
+  });
+  return [
+    {
+      name: 'sign-in-node',
+      title: 'Node.js',
+      letters: 'JS',
+      choices: ['domain'],
+      steps: (filling) => [
+        file('begin', 'sign-in-code', 'sign-in.mjs', fill(filling, sample(guide, 'js'))),
+        button('/login'),
+        { id: 'sign-in-run', says: 'start', place: 'terminal', code: 'node sign-in.mjs\n' },
+      ],
+    },
+    {
+      name: 'sign-in-php',
+      title: 'PHP',
+      letters: 'PHP',
+      choices: ['domain'],
+      steps: (filling) => [
+        file('begin', 'sign-in-login', 'login.php', fill(filling, sample(guide, 'php'))),
+        file(
+          'callback',
+          'sign-in-callback',
+          'callback.php',
+          fill(filling, sample(guide, 'php', 1)),
+        ),
+        button('/login.php'),
+      ],
+    },
+  ];
+}
+
+function captchaTargets({ baseUrl, secureUrl, sample }: TargetFacts): Part[] {
+  const fill = (code: string) =>
+    code.replaceAll('{secure_url}', secureUrl).replaceAll('{base_url}', baseUrl);
+  return [
+    {
+      name: 'captcha',
+      title: 'Any form',
+      letters: '< >',
+      choices: [],
+      steps: (filling) => [
+        { id: 'captcha-key', says: 'siteKey', place: 'terminal', code: '' },
+        {
+          id: 'captcha-form',
+          says: 'addWidget',
+          place: { file: 'HTML' },
+          code: fill(sample('CAPTCHA.md', 'html')),
+        },
+        setKey(filling),
+        {
+          id: 'captcha-verify',
+          says: 'verify',
+          place: { file: 'PHP' },
+          code: fill(sample('CAPTCHA.md', 'php')),
+        },
+      ],
+    },
+  ];
 }
 
 /** Each is made when it is first looked at; a sample that is gone is an error then. */
@@ -387,17 +655,18 @@ export function openTargets(facts: TargetFacts): readonly ConnectTarget[] {
     group: GroupName,
     parts: readonly Part[],
   ): ConnectTarget[] => parts.map((part) => ({ ...part, integration, group }));
-  const feeds = feedTargets(facts).map((part) => ({ ...part, integration: 'feed' as const }));
   return [
-    ...feeds.filter(({ group }) => group === 'firewalls'),
-    ...as('bouncer', 'firewalls', bouncerTargets(facts)),
-    ...as('gate', 'proxies', gateTargets(facts)),
-    ...as('spoe', 'proxies', [haproxy(facts)]),
-    ...feeds.filter(({ group }) => group === 'proxies'),
-    ...as('api', 'logs', [fail2ban(facts)]),
+    ...as('gate', 'block', gateTargets(facts)),
+    ...as('spoe', 'block', [haproxy(facts)]),
+    ...as('feed', 'block', feedTargets(facts)),
+    ...as('bouncer', 'block', bouncerTargets(facts)),
+    ...as('plugin', 'block', [wordpress(facts, 'wordpress', 'WordPress', 'ask')]),
+    ...as('api', 'block', codeTargets(facts)),
+    ...as('api', 'report', reportTargets(facts)),
+    ...as('signOn', 'signOn', signOnTargets(facts)),
+    ...as('captcha', 'captcha', captchaTargets(facts)),
+    ...as('plugin', 'captcha', [wordpress(facts, 'wordpress-forms', 'WordPress forms', 'formsOn')]),
     ...as('dns', 'mail', dnsTargets(facts)),
-    ...as('plugin', 'sites', [wordpress(facts)]),
-    ...as('api', 'sites', codeTargets(facts)),
   ];
 }
 
@@ -419,12 +688,14 @@ export function openSamples(folder: string): TakeSample {
   };
 }
 
-/** `text` with each pair's first replaced by its second. Throws where one is not there. */
+/** `text` with each pair's first replaced by its second, all at once. Throws where one is not there. */
 export function filledIn(text: string, pairs: readonly (readonly [string, string])[]): string {
-  let filled = text;
-  for (const [from, to] of pairs) {
-    if (!filled.includes(from)) throw new Error(`a sample has no ${from}`);
-    filled = filled.replaceAll(from, to);
+  for (const [from] of pairs) {
+    if (!text.includes(from)) throw new Error(`a sample has no ${from}`);
   }
-  return filled;
+  const values = new Map(pairs);
+  const escaped = [...values.keys()]
+    .sort((a, b) => b.length - a.length)
+    .map((from) => from.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  return text.replace(new RegExp(escaped.join('|'), 'g'), (from) => values.get(from) ?? from);
 }

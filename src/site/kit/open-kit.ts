@@ -123,6 +123,8 @@ export interface Kit {
   readonly version: string;
   /** Makes `bytes` in another thread. */
   prepare(): Promise<void>;
+  /** Returns the archive of the WordPress plugin, with the address of its server in it. */
+  plugin(address: string): Uint8Array;
 }
 
 /** Found from the compiled file: dist/src/kit/. */
@@ -133,7 +135,10 @@ const filesMax = 200;
 const totalBytesMax = 1_048_576;
 
 const pluginFolder = 'wordpress/portcullis-sign-in';
+const isOfPlugin = (name: string) => name.startsWith(`${pluginFolder}/`);
 const sdkSources = 'php-sdk/src/';
+/** They stay with the sources. */
+const sdkTests = 'php-sdk/tests/';
 /** In WordPress requests go through its own HTTP functions, which the site's owner can govern. */
 const notForPlugin = /^Http\/(Curl|Stream)Transport\.php$/;
 
@@ -156,6 +161,7 @@ export function openKit(folder: string = kitFolder): Kit {
       return sha256();
     },
     version: versionOf(files),
+    plugin: (address) => pluginFor(files, address),
   };
 }
 
@@ -179,15 +185,30 @@ function zipElsewhere(files: readonly KitFile[]): Promise<Uint8Array> {
 export function zipAll(files: readonly KitFile[]): Uint8Array {
   const plugin = pluginFiles(files);
   return zipKit([
-    ...files.filter(({ name }) => !name.startsWith(`${pluginFolder}/`)),
-    ...plugin,
+    ...files.filter(({ name }) => !isOfPlugin(name) && !name.startsWith(sdkTests)),
     { name: `${pluginFolder}.zip`, bytes: zipKit(plugin.map(belowPlugins)) },
   ]);
 }
 
+const suggestion = "const SUGGESTED_URL = '';";
+
+/** Returns the archive of the plugin for people of one server: its settings begin with the server's address. */
+function pluginFor(files: readonly KitFile[], address: string): Uint8Array {
+  let filled = 0;
+  const own = pluginFiles(files).map((file) => {
+    if (!file.name.endsWith('/class-settings.php')) return file;
+    const text = Buffer.from(file.bytes).toString('utf8');
+    filled += Number(text.includes(suggestion));
+    const to = `const SUGGESTED_URL = '${new URL(address).origin}';`;
+    return { name: file.name, bytes: Buffer.from(text.replace(suggestion, to)) };
+  });
+  if (filled !== 1) throw new Error('the plugin has no place for an address');
+  return zipKit(own.map(belowPlugins));
+}
+
 /** The plugin carries the SDK with it, since plugins can't rely on Composer, and ready translations. */
 function pluginFiles(files: readonly KitFile[]): KitFile[] {
-  const own = files.filter(({ name }) => name.startsWith(`${pluginFolder}/`));
+  const own = files.filter(({ name }) => isOfPlugin(name));
   const sdk = files
     .filter(({ name }) => name.startsWith(sdkSources))
     .map(({ name, bytes }) => ({ name: name.slice(sdkSources.length), bytes }))

@@ -46,7 +46,7 @@ interface CodeBlockOptions {
   readonly title: string;
   /** For screen readers, where several blocks of a page have one title. */
   readonly label?: string | undefined;
-  readonly code: string;
+  readonly code: Html;
   readonly text: Catalogue;
 }
 

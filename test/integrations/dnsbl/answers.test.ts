@@ -56,7 +56,7 @@ function open(
     isAllowed: () => allowed,
     accountOf: (text) => (text === label ? 1 : text === spentLabel ? 2 : -1),
     spend: (slot) => slot === 1,
-    spotMark: (text) => spotted.push(String(text)),
+    spotMark: (text, _, note = '') => spotted.push(`${text}${note}`),
     rate: createResponseRate(7, { perSecond, burst: perSecond, slots: 1_024 }),
     counters,
     clock: { now: () => 1_790_000_000_000, monotonicMs: () => 1_000 },
@@ -303,7 +303,7 @@ it('without permission only what leads to a key is answered', () => {
   assert.deepEqual(strict.counts(), { listed: 1, no_data: 3, refused_client: 3, refused_key: 1 });
 });
 
-it('a mark is told of with each answer about an address, and with no refusal', () => {
+it('a mark is told of with each answer about an address, and with a refusal of a stranger', () => {
   const open4 = open();
   open4.query(`75.0.0.20.${mark.toUpperCase()}.bl.example.org`);
   open4.query(`2.0.0.127.${mark}.anon.bl.example.org`);
@@ -312,7 +312,7 @@ it('a mark is told of with each answer about an address, and with no refusal', (
   assert.deepEqual(open4.spotted, [mark, mark]);
   const strict = open({ allowed: false });
   assert.equal(strict.query(`75.0.0.20.${mark}.bl.example.org`).rcode, 'REFUSED');
-  assert.deepEqual(strict.spotted, []);
+  assert.deepEqual(strict.spotted, [`${mark}client`]);
 });
 
 it('beyond the rate every second answer is empty and truncated, the others are not sent', () => {

@@ -53,7 +53,7 @@ it('a mark in the policy is told of with each question, and changes no verdict',
     passes: { look: () => 'none' },
     clock: manualClock(0),
     readParams: parseQuery,
-    spotMark: (mark, { family }, isRefused = false) => told.push([mark, family, isRefused]),
+    spotMark: (mark, { family }, note = '') => told.push([mark, family, note]),
   });
   const mark = 'a1'.repeat(20);
   for (let round = 0; round < 2; round++) {
@@ -61,11 +61,11 @@ it('a mark in the policy is told of with each question, and changes no verdict',
     assert.ok(read.ok && read.value.blockFrom === 80);
     const visit = { family: 4, words: new Uint32Array(4), host: '', cookies: undefined } as const;
     if (round === 0) decider.decide(read.value, visit);
-    else decider.refuse(read.value, { ...visit, family: 6 });
+    else decider.refuse(read.value, { ...visit, family: 6 }, 'silent 10.0.0.1');
   }
   assert.deepEqual(told, [
-    [mark, 4, false],
-    [mark, 6, true],
+    [mark, 4, ''],
+    [mark, 6, 'silent 10.0.0.1'],
   ]);
   for (const bad of ['', 'a1', mark.toUpperCase(), `${mark}0`]) {
     const read = decider.policyOf(`mark=${bad}`);

@@ -26,13 +26,13 @@ describe('connect', () => {
   it('the first screen leads to each target, and each answers', async () => {
     const { status, body } = await server.fetch('/connect');
     assert.equal(status, 200);
-    const paths = [...body.matchAll(/class="target" href="([^"]+)"/g)].map(([, path]) => path!);
+    const paths = [...body.matchAll(/class="target" href="([^"#]+)/g)].map(([, path]) => path!);
     assert.ok(paths.length >= 18, paths.join());
     for (const path of paths) {
       const page = await server.fetch(path);
       assert.equal(page.status, 200, path);
-      assert.match(page.headers['cache-control']!, /no-store/);
-      assert.match(page.body, /<code id="/);
+      if (path.startsWith('/connect/')) assert.match(page.headers['cache-control']!, /no-store/);
+      if (path.startsWith('/connect/')) assert.match(page.body, /<code id="/);
       assert.doesNotMatch(page.body, /127\.0\.0\.1:8080/, path);
     }
     const french = await server.fetch('/connect/php', { headers: { 'Accept-Language': 'fr' } });
@@ -47,7 +47,24 @@ describe('connect', () => {
     for (const query of ['score=1', 'score=', 'family=5', 'family=4%27', 'score=75.0']) {
       assert.equal((await server.fetch(`/connect/opnsense?${query}`)).status, 422, query);
     }
+    const long = 'a'.repeat(64);
+    for (const query of [
+      ...['domain=a%20b', `domain=${long}.example`, 'domain=a..b', 'domain=%3Cb%3E'],
+      ...['app=127.0.0.1', 'app=ftp://a', 'app=http://a/path', 'app=http://a;', 'app=http://[::1'],
+      ...['challenge=0', 'challenge=75', 'challenge=1e1', 'block=101', 'block=50', 'block=-1'],
+    ]) {
+      assert.equal((await server.fetch(`/connect/nginx?${query}`)).status, 422, query);
+    }
+    assert.equal((await server.fetch('/connect/nginx?block=80&block=81')).status, 400);
     assert.equal((await server.fetch('/connect/opnsense?score=75&score=85')).status, 400);
+    const chosen = '?domain=Shop.example&app=http://10.0.0.5:9000/&challenge=30&block=60';
+    const { body } = await server.fetch(`/connect/nginx${chosen}`);
+    assert.match(body, /server_name <mark data-value="domain">shop\.example<\/mark>;/);
+    assert.match(body, /proxy_pass <mark data-value="app">http:\/\/10\.0\.0\.5:9000<\/mark>;/);
+    assert.match(
+      body,
+      /challenge=<mark data-value="challenge">30<\/mark>&amp;block=<mark data-value="block">60</,
+    );
     const post = await server.fetch('/connect/opnsense', { method: 'POST' });
     assert.equal(post.status, 405);
   });
@@ -104,10 +121,49 @@ describe('connect', () => {
     const ask = async () => (await server.fetch(stream, { headers: { 'X-Api-Key': own } })).status;
     await within(async () => (await ask()) === 200, 'decisions');
     await within(async () => (await seen(ada)) === 1, 'the request is seen');
-    assert.match((await ada.get(screen)).body, /class="connect-waiting" hidden/);
+    assert.match((await ada.get(screen)).body, /live-card is-working/);
     const eve = await people.signIn('eve@mail.example');
     assert.equal(await seen(eve), 0);
     assert.equal((await server.fetch('/connect/seen/crowdsec-firewall')).status, 404);
+  });
+
+  it('the keys of the plugin are made on its page, by a form of its own', async () => {
+    const eve = await people.signIn('eve@mail.example');
+    const before = (await eve.get('/connect/wordpress')).body;
+    assert.match(before, /Make my keys/);
+    const stranger = await server.fetch('/connect/values', { method: 'POST' });
+    assert.match(stranger.headers.location!, /^\/signin/);
+    for (const target of ['nope', 'nginx', '']) {
+      assert.equal((await eve.post('/connect/values', { target })).status, 404, target);
+    }
+    const made = await eve.post('/connect/values', { target: 'wordpress' });
+    assert.equal(made.status, 303);
+    assert.equal(made.headers.location, '/connect/wordpress');
+    const { body } = await eve.get('/connect/wordpress');
+    const [, own] = /<code id="plugin-key">(pcl_[^<]+)</.exec(body)!;
+    assert.match(body, /<code id="plugin-site-key">pcs_/);
+    assert.doesNotMatch(body, /Make my keys/);
+    const report = (key: string, ip: string) =>
+      server.fetch('/api/v2/report', {
+        method: 'POST',
+        headers: { Key: key, 'Content-Type': 'application/x-www-form-urlencoded' },
+        body: `ip=${ip}&categories=18`,
+      });
+    // A request that was refused is told to its owner alone.
+    assert.equal((await report(own!, 'nonsense')).status, 422);
+    const look = async (reader: OwnBrowser) => JSON.parse((await reader.get('/connect/seen')).body);
+    assert.deepEqual((await look(eve)).note, { name: 'parameter', about: 'ip' });
+    assert.equal((await look(ada)).note, undefined);
+    assert.match(
+      (await eve.get('/connect/fail2ban')).body,
+      /data-note="parameter" data-fails="understood">/,
+    );
+  });
+
+  it('the page of fail2ban says why a score stays low', async () => {
+    const { body } = await ada.get('/connect/fail2ban');
+    assert.match(body, /A new account never blocks an address alone/);
+    assert.doesNotMatch(body, /\/admin\/people/);
   });
 
   it('requests with the key are seen', async () => {

@@ -15,7 +15,7 @@ async function markOn(reader: Agent, screen: string): Promise<string> {
 async function lookOf(
   reader: Agent,
   screen: string,
-): Promise<{ requests: number; refused: boolean }> {
+): Promise<{ requests: number; note?: { name: string; about: string } }> {
   const { status, body } = await reader.get(`/connect/seen/${screen}`);
   assert.equal(status, 200);
   return JSON.parse(body);
@@ -46,18 +46,27 @@ describe('the first request', () => {
       assert.equal(await markOn(ada, screen), mark, 'the same when it is looked at again');
       assert.notEqual(await markOn(eve, screen), mark);
       assert.equal(await requestsOf(ada, screen), 0);
-      assert.match((await ada.get(`/connect/${screen}`)).body, /class="connect-arrived" hidden/);
+      assert.match((await ada.get(`/connect/${screen}`)).body, /live-card is-waiting/);
       if (pathOf(mark).startsWith('/gate/')) {
         assert.equal((await server.fetch(pathOf(mark))).status, 422, screen);
-        await within(async () => (await lookOf(ada, screen)).refused, `${screen} is refused`);
+        await within(
+          async () => (await lookOf(ada, screen)).note !== undefined,
+          `${screen} is refused`,
+        );
+        // A proxy that is trusted and says nothing.
+        assert.deepEqual((await lookOf(ada, screen)).note, { name: 'silent', about: '127.0.0.1' });
         const { body } = await ada.get(`/connect/${screen}`);
-        assert.match(body, /class="connect-waiting" hidden.*class="connect-refused">/s);
-        assert.equal((await lookOf(eve, screen)).refused, false);
+        assert.match(body, /live-card is-failing[\s\S]*data-note="silent" data-fails="address">/);
+        assert.equal((await lookOf(eve, screen)).note, undefined);
         assert.equal(await requestsOf(ada, screen), 0);
       }
       assert.equal((await server.fetch(pathOf(mark), { headers })).status, 200, screen);
       await within(async () => (await requestsOf(ada, screen)) === 1, `${screen} is seen`);
-      assert.match((await ada.get(`/connect/${screen}`)).body, /class="connect-waiting" hidden/);
+      assert.match((await ada.get(`/connect/${screen}`)).body, /live-card is-working/);
+      assert.match(
+        (await ada.get('/connect')).body,
+        new RegExp(`/connect/${screen}"[^]*?target-live`),
+      );
       assert.equal(await requestsOf(eve, screen), 0);
       assert.equal(await requestsOf(createAgent(server), screen), 0);
     }
@@ -90,4 +99,26 @@ it('a forged mark is answered and not seen, another text is refused, a screen wi
   for (const screen of ['php', 'nope', '__proto__']) {
     assert.equal((await ada.get(`/connect/seen/${screen}`)).status, 404, screen);
   }
+});
+
+it('a gate asked by a proxy that is not trusted is named on its screen, with the setting, and in the log', async () => {
+  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+  const [ada, eve] = [createAgent(server), createAgent(server)];
+  const mark = await markOn(ada, 'nginx');
+  const headers = { 'X-Forwarded-For': '8.8.8.8' };
+  const asked = await server.fetch(`/gate/check?mode=nginx&mark=${mark}`, { headers });
+  assert.equal(asked.status, 422);
+  await within(async () => (await lookOf(ada, 'nginx')).note !== undefined, 'it is told');
+  assert.deepEqual((await lookOf(ada, 'nginx')).note, { name: 'stranger', about: '127.0.0.1' });
+  assert.equal((await lookOf(eve, 'nginx')).note, undefined);
+  const { body } = await ada.get('/connect/nginx');
+  assert.match(body, /A request came from 127\.0\.0\.1, which is no trusted proxy\./);
+  assert.match(body, /<code id="mend">TRUSTED_PROXIES=127\.0\.0\.1<\/code>/);
+  assert.match(body, /data-step="trust" class="is-bad"/);
+  // A policy with a mistake is named, too.
+  const bad = await markOn(eve, 'caddy');
+  assert.equal((await server.fetch(`/gate/check?block=0&mark=${bad}`)).status, 422);
+  await within(async () => (await lookOf(eve, 'caddy')).note?.name === 'policy', 'the policy');
+  assert.deepEqual((await lookOf(eve, 'caddy')).note, { name: 'policy', about: 'block' });
+  await within(async () => server.stderr().includes('gate: a question got no verdict'), 'the log');
 });

@@ -93,57 +93,74 @@ test('the order in which files are found does not matter', () => {
 
 test('every file arrives as it is', () => {
   const unpacked = unzipSync(openKit().bytes);
+  const inside = unzipSync(unpacked[`${plugin.slice(0, -1)}.zip`]!);
   const names = readdirSync(source, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(source.length + 1));
   assert.ok(names.length > 50);
   for (const name of names) {
-    assert.ok(Buffer.from(unpacked[name]!).equals(readFileSync(join(source, name))), name);
+    // Tests stay with the sources, and the plugin comes once.
+    const isTest = name.startsWith('php-sdk/tests/');
+    const isOfPlugin = name.startsWith(plugin);
+    assert.equal(name in unpacked, !isTest && !isOfPlugin, name);
+    if (isTest) continue;
+    const found = isOfPlugin ? inside[name.slice('wordpress/'.length)] : unpacked[name];
+    assert.ok(Buffer.from(found!).equals(readFileSync(join(source, name))), name);
   }
 });
 
 test('the plugin carries the SDK, without what sends requests past WordPress', () => {
   const unpacked = unzipSync(openKit().bytes);
   const inside = unzipSync(unpacked['wordpress/portcullis-sign-in.zip']!);
-  const own = Object.keys(unpacked).filter((name) => name.startsWith(plugin));
-  assert.deepEqual(
-    Object.keys(inside).sort(),
-    own.map((name) => name.slice('wordpress/'.length)).sort(),
-  );
-  const lib = `${plugin}lib/Portcullis/`;
-  assert.deepEqual(unpacked[`${lib}Client.php`], unpacked['php-sdk/src/Client.php']);
-  assert.ok(unpacked[`${lib}Exception/InvalidGrant.php`]);
-  const sent = own.filter((name) =>
-    /curl_init|fopen\(|file_get_contents/.test(text(unpacked[name])),
+  const lib = `${plugin.slice('wordpress/'.length)}lib/Portcullis/`;
+  assert.deepEqual(inside[`${lib}Client.php`], unpacked['php-sdk/src/Client.php']);
+  assert.ok(inside[`${lib}Exception/InvalidGrant.php`]);
+  const sent = Object.keys(inside).filter((name) =>
+    /curl_init|fopen\(|file_get_contents/.test(text(inside[name])),
   );
   assert.deepEqual(sent, [`${lib}Http/Transports.php`], 'which only looks whether curl is there');
+});
+
+test('the plugin of a server differs from that of the kit by the address in its settings alone', () => {
+  const kit = openKit();
+  const own = unzipSync(kit.plugin('https://id.example.com'));
+  const plain = unzipSync(unzipSync(kit.bytes)['wordpress/portcullis-sign-in.zip']!);
+  assert.deepEqual(Object.keys(own), Object.keys(plain));
+  const changed = Object.keys(own).filter((name) => text(own[name]) !== text(plain[name]));
+  assert.deepEqual(changed, ['portcullis-sign-in/includes/class-settings.php']);
+  assert.match(text(own[changed[0]!]), /const SUGGESTED_URL = 'https:\/\/id\.example\.com';/);
+  assert.throws(() => kit.plugin("'; evil();"), /Invalid URL/);
 });
 
 test('one version everywhere', () => {
   const { version, bytes } = openKit();
   const unpacked = unzipSync(bytes);
+  const inside = unzipSync(unpacked['wordpress/portcullis-sign-in.zip']!);
   const found = {
     sdk: /TEXT = '([^']+)'/.exec(text(unpacked['php-sdk/src/Version.php']))?.[1],
-    header: /^ \* Version: +(\S+)$/m.exec(text(unpacked[`${plugin}portcullis-sign-in.php`]))?.[1],
-    constant: /const VERSION = '([^']+)'/.exec(
-      text(unpacked[`${plugin}portcullis-sign-in.php`]),
+    header: /^ \* Version: +(\S+)$/m.exec(
+      text(inside['portcullis-sign-in/portcullis-sign-in.php']),
     )?.[1],
-    readme: /^Stable tag: (\S+)$/m.exec(text(unpacked[`${plugin}readme.txt`]))?.[1],
+    constant: /const VERSION = '([^']+)'/.exec(
+      text(inside['portcullis-sign-in/portcullis-sign-in.php']),
+    )?.[1],
+    readme: /^Stable tag: (\S+)$/m.exec(text(inside['portcullis-sign-in/readme.txt']))?.[1],
   };
   assert.deepEqual(found, { sdk: version, header: version, constant: version, readme: version });
 });
 
 test('every file of the plugin that runs by itself stops outside WordPress', () => {
-  const unpacked = unzipSync(openKit().bytes);
+  const kit = unzipSync(openKit().bytes);
+  const unpacked = unzipSync(kit['wordpress/portcullis-sign-in.zip']!);
   const open = Object.keys(unpacked)
-    .filter((name) => name.startsWith(plugin) && name.endsWith('.php') && !name.includes('/lib/'))
+    .filter((name) => name.endsWith('.php') && !name.includes('/lib/'))
     .filter(
       (name) =>
         !/defined\( '(ABSPATH|WP_UNINSTALL_PLUGIN)' \) \|\| exit;/.test(text(unpacked[name])),
     );
   assert.deepEqual(open, []);
   const domains = Object.keys(unpacked)
-    .filter((name) => name.startsWith(plugin) && name.endsWith('.php'))
+    .filter((name) => name.endsWith('.php'))
     .flatMap((name) => [
       ...text(unpacked[name]).matchAll(/\b(?:__|_e|esc_(?:html|attr)_(?:_|e))\(.*?'([^']*)'\s*\)/g),
     ])

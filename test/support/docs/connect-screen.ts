@@ -23,7 +23,10 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 function textOf(markup: string): string {
-  return markup.replace(/&(quot|amp|lt|gt|#39);/g, (_, name: string) => entities[name]!);
+  // Chosen values are marked.
+  return markup
+    .replace(/<\/?mark[^>]*>/g, '')
+    .replace(/&(quot|amp|lt|gt|#39);/g, (_, name: string) => entities[name]!);
 }
 
 export async function openConnectScreen(

@@ -109,7 +109,14 @@ dbfile = ${path('db')}
 
 function stepsOf(baseUrl: string) {
   const targets = openTargets({
-    ...{ baseUrl, secureUrl: baseUrl, proxied: '', dnsZone: undefined, spoe: undefined },
+    ...{
+      baseUrl,
+      secureUrl: baseUrl,
+      proxied: '',
+      trustsLoopback: false,
+      dnsZone: undefined,
+      spoe: undefined,
+    },
     dnsListen: [],
     sample: openSamples(docsFolder),
   });

@@ -19,6 +19,7 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     // And the number that the page's own script asks for.
     /^(GET|POST) \/admin(\/[\w/:-]+)?$/,
     /^GET \/connect(\/seen(\/:target)?|\/key|\/:target)?$/,
+    /^POST \/connect\/values$/,
     /^(GET|POST) \/(signin|signout|register|verify|recover|reset|authorize\.php|account|goodbye)(\/|$)/,
   ],
   'text for firewalls, people and programs': [
@@ -36,7 +37,7 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     /^GET \/\.portcullis\/(img|audio|static)\//,
     /^GET \/(favicon\.ico|site\.webmanifest)$/,
     /^GET \/captcha\/(widget|api|work)\.js$/,
-    /^GET \/kit\.zip$/,
+    /^GET \/kit(\/portcullis-sign-in)?\.zip$/,
     /^GET \/radar\/(map\.png|events)$/,
     /^GET \/admin\/audit\.(csv|jsonl)$/,
   ],

@@ -209,14 +209,18 @@ final class Settings_Page {
 	}
 
 	private static function text_row( string $name, string $label, string $type, string $placeholder ): void {
-		$id = 'portcullis-sign-in-' . $name;
+		$id    = 'portcullis-sign-in-' . $name;
+		$value = Settings::text( $name );
+		if ( '' === $value && 'base_url' === $name ) {
+			$value = Settings::SUGGESTED_URL;
+		}
 		printf(
 			'<tr><th scope="row"><label for="%1$s">%2$s</label></th><td><input class="regular-text code" type="%3$s" id="%1$s" name="%4$s" value="%5$s" placeholder="%6$s"></td></tr>',
 			esc_attr( $id ),
 			esc_html( $label ),
 			esc_attr( $type ),
 			esc_attr( self::field_name( $name ) ),
-			esc_attr( Settings::text( $name ) ),
+			esc_attr( $value ),
 			esc_attr( $placeholder )
 		);
 	}

@@ -14,6 +14,9 @@ final class Settings {
 
 	const OPTION = 'portcullis_sign_in_settings';
 
+	/** The server that this archive was downloaded from; the form begins with it. */
+	const SUGGESTED_URL = '';
+
 	private const DEFAULTS = array(
 		'base_url'              => '',
 		'secure_url'            => '',
