@@ -350,6 +350,8 @@ export async function openModules(
       ownReports: reporting,
       counts,
       figures,
+      check,
+      evidence,
       tables,
       threads: parts.threads,
       newestBackupAt: parts.newestBackupAt,
