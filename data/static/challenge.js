@@ -1,77 +1,286 @@
 /**
- * The challenge in a form: another picture at the press of a button, and by itself before the time of
- * the last one is over. What was typed in the other fields stays. Whoever is away gets none: the next
- * one comes with the return. Words come from the page; without this script the button sends the form.
+ * The challenge in a form. It works in the background and shows one row; a picture opens in its place when the server
+ * asks for one, the browser can't work, or 10 s are over. Both renew themselves before their time is over, and what
+ * was typed in the other fields stays. Whoever is away gets none: the next one comes with the return. A form that is
+ * sent before the work is done waits for it. Words come from the page.
  */
 const challengeBox = document.querySelector('fieldset.challenge');
 if (challengeBox) {
   const find = (selector) => challengeBox.querySelector(selector);
-  const words = challengeBox.dataset;
+  const parts = find('template')?.content;
+  const source = (parts ?? challengeBox).querySelector('source');
+  const firstImage = source.getAttribute('srcset');
+  // A picture costs the server work: none is loaded before it is needed.
+  if (parts) source.removeAttribute('srcset');
+  find('template')?.replaceWith(parts);
+  const words = JSON.parse(challengeBox.dataset.words);
+  const { start, work, level, lifetime, alone } = challengeBox.dataset;
   const form = challengeBox.closest('form');
   const token = find('[name=captcha_token]');
-  const answer = find('[name=captcha_answer]');
-  const source = find('source');
-  const showLink = find('.captcha-choice a');
-  const audio = find('audio');
+  const solution = find('[name=captcha_work]');
   const said = find('.challenge-said');
+  const row = find('.challenge-row');
+  const instead = find('.challenge-instead');
+  const panel = find('.challenge-panel');
+  const answer = find('[name=captcha_answer]');
+  const label = find('.challenge-body label');
+  const hint = find('.challenge-body .field-hint');
+  const image = find('.captcha-image');
+  const frozen = find('.captcha-frozen');
+  const choice = find('.captcha-choice');
+  const pauseButton = find('.challenge-pause');
+  const player = find('.challenge-player');
+  const playButton = find('.challenge-play');
+  const progress = find('progress');
+  const left = find('.challenge-left');
+  const sound = new Audio();
   /** A new one comes so long before the end, for whoever is about to answer. */
   const earlyMs = 12_000;
   /** In a row while nothing is done. */
   const renewalsMax = 5;
+  const slowMs = 5_000;
+  const workMsMax = 10_000;
+  // What belongs to an earlier run is ignored.
+  let run = 0;
   let renewals = 0;
-  let timer;
+  let worker;
+  let timers = [];
+  let endsAt;
   let dueAt;
   let isOver = false;
-  let isBusy = false;
+  let isAsking = false;
+  let isOpen = false;
+  /** What the picture's place shows: `picture`, `still`, `choice`, `sound`. */
+  let medium = matchMedia('(prefers-reduced-motion: reduce)').matches ? 'choice' : 'picture';
+  /** The press that waits for the work. */
+  let held;
 
+  function stop() {
+    run++;
+    worker?.terminate();
+    worker = undefined;
+    for (const timer of timers) clearTimeout(timer);
+    timers = [];
+  }
+  function later(work, ms) {
+    timers.push(setTimeout(work, ms));
+  }
   function expectEnd(seconds) {
-    clearTimeout(timer);
     const ms = Math.max(seconds * 1_000 - earlyMs, seconds * 500);
+    endsAt = Date.now() + seconds * 1_000;
     dueAt = Date.now() + ms;
     isOver = false;
-    timer = setTimeout(end, ms);
+    later(end, ms);
   }
 
-  async function renew(text) {
-    if (isBusy) return;
-    isBusy = true;
-    try {
-      const response = await fetch(words.new, { cache: 'no-store' });
-      if (!response.ok) throw new Error(`status ${response.status}`);
-      const next = await response.json();
-      token.value = next.token;
-      source.srcset = next.img;
-      showLink.href = next.img;
-      audio.src = next.img.replace('/img/', '/audio/').replace(/gif$/, 'wav');
-      // It belongs to the last one.
-      answer.value = '';
-      expectEnd(next.expires_in);
-      said.textContent = text;
-    } catch {
-      said.textContent = words.busy;
-    }
-    isBusy = false;
+  /** Shows the row in a state: `working`, `slow`, `done`, `failed`, `busy`, `over`. */
+  function showRow(state) {
+    if (!row) return;
+    challengeBox.dataset.state = state;
+    const [title, more] = words[state];
+    find('.challenge-state strong').textContent = title;
+    find('.challenge-state small').textContent = more;
+    const offer = { slow: words.picture, failed: words.again, busy: words.again }[state];
+    instead.hidden = offer === undefined;
+    instead.textContent = offer ?? '';
   }
+
+  /** Begins anew: with work if the browser can and `picture` isn't asked for. */
+  async function begin({ picture = isOpen, text = '', isQuiet = false } = {}) {
+    stop();
+    isAsking = true;
+    const mine = run;
+    const canWork = isSecureContext && 'Worker' in window && crypto.subtle !== undefined;
+    if (!isOpen && !isQuiet) showRow('working');
+    try {
+      const wanted = picture || !canWork ? `${start}?picture=1` : start;
+      const response = await fetch(wanted, { cache: 'no-store' });
+      if (mine !== run) return;
+      isAsking = false;
+      if (!response.ok) return fail(/429|503/.test(response.status) ? 'busy' : 'failed');
+      const next = await response.json();
+      if (mine !== run) return;
+      expectEnd(next.expires_in);
+      if (next.level === 'silent') solve(next.work);
+      else open(next, text);
+    } catch {
+      if (mine === run) fail('failed');
+    }
+  }
+
+  function fail(state) {
+    stop();
+    isAsking = false;
+    held = undefined;
+    solution.value = '';
+    if (!isOpen) return showRow(state);
+    said.textContent = words.noPicture;
+    isOver = true;
+  }
+
+  function solve(challenge) {
+    const mine = run;
+    const giveUp = () => mine === run && begin({ picture: true });
+    try {
+      worker = new Worker(work);
+    } catch {
+      return giveUp();
+    }
+    worker.onerror = giveUp;
+    worker.onmessage = ({ data }) => {
+      if (mine !== run) return;
+      if (data.payload === undefined) return giveUp();
+      finish(data.payload);
+    };
+    worker.postMessage(challenge);
+    later(() => worker && solution.value === '' && showRow('slow'), slowMs);
+    later(() => worker && giveUp(), workMsMax);
+  }
+
+  function finish(payload) {
+    worker.terminate();
+    worker = undefined;
+    solution.value = payload;
+    showRow('done');
+    if (alone !== undefined) held ??= {};
+    if (!held) return;
+    const { by } = held;
+    held = undefined;
+    form.requestSubmit(by);
+  }
+
+  function open(next, text) {
+    const hadFocus = row?.contains(document.activeElement) || held;
+    token.value = next.token;
+    solution.value = '';
+    source.srcset = medium === 'choice' || medium === 'sound' ? '' : next.img;
+    challengeBox.dataset.img = next.img;
+    challengeBox.dataset.audio = next.audio;
+    sound.pause();
+    sound.removeAttribute('src');
+    // It belongs to the last one.
+    answer.value = '';
+    said.textContent = held ? words.needed : text;
+    held = undefined;
+    isOpen = true;
+    answer.disabled = false;
+    panel.hidden = false;
+    if (row) row.hidden = true;
+    challengeBox.dataset.state = 'open';
+    show(medium === 'still' ? 'picture' : medium);
+    tell();
+    if (hadFocus) answer.focus();
+  }
+
+  function show(next) {
+    if (next === 'still') drawStill();
+    if (next === 'picture') {
+      source.srcset = challengeBox.dataset.img;
+      source.media = 'all';
+    }
+    medium = next;
+    const isSound = next === 'sound';
+    challengeBox.dataset.medium = next;
+    image.parentElement.hidden = next !== 'picture';
+    frozen.hidden = next !== 'still';
+    choice.hidden = next !== 'choice';
+    player.hidden = !isSound;
+    find('.challenge-listen').hidden = isSound;
+    find('.challenge-look').hidden = !isSound;
+    pauseButton.hidden = next !== 'picture' && next !== 'still';
+    pauseButton.querySelector('span').textContent = next === 'still' ? words.move : words.pause;
+    label.textContent = isSound ? words.hear : words.see;
+    hint.textContent = isSound ? words.hearHint : words.seeHint;
+    answer.inputMode = isSound ? 'numeric' : 'text';
+    if (!isSound) sound.pause();
+  }
+  function drawStill() {
+    frozen.width = image.clientWidth;
+    frozen.height = image.clientHeight;
+    const pen = frozen.getContext('2d');
+    pen.imageSmoothingEnabled = false;
+    pen.drawImage(image, 0, 0, frozen.width, frozen.height);
+  }
+
+  const sayPlay = (text) => {
+    playButton.querySelector('span').textContent = text;
+  };
+  function play() {
+    if (!sound.src) sound.src = challengeBox.dataset.audio;
+    sound.currentTime = 0;
+    sound.play().catch(() => {});
+  }
+  sound.addEventListener('play', () => sayPlay(words.playing));
+  sound.addEventListener('pause', () => sayPlay(words.playAgain));
+  sound.addEventListener('emptied', () => {
+    progress.value = 0;
+    sayPlay(words.play);
+  });
+  sound.addEventListener('timeupdate', () => {
+    progress.value = sound.duration > 0 ? sound.currentTime / sound.duration : 0;
+  });
+  sound.addEventListener('error', () => {
+    if (sound.getAttribute('src')) said.textContent = words.noSound;
+  });
 
   function end() {
     if (!document.hidden && renewals < renewalsMax) {
       renewals++;
-      return renew(words.renewed);
+      return begin({ text: words.renewed, isQuiet: true });
     }
     isOver = true;
-    said.textContent = words.over;
+    if (isOpen) said.textContent = words.pictureOver;
+    else showRow('over');
   }
-
   /** Somebody is there. Timers stand still while a device sleeps. */
   function goOn() {
     renewals = 0;
-    if (isOver || Date.now() > dueAt) renew(words.renewed);
+    if (!isOver && !(Date.now() > dueAt)) return;
+    // One at a time.
+    isOver = false;
+    dueAt = undefined;
+    solution.value = '';
+    begin({ text: words.renewed });
   }
+  function tell() {
+    if (!isOpen) return;
+    const seconds = Math.max(0, Math.round((endsAt - Date.now()) / 1_000));
+    left.textContent = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')} ${words.left}`;
+  }
+  setInterval(tell, 1_000);
 
-  find('.challenge-new').addEventListener('click', (event) => {
+  function press(name, work) {
+    find(`.challenge-${name}`)?.addEventListener('click', (event) => {
+      event.preventDefault();
+      renewals = 0;
+      work();
+    });
+  }
+  press('new', () => begin({ picture: true, text: words.fresh }));
+  press('instead', () => begin({ picture: challengeBox.dataset.state === 'slow' }));
+  press('listen', () => {
+    show('sound');
+    play();
+    playButton.focus();
+  });
+  press('play', play);
+  press('look', () => {
+    show('picture');
+    answer.focus();
+  });
+  press('pause', () => show(medium === 'still' ? 'picture' : 'still'));
+  choice.querySelector('a').addEventListener('click', (event) => {
     event.preventDefault();
-    renewals = 0;
-    renew(words.fresh);
+    show('picture');
+    answer.focus();
+  });
+
+  // Before the script of every page, which counts a form as sent.
+  form.addEventListener('submit', (event) => {
+    if (isOpen || solution.value !== '') return;
+    event.preventDefault();
+    held = { by: event.submitter };
+    if (!worker && !isAsking) begin();
   });
   for (const name of ['input', 'focusin']) form.addEventListener(name, goOn);
   document.addEventListener('visibilitychange', () => {
@@ -79,9 +288,26 @@ if (challengeBox) {
   });
   window.addEventListener('pageshow', (event) => {
     // Back from where the form led: its challenge is used up.
-    if (event.persisted) renew(words.fresh);
+    if (!event.persisted) return;
+    solution.value = '';
+    begin({ text: words.fresh });
   });
+
   // Some browsers bring a field back as it was before a reload; the picture is another one.
   token.value = token.defaultValue;
-  expectEnd(Number(words.lifetime));
+  solution.value = '';
+  challengeBox.classList.add('is-live');
+  const given = {
+    token: token.value,
+    img: firstImage,
+    audio: find('.challenge-download').getAttribute('href'),
+  };
+  if (level === 'silent' && row) {
+    panel.hidden = true;
+    answer.disabled = true;
+    begin();
+  } else {
+    expectEnd(Number(lifetime));
+    open(given, '');
+  }
 }

@@ -2,7 +2,7 @@
 (() => {
   const base = new URL('.', document.currentScript.src);
   const texts = {
-    group: ['Robot check', 'Contrôle anti-robot'],
+    group: ['Confirm you’re human', 'Prouvez que vous êtes humain'],
     see: ['Show the picture', 'Voir l’image'],
     hear: ['Listen instead', 'Écouter plutôt'],
     fresh: ['New one', 'Une autre'],
@@ -18,8 +18,9 @@
     busy: ['Too many requests. Try again later.', 'Trop de demandes. Réessayez plus tard.'],
     fail: ['No connection. Try again.', 'Pas de connexion. Réessayez.'],
     setup: ['This site is not set up for the check.', 'Ce site n’est pas configuré pour ceci.'],
-    first: ['Solve the check first.', 'Résolvez d’abord la vérification.'],
-    done: ['Done.', 'C’est fait.'],
+    first: ['One more step: solve the check.', 'Encore une étape : la vérification.'],
+    work: ['Checking your browser…', 'Vérification de votre navigateur…'],
+    done: ['You’re verified.', 'C’est vérifié.'],
   };
   // In a layer: whatever the page's own style says of these parts comes before it.
   const css = [
@@ -36,9 +37,13 @@
     '.portcullis-captcha button:first-child{border-color:#16416f;background:#16416f;color:#fff}',
     '.portcullis-captcha :focus-visible{outline:2px solid #1a63b8;outline-offset:2px}',
     '.portcullis-captcha [role=status]:not(:empty){margin-top:8px}',
+    '.portcullis-captcha:is([data-state=work],[data-state=done]) [role=status]{margin:6px 0;font-weight:600}',
+    '.portcullis-captcha[data-state=work] [role=status]::before{content:"";display:inline-block;width:.8em;height:.8em;margin-inline-end:.6em;border:2px solid #7b8994;border-top-color:transparent;border-radius:50%}',
+    '@media (prefers-reduced-motion:no-preference){.portcullis-captcha[data-state=work] [role=status]::before{animation:portcullis 1s linear infinite}}',
+    '@keyframes portcullis{to{rotate:1turn}}',
     '.portcullis-captcha[data-state=done] [role=status]::before{content:"✓ ";color:#17694c;font-weight:700}',
     '.portcullis-captcha[data-shade=dark]{background:#131d27;color:#e9eef1;color-scheme:dark;border-color:#62737f}',
-    '.portcullis-captcha[data-shade=dark] img{filter:brightness(.78)}',
+    '.portcullis-captcha[data-shade=dark] img{filter:invert(1) hue-rotate(180deg) brightness(.92)}',
     '.portcullis-captcha[data-shade=dark] button:first-child{border-color:#93bfee;background:#93bfee;color:#0b1a2a}',
     '.portcullis-captcha[data-shade=dark] :focus-visible{outline-color:#8fc1ff}',
     '.portcullis-captcha[data-shade=dark][data-state=done] [role=status]::before{color:#74cfa5}',
@@ -52,13 +57,22 @@
     // An older browser shows the parts as the page does.
   }
   const night = matchMedia('(prefers-color-scheme:dark)');
+  const calm = matchMedia('(prefers-reduced-motion)');
+  const pictureAfterMs = 10000;
+  let worker;
+  // A worker of another origin is not allowed; keys are derived beside this thread all the same.
+  const solve = (task) =>
+    (worker ??= new Promise((onload, onerror) => {
+      const src = new URL('work.js', base);
+      document.head.append(Object.assign(document.createElement('script'), { src, onload, onerror }));
+    })).then(() => portcullisWork(task));
 
   function render(root) {
     if (root.role) return;
     const { lang } = root.closest('[lang]') || root;
     const fr = /^fr\b/i.test(root.dataset.lang || lang);
     const t = (name) => texts[name][+fr];
-    let token, image, medium, timer;
+    let token, image, clip, medium, timer, held;
     // What belongs to an earlier run is ignored.
     let run = 0;
     let renewals = 0;
@@ -89,21 +103,23 @@
     const note = add(root, 'div', { role: 'status', tabIndex: -1 });
     const receipt = add(root, 'input', { type: 'hidden' });
 
-    const focus = () => (receipt.value ? note : medium ? field : see).focus();
+    const isWorking = () => root.dataset.state === 'work';
+    const focus = () => (receipt.value || isWorking() ? note : medium ? field : see).focus();
     // What had the focus may vanish here: it must not get lost.
     function update(next, text) {
-      const held = root.contains(document.activeElement);
+      const inside = root.contains(document.activeElement);
       medium = next;
+      root.dataset.state = text || (next ? 'open' : 'closed');
+      const isOpen = !receipt.value && !isWorking();
       for (const el of [label, check, fresh]) show(el, next);
-      show(see, !receipt.value && next !== 'img');
-      show(hear, !receipt.value && next !== 'audio');
+      show(see, isOpen && next !== 'img');
+      show(hear, isOpen && next !== 'audio');
       show(picture, next === 'img');
       show(voice, next === 'audio');
       prompt.textContent = next && t(next);
       note.textContent = text && t(text);
-      if (held) focus();
-      root.dataset.state = text || (next ? 'open' : 'closed');
-      tell('state', text);
+      if (inside) focus();
+      tell('state', root.dataset.state);
     }
     const tell = (name, detail) =>
       root.dispatchEvent(new CustomEvent(`portcullis-${name}`, { bubbles: true, detail }));
@@ -116,6 +132,7 @@
     function stop(text) {
       run++;
       clearTimeout(timer);
+      if (text) held = undefined;
       token = receipt.name = receipt.value = '';
       silence();
       update('', text);
@@ -132,26 +149,52 @@
         if (mine === run) stop(problem);
       }
     }
-    function load(next, text = '') {
+    // Of the page, for each call.
+    const own = () => ({ sitekey: root.dataset.sitekey ?? '', action: root.dataset.action ?? '' });
+    // No medium: works in the background if the server lets it; `picture`: it can't.
+    function load(next, text, picture = next) {
       stop('');
-      update(next, text);
+      update(next, text || (next ? '' : 'work'));
       field.value = '';
-      const { sitekey = '', action = '' } = root.dataset;
-      ask(`new?${new URLSearchParams({ sitekey, action })}`, { cache: 'no-store' }, (given) => {
+      const query = new URLSearchParams(picture ? { ...own(), picture: 1 } : own());
+      ask(`start?${query}`, { cache: 'no-store' }, (given) => {
         // This site lets clean addresses pass: there is nothing to solve.
         if (given.receipt) return finish(given.receipt);
+        if (given.work) return work(given.work);
         token = given.token;
         image = new URL(given.img, base);
+        clip = new URL(given.audio, base);
         timer = setTimeout(expire, given.expires_in * 1000);
-        present();
+        if (medium) present();
+        else if (calm.matches) update('', 'choose');
+        else choose('img');
+        if (held === undefined) return;
+        held = undefined;
+        note.textContent = t('first');
+        focus();
       });
+    }
+    function work(task) {
+      const mine = run;
+      const giveUp = () => mine === run && load('', '', 1);
+      timer = setTimeout(giveUp, pictureAfterMs);
+      solve(task).then((payload) => {
+        if (mine !== run) return;
+        clearTimeout(timer);
+        const body = new URLSearchParams({ ...own(), work: payload });
+        ask('work', { method: 'POST', body }, (result) => {
+          if (result.receipt) finish(result.receipt);
+          else if (result.ok) stop('setup');
+          else giveUp();
+        });
+      }, giveUp);
     }
     const expire = () => (root.isConnected && renewals++ < 3 ? load(medium, 'old') : stop('stale'));
     function present() {
       silence();
       if (medium === 'img') picture.src = image;
       else {
-        voice.src = new URL(`audio/${token}.wav`, base);
+        voice.src = clip;
         voice.play().catch(() => {});
       }
     }
@@ -164,13 +207,14 @@
     function verify() {
       if (!token || !field.value.trim()) return field.focus();
       clearTimeout(timer);
-      const { sitekey = '', action = '' } = root.dataset;
-      const body = new URLSearchParams({ token, answer: field.value, sitekey, action });
+      const body = new URLSearchParams({ ...own(), token, answer: field.value });
       // A second press while this one is under way would use the challenge up.
       token = '';
       ask('verify', { method: 'POST', body }, (result) => {
-        if (!result.ok) load(medium, 'wrong');
-        else if (result.receipt) finish(result.receipt);
+        if (!result.ok) {
+          held = undefined;
+          load(medium, 'wrong');
+        } else if (result.receipt) finish(result.receipt);
         else stop('setup');
       });
     }
@@ -182,9 +226,12 @@
       timer = setTimeout(stop, 290000, 'stale');
       update('', 'done');
       tell('receipt', value);
+      if (held === undefined) return;
+      const by = held;
+      held = undefined;
+      form.requestSubmit(by);
     }
-    const start = () =>
-      matchMedia('(prefers-reduced-motion)').matches ? stop('choose') : load('img');
+    const start = () => load('');
     // `auto` follows the device, also while the page is open.
     const dress = () => {
       const { theme } = root.dataset;
@@ -212,6 +259,10 @@
       form.addEventListener('submit', (event) => {
         if (receipt.value) return;
         event.preventDefault();
+        if (isWorking() || (token && field.value.trim())) {
+          held = event.submitter;
+          return isWorking() || verify();
+        }
         note.textContent = t('first');
         focus();
       });

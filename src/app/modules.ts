@@ -350,8 +350,6 @@ export async function openModules(
       ownReports: reporting,
       counts,
       figures,
-      check,
-      evidence,
       tables,
       threads: parts.threads,
       newestBackupAt: parts.newestBackupAt,

@@ -9,14 +9,9 @@ const en = {
     description:
       'Try the motion CAPTCHA: a word that your eye sees while it moves and that no single frame holds.',
     tryTitle: 'Try it',
-    another: 'Another challenge',
-    freeze: 'Freeze a frame',
-    play: 'Let it move',
     submit: 'Check my answer',
     right: 'Right. A site would let you through now.',
     wrong: 'Not right, or too late. Each challenge takes one answer, so here is another.',
-    fresh: 'Here is another challenge.',
-    expired: 'This challenge has expired. Ask for another one.',
     howTitle: 'How it works',
     how: [
       'Each frame alone is evenly random. Freeze one and look.',
@@ -59,14 +54,9 @@ const fr: typeof en = {
     description:
       'Essayez le CAPTCHA en mouvement : un mot que l’œil voit tant qu’il bouge et qu’aucune image fixe ne contient.',
     tryTitle: 'Essayez',
-    another: 'Un autre défi',
-    freeze: 'Figer une image',
-    play: 'Relancer le mouvement',
     submit: 'Vérifier ma réponse',
     right: 'C’est juste. Un site vous laisserait passer.',
     wrong: 'Faux, ou trop tard. Chaque défi n’accepte qu’une réponse : en voici un autre.',
-    fresh: 'Voici un autre défi.',
-    expired: 'Ce défi a expiré. Demandez-en un autre.',
     howTitle: 'Comment ça marche',
     how: [
       'Chaque image seule est du pur hasard. Figez-en une et regardez.',

@@ -3,7 +3,6 @@
 import type { AuditLog } from '../access/audit-log.ts';
 import type { PlainRoute } from '../http/router.ts';
 import type { Language } from '../web/language.ts';
-import { type ConsoleInbox, inboxEndpoints, inboxScreens } from './inbox/inbox.route.ts';
 import type { ConsoleParts } from './operator-request.route.ts';
 import {
   type ConsolePeople,
@@ -21,6 +20,7 @@ import {
   reportScreenEndpoints,
   reportScreens,
 } from './reputation/screens.route.ts';
+import type { EventNames, ServiceFacts } from './service/overview.page.tsx';
 import {
   auditScreenEndpoints,
   auditScreens,
@@ -28,14 +28,12 @@ import {
   type ConsoleNames,
   checklistEndpoints,
   checklistScreens,
-  systemEndpoint,
-  systemScreen,
-} from './service/service.route.ts';
-import type { EventNames, ServiceFacts } from './service/system.page.tsx';
+  overviewEndpoint,
+  overviewScreen,
+} from './service/overview.route.ts';
 
 export const consoleEndpoints = [
-  ...Object.values(inboxEndpoints),
-  systemEndpoint,
+  overviewEndpoint,
   ...Object.values(checklistEndpoints),
   ...Object.values(reportScreenEndpoints),
   ...Object.values(peopleScreenEndpoints),
@@ -49,7 +47,6 @@ export interface ConsoleOf extends AddressScreens {
   readonly audit: AuditLog;
   readonly operations: ConsoleParts['operations'];
   readonly service: () => Promise<ServiceFacts>;
-  readonly inbox: ConsoleInbox;
   readonly checklist: ConsoleChecklist;
   readonly reports: ConsoleReports;
   readonly people: ConsolePeople;
@@ -64,12 +61,11 @@ export function consoleRoutes(
   given: Omit<ConsoleParts, 'audit' | 'operations' | 'categoryNames'>,
   of: ConsoleOf,
 ): PlainRoute[] {
-  const { pageBuilder, clock, catchUp, scoreOf } = given;
+  const { pageBuilder, clock, catchUp } = given;
   const { audit, operations, categoryNames } = of;
-  const parts = { pageBuilder, clock, catchUp, scoreOf, audit, operations, categoryNames };
+  const parts = { pageBuilder, clock, catchUp, audit, operations, categoryNames };
   return [
-    ...inboxScreens(parts, of),
-    systemScreen(parts, of.service, of.eventNames),
+    overviewScreen(parts, of.service, of.eventNames),
     ...checklistScreens(parts, of.checklist),
     ...reportScreens(parts, of.reports),
     ...peopleScreens(parts, of.people),

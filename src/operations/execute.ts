@@ -5,13 +5,7 @@
  */
 
 import * as v from 'valibot';
-import {
-  inputFault,
-  type OperationCall,
-  RefusedError,
-  refuse,
-  type UndoOrder,
-} from '../contracts/operation.ts';
+import { inputFault, type OperationCall, RefusedError, refuse } from '../contracts/operation.ts';
 import { OperatorError } from '../core/errors.ts';
 import { fail, ok, type Result } from '../core/result.ts';
 import type { MemoryReading } from '../reputation/operations.ts';
@@ -51,7 +45,6 @@ export function readInput(operation: WorkspaceOperation, given: unknown): Result
 }
 
 /**
- * @param onUndo gets the order that takes the operation back, where there is one
  * @returns the output, of JSON's values
  * @throws OperatorError when the input is refused, or the operation can't be done
  */
@@ -59,7 +52,6 @@ export async function execute(
   execution: Execution,
   { operation: name, input: given, user, address, before, shows }: Order,
   call: OperationCall,
-  onUndo?: (undo: UndoOrder) => void,
 ): Promise<unknown> {
   const operation = findOperation(name);
   const { audit } = operation;
@@ -95,8 +87,6 @@ export async function execute(
   }
   const ended = end(true, operation.outcome?.(output, input));
   await (audit === 'required' ? ended : ended.catch(() => undefined));
-  const undo = 'readsOnly' in operation ? undefined : operation.undo?.(output, input);
-  if (undo !== undefined) onUndo?.(undo);
   return shownAs(operation, output, input, shows);
 }
 

@@ -440,8 +440,7 @@ export function createFormChallenges(captcha: ChallengeRouteOptions): FormChalle
     if (!issued.ok) return issued;
     const { token, level } = issued.value;
     const paths = { imageHref: imagePath(token), audioHref: audioPath(token) };
-    const hrefs = { newHref: newChallenge.path, startHref: startPath };
-    return ok({ token, level, ...paths, ...shownSize, lifetimeSeconds, ...hrefs });
+    return ok({ token, level, ...paths, ...shownSize, lifetimeSeconds, startHref: startPath });
   }
 
   async function judgeIn(request: Request, payment: Payment, form: Params): Promise<boolean> {

@@ -1,6 +1,6 @@
 /**
- * GET and POST /captcha/: the page on which people try the challenge, which works as a plain form; its
- * script does the same without leaving the page. The POST is an attempt like any other. GET
+ * GET and POST /captcha/: the page on which people try the challenge in a plain form. The POST is an attempt
+ * like any other, or asks for another picture. GET
  * /captcha/widget.js puts the challenge into another site's form, and GET /captcha/api.js, which holds
  * the first, into pages written for reCAPTCHA, hCaptcha or Turnstile. GET /captcha/work.js does the work.
  */
@@ -11,8 +11,10 @@ import { conditionHeaders, negotiate } from '../../http/answer/negotiate.ts';
 import type { Header, Reply, Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { encodeAsset } from '../../web/assets.ts';
+import { anotherField } from '../../web/components/challenge.tsx';
 import { type Endpoint, openFile, openPage, routeFacts } from '../../web/guard/endpoint.ts';
 import { type Guard, movedTo } from '../../web/guard/guard.ts';
+import { readFields } from '../../web/guard/intake/form.ts';
 import {
   errorReply,
   languageOf,
@@ -22,12 +24,11 @@ import {
 } from '../../web/page-tools.ts';
 import { noStore } from '../../web/shape.ts';
 import {
-  attempt,
   audioPath,
   type ChallengeRouteOptions,
   imagePath,
   issueChallenge,
-  newChallenge,
+  judge,
   startPath,
   verifyBytesMax,
 } from '../challenge/challenge.route.ts';
@@ -70,7 +71,6 @@ export function captchaPageRoutes(options: CaptchaPageOptions): PlainRoute[] {
       imageHref: imagePath(issued.value.token),
       audioHref: audioPath(issued.value.token),
       lifetimeSeconds: Math.floor(options.lifetimeMs / 1_000),
-      newHref: newChallenge.path,
       startHref: startPath,
       level: issued.value.level,
     };
@@ -87,9 +87,14 @@ export function captchaPageRoutes(options: CaptchaPageOptions): PlainRoute[] {
   }
 
   async function answer(request: Request): Promise<Reply> {
+    // The query takes no part: addresses end up in logs and histories.
+    const fields = await readFields({ ...request, query: '' });
+    const text = (name: string) => (fields.ok ? (fields.value.text(name) ?? '') : '');
+    if (text(anotherField) !== '') return show(request);
     const payment = visitors.take('captchaVerify', request);
     if (payment.waitSeconds > 0) return refuse(request, payment.waitSeconds);
-    return show(request, (await attempt(options, request, payment)).right ? 'right' : 'wrong');
+    const given = { token: text('captcha_token'), answer: text('captcha_answer') };
+    return show(request, (await judge(options, request, payment, given)) ? 'right' : 'wrong');
   }
 
   function refuse(request: Request, waitSeconds: number): Reply {

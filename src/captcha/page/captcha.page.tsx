@@ -1,17 +1,11 @@
 /**
- * The page on which people try the motion CAPTCHA. A form with a challenge in it, so it works
- * without a script; who asks for less motion gets the choice between picture and sound first, and
- * the picture isn't loaded before it is asked for: a GIF can't be paused.
+ * The page on which people try the motion CAPTCHA: a form with a challenge in it, whose picture is open from the
+ * start. The page's script shows the widget at work.
  */
 
-import { Card, CodeBlock, Notice } from '../../web/components/card.tsx';
-import {
-  AnswerField,
-  ChallengeSound,
-  ChallengeStage,
-  type ChallengeView,
-} from '../../web/components/challenge.tsx';
-import { Button, LinkButton } from '../../web/components/form.tsx';
+import { Card, CodeBlock } from '../../web/components/card.tsx';
+import { ChallengeField, type ChallengeView } from '../../web/components/challenge.tsx';
+import { Button } from '../../web/components/form.tsx';
 import { Icon } from '../../web/components/icon.tsx';
 import type { Html } from '../../web/html.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
@@ -28,20 +22,6 @@ export interface CaptchaPageData {
   readonly outcome?: 'right' | 'wrong' | undefined;
 }
 
-/** Returns the script's messages as attributes, so that every sentence stays in the catalogue. */
-function sayings({ captcha: text, challenge }: Catalogue) {
-  return {
-    'data-right': text.right,
-    'data-wrong': text.wrong,
-    'data-fresh': text.fresh,
-    'data-expired': text.expired,
-    'data-renewed': challenge.renewed,
-    'data-busy': challenge.busy,
-    'data-freeze': text.freeze,
-    'data-play': text.play,
-  };
-}
-
 function outcomeText(outcome: CaptchaPageData['outcome'], { captcha: text }: Catalogue): string {
   if (outcome === undefined) return '';
   return outcome === 'right' ? text.right : text.wrong;
@@ -50,52 +30,16 @@ function outcomeText(outcome: CaptchaPageData['outcome'], { captcha: text }: Cat
 function challengeForm(frame: PageFrame, data: CaptchaPageData, text: Catalogue): Html {
   const { challenge, outcome } = data;
   const said = outcomeText(outcome, text);
-  const status = (
-    <p class="captcha-outcome" role="status" data-tone={outcome}>
-      {said}
-    </p>
-  );
-  const title = <h2 class="card-title">{text.captcha.tryTitle}</h2>;
-  if (challenge === undefined) {
-    return (
-      <section class="card captcha">
-        {title}
-        {status}
-        <Notice tone="warning">{text.challenge.busy}</Notice>
-      </section>
-    );
-  }
   return (
-    <form
-      class="card captcha"
-      action="/captcha/"
-      method="post"
-      data-lifetime={challenge.lifetimeSeconds}
-      {...sayings(text)}
-    >
-      {title}
-      <input type="hidden" name="token" value={challenge.token} />
-      <ChallengeStage frame={frame} challenge={challenge} />
-      <p class="field-hint">{text.challenge.expires(challenge.lifetimeSeconds)}</p>
-      <p class="captcha-tools">
-        <LinkButton
-          label={text.captcha.another}
-          href="/captcha/"
-          kind="quiet"
-          icon="refresh"
-          className="captcha-another"
-        />
-        <button class="button button-quiet captcha-freeze" type="button" hidden>
-          <Icon name="pause" />
-          <span>{text.captcha.freeze}</span>
-        </button>
-      </p>
-      <ChallengeSound frame={frame} challenge={challenge} />
-      <AnswerField frame={frame} name="answer" />
-      <div>
-        <Button label={text.captcha.submit} />
-      </div>
-      {status}
+    <form class="card form captcha" action="/captcha/" method="post">
+      <h2 class="card-title">{text.captcha.tryTitle}</h2>
+      {said !== '' && (
+        <p class="captcha-outcome" role="status" data-tone={outcome}>
+          {said}
+        </p>
+      )}
+      <ChallengeField frame={frame} challenge={challenge} isOpen />
+      {challenge && <Button label={text.captcha.submit} />}
     </form>
   );
 }

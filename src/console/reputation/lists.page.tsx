@@ -82,8 +82,6 @@ export function listsPage(
   const all = frameText(frame).console;
   const text = all.lists;
   const format = formatFor(frame.language);
-  const isBad = ({ kind }: LoadedList) => kind !== 'good';
-  const isFirst = view.lists.length === 0 && !view.loaded.some(isBad);
   const rows = view.lists.map((one) => [
     <>
       <strong class="breaks">{one.name}</strong>
@@ -120,8 +118,7 @@ export function listsPage(
   ];
   return consolePage(frame, view, {
     section: 'lists',
-    title: isFirst ? text.first : undefined,
-    lede: isFirst ? text.firstLede : text.lede,
+    lede: text.lede,
     body: (
       <>
         <Listing

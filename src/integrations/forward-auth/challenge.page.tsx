@@ -9,25 +9,27 @@ import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 
 const en = {
   gate: {
-    title: 'One question before you go on',
-    lede: (host: string) =>
-      `There has been abuse from networks like yours. Show ${host} that you are a person, and go on.`,
+    title: 'One quick check',
+    lede: (host: string) => `Then you go on to ${host}.`,
     thisSite: 'this site',
-    submit: 'Go on',
-    wrong: 'Not right, or too late. Each challenge takes one answer, so here is another.',
-    cookie: 'A right answer leaves a cookie of this site that says so, for a day at most.',
+    submit: (host: string) => `Continue to ${host}`,
+    wrong: 'That didn’t match. Try this new picture.',
+    whyTitle: 'Why am I asked?',
+    why: 'Abuse came from networks like yours.',
+    cookie: 'Passing sets a cookie of this site, for a day at most.',
   },
 };
 
 const fr: typeof en = {
   gate: {
-    title: 'Une question avant de continuer',
-    lede: (host: string) =>
-      `Des abus sont venus de réseaux comme le vôtre. Montrez à ${host} que vous êtes une personne, et continuez.`,
+    title: 'Une vérification rapide',
+    lede: (host: string) => `Ensuite, vous accédez à ${host}.`,
     thisSite: 'ce site',
-    submit: 'Continuer',
-    wrong: 'Faux, ou trop tard. Chaque défi n’accepte qu’une réponse : en voici un autre.',
-    cookie: 'Une réponse juste laisse un cookie de ce site qui en témoigne, un jour au plus.',
+    submit: (host: string) => `Continuer vers ${host}`,
+    wrong: 'Ce n’est pas ça. Essayez cette nouvelle image.',
+    whyTitle: 'Pourquoi cette question ?',
+    why: 'Des abus sont venus de réseaux comme le vôtre.',
+    cookie: 'La réussite dépose un cookie de ce site, pour un jour au plus.',
   },
 };
 
@@ -47,7 +49,8 @@ export interface ChallengePageData {
 
 export function challengePage(frame: PageFrame, data: ChallengePageData): string {
   const { gate: text } = frameText(frame);
-  const { action, back, host, challenge, wasWrong } = data;
+  const { action, back, challenge, wasWrong } = data;
+  const host = data.host || text.thisSite;
   return renderDocument(frame, {
     title: text.title,
     noindex: true,
@@ -55,7 +58,7 @@ export function challengePage(frame: PageFrame, data: ChallengePageData): string
     body: (
       <div class="wrap narrow">
         <h1>{text.title}</h1>
-        <p class="narrow-lede">{text.lede(host || text.thisSite)}</p>
+        <p class="narrow-lede">{text.lede(host)}</p>
         <div class="card narrow-card">
           <form class="form" method="post" action={action}>
             <Hidden name="rd" value={back} />
@@ -63,11 +66,14 @@ export function challengePage(frame: PageFrame, data: ChallengePageData): string
               frame={frame}
               challenge={challenge}
               error={wasWrong ? text.wrong : undefined}
+              isAlone
             />
-            {challenge && <Button label={text.submit} />}
+            {challenge && <Button label={text.submit(host)} />}
           </form>
         </div>
         <div class="narrow-foot">
+          <h2>{text.whyTitle}</h2>
+          <p>{text.why}</p>
           <p>{text.cookie}</p>
         </div>
       </div>

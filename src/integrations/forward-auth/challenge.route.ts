@@ -155,7 +155,6 @@ export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[]
       ...issued.value,
       imageHref: imageOf(issued.value.token),
       audioHref: audioOf(issued.value.token),
-      newHref: newPath,
       startHref: startPath,
     };
     return {

@@ -45,7 +45,6 @@ export function openForwardAuth(needs: {
   const { clock, random, guard, assets, asset, challenges, media, passKey } = needs;
   const passes = createPasses({ key: passKey, clock, random });
   return {
-    counts: { gate: () => needs.counters.read('gate') },
     routes: gateChallengeRoutes({ guard, challenges, media, assets, asset, passes }),
     metrics(metrics: Metrics): void {
       metrics.counterBy(

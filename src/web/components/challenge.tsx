@@ -1,17 +1,17 @@
 /**
- * The motion CAPTCHA inside a page: picture, sound, and (in a form) the box for the answer. A GIF
- * can't be paused, so who asks for less motion gets a still and a way to the picture first.
+ * The challenge inside a form. Its script (`challenge.js`) shows one row and works in the background; the parts
+ * of picture and sound stand ready in a template, and open in place of the row when they are needed. Without a
+ * script they are simply there. A GIF can't be paused, so who asks for less motion is offered the sound first.
  */
 
 import type { Result } from '../../core/result.ts';
 import type { Header, Request } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import { type Html, safeHref } from '../html.ts';
-import type { Catalogue } from '../language.ts';
-import { frameText, type PageFrame } from '../layout/layout.tsx';
+import { frameText, Logo, type PageFrame } from '../layout/layout.tsx';
 import { Notice } from './card.tsx';
 import { Field } from './form.tsx';
-import { Icon } from './icon.tsx';
+import { Icon, type IconName } from './icon.tsx';
 import { Link } from './link.tsx';
 
 export interface ChallengeView {
@@ -25,8 +25,6 @@ export interface ChallengeView {
   readonly height: number;
   /** The challenge can be answered for this long. */
   readonly lifetimeSeconds: number;
-  /** The page's script gets another challenge here: `{"token","img","expires_in"}`. */
-  readonly newHref: string;
   /** The page's script asks here what the visitor has to do. */
   readonly startHref: string;
 }
@@ -37,19 +35,142 @@ export const anotherField = 'captcha_new';
 /** As long as anything that is asked for, with room for the spaces that people put between. */
 const answerLengthMax = 32;
 
-/** @param ownTab the picture of the choice leaves the form that it stands in alone */
-export function ChallengeStage({
-  frame,
-  challenge,
-  ownTab = false,
-}: {
+interface PartProps {
   readonly frame: PageFrame;
   readonly challenge: ChallengeView;
-  readonly ownTab?: boolean | undefined;
+}
+
+/**
+ * Renders the challenge of a form, which sends `captcha_work`, or `captcha_token` and `captcha_answer`. The button for
+ * another picture sends the form with `captcha_new`, and the page comes again with what was typed; the script does it
+ * without.
+ * @param challenge undefined for a client that has asked for too many
+ * @param error of the answer before: then the picture is open from the start, as with `isOpen`
+ * @param isAlone nothing else is asked for: the form goes by itself once the work is done
+ */
+export function ChallengeField({
+  frame,
+  challenge,
+  error,
+  isOpen = error !== undefined,
+  isAlone = false,
+}: {
+  readonly frame: PageFrame;
+  readonly challenge: ChallengeView | undefined;
+  readonly error?: string | undefined;
+  readonly isOpen?: boolean | undefined;
+  readonly isAlone?: boolean | undefined;
 }): Html {
-  const { challenge: text } = frameText(frame);
-  const { width, height } = challenge;
-  const href = safeHref(challenge.imageHref);
+  const text = frameText(frame).challenge;
+  if (challenge === undefined) return <Notice tone="warning">{text.busy}</Notice>;
+  const panel = <Panel frame={frame} challenge={challenge} error={error} />;
+  // Enter presses the first button of a form, which must not be the one for another picture.
+  return (
+    <fieldset
+      class="challenge"
+      data-start={safeHref(challenge.startHref)}
+      data-work={frame.assets.url('work.js')}
+      data-level={challenge.level}
+      data-lifetime={challenge.lifetimeSeconds}
+      data-alone={isAlone || undefined}
+      data-words={JSON.stringify(text.script)}
+    >
+      <legend class="visually-hidden">{text.legend}</legend>
+      <button class="visually-hidden" tabindex={-1} aria-hidden="true" />
+      <input type="hidden" name="captcha_token" value={challenge.token} autocomplete="off" />
+      <input type="hidden" name="captcha_work" value="" autocomplete="off" />
+      <p class="challenge-said" role="status" />
+      {isOpen ? (
+        panel
+      ) : (
+        <>
+          <template>
+            <Row frame={frame} />
+            {panel}
+          </template>
+          <noscript>{panel}</noscript>
+        </>
+      )}
+      <script src={frame.assets.url('challenge.js')} defer nonce={frame.nonce} />
+    </fieldset>
+  );
+}
+
+/** Says how far the work is; the script fills it. */
+function Row({ frame }: { readonly frame: PageFrame }): Html {
+  const text = frameText(frame).challenge;
+  return (
+    <div class="challenge-row">
+      <span class="challenge-mark" aria-hidden="true">
+        <Icon name="check" />
+      </span>
+      <span class="challenge-state" role="status">
+        <strong>{text.legend}</strong>
+        <small />
+      </span>
+      <button type="button" class="button button-secondary challenge-instead" hidden />
+      <Logo />
+    </div>
+  );
+}
+
+/** Picture, sound and the box for the answer. */
+function Panel({
+  frame,
+  challenge,
+  error,
+}: PartProps & { readonly error: string | undefined }): Html {
+  const text = frameText(frame).challenge;
+  const tool = (name: string, icon: IconName, label: string) => (
+    <button type="button" class={`button button-quiet challenge-${name} scripted`}>
+      <Icon name={icon} />
+      <span>{label}</span>
+    </button>
+  );
+  return (
+    <div class="challenge-panel">
+      <ChallengeStage frame={frame} challenge={challenge} />
+      <div class="challenge-body">
+        <Field
+          id="captcha-answer"
+          name="captcha_answer"
+          label={text.answer}
+          hint={text.answerHint}
+          required
+          maxLength={answerLengthMax}
+          autocomplete="off"
+          mono
+          error={error}
+        />
+        <div class="challenge-tools">
+          <button
+            class="button button-quiet challenge-new"
+            name={anotherField}
+            value="1"
+            formnovalidate
+          >
+            <Icon name="refresh" />
+            <span>{text.another}</span>
+          </button>
+          {tool('listen', 'sound', text.listen)}
+          {tool('look', 'eye', text.look)}
+          {tool('pause', 'pause', text.pause)}
+          <Link class="challenge-download" href={challenge.audioHref}>
+            {text.download}
+          </Link>
+          <span class="challenge-left" aria-hidden="true" />
+        </div>
+        <p class="field-hint">{text.expires(challenge.lifetimeSeconds)}</p>
+      </div>
+    </div>
+  );
+}
+
+/** The picture at three or two pixels a dot; in its place a still of it, or the player of the sound. */
+function ChallengeStage({ frame, challenge }: PartProps): Html {
+  const text = frameText(frame).challenge;
+  const { width, height, imageHref } = challenge;
+  const href = safeHref(imageHref);
   return (
     <div class="captcha-stage">
       <picture>
@@ -65,120 +186,18 @@ export function ChallengeStage({
       <canvas class="captcha-frozen" role="img" aria-label={text.frozenAlt} hidden />
       <div class="captcha-choice">
         <p>{text.lessMotion}</p>
-        <Link class="button button-secondary" href={href} target={ownTab ? '_blank' : undefined}>
-          {text.showPicture}
+        <Link class="button button-secondary" href={href} target="_blank">
+          {text.look}
         </Link>
       </div>
-    </div>
-  );
-}
-
-export function ChallengeSound({
-  frame,
-  challenge,
-}: {
-  readonly frame: PageFrame;
-  readonly challenge: ChallengeView;
-}): Html {
-  const { challenge: text } = frameText(frame);
-  return (
-    <div class="captcha-sound">
-      <p class="captcha-sound-title">
-        <Icon name="sound" />
-        <span id="captcha-sound">{text.soundTitle}</span>
-      </p>
-      <p class="field-hint">{text.soundHint}</p>
-      <audio
-        controls
-        preload="none"
-        src={safeHref(challenge.audioHref)}
-        aria-labelledby="captcha-sound"
-      />
-    </div>
-  );
-}
-
-/** Returns the script's messages as attributes. */
-function sayings({ challenge: text }: Catalogue) {
-  return {
-    'data-fresh': text.fresh,
-    'data-renewed': text.renewed,
-    'data-over': text.over,
-    'data-busy': text.busy,
-  };
-}
-
-/**
- * Renders the challenge of a form, which sends `captcha_token` and `captcha_answer`. The button for another picture sends the form with
- * `captcha_new`, and the page comes again with what was typed; its script, `challenge.js`, does it without.
- * @param challenge undefined for a client that has asked for too many
- */
-export function ChallengeField({
-  frame,
-  challenge,
-  error,
-}: {
-  readonly frame: PageFrame;
-  readonly challenge: ChallengeView | undefined;
-  readonly error?: string | undefined;
-}): Html {
-  const text = frameText(frame);
-  if (challenge === undefined) return <Notice tone="warning">{text.challenge.busy}</Notice>;
-  const { newHref, lifetimeSeconds } = challenge;
-  // Enter presses the first button of a form, which must not be the one for another picture.
-  return (
-    <fieldset
-      class="challenge"
-      data-new={safeHref(newHref)}
-      data-lifetime={lifetimeSeconds}
-      {...sayings(text)}
-    >
-      <legend>{text.challenge.legend}</legend>
-      <button class="visually-hidden" tabindex={-1} aria-hidden="true" />
-      <input type="hidden" name="captcha_token" value={challenge.token} autocomplete="off" />
-      <ChallengeStage frame={frame} challenge={challenge} ownTab />
-      <div class="challenge-tools">
-        <button
-          class="button button-quiet challenge-new"
-          name={anotherField}
-          value="1"
-          formnovalidate
-        >
-          <Icon name="refresh" />
-          <span>{text.challenge.another}</span>
+      <div class="challenge-player" hidden>
+        <button type="button" class="button button-secondary challenge-play">
+          <Icon name="play" />
+          <span>{text.play}</span>
         </button>
-        <p class="field-hint">{text.challenge.expires(lifetimeSeconds)}</p>
+        <progress max="1" value="0" aria-label={text.heard} />
       </div>
-      <p class="challenge-said" role="status" />
-      <ChallengeSound frame={frame} challenge={challenge} />
-      <AnswerField frame={frame} name="captcha_answer" error={error} />
-      <script src={frame.assets.url('challenge.js')} defer nonce={frame.nonce} />
-    </fieldset>
-  );
-}
-
-export function AnswerField({
-  frame,
-  name,
-  error,
-}: {
-  readonly frame: PageFrame;
-  readonly name: string;
-  readonly error?: string | undefined;
-}): Html {
-  const text = frameText(frame);
-  return (
-    <Field
-      id="captcha-answer"
-      name={name}
-      label={text.challenge.answer}
-      hint={text.challenge.answerHint}
-      required
-      maxLength={answerLengthMax}
-      autocomplete="off"
-      mono
-      error={error}
-    />
+    </div>
   );
 }
 

@@ -264,7 +264,7 @@ function brand(frame: PageFrame): Html {
   const { site } = frameText(frame);
   return (
     <Link class="brand" href={frame.links.home ?? '/'} aria-label={site.home}>
-      {logo()}
+      <Logo />
       <span>{site.name}</span>
     </Link>
   );
@@ -375,7 +375,7 @@ function documentFooter(frame: PageFrame): Html {
     <footer class="site-footer">
       <div class="wrap site-footer-row">
         <p class="site-tagline">
-          {logo()}
+          <Logo />
           <span>
             <strong>{text.site.name}</strong> {text.site.tagline}
           </span>
@@ -399,7 +399,7 @@ function bareFooter(frame: PageFrame): Html {
     return (
       <footer class="bare-foot">
         <span class="brand">
-          {logo()}
+          <Logo />
           <span>{text.site.name}</span>
         </span>
       </footer>
@@ -451,8 +451,8 @@ export function renderDocument(frame: PageFrame, options: DocumentOptions): stri
   return `<!doctype html>${renderHtml(page)}`;
 }
 
-/** Returns the logo: an arch with its portcullis half down. `data/static/favicon.svg` is the same drawing on a tile. */
-function logo(): Html {
+/** Renders an arch with its portcullis half down. `data/static/favicon.svg` is the same drawing on a tile. */
+export function Logo(): Html {
   return (
     <svg
       class="logo"

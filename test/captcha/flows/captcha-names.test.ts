@@ -218,10 +218,10 @@ it('pages of other services', { timeout: 600_000 }, async (t) => {
         const ends = (await heard(page)).filter((one) => one === 'expired ');
         assert.equal(ends.length, 1, 'nothing was solved, so nothing expired');
 
-        service.refuse.set('new', 429);
+        service.refuse.set('start', 429);
         await page.evaluate('grecaptcha.reset()');
         await until(page, "heard.includes('error rate-limited')");
-        service.refuse.set('new', 500);
+        service.refuse.set('start', 500);
         await page.evaluate('grecaptcha.reset()');
         await until(page, "heard.includes('error network-error')");
         service.refuse.clear();
@@ -229,7 +229,7 @@ it('pages of other services', { timeout: 600_000 }, async (t) => {
         await solve(page);
         await until(page, "grecaptcha.getResponse() !== ''");
       },
-      /\b(429|500)\b|captcha\/new\S* net::ERR_ABORTED/,
+      /\b(429|500)\b|captcha\/start\S* net::ERR_ABORTED/,
     );
 
     await on('an element that comes later is found', 'recaptcha', async (page) => {

@@ -41,7 +41,7 @@ export interface TestCaptchaService extends CaptchaService, AsyncDisposable {
   readonly foreignSiteKey: string;
   /** `method path` of every request that was answered, tokens left out. */
   readonly asked: string[];
-  /** Statuses to answer with instead, by the path's last folder: `new`, `img`, `audio`, `verify`. */
+  /** Statuses to answer with instead, by the path's last folder: `start`, `img`, `audio`, `verify`. */
   readonly refuse: Map<string, number>;
 }
 
@@ -157,10 +157,10 @@ export async function startCaptchaService(): Promise<TestCaptchaService> {
   const guard = guardOf({ gate });
   const server = createServer({
     routes: [
-      route('GET', '/captcha/new', () => {
+      route('GET', '/captcha/start', () => {
         const token = challenges.issue({ longWord: false });
-        const img = `/captcha/img/${token}.gif`;
-        return json({ token, img, expires_in: lifetimeMs / 1_000 });
+        const [img, audio] = [`/captcha/img/${token}.gif`, `/captcha/audio/${token}.wav`];
+        return json({ level: 'easy', token, img, audio, expires_in: lifetimeMs / 1_000 });
       }),
       route('GET', '/captcha/img/:token', async (request) =>
         media('image/gif', await challenges.image(request.param.replace('.gif', ''), visitor)),
