@@ -50,6 +50,7 @@ export const captchaEndpoints: readonly Endpoint[] = [
   challenge.verifyChallenge, // POST /captcha/verify
   work.startEndpoint, // GET /captcha/start
   work.workEndpoint, // POST /captcha/work
+  work.altchaEndpoint, // GET /captcha/altcha
   page.widgetEndpoint, // GET /captcha/widget.js
   page.namesEndpoint, // GET /captcha/api.js
   page.workFileEndpoint, // GET /captcha/work.js

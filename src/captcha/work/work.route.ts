@@ -5,13 +5,14 @@
  */
 
 import * as v from 'valibot';
+import { fail } from '../../core/result.ts';
 import { about, integer, optionalText, text } from '../../core/schema.ts';
 import { firstHeader, type Reply, type Request } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { StartedChallenge } from '../../web/components/challenge.tsx';
 import { endpoint } from '../../web/guard/endpoint.ts';
-import type { Guard } from '../../web/guard/guard.ts';
+import type { Answer, Guard } from '../../web/guard/guard.ts';
 import { readFields } from '../../web/guard/intake/form.ts';
 import { formOrJson, jsonAnswer } from '../../web/openapi.ts';
 import {
@@ -95,6 +96,28 @@ export const workEndpoint = endpoint({
   },
 });
 
+/** Its answer is the challenge itself, as the widget of ALTCHA asks for it; refusals say what is wrong. */
+export const altchaEndpoint = endpoint({
+  ...base,
+  shape: 'api',
+  method: 'GET',
+  path: '/captcha/altcha',
+  handlerLimits: ['captchaNew', 'captchaFree'],
+  headers: ['cookie', 'origin'],
+  errors: ['invalid_parameter', 'forbidden'],
+  docs: {
+    id: 'altchaChallenge',
+    tag: captchaTag,
+    summary:
+      'A challenge for the widget of ALTCHA. Its solution is redeemed at siteverify as it is.',
+    query: {
+      sitekey: text('Of the page; one that takes silent challenges.'),
+      action: optionalText('What it is for.'),
+    },
+    answers: { 200: jsonAnswer('Parameters and signature.', WorkChallenge) },
+  },
+});
+
 export function workRoutes(
   options: ChallengeRouteOptions & { readonly guard: Guard },
 ): PlainRoute[] {
@@ -143,7 +166,39 @@ export function workRoutes(
     return readableBy(request, json({ ok: true, receipt }));
   }
 
-  return [guard.open(startEndpoint, start), guard.open(workEndpoint, work)];
+  async function altcha(request: Request): Promise<Answer> {
+    const params = parseQuery(request.query);
+    if (!params.ok) return params;
+    const site = await findSite(params.value.get('sitekey') ?? '');
+    const origin = originOf(request);
+    if (site === undefined || origin === '') {
+      const { waitSeconds } = visitors.take('captchaNew', request);
+      if (waitSeconds > 0) return overLimit(waitSeconds);
+      const fault = site
+        ? 'The request names no page: it has no Origin.'
+        : 'There is no such site key.';
+      return fail('invalid_parameter', fault, 'sitekey');
+    }
+    const started = await beginChallenge(options, request, {
+      site: site.id,
+      least: site.least,
+      origin,
+      action: (params.value.get('action') ?? '').slice(0, actionCharactersMax),
+      wantsPicture: false,
+    });
+    if (!started.ok) return started;
+    if (started.value.level !== 'silent') {
+      return fail('forbidden', 'This visitor has to see a picture, which this call has not.');
+    }
+    const { work } = started.value;
+    return readableBy(request, json(work, visitors.greeting(request)));
+  }
+
+  return [
+    guard.open(startEndpoint, start),
+    guard.open(workEndpoint, work),
+    guard.open(altchaEndpoint, altcha),
+  ];
 }
 
 /** As of a receipt: a longer one counts as none there. */

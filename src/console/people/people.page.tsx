@@ -102,6 +102,7 @@ export interface PersonFacts extends Omit<ListedAccount, 'keys'> {
     readonly hosts: readonly string[];
     readonly createdAt: number;
     readonly passesClean: boolean;
+    readonly least: 'puzzle' | 'silent' | 'easy' | 'hard';
   }[];
 }
 
@@ -239,7 +240,7 @@ function keysCards(frame: PageFrame, view: ConsoleView & { readonly person: Pers
   const siteRows = siteKeys.map((key) => [
     code(key.id),
     key.hosts.length === 0 ? text.anyHost : code(key.hosts.join(', ')),
-    key.passesClean ? text.cleanPass : text.puzzleForAll,
+    key.passesClean ? text.cleanPass : text.levels[key.least],
     format.day(key.createdAt),
     revoke('revoke-site', key.id),
   ]);

@@ -2,6 +2,7 @@
 
 import type { StrangeCharacter } from '../../access/keys/api-keys.ts';
 import type { KeyScope } from '../../access/keys/key-format.ts';
+import type { SiteKey } from '../../access/keys/site-keys.ts';
 import { Card, CodeBlock, EmptyState, Notice } from '../../web/components/card.tsx';
 import { BarChart } from '../../web/components/chart.tsx';
 import {
@@ -11,6 +12,7 @@ import {
   Form,
   Hidden,
   LinkButton,
+  SelectField,
   SwitchField,
 } from '../../web/components/form.tsx';
 import { Badge, Table } from '../../web/components/table.tsx';
@@ -41,7 +43,7 @@ export interface KeysView extends AccountView, NamedKeysView {
   readonly standing: QuotaStanding | undefined;
   readonly usage: readonly { at: number; reads: number; writes: number }[];
   readonly usageSince: number;
-  readonly siteKeys: readonly { id: string; hosts: readonly string[]; createdAt: number }[];
+  readonly siteKeys: readonly SiteKey[];
   readonly typedHosts?: string | undefined;
   /** The first of the hosts that is none; empty: there are too many. */
   readonly hostsError: { readonly place: number; readonly host: string } | undefined;
@@ -204,10 +206,11 @@ function siteKeyCard({ account }: Catalogue, format: Format, view: KeysView): Ht
         <Table
           caption={text.siteTitle}
           stack
-          columns={[columns.id, columns.hosts, columns.created, columns.actions]}
-          rows={siteKeys.map(({ id, hosts, createdAt }) => [
+          columns={[columns.id, columns.hosts, columns.level, columns.created, columns.actions]}
+          rows={siteKeys.map(({ id, hosts, createdAt, least }) => [
             <span class="mono">{id}</span>,
             hosts.length === 0 ? text.siteAnyHost : hosts.join(' '),
+            text.siteLevels[least],
             format.day(createdAt),
             <ActionButton
               csrf={csrf}
@@ -218,6 +221,18 @@ function siteKeyCard({ account }: Catalogue, format: Format, view: KeysView): Ht
             />,
           ])}
         />
+      )}
+      {siteKeys.length > 0 && (
+        <Form csrf={csrf} action="/account/site-keys/level">
+          <SelectField
+            id="site-key"
+            name="id"
+            label={columns.id}
+            options={siteKeys.map(({ id }) => ({ value: id, label: id }))}
+          />
+          <LevelField id="level" text={text} />
+          <Submit label={text.siteChange} kind="secondary" />
+        </Form>
       )}
       <Form csrf={csrf} action="/account/site-keys/create">
         <Field
@@ -230,9 +245,26 @@ function siteKeyCard({ account }: Catalogue, format: Format, view: KeysView): Ht
           value={view.typedHosts ?? ''}
           {...(view.hostsError && { error: hostsFault(view.hostsError, text) })}
         />
+        <LevelField id="first-level" text={text} />
         <Submit label={text.siteCreate} kind="secondary" />
       </Form>
     </Card>
+  );
+}
+
+function LevelField({ id, text }: { id: string; text: Catalogue['account']['keys'] }): Html {
+  return (
+    <SelectField
+      id={id}
+      name="level"
+      label={text.siteColumns.level}
+      hint={text.siteLevelHint}
+      value="silent"
+      options={(['silent', 'easy', 'hard', 'puzzle'] as const).map((value) => ({
+        value,
+        label: text.siteLevels[value],
+      }))}
+    />
   );
 }
 

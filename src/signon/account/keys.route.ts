@@ -2,7 +2,12 @@
 
 import { isKeyName, namedKeyBounds, strangeIn } from '../../access/keys/api-keys.ts';
 import { scopeNames } from '../../access/keys/key-format.ts';
-import { hostsMax, normaliseHost } from '../../access/keys/site-keys.ts';
+import {
+  hostsMax,
+  type LeastLevel,
+  leastLevels,
+  normaliseHost,
+} from '../../access/keys/site-keys.ts';
 import { quotaKind } from '../../access/quota/quota.ts';
 import { fail } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';
@@ -61,11 +66,19 @@ export const keyEndpoints = {
     backTo: '/account/keys',
     errors: ['invalid_parameter', 'conflict', 'unknown_account'],
   }),
+  levelSiteKey: sessionForm('/account/site-keys/level', 'verified', {
+    backTo: '/account/keys',
+    errors: ['invalid_parameter', 'unknown_key'],
+  }),
   revokeSiteKey: sessionForm('/account/site-keys/revoke', 'verified', {
     backTo: '/account/keys',
     errors: ['unknown_key'],
   }),
 };
+
+function levelIn(form: Params): LeastLevel | undefined {
+  return leastLevels.find((level) => level === form.get('level'));
+}
 
 export function keyRoutes(area: AccountArea): PlainRoute[] {
   const { pageBuilder, apiKeys, siteKeys, usage, gate, signon } = area;
@@ -229,7 +242,9 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
     const tooLong = typedHosts.length > hostsCharsMax;
     const made = tooLong
       ? fail('invalid_parameter')
-      : await siteKeys.create(context.session.accountId, hosts);
+      : await siteKeys.create(context.session.accountId, hosts, {
+          least: levelIn(form) ?? 'silent',
+        });
     if (made.ok) return area.back(context, 'keys', 'site_key_made');
     const { failed: text, keys } = frameText(context.frame).account;
     if (made.error === 'conflict') return show(context, { status: 409, failed: keys.siteFull });
@@ -237,6 +252,17 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
     const place = hosts.findIndex((host) => normaliseHost(host) === undefined);
     const hostsError = { place: place + 1, host: hosts[place]?.slice(0, hostCharsShown) ?? '' };
     return show(context, { status: 422, failed: text.form }, { typedHosts, hostsError });
+  }
+
+  async function levelSiteKey(context: AccountRequest, form: Params): Promise<Reply> {
+    const id = form.get('id') ?? '';
+    const least = levelIn(form);
+    if (least === undefined) return area.refuse(context, 'keys', fail('invalid_parameter'));
+    const isOwn = (await siteKeys.find(id))?.account === context.session.accountId;
+    const set = isOwn ? await siteKeys.set(id, { least }) : fail('unknown_key');
+    return set.ok
+      ? area.back(context, 'keys', 'site_key_changed')
+      : area.refuse(context, 'keys', set);
   }
 
   async function revokeSiteKey(context: AccountRequest, form: Params): Promise<Reply> {
@@ -261,6 +287,7 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
     pageBuilder.form(keyEndpoints.rename, rename),
     pageBuilder.form(keyEndpoints.removeNamed, revoking('/account/keys/named/remove')),
     pageBuilder.form(keyEndpoints.createSiteKey, createSiteKey),
+    pageBuilder.form(keyEndpoints.levelSiteKey, levelSiteKey),
     pageBuilder.form(keyEndpoints.revokeSiteKey, revokeSiteKey),
   ];
 }

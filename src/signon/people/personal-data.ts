@@ -188,8 +188,8 @@ function siteKeyData(siteKeys: SiteKeys): PersonalData {
   return {
     name: 'siteKeys',
     async exportOf(accountId) {
-      return (await siteKeys.ofAccount(accountId)).map(({ id, createdAt, hosts }) => {
-        return { id, createdAt: dateText(createdAt), hosts };
+      return (await siteKeys.ofAccount(accountId)).map(({ id, createdAt, hosts, least }) => {
+        return { id, createdAt: dateText(createdAt), hosts, level: least };
       });
     },
     async erase(accountId) {

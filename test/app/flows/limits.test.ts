@@ -83,6 +83,9 @@ function asked(path: string, method = 'GET', client = newClient(), cookie?: stri
   return () => server.fetch(path, { method, headers });
 }
 
+/** With a site key that does not exist: it is counted before it is looked for. */
+const altchaPath = async () => '/captcha/altcha?sitekey=x';
+
 /** Counts as one browser, then as its network; `captchaFree` is what all browsers of it may. */
 async function freeFor(path: string, method?: string): Promise<Ask> {
   const greeting = await server.fetch('/captcha/new', { headers: from(newClient()) });
@@ -213,6 +216,7 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
   },
   'GET /captcha/new captchaNew': () => ends(1, asked('/captcha/new')),
   'GET /captcha/start captchaNew': () => ends(1, asked('/captcha/start')),
+  'GET /captcha/altcha captchaNew': async () => ends(1, asked(await altchaPath())),
   'POST /captcha/work captchaVerify': () => ends(1, asked('/captcha/work', 'POST')),
   'GET /captcha/ captchaNew': () => ends(1, asked('/captcha/')),
   'GET /captcha/img/:file captchaImage': () => ends(1, asked('/captcha/img/x.gif')),
@@ -232,6 +236,7 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
   },
   'GET /captcha/new captchaFree': async () => ends(2, await freeFor('/captcha/new')),
   'GET /captcha/start captchaFree': async () => ends(2, await freeFor('/captcha/start')),
+  'GET /captcha/altcha captchaFree': async () => ends(2, await freeFor(await altchaPath())),
   'POST /captcha/work captchaFree': async () => ends(2, await freeFor('/captcha/work', 'POST')),
   'GET /captcha/ captchaFree': async () => ends(2, await freeFor('/captcha/')),
   'GET /captcha/img/:file captchaFree': async () => ends(2, await freeFor('/captcha/img/x.gif')),

@@ -250,6 +250,16 @@ describe('keys of a person', () => {
     const page = (await ada.get('/account/keys')).body;
     assert.match(page, /shop\.example blog\.example/);
     const id = /pcs_[\w-]{22}/.exec(page)![0];
+    assert.match(page, /<td[^>]*>Silent: work in the background/);
+    const level = (visitor: typeof ada, fields: Record<string, string>) =>
+      visitor.post('/account/site-keys/level', { id, ...fields });
+    assert.equal((await bob.post('/account/site-keys/level', { id, level: 'hard' })).status, 404);
+    for (const wrong of ['', 'none', 'HARD', '__proto__', 'x'.repeat(5_000)]) {
+      assert.equal((await level(ada, { level: wrong })).status, 422, wrong);
+    }
+    const changed = await level(ada, { level: 'hard' });
+    assert.equal(doneWay(changed), '/account/keys?done=site_key_changed');
+    assert.match((await ada.get('/account/keys')).body, /<td[^>]*>A hard picture/);
     assert.equal((await bob.post('/account/site-keys/revoke', { id, sure: 'yes' })).status, 404);
     assert.ok((await ada.get('/account/keys')).body.includes(id));
     assert.equal((await ada.post('/account/site-keys/revoke', { id, sure: 'yes' })).status, 303);

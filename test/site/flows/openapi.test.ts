@@ -146,6 +146,7 @@ describe('the OpenAPI document', () => {
     const siteKey = (await server.cliJson('sitekey', 'create', demoEmail)).id as string;
     const receipts = [await issue(beside.receipts, siteKey), await issue(beside.receipts, siteKey)];
     await beside.store.close();
+    const easy = await server.cliJson('sitekey', 'create', demoEmail, '--level', 'easy');
     const challenge = (await ask('/captcha/new')).json() as { token: string; img: string };
     const sound = `/captcha/audio/${challenge.token}.wav`;
     const range = { Range: 'bytes=0-9' };
@@ -177,6 +178,9 @@ describe('the OpenAPI document', () => {
       post('/captcha/verify', 200, `token=${challenge.token}&answer=x`),
       post('/captcha/verify', 413, long),
       get('/captcha/start'),
+      get('/captcha/altcha', 422),
+      get(`/captcha/altcha?sitekey=${siteKey}`, 200, { Origin: 'https://shop.example' }),
+      get(`/captcha/altcha?sitekey=${easy.id}`, 403, { Origin: 'https://shop.example' }),
       get('/captcha/start?picture=1'),
       get('/.portcullis/start'),
       get('/.portcullis/start?picture=1'),
