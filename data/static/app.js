@@ -141,6 +141,16 @@ document.querySelector('.site-find-open')?.addEventListener('click', (event) => 
   document.getElementById('header-lookup').focus();
 });
 
+// A whole log does not fit into an address: what is sent of it are its addresses.
+const longText = 1000;
+const addressLike = /(?:\d{1,3}\.){3}\d{1,3}(?:\/\d{1,2})?|(?:[\da-f]{0,4}:){2,7}[\da-f]{0,4}(?:\/\d{1,3})?/gi;
+document.addEventListener('submit', ({ target }) => {
+  const field = target.method === 'get' ? target.elements.address : undefined;
+  if (field === undefined || field.value.length <= longText) return;
+  const found = [...new Set(field.value.match(addressLike) ?? [])];
+  if (found.length > 0) field.value = found.join(' ').slice(0, 10 * longText);
+});
+
 // The menu closes as menus do; the opener alone does it without a script.
 const siteMenu = document.querySelector('.site-menu');
 if (siteMenu !== null) {

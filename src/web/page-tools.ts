@@ -60,14 +60,18 @@ export function errorReply(
   language: Language,
   status: number,
   detail?: string,
-  more: { readonly back?: string | undefined; readonly keepsOpener?: boolean | undefined } = {},
+  more: {
+    readonly back?: string | undefined;
+    readonly keepsOpener?: boolean | undefined;
+    readonly typed?: string | undefined;
+  } = {},
 ): Reply {
-  const { back, keepsOpener } = more;
+  const { back, keepsOpener, typed } = more;
   const page = pageStatuses.find((s) => s === status) ?? (status < 500 ? 400 : 503);
   return {
     status,
     headers: [...tools.headers(language, { keepsOpener }), ['Cache-Control', 'no-store']],
-    body: errorPage(tools.frame(language), { status: page, detail, back }),
+    body: errorPage(tools.frame(language), { status: page, detail, back, typed }),
   };
 }
 

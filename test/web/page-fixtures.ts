@@ -70,6 +70,7 @@ export function days(countOf: (index: number) => number): { day: number; count: 
 
 export const cleanAddress: IpPageData = {
   address: '192.0.2.10',
+  prefix: '192.0.2.0/24',
   score: 0,
   countryCode: 'ZZ',
   provider: '',
@@ -89,6 +90,7 @@ export const cleanAddress: IpPageData = {
 
 export const suspectAddress: IpPageData = {
   address: '198.51.100.23',
+  prefix: '198.51.100.0/24',
   score: 61,
   countryCode: 'FR',
   provider: 'Opérateur Exemple SAS',
@@ -135,8 +137,8 @@ export const suspectAddress: IpPageData = {
   around: {
     network: '198.51.100.0/24',
     worst: [
-      { name: '198.51.100.7', score: 99, reports: 4 },
-      { name: '198.51.100.200/30', score: 12, reports: 0 },
+      { name: '198.51.100.7', score: 99, reports: 4, listReports: 0 },
+      { name: '198.51.100.200/30', score: 12, reports: 0, listReports: 0 },
     ],
     cells: Array.from({ length: 256 }, (_, host) => {
       const kind = (['unseen', 'seen', 'good', 'allowed', 'special'] as const)[host % 5] ?? 'seen';
@@ -173,6 +175,7 @@ export const suspectAddress: IpPageData = {
 export const maliciousAddress: IpPageData = {
   ...suspectAddress,
   address: '2001:db8:85a3:1234:5678:8a2e:1370:7334',
+  prefix: '2001:db8:85a3::/48',
   score: 97,
   countryCode: 'BQ',
   reportHref: undefined,

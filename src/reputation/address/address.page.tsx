@@ -4,8 +4,14 @@
  */
 
 import { scoreBand } from '../../core/score-band.ts';
-import { Card, CodeBlock, EmptyState } from '../../web/components/card.tsx';
-import { BarChart, Gauge, ScoreScale, ShareList, StackedBar } from '../../web/components/chart.tsx';
+import { Card, CodeBlock } from '../../web/components/card.tsx';
+import {
+  Gauge,
+  ScoreScale,
+  ShareList,
+  type ShareRow,
+  Timeline,
+} from '../../web/components/chart.tsx';
 import { LinkButton } from '../../web/components/form.tsx';
 import { Icon } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
@@ -16,16 +22,10 @@ import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 
 import { maliciousScore } from '../check/score.ts';
 import { type Catalogue, frameText } from '../words.ts';
-import {
-  type Evidence,
-  type ListEvidence,
-  layersOf,
-  type ReportEvidence,
-  type ScoreLayer,
-} from './evidence.ts';
+import type { Evidence, ListEvidence, ReportEvidence } from './evidence.ts';
 import type { AddressCell, KnownName, Survey } from './known.ts';
 import { maskComment } from './mask.page.ts';
-import { addressGrid, worstTable } from './network.page.tsx';
+import { addressPicture, worstTable } from './network.page.tsx';
 import type { CurveDay } from './score-curve.ts';
 
 interface IpPageComment {
@@ -51,6 +51,8 @@ export interface IpPageData {
   readonly countryCode: string;
   /** Empty when unknown. */
   readonly provider: string;
+  /** The network around it: an IPv4 /24, an IPv6 /48. */
+  readonly prefix: string;
   readonly anonymousExit: boolean;
   readonly allowlisted: boolean;
   /** Registry entry of special use (RFC 6890), such as `Private-Use`. */
@@ -99,7 +101,8 @@ export interface IpPageData {
   readonly reportHref?: string | undefined;
   /** A page on which its holder asks the operator to take back what is said. */
   readonly removalHref?: string | undefined;
-  /** Address of the API for reports, in the command that is shown. */
+  /** Addresses of the API for checks and reports, in the commands that are shown. */
+  readonly checkUrl?: string | undefined;
   readonly reportUrl?: string | undefined;
   /** Whom to credit for provider names, as their licence asks. */
   readonly attribution?:
@@ -125,17 +128,7 @@ function breakableAddress(address: string): Html {
   ));
 }
 
-function reason({ data, text }: AddressScene): Html {
-  const { why } = data;
-  if (why === undefined) return false;
-  const words = text.ip.why;
-  const said = 'ceiling' in why ? words[why.by](why.ceiling) : words[why.by];
-  return (
-    <p class="verdict-note">
-      <strong>{words.title}.</strong> {said}
-    </p>
-  );
-}
+// Why the score is what it is. Lists and reports are told apart, and never added up.
 
 /** An entry other than the address itself leads to its page. */
 function entryLink(entry: string, { data }: AddressScene): Html {
@@ -151,121 +144,169 @@ function entryLink(entry: string, { data }: AddressScene): Html {
   );
 }
 
-/** Lists the parts of a score: standing and age of the reports, and what they give. */
-function partNote({ parts }: ReportEvidence, { text, format }: AddressScene): Html {
+/** Lists the parts of a score: standing and age of the reporters, and what they give. */
+function partNote({ parts }: ReportEvidence, { text, format }: AddressScene): string {
   const words = text.ip.evidence;
-  const said = parts.map(({ voice, age, reporters, score }) =>
-    words.part(words.voices[voice](reporters, format.number(reporters)), words.ages[age], score),
-  );
-  return said.length > 0 && <> · {said.join(' · ')}</>;
-}
-
-function nameOf(of: ListEvidence | ReportEvidence, { text, format }: AddressScene): string {
-  if ('kind' in of && of.kind === 'own') return text.ip.evidence.own;
-  return 'name' in of ? of.name : text.ip.evidence.reports(of.reports, format.number(of.reports));
-}
-
-/** Returns the kind of a list, or the category of a manual entry. */
-function kindNote({ kind, category }: ListEvidence, { text }: AddressScene): string | undefined {
-  if (kind !== 'own') return text.ip.evidence.kinds[kind];
-  return category === undefined ? undefined : text.categories[category - 1];
-}
-
-/** Shows the time from which and up to which a list names the entry. */
-function listNote(said: ListEvidence, { data, text, format }: AddressScene): string {
-  const words = text.ip.evidence;
-  const loaded = format.ago(said.loadedAt, data.now);
-  const end = said.endsAt === undefined ? undefined : format.day(said.endsAt);
-  if (said.kind === 'own') return words.ownSince(loaded, end);
-  return words.list(format.day(said.since), loaded, end ?? '');
-}
-
-/** The score in one bar: each list and the reports, by what they add to those below. */
-function scoreBar(layers: readonly ScoreLayer[], scene: AddressScene): Html {
-  const words = scene.text.ip.evidence;
-  const segments = layers.map(({ of, from, to }, i) => ({
-    from,
-    to,
-    tone: i,
-    title: words.adds(nameOf(of, scene), from, to),
-  }));
-  const summary = segments.map(({ title }) => title).join('; ');
-  return (
-    segments.length > 0 && (
-      <StackedBar segments={segments} summary={summary} mark={maliciousScore} />
+  return parts
+    .map(({ voice, age, reporters, score }) =>
+      words.part(words.voices[voice](reporters, format.number(reporters)), words.ages[age], score),
     )
-  );
+    .join(' · ');
 }
 
-/** Each list and what the reports amount to, by what they give by themselves: the highest counts. */
+/** Shows since when a list names the entry, and when it was loaded. */
+function listNote({ kind, since, loadedAt, endsAt }: ListEvidence, scene: AddressScene): string {
+  const { data, text, format } = scene;
+  const words = text.ip.evidence;
+  const loaded = format.ago(loadedAt, data.now);
+  if (kind !== 'own') return words.list(format.day(since), loaded);
+  return words.ownSince(loaded, endsAt === undefined ? undefined : format.day(endsAt));
+}
+
+function listRow(list: ListEvidence, scene: AddressScene): ShareRow {
+  const { text } = scene;
+  const { name, kind, category, confidence, entry } = list;
+  const note =
+    kind === 'own' ? category && text.categories[category - 1] : text.ip.evidence.kinds[kind];
+  return {
+    name: (
+      <>
+        <strong>
+          <bdi>{kind === 'own' ? text.ip.evidence.own : name}</bdi>
+        </strong>{' '}
+        <span class="fact-note">{note}</span>
+      </>
+    ),
+    value: confidence ?? 0,
+    formatted: confidence === undefined ? '–' : String(confidence),
+    note: (
+      <>
+        {entryLink(entry, scene)}
+        {listNote(list, scene)}
+      </>
+    ),
+  };
+}
+
+function reportRow(said: ReportEvidence, scene: AddressScene): ShareRow {
+  const { data, text, format } = scene;
+  const words = text.ip.evidence;
+  const hasNoEffect = isKnownGood(data);
+  return {
+    name: (
+      <>
+        <strong>{words.reports(said.reports, format.number(said.reports))}</strong>{' '}
+        <span class="fact-note">{words.by(said.reporters, format.number(said.reporters))}</span>
+      </>
+    ),
+    value: hasNoEffect ? 0 : said.score,
+    formatted: hasNoEffect ? '–' : String(said.score),
+    note: (
+      <>
+        {entryLink(said.entry, scene)}
+        {hasNoEffect ? words.noEffect : partNote(said, scene)}
+      </>
+    ),
+  };
+}
+
+/** The sentences below: what limits the reports, whose score it is, and when it falls. */
+function whyNotes({ data, text, format }: AddressScene): string[] {
+  const { why } = data;
+  const { decidedBy, fallsBelowAt } = data.evidence;
+  const words = text.ip.evidence;
+  const limit = why && text.ip.why[why.by]('ceiling' in why ? why.ceiling : 0);
+  return [
+    limit ?? '',
+    decidedBy !== undefined && decidedBy !== data.address ? words.decided(decidedBy) : '',
+    fallsBelowAt === undefined ? '' : words.fallsBelow(format.day(fallsBelowAt)),
+  ].filter((said) => said !== '');
+}
+
+/** Each list and the reports, by what they give by themselves: the highest value counts. */
 function evidence(scene: AddressScene): Html {
   const { data, text, format } = scene;
   const words = text.ip.evidence;
-  const { lists, reports, decidedBy, fallsBelowAt } = data.evidence;
-  if (lists.length + reports.length === 0) return false;
-  const layers = data.allowlisted ? [] : layersOf(data.evidence, data.why?.by !== 'knownGood');
-  const toneOf = (of: ListEvidence | ReportEvidence) => {
-    const tone = layers.findIndex((layer) => layer.of === of);
-    return tone < 0 ? undefined : tone;
-  };
-  const isInherited = decidedBy !== undefined && decidedBy !== data.address;
-  const said = [
-    lists.length + reports.length > 1 && words.highest,
-    fallsBelowAt !== undefined && words.fallsBelow(format.day(fallsBelowAt)),
-  ].filter(Boolean);
-  const foot = (isInherited || said.length > 0) && (
-    <p class="card-note card-foot">
-      {isInherited && (
-        <>
-          {words.decided}{' '}
-          <Link class="mono" href={`/ip/${decidedBy}`}>
-            {decidedBy}
-          </Link>
-          .{' '}
-        </>
-      )}
-      {said.join(' ')}
-    </p>
-  );
+  const { lists, reports } = data.evidence;
+  const notes = whyNotes(scene);
   return (
-    <Card title={words.title} icon="sliders">
-      {scoreBar(layers, scene)}
+    <Card
+      title={words.title(data.score)}
+      aside={lists.length + reports.length > 1 && <span class="card-aside">{words.highest}</span>}
+    >
       <ShareList
         rows={[
-          ...lists.map((list) => ({
-            name: (
-              <>
-                <bdi>{nameOf(list, scene)}</bdi>{' '}
-                <span class="fact-note">{kindNote(list, scene)}</span>
-              </>
-            ),
-            value: list.confidence ?? 0,
-            formatted: list.confidence === undefined ? '–' : String(list.confidence),
-            tone: toneOf(list),
-            note: (
-              <>
-                {entryLink(list.entry, scene)}
-                {listNote(list, scene)}
-              </>
-            ),
-          })),
-          ...reports.map((said) => ({
-            name: nameOf(said, scene),
-            value: said.score,
-            formatted: String(said.score),
-            tone: toneOf(said),
-            note: (
-              <>
-                {entryLink(said.entry, scene)}
-                {words.upTo(said.ceiling, format.ago(said.lastReportedAt, data.now))}
-                {partNote(said, scene)}
-              </>
-            ),
-          })),
+          ...lists.map((list) => listRow(list, scene)),
+          ...reports.map((said) => reportRow(said, scene)),
         ]}
         whole={100}
       />
-      {foot}
+      {reports.length === 0 && <p class="card-note">{words.noReports}</p>}
+      {lists.length === 0 && <p class="card-note">{words.noLists}</p>}
+      {notes.length > 0 && <p class="card-note">{notes.join(' ')}</p>}
+      {data.categories.length > 0 && (
+        <div>
+          <h3 class="small-title">{text.ip.categoriesTitle}</h3>
+          <p class="badges">
+            {data.categories.map(({ name, count }) => (
+              <Badge label={`${name} · ${format.number(count)}`} />
+            ))}
+          </p>
+        </div>
+      )}
+    </Card>
+  );
+}
+
+// The score and the reports of each day, from the first day on which anything is known.
+
+/** Days before the first one that is known, so that a young chart has a shape. */
+const daysShownMin = 8;
+
+function history(scene: AddressScene): Html {
+  const { data, text, format } = scene;
+  const words = text.ip.curve;
+  const days = data.reportsPerDay.map(({ day, count }, i) => ({
+    day,
+    count,
+    score: data.scorePerDay?.[i],
+  }));
+  const isKnown = ({ count, score }: (typeof days)[number]) =>
+    count > 0 || (score !== undefined && score.score > 0);
+  const first = days.findIndex(isKnown);
+  if (first < 0) return false;
+  const shown = days.slice(Math.min(first, days.length - daysShownMin));
+  const said = ({ score }: (typeof days)[number]) =>
+    score === undefined ? '–' : score.isPart ? words.part(score.score) : `${score.score}`;
+  const total = shown.reduce((sum, { count }) => sum + count, 0);
+  const highest = Math.max(...shown.map(({ score }) => score?.score ?? 0));
+  return (
+    <Card
+      title={words.since(format.day(days[first]!.day))}
+      aside={
+        <ul class="chart-key" aria-hidden="true">
+          <li class="is-score">{words.score}</li>
+          <li class="is-reports">{words.reports}</li>
+        </ul>
+      }
+    >
+      <Timeline
+        days={shown.map((one) => ({
+          label: format.day(one.day),
+          short: format.shortDay(one.day),
+          score: isKnown(one) || one.day >= days[first]!.day ? one.score?.score : undefined,
+          scoreText: said(one),
+          count: one.count,
+          countText: format.number(one.count),
+        }))}
+        mark={{ at: maliciousScore, label: words.blockFrom(maliciousScore) }}
+        summary={words.summary(highest, total, format.number(total))}
+        tableLabel={text.ip.historyTable}
+        columns={[text.ip.historyDay, text.ip.find.columns.score, text.ip.historyCount]}
+      />
+      {data.latestReports !== undefined && (
+        <p class="card-note">{text.ip.latestOnly(format.number(data.latestReports))}</p>
+      )}
     </Card>
   );
 }
@@ -277,8 +318,7 @@ function around({ data, text, format }: AddressScene): Html {
   const words = text.ip.network;
   return (
     <Card
-      title={words.around(network)}
-      icon="chart"
+      title={`${words.around} ${network}`}
       aside={
         <Link class="card-aside" href={`/ip/${network}`}>
           {words.all}
@@ -286,126 +326,18 @@ function around({ data, text, format }: AddressScene): Html {
       }
     >
       <div class="around">
-        {cells !== undefined && <div>{addressGrid(cells, network, text, data.address)}</div>}
-        <div>{worstTable(worst, words.worst, text, format)}</div>
+        {cells !== undefined && addressPicture(cells, network, text, data.address)}
+        {worstTable(worst, words.worst, text, format)}
       </div>
     </Card>
   );
 }
 
+const commentsShown = 4;
 const commentsMax = 25;
-/** The strongest of the lists. */
-const listsMax = 10;
 /** Characters. A comment not much longer than its beginning is shown whole. */
-const commentStart = 280;
-const commentLongMin = 360;
-
-/** Said where it matters: below what was made of some of the reports only. */
-function cutShort({ data, text, format }: AddressScene): Html {
-  return (
-    data.latestReports !== undefined && (
-      <p class="card-note card-foot">{text.ip.latestOnly(format.number(data.latestReports))}</p>
-    )
-  );
-}
-
-function history(scene: AddressScene): Html {
-  const { data, text, format } = scene;
-  const total = data.reportsPerDay.reduce((sum, { count }) => sum + count, 0);
-  const highest = data.reportsPerDay.reduce((top, { count }) => Math.max(top, count), 0);
-  const summary = text.ip.historySummary(total, format.number(total));
-  return (
-    <Card
-      title={text.ip.historyTitle}
-      icon="chart"
-      className="history"
-      aside={total > 0 && <span class="card-aside">{summary}</span>}
-    >
-      {total === 0 ? (
-        <EmptyState icon="chart" text={text.ip.historyEmpty} />
-      ) : (
-        <>
-          <BarChart
-            bars={data.reportsPerDay.map(({ day, count }) => ({
-              label: format.day(day),
-              value: count,
-              formatted: format.number(count),
-              title: text.ip.historyBar(count, format.number(count), format.day(day)),
-            }))}
-            summary={summary}
-            top={format.number(highest)}
-            tableLabel={text.ip.historyTable}
-            columns={[text.ip.historyDay, text.ip.historyCount]}
-          />
-          {cutShort(scene)}
-        </>
-      )}
-    </Card>
-  );
-}
-
-/** The score of each day, as far as it can be worked out, and when lists began to name it. */
-function scoreHistory({ data, text, format }: AddressScene): Html {
-  const { scorePerDay } = data;
-  if (scorePerDay === undefined) return false;
-  const words = text.ip.curve;
-  const days = data.reportsPerDay.map(({ day }) => format.day(day));
-  const said = scorePerDay.map(({ score, isPart }) => (isPart ? words.part(score) : `${score}`));
-  const highest = Math.max(...scorePerDay.map(({ score }) => score));
-  const rated = data.evidence.lists.filter(({ confidence }) => confidence !== undefined);
-  return (
-    <Card title={words.title} icon="chart" className="history">
-      <BarChart
-        bars={scorePerDay.map(({ score, isPart }, i) => ({
-          label: days[i] ?? '',
-          value: score,
-          formatted: said[i] ?? '',
-          title: `${days[i]}: ${said[i]}`,
-          isPart,
-        }))}
-        summary={words.summary(highest, scorePerDay.at(-1)?.score ?? 0)}
-        top="100"
-        whole={100}
-        tableLabel={text.ip.historyTable}
-        columns={[text.ip.historyDay, text.ip.find.columns.score]}
-        partLabel={words.partLabel}
-      />
-      {rated.length > 0 && (
-        <ul class="card-note">
-          {rated.slice(0, listsMax).map(({ name, confidence = 0, since }) => (
-            <li>
-              <bdi>{name}</bdi>
-              {words.listSince(confidence, format.day(since))}
-            </li>
-          ))}
-        </ul>
-      )}
-      <p class="card-note card-foot">{words.note}</p>
-    </Card>
-  );
-}
-
-function categories(scene: AddressScene): Html {
-  const { data, text, format } = scene;
-  return (
-    <Card title={text.ip.categoriesTitle} icon="tag">
-      {data.categories.length === 0 ? (
-        <EmptyState icon="tag" text={text.ip.categoriesEmpty} />
-      ) : (
-        <>
-          <ShareList
-            rows={data.categories.map(({ name, count }) => ({
-              name,
-              value: count,
-              formatted: format.number(count),
-            }))}
-          />
-          {cutShort(scene)}
-        </>
-      )}
-    </Card>
-  );
-}
+const commentStart = 160;
+const commentLongMin = 220;
 
 /**
  * Shows the beginning of a long comment, and the rest behind a click: the next comment stays in
@@ -436,30 +368,39 @@ function commentText(masked: string, text: Catalogue): Html {
   );
 }
 
-function comments({ data, text, format }: AddressScene): Html {
-  const shown = data.comments.slice(0, commentsMax);
+function commentList(shown: readonly IpPageComment[], { text, format }: AddressScene): Html {
   return (
-    <Card title={text.ip.commentsTitle} icon="comment" className="comments">
-      {shown.length === 0 ? (
-        <EmptyState icon="comment" text={text.ip.commentsEmpty} />
-      ) : (
-        <>
-          <p class="card-note">{text.ip.commentsNote}</p>
-          <ol class="comment-list">
-            {shown.map((comment) => (
-              <li class="comment">
-                <p class="comment-head">
-                  <time datetime={machineTime(comment.at)}>{format.moment(comment.at)}</time>
-                  {comment.categories.map((name) => (
-                    <Badge label={name} />
-                  ))}
-                </p>
-                {commentText(maskComment(comment.text), text)}
-              </li>
+    <ol class="comment-list">
+      {shown.map((comment) => (
+        <li class="comment">
+          <p class="comment-head">
+            {comment.categories.map((name) => (
+              <Badge label={name} />
             ))}
-          </ol>
-        </>
+            <time datetime={machineTime(comment.at)}>{format.moment(comment.at)}</time>
+          </p>
+          {commentText(maskComment(comment.text), text)}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function comments(scene: AddressScene): Html {
+  const { data, text } = scene;
+  const shown = data.comments.slice(0, commentsMax);
+  if (shown.length === 0) return false;
+  const more = shown.slice(commentsShown);
+  return (
+    <Card title={text.ip.commentsTitle}>
+      {commentList(shown.slice(0, commentsShown), scene)}
+      {more.length > 0 && (
+        <details>
+          <summary>{text.ip.commentsMore(more.length)}</summary>
+          {commentList(more, scene)}
+        </details>
       )}
+      <p class="card-note">{text.ip.commentsNote}</p>
     </Card>
   );
 }
@@ -477,46 +418,100 @@ export function ipPageIsIndexable(data: IpPageData): boolean {
   return data.reports > 0 && hasReports(data);
 }
 
-function moment({ data, text, format }: AddressScene, at: number | undefined): Html {
-  if (at === undefined) return text.ip.facts.none;
+/** Never seen is not clean: nothing speaks for it either. */
+function isUnseen({ allowlisted, observed }: IpPageData): boolean {
+  return !allowlisted && !observed;
+}
+
+function isKnownGood({ why }: IpPageData): boolean {
+  return why?.by === 'knownGood';
+}
+
+// The verdict: what to do, and by whom it is said.
+
+function advice(data: IpPageData, { ip }: Catalogue): string {
+  if (data.allowlisted) return ip.advice.allowlisted;
+  if (isUnseen(data)) return ip.advice.unseen;
+  if (isKnownGood(data) && data.score === 0) return ip.advice.knownGood;
+  return ip.advice[scoreBand(data.score)];
+}
+
+const listsNamed = 3;
+
+/** A list may hold it for two reasons: its name counts once. */
+function listNames({ evidence: { lists } }: IpPageData): string[] {
+  return [...new Set(lists.filter(({ kind }) => kind !== 'own').map(({ name }) => name))];
+}
+
+/** Says which lists hold it and who reported it, or that nobody does. */
+function saidBy({ data, text, format }: AddressScene): string {
+  const words = text.ip.said;
+  const { evidence: given, reports, distinctReporters } = data;
+  const lists = listNames(data);
+  const isOwn = given.lists.some(({ kind }) => kind === 'own');
+  const people = Math.max(distinctReporters, reports > 0 ? 1 : 0);
+  const byLists = lists.length === 0 ? undefined : words.lists(lists.length, lists[0]!);
+  const byPeople = people === 0 ? undefined : words.people(people, format.number(people));
+  const all = [isOwn ? words.own : undefined, byLists, byPeople].filter((one) => one !== undefined);
+  if (all.length === 0) return words.nobody;
+  if (all.length > 1) return words.both(all[0]!, all[1]!);
+  return `${words.one(all[0]!)}${people === 0 ? ` ${words.notReported}` : lists.length === 0 && !isOwn ? ` ${words.notListed}` : ''}`;
+}
+
+function notes({ data, text }: AddressScene): string[] {
+  return [
+    data.allowlisted && data.evidence.lists.length + data.reports > 0 && text.ip.notes.allowlisted,
+    isKnownGood(data) && text.ip.notes.knownGood,
+    data.reports > 0 && !hasReports(data) && text.ip.notes.reportedInRange,
+  ].filter((note) => note !== false);
+}
+
+function moment(at: number, { data, format }: AddressScene): Html {
   return (
     <>
       <time datetime={machineTime(at)} title={format.moment(at)}>
         {format.day(at)}
       </time>
-      <span class="fact-note">{format.ago(at, data.now)}</span>
+      <small>{format.ago(at, data.now)}</small>
     </>
   );
 }
 
-function fact(label: string, value: Html, className?: string): Html {
+function fact(label: string, value: Html, note?: Html): Html {
   return (
-    <div class={className}>
+    <div>
       <dt>{label}</dt>
-      <dd>{value}</dd>
+      <dd>
+        {value}
+        {note && <small>{note}</small>}
+      </dd>
     </div>
   );
 }
 
-/** Which part of the number is whose. */
-function parts({ data, text, format }: AddressScene): Html {
-  const words = text.ip.facts;
-  const { reports, listReports, distinctReporters } = data;
-  const note = (said: string) => <span class="fact-note fact-below">{said}</span>;
-  const byWhom = words.reporters(distinctReporters, format.number(distinctReporters));
-  if (listReports === 0) return reports > 0 && note(byWhom);
-  return (
-    <>
-      {note(words.ofLists(format.number(listReports)))}
-      {reports > 0 && note(`${format.number(reports)} ${byWhom}`)}
-    </>
-  );
+function usage({ data, text }: AddressScene): Html {
+  const words = text.ip;
+  const { knownAs, special, anonymousExit, evidence: given } = data;
+  if (special !== undefined) return fact(words.facts.usage, special.name, special.rfc);
+  if (knownAs !== undefined) {
+    return fact(words.facts.usage, knownAs.name, words.knownAs[knownAs.kind]);
+  }
+  if (anonymousExit)
+    return fact(words.facts.usage, words.badges.anonymousExit, words.anonymousExitHint);
+  const service = given.lists.find((list) => list.service !== undefined)?.service;
+  if (service !== undefined) return fact(words.facts.usage, words.services[service]);
+  return fact(words.facts.usage, words.facts.unknown);
 }
 
 function facts(scene: AddressScene): Html {
   const { data, text, format } = scene;
   const words = text.ip.facts;
   const country = format.country(data.countryCode);
+  const lists = data.evidence.lists.filter(({ kind }) => kind !== 'own');
+  const names = listNames(data);
+  const times = (given: readonly (number | undefined)[]) => given.filter((at) => at !== undefined);
+  const first = times([data.firstReportedAt, ...lists.map(({ since }) => since)]);
+  const last = times([data.lastReportedAt, ...lists.map(({ loadedAt }) => loadedAt)]);
   return (
     <dl class="facts">
       {fact(
@@ -528,72 +523,54 @@ function facts(scene: AddressScene): Html {
             <bdi>{data.provider}</bdi>
           </Link>
         ),
-        'is-wide',
       )}
       {fact(
-        words.country,
-        country === undefined ? (
-          words.unknown
-        ) : (
-          <>
-            {country} <span class="fact-note mono">{data.countryCode}</span>
-          </>
-        ),
+        words.prefix,
+        <Link class="mono" href={`/ip/${data.prefix}`}>
+          {breakableAddress(data.prefix)}
+        </Link>,
+        data.scorePrefix !== undefined && words.inherited(data.scorePrefix),
       )}
-      {fact(
-        words.reports,
+      {fact(words.country, country ?? words.unknown, country && words.ofNetwork(data.countryCode))}
+      {usage(scene)}
+      {!isUnseen(data) && (
         <>
-          {format.number(data.reports + data.listReports)} {parts(scene)}
-        </>,
+          {fact(words.first, first.length === 0 ? words.none : moment(Math.min(...first), scene))}
+          {fact(words.last, last.length === 0 ? words.none : moment(Math.max(...last), scene))}
+          {fact(words.lists, format.number(names.length), names.slice(0, listsNamed).join(', '))}
+          {fact(
+            words.reports,
+            format.number(data.reports),
+            data.reports > 0
+              ? words.reporters(data.distinctReporters, format.number(data.distinctReporters))
+              : words.inAYear,
+          )}
+        </>
       )}
-      {fact(words.first, moment(scene, data.firstReportedAt))}
-      {fact(words.last, moment(scene, data.lastReportedAt))}
-      {data.listedAt !== undefined && fact(words.listed, moment(scene, data.listedAt))}
-      {data.scorePrefix !== undefined &&
-        fact(
-          words.entry,
-          <>
-            <span class="mono">{breakableAddress(data.scorePrefix)}</span>{' '}
-            <span class="fact-note">{text.ip.entryHint}</span>
-          </>,
-          'is-wide',
-        )}
     </dl>
   );
 }
 
-function canReport({ reportHref, reportUrl }: IpPageData): boolean {
-  return reportHref !== undefined || reportUrl !== undefined;
-}
-
-/** Never seen is not clean: nothing speaks for it either. */
-function isUnseen({ allowlisted, observed }: IpPageData): boolean {
-  return !allowlisted && !observed;
-}
-
-function isKnownGood({ why }: IpPageData): boolean {
-  return why?.by === 'knownGood';
-}
-
-/** Shows that the address is known good, and the services that the lists give its range. */
-function knownGoodBadges({ data, text }: AddressScene): Html {
-  if (!isKnownGood(data)) return false;
-  const services = new Set(data.evidence.lists.flatMap(({ service }) => service ?? []));
-  const labels = [text.ip.badges.knownGood, ...[...services].map((name) => text.ip.services[name])];
-  return labels.map((label) => <Badge label={label} tone="clean" icon="shield" />);
-}
-
-function verdictLine(data: IpPageData, text: Catalogue): string {
-  if (data.allowlisted) return text.ip.verdicts.allowlisted;
-  if (isKnownGood(data) && data.score === 0) return text.ip.verdicts.knownGood;
-  return isUnseen(data) ? text.ip.verdicts.unobserved : text.ip.verdicts[scoreBand(data.score)];
+/** Shows that the address is known good or trusted by the operator. */
+function badges({ data, text }: AddressScene): Html {
+  const labels = [
+    data.allowlisted && text.ip.badges.allowlisted,
+    isKnownGood(data) && text.ip.badges.knownGood,
+  ].filter((label) => label !== false);
+  if (labels.length === 0) return false;
+  return (
+    <p class="badges">
+      {labels.map((label) => (
+        <Badge label={label} tone="clean" icon="shield" />
+      ))}
+    </p>
+  );
 }
 
 function verdict(scene: AddressScene): Html {
   const { data, text } = scene;
-  const band = scoreBand(data.score);
   return (
-    <section class={`verdict band-${isUnseen(data) ? 'none' : band}`}>
+    <section class={`verdict band-${isUnseen(data) ? 'none' : scoreBand(data.score)}`}>
       <Gauge
         id="score-gate"
         score={data.score}
@@ -602,7 +579,6 @@ function verdict(scene: AddressScene): Html {
       />
       <div class="verdict-text">
         <h1>
-          <span class="eyebrow">{text.ip.heading}</span>{' '}
           <span class="address mono" id="address">
             {breakableAddress(data.address)}
           </span>
@@ -617,63 +593,28 @@ function verdict(scene: AddressScene): Html {
             <span aria-live="polite">{text.code.copy}</span>
           </button>
         </h1>
-        <p class="verdict-line">{verdictLine(data, text)}</p>
-        {data.special !== undefined && (
-          <p class="verdict-note">{text.ip.special(data.special.name, data.special.rfc)}</p>
-        )}
-        {data.score > 0 && data.reports === 0 && (
-          <p class="verdict-note">
-            {
-              text.ip[
-                data.evidence.lists[0]?.kind === 'own' ? 'noReportsButOwn' : 'noReportsButScore'
-              ]
-            }
-          </p>
-        )}
-        {(data.allowlisted ||
-          data.anonymousExit ||
-          isKnownGood(data) ||
-          data.knownAs !== undefined) && (
-          <p class="badges">
-            {data.allowlisted && (
-              <Badge label={text.ip.badges.allowlisted} tone="clean" icon="shield" />
-            )}
-            {knownGoodBadges(scene)}
-            {data.knownAs !== undefined && (
-              <Badge
-                label={`${text.ip.knownAs[data.knownAs.kind]} ${data.knownAs.name}`}
-                tone="accent"
-                icon="tag"
-                title={text.ip.knownAsHint}
-              />
-            )}
-            {data.anonymousExit && (
-              <Badge
-                label={text.ip.badges.anonymousExit}
-                tone="accent"
-                icon="mask"
-                title={text.ip.anonymousExitHint}
-              />
-            )}
-          </p>
-        )}
-        {reason(scene)}
+        <p class="verdict-line">
+          <strong>{advice(data, text)}</strong> {saidBy(scene)}
+        </p>
+        {badges(scene)}
+        {notes(scene).map((note) => (
+          <p class="verdict-note">{note}</p>
+        ))}
         {facts(scene)}
-        {canReport(data) && (
-          <p class="verdict-report">
-            <Link href={data.reportHref ?? '#report'} rel="nofollow">
-              <Icon name="flag" />
-              <span>{text.ip.reportLink}</span>
-            </Link>
-          </p>
-        )}
-        {data.removalHref !== undefined && (
-          <p class="verdict-report">
-            <Link href={data.removalHref} rel="nofollow">
-              <Icon name="shield" />
-              <span>{text.requests.removal.link}</span>
-            </Link>
-          </p>
+        {(data.reportHref ?? data.removalHref) !== undefined && (
+          <div class="acts">
+            {data.reportHref !== undefined && (
+              <LinkButton label={text.ip.reportAction} href={data.reportHref} icon="flag" />
+            )}
+            {data.removalHref !== undefined && (
+              <LinkButton
+                label={text.requests.removal.link}
+                href={data.removalHref}
+                kind="secondary"
+                icon="shield"
+              />
+            )}
+          </div>
         )}
       </div>
     </section>
@@ -685,86 +626,120 @@ function reportCommand(url: string, address: string): string {
   return `curl ${url} \\\n  -H "Key: YOUR_KEY" \\\n  -d ip=${address} -d categories=18,22 \\\n  --data-urlencode "comment=…"`;
 }
 
-function reportCall({ reportHref, reportUrl, address }: IpPageData, text: Catalogue): Html {
+function checkCommand(url: string, address: string): string {
+  return `curl -G ${url} \\\n  -H "Key: YOUR_KEY" \\\n  -d ipAddress=${address}`;
+}
+
+/** What few readers want, folded. */
+function folds({ data, text }: AddressScene): Html {
+  const words = text.ip.folds;
+  const { checkUrl, reportUrl, address } = data;
   return (
-    <div class="report-call" id="report">
-      <div>
-        <h3>{text.ip.reportTitle}</h3>
-        <p>{text.ip.reportText}</p>
-      </div>
-      {reportHref !== undefined && (
-        <LinkButton label={text.ip.reportAction} href={reportHref} icon="flag" />
+    <section class="folds">
+      <details>
+        <summary>
+          <Icon name="info" />
+          {words.meaning}
+          <Icon name="chevron" />
+        </summary>
+        <p class="card-note">{text.ip.meaningText}</p>
+        <ScoreScale text={text} score={isUnseen(data) ? undefined : data.score} />
+      </details>
+      {checkUrl !== undefined && (
+        <details>
+          <summary>
+            <Icon name="code" />
+            {words.check}
+            <Icon name="chevron" />
+          </summary>
+          <CodeBlock
+            id="check-line"
+            title="curl"
+            code={checkCommand(checkUrl, address)}
+            text={text}
+          />
+        </details>
       )}
       {reportUrl !== undefined && (
-        <CodeBlock
-          id="report-line"
-          title="curl"
-          code={reportCommand(reportUrl, address)}
-          text={text}
-        />
+        <details>
+          <summary>
+            <Icon name="flag" />
+            {words.report}
+            <Icon name="chevron" />
+          </summary>
+          <CodeBlock
+            id="report-line"
+            title="curl"
+            code={reportCommand(reportUrl, address)}
+            text={text}
+          />
+        </details>
       )}
-    </div>
+    </section>
   );
 }
 
-function closing({ data, text }: AddressScene): Html {
+/** Leads from the provider by the network to the address. */
+function trail({ data, text }: AddressScene): Html {
   return (
-    <>
-      <section class="card meaning">
-        <h2 class="card-title">{text.ip.meaningTitle}</h2>
-        <p>{text.ip.meaningText}</p>
-        <ScoreScale text={text} score={isUnseen(data) ? undefined : data.score} />
-        {canReport(data) && reportCall(data, text)}
-      </section>
-      {data.attribution !== undefined && (
-        <p class="attribution">
-          {text.ip.attribution}{' '}
-          <Link href={data.attribution.href} rel="noopener">
-            {data.attribution.name}
+    <nav class="trail" aria-label={text.ip.trail}>
+      <ol>
+        {data.provider !== '' && (
+          <li>
+            <Link href={`/as/${data.address}`}>
+              <bdi>{data.provider}</bdi>
+            </Link>
+          </li>
+        )}
+        <li>
+          <Link class="mono" href={`/ip/${data.prefix}`}>
+            {data.prefix}
           </Link>
-          {' · '}
-          {data.attribution.licence}
-        </p>
-      )}
-    </>
+        </li>
+        <li class="mono" aria-current="page">
+          {data.address}
+        </li>
+      </ol>
+    </nav>
   );
 }
 
 export function ipPage(frame: PageFrame, data: IpPageData): string {
   const text = frameText(frame);
   const scene: AddressScene = { data, text, format: formatFor(frame.language) };
-  const word = isUnseen(data) ? text.ip.notObserved : text.score.words[scoreBand(data.score)];
+  const word = text.score.words[scoreBand(data.score)];
+  const { lists, reports } = data.evidence;
   return renderDocument(frame, {
     title: text.ip.title(data.address),
-    description: text.ip.description(data.address, data.score, word),
+    description: isUnseen(data)
+      ? `${data.address}: ${text.ip.notObserved}`
+      : text.ip.description(data.address, data.score, word),
     noindex: !ipPageIsIndexable(data),
+    lookedUp: data.address,
     className: 'page-ip',
     body: (
       <div class="wrap stack">
+        {trail(scene)}
         {verdict(scene)}
-        {evidence(scene)}
-        {hasReports(data) ? (
-          <>
-            <div class="columns">
-              {history(scene)}
-              {categories(scene)}
-            </div>
-            {scoreHistory(scene)}
-            {comments(scene)}
-          </>
-        ) : (
-          <>
-            {scoreHistory(scene)}
-            <section class="card">
-              <EmptyState
-                icon="flag"
-                text={data.reports === 0 ? text.ip.nothingReported : text.ip.reportedInRange}
-              />
-            </section>
-          </>
+        <div class="columns">
+          {lists.length + reports.length > 0 && evidence(scene)}
+          {history(scene)}
+        </div>
+        <div class="columns">
+          {around(scene)}
+          {comments(scene)}
+        </div>
+        {folds(scene)}
+        {data.attribution !== undefined && (
+          <p class="attribution">
+            {text.ip.attribution}{' '}
+            <Link href={data.attribution.href} rel="noopener">
+              {data.attribution.name}
+            </Link>
+            {' · '}
+            {data.attribution.licence}
+          </p>
         )}
-        {around(scene)}
-        {closing(scene)}
       </div>
     ),
   });

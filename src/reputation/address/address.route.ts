@@ -116,10 +116,10 @@ function placeOf(geo: GeoReader, family: 4 | 6, words: Uint32Array) {
 }
 
 function worstJson(worst: Survey['worst']) {
-  return worst.map(({ name, score, reports }) => ({
+  return worst.map(({ name, score, reports, listReports }) => ({
     ipAddress: name,
     abuseConfidenceScore: score,
-    totalReports: reports,
+    totalReports: reports + listReports,
   }));
 }
 
@@ -129,7 +129,7 @@ const chartDays = 90;
 /** Bound on the reports that one page reads. */
 const reportsShownMax = 2_000;
 const commentsShownMax = 25;
-const neighboursShownMax = 5;
+const neighboursShownMax = 8;
 /** Length of the network around an address whose other addresses are shown. */
 const neighbourLengths = { 4: 24, 6: 48 } as const;
 
@@ -189,7 +189,7 @@ export function addressRoute(options: AddressOptions): PlainRoute {
       }
       const why = 'This is not a valid IPv4 or IPv6 address.';
       if (asJson) return failureBody('api', fail('invalid_parameter', why, 'ipAddress'));
-      return errorReply(tools, language, 400);
+      return errorReply(tools, language, 400, undefined, { typed: request.param });
     }
     // With what the index says: a report shows at once, not a second later.
     const said = options.check.judge(family, address, clock.now());
@@ -246,12 +246,16 @@ async function addressData(
   const special = specialUse(family, address);
   const seconds = (at: number) => (at === 0 ? undefined : at * 1_000);
   const text = formatIp(family, address);
+  const prefixWords = Uint32Array.from(address);
+  maskWords(family, prefixWords, neighbourLengths[family]);
+  const prefix = { family, words: prefixWords, length: neighbourLengths[family] };
   const evidence = options.evidence.of(family, address, nowMs);
   const isCut = found.length === reportsShownMax;
   return {
     address: text,
     score: verdict.score,
     ...place,
+    prefix: formatPrefix(prefix),
     anonymousExit: verdict.anonymousExit,
     allowlisted: verdict.allowlisted,
     special: special && { name: special.name, rfc: special.rfc },
@@ -284,6 +288,7 @@ async function addressData(
       isMet(special) && (verdict.score > 0 || verdict.reports > 0 || verdict.anonymousExit)
         ? `/removal?address=${text}`
         : undefined,
+    checkUrl: `${secureUrl}/api/v2/check`,
     reportUrl: isMet(special) ? `${secureUrl}/api/v2/report` : undefined,
     attribution: place.provider === '' ? undefined : providerAttribution,
     now: nowMs,
@@ -433,7 +438,8 @@ export function networkRoute(options: PageOptions): PlainRoute {
     }
     const place = formatNetwork(parsed.value);
     if (place !== request.param) return movedTo(`/ip/${place}`);
-    const data = await networkData(parsed.value, options);
+    const page = asJson ? 1 : pageOf(request);
+    const data = await networkData(parsed.value, page, options);
     if (asJson) return { status: 200, headers: [jsonType, noStore], body: networkJson(data) };
     return {
       status: 200,
@@ -444,8 +450,26 @@ export function networkRoute(options: PageOptions): PlainRoute {
   return { kind: 'plain', ...routeFacts(networkEndpoint), handle: show };
 }
 
-async function networkData(network: Prefix, options: PageOptions): Promise<NetworkPageData> {
-  const survey = await surveyOf([network], worstShownMax, options);
+/** Returns the page of the list that is asked for; the first for what is no number. */
+function pageOf({ query }: Request): number {
+  const parsed = parseQuery(query);
+  const text = parsed.ok ? parsed.value.get('page') : undefined;
+  return text !== undefined && /^[1-9]\d?$/.test(text) ? Number(text) : 1;
+}
+
+/** Surveys with one page of the worst. */
+async function pageOfSurvey(networks: Iterable<Prefix>, page: number, options: PageOptions) {
+  const survey = await surveyOf(networks, page * worstShownMax, options);
+  const pages = Math.max(1, Math.min(99, Math.ceil(survey.entries / worstShownMax)));
+  return { ...survey, page, pages, worst: survey.worst.slice((page - 1) * worstShownMax) };
+}
+
+async function networkData(
+  network: Prefix,
+  page: number,
+  options: PageOptions,
+): Promise<NetworkPageData> {
+  const survey = await pageOfSurvey([network], page, options);
   return {
     network: formatPrefix(network),
     ...placeOf(options.geo, network.family, network.words),
@@ -584,7 +608,8 @@ export function systemRoute(options: PageOptions & { readonly systems: Systems }
     if (String(number) !== request.param) return movedTo(`/as/${number}`);
     const found = await systems.rangesOf(number);
     if (found === undefined) return refuse(request, 'overloaded');
-    const survey = await surveyOf(prefixesOf(found.ranges), worstShownMax, options);
+    const page = asJson ? 1 : pageOf(request);
+    const survey = await pageOfSurvey(prefixesOf(found.ranges), page, options);
     const data = {
       number,
       name: found.name,
@@ -631,15 +656,17 @@ function systemJson({ number, name, ranges, ...data }: SystemPageData): string {
 // GET /ip?address=<text>: one address or network leads to its page, a system as `AS64500` to its own; of a text that
 // has several a table is made, as a page or as CSV. A miss keeps the text.
 
+/** A text of one line that was typed by hand. */
+const typedCharsMax = 100;
 /** Rows of one answer. */
-const foundMax = 100;
+const foundMax = 250;
 /** A table counts as one page for so many rows. */
 const rowsPerPage = 10;
-const textCharsMax = 4_000;
+const textCharsMax = 12_000;
 /** The page says of a number that is too large that it is none. */
-const systemText = /^\s*AS[\s:]?(\d{1,10})\s*$/i;
-/** Length of the longest text once percent-encoded. */
-const queryCharsMax = 3 * textCharsMax;
+const systemText = /^\s*(?:AS[\s:]?)?(\d{1,10})\s*$/i;
+/** A longer head is refused by the transport. */
+const queryCharsMax = 14_000;
 
 const findAddressEndpoint = openPage('/ip', {
   headers: ['accept-language'],
@@ -670,18 +697,23 @@ export function findAddressRoute(options: FindOptions): PlainRoute {
     if (refusal !== undefined) return refusal;
     callers.charge('ipPage', request, Math.floor(found.length / rowsPerPage));
     const rows = found.map((prefix) => rowOf(prefix, options));
+    rows.sort((a, b) => (b.known?.cell.score ?? -1) - (a.known?.cell.score ?? -1));
     if (found.length > 0 && query.ok && query.value.get('format') === 'csv') return csvOf(rows);
     const isMiss = !query.ok || (found.length === 0 && query.value.get('address') !== undefined);
+    // One line is corrected where it was typed; of a longer text nobody can say what was meant.
+    if (isMiss && text !== '' && text.length <= typedCharsMax && !text.includes('\n')) {
+      return errorReply(tools, language, 400, undefined, { typed: text });
+    }
     return {
       status: isMiss ? 400 : 200,
       headers: [...tools.headers(language), noStore, noIndex],
       body: findPage(tools.frame(language), {
         text,
-        textCharsMax,
+        foundMax,
         found: rows,
         more,
         isMiss,
-        csvHref: `/ip?format=csv&address=${encodeURIComponent(rows.map(({ name }) => name).join(' '))}`,
+        csvHref: `/ip?format=csv&address=${rows.map(({ name }) => name).join('+')}`,
       }),
     };
   }
@@ -700,7 +732,8 @@ function rowOf(prefix: Prefix, { check, geo, clock }: FindOptions): FoundAddress
     known: {
       cell: cellOf(family, words, verdict),
       ...placeOf(geo, family, words),
-      reports: verdict.reports + verdict.listReports,
+      reports: verdict.reports,
+      listReports: verdict.listReports,
     },
   };
 }
@@ -719,7 +752,7 @@ function csvOf(rows: readonly FoundAddress[]): Reply {
   const lines = rows.map(({ name, known }) =>
     known === undefined
       ? `${name},,,,,`
-      : `${name},${known.cell.score},${csvText(known.countryCode)},${csvText(known.provider)},${known.reports},${stateNames[known.cell.kind]}`,
+      : `${name},${known.cell.score},${csvText(known.countryCode)},${csvText(known.provider)},${known.reports + known.listReports},${stateNames[known.cell.kind]}`,
   );
   const head = 'ipAddress,abuseConfidenceScore,countryCode,isp,totalReports,state';
   return {

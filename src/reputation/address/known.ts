@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Verdict } from '../../contracts/reputation.ts';
 import type { Turns } from '../../core/scheduling.ts';
+import { type ScoreBand, scoreBand } from '../../core/score-band.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { IpFamily } from '../../ip/address.ts';
 import { contains, formatNetwork, type Prefix, parsePrefix } from '../../ip/prefix.ts';
@@ -77,11 +78,15 @@ interface KnownEntry {
   /** 0 to 100. */
   readonly score: number;
   readonly reports: number;
+  /** Reports that lists add in the API's count. */
+  readonly listReports: number;
 }
 
 export interface Survey {
   readonly entries: number;
   readonly malicious: number;
+  /** Number of entries by verdict. */
+  readonly bands: Readonly<Record<ScoreBand, number>>;
   /** The worst first. */
   readonly worst: readonly KnownEntry[];
   /** There are more entries than were looked at. */
@@ -108,16 +113,19 @@ export async function surveyOf(
   const worst: KnownEntry[] = [];
   let entries = 0;
   let malicious = 0;
+  const bands = { clean: 0, low: 0, suspect: 0, malicious: 0 };
   function look(entry: number): void {
     const prefix = index.prefixOf(entry);
     if (prefix === undefined) return;
     entries++;
     const verdict = check.judge(prefix.family, prefix.words, clock.now());
     if (verdict.malicious) malicious++;
+    bands[scoreBand(verdict.score)]++;
     worst.push({
       name: formatNetwork({ ...prefix, words: Uint32Array.from(prefix.words) }),
       score: verdict.score,
-      reports: verdict.reports + verdict.listReports,
+      reports: verdict.reports,
+      listReports: verdict.listReports,
     });
   }
   await turns.next();
@@ -125,7 +133,7 @@ export async function surveyOf(
     let position: ReturnType<IpIndex['walk']>;
     do {
       // Before the next step: a network that ends at the bound is whole.
-      if (entries >= entriesMax) return { entries, malicious, worst, isPart: true };
+      if (entries >= entriesMax) return { entries, malicious, bands, worst, isPart: true };
       position = index.walk(network, look, { after: position, limit: entriesPerStep });
       if (worst.length > worstMax) {
         worst.sort((a, b) => b.score - a.score || b.reports - a.reports).splice(worstMax);
@@ -134,5 +142,5 @@ export async function surveyOf(
     } while (position !== undefined);
   }
   worst.sort((a, b) => b.score - a.score || b.reports - a.reports);
-  return { entries, malicious, worst, isPart: false };
+  return { entries, malicious, bands, worst, isPart: false };
 }

@@ -5,10 +5,10 @@
 
 import { scoreBand, scoreBands } from '../../core/score-band.ts';
 import { Card, EmptyState, Notice } from '../../web/components/card.tsx';
-import { ScoreScale } from '../../web/components/chart.tsx';
+import { ShareList } from '../../web/components/chart.tsx';
 import { Button, LinkButton } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
-import { Table } from '../../web/components/table.tsx';
+import { Badge, Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
@@ -138,6 +138,29 @@ export function addressGrid(
   );
 }
 
+/** The same map as a picture, beside a table with links: its cells are too small to press. */
+export function addressPicture(
+  cells: readonly AddressCell[],
+  network: string,
+  text: Catalogue,
+  current: string,
+): Html {
+  const host = Number(current.slice(current.lastIndexOf('.') + 1));
+  const seen = cells.filter(({ kind }) => kind !== 'unseen').length;
+  return (
+    <div>
+      <div class="address-grid" role="img" aria-label={text.ip.network.seen(network, seen)}>
+        {cells.map((cell, i) => (
+          <span class={lookOf(cell)}>
+            <span class={i === host ? 'grid-cell is-current' : 'grid-cell'} />
+          </span>
+        ))}
+      </div>
+      {key(cells, text)}
+    </div>
+  );
+}
+
 // A network or a system.
 
 export interface NetworkPageData extends Survey {
@@ -148,6 +171,9 @@ export interface NetworkPageData extends Survey {
   readonly provider: string;
   /** An entry that holds all of it, and its score; undefined: none. */
   readonly whole?: { readonly name: string; readonly score: number } | undefined;
+  /** The page of the list, and how many there are. */
+  readonly page: number;
+  readonly pages: number;
   /** The 256 addresses of an IPv4 /24; undefined for any other network. */
   readonly cells?: readonly AddressCell[] | undefined;
   /** Registry entry of special use (RFC 6890) that covers all of it. */
@@ -218,15 +244,65 @@ export function worstTable(
   );
 }
 
-function worstCard(worst: Survey['worst'], text: Catalogue, format: Format): Html {
+interface Paged {
+  readonly worst: Survey['worst'];
+  readonly page: number;
+  readonly pages: number;
+}
+
+function worstCard(
+  { worst, page, pages }: Paged,
+  path: string,
+  text: Catalogue,
+  format: Format,
+): Html {
   const words = text.ip.network;
   return (
-    <Card title={words.worst} icon="flag">
+    <Card
+      title={words.worst}
+      aside={pages > 1 && <span class="card-aside">{words.page(page, pages)}</span>}
+    >
       {worst.length === 0 ? (
         <EmptyState icon="flag" text={words.none} />
       ) : (
         worstTable(worst, words.worst, text, format)
       )}
+      {pages > 1 && (
+        <p class="acts">
+          {page > 1 && (
+            <LinkButton
+              label={words.previous}
+              href={`${path}?page=${page - 1}`}
+              kind="secondary"
+              icon="back"
+            />
+          )}
+          {page < pages && (
+            <LinkButton
+              label={words.next}
+              href={`${path}?page=${page + 1}`}
+              kind="secondary"
+              icon="arrow"
+            />
+          )}
+        </p>
+      )}
+    </Card>
+  );
+}
+
+/** How many entries have each verdict, the worst first. */
+function verdictsCard({ bands }: Survey, text: Catalogue, format: Format): Html {
+  return (
+    <Card title={text.ip.network.verdicts}>
+      <ShareList
+        rows={scoreBands.toReversed().map((band) => ({
+          name: text.score.words[band],
+          value: bands[band],
+          formatted: format.number(bands[band]),
+          band,
+        }))}
+      />
     </Card>
   );
 }
@@ -238,6 +314,7 @@ export function networkPage(frame: PageFrame, data: NetworkPageData): string {
   return renderDocument(frame, {
     title: words.title(data.network),
     noindex: true,
+    lookedUp: data.network,
     className: 'page-network',
     body: (
       <div class="wrap stack">
@@ -246,16 +323,16 @@ export function networkPage(frame: PageFrame, data: NetworkPageData): string {
           <span class="address mono">{data.network}</span>
         </h1>
         {data.special !== undefined && <p>{words.special(data.special.name, data.special.rfc)}</p>}
-        <Card title={words.known} icon="shield">
-          {facts(data, text, format)}
-        </Card>
-        {data.cells !== undefined && (
-          <Card title={words.map} icon="chart">
-            {addressGrid(data.cells, data.network, text)}
-            <ScoreScale text={text} />
-          </Card>
-        )}
-        {worstCard(data.worst, text, format)}
+        <div class="columns">
+          <Card title={words.known}>{facts(data, text, format)}</Card>
+          {verdictsCard(data, text, format)}
+        </div>
+        <div class="columns is-top">
+          {data.cells !== undefined && (
+            <Card title={words.map}>{addressGrid(data.cells, data.network, text)}</Card>
+          )}
+          {worstCard(data, `/ip/${data.network}`, text, format)}
+        </div>
       </div>
     ),
   });
@@ -265,6 +342,8 @@ export interface SystemPageData extends Survey {
   readonly number: number;
   /** The operator's name; undefined: no range of it is known. */
   readonly name: string | undefined;
+  readonly page: number;
+  readonly pages: number;
   /** Number of ranges that it announces, by the table. */
   readonly ranges: number;
   readonly attribution: { readonly name: string; readonly href: string; readonly licence: string };
@@ -278,6 +357,7 @@ export function systemPage(frame: PageFrame, data: SystemPageData): string {
   return renderDocument(frame, {
     title: words.systemTitle(data.number),
     noindex: true,
+    lookedUp: `AS${data.number}`,
     className: 'page-network',
     body: (
       <div class="wrap stack">
@@ -291,19 +371,22 @@ export function systemPage(frame: PageFrame, data: SystemPageData): string {
           </section>
         ) : (
           <>
-            <Card title={words.known} icon="shield">
-              <dl class="facts">
-                {fact(
-                  text.ip.facts.provider,
-                  name === '' ? text.ip.facts.unknown : <bdi>{name}</bdi>,
-                )}
-                {fact(words.ranges, format.number(data.ranges))}
-                {fact(words.entries, format.number(data.entries))}
-                {fact(words.malicious, format.number(data.malicious))}
-              </dl>
-              {data.isPart && <p class="card-note">{words.part(format.number(data.entries))}</p>}
-            </Card>
-            {worstCard(data.worst, text, format)}
+            <div class="columns">
+              <Card title={words.known}>
+                <dl class="facts">
+                  {fact(
+                    text.ip.facts.provider,
+                    name === '' ? text.ip.facts.unknown : <bdi>{name}</bdi>,
+                  )}
+                  {fact(words.ranges, format.number(data.ranges))}
+                  {fact(words.entries, format.number(data.entries))}
+                  {fact(words.malicious, format.number(data.malicious))}
+                </dl>
+                {data.isPart && <p class="card-note">{words.part(format.number(data.entries))}</p>}
+              </Card>
+              {verdictsCard(data, text, format)}
+            </div>
+            {worstCard(data, `/as/${data.number}`, text, format)}
           </>
         )}
         <p class="attribution">
@@ -332,13 +415,15 @@ export interface FoundAddress {
         readonly countryCode: string;
         readonly provider: string;
         readonly reports: number;
+        readonly listReports: number;
       }
     | undefined;
 }
 
 interface FindPageData {
   readonly text: string;
-  readonly textCharsMax: number;
+  /** How many of a text are looked up. */
+  readonly foundMax: number;
   readonly found: readonly FoundAddress[];
   /** Not all that the text has. */
   readonly more: boolean;
@@ -363,6 +448,26 @@ function scoreCell({ known }: FoundAddress, text: Catalogue): Html {
   );
 }
 
+/** How many of them have each verdict. */
+function bandBadges(found: readonly FoundAddress[], text: Catalogue, format: Format): Html {
+  const scores = found.flatMap(({ known }) =>
+    known?.cell.kind === 'seen' ? known.cell.score : [],
+  );
+  const counts = scoreBands
+    .toReversed()
+    .map((band) => ({ band, count: scores.filter((score) => scoreBand(score) === band).length }))
+    .filter(({ count }) => count > 0);
+  return (
+    counts.length > 0 && (
+      <p class="badges">
+        {counts.map(({ band, count }) => (
+          <Badge label={`${text.score.words[band]} · ${format.number(count)}`} tone={band} />
+        ))}
+      </p>
+    )
+  );
+}
+
 export function findPage(frame: PageFrame, data: FindPageData): string {
   const text = frameText(frame);
   const words = text.ip.find;
@@ -370,6 +475,7 @@ export function findPage(frame: PageFrame, data: FindPageData): string {
   const result = data.found.length > 0 && (
     <Card title={words.result(data.found.length)} icon="search">
       {data.more && <p class="card-note">{words.more(data.found.length)}</p>}
+      {bandBadges(data.found, text, format)}
       <Table
         caption={words.result(data.found.length)}
         stack
@@ -412,7 +518,7 @@ export function findPage(frame: PageFrame, data: FindPageData): string {
           <div class="field">
             <label for="pasted">{words.label}</label>
             <p class="field-hint" id="pasted-hint">
-              {words.hint}
+              {words.hint(data.foundMax)}
             </p>
             <textarea
               class="input mono"
@@ -420,7 +526,6 @@ export function findPage(frame: PageFrame, data: FindPageData): string {
               name="address"
               rows={6}
               required
-              maxlength={data.textCharsMax}
               autocomplete="off"
               autocapitalize="none"
               spellcheck={false}

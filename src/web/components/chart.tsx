@@ -4,7 +4,13 @@
  * the same numbers lies behind each.
  */
 
-import { bandEnds, bandStarts, scoreBand, scoreBands } from '../../core/score-band.ts';
+import {
+  bandEnds,
+  bandStarts,
+  type ScoreBand,
+  scoreBand,
+  scoreBands,
+} from '../../core/score-band.ts';
 import { classes, type Html } from '../html.ts';
 import type { Catalogue } from '../language.ts';
 import { Table } from './table.tsx';
@@ -17,8 +23,6 @@ export interface Bar {
   readonly formatted: string;
   /** Shown when the pointer rests on the bar. */
   readonly title: string;
-  /** It may be more: what is above it is hatched. */
-  readonly isPart?: boolean | undefined;
 }
 
 export interface BarChartOptions {
@@ -28,12 +32,8 @@ export interface BarChartOptions {
   readonly summary: string;
   /** The highest value, formatted, next to the top line. */
   readonly top: string;
-  /** The value of a bar of full height. Default: the highest one. */
-  readonly whole?: number | undefined;
   readonly tableLabel: string;
   readonly columns: readonly [string, string];
-  /** Explains the hatching, where bars have some. */
-  readonly partLabel?: string | undefined;
 }
 
 const barPitch = 8;
@@ -42,31 +42,6 @@ const chartHeight = 120;
 /** Lowest height of a bar that is not zero, so that one report next to a thousand still shows. */
 const barHeightMin = 3;
 const barsMax = 400;
-
-/** The hatching. Its lines lean one way, at any angle, as charts are stretched. A page needs it once. */
-const hatch = (
-  <defs>
-    <pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse">
-      <path class="hatch-line" d="M0 8L8 0M-2 2L2 -2M6 10L10 6" />
-    </pattern>
-  </defs>
-);
-
-function partShape(bar: Bar, index: number): Html {
-  return (
-    bar.isPart && (
-      <rect
-        class="bar-part"
-        x={index * barPitch}
-        width={barPitch}
-        height={chartHeight}
-        fill="url(#hatch)"
-      >
-        <title>{bar.title}</title>
-      </rect>
-    )
-  );
-}
 
 function barShape(bar: Bar, index: number, highest: number): Html {
   if (bar.value <= 0) {
@@ -90,9 +65,8 @@ function barShape(bar: Bar, index: number, highest: number): Html {
 
 export function BarChart(options: BarChartOptions): Html {
   const bars = options.bars.slice(0, barsMax);
-  const highest = options.whole ?? Math.max(1, ...bars.map((bar) => bar.value));
+  const highest = Math.max(1, ...bars.map((bar) => bar.value));
   const middle = bars[Math.floor(bars.length / 2)];
-  const hasParts = bars.some(({ isPart }) => isPart);
   return (
     <figure class="chart">
       <div class="chart-frame">
@@ -108,8 +82,6 @@ export function BarChart(options: BarChartOptions): Html {
           role="img"
           aria-label={options.summary}
         >
-          {hasParts && hatch}
-          {bars.map(partShape)}
           {bars.map((bar, index) => barShape(bar, index, highest))}
         </svg>
         <div class="chart-days" aria-hidden="true">
@@ -117,25 +89,118 @@ export function BarChart(options: BarChartOptions): Html {
           <span class="chart-middle">{middle?.label}</span>
           <span>{bars.at(-1)?.label}</span>
         </div>
-        {hasParts && (
-          <ul class="chart-key">
-            <li>
-              <svg width="24" height="12" viewBox="0 0 24 12" aria-hidden="true" focusable="false">
-                <rect class="bar-part" width="24" height="12" fill="url(#hatch)" />
-              </svg>
-              {options.partLabel}
-            </li>
-          </ul>
-        )}
       </div>
       <details class="chart-table">
         <summary>{options.tableLabel}</summary>
         <Table
           caption={options.summary}
           columns={[{ title: options.columns[0] }, { title: options.columns[1], numeric: true }]}
-          rows={bars
-            .filter((bar) => bar.value > 0 || bar.isPart)
-            .map((bar) => [bar.label, bar.formatted])}
+          rows={bars.filter((bar) => bar.value > 0).map((bar) => [bar.label, bar.formatted])}
+          scroll
+        />
+      </details>
+    </figure>
+  );
+}
+
+export interface TimelineDay {
+  /** First column of the table. */
+  readonly label: string;
+  /** Below the picture. */
+  readonly short: string;
+  /** 0 to 100; undefined: not known. */
+  readonly score: number | undefined;
+  readonly scoreText: string;
+  readonly count: number;
+  readonly countText: string;
+}
+
+export interface TimelineOptions {
+  /** Oldest first. */
+  readonly days: readonly TimelineDay[];
+  /** A score with a line of its own. */
+  readonly mark: { readonly at: number; readonly label: string };
+  readonly summary: string;
+  readonly tableLabel: string;
+  readonly columns: readonly [string, string, string];
+}
+
+const timeline = { left: 34, right: 610, top: 18, bottom: 190, bars: 66 } as const;
+
+/** One picture of the score as steps, and of the counts of each day as bars. */
+export function Timeline({ days, mark, summary, tableLabel, columns }: TimelineOptions): Html {
+  const { left, right, top, bottom, bars } = timeline;
+  const pitch = (right - left) / days.length;
+  const yOf = (score: number) => Math.round(bottom - (score / 100) * (bottom - top));
+  const xOf = (day: number) => Math.round((left + day * pitch) * 10) / 10;
+  const most = Math.max(1, ...days.map(({ count }) => count));
+  const width = Math.max(2, Math.min(14, Math.round(pitch * 0.6)));
+  const from = days.findIndex(({ score }) => score !== undefined);
+  const steps = days
+    .slice(Math.max(0, from))
+    .map(
+      ({ score = 0 }, i) =>
+        `${i === 0 ? 'M' : 'L'}${xOf(from + i)} ${yOf(score)}H${xOf(from + i + 1)}`,
+    )
+    .join('');
+  const middle = Math.floor(days.length / 2);
+  return (
+    <figure class="chart">
+      <svg class="timeline" viewBox="0 0 620 216" role="img" aria-label={summary}>
+        <path
+          class="timeline-grid"
+          d={`M${left} ${bottom}H${right}M${left} ${yOf(50)}H${right}M${left} ${top}H${right}`}
+        />
+        {from >= 0 && <path class="timeline-area" d={`${steps}V${bottom}H${xOf(from)}z`} />}
+        {days.map(({ count, label, countText }, i) => {
+          const height = count === 0 ? 0 : Math.max(4, Math.round((count / most) * bars));
+          return (
+            height > 0 && (
+              <rect
+                class="timeline-bar"
+                x={xOf(i + 0.5) - width / 2}
+                y={bottom - height}
+                width={width}
+                height={height}
+                rx="2"
+              >
+                <title>
+                  {label}: {countText}
+                </title>
+              </rect>
+            )
+          );
+        })}
+        <path class="timeline-mark" d={`M${left} ${yOf(mark.at)}H${right}`} />
+        <text class="timeline-mark-text" x={left + 4} y={yOf(mark.at) - 6}>
+          {mark.label}
+        </text>
+        {from >= 0 && <path class="timeline-score" d={steps} />}
+        {[0, 50, 100].map((score) => (
+          <text x={left - 8} y={yOf(score) + 4} text-anchor="end">
+            {score}
+          </text>
+        ))}
+        <text x={left} y="210">
+          {days[0]?.short}
+        </text>
+        <text x={(left + right) / 2} y="210" text-anchor="middle">
+          {days[middle]?.short}
+        </text>
+        <text x={right} y="210" text-anchor="end">
+          {days.at(-1)?.short}
+        </text>
+      </svg>
+      <details class="chart-table">
+        <summary>{tableLabel}</summary>
+        <Table
+          caption={summary}
+          columns={[
+            { title: columns[0] },
+            { title: columns[1], numeric: true },
+            { title: columns[2], numeric: true },
+          ]}
+          rows={days.map(({ label, scoreText, countText }) => [label, scoreText, countText])}
           scroll
         />
       </details>
@@ -149,53 +214,8 @@ export interface ShareRow {
   readonly note?: Html | undefined;
   readonly value: number;
   readonly formatted: string;
-  /** As the segment of a stacked bar that the row explains. */
-  readonly tone?: number | undefined;
-}
-
-/** Colours of segments; behind the last they begin again. */
-const tones = 5;
-
-function toneClass(tone: number): string {
-  return `tone-${tone % tones}`;
-}
-
-export interface StackedBarOptions {
-  /** From 0 to 100, from left to right. */
-  readonly segments: readonly {
-    readonly from: number;
-    readonly to: number;
-    readonly tone: number;
-    /** Shown when the pointer rests on it. */
-    readonly title: string;
-  }[];
-  /** The alternative text of the picture. */
-  readonly summary: string;
-  /** A value with a line of its own. */
-  readonly mark: number;
-}
-
-/** One bar of 100 parts; a list of what its segments are stands behind it. */
-export function StackedBar({ segments, summary, mark }: StackedBarOptions): Html {
-  return (
-    <svg
-      class="stacked"
-      viewBox="0 0 100 10"
-      preserveAspectRatio="none"
-      width="100%"
-      height="22"
-      role="img"
-      aria-label={summary}
-    >
-      <rect class="shares-track" width="100" height="10" />
-      {segments.map(({ from, to, tone, title }) => (
-        <rect class={toneClass(tone)} x={from} width={to - from} height="10">
-          <title>{title}</title>
-        </rect>
-      ))}
-      <rect class="stacked-mark" x={mark - 0.2} width="0.4" height="10" />
-    </svg>
-  );
+  /** The colour of the bar. */
+  readonly band?: ScoreBand | undefined;
 }
 
 /** A list of names, each with a bar for its part of the whole, or of the largest value. */
@@ -210,23 +230,14 @@ export function ShareList({
   return (
     <ul class="shares">
       {rows.map((row) => (
-        <li>
-          <span class="shares-name">
-            {row.tone !== undefined && (
-              <>
-                <svg class="swatch" width="12" height="12" aria-hidden="true" focusable="false">
-                  <rect class={toneClass(row.tone)} width="12" height="12" rx="3" />
-                </svg>{' '}
-              </>
-            )}
-            {row.name}
-          </span>
+        <li class={row.band && `band-${row.band}`}>
+          <span class="shares-name">{row.name}</span>
           <span class="shares-value">{row.formatted}</span>
           <svg class="shares-bar" width="100%" height="6" aria-hidden="true" focusable="false">
             <rect class="shares-track" width="100%" height="6" rx="3" />
             {row.value > 0 && (
               <rect
-                class={row.tone === undefined ? 'shares-fill' : toneClass(row.tone)}
+                class="shares-fill"
                 width={`${Math.max(2, Math.round((row.value / largest) * 100))}%`}
                 height="6"
                 rx="3"
@@ -472,12 +483,16 @@ export function Gauge({ id, score, text, unknown }: GaugeOptions): Html {
     <div
       class={classes('gauge', unknown === undefined ? `band-${band}` : 'band-none')}
       role="img"
-      aria-label={text.score.gauge(score, word)}
+      aria-label={unknown ?? text.score.gauge(score, word)}
     >
-      <GateDrawing id={id} closed={score / 100} />
+      <GateDrawing id={id} closed={unknown === undefined ? score / 100 : 0} />
       <div class="gauge-reading">
-        <span class="gauge-number">{score}</span>
-        <span class="gauge-of">{text.score.outOf}</span>
+        {unknown === undefined && (
+          <>
+            <span class="gauge-number">{score}</span>
+            <span class="gauge-of">{text.score.outOf}</span>
+          </>
+        )}
         <span class="gauge-word">{word}</span>
       </div>
     </div>

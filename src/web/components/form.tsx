@@ -311,9 +311,7 @@ interface LookupInputOptions {
   readonly value?: string | undefined;
 }
 
-/** A line of a log, a URL: what people paste. The page behind finds the addresses in it. */
-const pastedCharsMax = 1_000;
-
+/** For a line of a log or a whole one: the page behind finds the addresses in it. */
 export function LookupInput({ id, placeholder, value }: LookupInputOptions): Html {
   return (
     <input
@@ -324,7 +322,6 @@ export function LookupInput({ id, placeholder, value }: LookupInputOptions): Htm
       value={value}
       placeholder={placeholder}
       required
-      maxlength={pastedCharsMax}
       autocomplete="off"
       autocapitalize="none"
       spellcheck={false}

@@ -12,6 +12,8 @@ export interface Format {
   bytes(value: number): string;
   /** `21 Nov 2026`. */
   day(epochMs: number): string;
+  /** `21 Nov`, where the year is plain. */
+  shortDay(epochMs: number): string;
   /** `21 Nov 2026, 09:30 UTC`. */
   moment(epochMs: number): string;
   /** `today`, `3 days ago`; from whole days between two instants. */
@@ -41,6 +43,11 @@ function createFormat(language: Language): Format {
       }),
   );
   const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
+  const shortDay = new Intl.DateTimeFormat(locale, {
+    day: 'numeric',
+    month: 'short',
+    timeZone: 'UTC',
+  });
   const moment = new Intl.DateTimeFormat(locale, {
     dateStyle: 'medium',
     timeStyle: 'short',
@@ -56,6 +63,7 @@ function createFormat(language: Language): Format {
       return bytes[unit]!.format(value / 1_000 ** unit);
     },
     day: (epochMs) => day.format(epochMs),
+    shortDay: (epochMs) => shortDay.format(epochMs),
     moment: (epochMs) => `${moment.format(epochMs)} UTC`,
     ago(epochMs, nowMs) {
       const days = Math.max(0, Math.floor(nowMs / dayMs) - Math.floor(epochMs / dayMs));

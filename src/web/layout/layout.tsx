@@ -549,10 +549,12 @@ interface ErrorPageData {
   readonly detail?: string | undefined;
   /** The page whose form it was. */
   readonly back?: string | undefined;
+  /** The text that is no address: it stays in the boxes, to be corrected. */
+  readonly typed?: string | undefined;
 }
 
 /** Returns the end of a page about an error: the way home, and what a person quotes who asks the operator about it. */
-export function failureEnd(frame: PageFrame): Html {
+export function failureEnd(frame: PageFrame, status?: number): Html {
   const { error } = frameText(frame);
   return (
     <>
@@ -565,6 +567,7 @@ export function failureEnd(frame: PageFrame): Html {
         />
       </p>
       <p class="field-hint">
+        {status && `${error.status(status)} · `}
         {error.request} <code>{requestIdMark}</code>
       </p>
     </>
@@ -573,29 +576,60 @@ export function failureEnd(frame: PageFrame): Html {
 
 export function errorPage(frame: PageFrame, data: ErrorPageData): string {
   const text = frameText(frame);
-  const title = data.title ?? text.error.titles[data.status];
+  const { typed } = data;
+  const title = data.title ?? (typed ? text.error.noAddress : text.error.titles[data.status]);
+  const slip = typed ? slipOf(typed) : undefined;
   return renderDocument(frame, {
     title,
     noindex: true,
     className: 'page-error',
+    lookedUp: typed,
     body: (
       <div class="wrap failure">
         <GateDrawing id="failure-gate" closed={1} className="failure-gate" />
         <div class="failure-text">
-          <p class="eyebrow">{text.error.status(data.status)}</p>
           <h1>{title}</h1>
-          <p class="lede">{data.detail ?? text.error.details[data.status]}</p>
+          <p class="lede">
+            {data.detail ?? (typed ? text.error.noAddressText : text.error.details[data.status])}
+          </p>
+          {slip && (
+            <p class="field-error">
+              <Icon name="alert" />
+              <span>
+                {text.error.tooLarge(slip.part)}{' '}
+                <Link class="mono" href={`/ip/${slip.meant}`}>
+                  {slip.meant}
+                </Link>
+                {text.error.meantEnd}
+              </span>
+            </p>
+          )}
           {data.status === 400 || data.status === 404 ? (
-            <LookupForm id="failure-lookup" action={frame.lookupAction ?? '/ip'} text={text} />
+            <LookupForm
+              id="failure-lookup"
+              action={frame.lookupAction ?? '/ip'}
+              text={text}
+              value={typed}
+            />
           ) : null}
+          {typed && <p class="field-hint">{text.error.alsoWorks}</p>}
           {data.back && (
             <p>
               <LinkButton label={text.error.goBack} href={data.back} icon="back" />
             </p>
           )}
-          {failureEnd(frame)}
+          {failureEnd(frame, data.status)}
         </div>
       </div>
     ),
   });
+}
+
+/** Finds the number of an IPv4 address that ends beyond 255, and the address without its last digit. */
+function slipOf(typed: string): { readonly part: string; readonly meant: string } | undefined {
+  const parts = /^\s*(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\s*$/.exec(typed)?.slice(1);
+  const wrong = parts?.filter((part) => Number(part) > 255) ?? [];
+  if (parts === undefined || wrong.length !== 1) return undefined;
+  const meant = parts.map((part) => String(Number(part === wrong[0] ? part.slice(0, 2) : part)));
+  return { part: wrong[0]!, meant: meant.join('.') };
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { type Evidence, layersOf, partsOf } from '../../../src/reputation/address/evidence.ts';
+import { partsOf } from '../../../src/reputation/address/evidence.ts';
 import { halfLivesAt, strengthOf } from '../../../src/reputation/check/score.ts';
 import {
   contributionKinds,
@@ -33,18 +33,6 @@ function worldOf(reporters: readonly Said[]) {
   }
   return contributions;
 }
-
-const list = (name: string, confidence: number | undefined): Evidence['lists'][number] => ({
-  ...{ name, confidence, kind: confidence === undefined ? 'anon' : 'bad', service: undefined },
-  ...{ category: undefined, entry: '192.0.2.1', since: nowMs, loadedAt: nowMs, endsAt: nowMs },
-});
-const reports = (score: number): Evidence['reports'][number] => ({
-  ...{ entry: '192.0.2.1', score, ceiling: 100, reports: 1, reporters: 1 },
-  ...{ strength: 0, firstReportedAt: nowMs, lastReportedAt: nowMs, parts: [] },
-});
-const evidence = (lists: Evidence['lists'], said: Evidence['reports']): Evidence => ({
-  ...{ decidedBy: '192.0.2.1', lists, reports: said, fallsBelowAt: undefined },
-});
 
 it('gives each of the reporters to the part of its voice and age, by its evidence', () => {
   const parts = partsOf(
@@ -95,21 +83,4 @@ it('divides all of the score, whatever the reporters are', () => {
       },
     ),
   );
-});
-
-it('lets each list and the reports add what they go beyond those below them', () => {
-  const lists = [list('strong', 80), list('exits', undefined), list('weak', 50), list('same', 50)];
-  const layers = layersOf(evidence(lists, [reports(91), reports(20)]), true);
-  assert.deepEqual(
-    layers.map(({ of, from, to }) => ['name' in of ? of.name : 'reports', from, to]),
-    [
-      ['reports', 0, 20],
-      ['weak', 20, 50],
-      ['strong', 50, 80],
-      ['reports', 80, 91],
-    ],
-  );
-  const known = layersOf(evidence(lists, [reports(91)]), false);
-  assert.deepEqual(known.at(-1)?.to, 80);
-  assert.deepEqual(layersOf(evidence([], []), true), []);
 });
