@@ -23,7 +23,6 @@ const en = {
     description: (address: string, score: number, word: string) =>
       `${address} has an abuse score of ${score} of 100 (${word}).`,
     trail: 'Network of this address',
-    /** What to do with it. */
     advice: {
       knownGood: 'Let it in.',
       unseen: 'No reason to block it.',
@@ -33,7 +32,6 @@ const en = {
       malicious: 'Block it.',
       allowlisted: 'Never blocked.',
     },
-    /** Who says so. */
     said: {
       own: 'a manual rule sets its score',
       lists: (count: number, name: string) =>

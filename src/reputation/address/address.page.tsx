@@ -491,13 +491,11 @@ function fact(label: string, value: Html, note?: Html): Html {
 
 function usage({ data, text }: AddressScene): Html {
   const words = text.ip;
-  const { knownAs, special, anonymousExit, evidence: given } = data;
+  const { knownAs, special, evidence: given } = data;
   if (special !== undefined) return fact(words.facts.usage, special.name, special.rfc);
   if (knownAs !== undefined) {
     return fact(words.facts.usage, knownAs.name, words.knownAs[knownAs.kind]);
   }
-  if (anonymousExit)
-    return fact(words.facts.usage, words.badges.anonymousExit, words.anonymousExitHint);
   const service = given.lists.find((list) => list.service !== undefined)?.service;
   if (service !== undefined) return fact(words.facts.usage, words.services[service]);
   return fact(words.facts.usage, words.facts.unknown);
@@ -557,12 +555,20 @@ function badges({ data, text }: AddressScene): Html {
     data.allowlisted && text.ip.badges.allowlisted,
     isKnownGood(data) && text.ip.badges.knownGood,
   ].filter((label) => label !== false);
-  if (labels.length === 0) return false;
+  if (labels.length === 0 && !data.anonymousExit) return false;
   return (
     <p class="badges">
       {labels.map((label) => (
         <Badge label={label} tone="clean" icon="shield" />
       ))}
+      {data.anonymousExit && (
+        <Badge
+          label={text.ip.badges.anonymousExit}
+          tone="accent"
+          icon="mask"
+          title={text.ip.anonymousExitHint}
+        />
+      )}
     </p>
   );
 }
@@ -630,7 +636,7 @@ function checkCommand(url: string, address: string): string {
   return `curl -G ${url} \\\n  -H "Key: YOUR_KEY" \\\n  -d ipAddress=${address}`;
 }
 
-/** What few readers want, folded. */
+/** Renders the explanation and the commands, which few readers want, folded. */
 function folds({ data, text }: AddressScene): Html {
   const words = text.ip.folds;
   const { checkUrl, reportUrl, address } = data;

@@ -291,7 +291,7 @@ function worstCard(
   );
 }
 
-/** How many entries have each verdict, the worst first. */
+/** Counts the entries by verdict, the worst first. */
 function verdictsCard({ bands }: Survey, text: Catalogue, format: Format): Html {
   return (
     <Card title={text.ip.network.verdicts}>
@@ -422,7 +422,7 @@ export interface FoundAddress {
 
 interface FindPageData {
   readonly text: string;
-  /** How many of a text are looked up. */
+  /** The bound on what is looked up of a text. */
   readonly foundMax: number;
   readonly found: readonly FoundAddress[];
   /** Not all that the text has. */
@@ -448,7 +448,7 @@ function scoreCell({ known }: FoundAddress, text: Catalogue): Html {
   );
 }
 
-/** How many of them have each verdict. */
+/** Counts them by verdict. */
 function bandBadges(found: readonly FoundAddress[], text: Catalogue, format: Format): Html {
   const scores = found.flatMap(({ known }) =>
     known?.cell.kind === 'seen' ? known.cell.score : [],

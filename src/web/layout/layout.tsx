@@ -232,7 +232,7 @@ function signOutForm(frame: PageFrame, person: FramePerson): Html {
   );
 }
 
-/** What a stranger's header has, in the order in which a person's takes its place. */
+/** Matches the parts of a stranger's header, whose place those of a person take. */
 const strangersParts =
   /<a class="[^"]* site-sign-in"[^>]*>.*?<\/a>(.*?)<summary.*?<\/summary>(.*?)<a class="[^"]* menu-sign-in"[^>]*>.*?<\/a>(.*?<\/form>)(.*?<\/details>)/s;
 

@@ -115,7 +115,7 @@ export const en = {
     download: 'Open the sound (six digits in English)',
     expires: (seconds: number) => `A picture is good for ${seconds} seconds.`,
     busy: 'Too many requests right now. Wait a minute, then load this page again.',
-    /** What the page's script says. */
+    /** The words of the page's script. */
     script: {
       working: ['Checking your browser', 'Takes about a second.'],
       slow: ['Still checking', 'Is this device slow?'],

@@ -140,7 +140,7 @@ describe('pages', () => {
     assert.match(after.body, /Balayage de ports/);
     assert.match(after.body, /from \[address\]/);
     assert.match(after.body, /href="\/report\?address=9\.9\.9\.9"/);
-    assert.match(after.body, /id="report"/);
+    assert.match(after.body, /id="report-line"/);
     const json = await page('/ip/9.9.9.9', { ...asked, Accept: 'application/json' });
     const { data } = json.json() as { data: Record<string, unknown> };
     assert.equal(data.totalReports, 1);
@@ -218,7 +218,7 @@ describe('pages', () => {
       ['state', 'observed', 'not observed', 'known good', 'private or reserved'],
     );
     const told = (await page(`/ip?address=${kinds}`)).body;
-    for (const word of ['not observed', 'known good', 'private or reserved']) {
+    for (const word of ['never seen', 'known good', 'private or reserved']) {
       assert.match(told, new RegExp(`band-none">– <span class="fact-note">${word}<`), word);
     }
     const many = Array.from(
@@ -228,7 +228,14 @@ describe('pages', () => {
     assertPage(await page(`/ip?address=${encodeURIComponent(many.join('\n'))}`), 200);
     const miss = await page(`/ip?address=${encodeURIComponent('no <i>such</i> thing')}`);
     assertPage(miss, 400);
-    assert.match(miss.body, />no &lt;i>such&lt;\/i> thing<\/textarea>/);
+    assert.equal(miss.body.match(/ value="no &lt;i>such&lt;\/i> thing"/g)?.length, 2, 'both boxes');
+    const slip = await page('/ip?address=203.0.113.777');
+    assert.match(slip.body, /777 is too large\. Did you mean .*href="\/ip\/203\.0\.113\.77"/);
+    const several = await page(`/ip?address=${encodeURIComponent('no <i>such</i>\nthing')}`);
+    assertPage(several, 400);
+    assert.match(several.body, />no &lt;i>such&lt;\/i>\nthing<\/textarea>/);
+    const system = await page('/ip?address=15169');
+    assert.deepEqual([system.status, system.headers.location], [303, '/as/15169']);
   });
 
   it('shows a network: its worst addresses, and a map of a /24', async () => {
@@ -238,7 +245,7 @@ describe('pages', () => {
       html.body.match(/<li class="(?:band|is)-[a-z]+"><a class="grid-cell" href="\/ip\//g)?.length,
       256,
     );
-    assert.match(html.body, /class="is-unseen"><a [^>]*title="198\.51\.100\.9: not observed"/);
+    assert.match(html.body, /class="is-unseen"><a [^>]*title="198\.51\.100\.9: never seen"/);
     assert.match(html.body, /class="band-malicious"><a [^>]*title="198\.51\.100\.7: Malicious 99"/);
     const home = (await page('/ip/10.1.2.0/24')).body;
     assert.match(home, /This is a special network: Private-Use \(RFC 1918\)/);
@@ -299,24 +306,24 @@ describe('pages', () => {
   it('shows what is around an address, and whose it is', async () => {
     const html = (await page('/ip/198.51.100.7')).body;
     assert.equal(
-      html.match(/<li class="(?:band|is)-[a-z]+"><a class="grid-cell" href="\/ip\//g)?.length,
+      html.match(/<span class="(?:band|is)-[a-z]+"><span class="grid-cell/g)?.length,
       256,
     );
-    assert.match(html, /href="\/ip\/198\.51\.100\.7" [^>]*aria-current="page"/);
+    assert.match(html, /<span class="band-malicious"><span class="grid-cell is-current">/);
     assert.match(html, /<a class="mono" href="\/ip\/198\.51\.100\.23">/);
     assert.doesNotMatch(html, /<a class="mono" href="\/ip\/198\.51\.100\.7">/, 'its own');
-    assert.match((await page('/ip/2001:db8:bad::1')).body, /Around it: 2001:db8:bad::\/48/);
-    assert.doesNotMatch((await page('/ip/45.99.1.1')).body, /Around it/);
-    assert.match((await page('/ip/162.142.125.9')).body, /Scanner: Censys/);
-    assert.match((await page('/ip/66.249.66.1')).body, /Crawler: Googlebot/);
+    assert.match((await page('/ip/2001:db8:bad::1')).body, /Neighbours in 2001:db8:bad::\/48/);
+    assert.doesNotMatch((await page('/ip/45.99.1.1')).body, /Neighbours in/);
+    assert.match((await page('/ip/162.142.125.9')).body, /Censys<small>Scanner</);
+    assert.match((await page('/ip/66.249.66.1')).body, /Googlebot<small>Crawler</);
     assert.match((await page('/ip/1.1.1.1')).body, /<a href="\/as\/1\.1\.1\.1">/);
   });
 
   it('does not call clean what nobody has seen, and says what a special address is', async () => {
-    assert.match((await page('/ip/8.8.4.77')).body, /Not observed/);
+    assert.match((await page('/ip/8.8.4.77')).body, /Never seen/);
     const own = (await page('/ip/10.0.0.1')).body;
-    assert.match(own, /Private-Use \(RFC 1918\)/);
-    assert.doesNotMatch(own, /id="report"/);
+    assert.match(own, /Private-Use<small>RFC 1918</);
+    assert.doesNotMatch(own, /id="report-line"/);
   });
 
   it('lets a client look at 60 addresses a minute', async () => {

@@ -34,9 +34,14 @@ test('an error quotes the id that its answer has, on pages of both languages', a
     [verbose, own, 401, '{"errors":[{"detail":"'],
     ['/api/v2/nothing', own, 404, '{"errors":[{"detail":"'],
     ['/api.php?code=x', own, 400, '{"error":"'],
-    ['/nothing', own, 404, 'quote the request <code>proxy:1/a</code>'],
-    ['/docs/nothing', own, 404, 'quote the request <code>proxy:1/a</code>'],
-    ['/ip/nothing', { ...own, 'Accept-Language': 'fr' }, 400, 'demande <code>proxy:1/a</code>'],
+    ['/nothing', own, 404, 'Request id <code>proxy:1/a</code>'],
+    ['/docs/nothing', own, 404, 'Request id <code>proxy:1/a</code>'],
+    [
+      '/ip/nothing',
+      { ...own, 'Accept-Language': 'fr' },
+      400,
+      'Identifiant de requête <code>proxy:1/a</code>',
+    ],
   ] as const) {
     const answer = await server.fetch(path, { headers });
     assert.equal(answer.status, status, path);

@@ -26,7 +26,7 @@ it('each kind has a look and words of its own', () => {
   const said = [0, 1, 7, 8, 20, 21, 30].map((host) => lookOf(host)?.slice(1, 3));
   assert.deepEqual(said, [
     ['is-special', 'private or reserved'],
-    ['is-unseen', 'not observed'],
+    ['is-unseen', 'never seen'],
     ['band-clean', 'Clean 0'],
     ['band-malicious', 'Malicious 90'],
     ['is-good', 'known good'],
@@ -37,7 +37,7 @@ it('each kind has a look and words of its own', () => {
 
 it('the key names what is on the map, and the table says it in rows of neighbours', () => {
   const french = drawn('fr');
-  for (const word of ['non observée', 'réputée sûre', 'en liste blanche', 'privée ou réservée']) {
+  for (const word of ['jamais vue', 'réputée sûre', 'en liste blanche', 'privée ou réservée']) {
     assert.ok(french.includes(`</span>${word}</li>`), word);
   }
   const map = drawn('en');
@@ -48,10 +48,10 @@ it('the key names what is on the map, and the table says it in rows of neighbour
     rows.slice(0, 5).map(([, from, word]) => [from?.trim(), word]),
     [
       ['192.0.2.0', 'private or reserved'],
-      ['192.0.2.1 – 192.0.2.6', 'not observed'],
+      ['192.0.2.1 – 192.0.2.6', 'never seen'],
       ['192.0.2.7', 'Clean 0'],
       ['192.0.2.8', 'Malicious 90'],
-      ['192.0.2.9 – 192.0.2.19', 'not observed'],
+      ['192.0.2.9 – 192.0.2.19', 'never seen'],
     ],
   );
   const plain = renderHtml(

@@ -70,7 +70,7 @@ it('an own entry counts everywhere, also after a restart, and until it is remove
         ],
       });
       const page = await server.fetch(`/ip/${own}`);
-      for (const words of ['Entry of the operator', 'Port Scan', 'counts until', '31 Dec 2099']) {
+      for (const words of ['Manual rule', 'Port Scan', 'until 31 Dec 2099']) {
         assert.ok(page.body.includes(words), words);
       }
       assert.ok(!page.body.includes('seen in our logs'), 'the note is for operators');
