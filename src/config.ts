@@ -483,6 +483,14 @@ const schema = v.object({
   RADAR: v.optional(v.picklist(['operators', 'public', 'off'], 'must be operators, public or off')),
 });
 
+export type SettingName = keyof typeof schema.entries;
+
+/** Returns what stands for a setting that is absent; undefined where its schema has nothing. */
+export function settingDefault(name: string): string | undefined {
+  const found = Object.entries(schema.entries).find(([known]) => known === name)?.[1];
+  return found && (v.getDefault(found as v.GenericSchema) as string | undefined);
+}
+
 /** The caller passes these in, because the meaning of the settings is known further up. */
 export interface Judges {
   /** Tells an address or prefix from other text; TRUSTED_PROXIES must hold nothing else, but for `unix`. */

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { it } from 'node:test';
+import { settingsDocument } from '../src/commands/reference.ts';
 import { type Config, entriesThatFit, frontEndsOf, readConfig } from '../src/config.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import { readEndpoint } from '../src/integrations/thread.ts';
@@ -385,21 +386,15 @@ it('backups have either public keys or a passphrase', () => {
   }
 });
 
-it('the table of the README names every setting', () => {
-  const [, table = ''] = readFileSync('README.md', 'utf8').split('\n## Settings\n');
-  const cells = table.split('\n').flatMap((row) => /^\| (`[A-Z].*?) +\| /.exec(row)?.[1] ?? []);
-  // `SITE_NAME`, `_CONTACT` stands for two that begin alike.
-  const named = cells.flatMap((cell) => {
-    const names = [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name!);
-    const begin = names[0]!.split('_')[0]!;
-    return names.map((name) => (name.startsWith('_') ? begin + name : name));
-  });
-  // Told in the row of another one.
-  const others = ['BACKUP_PASSPHRASE'];
-  const missing = Object.keys(settings).filter(
-    (name) => !named.includes(name) && !others.includes(name),
+it('docs/SETTINGS.md is what the program makes of its settings, and names each', () => {
+  const page = readFileSync('docs/SETTINGS.md', 'utf8');
+  assert.equal(page, settingsDocument(), 'portcullis reference settings > docs/SETTINGS.md');
+  const named = new Set([...page.matchAll(/^\| `([A-Z0-9_]+)` /gm)].map(([, name]) => name));
+  assert.deepEqual(
+    Object.keys(settings).filter((name) => !named.has(name)),
+    [],
   );
-  assert.deepEqual(missing, []);
+  assert.doesNotMatch(page, /undefined/);
 });
 
 it('an edge of before is refused in a line that says what it is now; a node of before is not', () => {

@@ -3,12 +3,13 @@
  * the server, backups and the move between stores, are written by hand and loaded when they run.
  */
 
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { packageVersion } from '../config/version.ts';
 import { durationMs, durationRule } from '../core/time.ts';
 import { described } from '../operations/described.ts';
 import { derivedCommand, type RunTyped } from './derived.ts';
 import type { InitFlags } from './init.ts';
+import type { ReferencePage } from './reference.ts';
 import { createOutput } from './shell/output.ts';
 import type { BackupFlags } from './store/backup.ts';
 import type { CompactFlags } from './store/compact.ts';
@@ -224,7 +225,7 @@ const heads: Readonly<Record<string, readonly string[]>> = {
   'People and sites:': ['account', 'site'],
   'Keys:': ['key', 'bouncer', 'sitekey'],
   'Data:': ['backup', 'restore', 'verify', 'compact', 'master-key'],
-  'Look closer:': ['audit', 'log', 'routes', 'cluster'],
+  'Look closer:': ['audit', 'log', 'routes', 'reference', 'cluster'],
 };
 
 /** A line or two to paste, by the command. */
@@ -361,10 +362,24 @@ export function program(): Command {
       const { routes } = await import('./routes.ts');
       await routes(createOutput(flags.json === true), flags.markdown === true);
     });
+  root
+    .command('reference')
+    .description('the page docs/CLI.md or docs/SETTINGS.md, made from the program')
+    .addArgument(new Argument('<page>', 'which of the two').choices(['commands', 'settings']))
+    .option('--json', 'print the page inside JSON')
+    .action(async (page: ReferencePage, flags: { json?: boolean }) => {
+      const { reference } = await import('./reference.ts');
+      reference(page, createOutput(flags.json === true), root);
+    });
   root.addCommand(clusterCommands());
   root.addCommand(compactCommand());
   root.addCommand(masterKeyCommand());
-  root.commandsGroup('Look closer:');
+  root.addHelpCommand(
+    new Command('help')
+      .argument('[command]')
+      .description('what a command is for and what it takes')
+      .helpGroup('Look closer:'),
+  );
   const order = Object.values(heads).flat();
   for (const [head, names] of Object.entries(heads)) {
     for (const child of root.commands) if (names.includes(child.name())) child.helpGroup(head);

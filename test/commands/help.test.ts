@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Command } from 'commander';
 import { examples, program } from '../../src/commands/program.ts';
+import { commandsDocument } from '../../src/commands/reference.ts';
 
 interface NamedCommand {
   readonly name: string;
@@ -98,25 +99,12 @@ test('no help ends with an empty default', () => {
     assert.doesNotMatch(linesOf(command).join(' '), /default: \[/, name);
 });
 
-/** `account create\\|show <email>` names two commands; what follows them is no command. */
-function namedIn(code: string): string[] {
-  const [first = '', second = ''] = code
-    .replace(/^portcullis /, '')
-    .replaceAll('\\|', '|')
-    .split(' ');
-  return [first, ...second.split('|').map((name) => `${first} ${name}`)];
-}
-
-test('the table of the README names each command', () => {
-  const [, table = ''] = readFileSync('README.md', 'utf8').split('\n## Commands\n');
-  const rows = table.split('\n## ')[0]!.split('\n');
-  const firstCells = rows.flatMap((row) => /^\| (`.*?) +\| /.exec(row)?.[1] ?? []);
-  assert.ok(firstCells.length > 30);
-  const named = new Set(
-    firstCells.flatMap((cell) =>
-      [...cell.matchAll(/`([^`]+)`/g)].flatMap(([, code]) => namedIn(code!)),
-    ),
+test('docs/CLI.md is what the program makes of its commands, and names each', () => {
+  const page = readFileSync('docs/CLI.md', 'utf8');
+  assert.equal(page, commandsDocument(program()), 'portcullis reference commands > docs/CLI.md');
+  const named = new Set([...page.matchAll(/^### (.+)$/gm)].map(([, name]) => name));
+  assert.deepEqual(
+    orders.map(({ name }) => name).filter((name) => !named.has(name)),
+    [],
   );
-  const missing = orders.map(({ name }) => name).filter((name) => !named.has(name));
-  assert.deepEqual(missing, []);
 });

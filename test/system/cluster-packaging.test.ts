@@ -90,7 +90,7 @@ after(async () => {
 
 test('the compose file: known settings, one master key, a folder and an address for each node', () => {
   const { services, networks, ...compose } = readCompose();
-  const known = readFileSync('README.md', 'utf8').matchAll(/`([A-Z][A-Z_]+)`/g);
+  const known = readFileSync('docs/SETTINGS.md', 'utf8').matchAll(/`([A-Z][A-Z_]+)`/g);
   const settings = new Set([...known].map(([, setting]) => setting));
   const nodes = [services.one!, services.two!];
   for (const { environment } of nodes) {

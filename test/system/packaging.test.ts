@@ -191,7 +191,7 @@ test('Dockerfile and compose.yaml are without faults', () => {
   assert.equal(portcullis.read_only, true);
   assert.deepEqual(portcullis.cap_drop, ['ALL']);
   // A setting that is misspelt would be ignored.
-  const known = readFileSync('README.md', 'utf8').matchAll(/`([A-Z][A-Z_]+)`/g);
+  const known = readFileSync('docs/SETTINGS.md', 'utf8').matchAll(/`([A-Z][A-Z_]+)`/g);
   const names = new Set([...known].map(([, name]) => name));
   for (const name of Object.keys(portcullis.environment)) assert.ok(names.has(name), name);
   const [subnet] = compose.networks.front.ipam.config;

@@ -53,7 +53,7 @@ export function settingsText(answers: Answers): string {
     }
     return value === '' ? `#${name}=\n` : `${name}=${value}\n`;
   };
-  return `# Settings of Portcullis, written by \`portcullis init\`. All of them: README.md, "Settings".
+  return `# Settings of Portcullis, written by \`portcullis init\`. All of them: docs/SETTINGS.md.
 # Keep it readable by the service alone: the address of the mail server may hold a password.
 
 # Where the server listens. Something that speaks TLS stands in front.

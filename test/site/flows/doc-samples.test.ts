@@ -51,11 +51,7 @@ for (const demo of [true, false])
         return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shapeOf(one)]));
       }
 
-      const checks = [
-        'docs/API.md, GET check',
-        'docs/site/index.md, One line',
-        'README.md, The check',
-      ];
+      const checks = ['docs/API.md, GET check', 'docs/site/index.md, One line'];
       for (const place of checks) {
         const expected = sample(place);
         it(`${place}: the very answer of a server with the demo's data`, async () => {
@@ -359,7 +355,7 @@ for (const demo of [true, false])
       });
 
       // test/site/flows/readme-site.test.ts runs it.
-      scripts.take('README.md, Sign-on for other sites', 'js');
+      scripts.take('docs/SIGNON.md, Trying it', 'js');
       // test/signon/flows/account-webhooks.test.ts works by both.
       scripts.take('docs/WEBHOOKS.md, Verify', 'js');
       documents.take('docs/WEBHOOKS.md, Webhooks', 'json');

@@ -1,4 +1,4 @@
-/** The site in the README does what the README says, with other ports. */
+/** The site in docs/SIGNON.md does what that page says, with other ports. */
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -9,12 +9,12 @@ import { startTestServer, within } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 import { allow, createAgent, openPeople } from '../../support/signon/visitor.ts';
 
-it('the site of the README signs a visitor in', async () => {
+it('the site of the documentation signs a visitor in', async () => {
   await using server = await startTestServer({ threads: 1 });
   await using people = openPeople(server);
   await people.add('ada@mail.example', { givenName: 'Ada' });
-  const readme = readFileSync('README.md', 'utf8');
-  const source = /```js\n\/\/ site\.mjs\n(.*?)```/s.exec(readme)![1]!;
+  const page = readFileSync('docs/SIGNON.md', 'utf8');
+  const source = /```js\n\/\/ site\.mjs\n(.*?)```/s.exec(page)![1]!;
   const port = await freePort();
   const directory = makeTempDir('readme-site');
   const file = `${directory.path}/site.mjs`;
