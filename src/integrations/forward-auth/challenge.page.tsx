@@ -57,8 +57,10 @@ export function challengePage(frame: PageFrame, data: ChallengePageData): string
     className: 'page-narrow',
     body: (
       <div class="wrap narrow">
-        <h1>{text.title}</h1>
-        <p class="narrow-lede">{text.lede(host)}</p>
+        <header class="bare-head">
+          <h1>{text.title}</h1>
+          <p class="narrow-lede">{text.lede(host)}</p>
+        </header>
         <div class="card narrow-card">
           <form class="form" method="post" action={action}>
             <Hidden name="rd" value={back} />
@@ -72,8 +74,9 @@ export function challengePage(frame: PageFrame, data: ChallengePageData): string
           </form>
         </div>
         <div class="narrow-foot">
-          <h2>{text.whyTitle}</h2>
-          <p>{text.why}</p>
+          <p>
+            <strong>{text.whyTitle}</strong> {text.why}
+          </p>
           <p>{text.cookie}</p>
         </div>
       </div>
