@@ -211,7 +211,7 @@ function eyeRows(
   writeContactSheet(`${sheets}/${level}-poor-eye.png`, challenges.slice(0, sheetRows), poorEye);
   const glances = seeds(71_001, glanceCounts[size]).map((seed) => soundChallenge(name, seed));
   const { confused } = wordsSeen(createEye(profiles[name], { ...goodEye, looks: 1 }), glances);
-  const share = Math.round(10_000 * confused.share) / 100;
+  const share = Math.round(10_000 * confused.share) / 10_000;
   return [
     seen(`${level}: an eye, six looks of 160 ms`, goodEye, challenges, size, least.good),
     seen(`${level}: an eye, one look`, { ...goodEye, looks: 1 }, challenges, size),
@@ -219,11 +219,11 @@ function eyeRows(
     seen(`${level}: a poor eye, one look`, { ...poorEye, looks: 1 }, challenges, size),
     {
       name: `${level}: the letter that the eye most often takes for one other, one look`,
-      unit: '% of that letter',
+      unit: 'of 1, of that letter',
       ours: share,
       note: `${confused.pair || 'none'}, of ${glances.length} words`,
-      ...(level === 'easy' ? { goal: '≤ 1' } : {}),
-      ...(level === 'easy' && size === 'full' ? { ok: share <= 1 } : {}),
+      ...(level === 'easy' ? { goal: '≤ 0.01' } : {}),
+      ...(level === 'easy' && size === 'full' ? { ok: share <= 0.01 } : {}),
     },
   ];
 }

@@ -29,7 +29,7 @@
     'background:#fff;color:#13202d;color-scheme:light;font:14px/1.4 system-ui,sans-serif;text-align:start}',
     '.portcullis-captcha[data-size=flexible]{max-width:none}',
     '.portcullis-captcha[data-size=compact]{max-width:326px}',
-    '.portcullis-captcha img{display:block;width:100%;max-width:450px;height:auto;aspect-ratio:3;border-radius:4px;image-rendering:pixelated}',
+    '.portcullis-captcha img{display:block;width:100%;max-width:450px;width:max(min(300px,100%),min(450px,round(down,100%,150px)));height:auto;aspect-ratio:3;border-radius:4px;image-rendering:pixelated}',
     '.portcullis-captcha audio{width:100%}',
     '.portcullis-captcha label span{display:block;margin:8px 0 4px}',
     '.portcullis-captcha input{box-sizing:border-box;width:100%;min-height:40px;padding:0 10px;border:1px solid #7b8994;border-radius:6px;background:Field;color:FieldText;font:inherit;font-family:ui-monospace,monospace;letter-spacing:.15em}',

@@ -114,9 +114,11 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
 
     await asVisitor('a theme and a size are chosen in the page', {}, async ({ page, problems }) => {
       await pictureShown(page);
-      await page.setViewportSize({ width: 360, height: 800 });
+      await page.setViewportSize({ width: 430, height: 800 });
+      await until(page, 'document.images[0].width === 300');
+      await page.setViewportSize({ width: 340, height: 800 });
       const fills =
-        '(([{ width, parentElement: { clientWidth } }]) => width > 290 && width === clientWidth)(document.images)';
+        '(([{ width, parentElement: { clientWidth } }]) => width > 200 && width === clientWidth)(document.images)';
       await until(page, fills);
       await page.setViewportSize({ width: 1_280, height: 800 });
       await until(page, 'document.images[0].width === 450');
