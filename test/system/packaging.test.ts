@@ -9,7 +9,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { after, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { hasTool } from '../support/house/tools.ts';
 import { type LineChild, startCommand } from '../support/server/child.ts';
 import { freePort } from '../support/server/free-port.ts';
@@ -65,12 +65,31 @@ async function portOf(child: LineChild): Promise<number> {
   return (JSON.parse(line) as { port: number }).port;
 }
 
+/** What stands behind a word of the Dockerfile, with its continued lines. */
+function instructions(name: string): string[] {
+  return dockerfile
+    .replaceAll('\\\n', ' ')
+    .split('\n')
+    .filter((line) => line.startsWith(`${name} `))
+    .map((line) => line.slice(name.length + 1).trim());
+}
+
+/** The first stage of the container: a checkout without what .dockerignore names, packed and installed as it says. */
+const build = `${directory.path}/build`;
+before(() => {
+  const ignored = new Set(readFileSync('.dockerignore', 'utf8').trim().split('\n'));
+  for (const file of run('git', ['ls-files', '-co', '--exclude-standard']).trim().split('\n')) {
+    if (ignored.has(file.split('/')[0]!) || !existsSync(file)) continue;
+    mkdirSync(dirname(`${build}/${file}`), { recursive: true });
+    cpSync(file, `${build}/${file}`);
+  }
+  const [install] = instructions('RUN');
+  assert.match(install!, /npm pack .* npm install -g --prefix packed .*\.\/portcullis-\*\.tgz/);
+  run('sh', ['-ec', install!], build);
+});
+
 test('npm pack, npm install -g, portcullis serve --demo', async () => {
-  const prefix = `${directory.path}/global`;
-  // Compiled already: `prepare` would do it again under the tests that run beside.
-  run('npm', ['pack', '--ignore-scripts', '--pack-destination', directory.path]);
-  const tarball = `${directory.path}/portcullis-${version}.tgz`;
-  run('npm', ['install', '-g', '--prefix', prefix, '--no-audit', '--no-fund', tarball]);
+  const prefix = `${build}/packed`;
   const folder = `${prefix}/lib/node_modules/portcullis`;
   const there = readdirSync(folder).filter((name) => name !== 'node_modules');
   const wanted = ['LICENSE', 'README.md', 'bin', 'data', 'dist', 'docs'];
@@ -97,32 +116,14 @@ test('npm pack, npm install -g, portcullis serve --demo', async () => {
   assert.deepEqual(await child.ended, { code: 0, signal: null });
 });
 
-/** What stands behind a word of the Dockerfile, with its continued lines. */
-function instructions(name: string): string[] {
-  return dockerfile
-    .replaceAll('\\\n', ' ')
-    .split('\n')
-    .filter((line) => line.startsWith(`${name} `))
-    .map((line) => line.slice(name.length + 1).trim());
-}
-
 test('the container: its steps, an unprivileged user, a read-only root', async (t) => {
   if (!hasTool(t, 'unshare') || !hasTool(t, 'setpriv')) return;
   if (spawnSync('unshare', ['--mount', 'true']).status !== 0) {
     t.skip('missing mount-namespace');
     return;
   }
-  // The first stage: the folder without what .dockerignore names.
-  const build = `${directory.path}/build`;
-  const ignored = new Set(readFileSync('.dockerignore', 'utf8').trim().split('\n'));
-  for (const file of run('git', ['ls-files', '-co', '--exclude-standard']).trim().split('\n')) {
-    if (ignored.has(file.split('/')[0]!) || !existsSync(file)) continue;
-    mkdirSync(dirname(`${build}/${file}`), { recursive: true });
-    cpSync(file, `${build}/${file}`);
-  }
-  const [install, makeData] = instructions('RUN');
-  run('sh', ['-ec', install!], build);
-  // The second: what is copied, and nothing else.
+  const [, makeData] = instructions('RUN');
+  // The second stage: what is copied, and nothing else.
   const image = `${directory.path}/image`;
   for (const copied of instructions('COPY').filter((text) => text.startsWith('--from=build'))) {
     const [, from, to] = copied.split(' ') as [string, string, string];

@@ -1,7 +1,7 @@
 /** A person's own space in a real browser: every page, every width, both schemes, two languages. */
 
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { after, before, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import type { Browser, Page } from 'playwright-core';
 import sharp from 'sharp';
@@ -18,6 +18,7 @@ import {
   watchPage,
   withBrowser,
 } from '../../support/browser/browser.ts';
+import { freePort } from '../../support/server/free-port.ts';
 import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import {
   type OwnBrowser,
@@ -87,9 +88,19 @@ async function fill(people: People, id: string, ada: OwnBrowser, server: TestSer
   await people.store.commit({ set: [row] });
 }
 
+let server: TestServer;
+let people: People;
+
+before(async () => {
+  server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+  people = openPeopleOf(server);
+});
+after(async () => {
+  await people[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
+
 it('every page of the space is in order in a browser', { timeout: 600_000 }, async () => {
-  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
-  await using people = openPeopleOf(server);
   const id = await people.register('ada.lovelace@analytical-engines.example');
   const ada = await people.signIn('ada.lovelace@analytical-engines.example');
   await fill(people, id, ada, server);
@@ -226,8 +237,6 @@ function shoot(page: Page, name: string) {
 it('a key is made, shown, replaced and revoked at both ends of the widths', {
   timeout: 600_000,
 }, async () => {
-  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
-  await using people = openPeopleOf(server);
   await withBrowser(async (browser) => {
     for (const [width, colorScheme] of [
       [320, 'dark'],
@@ -284,9 +293,7 @@ it('a key is made, shown, replaced and revoked at both ends of the widths', {
 });
 
 it('a second factor’s code is asked for with the password', { timeout: 600_000 }, async () => {
-  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
-  await using people = openPeopleOf(server);
-  const email = 'ada@example.org';
+  const email = 'second.factor@example.org';
   const id = await people.register(email);
   const ada = await people.signIn(email, long);
   const fresh = await people.signIn(email);
@@ -327,20 +334,18 @@ it('a second factor’s code is asked for with the password', { timeout: 600_000
 });
 
 it('a passkey is added and used in a browser', { timeout: 600_000 }, async () => {
-  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+  const port = await freePort();
+  // Passkeys belong to a name: the service has to know the one that the browser uses.
+  const origin = `http://localhost:${port}`;
+  const env = { CLIENT_LIMITS: 'off', BASE_URL: origin, PORT: String(port) };
+  await using server = await startTestServer({ threads: 1, env });
   await using people = openPeopleOf(server);
   const email = 'ada@example.org';
   const id = await people.register(email);
   const ada = await people.signIn(email);
-  await server.stop();
-  // Passkeys belong to a name: the service has to know the one that the browser uses.
-  const env = { CLIENT_LIMITS: 'off', BASE_URL: `http://localhost:${server.port}` };
-  const again = { threads: 1, dataDir: server.dataDir, env: { ...env, PORT: String(server.port) } };
-  await using named = await startTestServer(again);
   await withBrowser(async (browser) => {
     const context = await openContext(browser);
     const [name, value] = ada.cookie.split('=');
-    const origin = `http://localhost:${named.port}`;
     await context.addCookies([{ name: name!, value: value!, url: origin }]);
     const page = await context.newPage();
     await addAuthenticator(page);

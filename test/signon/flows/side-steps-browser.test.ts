@@ -6,17 +6,29 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { it } from 'node:test';
+import { after, before, it } from 'node:test';
 import { leavePage, openContext, withBrowser } from '../../support/browser/browser.ts';
 import { freePort } from '../../support/server/free-port.ts';
-import { startTestServer } from '../../support/server/server.ts';
-import { openPeopleOf, personPassword } from '../../support/signon/person.ts';
+import { startTestServer, type TestServer } from '../../support/server/server.ts';
+import { openPeopleOf, type People, personPassword } from '../../support/signon/person.ts';
 
-const email = 'ada@mail.example';
+let server: TestServer;
+let people: People;
+
+before(async () => {
+  const port = await freePort();
+  // A window is sent back to the address that the service knows of itself.
+  const env = { PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, CLIENT_LIMITS: 'off' };
+  server = await startTestServer({ threads: 1, env });
+  people = openPeopleOf(server);
+});
+after(async () => {
+  await people[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
 
 it('the copy of everything can be had twice', { timeout: 600_000 }, async () => {
-  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
-  await using people = openPeopleOf(server);
+  const email = 'copy@mail.example';
   await people.register(email);
   const [name, value] = (await people.signIn(email)).cookie.split('=');
   await withBrowser(async (browser) => {
@@ -37,8 +49,7 @@ it('the copy of everything can be had twice', { timeout: 600_000 }, async () => 
 it('what was typed and not sent outlives another language and another theme', {
   timeout: 600_000,
 }, async () => {
-  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
-  await using people = openPeopleOf(server);
+  const email = 'typist@mail.example';
   await people.register(email);
   const [name, value] = (await people.signIn(email)).cookie.split('=');
   /** Types into each field, and says what stands in them. */
@@ -96,7 +107,7 @@ it('what was typed and not sent outlives another language and another theme', {
 });
 
 it('a form whose answer was stopped can be sent again', { timeout: 600_000 }, async () => {
-  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+  const email = 'ada@mail.example';
   await withBrowser(async (browser) => {
     const page = await (await openContext(browser)).newPage();
     await page.goto(`${server.baseUrl}/recover`);
@@ -123,11 +134,8 @@ it('a form whose answer was stopped can be sent again', { timeout: 600_000 }, as
 it('a sign-in in a window that the site opened stays in touch with the site', {
   timeout: 600_000,
 }, async () => {
-  const port = await freePort();
-  const service = `http://127.0.0.1:${port}`;
-  const env = { PORT: String(port), BASE_URL: service, CLIENT_LIMITS: 'off' };
-  await using server = await startTestServer({ threads: 1, env });
-  await using people = openPeopleOf(server);
+  const email = 'window@mail.example';
+  const service = server.baseUrl;
   await people.register(email);
   const site = createServer((request, response) => {
     response.writeHead(200, { 'content-type': 'text/html' });
