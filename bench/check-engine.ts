@@ -67,6 +67,7 @@ export function createCheckEngine(entries: number): CheckEngine {
         threads: 1,
         passKey: new Uint8Array(32),
         hasProxies: true,
+        baseUrl: 'http://localhost',
       },
     },
     index,

@@ -256,6 +256,9 @@ export async function openModules(
   host.add({ tables: [systems.table], close: () => systems.close() });
   host.add(openAddressPages({ ...reads, tools, callers, systems }));
   host.add(openRequests({ ...reported, reports, masterKey, pageBuilder, challenges, callers }));
+  const hasRows = () =>
+    state.sources.list().some(({ list }) => list !== 'good') ||
+    state.counting.counts.inAll().reports > 0;
   const site = host.add(
     openSite({
       ...ground,
@@ -266,6 +269,7 @@ export async function openModules(
       assets,
       endpoints,
       check,
+      isKnowing: hasRows,
       radar: radarMode === 'public' ? radar.numbers : undefined,
       exampleAddresses: opening.exampleAddresses ?? [],
       apiKeys: signon.apiKeys,
@@ -286,9 +290,7 @@ export async function openModules(
       tools,
       frontEnd,
       openThread: (setup) => openFeedThread({ ...setup, index: state.index, geo: data.geo }),
-      hasRows: () =>
-        state.sources.list().some(({ list }) => list !== 'good') ||
-        state.counting.counts.inAll().reports > 0,
+      hasRows,
       position: state.follower.appliedSeq,
       urgent: allowChanges,
       onPublished: parts.publishFeeds,
@@ -326,6 +328,7 @@ export async function openModules(
       challenges,
       media: captcha.media,
       passKey: memory.gate.passKey,
+      baseUrl: memory.gate.baseUrl,
       counters: integrationCounters,
     }),
   );

@@ -60,6 +60,7 @@ export function openSite(needs: {
   /** All of the service. */
   readonly endpoints: readonly Endpoint[];
   readonly check: HomeOptions['check'];
+  readonly isKnowing: HomeOptions['isKnowing'];
   readonly radar: HomeOptions['radar'];
   /** Shown under the address box of the home page. */
   readonly exampleAddresses: readonly string[];
@@ -102,6 +103,7 @@ export function openSite(needs: {
       secureUrl,
       exampleAddresses: needs.exampleAddresses,
       check: needs.check,
+      isKnowing: needs.isKnowing,
       radar: needs.radar,
     }),
     ...published,

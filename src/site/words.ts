@@ -304,36 +304,40 @@ const en = {
   },
   home: {
     title: 'Know who is at the gate',
-    lede: 'Portcullis tells your firewall which addresses to trust, and your sites who their visitors are. One small platform, on your own machine.',
-    description:
-      'Self-hosted IP reputation and sign-on: look an address up, report abuse, download blocklists, sign visitors in.',
-    radar: { title: 'What this server sees', link: 'More on the radar' },
-    halvesTitle: 'Two halves that help each other',
+    lede: 'One score for every address. One account for your sites. On your own machine.',
+    description: 'Self-hosted IP reputation and sign-on: scores, blocklists and one account.',
+    empty: {
+      title: 'This server knows nothing yet.',
+      text: 'Load a list, and every look-up gets an answer.',
+      console: 'Open the console',
+      steps: 'Read the first steps',
+    },
+    radar: { title: 'Seen by this server', link: 'Open the radar' },
+    halvesTitle: 'What you get',
     reputation: {
       title: 'IP reputation',
-      text: 'Each address has a score from 0 to 100, fed by the reports of a community and fading as they age.',
       points: [
-        'A JSON API that firewalls can ask thousands of times a second',
-        'Blocklists as text, CSV and JSON, free and without a key',
-        'A CAPTCHA whose word exists only in motion',
+        'A score from 0 to 100 for every address',
+        'Blocklists as text, CSV and JSON',
+        'A challenge for suspects, a block page for the rest',
       ],
+      action: 'Connect a firewall',
+      more: 'Get a blocklist',
     },
     signOn: {
       title: 'Sign-on',
-      text: 'Visitors sign in once. Each site gets the fields they agreed to share, and not one more.',
       points: [
         'Passwords, passkeys and second factors',
-        'Consent that shows the values before they leave',
-        'No client secret to keep: the domain is the client',
+        'People see each value before a site gets it',
+        'No client secret: your domain is the client',
       ],
+      action: 'Add a sign-in button',
+      more: 'Which apps fit?',
     },
-    apiTitle: 'One line away',
-    apiText:
-      'Sign in, take the API key from your account, and ask. Tools written for the AbuseIPDB v2 API work once their base URL points here.',
-    apiAnswer: 'The answer',
-    scoreTitle: 'What a score says',
-    scoreText:
-      'A report weighs as much as its author has earned trust, and its weight halves every two weeks. Newcomers alone never block an address.',
+    apiTitle: 'Ask from code',
+    apiText: 'AbuseIPDB clients work here: change the URL and the key.',
+    apiAnswer: 'The answer, in part',
+    scoreTitle: 'What a score means',
   },
 };
 
@@ -675,36 +679,40 @@ const fr: Words = {
   },
   home: {
     title: 'Sachez qui se présente à la porte',
-    lede: 'Portcullis dit à votre pare-feu à quelles adresses se fier, et à vos sites qui sont leurs visiteurs. Une seule petite plateforme, sur votre propre machine.',
-    description:
-      'Réputation d’adresses IP et connexion unique, hébergées chez vous : vérifier une adresse, signaler un abus, télécharger des listes de blocage.',
-    radar: { title: 'Ce que voit ce serveur', link: 'Plus sur le radar' },
-    halvesTitle: 'Deux moitiés qui s’entraident',
+    lede: 'Un score pour chaque adresse. Un compte pour tous vos sites. Sur votre machine.',
+    description: 'Réputation d’adresses IP et connexion unique, hébergées chez vous.',
+    empty: {
+      title: 'Ce serveur ne connaît encore rien.',
+      text: 'Chargez une liste, et chaque recherche aura une réponse.',
+      console: 'Ouvrir la console',
+      steps: 'Lire les premiers pas',
+    },
+    radar: { title: 'Vu par ce serveur', link: 'Ouvrir le radar' },
+    halvesTitle: 'Ce que vous obtenez',
     reputation: {
       title: 'Réputation IP',
-      text: 'Chaque adresse porte un score de 0 à 100, nourri par les signalements d’une communauté et qui s’efface avec le temps.',
       points: [
-        'Une API JSON que les pare-feux interrogent des milliers de fois par seconde',
-        'Des listes de blocage en texte, CSV et JSON, libres et sans clé',
-        'Un CAPTCHA dont le mot n’existe qu’en mouvement',
+        'Un score de 0 à 100 pour chaque adresse',
+        'Des listes de blocage en texte, CSV et JSON',
+        'Un défi pour les suspects, une page de blocage pour les autres',
       ],
+      action: 'Intégrer un pare-feu',
+      more: 'Obtenir une liste',
     },
     signOn: {
       title: 'Connexion unique',
-      text: 'Vos visiteurs se connectent une fois. Chaque site reçoit les champs qu’ils ont accepté de partager, et pas un de plus.',
       points: [
         'Mots de passe, clés d’accès et seconds facteurs',
-        'Un consentement qui montre les valeurs avant qu’elles ne partent',
-        'Aucun secret client à garder : le domaine est le client',
+        'Chacun voit les valeurs avant qu’un site les reçoive',
+        'Aucun secret client : votre domaine est le client',
       ],
+      action: 'Ajouter un bouton de connexion',
+      more: 'Quelles applications ?',
     },
-    apiTitle: 'À une ligne de vous',
-    apiText:
-      'Connectez-vous, prenez la clé d’API dans votre compte, et demandez. Les outils écrits pour l’API AbuseIPDB v2 fonctionnent dès que leur adresse de base pointe ici.',
-    apiAnswer: 'La réponse',
-    scoreTitle: 'Ce que dit un score',
-    scoreText:
-      'Un signalement pèse selon la confiance que son auteur a gagnée, et son poids diminue de moitié toutes les deux semaines. Des nouveaux venus seuls ne bloquent jamais une adresse.',
+    apiTitle: 'Interroger par le code',
+    apiText: 'Les clients d’AbuseIPDB marchent ici : changez l’URL et la clé.',
+    apiAnswer: 'La réponse, en partie',
+    scoreTitle: 'Ce que disent les scores',
   },
 };
 

@@ -67,13 +67,18 @@ export interface GateMemory {
   readonly passKey: Uint8Array;
   /** True if TRUSTED_PROXIES names any address. */
   readonly hasProxies: boolean;
+  readonly baseUrl: string;
 }
 
 /** Opens the memory that front ends read; the main thread's heartbeat and the shared time go on in it until the end. */
 export function openFrontEndMemory(needs: {
   readonly clock: Clock;
   readonly masterKey: MasterKey;
-  readonly config: { readonly httpThreads: number; readonly trustedProxies: readonly string[] };
+  readonly config: {
+    readonly httpThreads: number;
+    readonly trustedProxies: readonly string[];
+    readonly baseUrl: string;
+  };
   readonly shared: SharedState;
   readonly geo: SharedArrayBuffer;
   readonly bans: SharedArrayBuffer;
@@ -99,6 +104,7 @@ export function openFrontEndMemory(needs: {
       threads: config.httpThreads,
       passKey: deriveKey(masterKey, passKeyPurpose),
       hasProxies: config.trustedProxies.length > 0,
+      baseUrl: config.baseUrl,
     },
   };
   return {
@@ -134,7 +140,7 @@ export function createFrontEnd(options: {
   const geo = openGeoReader(memory.geo);
   const check = openCheck({ index, geo: createGeoFragments(geo) });
   const callers = createCallers({ limits: options.limits, check, clock });
-  const { counters, threads, passKey, hasProxies } = memory.gate;
+  const { counters, threads, passKey, hasProxies, baseUrl } = memory.gate;
   const counted = createIntegrationCounters(threads, counters);
   const thread = options.thread ?? 0;
   const random = systemRandom();
@@ -182,6 +188,7 @@ export function createFrontEnd(options: {
         passes,
         clock,
         log,
+        baseUrl,
         hasProxies,
         spotMark,
         count: counted.recorder('gate', thread),

@@ -5,10 +5,16 @@
  */
 
 import * as v from 'valibot';
+import type { Clock } from '../../core/clock.ts';
 import { about, integer, optionalText, text } from '../../core/schema.ts';
 import { conditionHeaders } from '../../http/answer/negotiate.ts';
 import { parseForm } from '../../http/request/body.ts';
-import type { Header, Reply, Request } from '../../http/request/message.ts';
+import {
+  type Header,
+  type Reply,
+  type Request,
+  requestIdMark,
+} from '../../http/request/message.ts';
 import { type Params, parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { parseIp } from '../../ip/address.ts';
@@ -26,6 +32,7 @@ import {
   tooManyText,
 } from '../../web/page-tools.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
+import { blockedPage, blockedPageHeaders } from './blocked.page.ts';
 import { challengePage } from './challenge.page.tsx';
 import { hostOf, type Passes, passCookie, passLifeSeconds } from './pass.ts';
 import { challengePath, guestPath, wayBack } from './way-back.ts';
@@ -39,11 +46,15 @@ export interface GateChallengeOptions {
   /** Answers a path of /static/. */
   readonly asset: (request: Request) => Reply;
   readonly passes: Pick<Passes, 'issue'>;
+  readonly clock: Clock;
+  /** The service's own address, where removal is asked for. */
+  readonly baseUrl: string;
 }
 
 const answerBytesMax = 16_384;
 const newPath = `${guestPath}new`;
 const startPath = `${guestPath}start`;
+const blockedPath = `${guestPath}blocked`;
 const siteHeaders = [
   'host',
   'x-forwarded-host',
@@ -57,6 +68,12 @@ export const gateEndpoints = {
   show: openPage(challengePath, {
     isGuest: true,
     handlerLimits: ['captchaNew'],
+    headers: siteHeaders,
+    robots: 'disallow',
+  }),
+  /** The same page as a blocked visitor gets from the gate itself, for proxies that drop its body. */
+  blocked: openPage(blockedPath, {
+    isGuest: true,
     headers: siteHeaders,
     robots: 'disallow',
   }),
@@ -140,7 +157,7 @@ const audioOf = (token: string) => `${guestPath}audio/${token}.wav`;
 const ownPathOf = (path: string) => path.slice(guestPath.length - 1);
 
 export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[] {
-  const { guard, challenges, media, passes } = options;
+  const { guard, challenges, media, passes, clock, baseUrl } = options;
   const assets = { url: (name: string) => `${guestPath}${options.assets.url(name).slice(1)}` };
   // The site decides whether browsers must stay on https, so these pages don't say it.
   const made = createPageTools({ assets, links: {}, https: false });
@@ -196,6 +213,16 @@ export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[]
     return page(request, wayBack(query.ok ? query.value.get('rd') : undefined), false);
   }
 
+  function blocked(request: Request): Reply {
+    const language = languageOf(request);
+    const visit = { language, address: request.clientIp, atMs: clock.now(), id: requestIdMark };
+    return {
+      status: 403,
+      headers: [...blockedPageHeaders, noStore],
+      body: blockedPage(baseUrl, visit),
+    };
+  }
+
   async function answer(request: Request): Promise<Reply> {
     const read = parseForm(request.body);
     const form = read.ok ? read.value : emptyForm;
@@ -228,6 +255,7 @@ export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[]
 
   return [
     guard.open(gateEndpoints.show, show),
+    guard.open(gateEndpoints.blocked, blocked),
     guard.open(gateEndpoints.answer, answer),
     guard.open(gateEndpoints.another, another),
     guard.open(gateEndpoints.start, start),

@@ -20,6 +20,7 @@ import { pickLanguage } from '../../web/language.ts';
 import { answer, type JsonMembers, media } from '../../web/openapi.ts';
 import { apiErrorBody, jsonType, noStore } from '../../web/shape.ts';
 import type { IntegrationOutcome } from '../counters.ts';
+import { blockedPage, blockedPageHeaders } from './blocked.page.ts';
 import { hostOf } from './pass.ts';
 import {
   createDecider,
@@ -31,6 +32,8 @@ import {
 import { challengeHref } from './way-back.ts';
 
 export interface GateOptions extends Omit<DeciderOptions, 'readParams'> {
+  /** The service's own address, where a blocked visitor asks for removal. */
+  readonly baseUrl: string;
   /** True if TRUSTED_PROXIES names anybody; the advice in an error depends on it. */
   readonly hasProxies: boolean;
   readonly count: (outcome: IntegrationOutcome<'gate'>) => void;
@@ -106,35 +109,15 @@ export const envoyEndpoint = endpoint({
   docs: 'text',
 });
 
-const htmlType: Header = ['Content-Type', 'text/html; charset=utf-8'];
-const noRules: Header = ['Content-Security-Policy', "default-src 'none'"];
 const scoreField = numberField('X-Portcullis-Score');
 const said = (verdict: GateVerdict): Header[] => [noStore, ['X-Portcullis-Verdict', verdict]];
 
 const allowHead = renderHead(200, said('allow'));
-const blockPageHead = renderHead(403, [htmlType, noRules, ...said('block')]);
+const blockPageHead = renderHead(403, [...blockedPageHeaders, ...said('block')]);
 const blockHead = renderHead(403, [jsonType, ...said('block')]);
 const challengeHead = renderHead(403, [jsonType, ...said('challenge')]);
 const badHead = renderHead(422, [jsonType, noStore]);
 const blockBody = '{"error":"blocked"}';
-const blockPages = {
-  en: blockPage(
-    'en',
-    'Access refused',
-    'This address has a bad name: too much abuse comes from it.',
-  ),
-  fr: blockPage(
-    'fr',
-    'Accès refusé',
-    'Cette adresse a mauvaise réputation : trop d’abus en viennent.',
-  ),
-} as const;
-
-function blockPage(language: string, title: string, text: string): string {
-  const head = `<meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>${title}</title>`;
-  return `<!doctype html><html lang="${language}"><head>${head}</head><body><h1>${title}</h1><p>${text}</p></body></html>\n`;
-}
-
 const mend =
   'Let it set one of X-Forwarded-For and Forwarded to the address, and remove the other.';
 
@@ -170,7 +153,8 @@ interface Asked {
   readonly host: string;
 }
 
-export function gateRoutes({ hasProxies, count, log, ...given }: GateOptions): HotRoute[] {
+export function gateRoutes({ baseUrl, hasProxies, count, log, ...given }: GateOptions): HotRoute[] {
+  const { clock } = given;
   const { policyOf, decide, refuse } = createDecider({ ...given, readParams: parseQuery });
   const words = new Uint32Array(4);
   let warnAtMs = 0;
@@ -205,10 +189,19 @@ export function gateRoutes({ hasProxies, count, log, ...given }: GateOptions): H
     const visit = { family, words, host: asked.host, cookies: values[0] };
     const { outcome, score } = decide(read.value, visit);
     count(outcome);
-    if (outcome === 'block') block(request, score);
+    if (outcome === 'block') block(request, client.ip, score);
     else if (outcome === 'allow' || outcome === 'pass') {
       request.answer(withNumber(allowHead, scoreField, score), '');
     } else toChallenge(request, asked, read.value, score);
+  }
+
+  function block({ values, answer }: HotRequest, address: string, score: number): void {
+    if (values[1]?.includes('text/html') !== true) {
+      answer(withNumber(blockHead, scoreField, score), blockBody);
+      return;
+    }
+    const visit = { language: pickLanguage(values[2]), address, atMs: clock.now() };
+    answer(withNumber(blockPageHead, scoreField, score), blockedPage(baseUrl, visit));
   }
 
   function handle(request: HotRequest): void {
@@ -239,12 +232,6 @@ export function gateRoutes({ hasProxies, count, log, ...given }: GateOptions): H
       handle: handleBelow,
     },
   ];
-}
-
-function block({ values, answer }: HotRequest, score: number): void {
-  const isPage = values[1]?.includes('text/html') === true;
-  const body = isPage ? blockPages[pickLanguage(values[2])] : blockBody;
-  answer(withNumber(isPage ? blockPageHead : blockHead, scoreField, score), body);
 }
 
 /**

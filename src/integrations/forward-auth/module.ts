@@ -22,6 +22,7 @@ export const forwardAuthEndpoints: readonly Endpoint[] = [
   gateEndpoint, // GET /gate/check
   envoyEndpoint, // GET /gate/envoy/*
   gateEndpoints.show, // GET /.portcullis/challenge
+  gateEndpoints.blocked, // GET /.portcullis/blocked
   gateEndpoints.answer, // POST /.portcullis/challenge
   gateEndpoints.another, // GET /.portcullis/new
   gateEndpoints.start, // GET /.portcullis/start
@@ -32,6 +33,7 @@ export const forwardAuthEndpoints: readonly Endpoint[] = [
 
 export function openForwardAuth(needs: {
   readonly clock: Clock;
+  readonly baseUrl: string;
   readonly random: Random;
   readonly guard: Guard;
   readonly assets: Pick<Assets, 'url'>;
@@ -42,10 +44,19 @@ export function openForwardAuth(needs: {
   readonly passKey: Uint8Array;
   readonly counters: IntegrationCounters;
 }) {
-  const { clock, random, guard, assets, asset, challenges, media, passKey } = needs;
+  const { clock, baseUrl, random, guard, assets, asset, challenges, media, passKey } = needs;
   const passes = createPasses({ key: passKey, clock, random });
   return {
-    routes: gateChallengeRoutes({ guard, challenges, media, assets, asset, passes }),
+    routes: gateChallengeRoutes({
+      guard,
+      challenges,
+      media,
+      assets,
+      asset,
+      passes,
+      clock,
+      baseUrl,
+    }),
     metrics(metrics: Metrics): void {
       metrics.counterBy(
         'portcullis_gate_requests_total',

@@ -7,7 +7,7 @@ import { LinkButton, LookupForm } from '../../web/components/form.tsx';
 import { Icon, type IconName } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
 import type { Html } from '../../web/html.ts';
-import { type LinkName, type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
+import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import { type Catalogue, frameText } from '../words.ts';
 
 export interface HomePageData {
@@ -19,8 +19,10 @@ export interface HomePageData {
   readonly arrivals?: readonly { readonly address: string; readonly score: number }[];
   /** The numbers of the radar; undefined unless everybody may see it. */
   readonly radar?: readonly { readonly value: string; readonly label: string }[] | undefined;
-  /** A check as this server answers it now. */
-  readonly sample?: { readonly address: string; readonly answer: string };
+  /** A check as this server answers it now; none where nothing is known. */
+  readonly sample?: { readonly address: string; readonly answer: string } | undefined;
+  /** No list was loaded and nobody has reported anything. */
+  readonly isEmpty?: boolean;
 }
 
 function curlLine(secureUrl: string, address: string): string {
@@ -35,6 +37,23 @@ function hero(frame: PageFrame, data: HomePageData, text: Catalogue): Html {
         <div class="hero-text">
           <h1>{text.home.title}</h1>
           <p class="lede">{text.home.lede}</p>
+          {data.isEmpty && (
+            <section class="card">
+              <p>
+                <strong>{text.home.empty.title}</strong> {text.home.empty.text}
+              </p>
+              <div class="acts">
+                <LinkButton label={text.home.empty.console} href="/admin" />
+                {frame.links.docs && (
+                  <LinkButton
+                    label={text.home.empty.steps}
+                    href={frame.links.docs}
+                    kind="secondary"
+                  />
+                )}
+              </div>
+            </section>
+          )}
           <LookupForm id="home-lookup" action={frame.lookupAction ?? '/ip'} text={text} />
           {examples.length > 0 && (
             <p class="hero-examples">
@@ -92,33 +111,29 @@ function radarStrip(
 interface Half {
   readonly icon: IconName;
   readonly words: Catalogue['home']['reputation'];
-  readonly links: readonly LinkName[];
+  /** The page of the button, and that of the link beside it. */
+  readonly hrefs: readonly [string, string];
 }
 
-function halfCard(frame: PageFrame, text: Catalogue, half: Half): Html {
-  const links = half.links.filter((name) => frame.links[name] !== undefined);
+function halfCard({ icon, words, hrefs }: Half): Html {
   return (
     <section class="card half">
       <h3 class="half-title">
-        <Icon name={half.icon} />
-        <span>{half.words.title}</span>
+        <Icon name={icon} />
+        <span>{words.title}</span>
       </h3>
-      <p>{half.words.text}</p>
       <ul class="ticks">
-        {half.words.points.map((point) => (
+        {words.points.map((point) => (
           <li>
             <Icon name="check" />
             <span>{point}</span>
           </li>
         ))}
       </ul>
-      {links.length > 0 && (
-        <p class="half-links">
-          {links.map((name) => (
-            <LinkButton label={text.links[name]} href={frame.links[name]!} kind="secondary" />
-          ))}
-        </p>
-      )}
+      <p class="acts">
+        <LinkButton label={words.action} href={hrefs[0]} />
+        <LinkButton label={words.more} href={hrefs[1]} kind="quiet" />
+      </p>
     </section>
   );
 }
@@ -154,19 +169,22 @@ export function homePage(frame: PageFrame, data: HomePageData): string {
     body: (
       <>
         {hero(frame, data, text)}
-        {data.radar && frame.links.radar && radarStrip(frame.links.radar, data.radar, text)}
+        {!data.isEmpty &&
+          data.radar &&
+          frame.links.radar &&
+          radarStrip(frame.links.radar, data.radar, text)}
         <section class="wrap section">
           <h2>{text.home.halvesTitle}</h2>
           <div class="halves">
-            {halfCard(frame, text, {
+            {halfCard({
               icon: 'shield',
               words: text.home.reputation,
-              links: ['connect', 'feeds'],
+              hrefs: ['/connect', '/feeds'],
             })}
-            {halfCard(frame, text, {
+            {halfCard({
               icon: 'person',
               words: text.home.signOn,
-              links: ['docs', 'register', 'kit'],
+              hrefs: ['/docs/sign-in-button', '/docs/sign-on'],
             })}
           </div>
         </section>
@@ -174,7 +192,6 @@ export function homePage(frame: PageFrame, data: HomePageData): string {
         <section class="wrap section">
           <div class="section-intro">
             <h2>{text.home.scoreTitle}</h2>
-            <p>{text.home.scoreText}</p>
           </div>
           <ScoreScale text={text} />
         </section>

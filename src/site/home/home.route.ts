@@ -167,6 +167,8 @@ export interface HomeOptions {
   exampleAddresses: readonly string[];
   /** Returns the answer of a check as JSON; undefined if the text is no address. */
   check: { toJson(text: string, nowMs: number): string | undefined };
+  /** True once a list was loaded or something reported. */
+  isKnowing: () => boolean;
   /** The numbers of the radar in words; undefined where not everybody may see it. */
   radar: ((frame: PageFrame) => RadarNumbers) | undefined;
   clock: Clock;
@@ -176,8 +178,13 @@ export function pageRoutes(options: HomeOptions): PlainRoute[] {
   const { guard, tools, assets, secureUrl, exampleAddresses, check, radar, clock } = options;
   const sampleAddress = exampleAddresses[1] ?? sampleElsewhere;
 
-  function checked(address: string): { abuseConfidenceScore: number } {
-    return JSON.parse(check.toJson(address, clock.now())!);
+  function checked(address: string) {
+    return JSON.parse(check.toJson(address, clock.now())!) as {
+      readonly ipAddress: string;
+      readonly abuseConfidenceScore: number;
+      readonly totalReports: number;
+      readonly malicious: boolean;
+    };
   }
 
   /** The last reply by language is kept: the page takes long to make, and rarely changes. */
@@ -201,9 +208,13 @@ export function pageRoutes(options: HomeOptions): PlainRoute[] {
     const arrivals = exampleAddresses.map((address) => {
       return { address, score: checked(address).abuseConfidenceScore };
     });
-    const answer = JSON.stringify({ data: checked(sampleAddress) }, null, 2);
-    const sample = { address: sampleAddress, answer };
-    const data = { secureUrl, exampleAddresses, arrivals, sample, radar: radarNumbers(frame) };
+    const { ipAddress, abuseConfidenceScore, totalReports, malicious } = checked(sampleAddress);
+    const short = { ipAddress, abuseConfidenceScore, totalReports, malicious };
+    const answer = JSON.stringify({ data: short }, null, 2);
+    const isEmpty = !options.isKnowing();
+    const sample = isEmpty ? undefined : { address: sampleAddress, answer };
+    const radar = radarNumbers(frame);
+    const data = { secureUrl, exampleAddresses, arrivals, sample, radar, isEmpty };
     const of = JSON.stringify(data);
     const known = made.get(language);
     if (known?.of === of) return known.reply;

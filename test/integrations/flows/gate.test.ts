@@ -112,9 +112,19 @@ it('the malicious are blocked, in words that they read', async () => {
   const english = await ask(blocked, 'mode=nginx', page);
   assert.equal(english.status, 403);
   assert.match(String(english.headers['content-type']), /^text\/html/);
-  assert.match(english.body, /<html lang="en">.*Access refused/);
+  assert.match(english.body, /<html lang="en">.*This site blocked your visit/s);
   const french = await ask(blocked, '', { ...page, 'Accept-Language': 'fr' });
-  assert.match(french.body, /<html lang="fr">.*Accès refusé/);
+  assert.match(french.body, /<html lang="fr">.*Ce site a bloqué votre visite/s);
+  for (const { headers, body } of [english, french]) {
+    assert.equal(headers['cache-control'], 'no-store');
+    assert.match(
+      String(headers['content-security-policy']),
+      /^default-src 'none'; style-src 'sha256-/,
+    );
+    assert.match(body, /\/removal\?address=45\.11\.0\.7"/);
+    assert.doesNotMatch(body, /<script|https:\/\/(?!localhost)/, 'nothing from elsewhere');
+    assert.ok(!body.includes('blocked-list'), 'no list is named');
+  }
   assert.equal(await verdict(blocked, 'block=95'), 'challenge');
   assert.equal(await verdict(blocked, 'challenge=off&block=off'), 'allow');
   assert.equal(await verdict(exit, 'anon=challenge'), 'challenge');
