@@ -5,7 +5,6 @@
  */
 
 import { createHash } from 'node:crypto';
-import type { Header } from '../../http/request/message.ts';
 import type { Language } from '../../web/language.ts';
 import { formatFor } from '../../web/layout/format.ts';
 
@@ -56,7 +55,7 @@ const gate =
 const styleHash = createHash('sha256').update(style).digest('base64');
 
 /** The headers but for the verdict and what forbids to keep it. */
-export const blockedPageHeaders: readonly Header[] = [
+export const blockedPageHeaders: readonly (readonly [name: string, value: string])[] = [
   ['Content-Type', 'text/html; charset=utf-8'],
   [
     'Content-Security-Policy',
