@@ -2,11 +2,12 @@
  * The documentation: the search, whose sections are all fetched at its first use, the languages of samples as
  * tabs, and requests that a reader tries.
  */
-const box = document.querySelector('.docs-search');
+const opener = document.getElementById('docs-search-open');
+const box = opener.querySelector('dialog');
 const input = box.querySelector('input');
 const list = box.querySelector('ol');
 const found = box.querySelector('[role=status]');
-const shownMax = 12;
+const shownMax = 8;
 const around = 60;
 let sections;
 let loading;
@@ -15,10 +16,16 @@ function load() {
   loading ??= fetch(box.dataset.index)
     .then((answer) => (answer.ok ? answer.json() : Promise.reject(new Error(answer.status))))
     .then((index) => {
-      sections = index.sections.map((section) => ({
+      const screens = index.screens.map((one) => ({
+        ...one,
+        page: box.dataset.connect,
+        more: '',
+        isScreen: true,
+      }));
+      sections = [...screens, ...index.sections].map((section) => ({
         ...section,
         lowTitle: section.title.toLowerCase(),
-        low: `${section.page} ${section.title} ${section.text}`.toLowerCase(),
+        low: `${section.page} ${section.title} ${section.text} ${section.more}`.toLowerCase(),
       }));
     })
     .catch(() => {
@@ -27,24 +34,45 @@ function load() {
   return loading;
 }
 
-/** Every word must be there; words in the title count more, early ones before late ones. */
+/** Every word must be there. Pages to connect something come first, then titles, then earlier pages. */
 function search(words) {
   const hits = [];
   for (const [order, section] of sections.entries()) {
     if (!words.every((word) => section.low.includes(word))) continue;
     const inTitle = words.filter((word) => section.lowTitle.includes(word)).length;
-    hits.push({ section, order, inTitle });
+    const isWhole = words.some((word) => section.lowTitle === word);
+    // The first page names all the others.
+    const first = section.isScreen && inTitle > 0 ? 3 : /^\/docs(#|$)/.test(section.href) ? -1 : 0;
+    hits.push({ section, order, rank: 2 * inTitle + first + (isWhole ? 1 : 0) });
   }
-  hits.sort((a, b) => b.inTitle - a.inTitle || a.order - b.order);
+  hits.sort((a, b) => b.rank - a.rank || a.order - b.order);
   return hits.slice(0, shownMax).map(({ section }) => section);
 }
 
+/** A part of the sentences around the first word that they hold, from a word to a word. */
 function excerpt(text, words) {
   const low = text.toLowerCase();
-  const at = Math.max(0, ...words.map((word) => low.indexOf(word)));
-  const from = Math.max(0, at - around);
-  const part = text.slice(from, at + 2 * around);
-  return `${from > 0 ? '… ' : ''}${part}${at + 2 * around < text.length ? ' …' : ''}`;
+  const places = words.map((word) => low.indexOf(word)).filter((place) => place >= 0);
+  const at = Math.min(...places, text.length === 0 ? 0 : low.length);
+  if (places.length === 0 || at < 2 * around) return cut(text, 0);
+  return `… ${cut(text, text.lastIndexOf(' ', at - around) + 1)}`;
+}
+
+function cut(text, from) {
+  if (text.length - from <= 2.5 * around) return text.slice(from);
+  return `${text.slice(from, text.lastIndexOf(' ', from + 2.5 * around))} …`;
+}
+
+/** Text with the words that were searched for marked. */
+function marked(text, words) {
+  const escaped = words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  const parts = text.split(new RegExp(`(${escaped.join('|')})`, 'i'));
+  return parts.map((part, i) => {
+    if (i % 2 === 0) return part;
+    const mark = document.createElement('mark');
+    mark.textContent = part;
+    return mark;
+  });
 }
 
 function row(section, words) {
@@ -52,11 +80,11 @@ function row(section, words) {
   const link = document.createElement('a');
   link.href = section.href;
   const title = document.createElement('strong');
-  title.textContent = section.title;
+  title.append(...marked(section.title, words));
   const page = document.createElement('span');
   page.textContent = section.page === section.title ? '' : section.page;
   const text = document.createElement('small');
-  text.textContent = excerpt(section.text, words);
+  text.append(...marked(excerpt(section.text, words), words));
   link.append(title, ' ', page, ' ', text);
   item.append(link);
   return item;
@@ -75,13 +103,44 @@ async function show() {
   found.classList.toggle('visually-hidden', words.length === 0 || hits.length > 0);
 }
 
-box.hidden = false;
-input.addEventListener('focus', load, { once: true });
+function openSearch() {
+  if (box.open) return;
+  box.showModal();
+  input.select();
+  load();
+}
+
+opener.hidden = false;
+opener.querySelector('button').addEventListener('click', openSearch);
+document.addEventListener('keydown', (event) => {
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
+    event.preventDefault();
+    openSearch();
+  }
+});
 input.addEventListener('input', show);
-input.addEventListener('keydown', (event) => {
-  if (event.key !== 'Escape') return;
-  input.value = '';
-  show();
+// A press beside the dialog closes it; a link inside it that stays on the page, too.
+box.addEventListener('click', (event) => {
+  if (event.target === box || event.target.closest('a') !== null) box.close();
+});
+box.addEventListener('keydown', (event) => {
+  // A field of a search would only empty itself.
+  if (event.key === 'Escape') {
+    event.preventDefault();
+    box.close();
+  }
+  const links = [...list.querySelectorAll('a')];
+  const at = links.indexOf(document.activeElement);
+  if (event.key === 'Enter' && at < 0 && links.length > 0 && event.target === input) {
+    event.preventDefault();
+    links[0].click();
+  }
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step === undefined || links.length === 0) return;
+  event.preventDefault();
+  const to = at + step;
+  if (to < 0) input.focus();
+  else links[Math.min(to, links.length - 1)].focus();
 });
 
 /** Samples in several languages: one tablist each; the choice holds for all of the page and is kept. */

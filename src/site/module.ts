@@ -19,8 +19,9 @@ import type { Cookies } from '../web/guard/cookies.ts';
 import type { Endpoint } from '../web/guard/endpoint.ts';
 import type { Guard } from '../web/guard/guard.ts';
 import type { PageTools } from '../web/page-tools.ts';
+import { connectScreens } from './connect/connect.page.tsx';
 import { connectEndpoints, connectRoutes } from './connect/connect.route.ts';
-import { openSamples } from './connect/targets.ts';
+import { openSamples, openTargets, type TargetFacts } from './connect/targets.ts';
 import { docsEndpoints } from './docs/docs.route.ts';
 import { docsFolder } from './docs/library.ts';
 import {
@@ -77,7 +78,18 @@ export function openSite(needs: {
   const { apiKeys, usage, slotOf } = needs;
   const { baseUrl, secureUrl } = config;
   const kit = openKit();
+  const facts: TargetFacts = {
+    baseUrl,
+    secureUrl,
+    proxied: proxiedHost(config),
+    trustsLoopback: addressRules(config.trustedProxies).isTrusted('127.0.0.1'),
+    dnsZone: config.dnsZone,
+    dnsListen: config.dnsListen,
+    spoe: config.spoeListen,
+    sample: openSamples(docsFolder),
+  };
   const published = publishedRoutes({
+    screens: () => connectScreens(openTargets(facts)),
     guard,
     endpoints,
     tools,
@@ -109,14 +121,7 @@ export function openSite(needs: {
     ...published,
     ...connectRoutes({
       pageBuilder,
-      baseUrl,
-      secureUrl,
-      proxied: proxiedHost(config),
-      dnsZone: config.dnsZone,
-      dnsListen: config.dnsListen,
-      spoe: config.spoeListen,
-      sample: openSamples(docsFolder),
-      trustsLoopback: addressRules(config.trustedProxies).isTrusted('127.0.0.1'),
+      ...facts,
       keys: apiKeys,
       siteKeys: needs.siteKeys,
       refusedKeys: needs.refusedKeys,

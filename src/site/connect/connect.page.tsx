@@ -19,7 +19,7 @@ import { type Html, safeHref } from '../../web/html.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import { docPath } from '../docs/library.ts';
 import { pluginPath } from '../kit/kit.route.ts';
-import { type Catalogue, frameText } from '../words.ts';
+import { type Catalogue, catalogueFor, frameText } from '../words.ts';
 import {
   type ChoiceName,
   type ConnectStep,
@@ -122,6 +122,16 @@ function ownWords({ name }: ConnectTarget, { own }: Words): OwnWords {
 
 function titleOf(target: ConnectTarget, text: Words): string {
   return ownWords(target, text).title ?? target.title;
+}
+
+/** Returns the screens as the search of the documentation finds them. */
+export function connectScreens(targets: readonly ConnectTarget[]) {
+  const { connect: text } = catalogueFor('en');
+  return targets.map((target) => ({
+    href: targetPath(target.name),
+    title: text.pageTitle(titleOf(target, text)),
+    text: ownWords(target, text).text ?? text.integrations[target.integration].text,
+  }));
 }
 
 // The first screen.

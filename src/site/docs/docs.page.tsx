@@ -21,28 +21,57 @@ export interface DocsPageData {
 
 const groups: readonly DocGroup[] = ['start', 'signOn', 'reputation'];
 
+/** A button that opens the dialog; so does Ctrl K. The page's script shows it. */
 function searchBox(text: Catalogue, searchPath: string): Html {
   const { docs } = text;
   return (
-    <div
-      class="docs-search"
-      hidden
-      data-index={searchPath}
-      data-none={docs.searchNone}
-      data-failed={docs.searchFailed}
-    >
-      <label for="docs-search">{docs.search}</label>
-      <input
-        class="input"
-        id="docs-search"
-        type="search"
-        autocomplete="off"
-        spellcheck={false}
-        maxlength={80}
-        aria-controls="docs-results"
-      />
-      <p class="visually-hidden" role="status" id="docs-found" />
-      <ol id="docs-results" class="docs-results" lang="en" aria-label={docs.searchResults} hidden />
+    <div class="docs-search" id="docs-search-open" hidden>
+      <button class="input" type="button" aria-keyshortcuts="Control+K">
+        <Icon name="search" />
+        <span>{docs.search}</span>
+        <kbd aria-hidden="true">Ctrl K</kbd>
+      </button>
+      <dialog
+        class="docs-dialog"
+        aria-label={docs.search}
+        data-index={searchPath}
+        data-connect={docs.searchConnect}
+        data-none={docs.searchNone}
+        data-failed={docs.searchFailed}
+      >
+        <label class="visually-hidden" for="docs-search">
+          {docs.search}
+        </label>
+        <div class="docs-field">
+          <Icon name="search" />
+          <input
+            class="input"
+            id="docs-search"
+            type="search"
+            autocomplete="off"
+            spellcheck={false}
+            maxlength={80}
+            aria-controls="docs-results"
+            placeholder={docs.search}
+          />
+          <form method="dialog">
+            <button class="docs-close" aria-label={docs.searchClose}>
+              <kbd aria-hidden="true">Esc</kbd>
+            </button>
+          </form>
+        </div>
+        <p class="docs-found" role="status" />
+        <ol
+          id="docs-results"
+          class="docs-results"
+          lang="en"
+          aria-label={docs.searchResults}
+          hidden
+        />
+        <p class="docs-keys" aria-hidden="true">
+          <kbd>↑</kbd> <kbd>↓</kbd> {docs.searchMove} <kbd>↵</kbd> {docs.searchOpen}
+        </p>
+      </dialog>
     </div>
   );
 }
@@ -112,6 +141,7 @@ export function docsPage(frame: PageFrame, data: DocsPageData): string {
               </a>
             </p>
             {frame.language !== 'en' && <p class="docs-note">{text.docs.inEnglish}</p>}
+            {slug === 'index' && tasks(text)}
             <article class="docs-article" lang="en">
               {article.render(text)}
             </article>
@@ -133,15 +163,42 @@ export function docsPage(frame: PageFrame, data: DocsPageData): string {
   );
 }
 
-/** All sections of all pages as the search reads them. */
-export function searchIndex(pages: readonly DocPage[]): string {
+/** A page to connect something, as the search finds it. */
+export interface SearchScreen {
+  readonly href: string;
+  readonly title: string;
+  readonly text: string;
+}
+
+/** All sections of all pages, and the pages to connect something, as the search reads them. */
+export function searchIndex(pages: readonly DocPage[], screens: readonly SearchScreen[]): string {
   const sections = pages.flatMap(({ slug, article }) =>
-    article.sections.map(({ depth, id, text, body }) => ({
+    article.sections.map(({ depth, id, text, body, rest }) => ({
       href: depth === 1 ? docPath(slug) : `${docPath(slug)}#${id}`,
       page: article.title,
       title: text,
       text: body,
+      more: rest,
     })),
   );
-  return JSON.stringify({ sections });
+  return JSON.stringify({ sections, screens });
+}
+
+const taskIcons = ['shield', 'flag', 'person', 'check', 'arrow', 'sliders'] as const;
+
+/** The first page begins with what people come for. */
+function tasks({ docs }: Catalogue): Html {
+  return (
+    <nav class="docs-tasks" aria-label={docs.tasksTitle}>
+      {docs.tasks.map(({ title, text, href }, i) => (
+        <Link class="target" href={href}>
+          <span class="arch" aria-hidden="true">
+            <Icon name={taskIcons[i]!} />
+          </span>
+          <strong>{title}</strong>
+          <span class="target-short">{text}</span>
+        </Link>
+      ))}
+    </nav>
+  );
 }

@@ -20,7 +20,7 @@ import {
   readyText,
   searchDocs,
 } from '../manifest/ready-text.route.ts';
-import { docsPage, searchIndex } from './docs.page.tsx';
+import { docsPage, type SearchScreen, searchIndex } from './docs.page.tsx';
 import { type DocPage, docSlugs, docsPath, markdownPath } from './library.ts';
 
 const searchPath = `${docsPath}/search.json`;
@@ -48,8 +48,9 @@ export function docsRoutes(options: {
   guard: Guard;
   tools: PageTools;
   pages: readonly DocPage[];
+  screens: () => readonly SearchScreen[];
 }): PlainRoute[] {
-  const { guard, tools, pages } = options;
+  const { guard, tools, pages, screens } = options;
 
   function rendered(page: DocPage, language: Language): Representation {
     const headers = tools
@@ -83,6 +84,6 @@ export function docsRoutes(options: {
     ...pages.map((page) =>
       readyRoute(guard, markdownEndpointOf.get(page.slug)!, markdownType, () => page.markdown),
     ),
-    readyRoute(guard, searchEndpoint, 'application/json', () => searchIndex(pages)),
+    readyRoute(guard, searchEndpoint, 'application/json', () => searchIndex(pages, screens())),
   ];
 }

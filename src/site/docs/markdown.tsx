@@ -47,9 +47,10 @@ export interface Heading {
   readonly text: string;
 }
 
-/** A heading and all that stands under it up to the next one, as plain text. */
+/** A heading and all that stands under it up to the next one, as plain text: sentences, then code and tables. */
 export interface DocsSection extends Heading {
   readonly body: string;
+  readonly rest: string;
 }
 
 /** A page as other pages name it. */
@@ -178,6 +179,10 @@ function childrenOf(token: Token): readonly Token[] {
 function plainText(tokens: readonly Token[]): string {
   return tokens
     .map((token) => {
+      if (token.type === 'list') {
+        return (token as Tokens.List).items.map(({ tokens: own }) => `${plainText(own)} `).join('');
+      }
+      if (token.type === 'table') return `${tableText(token as Tokens.Table)} `;
       const children = childrenOf(token);
       if (children.length > 0) return plainText(children) + (isBlock(token) ? ' ' : '');
       if (token.type === 'br' || token.type === 'space') return ' ';
@@ -186,16 +191,23 @@ function plainText(tokens: readonly Token[]): string {
     .join('');
 }
 
+function tableText({ header, rows }: Tokens.Table): string {
+  return [header, ...rows]
+    .map((row) => row.map(({ tokens }) => plainText(tokens).trim()).join(' · '))
+    .join('; ');
+}
+
 function isBlock({ type }: Token): boolean {
   return !['text', 'strong', 'em', 'codespan', 'link', 'escape', 'del'].includes(type);
 }
 
 function sectionsOf(tokens: readonly Token[]): DocsSection[] {
-  const found: (Heading & { parts: string[] })[] = [];
+  const found: (Heading & { parts: string[]; others: string[] })[] = [];
   const taken = new Set<string>();
   for (const token of tokens) {
     if (token.type !== 'heading') {
-      found.at(-1)?.parts.push(plainText([token]));
+      const isRest = token.type === 'table' || token.type === 'code';
+      found.at(-1)?.[isRest ? 'others' : 'parts'].push(plainText([token]));
       continue;
     }
     const { depth, tokens: inner } = token as Tokens.Heading;
@@ -204,11 +216,13 @@ function sectionsOf(tokens: readonly Token[]): DocsSection[] {
     let id = base;
     for (let n = 2; taken.has(id); n++) id = `${base}-${n}`;
     taken.add(id);
-    found.push({ depth, id, text, parts: [] });
+    found.push({ depth, id, text, parts: [], others: [] });
   }
-  return found.map(({ parts, ...heading }) => ({
+  const joined = (texts: readonly string[]) => texts.join(' ').replace(/\s+/g, ' ').trim();
+  return found.map(({ parts, others, ...heading }) => ({
     ...heading,
-    body: parts.join(' ').replace(/\s+/g, ' ').trim(),
+    body: joined(parts),
+    rest: joined(others),
   }));
 }
 

@@ -19,6 +19,7 @@ import { costText, type Endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import type { PageTools } from '../../web/page-tools.ts';
 import { jsonType } from '../../web/shape.ts';
+import type { SearchScreen } from '../docs/docs.page.tsx';
 import { docsRoutes } from '../docs/docs.route.ts';
 import {
   type DocGroup,
@@ -175,6 +176,8 @@ export interface PublishedOptions {
   readonly dnsZone?: string | undefined;
   /** HAProxy asks the gate at this address and port; undefined: it can't. */
   readonly spoeListen?: string | undefined;
+  /** Pages to connect something, for the search; none by default. */
+  readonly screens?: (() => readonly SearchScreen[]) | undefined;
 }
 
 export function publishedRoutes(options: PublishedOptions): PlainRoute[] {
@@ -185,7 +188,7 @@ export function publishedRoutes(options: PublishedOptions): PlainRoute[] {
   const [, json] = jsonType;
   const schema = publishedManifestSchema(`${baseUrl}${publishedPaths.manifestSchema}`);
   return [
-    ...docsRoutes({ guard, tools, pages }),
+    ...docsRoutes({ guard, tools, pages, screens: options.screens ?? (() => []) }),
     readyRoute(guard, ready.manifest, json, () => jsonText(manifestOf({ ...described, kit }))),
     readyRoute(guard, ready.schema, 'application/schema+json', () => jsonText(schema)),
     readyRoute(guard, ready.openapi, json, () => jsonText(openApiDocument(described))),

@@ -58,8 +58,12 @@ export const manifestSchemaDocs = documentDocs(
   media(anyObject, 'application/schema+json'),
 );
 export const openapiDocs = documentDocs('openapi', 'This document.', media(anyObject));
-const section = { href: v.string(), page: v.string(), title: v.string(), text: v.string() };
-const SearchIndex = v.strictObject({ sections: v.array(v.strictObject(section)) });
+const screen = { href: v.string(), title: v.string(), text: v.string() };
+const section = { ...screen, page: v.string(), more: v.string() };
+const SearchIndex = v.strictObject({
+  sections: v.array(v.strictObject(section)),
+  screens: v.array(v.strictObject(screen)),
+});
 export const searchDocs = documentDocs(
   'searchIndex',
   'All sections of the documentation as plain text.',

@@ -48,18 +48,38 @@ it('pages of the documentation are in order, with and without their script', asy
     const page = await context.newPage();
     const finish = await watchPage(page, at('/docs'));
     await page.goto(at('/docs'));
+    assert.equal(await page.getByRole('searchbox').count(), 0, 'the dialog is closed');
+    await page.keyboard.press('Control+k');
     await page.getByRole('searchbox').fill('duplicate 15 minutes');
     const hit = page.locator('#docs-results a', { hasText: 'POST report' });
     await hit.click();
     await page.waitForURL('**/docs/ip-api#post-report');
     assert.equal(await page.locator('#post-report').isVisible(), true);
+    await page.keyboard.press('Control+k');
+    for (const [word, href] of [
+      ['nginx', '/connect/nginx'],
+      ['fail2ban', '/connect/fail2ban'],
+    ] as const) {
+      await page.getByRole('searchbox').fill(word);
+      await page.locator(`#docs-results a[href="${href}"]`).waitFor();
+      const first = page.locator('#docs-results a').first();
+      assert.equal(await first.getAttribute('href'), href);
+    }
+    await page.keyboard.press('ArrowDown');
+    assert.equal(
+      await page.evaluate('document.activeElement.getAttribute("href")'),
+      '/connect/fail2ban',
+    );
+    await page.keyboard.press('ArrowUp');
     await page.getByRole('searchbox').fill('zzzzzz');
     await page.getByText('Nothing found.').waitFor();
     await page.getByRole('searchbox').press('Escape');
-    assert.equal(await page.getByText('Nothing found.').count(), 0);
+    await page.getByRole('searchbox').waitFor({ state: 'hidden' });
+    await page.getByRole('button', { name: 'Search the docs' }).click();
     const search = page.getByRole('searchbox');
     await search.fill('<img src=x onerror=alert(1)>');
     await page.getByText('Nothing found.').waitFor();
+    await page.keyboard.press('Escape');
     assert.ok((await page.locator('button[data-copy]:visible').count()) > 5, 'copy buttons');
     assert.deepEqual(await finish(), []);
 
@@ -93,7 +113,7 @@ it('pages of the documentation are in order, with and without their script', asy
     assert.ok((await top('h1')) < 400, 'a telephone begins with the text');
     await small.locator('.docs-jump a').click();
     await small.waitForFunction(
-      "document.querySelector('#docs-search').getBoundingClientRect().y < 800",
+      "document.querySelector('#docs-search-open').getBoundingClientRect().y < 800",
     );
     await phone.close();
 
