@@ -52,13 +52,16 @@ final class Captcha
 
     /**
      * @param mixed $receipt what the form brought, such as $_POST[Captcha::FIELD] ?? null
+     * @param ?string $siteKey of the page: name it if the account has site keys that ask for more than this one.
+     *     Receipts of other site keys are not refused: compare `siteKey` of the result
      */
-    public function verify(#[\SensitiveParameter] mixed $receipt): CaptchaResult
+    public function verify(#[\SensitiveParameter] mixed $receipt, ?string $siteKey = null): CaptchaResult
     {
         if (!is_string($receipt) || preg_match(self::RECEIPT, $receipt) !== 1) {
             return CaptchaResult::unsolved();
         }
-        $answer = $this->caller->call('/captcha/receipt', [], ['receipt' => $receipt]);
+        $form = ['receipt' => $receipt] + ($siteKey === null ? [] : ['sitekey' => $siteKey]);
+        $answer = $this->caller->call('/captcha/receipt', [], $form);
         if (!is_bool($answer['ok'] ?? null)) {
             throw new UnexpectedResponse('The answer is not that of a receipt.', 200);
         }

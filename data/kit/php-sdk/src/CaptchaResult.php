@@ -14,6 +14,8 @@ final class CaptchaResult
         public readonly ?string $origin = null,
         public readonly ?string $siteKey = null,
         public readonly ?\DateTimeImmutable $solvedAt = null,
+        /** What the visitor passed: `none`, `silent` (work in the background), `easy` or `hard` (a picture or sound). */
+        public readonly ?string $level = null,
     ) {
     }
 
@@ -27,6 +29,6 @@ final class CaptchaResult
     {
         $text = static fn (string $name): ?string => is_string($answer[$name] ?? null) ? $answer[$name] : null;
         $at = \DateTimeImmutable::createFromFormat(\DateTimeInterface::ATOM, $text('challenge_ts') ?? '');
-        return new self(true, $text('hostname'), $text('origin'), $text('sitekey'), $at === false ? null : $at);
+        return new self(true, $text('hostname'), $text('origin'), $text('sitekey'), $at === false ? null : $at, $text('level'));
     }
 }

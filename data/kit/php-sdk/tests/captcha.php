@@ -22,6 +22,13 @@ return static function (): void {
         Check::same('https://ip.example/captcha/receipt', $transport->asked[0]['url']);
     });
 
+    Check::that('the level is told, and the site key named', static function (): void {
+        $transport = new FakeTransport([FakeTransport::answer(200, ['ok' => true, 'sitekey' => 'pcs_1', 'level' => 'silent'])]);
+        $result = (new Captcha('https://ip.example', 'pcl_key', $transport))->verify('pcs2.x.y', 'pcs_1');
+        Check::same([true, 'silent'], [$result->ok, $result->level]);
+        Check::same(['receipt' => 'pcs2.x.y', 'sitekey' => 'pcs_1'], $transport->asked[0]['form']);
+    });
+
     Check::that('a bad one is no error', static function (): void {
         $transport = new FakeTransport([FakeTransport::answer(200, '{"ok":false}')]);
         Check::same(false, (new Captcha('https://ip.example', 'pcl_key', $transport))->verify('x')->ok);

@@ -221,7 +221,7 @@ final class Captcha_Gate {
 	private static function redeem( string $receipt ): string {
 		try {
 			$captcha = new Captcha( Settings::secure_url(), Settings::text( 'api_key' ), transport( self::TIMEOUT_SECONDS ), 0 );
-			$result  = $captcha->verify( $receipt );
+			$result  = $captcha->verify( $receipt, Settings::text( 'site_key' ) );
 			Connection::forget();
 			return $result->ok && $result->siteKey === Settings::text( 'site_key' ) ? 'solved' : 'unsolved'; // phpcs:ignore WordPress.NamingConventions.ValidVariableName
 		} catch ( PortcullisException $exception ) {
