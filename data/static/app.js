@@ -44,6 +44,21 @@ document.addEventListener('submit', (event) => {
   }, sentForMs);
 });
 
+// What was done can be taken back for ten seconds.
+for (const form of document.querySelectorAll('form.status-undo')) {
+  const label = form.querySelector('button span');
+  const { textContent } = label;
+  let seconds = 10;
+  const tick = () => {
+    label.textContent = `${textContent} ${seconds} s`;
+    if (seconds-- > 0) return;
+    form.hidden = true;
+    clearInterval(timer);
+  };
+  const timer = setInterval(tick, 1000);
+  tick();
+}
+
 function letGo() {
   for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent;
 }

@@ -12,22 +12,29 @@ import { scopeNames } from '../access/keys/key-format.ts';
 import type { MasterKey } from '../access/keys/master-key.ts';
 import { packageVersion } from '../config/version.ts';
 import { type ConsoleOf, consoleRoutes } from '../console/console.route.ts';
+import type { Span, Tile, VoteBudget } from '../console/inbox/inbox.page.tsx';
+import type { ConsoleInbox } from '../console/inbox/inbox.route.ts';
+import type { AddressFacts, LastReport } from '../console/inbox/needs.page.tsx';
 import type { ConsoleParts } from '../console/operator-request.route.ts';
 import type { ConsolePeople, ConsoleSites } from '../console/people/people.route.ts';
 import type { FetchedList, LoadedList } from '../console/reputation/lists.page.tsx';
 import type { ConsoleReports } from '../console/reputation/screens.route.ts';
-import type { ServiceFacts } from '../console/service/overview.page.tsx';
-import type { ConsoleChecklist } from '../console/service/overview.route.ts';
+import type { ConsoleChecklist } from '../console/service/service.route.ts';
+import type { ServiceFacts } from '../console/service/system.page.tsx';
 import type { BoundedTables } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
 import { fail, ok } from '../core/result.ts';
 import { createTurns } from '../core/scheduling.ts';
-import { hourMs } from '../core/time.ts';
+import { hourMs, minuteMs } from '../core/time.ts';
+import { unknownProvider } from '../geo/reader.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
 import { lookBehind } from '../ip/behind.ts';
 import { isLoopback } from '../ip/loopback.ts';
 import { typedAddress } from '../ip/typed.ts';
+import type { EvidenceReader } from '../reputation/address/evidence.ts';
+import type { Check } from '../reputation/check/check.ts';
+import { type AddressDecision, createDryRun } from '../reputation/check/dry-run.ts';
 import type { CountsModule } from '../reputation/counts/module.ts';
 import { urlLabel } from '../reputation/lists/import/download.ts';
 import { createAllowlist, createOwnEntries } from '../reputation/lists/operator-ranges.ts';
@@ -41,6 +48,7 @@ import type { OwnReports } from '../reputation/reports/store/account-reports.ts'
 import type { StoredReport } from '../reputation/reports/store/report-rows.ts';
 import { createReportStore } from '../reputation/reports/store/report-store.ts';
 import { createAnonymousReports, createRemovals } from '../reputation/requests/queue.ts';
+import { budgetBaseOf } from '../reputation/votes/votes.ts';
 import { catalogueFor } from '../reputation/words.ts';
 import type { SignonModule } from '../signon/module.ts';
 import { type BlockedSites, createSiteList } from '../signon/sites/site-list.ts';
@@ -53,7 +61,7 @@ import type { Figures } from './figures.ts';
 import type { State } from './state.ts';
 import type { Listening } from './threads/threads.ts';
 
-/** Categories and countries on the overview. */
+/** Categories and countries on the page of the system. */
 const topShown = 12;
 export interface ConsoleSources {
   readonly operations: ConsoleOf['operations'];
@@ -64,6 +72,8 @@ export interface ConsoleSources {
   readonly catchUp: () => Promise<void>;
   readonly counts: Pick<CountsModule, 'reports'>;
   readonly figures: Pick<Figures, 'tallies' | 'minutes' | 'errors'>;
+  readonly check: Pick<Check, 'judge' | 'toJson'>;
+  readonly evidence: EvidenceReader;
   readonly tables: Pick<BoundedTables, 'read'>;
   /** Returns undefined until the server listens. */
   readonly threads: () => ReturnType<Listening['facts']> | undefined;
@@ -126,6 +136,7 @@ export function openConsole(opening: Opening, sources: ConsoleSources) {
     audit: createAuditLog(parts),
     operations: sources.operations,
     service,
+    inbox: inboxOf(opening, sources),
     checklist: checklistOf(opening, sources),
     anonymousReports: {
       list: async () =>
@@ -153,7 +164,146 @@ export function openConsole(opening: Opening, sources: ConsoleSources) {
     categoryNames: (language) => catalogueFor(language).categories,
   };
   const { pageBuilder, catchUp } = sources;
-  return { routes: consoleRoutes({ pageBuilder, clock, catchUp }, of) };
+  const scoreOf = (text: string) => {
+    const words = new Uint32Array(4);
+    const family = lookBehind(parseIp(text, words), words);
+    return family === 0 ? undefined : sources.check.judge(family, words, clock.now()).score;
+  };
+  return { routes: consoleRoutes({ pageBuilder, clock, catchUp, scoreOf }, of) };
+}
+
+const lastReports = 5;
+/** A budget is worth a look from this share on. */
+const budgetShare = 0.9;
+const budgetsShown = 5;
+/** The walk over all accounts is not made anew for each look. */
+const budgetsHoldMs = minuteMs;
+
+function inboxOf({ clock, random }: Opening, sources: ConsoleSources): ConsoleInbox {
+  const { check, evidence, figures } = sources;
+  const { store, state } = sources.data;
+  const { access, index, sources: lists } = state;
+  const reports = createReportStore({ store, clock, random });
+  const dryRun = createDryRun({ index, contributions: state.entries.contributions });
+
+  async function lastOf(family: 4 | 6, words: Uint32Array): Promise<LastReport[]> {
+    const found = await reports.list(family, words, 0, lastReports);
+    return Promise.all(
+      found.map(async ({ account, reportedAt, categories, comment }) => {
+        const slot = access.standingOf(account)?.slot;
+        return {
+          account,
+          email: await accountEmail(store, account),
+          rank: slot === undefined ? 'newcomer' : access.reporters.rank(slot, clock.now()),
+          at: reportedAt,
+          categories: categoriesOf(categories),
+          comment,
+        };
+      }),
+    );
+  }
+
+  async function factsOf(address: string): Promise<AddressFacts> {
+    const words = new Uint32Array(4);
+    const family = lookBehind(parseIp(address, words), words) as 4 | 6;
+    const last = await lastOf(family, words);
+    const now = clock.now();
+    const { score, allowlisted, knownGood } = check.judge(family, words, now);
+    const known = evidence.of(family, words, now);
+    const answer = JSON.parse(check.toJson(address, now)!) as { countryCode: string; isp: string };
+    const own = known.reports.find(({ entry }) => !entry.includes('/'));
+    const after = (decision: AddressDecision) => dryRun.scoreAfter(family, words, now, decision);
+    return {
+      address,
+      score,
+      isAllowed: allowlisted,
+      isKnownGood: knownGood,
+      country: answer.countryCode,
+      network: answer.isp === unknownProvider ? '' : answer.isp,
+      lists: known.lists,
+      reports: own && { count: own.reports, reporters: own.reporters, score: own.score },
+      last,
+      after: {
+        retracted: after({ retracts: true }),
+        allowed: after({ retracts: true, allows: true }),
+        blocked: after({ score: 100 }),
+      },
+    };
+  }
+
+  let budgetsAt = Number.NEGATIVE_INFINITY;
+  let budgets: readonly VoteBudget[] = [];
+
+  async function readBudgets(): Promise<readonly VoteBudget[]> {
+    const now = clock.now();
+    const policy = state.policy();
+    const limitOfMember = budgetBaseOf('member', policy);
+    const used: Omit<VoteBudget, 'email'>[] = [];
+    const turns = createTurns();
+    for (let slot = 0; slot < access.count(); slot++) {
+      const id = access.idOf(slot);
+      if (id === undefined) continue;
+      const rank = access.reporters.rank(slot, now);
+      if (rank === 'earned') {
+        const { open, limit } = access.reporters.budget(slot, budgetBaseOf(rank, policy), now);
+        if (open >= budgetShare * limit) used.push({ id, open, limit, limitOfMember });
+      }
+      if (turns.isOver()) await turns.next();
+    }
+    const fullest = used.sort((a, b) => b.open / b.limit - a.open / a.limit);
+    const named = fullest
+      .slice(0, budgetsShown)
+      .map(async (one) => ({ ...one, email: (await accountEmail(store, one.id)) ?? one.id }));
+    return Promise.all(named);
+  }
+
+  return {
+    factsOf,
+    async hasLists() {
+      if (lists.list().some(({ list }) => list !== 'good')) return true;
+      return (await listSubscriptions(store)).some(({ list }) => list !== 'good');
+    },
+    async budgets() {
+      const now = clock.monotonicMs();
+      if (now - budgetsAt < budgetsHoldMs) return budgets;
+      budgetsAt = now;
+      budgets = await readBudgets();
+      return budgets;
+    },
+    tiles: (span) => tilesOf(sources, figures, span, clock.now()),
+  };
+}
+
+/** The buckets of a span, the parts of its line, and how many buckets are a part. */
+const spanBuckets = {
+  '24h': { period: 'hour', buckets: 24 },
+  '7d': { period: 'day', buckets: 7 },
+  '30d': { period: 'day', buckets: 30 },
+} as const;
+
+function tilesOf(
+  { counts }: Pick<ConsoleSources, 'counts'>,
+  { tallies }: Pick<Figures, 'tallies'>,
+  span: Span,
+  now: number,
+): Tile[] {
+  const { period, buckets } = spanBuckets[span];
+  const made = tallies.series(period, now);
+  const tile = (name: Tile['name'], all: readonly number[]): Tile => {
+    const series = all.slice(-buckets);
+    const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+    return { name, series, count: sum(series), before: sum(all.slice(-2 * buckets, -buckets)) };
+  };
+  const did = (name: string) => made.map((bucket) => bucket.of(name));
+  return [
+    tile(
+      'reports',
+      counts.reports.series(period, now).map(({ reports }) => reports),
+    ),
+    tile('checks', did('checks')),
+    tile('blocked', did('gate:block')),
+    tile('signIns', did('sign_on:signed_in')),
+  ];
 }
 
 function checklistOf({ config, clock }: Opening, sources: ConsoleSources): ConsoleChecklist {

@@ -12,6 +12,7 @@ import type { Log } from '../core/log.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { minuteMs } from '../core/time.ts';
 import { type Histogram, type Timings, timingBounds } from '../core/timings.ts';
+import type { IntegrationOutcome } from '../integrations/counters.ts';
 import type { CountPeriod } from '../reputation/counts/report-counts.ts';
 import type { SignOnEvent } from '../signon/sessions/sign-in-log.ts';
 import type { ConsentOutcome } from '../signon/sites/authorization.ts';
@@ -26,12 +27,13 @@ import {
 } from './activity-counters.ts';
 import type { ThreadCounters } from './threads/thread-counters.ts';
 
-/** Names of what modules count. The console has words for each (console/service/overview.page.tsx). */
+/** Names of what modules count. The console has words for each (console/service/system.page.tsx). */
 export type CounterName =
   | `challenges:${ChallengeEvent}`
   | `consents:${ConsentOutcome}`
   | `sign_on:${SignOnEvent}`
-  | `reports_refused:${ErrorCode}`;
+  | `reports_refused:${ErrorCode}`
+  | `gate:${IntegrationOutcome<'gate'>}`;
 
 /** Totals since the start, by group and name. */
 export type Counts = Readonly<

@@ -353,6 +353,8 @@ export async function openModules(
       ownReports: reporting,
       counts,
       figures,
+      check,
+      evidence,
       tables,
       threads: parts.threads,
       newestBackupAt: parts.newestBackupAt,

@@ -3,6 +3,7 @@
 import type { AuditLog } from '../access/audit-log.ts';
 import type { PlainRoute } from '../http/router.ts';
 import type { Language } from '../web/language.ts';
+import { type ConsoleInbox, inboxEndpoints, inboxScreens } from './inbox/inbox.route.ts';
 import type { ConsoleParts } from './operator-request.route.ts';
 import {
   type ConsolePeople,
@@ -20,7 +21,6 @@ import {
   reportScreenEndpoints,
   reportScreens,
 } from './reputation/screens.route.ts';
-import type { EventNames, ServiceFacts } from './service/overview.page.tsx';
 import {
   auditScreenEndpoints,
   auditScreens,
@@ -28,12 +28,14 @@ import {
   type ConsoleNames,
   checklistEndpoints,
   checklistScreens,
-  overviewEndpoint,
-  overviewScreen,
-} from './service/overview.route.ts';
+  systemEndpoint,
+  systemScreen,
+} from './service/service.route.ts';
+import type { EventNames, ServiceFacts } from './service/system.page.tsx';
 
 export const consoleEndpoints = [
-  overviewEndpoint,
+  ...Object.values(inboxEndpoints),
+  systemEndpoint,
   ...Object.values(checklistEndpoints),
   ...Object.values(reportScreenEndpoints),
   ...Object.values(peopleScreenEndpoints),
@@ -47,6 +49,7 @@ export interface ConsoleOf extends AddressScreens {
   readonly audit: AuditLog;
   readonly operations: ConsoleParts['operations'];
   readonly service: () => Promise<ServiceFacts>;
+  readonly inbox: ConsoleInbox;
   readonly checklist: ConsoleChecklist;
   readonly reports: ConsoleReports;
   readonly people: ConsolePeople;
@@ -61,11 +64,12 @@ export function consoleRoutes(
   given: Omit<ConsoleParts, 'audit' | 'operations' | 'categoryNames'>,
   of: ConsoleOf,
 ): PlainRoute[] {
-  const { pageBuilder, clock, catchUp } = given;
+  const { pageBuilder, clock, catchUp, scoreOf } = given;
   const { audit, operations, categoryNames } = of;
-  const parts = { pageBuilder, clock, catchUp, audit, operations, categoryNames };
+  const parts = { pageBuilder, clock, catchUp, scoreOf, audit, operations, categoryNames };
   return [
-    overviewScreen(parts, of.service, of.eventNames),
+    ...inboxScreens(parts, of),
+    systemScreen(parts, of.service, of.eventNames),
     ...checklistScreens(parts, of.checklist),
     ...reportScreens(parts, of.reports),
     ...peopleScreens(parts, of.people),

@@ -9,6 +9,7 @@ import { type ErrorCode, statusOf } from '../core/errors.ts';
 import { fail, ok, type Result } from '../core/result.ts';
 import type { Reply } from '../http/request/message.ts';
 import type { Params } from '../http/request/query.ts';
+import type { PlainRoute } from '../http/router.ts';
 import { sessionForm, sessionPage } from '../web/guard/endpoint.ts';
 import type { AnyPageBuilder } from '../web/guard/page-builder.ts';
 import type { AnyRequestContext, SessionLike } from '../web/guard/request-context.ts';
@@ -21,6 +22,7 @@ import {
   refusedPage,
   type SectionActs,
   typedFields,
+  undoPath,
 } from './parts.page.tsx';
 
 export interface OperatorSession extends SessionLike {
@@ -37,6 +39,8 @@ export interface ConsoleParts {
   readonly clock: Clock;
   /** Resolves when what was committed before is in memory. */
   readonly catchUp: () => Promise<void>;
+  /** Returns the score of an address; undefined for what is none. */
+  readonly scoreOf: (text: string) => number | undefined;
   /** Returns the names of the categories of reports; category 1 has the first one. */
   readonly categoryNames: (language: Language) => readonly string[];
 }
@@ -71,13 +75,25 @@ export function consoleChange(section: ConsoleSection) {
   });
 }
 
+const userOf = ({ session }: OperatorRequest) => `account ${session.accountId}`;
+
 export function viewOf(parts: ConsoleParts, context: OperatorRequest, query: Params): ConsoleView {
   const now = parts.clock.now();
   const done = doneIn(context.csrf, now, query.get('done')) === doneName;
+  const name = query.get('did') ?? '';
+  const did = done ? parts.operations.done(name, userOf(context)) : undefined;
   return {
     csrf: context.csrf,
     now,
     done,
+    did: did && {
+      name,
+      act: did.act,
+      about: did.about,
+      canUndo: did.canUndo,
+      score: parts.scoreOf(did.about),
+      back: context.request.path,
+    },
     categoryNames: parts.categoryNames(context.language),
     formFields: parts.operations.formFields,
   };
@@ -96,12 +112,27 @@ interface ConsoleAct {
   readonly before?: string | undefined;
 }
 
+/** An act that was done on the console a moment ago. */
+export interface Done {
+  readonly act: string;
+  /** The address, range or name that it was done to. */
+  readonly about: string;
+  readonly user: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly canUndo: boolean;
+}
+
 /** The acts of operators, as the console asks for them. */
 export interface ConsoleOperations {
   /** Describes the parameters of an act. */
   readonly formFields: ConsoleView['formFields'];
-  /** Runs an act, and notes it in the audit log. */
-  run(act: ConsoleAct): Promise<Result<void>>;
+  /** Runs an act, and notes it in the audit log. @returns the name under which `done` knows it */
+  run(act: ConsoleAct): Promise<Result<string>>;
+  /** Returns what this user did a moment ago; undefined where it is long ago, or was done on another node. */
+  done(name: string, user: string): Done | undefined;
+  /** Takes it back, and notes that in the audit log. `conflict`: it is too late. */
+  undo(name: string, by: Pick<ConsoleAct, 'user' | 'address'>): Promise<Result<void>>;
 }
 
 /** A section's handler adds this to the fields of a form. */
@@ -135,7 +166,7 @@ export function changeForm<Rows extends SectionActs['acts']>(
       act: row.act,
       before,
       fields: { ...typedFields(row, form), ...fields },
-      user: `account ${context.session.accountId}`,
+      user: userOf(context),
       address: context.request.clientIp,
     });
     await catchUp();
@@ -145,7 +176,33 @@ export function changeForm<Rows extends SectionActs['acts']>(
         failure: done,
       });
     }
-    const mark = `${back.includes('?') ? '&' : '?'}done=${doneMark(context.csrf, doneName, clock.now())}`;
-    return pageBuilder.go(context, back + mark);
+    return pageBuilder.go(context, withMark(back, context, clock.now(), done.value));
   };
+}
+
+/** @param name of what was done; without one, it can't be undone */
+function withMark(back: string, { csrf }: OperatorRequest, now: number, name?: string): string {
+  const mark = `done=${doneMark(csrf, doneName, now)}${name === undefined ? '' : `&did=${name}`}`;
+  return `${back}${back.includes('?') ? '&' : '?'}${mark}`;
+}
+
+export const undoEndpoint = sessionForm(undoPath, 'confirmed operator', {
+  limits: ['console'],
+  backTo: consolePaths.inbox,
+  errors,
+});
+
+/** POST /admin/undo: takes back what the operator did a moment ago. */
+export function undoRoute(parts: ConsoleParts): PlainRoute {
+  const { pageBuilder, operations, catchUp, clock } = parts;
+  return pageBuilder.form(undoEndpoint, async (context, form) => {
+    const asked = form.get('back') ?? '';
+    const back = Object.values(consolePaths).includes(asked) ? asked : consolePaths.inbox;
+    const by = { user: userOf(context), address: context.request.clientIp };
+    const undone = await operations.undo(form.get('name') ?? '', by);
+    await catchUp();
+    return undone.ok
+      ? pageBuilder.go(context, withMark(back, context, clock.now()))
+      : pageBuilder.problem(context, undone);
+  });
 }

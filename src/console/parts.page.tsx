@@ -14,7 +14,7 @@ import {
   LinkButton,
   SelectField,
 } from '../web/components/form.tsx';
-import type { IconName } from '../web/components/icon.tsx';
+import { Icon, type IconName } from '../web/components/icon.tsx';
 import { type Column, Table, type TableOptions } from '../web/components/table.tsx';
 import { type Html, safeHref } from '../web/html.ts';
 import { type PageFrame, sectionPage } from '../web/layout/layout.tsx';
@@ -23,24 +23,41 @@ import { type ConsoleCatalogue, frameText } from './words.ts';
 export type ConsoleSection = keyof ConsoleCatalogue['sections'];
 
 export const consolePaths: Readonly<Record<ConsoleSection, string>> = {
-  overview: '/admin',
+  inbox: '/admin',
   removals: '/admin/removals',
   tips: '/admin/tips',
   lists: '/admin/lists',
   reports: '/admin/reports',
-  people: '/admin/people',
-  sites: '/admin/sites',
   entries: '/admin/entries',
   allow: '/admin/allow',
+  people: '/admin/people',
+  sites: '/admin/sites',
   audit: '/admin/audit',
+  system: '/admin/system',
   checklist: '/admin/checklist',
 };
+/** Takes back what was done on the console a moment ago. */
+export const undoPath = '/admin/undo';
+
+/** An act of a moment ago, for the status line. */
+export interface ShownDone {
+  /** Under which the server knows it. */
+  readonly name: string;
+  readonly act: string;
+  readonly about: string;
+  /** The score of the address that it was done to, as it is now; undefined for anything else. */
+  readonly score: number | undefined;
+  readonly canUndo: boolean;
+  /** The page that the button leads back to. */
+  readonly back: string;
+}
 
 export interface ConsoleView {
   readonly csrf: string;
   readonly now: number;
   /** A change was just made. */
   readonly done: boolean;
+  readonly did?: ShownDone | undefined;
   /** The names of the categories of reports; category 1 has the first one. */
   readonly categoryNames: readonly string[];
   /** Describes the parameters of an act by their names. */
@@ -56,7 +73,7 @@ export interface ConsolePageOptions {
 
 export function consolePage(
   frame: PageFrame,
-  { done }: Pick<ConsoleView, 'done'>,
+  { done, did, csrf }: Pick<ConsoleView, 'done' | 'did' | 'csrf'>,
   { section, title, lede, body }: ConsolePageOptions,
 ): string {
   const text = frameText(frame).console;
@@ -71,15 +88,42 @@ export function consolePage(
     className: 'page-account page-console',
     body: (
       <>
-        {done && (
-          <Notice tone="success" alert>
-            {text.done}
-          </Notice>
-        )}
+        {done && <StatusLine frame={frame} did={did} csrf={csrf} />}
         {body}
       </>
     ),
   });
+}
+
+/** Says what was just done, with the button that takes it back. A script hides the button after ten seconds. */
+export function StatusLine({
+  frame,
+  did,
+  csrf,
+}: {
+  readonly frame: PageFrame;
+  readonly did: ShownDone | undefined;
+  readonly csrf: string;
+}): Html {
+  const text = frameText(frame).console;
+  const words: Readonly<Record<string, ((about: string) => string) | undefined>> = text.did;
+  const said = did && words[did.act]?.(did.about);
+  return (
+    <div class="status-line" role="status">
+      <Icon name="check" />
+      <span class="breaks">
+        {said ?? text.done}
+        {did?.score !== undefined && ` ${text.scoreNow(String(did.score))}`}
+      </span>
+      {did?.canUndo && (
+        <Form csrf={csrf} action={undoPath} className="status-undo">
+          <Hidden name="name" value={did.name} />
+          <Hidden name="back" value={did.back} />
+          <Button label={text.undo} kind="quiet" icon="undo" />
+        </Form>
+      )}
+    </div>
+  );
 }
 
 /** A change that was refused: why, and the way back. */
@@ -93,7 +137,7 @@ export function refusedPage(
   const sentence = sentenceFor(error, frame.language);
   return consolePage(
     frame,
-    { done: false },
+    { done: false, csrf: '' },
     {
       section,
       title: text.notDone,
@@ -246,7 +290,12 @@ export function ActButton<Rows extends ActRows, Does extends keyof Rows>({
   does,
   label,
   about,
+  effect,
+  kind = acts[does]?.kind,
 }: ActOptions<Rows, Does> & {
+  /** The effect of a press, such as `99 → 0`. */
+  readonly effect?: string | undefined;
+  readonly kind?: ButtonKind | undefined;
   readonly about: Readonly<Record<AboutOf<Rows[Does]> | AskedBy<Rows[Does]>, string>> & MoreFields;
 }): Html {
   return (
@@ -255,7 +304,8 @@ export function ActButton<Rows extends ActRows, Does extends keyof Rows>({
       action={`${consolePaths[section]}/change`}
       fields={{ do: does, ...about }}
       label={label}
-      kind={acts[does]?.kind}
+      kind={kind}
+      effect={effect}
     />
   );
 }

@@ -138,11 +138,19 @@ interface Act<Name extends string, P extends Parameters, Values, Output> {
   readonly json?: (output: Output) => unknown;
 }
 
+/** The order that takes an operation back, with its input as a form brings it. */
+export interface UndoOrder {
+  readonly operation: string;
+  readonly input: Readonly<Record<string, string | boolean>>;
+}
+
 interface ChangingAct<Tools, Name extends string, P extends Parameters, Values, Output>
   extends Act<Name, P, Values, Output> {
   readonly run: (tools: Tools, input: Values, call: OperationCall) => Promise<Output>;
   /** Says in the audit log what was before. */
   readonly before?: (tools: Tools, input: Values) => Promise<string>;
+  /** Returns the order that restores what was before; undefined where nothing does. */
+  readonly undo?: (output: Output, input: Values) => UndoOrder | undefined;
 }
 
 /** An act that reads the store as it lies there, and needs no key for it. */

@@ -5,7 +5,13 @@
  */
 
 import * as v from 'valibot';
-import { inputFault, type OperationCall, RefusedError, refuse } from '../contracts/operation.ts';
+import {
+  inputFault,
+  type OperationCall,
+  RefusedError,
+  refuse,
+  type UndoOrder,
+} from '../contracts/operation.ts';
 import { OperatorError } from '../core/errors.ts';
 import { fail, ok, type Result } from '../core/result.ts';
 import type { MemoryReading } from '../reputation/operations.ts';
@@ -45,6 +51,7 @@ export function readInput(operation: WorkspaceOperation, given: unknown): Result
 }
 
 /**
+ * @param onUndo gets the order that takes the operation back, where there is one
  * @returns the output, of JSON's values
  * @throws OperatorError when the input is refused, or the operation can't be done
  */
@@ -52,6 +59,7 @@ export async function execute(
   execution: Execution,
   { operation: name, input: given, user, address, before, shows }: Order,
   call: OperationCall,
+  onUndo?: (undo: UndoOrder) => void,
 ): Promise<unknown> {
   const operation = findOperation(name);
   const { audit } = operation;
@@ -87,6 +95,8 @@ export async function execute(
   }
   const ended = end(true, operation.outcome?.(output, input));
   await (audit === 'required' ? ended : ended.catch(() => undefined));
+  const undo = 'readsOnly' in operation ? undefined : operation.undo?.(output, input);
+  if (undo !== undefined) onUndo?.(undo);
   return shownAs(operation, output, input, shows);
 }
 

@@ -1,15 +1,19 @@
 /** Operations in the server, for commands and for the console: on its own store, and on the memory that it answers from. */
 
 import type { Data, Opening } from '../app/data.ts';
-import type { ConsoleOperations } from '../console/operator-request.route.ts';
+import type { ConsoleOperations, Done } from '../console/operator-request.route.ts';
 import {
   formFieldsOf,
   inputFromForm,
   type OperationCall,
   RefusedError,
+  type UndoOrder,
 } from '../contracts/operation.ts';
+import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
-import { fail, ok } from '../core/result.ts';
+import { type Random, randomToken } from '../core/random.ts';
+import { fail, ok, type Result } from '../core/result.ts';
+import { minuteMs } from '../core/time.ts';
 import type { EvidenceReader } from '../reputation/address/evidence.ts';
 import type { Check } from '../reputation/check/check.ts';
 import type { Mailer } from '../signon/mail/mailer.ts';
@@ -45,23 +49,43 @@ export function openOperations(opening: Opening, served: Served) {
   const audit = createAudit(workspace);
   const execution: Execution = { workspace, reading: workspace, withAudit: (run) => run(audit) };
   /** Whoever asked is answered when memory holds what was written. */
-  async function answer(order: Order, call: OperationCall): Promise<unknown> {
-    const output = await execute(execution, order, call);
+  async function answer(
+    order: Order,
+    call: OperationCall,
+    onUndo?: (undo: UndoOrder) => void,
+  ): Promise<unknown> {
+    const output = await execute(execution, order, call, onUndo);
     await follower.catchUpTo(await store.lastSeq());
     return output;
+  }
+  const undos = createUndos(clock, random);
+  async function onForm(order: Order): Promise<Result<UndoOrder | undefined>> {
+    let undo: UndoOrder | undefined;
+    try {
+      await answer(order, callOfForm, (one) => {
+        undo = one;
+      });
+      return ok(undo);
+    } catch (error) {
+      if (error instanceof RefusedError) return error.failure;
+      if (error instanceof OperatorError) return fail('invalid_parameter', error.message);
+      throw error;
+    }
   }
   const onConsole: ConsoleOperations = {
     formFields: (act) => formFieldsOf(findOperation(act)),
     async run({ act, fields, ...by }) {
-      const order = { ...by, operation: act, input: inputFromForm(findOperation(act), fields) };
-      try {
-        await answer(order, callOfForm);
-        return ok(undefined);
-      } catch (error) {
-        if (error instanceof RefusedError) return error.failure;
-        if (error instanceof OperatorError) return fail('invalid_parameter', error.message);
-        throw error;
-      }
+      const input = inputFromForm(findOperation(act), fields);
+      const done = await onForm({ ...by, operation: act, input });
+      if (!done.ok) return done;
+      return ok(undos.keep({ act, about: aboutOf(fields), user: by.user }, done.value));
+    },
+    done: undos.find,
+    async undo(name, by) {
+      const order = undos.take(name, by.user);
+      if (order === undefined) return fail('conflict', 'It is too late to undo this.');
+      const undone = await onForm({ ...order, ...by });
+      return undone.ok ? ok(undefined) : undone;
     },
   };
   return { serveCommands: (control: Control): void => control.serve(answer), onConsole };
@@ -79,3 +103,45 @@ const callOfForm: OperationCall = {
   signal: new AbortController().signal,
   isOnConsole: true,
 };
+
+/** Returns the thing that an act was done to, as its status line names it: the field that a form fills in. */
+function aboutOf({
+  address,
+  prefix,
+  name,
+  email,
+}: Readonly<Partial<Record<'address' | 'prefix' | 'name' | 'email', string | undefined>>>): string {
+  return address ?? prefix ?? name ?? email ?? '';
+}
+
+/** The page shows the button for ten seconds; whoever has no script may press it a while longer. */
+const undoMs = minuteMs;
+const undosMax = 100;
+const undoNameBytes = 16;
+
+/** Keeps what was done on the console, and how it is taken back, for a moment, for whoever did it. */
+function createUndos(clock: Clock, random: Random) {
+  const rows = new Map<string, Done & { readonly order: UndoOrder | undefined }>();
+
+  function fresh(name: string, user: string) {
+    const row = rows.get(name);
+    return row?.user === user && clock.now() - row.at < undoMs ? row : undefined;
+  }
+
+  return {
+    /** @returns the name of the row */
+    keep(done: Omit<Done, 'at' | 'canUndo'>, order: UndoOrder | undefined): string {
+      const name = randomToken(random, undoNameBytes);
+      rows.set(name, { ...done, at: clock.now(), canUndo: order !== undefined, order });
+      if (rows.size > undosMax) rows.delete(rows.keys().next().value!);
+      return name;
+    },
+    find: (name: string, user: string): Done | undefined => fresh(name, user),
+    /** Returns the order once. */
+    take(name: string, user: string): UndoOrder | undefined {
+      const row = fresh(name, user);
+      if (row !== undefined) rows.delete(name);
+      return row?.order;
+    },
+  };
+}

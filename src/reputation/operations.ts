@@ -38,8 +38,16 @@ import {
 import { categoriesOf, categoryMax, categoryNames } from './reports/categories.ts';
 import { createOwnReports } from './reports/store/account-reports.ts';
 import type { OwnReport, StoredReport } from './reports/store/report-rows.ts';
-import { createReportStore } from './reports/store/report-store.ts';
-import { acceptRemoval, createAnonymousReports, createRemovals } from './requests/queue.ts';
+import { createReportStore, restoreReports } from './reports/store/report-store.ts';
+import {
+  type AnonymousReport,
+  acceptRemoval,
+  createAnonymousReports,
+  createRemovals,
+  type Removal,
+  standingOf,
+  unknownNetwork,
+} from './requests/queue.ts';
 import { retractReport, retractReports, type TakenBack } from './votes/retract.ts';
 
 /** The memory that a server answers from. */
@@ -193,6 +201,17 @@ function shownEntry({ prefix, score, category, note, setAt, endsAt }: OwnEntry) 
   };
 }
 
+/** Returns what sets an entry as it was. */
+function entryInput({ prefix, score, category, note, endsAt }: ReturnType<typeof shownEntry>) {
+  return {
+    prefix,
+    score: String(score),
+    note,
+    ...(category === null ? {} : { category: String(category) }),
+    ...(endsAt === null ? {} : { until: endsAt }),
+  };
+}
+
 const categoryFault = `It must be a number from 1 to ${categoryMax}, or a name.`;
 
 /** Returns the number of a category by its number or its name; NaN if there is none. */
@@ -241,8 +260,15 @@ export const addEntry = operation({
   async run(w, { prefix, score, category = 0, note, until }) {
     const endsAt = until === undefined ? 0 : dateIn(until)!;
     const terms = { score, category, note, endsAt };
-    return shownEntry(expect(await createOwnEntries(w).add(prefix, terms)));
+    const { former, ...set } = expect(await createOwnEntries(w).add(prefix, terms));
+    const before = former && shownEntry({ ...former, prefix: set.prefix });
+    return { ...shownEntry(set), before };
   },
+  undo: ({ prefix, before }) =>
+    before === undefined
+      ? { operation: 'entry remove', input: { prefix } }
+      : { operation: 'entry add', input: entryInput(before) },
+  json: ({ before: _, ...entry }) => entry,
   outcome: (entry) => `${entry.prefix} set`,
   lines: (entry) => [`${entry.prefix} has score ${entry.score} as an own entry`],
 });
@@ -253,6 +279,7 @@ export const removeEntry = operation({
   parameters: { prefix: { ...range, help: 'as it was added' } },
   audit: 'required',
   run: async (w, { prefix }) => shownEntry(expect(await createOwnEntries(w).remove(prefix))),
+  undo: (entry) => ({ operation: 'entry add', input: entryInput(entry) }),
   outcome: (entry) => `${entry.prefix} removed`,
   lines: (entry) => [`${entry.prefix} is no own entry any more`],
 });
@@ -294,8 +321,15 @@ export const addRule = operation({
     reason: { ...note, help: 'why; shown by list' },
   },
   audit: 'required',
-  run: async (w, { prefix, reason }) =>
-    shownRule(expect(await createAllowlist(w).add(prefix, reason))),
+  async run(w, { prefix, reason }) {
+    const { former, ...rule } = expect(await createAllowlist(w).add(prefix, reason));
+    return { ...shownRule(rule), reasonBefore: former?.reason };
+  },
+  undo: ({ prefix, reasonBefore }) =>
+    reasonBefore === undefined
+      ? { operation: 'allow remove', input: { prefix } }
+      : { operation: 'allow add', input: { prefix, reason: reasonBefore } },
+  json: ({ reasonBefore: _, ...rule }) => rule,
   outcome: (rule) => `${rule.prefix} on`,
   lines: (rule) => [`${rule.prefix} is on the allowlist`],
 });
@@ -306,6 +340,7 @@ export const removeRule = operation({
   parameters: { prefix: { ...range, help: 'as it was added' } },
   audit: 'required',
   run: async (w, { prefix }) => shownRule(expect(await createAllowlist(w).remove(prefix))),
+  undo: ({ prefix, reason }) => ({ operation: 'allow add', input: { prefix, reason } }),
   outcome: (rule) => `${rule.prefix} off`,
   lines: (rule) => [`${rule.prefix} is off the allowlist`],
 });
@@ -485,12 +520,32 @@ export const acceptRemovalOf = operation({
   },
   audit: 'required',
   async run(w, { address: of, allow }) {
-    const removed = expect(await acceptRemoval(w, of, allow));
-    return { address: of, removed, allowed: allow };
+    const accepted = expect(await acceptRemoval(w, of, allow));
+    const { removed, request, reports, isNewRule } = accepted;
+    return { address: of, removed, allowed: allow, request: asked(request), reports, isNewRule };
   },
+  undo: ({ address: of, request, reports, isNewRule }) =>
+    reports && {
+      operation: 'removals reopen',
+      input: {
+        ...reopenInput(of, request),
+        ...(isNewRule ? { disallow: true } : {}),
+        reports: JSON.stringify(reports),
+      },
+    },
+  json: ({ address: of, removed, allowed }) => ({ address: of, removed, allowed }),
   outcome: ({ removed }) => `${removed} reports taken back`,
   lines: (done) => [`${done.removed} reports of ${done.address} are taken back`],
 });
+
+/** Leaves out the mark of the network. */
+function asked({ reason, at, fromAddress, signedIn }: Removal) {
+  return { reason, at, fromAddress, signedIn };
+}
+
+function reopenInput(of: string, { reason, at, fromAddress, signedIn }: ReturnType<typeof asked>) {
+  return { address: of, reason, at: String(at), fromAddress, signedIn };
+}
 
 export const refuseRemoval = operation({
   name: 'removals refuse',
@@ -498,11 +553,70 @@ export const refuseRemoval = operation({
   parameters: { address },
   audit: 'required',
   async run(w, { address: of }) {
-    expect(await createRemovals(w).remove(of));
-    return { address: of };
+    return { address: of, request: asked(expect(await createRemovals(w).remove(of))) };
   },
+  undo: ({ address: of, request }) => ({
+    operation: 'removals reopen',
+    input: reopenInput(of, request),
+  }),
+  json: ({ address: of }) => ({ address: of }),
   outcome: () => 'refused',
   lines: (done) => [`the request for ${done.address} is refused`],
+});
+
+/** Milliseconds since 1970, in digits. */
+const waitsSince = {
+  schema: v.optional(v.pipe(v.string(), v.regex(/^\d{1,15}$/), v.transform(Number))),
+  value: 'ms',
+  help: 'since when it waits, in milliseconds since 1970 (default: now)',
+} as const;
+
+const storedReports = v.pipe(
+  textOf(1_000_000),
+  v.parseJson(),
+  v.array(
+    v.strictObject({
+      id: v.pipe(v.string(), v.regex(/^[\w-]{22}$/)),
+      account: v.pipe(v.string(), v.maxLength(100)),
+      reporter: v.pipe(v.number(), v.integer(), v.minValue(0)),
+      country: v.pipe(v.string(), v.maxLength(2)),
+      categories: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(0xffff_ffff)),
+      comment: v.string(),
+      reportedAt: v.pipe(v.number(), v.integer(), v.minValue(0)),
+    }),
+  ),
+);
+
+export const reopenRemoval = operation({
+  name: 'removals reopen',
+  purpose: 'put a request into the queue, as it was before it was decided',
+  parameters: {
+    address,
+    reason: { ...note, help: 'in the words of who asked', schema: textOf(10_000) },
+    at: waitsSince,
+    fromAddress: { schema: flag, help: 'it was asked for from the address itself' },
+    signedIn: { schema: flag, help: 'it was asked for by somebody with an account' },
+    disallow: { schema: flag, help: 'take the address off the allowlist', kept: true },
+    reports: {
+      schema: v.optional(storedReports),
+      value: 'json',
+      help: 'reports that were retracted, with all fields of their rows: they count again',
+    },
+  },
+  audit: 'required',
+  async run(w, { address: of, reason, at, fromAddress, signedIn, disallow, reports = [] }) {
+    if (disallow) {
+      const gone = await createAllowlist(w).remove(of);
+      if (!gone.ok && gone.error !== 'not_found') expect(gone);
+    }
+    if (reports.length > 0) expect(await restoreReports(w, partsOf(of), reports));
+    const from = { fromAddress, signedIn };
+    const asker = { standing: standingOf(from), network: unknownNetwork };
+    expect(await createRemovals(w).add(of, { reason, ...from }, asker, at));
+    return { address: of, restored: reports.length };
+  },
+  outcome: ({ restored }) => `waits again, ${restored} reports put back`,
+  lines: (done) => [`the request for ${done.address} waits for a decision`],
 });
 
 export const listAnonymousReports = operation({
@@ -523,17 +637,89 @@ export const listAnonymousReports = operation({
     ),
 });
 
+/** Leaves out the mark of the network. */
+function told({ at, categories, comment }: AnonymousReport) {
+  return { at: String(at), categories: categoriesOf(categories).join(), comment };
+}
+
 export const removeAnonymousReport = operation({
   name: 'tips remove',
   purpose: 'forget a tip, once you have reported the address or decided otherwise',
   parameters: { address },
   audit: 'required',
   async run(w, { address: of }) {
-    expect(await createAnonymousReports(w).remove(of));
-    return { address: of };
+    return { address: of, tip: told(expect(await createAnonymousReports(w).remove(of))) };
   },
+  undo: ({ address: of, tip }) => ({
+    operation: 'tips reopen',
+    input: { address: of, ...tip },
+  }),
+  json: ({ address: of }) => ({ address: of }),
   outcome: () => 'forgotten',
   lines: (done) => [`the tip about ${done.address} is removed`],
+});
+
+export const acceptAnonymousReport = operation({
+  name: 'tips accept',
+  purpose: 'believe a tip: the address gets a score of your own, and the tip is forgotten',
+  parameters: {
+    address,
+    score: { ...addEntry.parameters.score, help: '1 to 100; from 75 on it is blocked' },
+  },
+  audit: 'required',
+  async run(w, { address: of, score }) {
+    const tips = createAnonymousReports(w);
+    const tip = await tips.find(of);
+    if (tip === undefined) throw new OperatorError(`nothing waits for ${of}`);
+    const [category = 0] = categoriesOf(tip.categories);
+    const terms = { score, category, note: 'by an anonymous report', endsAt: 0 };
+    const { former, ...set } = expect(await createOwnEntries(w).add(of, terms));
+    expect(await tips.remove(of));
+    return { address: of, score: set.score, tip: told(tip), hadEntry: former !== undefined };
+  },
+  // An entry of before is not known well enough to be set again.
+  undo: ({ address: of, tip, hadEntry }) =>
+    hadEntry
+      ? undefined
+      : { operation: 'tips reopen', input: { address: of, ...tip, unset: true } },
+  json: ({ address: of, score }) => ({ address: of, score }),
+  outcome: ({ score }) => `score ${score}`,
+  lines: (done) => [`${done.address} has score ${done.score} as an own entry`],
+});
+
+export const reopenAnonymousReport = operation({
+  name: 'tips reopen',
+  purpose: 'put a tip into the queue, as it was before it was decided',
+  parameters: {
+    address,
+    categories: {
+      schema: v.pipe(
+        v.string(),
+        v.regex(/^\d{1,2}(?:,\d{1,2})*$/, 'It must be numbers such as 18,22.'),
+        v.transform((text) => text.split(',').map(Number)),
+        v.check((all) => all.every((one) => one >= 1 && one <= categoryMax), categoryFault),
+      ),
+      value: 'numbers',
+      help: 'of the categories, such as 18,22',
+      kept: (numbers: readonly number[]) => numbers.join(),
+    },
+    comment: { ...note, help: 'in the words of who reported' },
+    at: waitsSince,
+    unset: { schema: flag, help: 'take your own entry for the address back', kept: true },
+  },
+  audit: 'required',
+  async run(w, { address: of, categories, comment, at, unset }) {
+    if (unset) {
+      const gone = await createOwnEntries(w).remove(of);
+      if (!gone.ok && gone.error !== 'not_found') expect(gone);
+    }
+    const mask = categories.reduce((bits, one) => bits | (1 << one), 0) >>> 0;
+    const tips = createAnonymousReports(w);
+    expect(await tips.add(of, { categories: mask, comment }, undefined, at));
+    return { address: of };
+  },
+  outcome: () => 'waits again',
+  lines: (done) => [`the tip about ${done.address} waits for a decision`],
 });
 
 /** Takes back what an account reported, as `account disable` and `report retract` do. */

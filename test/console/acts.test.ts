@@ -2,13 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { inboxActs } from '../../src/console/inbox/inbox.page.tsx';
+import { anonymousReportActs, removalActs } from '../../src/console/inbox/needs.page.tsx';
 import { type ActRow, type SectionActs, typedFields } from '../../src/console/parts.page.tsx';
 import { personActs } from '../../src/console/people/people.page.tsx';
 import { siteActs } from '../../src/console/people/sites.page.tsx';
-import {
-  anonymousReportActs,
-  removalActs,
-} from '../../src/console/reputation/anonymous-reports.page.tsx';
 import { allowActs, entriesPage, entryActs } from '../../src/console/reputation/entries.page.tsx';
 import { listActs } from '../../src/console/reputation/lists.page.tsx';
 import { reportActs } from '../../src/console/reputation/reports.page.tsx';
@@ -19,6 +17,7 @@ import { operations } from '../../src/operations/catalog.ts';
 import { testFrame } from '../web/page-fixtures.ts';
 
 const tables: readonly SectionActs[] = [
+  inboxActs,
   checklistActs,
   personActs,
   removalActs,

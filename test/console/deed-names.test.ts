@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { CounterName } from '../../src/app/figures.ts';
-import { activityLabel } from '../../src/console/service/overview.page.tsx';
+import { activityLabel } from '../../src/console/service/system.page.tsx';
 import { type ErrorCode, errors } from '../../src/core/errors.ts';
 import { securityEvents } from '../../src/signon/sessions/security-log.ts';
 import { catalogueFor } from '../../src/signon/words.ts';
@@ -18,6 +18,13 @@ const others = {
   'consents:refused': true,
   'sign_on:refused': true,
   'sign_on:held_back': true,
+  'gate:allow': true,
+  'gate:pass': true,
+  'gate:challenge': true,
+  'gate:block': true,
+  'gate:over_pass': true,
+  'gate:bad_policy': true,
+  'gate:no_address': true,
 } as const satisfies Record<
   Exclude<
     CounterName,

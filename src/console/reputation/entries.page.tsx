@@ -86,7 +86,7 @@ function found(frame: PageFrame, view: EntriesView): Html {
   const text = all.entries;
   const format = formatFor(frame.language);
   const rows = entries.slice(0, rowsMax).map(({ prefix, score, category, note, setAt, endsAt }) => [
-    <Link class="mono breaks" href={`/ip/${prefix.replace(/\/(32|128)$/, '')}`}>
+    <Link class="mono whole" href={`/ip/${prefix.replace(/\/(32|128)$/, '')}`}>
       {prefix}
     </Link>,
     format.number(score),
@@ -136,7 +136,7 @@ export function allowPage(
   const rows = ranges
     .slice(0, rowsMax)
     .map(({ prefix, reason, addedAt }) => [
-      <span class="mono breaks">{prefix}</span>,
+      <span class="mono whole">{prefix}</span>,
       <span class="breaks">{reason}</span>,
       format.day(addedAt),
       <ActButton view={view} of={allowActs} does="remove" about={{ prefix }} label={text.remove} />,

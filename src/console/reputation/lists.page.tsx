@@ -82,6 +82,8 @@ export function listsPage(
   const all = frameText(frame).console;
   const text = all.lists;
   const format = formatFor(frame.language);
+  const isBad = ({ kind }: LoadedList) => kind !== 'good';
+  const isFirst = view.lists.length === 0 && !view.loaded.some(isBad);
   const rows = view.lists.map((one) => [
     <>
       <strong class="breaks">{one.name}</strong>
@@ -118,7 +120,8 @@ export function listsPage(
   ];
   return consolePage(frame, view, {
     section: 'lists',
-    lede: text.lede,
+    title: isFirst ? text.first : undefined,
+    lede: isFirst ? text.firstLede : text.lede,
     body: (
       <>
         <Listing

@@ -127,7 +127,7 @@ function found(frame: PageFrame, view: ReportsView, reports: readonly ShownRepor
   const { limit, next, reporter } = view;
   const more = next && `/admin/reports?${new URLSearchParams({ reporter, after: next })}`;
   const rows = reports.map((one) => [
-    <Link class="mono breaks" href={`/admin/reports?address=${one.address}`}>
+    <Link class="mono whole" href={`/admin/reports?address=${one.address}`}>
       {one.address}
     </Link>,
     format.moment(one.reportedAt),

@@ -9,6 +9,13 @@ import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
+import { type ConsoleInbox, withFacts } from '../inbox/inbox.route.ts';
+import {
+  anonymousReportActs,
+  removalActs,
+  type WaitingAnonymousReport,
+  type WaitingRemoval,
+} from '../inbox/needs.page.tsx';
 import {
   type ConsoleParts,
   changeForm,
@@ -24,14 +31,6 @@ import {
   type SectionActs,
 } from '../parts.page.tsx';
 import {
-  anonymousReportActs,
-  anonymousReportsPage,
-  removalActs,
-  removalsPage,
-  type WaitingAnonymousReport,
-  type WaitingRemoval,
-} from './anonymous-reports.page.tsx';
-import {
   type AllowedRange,
   allowActs,
   allowPage,
@@ -40,6 +39,7 @@ import {
   type ShownEntry,
 } from './entries.page.tsx';
 import { type FetchedList, type LoadedList, listActs, listsPage } from './lists.page.tsx';
+import { anonymousReportsPage, removalsPage } from './queues.page.tsx';
 import { type ReporterFacts, reportActs, reportsPage, type ShownReport } from './reports.page.tsx';
 
 const endpointsOf = (section: ConsoleSection) => ({
@@ -56,6 +56,7 @@ const at = {
 export const addressScreenEndpoints = Object.values(at).flatMap((one) => Object.values(one));
 
 export interface AddressScreens {
+  readonly inbox: ConsoleInbox;
   readonly removals: { list(): Promise<readonly WaitingRemoval[]> };
   /** Oldest first. */
   readonly anonymousReports: { list(): Promise<readonly WaitingAnonymousReport[]> };
@@ -69,6 +70,21 @@ export interface AddressScreens {
     list(part: string): Promise<readonly ShownEntry[]>;
   };
   readonly allowlist: { list(): Promise<readonly AllowedRange[]> };
+}
+
+/** Cards of one page: each reads a few rows of the store. */
+const cardsPerPage = 20;
+
+/** Returns the rows of the page that the query asks for. */
+function pageOf<T>(rows: readonly T[], query: Params) {
+  const asked = Number(query.get('page') ?? '1');
+  const isThere = Number.isInteger(asked) && asked > 0 && (asked - 1) * cardsPerPage < rows.length;
+  const page = isThere ? asked : 1;
+  return {
+    rows: rows.slice((page - 1) * cardsPerPage, page * cardsPerPage),
+    all: rows.length,
+    next: page * cardsPerPage < rows.length ? page + 1 : undefined,
+  };
 }
 
 export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRoute[] {
@@ -90,12 +106,14 @@ export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRo
   }
 
   return [
-    ...screen(at.removals, removalActs, removalsPage, async () => ({
-      removals: await of.removals.list(),
-    })),
-    ...screen(at.tips, anonymousReportActs, anonymousReportsPage, async () => ({
-      anonymousReports: await of.anonymousReports.list(),
-    })),
+    ...screen(at.removals, removalActs, removalsPage, async (query) => {
+      const { rows, ...shown } = pageOf(await of.removals.list(), query);
+      return { removals: await withFacts(of.inbox, rows), ...shown };
+    }),
+    ...screen(at.tips, anonymousReportActs, anonymousReportsPage, async (query) => {
+      const { rows, ...shown } = pageOf(await of.anonymousReports.list(), query);
+      return { anonymousReports: await withFacts(of.inbox, rows), ...shown };
+    }),
     ...screen(at.lists, listActs, listsPage, async () => {
       const [lists, loaded] = await Promise.all([of.lists.list(), of.lists.loaded()]);
       return { lists, loaded };

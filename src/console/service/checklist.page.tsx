@@ -23,6 +23,16 @@ const ways: Readonly<Record<FirstStep, string>> = {
   passkey: '/account/security',
 };
 
+/** In the order in which they are taken. */
+export const firstSteps: readonly FirstStep[] = [
+  'list',
+  'publicUrl',
+  'tls',
+  'mail',
+  'backup',
+  'passkey',
+];
+
 export interface ChecklistView extends ConsoleView {
   readonly steps: StepsDone;
   /** Milliseconds since 1970; 0: there is none; undefined: the server makes none. */

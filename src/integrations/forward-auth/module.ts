@@ -47,6 +47,7 @@ export function openForwardAuth(needs: {
   const { clock, baseUrl, random, guard, assets, asset, challenges, media, passKey } = needs;
   const passes = createPasses({ key: passKey, clock, random });
   return {
+    counts: { gate: () => needs.counters.read('gate') },
     routes: gateChallengeRoutes({
       guard,
       challenges,

@@ -102,8 +102,11 @@ function createRangeTable<T>({ store, clock, random }: RangeParts, kind: RangeKi
     return room.ok ? ok({ check: [ledger.check], set: [ledger.set(ledger.used + 1)] }) : room;
   }
 
-  /** Writes a row in place of what was said of the range before. */
-  async function put(text: string, row: T): Promise<Result<Ranged<T>>> {
+  /** Writes a row in place of what was said of the range before. @returns it with the former one */
+  async function put(
+    text: string,
+    row: T,
+  ): Promise<Result<Ranged<T> & { readonly former: T | undefined }>> {
     const read = readPrefix(typedAddress(text));
     if (!read.ok) return read;
     // An address of a translator or tunnel is kept as the IPv4 address behind it.
@@ -113,14 +116,15 @@ function createRangeTable<T>({ store, clock, random }: RangeParts, kind: RangeKi
     const isCounted = ok<{ check: RowCheck[]; set: SetRow[] }>({ check: [], set: [] });
     return await untilUndisturbed(async () => {
       const before = await store.get(key);
+      const former = before && codec.decode(before.value);
       const counted = before === undefined ? await countOneMore(prefix) : isCounted;
       if (!counted.ok) return counted;
       const done = await commitOnce(store, {
         check: [{ key, version: before?.version ?? null }, ...counted.value.check],
         set: [{ key, value: codec.encode(row) }, ...counted.value.set],
-        events: kind.events(prefix, before && codec.decode(before.value), row, eventId),
+        events: kind.events(prefix, former, row, eventId),
       });
-      return written(done, { ...row, prefix: name });
+      return written(done, { ...row, prefix: name, former });
     });
   }
 
@@ -189,7 +193,10 @@ export function createOwnEntries(parts: RangeParts & { readonly entriesMax?: num
   });
 
   /** Sets an entry in place of what was set before. */
-  async function add(prefix: string, terms: OwnTerms): Promise<Result<OwnEntry>> {
+  async function add(
+    prefix: string,
+    terms: OwnTerms,
+  ): Promise<Result<OwnEntry & { readonly former: OwnRow | undefined }>> {
     const now = clock.now();
     const fault = rangeFault(prefix) ?? termsFault(terms, now) ?? remarkFault(terms.note);
     return fault ?? (await table.put(prefix, { ...terms, setAt: wholeSeconds(now) }));
@@ -277,7 +284,10 @@ export function createAllowlist(parts: RangeParts & { readonly rulesMax?: number
   });
 
   /** Adds a rule; one that exists gets another reason. */
-  async function add(prefix: string, reason: string): Promise<Result<AllowRule>> {
+  async function add(
+    prefix: string,
+    reason: string,
+  ): Promise<Result<AllowRule & { readonly former: AllowRow | undefined }>> {
     return remarkFault(reason) ?? (await table.put(prefix, { addedAt: clock.now(), reason }));
   }
 

@@ -24,6 +24,7 @@ import { type Key, removalKey, removalPrefix, tipKey, tipPrefix } from '../../st
 import { bareRecord, fixed, flag, oneOf, text, time, u32 } from '../../storage/record.ts';
 import { pagesUnder, type Store } from '../../storage/store.ts';
 import { createAllowlist } from '../lists/operator-ranges.ts';
+import type { StoredReport } from '../reports/store/report-rows.ts';
 import { createReportStore } from '../reports/store/report-store.ts';
 
 /** The lowest first. */
@@ -39,8 +40,9 @@ interface Asker {
 
 const queueBounds = { max: 1_000, perNetworkMax: 20 } as const;
 const markBytes = 8;
-const noMark = new Uint8Array(markBytes);
-const stranger: Asker = { standing: 'anyone', network: noMark };
+/** The mark of a row that is of a network of its own. */
+export const unknownNetwork: Uint8Array = new Uint8Array(markBytes);
+const stranger: Asker = { standing: 'anyone', network: unknownNetwork };
 
 /** Fields of the asker at the end of a row. */
 const askerFields = {
@@ -116,11 +118,13 @@ function createAddressQueue<T extends Kept>(
    * Adds a row. One that is there already stays as it is, unless the new one has a better standing.
    * `capacity_exceeded` at a bound.
    * @param from without one: anybody, from a network of its own
+   * @param at when it came, now by default: one that is put back is as old as it was
    */
   function add(
     address: string,
     row: Omit<T, keyof Kept>,
     from: Asker = stranger,
+    at = clock.now(),
   ): Promise<Result<void>> {
     return addWithin(store, [{ rows: rows.name }], async (held) => {
       const there = await load(address);
@@ -132,7 +136,6 @@ function createAddressQueue<T extends Kept>(
       if (!out.ok) return out;
       // One that was decided meanwhile has left its place.
       const del = out.value.map((one) => keyOf(one.address));
-      const at = clock.now();
       const value = codec.encode({ ...row, ...from, at } as unknown as T);
       const set = { key: there.check.key, value, expiresAt: at + keptMs };
       const done = await commitOnce(store as Store, {
@@ -195,7 +198,9 @@ function lowest(rows: readonly Other[]): Other[] {
 
 /** A row of before is of a network of its own. */
 function nameOf({ network, address }: Asked): string {
-  return Buffer.compare(network, noMark) === 0 ? address : Buffer.from(network).toString('hex');
+  return Buffer.compare(network, unknownNetwork) === 0
+    ? address
+    : Buffer.from(network).toString('hex');
 }
 
 /** A request to take back what is said of an address. Who asked is not kept. */
@@ -245,7 +250,7 @@ export function createRemovals(options: QueueOptions) {
  * What somebody without an account, or without a key, says of an address. It counts for nothing until an
  * operator reports the address. Who sent it is not kept.
  */
-interface AnonymousReport extends Asker {
+export interface AnonymousReport extends Asker {
   readonly at: number;
   /** Bit n for category n. */
   readonly categories: number;
@@ -269,41 +274,57 @@ export function createAnonymousReports(options: QueueOptions) {
 
 const reportsPerStep = 10_000;
 
+/** More reports than these are not read into memory: retracting them can't be undone. */
+const undoReportsMax = 100;
+
+export interface AcceptedRemoval {
+  /** The number of reports that went. */
+  readonly removed: number;
+  readonly request: Removal;
+  /** The reports that went; undefined where they can't be put back: too many, or some of them only counted. */
+  readonly reports: readonly StoredReport[] | undefined;
+  /** The address was put on the allowlist, where it was not before. */
+  readonly isNewRule: boolean;
+}
+
 /**
  * Grants a request: what was said of the address is taken back, at no cost of trust. The request goes
  * last, so that one that was cut short can be granted again.
  * @param given canonical
  * @param allow put it on the allowlist too, so that no list blocks it
- * @returns how many reports went; `not_found` without a request
+ * @returns `not_found` without a request
  */
 export async function acceptRemoval(
   parts: { store: Store; clock: Clock; random: Random },
   given: string,
   allow: boolean,
-): Promise<Result<number>> {
+): Promise<Result<AcceptedRemoval>> {
   const removals = createRemovals(parts);
   const isKept = (await removals.find(given)) !== undefined;
   const address = isKept ? given : textBehind(given);
-  if ((await removals.find(address)) === undefined) {
-    return fail('not_found', `there is no request for ${address}`);
-  }
-  const removed = await retractAll(parts, address);
-  if (!removed.ok) return removed;
+  const request = await removals.find(address);
+  if (request === undefined) return fail('not_found', `there is no request for ${address}`);
+  const gone = await retractAll(parts, address);
+  if (!gone.ok) return gone;
+  let isNewRule = false;
   if (allow) {
     const allowed = await createAllowlist(parts).add(address, 'asked for its removal');
     if (!allowed.ok) return allowed;
+    isNewRule = allowed.value.former === undefined;
   }
   const done = await removals.remove(address);
-  return done.ok ? removed : done;
+  return done.ok ? ok({ ...gone.value, request, isNewRule }) : done;
 }
 
-async function retractAll(
+/** Retracts all reports of an address, at no cost of trust. */
+export async function retractAll(
   parts: { store: Store; clock: Clock; random: Random },
   address: string,
-): Promise<Result<number>> {
+): Promise<Result<Pick<AcceptedRemoval, 'removed' | 'reports'>>> {
   const reports = createReportStore(parts);
   const words = new Uint32Array(4);
   const family = parseIp(address, words) as 4 | 6;
+  const kept: StoredReport[] = [];
   let removed = 0;
   async function retract(said: readonly { readonly account: string }[]): Promise<Result<void>> {
     for (const account of new Set(said.map((one) => one.account))) {
@@ -315,6 +336,7 @@ async function retractAll(
   }
   for (;;) {
     const found = await reports.list(family, words, 0, reportsPerStep);
+    if (kept.length <= undoReportsMax) kept.push(...found.slice(0, undoReportsMax + 1));
     const before = removed;
     const done = await retract(found);
     if (!done.ok) return done;
@@ -324,5 +346,7 @@ async function retractAll(
     const done = await retract(page);
     if (!done.ok) return done;
   }
-  return ok(removed);
+  // Reports of a tail have no rows of their own.
+  const isWhole = removed === kept.length && kept.length <= undoReportsMax;
+  return ok({ removed, reports: isWhole ? kept : undefined });
 }

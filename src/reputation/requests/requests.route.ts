@@ -18,6 +18,7 @@ import { sessionForm, sessionPage } from '../../web/guard/endpoint.ts';
 import type { AnyPageBuilder } from '../../web/guard/page-builder.ts';
 import type { AnyRequestContext, SessionLike } from '../../web/guard/request-context.ts';
 import type { Check } from '../check/check.ts';
+import { categoriesOf } from '../reports/categories.ts';
 import { type Report, readReport } from '../reports/report.ts';
 import type { ReportStore } from '../reports/store/report-store.ts';
 import { clientNetwork } from '../votes/client-network.ts';
@@ -85,6 +86,16 @@ function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
     });
   }
 
+  /** For an operator: what an anonymous report that waits says of the address. The form begins with it. */
+  async function waitingFor(context: PersonRequest, ip: string): Promise<Again> {
+    if (context.session === undefined) return {};
+    if ((await pageBuilder.refusalOf(context, 'signed-in operator')) !== undefined) return {};
+    const waiting = await anonymousReports.find(ip);
+    if (waiting === undefined) return {};
+    const { categories, comment } = waiting;
+    return { categories: categoriesOf(categories).map(String), comment };
+  }
+
   async function report(
     context: PersonRequest,
     slot: number,
@@ -146,11 +157,10 @@ function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
   }
 
   return [
-    pageBuilder.page(reportFormEndpoints.ask, (context, query) => {
+    pageBuilder.page(reportFormEndpoints.ask, async (context, query) => {
       const asked = addressIn(query, allowDocumentation);
-      return asked === undefined
-        ? pageBuilder.problem(context, noAddress)
-        : show(context, asked.ip);
+      if (asked === undefined) return pageBuilder.problem(context, noAddress);
+      return show(context, asked.ip, await waitingFor(context, asked.ip));
     }),
     pageBuilder.form(reportFormEndpoints.send, send, ['categories']),
   ];

@@ -342,7 +342,7 @@ function networkOf({ words }: Reported): Place {
  * Reports of a moment fill 1 − (1 − `fillShare`)^n of the cap. Without some of them the others
  * would have filled less: the difference, in halvings, at most 0.
  */
-function shrinkOf(reports: number, left: number): number {
+export function shrinkOf(reports: number, left: number): number {
   const filled = (n: number): number => 1 - (1 - fillShare) ** n;
   return Math.log2(filled(left) / filled(reports));
 }

@@ -163,7 +163,7 @@ export function surePage(
           <Hidden name="id" value={data.id} />
           <Hidden name="sure" value="yes" />
           <div class="form-actions">
-            <Button label={data.submit} kind="danger" />
+            <Button label={data.submit} kind="confirm" />
             <LinkButton label={data.keep} href={sectionPaths[data.section]} kind="secondary" />
           </div>
         </Form>
@@ -315,7 +315,7 @@ export function dataPage(frame: PageFrame, view: OwnDataView): string {
                 value={view.typedWord ?? ''}
                 error={view.wordError ? text.deleteError(text.deleteWord) : undefined}
               />
-              <Submit label={text.deleteButton} kind="danger" />
+              <Submit label={text.deleteButton} kind="confirm" />
             </Form>
           )}
         </Card>

@@ -296,7 +296,16 @@ export const vouchAccount = operation({
     },
   },
   audit: 'required',
-  run: async (w, { email, standing }) => shown(expect(await w.accounts.vouch(email, standing))),
+  async run(w, { email, standing }) {
+    const { id } = expect(await w.accounts.find(email));
+    const before = await w.accounts.vouchedOf(id);
+    return { ...shown(expect(await w.accounts.vouch(email, standing))), before };
+  },
+  undo: ({ id, before }) => ({
+    operation: 'account vouch',
+    input: { email: id, standing: before },
+  }),
+  json: ({ before: _, ...account }) => account,
   lines: ({ email }, { standing }) => [
     `standing of account ${email}: ${standing === 'none' ? 'what it earns by its record' : standing}`,
   ],

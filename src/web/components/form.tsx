@@ -9,7 +9,8 @@ import { Link } from './link.tsx';
 
 // Buttons and links that look like them. One primary action per view.
 
-export type ButtonKind = 'primary' | 'secondary' | 'danger' | 'quiet';
+/** `danger` is an outline; solid red is `confirm`, for pages that ask once more. */
+export type ButtonKind = 'primary' | 'secondary' | 'danger' | 'confirm' | 'quiet';
 
 export interface ButtonOptions {
   readonly label: string;
@@ -19,6 +20,8 @@ export interface ButtonOptions {
   readonly name?: string | undefined;
   readonly value?: string | undefined;
   readonly icon?: IconName | undefined;
+  /** The effect of a press behind the label, such as `99 → 0`. */
+  readonly effect?: string | undefined;
 }
 
 export function Button(options: ButtonOptions): Html {
@@ -31,6 +34,7 @@ export function Button(options: ButtonOptions): Html {
     >
       {options.icon && <Icon name={options.icon} />}
       <span>{options.label}</span>
+      {options.effect && <span class="button-effect">{options.effect}</span>}
     </button>
   );
 }
@@ -96,18 +100,19 @@ export interface ActionOptions {
   readonly fields: Readonly<Record<string, string>>;
   readonly label: string;
   readonly kind?: ButtonKind | undefined;
+  readonly effect?: string | undefined;
 }
 
 /** A button that does one thing to one thing. */
 export function ActionButton(options: ActionOptions): Html {
-  const { csrf, action, fields, label, kind = 'secondary' } = options;
+  const { csrf, action, fields, label, kind = 'secondary', effect } = options;
   const values = Object.entries(fields).map(([name, value]) => (
     <Hidden name={name} value={value} />
   ));
   return (
     <Form csrf={csrf} action={action}>
       {values}
-      <Button label={label} kind={kind} />
+      <Button label={label} kind={kind} effect={effect} />
     </Form>
   );
 }

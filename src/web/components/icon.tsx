@@ -41,6 +41,7 @@ const paths = {
   sliders: 'M4 8h7M15 8h5M11 5.500h4v5h-4zM4 16h3M11 16h9M7 13.500h4v5H7z',
   sound: 'M4 9.500h3.500L12 5.500v13l-4.500-4H4zM15.5 9a4.5 4.5 0 0 1 0 6M18 6.500a8 8 0 0 1 0 11',
   tag: 'M4 4h8l8 8-8 8-8-8zM8 8h.1',
+  undo: 'M8 5 4 9l4 4M4 9h10a5.5 5.5 0 0 1 0 11h-3',
 } as const;
 
 export type IconName = keyof typeof paths;

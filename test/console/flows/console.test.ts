@@ -55,13 +55,13 @@ interface Entry {
   readonly address: string;
 }
 /** The notice of a change, as a page has it. */
-const told = 'The change is made, and stands in the audit log.';
+const told = 'class="status-line" role="status"';
 
 /** The answer leads back to the page, with the mark of a change. */
 function isDoneAt(answer: Awaited<ReturnType<OwnBrowser['post']>>, path: string): void {
   const [to, mark] = answer.headers.location?.split('?done=') ?? [];
   assert.equal(to, path, answer.body);
-  assert.match(mark!, /^changed\.\d+\.[\w-]{43}$/);
+  assert.match(mark!, /^changed\.\d+\.[\w-]{43}&did=[\w-]{22}$/);
 }
 
 const audit = async (): Promise<Entry[]> => server.cliJson('audit');
@@ -83,6 +83,19 @@ it('is nothing to members, and asks an operator for a second factor', async () =
   await totpOn(ada);
 });
 
+it('shows a list that was loaded by hand', async () => {
+  const file = join(backups.path, 'by-hand.txt');
+  writeFileSync(file, '93.184.216.34\n');
+  await server.cliJson('seed', file, '--format', 'plain', '--source', 'by-hand');
+  let body = '';
+  const isShown = async () => {
+    body = (await ada.get('/admin/lists')).body;
+    return body.includes('>by-hand<') && !body.includes('not to its end yet');
+  };
+  await within(isShown, 'the list');
+  assert.ok(body.includes('bad addresses') && !body.includes('There is no list yet.'));
+});
+
 it('shows every screen to nobody but its reader, in both languages', async () => {
   assert.ok(screens.length > 6);
   for (const { path } of screens) {
@@ -98,33 +111,20 @@ it('shows every screen to nobody but its reader, in both languages', async () =>
   }
 });
 
-it('shows a list that was loaded by hand', async () => {
-  const file = join(backups.path, 'by-hand.txt');
-  writeFileSync(file, '93.184.216.34\n');
-  await server.cliJson('seed', file, '--format', 'plain', '--source', 'by-hand');
-  let body = '';
-  const isShown = async () => {
-    body = (await ada.get('/admin/lists')).body;
-    return body.includes('>by-hand<') && !body.includes('not to its end yet');
-  };
-  await within(isShown, 'the list');
-  assert.ok(body.includes('bad addresses') && !body.includes('There is no list yet.'));
-});
-
-it('each chart of the overview stands under its own heading', async () => {
-  const { body } = await ada.get('/admin');
+it('each chart of the system stands under its own heading, and a sentence in place of an empty one', async () => {
+  const { body } = await ada.get('/admin/system');
+  assert.match(body, /Nothing was checked in 24 hours|Checks in each minute/);
   const headingOf = (summary: string) => {
     const before = body.slice(0, body.indexOf(summary));
     const headings = [...before.matchAll(/<h[23][^>]*>([\s\S]*?)<\/h[23]>/g)];
     const last = headings.at(-1)?.[1] ?? '';
     return last.replace(/<[^>]*>/g, '').trim();
   };
-  assert.equal(headingOf('Reports in each quarter of an hour'), 'Reports in 24 hours');
-  assert.equal(headingOf('Checks in each minute'), 'Checks');
+  assert.equal(headingOf('Nothing was reported in 24 hours.'), 'Reports in 24 hours');
 });
 
-it('the overview says what was done in words', async () => {
-  const { body } = await ada.get('/admin');
+it('the system says what was done in words', async () => {
+  const { body } = await ada.get('/admin/system');
   assert.match(body, /Second factor switched on<\/span>/);
   assert.doesNotMatch(body, /sign_on:|challenges:|consents:|reports_refused:/);
 });
@@ -381,8 +381,9 @@ it('finds reports of an address and of an account, shows hostile words as words,
   const page = (await ada.get('/admin/reports?address=5.6.7.8')).body;
   assert.ok(!page.includes('<img src=x') && page.includes('img src=x onerror'));
   assert.match(page, />Brute-Force</);
-  const overview = (await ada.get('/admin')).body;
-  const said = overview.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
+  const system = (await ada.get('/admin/system')).body;
+  assert.ok(system.includes('Reports in each quarter of an hour'));
+  const said = system.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
   assert.ok(
     / 18 Brute-Force 27 /.test(said),
     said.slice(said.indexOf('by category'), -1).slice(0, 300),

@@ -257,5 +257,5 @@ it('demanded of operators, it is asked of nobody else', async () => {
   assert.deepEqual(await letIn(theirs), []);
   await totpOn(theirs);
   assert.equal((await theirs.get('/account')).status, 200);
-  assert.equal((await theirs.get('/admin')).status, 200);
+  assert.equal((await theirs.get('/admin/system')).status, 200);
 });

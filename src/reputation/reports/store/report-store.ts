@@ -366,7 +366,57 @@ export function createReportStore(options: {
   }
 
   const tables = guards?.tables ?? [];
-  return { add, list, pages, tails, count, withdraw, find, expire, readAhead, tables };
+  return {
+    add,
+    list,
+    pages,
+    tails,
+    count,
+    withdraw,
+    find,
+    expire,
+    readAhead,
+    tables,
+  };
+}
+
+/**
+ * Puts reports of an address back that were withdrawn a moment ago, with their ids and times. They are reported
+ * anew from an unknown network: a vote of an account that nobody vouches for may weigh less than before.
+ */
+export async function restoreReports(
+  parts: { readonly store: Store; readonly clock: Clock; readonly random: Random },
+  { family, words }: Pick<Report, 'family' | 'words'>,
+  reports: readonly StoredReport[],
+): Promise<Result<void>> {
+  const address = addressBytes(family, words);
+  const accounts = [...new Set(reports.map(({ account }) => account))];
+  const oldestFirst = reports.toSorted((a, b) => a.reportedAt - b.reportedAt);
+  const done = await parts.store.commit({
+    check: accounts.map((account) => ({ key: erasureKey(account), version: null })),
+    set: oldestFirst.flatMap((report) => {
+      const { account, reporter, country } = report;
+      const id = Buffer.from(report.id, 'base64url');
+      const [byAddress, byId, byAccount] = keysOf(address, report, id);
+      return [
+        { key: byAddress, value: encodeRow({ account, slot: reporter, country }, report) },
+        { key: byId, value: encodeIdRow(account, address) },
+        { key: byAccount, value: address },
+      ];
+    }),
+    events: oldestFirst.map(({ account, reportedAt, categories }) =>
+      reportAdded.encode(createEventId(parts.clock, parts.random), {
+        account,
+        family,
+        words,
+        reportedSecond: Math.floor(reportedAt / 1_000),
+        network: 0,
+        categories,
+      }),
+    ),
+  });
+  if (done.ok) return ok(undefined);
+  return fail(done.error === 'store_unavailable' ? 'store_unavailable' : 'conflict');
 }
 
 const guardsByOwner = new WeakMap<object, ReportGuards>();

@@ -8,7 +8,7 @@ import { Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { type ConsoleView, consolePage, facts, factsCard } from '../parts.page.tsx';
+import { type ConsoleView, consolePage, facts } from '../parts.page.tsx';
 import { type ConsoleCatalogue, frameText } from '../words.ts';
 
 export interface ServiceFacts {
@@ -52,12 +52,12 @@ interface ReportsOf {
   readonly count: number;
 }
 
-export interface OverviewView extends ConsoleView {
+export interface SystemView extends ConsoleView {
   readonly service: ServiceFacts;
   readonly eventNames: EventNames;
 }
 
-type OverviewText = ConsoleCatalogue['overview'];
+type SystemText = ConsoleCatalogue['system'];
 
 /** An address that no table has gets this code. */
 const unknownCountry = 'ZZ';
@@ -68,7 +68,9 @@ function clockTime(ms: number): string {
   return new Date(ms).toISOString().slice(11, 16);
 }
 
-function reportChart(text: OverviewText, format: Format, service: ServiceFacts): Html {
+function reportChart(text: SystemText, format: Format, service: ServiceFacts): Html {
+  // `reportsBy` says so.
+  if (service.reports.every(({ count }) => count === 0)) return null;
   const highest = Math.max(0, ...service.reports.map(({ count }) => count));
   const bars = service.reports.map(({ startMs, count }) => {
     const label = clockTime(startMs);
@@ -86,7 +88,12 @@ function reportChart(text: OverviewText, format: Format, service: ServiceFacts):
   );
 }
 
-function checksCharts(text: OverviewText, format: Format, { minutes }: ServiceFacts): Html {
+/** Fewer points are no line. */
+const pointsMin = 3;
+
+function checksCharts(text: SystemText, format: Format, { minutes }: ServiceFacts): Html {
+  if (minutes.every(({ checks }) => checks === 0)) return <p>{text.noChecks}</p>;
+  const timed = minutes.filter(({ p50 }) => p50 !== undefined).length;
   const labels = minutes.map(({ startMs }) => clockTime(startMs));
   const shared = { labels, tableLabel: text.chartTable, labelTitle: text.time };
   const milliseconds = (seconds: number | undefined) => seconds && seconds * 1_000;
@@ -99,15 +106,19 @@ function checksCharts(text: OverviewText, format: Format, { minutes }: ServiceFa
         format={format.number}
       />
       <h3>{text.took}</h3>
-      <LineChart
-        {...shared}
-        summary={text.tookChart}
-        lines={[
-          { name: 'p50', points: minutes.map(({ p50 }) => milliseconds(p50)) },
-          { name: 'p99', points: minutes.map(({ p99 }) => milliseconds(p99)) },
-        ]}
-        format={(ms) => `${format.number(Math.round(ms * 1_000) / 1_000)} ms`}
-      />
+      {timed < pointsMin ? (
+        <p>{text.fewTimed}</p>
+      ) : (
+        <LineChart
+          {...shared}
+          summary={text.tookChart}
+          lines={[
+            { name: 'p50', points: minutes.map(({ p50 }) => milliseconds(p50)) },
+            { name: 'p99', points: minutes.map(({ p99 }) => milliseconds(p99)) },
+          ]}
+          format={(ms) => `${format.number(Math.round(ms * 1_000) / 1_000)} ms`}
+        />
+      )}
     </>
   );
 }
@@ -134,11 +145,7 @@ function countsTable(
   );
 }
 
-function reportsBy(
-  text: OverviewText,
-  format: Format,
-  { service, categoryNames }: OverviewView,
-): Html {
+function reportsBy(text: SystemText, format: Format, { service, categoryNames }: SystemView): Html {
   const { categories, countries } = service;
   if (categories.length === 0) return <p>{text.noReports}</p>;
   const named = (code: string) =>
@@ -166,7 +173,7 @@ function reportsBy(
   );
 }
 
-function tablesOf(text: OverviewText, format: Format, { tables }: ServiceFacts): Html {
+function tablesOf(text: SystemText, format: Format, { tables }: ServiceFacts): Html {
   const share = ({ used, limit }: { used: number; limit: number }) => used / limit;
   const rows = tables
     .toSorted((a, b) => share(b) - share(a) || a.name.localeCompare(b.name))
@@ -184,7 +191,7 @@ function tablesOf(text: OverviewText, format: Format, { tables }: ServiceFacts):
   return <Table caption={text.tables} columns={columns} rows={rows} stack />;
 }
 
-function errorsOf(text: OverviewText, format: Format, { errors }: ServiceFacts): Html {
+function errorsOf(text: SystemText, format: Format, { errors }: ServiceFacts): Html {
   const minutes = format.number(Math.floor(errors.forMs / minuteMs));
   const isShort = errors.forMs < hourMs;
   return (
@@ -211,8 +218,8 @@ function errorsOf(text: OverviewText, format: Format, { errors }: ServiceFacts):
   );
 }
 
-export function overviewPage(frame: PageFrame, view: OverviewView): string {
-  const text = frameText(frame).console.overview;
+export function systemPage(frame: PageFrame, view: SystemView): string {
+  const text = frameText(frame).console.system;
   const format = formatFor(frame.language);
   const { service, now } = view;
   const { store, memory } = service;
@@ -224,7 +231,7 @@ export function overviewPage(frame: PageFrame, view: OverviewView): string {
     format.number(Math.round(seconds * 10_000) / 10),
   ]);
   return consolePage(frame, view, {
-    section: 'overview',
+    section: 'system',
     lede: text.lede,
     body: (
       <>
@@ -240,13 +247,13 @@ export function overviewPage(frame: PageFrame, view: OverviewView): string {
             [text.version, service.version],
           ])}
         </Card>
-        <Card title={text.reports24}>
+        <Topic title={text.reports24}>
           {reportChart(text, format, service)}
           {reportsBy(text, format, view)}
-        </Card>
-        <Card title={text.checks}>{checksCharts(text, format, service)}</Card>
+        </Topic>
+        <Topic title={text.checks}>{checksCharts(text, format, service)}</Topic>
         {service.did.length > 0 && (
-          <Card title={text.did}>
+          <Topic title={text.did}>
             {countsTable(
               text.did,
               [text.what, text.day, text.ever],
@@ -257,31 +264,43 @@ export function overviewPage(frame: PageFrame, view: OverviewView): string {
               format,
               'breaks',
             )}
-          </Card>
+          </Topic>
         )}
-        <Card title={text.errors}>{errorsOf(text, format, service)}</Card>
-        {factsCard(text.store, [
-          [text.store, store.writable ? text.writable : text.notWritable],
-          [text.applied, format.number(store.appliedSeq)],
-          [text.checkpoint, format.number(store.checkpointSeq)],
-        ])}
-        {factsCard(text.memory, [
-          [text.resident, format.bytes(memory.residentBytes)],
-          [text.heap, format.bytes(memory.heapBytes)],
-          [text.index, format.bytes(memory.indexBytes)],
-        ])}
-        <Card title={text.pauses}>
+        <Topic title={text.errors}>{errorsOf(text, format, service)}</Topic>
+        <Topic title={text.storeAndMemory}>
+          {facts([
+            [text.store, store.writable ? text.writable : text.notWritable],
+            [text.applied, format.number(store.appliedSeq)],
+            [text.checkpoint, format.number(store.checkpointSeq)],
+            [text.resident, format.bytes(memory.residentBytes)],
+            [text.heap, format.bytes(memory.heapBytes)],
+            [text.index, format.bytes(memory.indexBytes)],
+          ])}
+        </Topic>
+        <Topic title={text.pauses}>
           <Table
             caption={text.pauses}
             columns={[{ title: text.thread }, { title: text.pause, numeric: true }]}
             rows={pauses}
             stack
           />
-        </Card>
-        <Card title={text.tables}>{tablesOf(text, format, service)}</Card>
+        </Topic>
+        <Topic title={text.tables}>{tablesOf(text, format, service)}</Topic>
       </>
     ),
   });
+}
+
+/** One topic of the counters, folded. */
+function Topic({ title, children }: { readonly title: string; readonly children: Html }): Html {
+  return (
+    <details class="card topic">
+      <summary>
+        <h2>{title}</h2>
+      </summary>
+      <div class="topic-body">{children}</div>
+    </details>
+  );
 }
 
 /** Words for events of accounts, by name. */
@@ -292,7 +311,7 @@ export type EventNames = Readonly<Record<string, string>>;
  * row of another one, is left as it is.
  */
 export function activityLabel(frame: PageFrame, eventNames: EventNames, name: string): string {
-  const text = frameText(frame).console.overview;
+  const text = frameText(frame).console.system;
   const own: Readonly<Record<string, string>> = text.deeds;
   if (Object.hasOwn(own, name)) return own[name]!;
   const [kind, what = ''] = name.split(':');

@@ -1,4 +1,4 @@
-/** GET /admin: the console's first screen. */
+/** GET /admin/system: what the service does at this moment. */
 
 import { auditCsvHead, auditCsvLine, auditJsonLine } from '../../access/audit-log.ts';
 import { fail, ok } from '../../core/result.ts';
@@ -17,22 +17,23 @@ import {
   type OperatorRequest,
   viewOf,
 } from '../operator-request.route.ts';
+import { consolePaths } from '../parts.page.tsx';
 import { auditPage } from './audit.page.tsx';
 import { checklistActs, checklistPage, type StepsDone } from './checklist.page.tsx';
-import { type EventNames, overviewPage, type ServiceFacts } from './overview.page.tsx';
+import { type EventNames, type ServiceFacts, systemPage } from './system.page.tsx';
 
-export const overviewEndpoint = consoleScreen('/admin');
+export const systemEndpoint = consoleScreen(consolePaths.system);
 
-export function overviewScreen(
+export function systemScreen(
   parts: ConsoleParts,
   read: () => Promise<ServiceFacts>,
   eventNames: (language: Language) => EventNames,
 ): PlainRoute {
   const { pageBuilder } = parts;
-  return pageBuilder.page(overviewEndpoint, async (context, query) => {
+  return pageBuilder.page(systemEndpoint, async (context, query) => {
     const view = viewOf(parts, context, query);
     const said = { service: await read(), eventNames: eventNames(context.language) };
-    return pageBuilder.show(context, (frame) => overviewPage(frame, { ...view, ...said }));
+    return pageBuilder.show(context, (frame) => systemPage(frame, { ...view, ...said }));
   });
 }
 

@@ -1,0 +1,344 @@
+/** The console's first page: what waits for a decision, the steps of set-up that are open, and four figures. */
+
+import type { AuditEntry } from '../../access/audit-log.ts';
+import { EmptyState } from '../../web/components/card.tsx';
+import { LinkButton } from '../../web/components/form.tsx';
+import { Icon } from '../../web/components/icon.tsx';
+import { Link } from '../../web/components/link.tsx';
+import { classes, type Html } from '../../web/html.ts';
+import { formatFor } from '../../web/layout/format.ts';
+import type { PageFrame } from '../../web/layout/layout.tsx';
+import {
+  ActButton,
+  type ConsoleView,
+  consolePage,
+  consolePaths,
+  sectionActs,
+} from '../parts.page.tsx';
+import { type FetchedList, listActs } from '../reputation/lists.page.tsx';
+import { type FirstStep, firstSteps, type StepsDone } from '../service/checklist.page.tsx';
+import { type ConsoleCatalogue, frameText } from '../words.ts';
+import {
+  AnonymousReportNeed,
+  effect,
+  Need,
+  NeedSign,
+  RemovalNeed,
+  type WaitingAnonymousReport,
+  type WaitingRemoval,
+  type WithFacts,
+} from './needs.page.tsx';
+
+/** The spans of the figures. */
+export const spans = ['24h', '7d', '30d'] as const;
+export type Span = (typeof spans)[number];
+
+/** A figure of a span, beside that of the span before it. */
+export interface Tile {
+  readonly name: keyof ConsoleCatalogue['inbox']['tiles'];
+  readonly count: number;
+  readonly before: number;
+  /** Equal parts of the span, the oldest first. */
+  readonly series: readonly number[];
+}
+
+/** An account that has used nearly all votes that it may have open. */
+export interface VoteBudget {
+  readonly id: string;
+  readonly email: string;
+  readonly open: number;
+  readonly limit: number;
+  /** The limit once somebody vouches for it. */
+  readonly limitOfMember: number;
+}
+
+export interface InboxView extends ConsoleView {
+  readonly steps: StepsDone;
+  /** The oldest first; the pages of the queues have all. */
+  readonly removals: readonly WithFacts<WaitingRemoval>[];
+  readonly anonymousReports: readonly WithFacts<WaitingAnonymousReport>[];
+  readonly waiting: { readonly removals: number; readonly anonymousReports: number };
+  /** The lists that fail, or hold a download back. */
+  readonly lists: readonly FetchedList[];
+  readonly budgets: readonly VoteBudget[];
+  readonly span: Span;
+  readonly tiles: readonly Tile[];
+  /** The changes by operators, the newest first. */
+  readonly recent: readonly AuditEntry[];
+}
+
+export const inboxActs = sectionActs('inbox', {
+  vouch: {
+    act: 'account vouch',
+    about: ['id'],
+    parameters: { id: 'email' },
+    fixed: { standing: 'member' },
+  },
+});
+
+export function inboxPage(frame: PageFrame, view: InboxView): string {
+  const all = frameText(frame).console;
+  const text = all.inbox;
+  const { waiting, lists, budgets } = view;
+  const count = waiting.removals + waiting.anonymousReports + lists.length + budgets.length;
+  const format = formatFor(frame.language);
+  return consolePage(frame, view, {
+    section: 'inbox',
+    lede: count === 0 ? text.nothing : text.lede(count, format.number(count)),
+    body: (
+      <>
+        <SetUp frame={frame} steps={view.steps} />
+        <div class="inbox">
+          <section class="inbox-needs" aria-labelledby="needs">
+            <h2 id="needs">
+              {text.needs} <span class="count">{format.number(count)}</span>
+            </h2>
+            {count === 0 && <EmptyState icon="check" text={text.nothing} />}
+            {needs(frame, view)}
+          </section>
+          <aside class="inbox-side">{figures(frame, view)}</aside>
+        </div>
+      </>
+    ),
+  });
+}
+
+function needs(frame: PageFrame, view: InboxView): Html {
+  const text = frameText(frame).console.inbox;
+  const format = formatFor(frame.language);
+  const { removals, anonymousReports, waiting, lists, budgets } = view;
+  const rest = (shown: number, all: number, path: string, name: string) =>
+    all > shown && (
+      <p>
+        <Link href={path}>{text.showAll(name, format.number(all))}</Link>
+      </p>
+    );
+  const { sections } = frameText(frame).console;
+  return (
+    <>
+      {removals.map((one) => (
+        <RemovalNeed frame={frame} view={view} one={one} />
+      ))}
+      {rest(removals.length, waiting.removals, consolePaths.removals, sections.removals)}
+      {anonymousReports.map((one) => (
+        <AnonymousReportNeed frame={frame} view={view} one={one} />
+      ))}
+      {rest(anonymousReports.length, waiting.anonymousReports, consolePaths.tips, sections.tips)}
+      {lists.map((one) => listNeed(frame, view, one))}
+      {budgets.map((one) => budgetNeed(frame, view, one))}
+    </>
+  );
+}
+
+function listNeed(frame: PageFrame, view: InboxView, list: FetchedList): Html {
+  const all = frameText(frame).console;
+  const text = all.inbox;
+  const format = formatFor(frame.language);
+  const { name, heldRows, failure, freshAt, failures } = list;
+  const isHeld = heldRows > 0;
+  const act = (does: 'accept' | 'refresh' | 'pause', kind: 'primary' | 'secondary') => (
+    <ActButton
+      view={view}
+      of={listActs}
+      does={does}
+      about={{ name }}
+      label={all.lists.orders[does]}
+      kind={kind}
+    />
+  );
+  return (
+    <Need
+      mark={<NeedSign icon="list" band="suspect" />}
+      title={isHeld ? text.listHeld(name) : text.listFailing(name)}
+      kind={text.list}
+      time={isHeld ? '' : text.tries(failures, format.number(failures))}
+    >
+      <p class="breaks">
+        {isHeld ? all.lists.held(format.number(heldRows)) : `${failure}.`}{' '}
+        {freshAt > 0 && text.rowsOf(format.moment(freshAt))}
+      </p>
+      <div class="need-acts">
+        {isHeld && act('accept', 'primary')}
+        {act('refresh', isHeld ? 'secondary' : 'primary')}
+        {act('pause', 'secondary')}
+      </div>
+    </Need>
+  );
+}
+
+function budgetNeed(frame: PageFrame, view: InboxView, budget: VoteBudget): Html {
+  const text = frameText(frame).console.inbox;
+  const format = formatFor(frame.language);
+  const { id, email, open, limit, limitOfMember } = budget;
+  return (
+    <Need
+      mark={<NeedSign icon="person" band="low" />}
+      title={
+        <Link class="breaks" href={`/admin/people/${id}`}>
+          {email}
+        </Link>
+      }
+      kind={text.voteBudget}
+      time={text.votes(format.number(Math.round(open)), format.number(Math.floor(limit)))}
+    >
+      <p>{text.budgetUsed}</p>
+      <div class="need-acts">
+        <ActButton
+          view={view}
+          of={inboxActs}
+          does="vouch"
+          about={{ id }}
+          label={text.vouch}
+          effect={effect(Math.floor(limit), limitOfMember)}
+          kind="primary"
+        />
+        <LinkButton
+          label={text.itsReports}
+          href={`/admin/reports?reporter=${id}`}
+          kind="secondary"
+        />
+      </div>
+    </Need>
+  );
+}
+
+/** Pages of this console, of the account and of the docs on which a step is done. */
+const stepPages: Readonly<Record<FirstStep, string>> = {
+  list: consolePaths.lists,
+  publicUrl: '/docs/SETTINGS',
+  tls: '/docs/HTTP',
+  mail: consolePaths.checklist,
+  backup: '/docs/OPERATIONS',
+  passkey: '/account/security',
+};
+
+/** The steps of a new server, as long as one is open. */
+export function SetUp({
+  frame,
+  steps,
+}: {
+  readonly frame: PageFrame;
+  readonly steps: StepsDone;
+}): Html {
+  const all = frameText(frame).console;
+  const text = all.inbox;
+  const known = firstSteps.filter((step) => step in steps);
+  const done = known.filter((step) => steps[step]);
+  const next = known.find((step) => !steps[step]);
+  if (next === undefined) return null;
+  const format = formatFor(frame.language);
+  const progress = text.progress(format.number(done.length), format.number(known.length));
+  return (
+    <details class="card set-up" open>
+      <summary>
+        <h2>{text.setUp}</h2>
+        <progress max={known.length} value={done.length} aria-label={progress} />
+        <span>{progress}</span>
+      </summary>
+      <ol>
+        {known.map((step, at) => (
+          <li class={classes(steps[step] && 'is-done', step === next && 'is-next')}>
+            <span class="step-mark">
+              {steps[step] ? <Icon name="check" /> : format.number(at + 1)}
+            </span>
+            <strong>{text.steps[step].name}</strong>
+            <span class="step-note">{steps[step] ? text.stepDone : text.steps[step].why}</span>
+            {!steps[step] && (
+              <LinkButton
+                label={text.steps[step].act}
+                href={stepPages[step]}
+                kind={step === next ? 'primary' : 'secondary'}
+                className="button-small"
+              />
+            )}
+          </li>
+        ))}
+      </ol>
+    </details>
+  );
+}
+
+function figures(frame: PageFrame, { span, tiles, recent, now }: InboxView): Html {
+  const text = frameText(frame).console.inbox;
+  const format = formatFor(frame.language);
+  return (
+    <>
+      <div class="inbox-bar">
+        <h2>{text.activity}</h2>
+        <nav class="segment" aria-label={text.span}>
+          {spans.map((one) => (
+            <Link href={`/admin?span=${one}`} aria-current={one === span ? 'true' : undefined}>
+              {text.spans[one]}
+            </Link>
+          ))}
+        </nav>
+      </div>
+      <div class="tiles">
+        {tiles.map(({ name, count, before, series }) => (
+          <Link class="tile" href={consolePaths.system}>
+            <span class="tile-name">{text.tiles[name]}</span>
+            <span class="tile-change">{changeText(before, count, format.number)}</span>
+            <b>{format.number(count)}</b>
+            {count === 0 ? (
+              <span class="tile-none">{text.noActivity}</span>
+            ) : (
+              <Spark series={series} />
+            )}
+          </Link>
+        ))}
+      </div>
+      <p class="source-note">{text.compared[span]}</p>
+      <h2>{text.recent}</h2>
+      {recent.length === 0 && <p class="source-note">{text.noRecent}</p>}
+      <ul class="recent">
+        {recent.map(({ command, at, result }) => (
+          <li>
+            <Icon name={result === 'done' ? 'check' : 'alert'} />
+            <code class="breaks">{command}</code>
+            <small>{`${format.ago(at, now)} · ${format.moment(at)}`}</small>
+          </li>
+        ))}
+      </ul>
+      <p>
+        <Link href={consolePaths.audit}>{text.openAudit}</Link>
+      </p>
+    </>
+  );
+}
+
+function changeText(before: number, count: number, number: (value: number) => string): string {
+  if (before === 0) return '';
+  const percent = Math.round((100 * (count - before)) / before);
+  const sign = percent > 0 ? '+' : percent < 0 ? '−' : '±';
+  return `${sign}${number(Math.abs(percent))} %`;
+}
+
+const sparkWidth = 100;
+const sparkHeight = 40;
+/** Room for the stroke at the highest point. */
+const sparkTop = 4;
+
+/** A line over its area, without axes: the number beside it says how much. */
+function Spark({ series }: { readonly series: readonly number[] }): Html {
+  const highest = Math.max(1, ...series);
+  const x = (at: number) =>
+    Math.round((10 * sparkWidth * at) / Math.max(1, series.length - 1)) / 10;
+  const y = (value: number) =>
+    Math.round(10 * (sparkHeight - 2 - (value / highest) * (sparkHeight - 2 - sparkTop))) / 10;
+  const line = series.map((value, at) => `${at === 0 ? 'M' : 'L'}${x(at)} ${y(value)}`).join('');
+  return (
+    <svg
+      class="spark"
+      viewBox={`0 0 ${sparkWidth} ${sparkHeight}`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+      focusable="false"
+    >
+      <path
+        class="spark-area"
+        d={`M0 ${sparkHeight}${line.replace('M', 'L')}L${sparkWidth} ${sparkHeight}z`}
+      />
+      <path class="spark-line" d={line} />
+    </svg>
+  );
+}

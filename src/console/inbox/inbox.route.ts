@@ -1,0 +1,89 @@
+/** GET /admin, its change, and POST /admin/undo: the inbox of an operator. */
+
+import type { PlainRoute } from '../../http/router.ts';
+import {
+  type ConsoleParts,
+  changeForm,
+  consoleChange,
+  consoleScreen,
+  undoEndpoint,
+  undoRoute,
+  viewOf,
+} from '../operator-request.route.ts';
+import { consolePaths } from '../parts.page.tsx';
+import type { FetchedList } from '../reputation/lists.page.tsx';
+import type { ConsoleChecklist } from '../service/service.route.ts';
+import { type InboxView, inboxActs, inboxPage, type Span, spans } from './inbox.page.tsx';
+import type { AddressFacts, WaitingAnonymousReport, WaitingRemoval } from './needs.page.tsx';
+
+export const inboxEndpoints = {
+  show: consoleScreen('/admin'),
+  change: consoleChange('inbox'),
+  undo: undoEndpoint,
+};
+
+export interface ConsoleInbox {
+  /** Returns what is known of an address, with the score after each decision. */
+  factsOf(address: string): Promise<AddressFacts>;
+  /** False while no list of bad addresses is there, or on its way. */
+  hasLists(): Promise<boolean>;
+  budgets(): Promise<InboxView['budgets']>;
+  tiles(span: Span): InboxView['tiles'];
+}
+
+interface InboxReads {
+  readonly inbox: ConsoleInbox;
+  readonly checklist: Pick<ConsoleChecklist, 'stepsOf'>;
+  readonly removals: { list(): Promise<readonly WaitingRemoval[]> };
+  readonly anonymousReports: { list(): Promise<readonly WaitingAnonymousReport[]> };
+  readonly lists: { list(): Promise<readonly FetchedList[]> };
+}
+
+/** Cards of each queue: each reads a few rows of the store. */
+const cardsMax = 8;
+const recentMax = 5;
+
+/** Adds what is known of the address to the first rows of a queue. */
+export function withFacts<T extends { readonly address: string }>(
+  { factsOf }: Pick<ConsoleInbox, 'factsOf'>,
+  rows: readonly T[],
+) {
+  return Promise.all(rows.map(async (row) => ({ ...row, facts: await factsOf(row.address) })));
+}
+
+export function inboxScreens(parts: ConsoleParts, of: InboxReads): PlainRoute[] {
+  const { pageBuilder, audit } = parts;
+  const at = inboxEndpoints;
+  return [
+    pageBuilder.page(at.show, async (context, query) => {
+      const [removals, anonymousReports, lists, hasLists] = await Promise.all([
+        of.removals.list(),
+        of.anonymousReports.list(),
+        of.lists.list(),
+        of.inbox.hasLists(),
+      ]);
+      const waiting = { removals: removals.length, anonymousReports: anonymousReports.length };
+      // A fresh server decides nothing yet: it needs a list.
+      if (!hasLists && removals.length + anonymousReports.length === 0) {
+        return pageBuilder.go(context, consolePaths.lists);
+      }
+      const asked = spans.find((span) => span === query.get('span'));
+      const span = asked ?? '24h';
+      const view: InboxView = {
+        ...viewOf(parts, context, query),
+        steps: await of.checklist.stepsOf(context.session.accountId),
+        removals: await withFacts(of.inbox, removals.slice(0, cardsMax)),
+        anonymousReports: await withFacts(of.inbox, anonymousReports.slice(0, cardsMax)),
+        waiting,
+        lists: lists.filter(({ state }) => state === 'failing' || state === 'held'),
+        budgets: await of.inbox.budgets(),
+        span,
+        tiles: of.inbox.tiles(span),
+        recent: (await audit.page({ before: undefined, limit: recentMax })).entries,
+      };
+      return pageBuilder.show(context, (frame) => inboxPage(frame, view));
+    }),
+    pageBuilder.form(at.change, changeForm(parts, inboxActs)),
+    undoRoute(parts),
+  ];
+}

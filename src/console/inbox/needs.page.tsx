@@ -1,0 +1,424 @@
+/**
+ * What waits for an operator, as cards: the address with its score, what was said, buttons that state their effect,
+ * and a drawer with the evidence. The inbox has all of them, the pages of the queues theirs.
+ */
+
+import type { Rank } from '../../access/quota/points.ts';
+import { scoreBand } from '../../core/score-band.ts';
+import { GateDrawing } from '../../web/components/chart.tsx';
+import { LinkButton } from '../../web/components/form.tsx';
+import { Icon, type IconName } from '../../web/components/icon.tsx';
+import { Link } from '../../web/components/link.tsx';
+import { Badge } from '../../web/components/table.tsx';
+import type { Html } from '../../web/html.ts';
+import { formatFor, machineTime, namesText } from '../../web/layout/format.ts';
+import type { PageFrame } from '../../web/layout/layout.tsx';
+import { ActButton, type ConsoleView, sectionActs } from '../parts.page.tsx';
+import { frameText } from '../words.ts';
+
+/** A report with who made it. */
+export interface LastReport {
+  readonly account: string;
+  /** Undefined when the account is gone. */
+  readonly email: string | undefined;
+  readonly rank: Rank;
+  readonly at: number;
+  readonly categories: readonly number[];
+  readonly comment: string;
+}
+
+/** A row of a list or a manual rule, as `reputation/address/evidence.ts` reads it. */
+export interface NamingList {
+  readonly name: string;
+  /** 0 to 100; undefined for a list that gives no score. */
+  readonly confidence: number | undefined;
+  readonly kind: 'bad' | 'anon' | 'good' | 'own';
+  /** The entry that it names. */
+  readonly entry: string;
+  /** Milliseconds since 1970. */
+  readonly since: number;
+}
+
+/** The facts about an address, and the score that it would have after each decision. */
+export interface AddressFacts {
+  readonly address: string;
+  readonly score: number;
+  readonly isAllowed: boolean;
+  readonly isKnownGood: boolean;
+  /** ISO 3166 code. */
+  readonly country: string;
+  /** The network's name; empty: unknown. */
+  readonly network: string;
+  /** The strongest first. */
+  readonly lists: readonly NamingList[];
+  /** Undefined: nobody reported it. */
+  readonly reports:
+    | { readonly count: number; readonly reporters: number; readonly score: number }
+    | undefined;
+  /** The newest first. */
+  readonly last: readonly LastReport[];
+  readonly after: {
+    readonly retracted: number;
+    readonly allowed: number;
+    readonly blocked: number;
+  };
+}
+
+export interface WaitingRemoval {
+  readonly address: string;
+  readonly at: number;
+  readonly reason: string;
+  readonly fromAddress: boolean;
+  readonly signedIn: boolean;
+}
+
+export interface WaitingAnonymousReport {
+  readonly address: string;
+  readonly at: number;
+  /** Numbers. */
+  readonly categories: readonly number[];
+  /** Empty when there was none. */
+  readonly comment: string;
+}
+
+export type WithFacts<T> = T & { readonly facts: AddressFacts };
+
+export const removalActs = sectionActs('removals', {
+  accept: { act: 'removals accept', about: ['address'] },
+  allow: { act: 'removals accept', about: ['address'], fixed: { allow: 'true' } },
+  refuse: { act: 'removals refuse', about: ['address'] },
+});
+
+export const anonymousReportActs = sectionActs('tips', {
+  accept: { act: 'tips accept', about: ['address'] },
+  remove: { act: 'tips remove', about: ['address'] },
+});
+
+interface NeedOptions {
+  /** Beside the title: the gate with the score, or a sign. */
+  readonly mark: Html;
+  readonly title: Html;
+  readonly kind: string;
+  readonly time: Html;
+  readonly children: Html;
+}
+
+/** A card of something that waits for a decision. */
+export function Need({ mark, title, kind, time, children }: NeedOptions): Html {
+  return (
+    <article class="need">
+      <div class="need-mark">{mark}</div>
+      <header class="need-head">
+        <h3>{title}</h3>
+        <span class="need-kind">{kind}</span>
+        <span class="need-time">{time}</span>
+      </header>
+      {children}
+    </article>
+  );
+}
+
+export function NeedSign({
+  icon,
+  band,
+}: {
+  readonly icon: IconName;
+  readonly band: 'low' | 'suspect';
+}): Html {
+  return (
+    <span class={`need-sign band-${band}`}>
+      <Icon name={icon} />
+    </span>
+  );
+}
+
+/** A score before and after a press. */
+export function effect(before: number, after: number): string {
+  return `${before} → ${after}`;
+}
+
+function ScoreMark({ facts, id }: { readonly facts: AddressFacts; readonly id: string }): Html {
+  return (
+    <span class={`need-score band-${scoreBand(facts.score)}`}>
+      <GateDrawing id={id} closed={facts.score / 100} />
+      <b>{facts.score}</b>
+    </span>
+  );
+}
+
+function AddressNeed({
+  frame,
+  id,
+  kind,
+  at,
+  said,
+  about,
+  facts,
+  children,
+}: {
+  readonly frame: PageFrame;
+  readonly id: string;
+  readonly kind: string;
+  readonly at: number;
+  readonly said: string;
+  readonly about: Html;
+  readonly facts: AddressFacts;
+  /** Its buttons, and what its drawer begins with. */
+  readonly children: readonly [buttons: Html, lead: Html, view: ConsoleView];
+}): Html {
+  const text = frameText(frame).console.needs;
+  const format = formatFor(frame.language);
+  const [buttons, lead, view] = children;
+  return (
+    <Need
+      mark={<ScoreMark facts={facts} id={`gate-${id}`} />}
+      title={
+        <Link class="whole" href={`/ip/${facts.address}`}>
+          {facts.address}
+        </Link>
+      }
+      kind={kind}
+      time={<time datetime={machineTime(at)}>{format.moment(at)}</time>}
+    >
+      {said !== '' && <blockquote class="breaks">{text.quote(said)}</blockquote>}
+      <p class="need-facts">
+        <Badge
+          label={frameText(frame).score.words[scoreBand(facts.score)]}
+          tone={scoreBand(facts.score)}
+        />
+        {about}
+        {facts.network !== '' && <span>{facts.network}</span>}
+      </p>
+      <div class="need-acts">{buttons}</div>
+      <details class="need-drawer">
+        <summary>{text.evidence}</summary>
+        <div class="drawer">
+          {lead}
+          <Evidence frame={frame} facts={facts} view={view} />
+        </div>
+      </details>
+    </Need>
+  );
+}
+
+/** Why the address has its score, and who reported it. */
+export function Evidence({
+  frame,
+  facts,
+  view,
+}: {
+  readonly frame: PageFrame;
+  readonly facts: AddressFacts;
+  readonly view: Pick<ConsoleView, 'categoryNames'>;
+}): Html {
+  const all = frameText(frame).console;
+  const text = all.needs;
+  const format = formatFor(frame.language);
+  const { address, lists, reports, last } = facts;
+  const own = lists.filter(({ kind }) => kind === 'own');
+  const named = lists.filter(({ kind }) => kind !== 'own');
+  const line = (name: Html, score: number | undefined, note: string) => (
+    <div class={`source band-${scoreBand(score ?? 0)}`}>
+      <span>{name}</span>
+      <b>{score ?? '–'}</b>
+      {score !== undefined && <progress class="meter" max={100} value={score} aria-hidden="true" />}
+      <span class="source-note">{note}</span>
+    </div>
+  );
+  return (
+    <>
+      <div>
+        <h4>{text.why(facts.score)}</h4>
+        {named.map(({ name, kind, confidence, entry, since }) =>
+          line(
+            <>
+              <strong>{name}</strong> <span class="muted">{text.listKinds[kind]}</span>
+            </>,
+            confidence,
+            text.holds(entry, format.day(since)),
+          ),
+        )}
+        {own.map(({ confidence, entry, since }) =>
+          line(<strong>{text.ownRule}</strong>, confidence, text.setOn(entry, format.day(since))),
+        )}
+        {reports !== undefined &&
+          line(
+            <strong>
+              {text.reportsBy(
+                text.reportCount(reports.count, format.number(reports.count)),
+                text.accountCount(reports.reporters, format.number(reports.reporters)),
+              )}
+            </strong>,
+            reports.score,
+            facts.isKnownGood ? text.knownGood : text.reportsAlone,
+          )}
+        {named.length === 0 && own.length === 0 && reports === undefined && <p>{text.nothing}</p>}
+        <p class="source-note">{facts.isAllowed ? text.allowed : text.notAllowed}</p>
+      </div>
+      <div>
+        <h4>{text.lastReports}</h4>
+        {last.length === 0 && <p>{text.noReports}</p>}
+        <ul class="trail">
+          {last.map(({ account, email, rank, at, categories, comment }) => (
+            <li>
+              <span>
+                <Link class="breaks" href={`/admin/people/${account}`}>
+                  {email ?? account}
+                </Link>{' '}
+                <Badge label={text.ranks[rank]} tone={rank === 'newcomer' ? 'neutral' : 'accent'} />
+              </span>
+              <time datetime={machineTime(at)}>{format.moment(at)}</time>
+              <span class="source-note breaks">
+                {namesText(categories, view.categoryNames)}
+                {comment !== '' && ` · ${text.quote(comment)}`}
+              </span>
+            </li>
+          ))}
+        </ul>
+      </div>
+      <p class="drawer-foot">
+        <Link href={`/ip/${address}`}>{text.openAddress}</Link>
+        <Link href={`/admin/reports?address=${encodeURIComponent(address)}`}>
+          {text.openReports}
+        </Link>
+      </p>
+    </>
+  );
+}
+
+/** Says in words that a press would not change the score, and who keeps it up. */
+function NoEffect({
+  frame,
+  facts,
+}: {
+  readonly frame: PageFrame;
+  readonly facts: AddressFacts;
+}): Html {
+  const text = frameText(frame).console.needs;
+  const [strongest] = facts.lists;
+  if (facts.score === 0 || facts.after.retracted < facts.score) return null;
+  return (
+    <p class="drawer-lead">
+      <Icon name="info" />
+      <span>
+        <strong>{text.noEffect}</strong>{' '}
+        {strongest !== undefined &&
+          (strongest.kind === 'own'
+            ? text.heldByRule(strongest.entry)
+            : text.heldByList(strongest.name))}{' '}
+        {text.allowInstead}
+      </span>
+    </p>
+  );
+}
+
+export function RemovalNeed({
+  frame,
+  view,
+  one,
+}: {
+  readonly frame: PageFrame;
+  readonly view: ConsoleView;
+  readonly one: WithFacts<WaitingRemoval>;
+}): Html {
+  const all = frameText(frame).console;
+  const text = all.needs;
+  const { address, facts } = one;
+  const { score, after } = facts;
+  const count = facts.reports?.count ?? 0;
+  const from = one.fromAddress ? text.fromAddress : one.signedIn ? text.signedIn : text.fromAnybody;
+  const act = (
+    does: 'accept' | 'allow' | 'refuse',
+    label: string,
+    after?: number,
+    isMain = false,
+  ) => (
+    <ActButton
+      view={view}
+      of={removalActs}
+      does={does}
+      about={{ address }}
+      label={label}
+      effect={after === undefined ? undefined : effect(score, after)}
+      kind={isMain ? 'primary' : 'secondary'}
+    />
+  );
+  const format = formatFor(frame.language);
+  const lowers = count > 0 && after.retracted < score;
+  return (
+    <AddressNeed
+      frame={frame}
+      id={`removal-${address}`}
+      kind={text.removal}
+      at={one.at}
+      said={one.reason}
+      about={<span>{from}</span>}
+      facts={facts}
+    >
+      {[
+        <>
+          {count > 0 &&
+            act('accept', text.retract(count, format.number(count)), after.retracted, lowers)}
+          {act('allow', count > 0 ? text.alsoAllow : text.allow, after.allowed)}
+          {act('refuse', count > 0 ? text.keepReports : text.refuse)}
+        </>,
+        <NoEffect frame={frame} facts={facts} />,
+        view,
+      ]}
+    </AddressNeed>
+  );
+}
+
+export function AnonymousReportNeed({
+  frame,
+  view,
+  one,
+}: {
+  readonly frame: PageFrame;
+  readonly view: ConsoleView;
+  readonly one: WithFacts<WaitingAnonymousReport>;
+}): Html {
+  const text = frameText(frame).console.needs;
+  const { address, facts } = one;
+  const { score, after } = facts;
+  return (
+    <AddressNeed
+      frame={frame}
+      id={`tip-${address}`}
+      kind={text.anonymousReport}
+      at={one.at}
+      said={one.comment}
+      about={one.categories.map((category) => (
+        <Badge label={namesText([category], view.categoryNames)} />
+      ))}
+      facts={facts}
+    >
+      {[
+        <>
+          <LinkButton
+            label={text.report}
+            href={`/report?address=${encodeURIComponent(address)}`}
+            className="button-small"
+          />
+          <ActButton
+            view={view}
+            of={anonymousReportActs}
+            does="accept"
+            about={{ address }}
+            label={text.block}
+            effect={effect(score, after.blocked)}
+          />
+          <ActButton
+            view={view}
+            of={anonymousReportActs}
+            does="remove"
+            about={{ address }}
+            label={text.dismiss}
+          />
+        </>,
+        null,
+        view,
+      ]}
+    </AddressNeed>
+  );
+}

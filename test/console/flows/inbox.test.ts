@@ -1,0 +1,238 @@
+/** The inbox of operators: what a button says comes true, and what was pressed can be taken back. */
+
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { systemClock } from '../../../src/core/clock.ts';
+import { createAnonymousReports, createRemovals } from '../../../src/reputation/requests/queue.ts';
+import { pageProblems, withBrowser } from '../../support/browser/browser.ts';
+import { startTestServer, type TestServer } from '../../support/server/server.ts';
+import { totpOn } from '../../support/signon/factors.ts';
+import { type OwnBrowser, openPeopleOf, type People } from '../../support/signon/person.ts';
+
+/** Of the demo's lists: 99. */
+const listed = '198.51.100.7';
+const host = '93.184.216.34';
+const host6 = '2606:2800:220:1:248:1893:25c8:1946';
+const operator = 'operator@example.org';
+
+let server: TestServer;
+let people: People;
+let ada: OwnBrowser;
+before(async () => {
+  server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+  people = openPeopleOf(server);
+  await people.register(operator);
+  await server.cliJson('account', 'set-role', operator, 'operator');
+  ada = await people.signIn(operator);
+  await totpOn(ada);
+  assert.equal((await ada.post('/account/keys/create')).status, 200);
+});
+after(async () => {
+  await people?.[Symbol.asyncDispose]();
+  await server?.[Symbol.asyncDispose]();
+});
+
+const clock = systemClock();
+const removals = () => createRemovals({ store: people.store, clock });
+const tips = () => createAnonymousReports({ store: people.store, clock });
+const scoreOf = async (address: string) => (await server.check(address)).abuseConfidenceScore;
+const reportsOf = async (address: string) =>
+  ((await server.cliJson('report', 'list', address)) as unknown[]).length;
+async function ask(address: string, fromAddress = false): Promise<void> {
+  const from = { fromAddress, signedIn: false };
+  const added = await removals().add(address, { reason: 'We moved in on Monday.', ...from });
+  assert.ok(added.ok);
+}
+
+/** The card of an address, with its buttons. */
+async function cardOf(address: string, path = '/admin'): Promise<string> {
+  const { body, status } = await ada.get(path);
+  assert.equal(status, 200);
+  const cards = body.split('<article class="need">').slice(1);
+  return (
+    cards.find((card) => card.includes(`/ip/${address}`)) ?? assert.fail(`no card of ${address}`)
+  );
+}
+
+/** The scores before and after, as the button with this label states them. */
+function effectOf(card: string, label: string): readonly [number, number] {
+  const button = card.split('<button').find((part) => part.includes(`<span>${label}</span>`));
+  const [, from, to] = /(\d+) → (\d+)/.exec(button ?? assert.fail(`${label}: ${card}`)) ?? [];
+  return [Number(from), Number(to)];
+}
+
+/** Presses a button of a queue. @returns the page that it leads to */
+async function press(section: string, does: string, address: string) {
+  const done = await ada.post(`/admin/${section}/change`, { do: does, address });
+  assert.equal(done.status, 303, done.body);
+  return { location: done.headers.location!, ...(await ada.get(done.headers.location!)) };
+}
+
+async function undo(location: string) {
+  const name = new URL(location, server.baseUrl).searchParams.get('did')!;
+  return ada.post('/admin/undo', { name, back: '/admin' });
+}
+
+for (const address of [host, host6]) {
+  it(`a removal of ${address} is retracted to the score that its button says, and undone`, async () => {
+    const sent = await ada.post('/report', { address, categories: '18', comment: 'seen at night' });
+    assert.ok(sent.status < 400, sent.body);
+    const before = await scoreOf(address);
+    assert.ok(before > 0);
+    await ask(address, true);
+    const card = await cardOf(address);
+    assert.deepEqual(effectOf(card, 'Retract 1 report'), [before, 0]);
+    assert.deepEqual(effectOf(card, 'Also allow'), [before, 0]);
+    assert.match(card, /We moved in on Monday\./);
+    assert.match(card, /Asked from the address itself/);
+    assert.match(card, new RegExp(`>${operator}<`));
+    assert.match(card, /seen at night/);
+    const { body, location } = await press('removals', 'accept', address);
+    assert.match(body, new RegExp(`You retracted the reports on ${address}. Its score is now 0.`));
+    assert.equal(await scoreOf(address), 0);
+    assert.equal(await reportsOf(address), 0);
+    const undone = await undo(location);
+    assert.equal(undone.status, 303, undone.body);
+    // The account has one more accepted report by now, and may have a little more trust.
+    assert.ok(Math.abs((await scoreOf(address)) - before) <= 1);
+    assert.equal(await reportsOf(address), 1);
+    assert.match(await cardOf(address), /Retract 1 report/);
+    assert.equal((await undo(location)).status, 409, 'once');
+    await press('removals', 'refuse', address);
+  });
+}
+
+it('a list that holds the address is named, and only allowing it changes its score', async () => {
+  await ask(listed);
+  const sent = await ada.post('/report', { address: listed, categories: '18', comment: '' });
+  assert.ok(sent.status < 400, sent.body);
+  const before = await scoreOf(listed);
+  const card = await cardOf(listed, '/admin/removals');
+  assert.deepEqual(effectOf(card, 'Retract 1 report'), [before, before]);
+  assert.deepEqual(effectOf(card, 'Also allow'), [before, 0]);
+  assert.match(card, /Retracting changes nothing here/);
+  assert.match(card, /demo still lists the address/);
+  const { body, location } = await press('removals', 'allow', listed);
+  assert.match(body, /Its score is now 0/);
+  const undone = await undo(location);
+  assert.equal(undone.status, 303, undone.body);
+  assert.equal(await scoreOf(listed), before);
+  const kept = await press('removals', 'refuse', listed);
+  assert.match(kept.body, new RegExp(`You kept the reports on ${listed}`));
+  assert.equal(await removals().find(listed), undefined);
+  assert.equal((await undo(kept.location)).status, 303);
+  assert.equal((await removals().find(listed))?.reason, 'We moved in on Monday.');
+  await press('removals', 'refuse', listed);
+});
+
+it('an anonymous report is blocked by one press, dismissed, reported, and undone', async () => {
+  const address = '185.220.101.9';
+  const categories = (1 << 18) | (1 << 22);
+  const add = () => tips().add(address, { categories, comment: 'tries wp-login.php' });
+  assert.ok((await add()).ok);
+  const before = await scoreOf(address);
+  const card = await cardOf(address);
+  assert.deepEqual(effectOf(card, 'Block it'), [before, 100]);
+  assert.match(card, /tries wp-login\.php/);
+  const form = await ada.get(`/report?address=${address}`);
+  assert.match(form.body, /tries wp-login\.php/);
+  assert.equal([...form.body.matchAll(/ checked/g)].length, 2, form.body);
+  const stranger = await server.fetch(`/report?address=${address}`);
+  assert.doesNotMatch(stranger.body, /wp-login/);
+  const blocked = await press('tips', 'accept', address);
+  assert.equal(await scoreOf(address), 100);
+  assert.equal(await tips().find(address), undefined);
+  assert.equal((await undo(blocked.location)).status, 303);
+  assert.equal(await scoreOf(address), before);
+  assert.equal((await tips().find(address))?.categories, categories);
+  const dismissed = await press('tips', 'remove', address);
+  assert.equal((await undo(dismissed.location)).status, 303);
+  assert.equal((await tips().find(address))?.comment, 'tries wp-login.php');
+  await press('tips', 'remove', address);
+});
+
+it('a manual rule and the allowlist are undone to what they were', async () => {
+  const prefix = '185.220.102.0/24';
+  const change = async (section: string, fields: Record<string, string>) => {
+    const done = await ada.post(`/admin/${section}/change`, fields);
+    assert.equal(done.status, 303, done.body);
+    return done.headers.location!;
+  };
+  const rules = async (): Promise<{ score: number }[]> => server.cliJson('entry', 'list', prefix);
+  const terms = { do: 'add', prefix, category: '18', note: 'ours', until: '2099-12-31' };
+  await change('entries', { ...terms, score: '40' });
+  const before = await rules();
+  const again = await change('entries', { do: 'add', prefix, score: '90' });
+  assert.equal((await rules())[0]?.score, 90);
+  await undo(again);
+  const strip = (rows: object[]) => rows.map((row) => ({ ...row, setAt: '' }));
+  assert.deepEqual(strip(await rules()), strip(before));
+  await undo(await change('entries', { do: 'remove', prefix }));
+  assert.deepEqual(strip(await rules()), strip(before));
+  const allowed = await change('allow', { do: 'add', prefix, reason: 'test' });
+  assert.equal((await undo(allowed)).status, 303);
+  assert.deepEqual(await server.cliJson('allow', 'list'), []);
+});
+
+it('nobody else takes back what an operator did, and no other page is led to', async () => {
+  const eve = 'eve@example.org';
+  await people.register(eve);
+  await server.cliJson('account', 'set-role', eve, 'operator');
+  const other = await people.signIn(eve);
+  await totpOn(other);
+  const done = await ada.post('/admin/allow/change', { do: 'add', prefix: host, reason: 'ours' });
+  const name = new URL(done.headers.location!, server.baseUrl).searchParams.get('did')!;
+  for (const wrong of ['', 'x'.repeat(5_000), '../../etc', name.slice(1)]) {
+    assert.equal((await ada.post('/admin/undo', { name: wrong })).status, 409, wrong);
+  }
+  assert.equal((await other.post('/admin/undo', { name })).status, 409);
+  assert.doesNotMatch((await other.get(done.headers.location!)).body, /You allowed/);
+  assert.equal((await ada.get('/admin/undo')).headers.location, '/admin');
+  const back = 'https://evil.example/';
+  const undone = await ada.post('/admin/undo', { name, back });
+  assert.match(undone.headers.location!, /^\/admin\?done=/);
+  assert.deepEqual(await server.cliJson('allow', 'list'), []);
+});
+
+it('a server without a list opens its console at the lists', async () => {
+  await using fresh = await startTestServer({ threads: 1, demo: false });
+  await using own = openPeopleOf(fresh);
+  await own.register(operator);
+  await fresh.cliJson('account', 'set-role', operator, 'operator');
+  const grace = await own.signIn(operator);
+  await totpOn(grace);
+  const opened = await grace.get('/admin');
+  assert.equal(opened.status, 303);
+  assert.equal(opened.headers.location, '/admin/lists');
+  assert.match((await grace.get('/admin/lists')).body, /Load your first list/);
+});
+
+it('its pages are clean in a browser, and undo works by a press', {
+  timeout: 600_000,
+}, async () => {
+  await ask(listed, true);
+  await tips().add('185.220.101.9', {
+    categories: 1 << 18,
+    comment: 'tries wp-login.php '.repeat(9),
+  });
+  const [name, value] = ada.cookie.split('=');
+  const session = { cookies: [{ name: name!, value: value!, url: server.baseUrl }] };
+  const open = {
+    prepare: async (page: import('playwright-core').Page) => {
+      for (const drawer of await page.locator('.need-drawer > summary').all()) await drawer.click();
+    },
+  };
+  await withBrowser(async (browser) => {
+    const look = { session, widths: [390, 768, 1440], ...open };
+    const url = `${server.baseUrl}/admin`;
+    assert.deepEqual(await pageProblems(browser, url, { ...look, name: 'inbox' }), []);
+    const french = { ...look, name: 'inbox-fr', locale: 'fr-FR', widths: [390, 1440] };
+    assert.deepEqual(await pageProblems(browser, url, french), []);
+    const done = await ada.post('/admin/removals/change', { do: 'refuse', address: listed });
+    const after = `${server.baseUrl}${done.headers.location}`;
+    assert.deepEqual(
+      await pageProblems(browser, after, { ...look, name: 'inbox-undo', widths: [390, 1440] }),
+      [],
+    );
+  });
+});
