@@ -109,9 +109,12 @@ function aboutOf({
   address,
   prefix,
   name,
+  domain,
   email,
-}: Readonly<Partial<Record<'address' | 'prefix' | 'name' | 'email', string | undefined>>>): string {
-  return address ?? prefix ?? name ?? email ?? '';
+}: Readonly<
+  Partial<Record<'address' | 'prefix' | 'name' | 'domain' | 'email', string | undefined>>
+>): string {
+  return address ?? prefix ?? name ?? domain ?? email ?? '';
 }
 
 /** The page shows the button for ten seconds; whoever has no script may press it a while longer. */

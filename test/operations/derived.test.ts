@@ -80,6 +80,8 @@ it('what a command hands on without options is what its operation and its schema
       'source add': ['--format', 'plain'],
       'sitekey set': ['--pass-clean', 'on'],
       'account vouch': ['--none'],
+      'removals reopen': ['--reason', 'it is ours now'],
+      'tips reopen': ['--categories', '18'],
     };
     if (name === 'mail test') args[0] = 'ada@example.org';
     if (name === 'source add') args[0] = 'https://lists.example/a.txt';
