@@ -137,13 +137,10 @@ export async function openModules(
 ) {
   const { config, clock, random, log, masterKey, demo = false, timings, outboxName } = opening;
   const { host, tables, metrics, figures, data, access, signon, memory, frontEnd } = parts;
-  const { integrationCounters, evidence } = parts;
   const { store, state, maintenance } = data;
   const { gate, check, geo } = frontEnd;
   const { idOf: accountOf, newAddresses, generationOf, standingOf } = state.access;
   const { catchUpTo } = state.follower;
-  const { allowChanges } = state.reducer;
-  const { secureUrl } = config;
   /** For most modules. */
   const ground = { store, maintenance, clock, random, log, masterKey, config };
   const turns = createTurns(clock.monotonicMs);
@@ -246,6 +243,7 @@ export async function openModules(
     }),
   );
   const { reports } = reporting;
+  const [evidence, secureUrl] = [parts.evidence, config.secureUrl];
   const reads = { check, index: state.index, geo, clock, turns, reports, evidence, secureUrl };
   host.add(openCheckReads({ ...reads, guard, accountOf, catchUpTo }));
   const systems = openSystems({
@@ -292,7 +290,7 @@ export async function openModules(
       openThread: (setup) => openFeedThread({ ...setup, index: state.index, geo: data.geo }),
       hasRows,
       position: state.follower.appliedSeq,
-      urgent: allowChanges,
+      urgent: state.reducer.allowChanges,
       onPublished: parts.publishFeeds,
       release: parts.releaseFeeds,
     }),
@@ -309,12 +307,12 @@ export async function openModules(
       maliciousBy: (entry) => maliciousBy(state.index, entry),
       manualEntries,
       bans: data.bans,
-      counters: integrationCounters,
+      counters: parts.integrationCounters,
       blocklist: feeds.blocklist,
       accountOf,
       slotOf,
       catchUpTo,
-      allowChanges,
+      allowChanges: state.reducer.allowChanges,
       report: reporting.sendAlerts,
       serverAddresses,
     }),
@@ -329,7 +327,7 @@ export async function openModules(
       media: captcha.media,
       passKey: memory.gate.passKey,
       baseUrl: memory.gate.baseUrl,
-      counters: integrationCounters,
+      counters: parts.integrationCounters,
     }),
   );
   host.add(
@@ -338,7 +336,7 @@ export async function openModules(
       gate,
       guard,
       judge: check.judge,
-      counters: integrationCounters,
+      counters: parts.integrationCounters,
       accountOf,
       report: reporting.sendAlerts,
     }),
