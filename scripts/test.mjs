@@ -69,7 +69,7 @@ const isAlone =
   /\bmock\.|process\.(on|once|exit|chdir|umask)\(|process\.(env\.\w+|exitCode) = |memoryUsage|gc\(|resourceUsage|cpuUsage/;
 /** Tests without a server, of the wings whose files were seen to run together. */
 const canShare =
-  /^(access|commands|console|core|geo|integrations|ip|operations|storage|web)\/(?!flows\/)/;
+  /^(access|commands|console|core|geo|integrations|ip|operations|reputation|signon|storage|web)\/(?!flows\/)/;
 const groupMax = 10;
 
 /** Many times what the longest takes on a busy machine. */
