@@ -166,6 +166,11 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
   );
   if (demoKeys !== undefined) {
     process.stdout.write(welcome({ config, port: server.port, keys: demoKeys, outboxName }));
+  } else if (process.stdout.isTTY) {
+    // Beside the lines of the log, which programs read.
+    process.stdout.write(
+      `Portcullis is running at ${config.baseUrl}/ (console: ${config.baseUrl}/admin). Stop with Ctrl-C.\n`,
+    );
   }
   await stopped;
   if (failure === undefined && config.drainMs > 0) {
@@ -311,7 +316,7 @@ async function loadDemoList(
   await put(tools, list, 'demo', await rowsOf(chunks, label, { format }));
 }
 
-/** Returns the first text that a newcomer reads: its four commands work when they are pasted. */
+/** Returns the first text that a newcomer reads: six addresses, and three commands that work when they are pasted. */
 function welcome(options: {
   config: Config;
   port: number;
@@ -326,21 +331,24 @@ function welcome(options: {
   const check = (address: string) =>
     `  curl -s -H 'Key: ${key}' '${base}/api/v2/check?ipAddress=${address}'`;
   return `
-Portcullis is running at ${base}/ with demo data (addresses in documentation ranges).
+Portcullis is running with demo data (addresses in documentation ranges).
+
+  Home:     ${base}/
+  Address:  ${base}/ip/198.51.100.7
+  Connect:  ${base}/connect
+  Sign in:  ${base}/signin
+  Docs:     ${base}/docs
+
 Demo API key: ${key}
 Demo site key, for the CAPTCHA on a web site: ${keys.siteKey}
 ${hasMailPage ? `Mails of the demo, with their links: ${base}${outboxPathOf(outboxName)}\n` : ''}Console: ${base}/admin
 Demo sign-in, as its operator: ${demoEmail}, password ${keys.password ?? 'as you have set it'}
 
-A malicious address, a suspect one, an IPv6 one:
+To paste into another terminal: a malicious address, a suspect one, an IPv6 one:
 
 ${check('198.51.100.7')}
 ${check('192.0.2.61')}
 ${check('2001:db8:bad::1')}
-
-Many at once:
-
-  printf '198.51.100.7\\n203.0.113.129\\n8.8.8.8\\n' | curl -s -H 'Key: ${key}' --data-binary @- '${base}/api/v2/check-bulk'
 
 Stop with Ctrl-C.
 `;
