@@ -118,7 +118,13 @@
       close.onclick = () => dialog.close();
       w.waiting.push((value) => {
         resolve(value);
-        dialog.close();
+        dialog.open ? dialog.close() : dialog.remove();
+      });
+      // While it works in the background there is nothing to see.
+      dialog.addEventListener('portcullis-state', ({ detail }) => {
+        if (dialog.open || /^(work|closed|done)$/.test(detail)) return;
+        dialog.showModal();
+        tell(w, 'open-callback');
       });
       dialog.onclose = () => {
         dialog.remove();
@@ -131,8 +137,6 @@
       document.body.append(dialog);
       open(w, dialog);
       dialog.append(close);
-      dialog.showModal();
-      tell(w, 'open-callback');
     });
   }
   function run(w) {

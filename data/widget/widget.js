@@ -63,7 +63,10 @@
   // A worker of another origin is not allowed; keys are derived beside this thread all the same.
   const solve = (task) =>
     (worker ??= new Promise((onload, onerror) => {
-      const src = new URL('work.js', base);
+      const url = String(new URL('work.js', base));
+      // A page that wants trusted types takes no plain address.
+      const types = window.trustedTypes?.createPolicy('portcullis', { createScriptURL: () => url });
+      const src = types ? types.createScriptURL('') : url;
       document.head.append(Object.assign(document.createElement('script'), { src, onload, onerror }));
     })).then(() => portcullisWork(task));
 

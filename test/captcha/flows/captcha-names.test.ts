@@ -268,6 +268,31 @@ it('pages of other services', { timeout: 600_000 }, async (t) => {
     );
 
     await on(
+      'version 3: silent, where the level is: no dialog is shown',
+      'version3',
+      async (page) => {
+        service.isSilent = true;
+        try {
+          await page.evaluate(`void new MutationObserver(() => {
+          if (document.querySelector('dialog[open]')) window.wasOpen = true;
+        }).observe(document, { subtree: true, childList: true, attributes: true })`);
+          await page.evaluate(`void grecaptcha.execute('${service.siteKey}', { action: 'join' })
+          .then((token) => { window.token = token; })`);
+          await until(page, 'window.token !== undefined');
+          const response = await page.evaluate<string>('window.token');
+          const asked = new URLSearchParams({ secret: service.apiKey, response });
+          const answer = await fetch(`${service.origin}/captcha/siteverify?${asked}`);
+          const { success, level, action } = (await answer.json()) as Record<string, unknown>;
+          assert.deepEqual([success, level, action], [true, 'silent', 'join']);
+          assert.equal(await page.evaluate('window.wasOpen'), undefined);
+          assert.equal(await page.locator('dialog').count(), 0);
+        } finally {
+          service.isSilent = false;
+        }
+      },
+    );
+
+    await on(
       'version 3: who closes the dialog is told, and may ask again',
       'version3',
       async (page) => {

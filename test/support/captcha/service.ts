@@ -9,6 +9,7 @@ import { captchaWidgetRoutes } from '../../../src/captcha/page/captcha-page.rout
 import { createMotionRenderer } from '../../../src/captcha/picture/render.ts';
 import { captchaReceiptRoutes } from '../../../src/captcha/receipt/receipt.route.ts';
 import { createReceipts } from '../../../src/captcha/receipt/receipts.ts';
+import { createWork } from '../../../src/captcha/work/work.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { systemRandom } from '../../../src/core/random.ts';
@@ -43,6 +44,8 @@ export interface TestCaptchaService extends CaptchaService, AsyncDisposable {
   readonly asked: string[];
   /** Statuses to answer with instead, by the path's last folder: `start`, `img`, `audio`, `verify`. */
   readonly refuse: Map<string, number>;
+  /** Work in place of pictures. */
+  isSilent: boolean;
 }
 
 const lifetimeMs = 120_000;
@@ -93,6 +96,9 @@ export async function startCaptchaService(): Promise<TestCaptchaService> {
   const challenges = challengesOver(pool, { clock, random, heldBytesMax: 10_000_000 });
   const network = networkAt(1);
   const visitor = { network, longWord: false };
+  const keys = [random.bytes(32), random.bytes(32)] as const;
+  const works = createWork({ store: createMemoryStore(), clock, random, keys, lifetimeMs });
+  const task = { site: '', network, origin: '', action: '', score: 0, triesMax: 3 };
   const receipts = createReceipts({
     store: createMemoryStore(),
     clock,
@@ -100,7 +106,7 @@ export async function startCaptchaService(): Promise<TestCaptchaService> {
     signingKey: random.bytes(32),
     site: async (id) =>
       id === openSite || id === closedSite
-        ? { id, account: 'owner', passesClean: false, least: 'puzzle' as const }
+        ? { id, account: 'owner', passesClean: false, least: 'silent' as const }
         : undefined,
     sitesOf: async () => [],
     work: { open: () => undefined },
@@ -148,6 +154,16 @@ export async function startCaptchaService(): Promise<TestCaptchaService> {
     return json({ ok: true, receipt });
   }
 
+  async function judgeWork(request: Request): Promise<Reply> {
+    const fields = await readFields(request);
+    const text = (name: string) => (fields.ok ? fields.value.text(name) : undefined);
+    const solved = works.open(text('work') ?? '', network);
+    if (solved === undefined) return json({ ok: false });
+    const by = { siteKey: text('sitekey'), origin: firstHeader(request, 'origin') };
+    const receipt = await receipts.issue({ ...by, action: text('action') ?? '', level: 'silent' });
+    return json({ ok: true, receipt });
+  }
+
   const quotas = { limit: 1_000, remaining: 999, resetSecond: 0, retryAfterSeconds: 0 };
   const gate = {
     authenticate: (key: string | undefined) => (key === apiKey ? 0 : -1),
@@ -157,7 +173,12 @@ export async function startCaptchaService(): Promise<TestCaptchaService> {
   const guard = guardOf({ gate });
   const server = createServer({
     routes: [
-      route('GET', '/captcha/start', () => {
+      route('POST', '/captcha/work', judgeWork),
+      route('GET', '/captcha/start', async () => {
+        if (made.isSilent) {
+          const work = await works.make(task);
+          return json({ level: 'silent', work: work.ok && work.value, expires_in: 120 });
+        }
         const token = challenges.issue({ longWord: false });
         const [img, audio] = [`/captcha/img/${token}.gif`, `/captcha/audio/${token}.wav`];
         return json({ level: 'easy', token, img, audio, expires_in: lifetimeMs / 1_000 });
@@ -184,7 +205,8 @@ export async function startCaptchaService(): Promise<TestCaptchaService> {
     log: createLog('silent'),
   });
   const port = await server.listen('127.0.0.1', 0);
-  return {
+  const made: TestCaptchaService = {
+    isSilent: false,
     origin: `http://127.0.0.1:${port}`,
     siteKey: openSite,
     foreignSiteKey: closedSite,
@@ -194,4 +216,5 @@ export async function startCaptchaService(): Promise<TestCaptchaService> {
     refuse,
     [Symbol.asyncDispose]: async () => server.closeNow(),
   };
+  return made;
 }
