@@ -36,6 +36,7 @@ import type { EvidenceReader } from '../reputation/address/evidence.ts';
 import type { Check } from '../reputation/check/check.ts';
 import { type AddressDecision, createDryRun } from '../reputation/check/dry-run.ts';
 import type { CountsModule } from '../reputation/counts/module.ts';
+import { offeredLists } from '../reputation/lists/catalogue.ts';
 import { urlLabel } from '../reputation/lists/import/download.ts';
 import { createAllowlist, createOwnEntries } from '../reputation/lists/operator-ranges.ts';
 import {
@@ -149,6 +150,7 @@ export function openConsole(opening: Opening, sources: ConsoleSources) {
     lists: {
       list: async () => (await listSubscriptions(store)).map(shownList),
       loaded: () => loadedLists(sources.data),
+      offers: offeredLists,
     },
     reports: consoleReports(ofPeople),
     people: consolePeople(ofPeople),

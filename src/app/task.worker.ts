@@ -128,9 +128,9 @@ const runs: { [Name in TaskName]: (task: Tasks[Name]['task']) => Promise<Tasks[N
           progress({ verb: 'read', done, badLines: parse.stats.badLines });
         }
       }
-      const rows = { stats: parse.stats, [Symbol.asyncIterator]: watched };
+      const rows = { stats: parse.stats, format: parse.format, [Symbol.asyncIterator]: watched };
       const collected = await collectRows(rows, { label: how.label });
-      return { collected, stats: parse.stats };
+      return { collected, stats: parse.stats, format: parse.format()! };
     },
   };
 

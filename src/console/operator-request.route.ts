@@ -129,6 +129,8 @@ export interface ConsoleOperations {
   readonly formFields: ConsoleView['formFields'];
   /** Runs an act, and notes it in the audit log. @returns the name under which `done` knows it */
   run(act: ConsoleAct): Promise<Result<string>>;
+  /** Runs an act that only reads. @returns its output */
+  ask(act: Pick<ConsoleAct, 'act' | 'fields' | 'user' | 'address'>): Promise<Result<unknown>>;
   /** Returns what this user did a moment ago; undefined where it is long ago, or was done on another node. */
   done(name: string, user: string): Done | undefined;
   /** Takes it back, and notes that in the audit log. `conflict`: it is too late. */

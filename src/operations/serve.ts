@@ -59,13 +59,15 @@ export function openOperations(opening: Opening, served: Served) {
     return output;
   }
   const undos = createUndos(clock, random);
-  async function onForm(order: Order): Promise<Result<UndoOrder | undefined>> {
+  async function onForm(
+    order: Order,
+  ): Promise<Result<{ readonly output: unknown; readonly undo: UndoOrder | undefined }>> {
     let undo: UndoOrder | undefined;
     try {
-      await answer(order, callOfForm, (one) => {
+      const output = await answer(order, callOfForm, (one) => {
         undo = one;
       });
-      return ok(undo);
+      return ok({ output, undo });
     } catch (error) {
       if (error instanceof RefusedError) return error.failure;
       if (error instanceof OperatorError) return fail('invalid_parameter', error.message);
@@ -78,7 +80,12 @@ export function openOperations(opening: Opening, served: Served) {
       const input = inputFromForm(findOperation(act), fields);
       const done = await onForm({ ...by, operation: act, input });
       if (!done.ok) return done;
-      return ok(undos.keep({ act, about: aboutOf(fields), user: by.user }, done.value));
+      return ok(undos.keep({ act, about: aboutOf(fields), user: by.user }, done.value.undo));
+    },
+    async ask({ act, fields, ...by }) {
+      const input = inputFromForm(findOperation(act), fields);
+      const done = await onForm({ ...by, operation: act, input });
+      return done.ok ? ok(done.value.output) : done;
     },
     done: undos.find,
     async undo(name, by) {

@@ -84,7 +84,9 @@ it('what a command hands on without options is what its operation and its schema
       'tips reopen': ['--categories', '18'],
     };
     if (name === 'mail test') args[0] = 'ada@example.org';
-    if (name === 'source add') args[0] = 'https://lists.example/a.txt';
+    const hasUrl = name === 'source add' || name === 'source preview';
+    if (hasUrl) args[0] = 'https://lists.example/a.txt';
+    if (name === 'source on') args[0] = 'ipsum';
     const given = await typed(name, ...args, ...(options[name] ?? []));
     const schema: object = input;
     assert.ok(ajv.validate(schema, given), `${name}: ${ajv.errorsText()}`);

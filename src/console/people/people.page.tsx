@@ -114,6 +114,9 @@ export const personActs = sectionActs('people', {
   enable: { act: 'account enable' },
   operator: { act: 'account set-role', fixed: { role: 'operator' } },
   member: { act: 'account set-role', fixed: { role: 'member' }, kind: 'danger' },
+  vouch: { act: 'account vouch', fixed: { standing: 'member' } },
+  staff: { act: 'account vouch', fixed: { standing: 'staff' } },
+  unvouch: { act: 'account vouch', fixed: { standing: 'none' }, kind: 'danger' },
   plan: { act: 'account set-plan', asks: ['plan'], kind: 'secondary' },
   quotas: {
     act: 'account set-quotas',
@@ -131,7 +134,16 @@ export const personActs = sectionActs('people', {
     kind: 'danger',
   },
 });
-type Plain = 'disable' | 'enable' | 'operator' | 'member' | 'end-sessions' | 'send-reset';
+type Plain =
+  | 'disable'
+  | 'enable'
+  | 'operator'
+  | 'member'
+  | 'vouch'
+  | 'staff'
+  | 'unvouch'
+  | 'end-sessions'
+  | 'send-reset';
 
 export function personPage(
   frame: PageFrame,
@@ -173,6 +185,14 @@ export function personPage(
             <Link href={`/admin/reports?reporter=${id}`}>{all.sections.reports}</Link>,
           ],
         ])}
+        <Card title={text.vouching}>
+          <p class="card-note">{text.vouchingHints[person.standing]}</p>
+          <div class="acts">
+            {person.standing !== 'member' && does('vouch', text.vouch)}
+            {person.standing !== 'staff' && does('staff', text.vouchStaff)}
+            {person.standing !== 'none' && does('unvouch', text.unvouch)}
+          </div>
+        </Card>
         <Card title={text.access}>
           <p class="card-note">
             {text.disableHint} {text.sendResetHint}

@@ -1,10 +1,21 @@
 /** Shows the lists that the server fetches: their state, and the actions that are possible now. */
 
+import { type ScoreBand, scoreBands } from '../../core/score-band.ts';
+import { Card } from '../../web/components/card.tsx';
+import { Button, Field, Form, Hidden, SelectField } from '../../web/components/form.tsx';
+import { Link } from '../../web/components/link.tsx';
 import { Badge, type BadgeTone, Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { ActButton, type ConsoleView, consolePage, Listing, sectionActs } from '../parts.page.tsx';
+import {
+  ActButton,
+  type ConsoleView,
+  consolePage,
+  consolePaths,
+  Listing,
+  sectionActs,
+} from '../parts.page.tsx';
 import { type ConsoleCatalogue, frameText } from '../words.ts';
 
 export const listActs = sectionActs('lists', {
@@ -12,8 +23,13 @@ export const listActs = sectionActs('lists', {
   accept: { act: 'source accept', about: ['name'] },
   pause: { act: 'source pause', about: ['name'] },
   resume: { act: 'source resume', about: ['name'] },
+  on: { act: 'source on', about: ['name'] },
+  off: { act: 'source remove', about: ['name'] },
+  add: { act: 'source add', about: ['url', 'format', 'source', 'every'] },
 });
-type ListOrder = keyof typeof listActs.acts;
+/** Reads a list and says what it would do. */
+export const previewPath = '/admin/lists/preview';
+type ListOrder = 'refresh' | 'accept' | 'pause' | 'resume';
 
 export interface FetchedList {
   readonly name: string;
@@ -41,6 +57,202 @@ export interface LoadedList {
   /** Milliseconds since 1970. */
   readonly loadedAt: number;
   readonly endsAt: number;
+}
+
+/** A list of the catalogue. */
+export interface OfferedListFacts {
+  readonly name: string;
+  readonly title: string;
+  readonly terms: string;
+  readonly falsePositives: keyof ConsoleCatalogue['lists']['falsePositives'];
+}
+
+/** The effect of a list, or the reason why it can't be read. */
+export interface ShownPreview {
+  readonly url: string;
+  readonly failure?: string;
+  readonly found?: {
+    readonly format: string;
+    readonly rows: number;
+    readonly bands: Readonly<Record<ScoreBand, number>>;
+    readonly badLines: number;
+    readonly leftOut: number;
+    readonly clashes: readonly string[];
+    /** The name that it gets unless another one is typed. */
+    readonly source: string;
+  };
+}
+
+export interface ListsView extends ConsoleView {
+  readonly lists: readonly FetchedList[];
+  readonly loaded: readonly LoadedList[];
+  readonly offers: readonly OfferedListFacts[];
+  readonly preview?: ShownPreview;
+}
+
+const intervals = ['1h', '6h', '12h', '1d', '7d'];
+
+function ownList(frame: PageFrame, view: ListsView): Html {
+  const text = frameText(frame).console.lists;
+  const { preview, csrf } = view;
+  return (
+    <Card title={text.own}>
+      <Form csrf={csrf} action={previewPath} className="own-list">
+        <Field
+          id="url"
+          name="url"
+          type="url"
+          label={text.url}
+          hint={text.urlHint}
+          value={preview?.url}
+          error={preview?.failure}
+          maxLength={2_000}
+          autocomplete="off"
+          required
+          mono
+        />
+        <p>
+          <Button
+            label={text.preview}
+            kind={preview?.found ? 'secondary' : 'primary'}
+            icon="search"
+          />
+        </p>
+      </Form>
+      {preview?.found && previewOf(frame, view, preview.url, preview.found)}
+    </Card>
+  );
+}
+
+function previewOf(
+  frame: PageFrame,
+  { csrf }: ListsView,
+  url: string,
+  found: NonNullable<ShownPreview['found']>,
+): Html {
+  const all = frameText(frame);
+  const text = all.console.lists;
+  const { number } = formatFor(frame.language);
+  const { format, rows, bands, badLines, leftOut, clashes, source } = found;
+  const segments = scoreBands
+    .filter((band) => bands[band] > 0)
+    .map((band) => ({ band, name: all.score.words[band], count: bands[band] }));
+  return (
+    <div class="preview">
+      <p>
+        <strong>{text.wouldLoad(number(rows), number(bands.malicious))}</strong> {text.nothingYet}
+      </p>
+      <ul class="preview-bands">
+        {segments.map(({ band, name, count }) => (
+          <li class={`band-${band}`}>
+            <span>{`${name}: ${number(count)}`}</span>
+            <progress class="meter" max={rows} value={count} aria-hidden="true" />
+          </li>
+        ))}
+      </ul>
+      <ul class="preview-notes">
+        <li>{text.recognised(format)}</li>
+        {badLines > 0 && <li>{text.badLines(number(badLines))}</li>}
+        {leftOut > 0 && <li>{text.leftOut(number(leftOut))}</li>}
+        <li class={clashes.length > 0 ? 'is-warning' : undefined}>
+          {clashes.length === 0 ? (
+            text.noClash
+          ) : (
+            <>
+              {text.clashes} <span class="mono breaks">{clashes.join(', ')}</span>
+            </>
+          )}
+        </li>
+      </ul>
+      <Form csrf={csrf} action={`${consolePaths.lists}/change`}>
+        <Hidden name="do" value="add" />
+        <Hidden name="url" value={url} />
+        <Hidden name="format" value={format} />
+        <div class="field-grid">
+          <Field
+            id="source"
+            name="source"
+            label={text.listName}
+            value={source}
+            maxLength={64}
+            required
+          />
+          <SelectField
+            id="every"
+            name="every"
+            label={text.every}
+            value="6h"
+            options={intervals.map((value) => ({ value, label: text.intervals[value as '6h'] }))}
+          />
+        </div>
+        <p>
+          <Button label={text.load(number(rows))} />
+        </p>
+      </Form>
+    </div>
+  );
+}
+
+const falsePositiveTones = {
+  fewest: 'clean',
+  few: 'low',
+  some: 'suspect',
+  many: 'suspect',
+} as const satisfies Record<OfferedListFacts['falsePositives'], BadgeTone>;
+
+function catalogue(frame: PageFrame, view: ListsView): Html {
+  const text = frameText(frame).console.lists;
+  const format = formatFor(frame.language);
+  const byName = new Map(view.lists.map((one) => [one.name, one]));
+  const about: Readonly<Record<string, string | undefined>> = text.about;
+  return (
+    <section class="inbox-needs" aria-labelledby="catalogue">
+      <h2 id="catalogue">{text.catalogue}</h2>
+      <p class="source-note">{text.catalogueLede}</p>
+      <ul class="offers">
+        {view.offers.map(({ name, title, terms, falsePositives }) => {
+          const list = byName.get(name);
+          const isOn = list !== undefined;
+          return (
+            <li>
+              <span class="offer-name">
+                <strong>{title}</strong>
+                <span class="source-note">{about[name]}</span>
+                {list?.failure && <span class="offer-failure breaks">{list.failure}</span>}
+              </span>
+              <span>
+                <Link href={terms} rel="noreferrer">
+                  {text.terms}
+                </Link>
+              </span>
+              <Badge
+                label={text.falsePositives[falsePositives]}
+                tone={falsePositiveTones[falsePositives]}
+              />
+              <span class="offer-rows">
+                {list === undefined
+                  ? ''
+                  : list.rows > 0
+                    ? text.rowCount(format.number(list.rows))
+                    : text.states[list.state]}
+              </span>
+              <Form csrf={view.csrf} action={`${consolePaths.lists}/change`}>
+                <Hidden name="do" value={isOn ? 'off' : 'on'} />
+                <Hidden name="name" value={name} />
+                <button
+                  class="switch-button"
+                  type="submit"
+                  role="switch"
+                  aria-checked={isOn ? 'true' : 'false'}
+                  aria-label={title}
+                />
+              </Form>
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
 }
 
 function ordersFor({ state, heldRows }: FetchedList): readonly ListOrder[] {
@@ -72,13 +284,7 @@ function loadedTable(frame: PageFrame, loaded: readonly LoadedList[]): Html {
   );
 }
 
-export function listsPage(
-  frame: PageFrame,
-  view: ConsoleView & {
-    readonly lists: readonly FetchedList[];
-    readonly loaded: readonly LoadedList[];
-  },
-): string {
+export function listsPage(frame: PageFrame, view: ListsView): string {
   const all = frameText(frame).console;
   const text = all.lists;
   const format = formatFor(frame.language);
@@ -124,13 +330,12 @@ export function listsPage(
     lede: isFirst ? text.firstLede : text.lede,
     body: (
       <>
-        <Listing
-          icon="list"
-          none={view.loaded.length === 0 ? text.none : text.noneFetched}
-          caption={text.caption}
-          columns={columns}
-          rows={rows}
-        />
+        {view.lists.length > 0 && (
+          <Listing icon="list" none="" caption={text.caption} columns={columns} rows={rows} />
+        )}
+        {isFirst && catalogue(frame, view)}
+        {ownList(frame, view)}
+        {!isFirst && catalogue(frame, view)}
         {view.loaded.length > 0 && loadedTable(frame, view.loaded)}
       </>
     ),

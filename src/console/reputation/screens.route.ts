@@ -3,11 +3,13 @@
  * of what the service says of addresses, with the acts on it.
  */
 
+import { sentenceFor } from '../../core/errors.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { plainAddress, plainPasted } from '../../core/text.ts';
+import { listNameOf, plainAddress, plainPasted } from '../../core/text.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
+import { sessionForm } from '../../web/guard/endpoint.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import { type ConsoleInbox, withFacts } from '../inbox/inbox.route.ts';
 import {
@@ -38,7 +40,15 @@ import {
   entryActs,
   type ShownEntry,
 } from './entries.page.tsx';
-import { type FetchedList, type LoadedList, listActs, listsPage } from './lists.page.tsx';
+import {
+  type FetchedList,
+  type LoadedList,
+  listActs,
+  listsPage,
+  type OfferedListFacts,
+  previewPath,
+  type ShownPreview,
+} from './lists.page.tsx';
 import { anonymousReportsPage, removalsPage } from './queues.page.tsx';
 import { type ReporterFacts, reportActs, reportsPage, type ShownReport } from './reports.page.tsx';
 
@@ -53,7 +63,17 @@ const at = {
   entries: endpointsOf('entries'),
   allow: endpointsOf('allow'),
 };
-export const addressScreenEndpoints = Object.values(at).flatMap((one) => Object.values(one));
+const previewEndpoint = sessionForm(previewPath, 'confirmed operator', {
+  limits: ['console'],
+  backTo: consolePaths.lists,
+  errors: ['invalid_parameter', 'overloaded'],
+});
+export const addressScreenEndpoints = [
+  ...Object.values(at).flatMap((one) => Object.values(one)),
+  previewEndpoint,
+];
+/** The output of the operation `source preview`. */
+type PreviewFound = Omit<NonNullable<ShownPreview['found']>, 'source'>;
 
 export interface AddressScreens {
   readonly inbox: ConsoleInbox;
@@ -64,6 +84,8 @@ export interface AddressScreens {
     list(): Promise<readonly FetchedList[]>;
     /** Returns the lists that no source fetches, the last loaded first. */
     loaded(): Promise<readonly LoadedList[]>;
+    /** The catalogue. */
+    readonly offers: readonly OfferedListFacts[];
   };
   readonly entries: {
     /** @param part of the range or of the note, or an address in the range; empty: all */
@@ -105,6 +127,11 @@ export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRo
     ];
   }
 
+  async function readLists() {
+    const [lists, loaded] = await Promise.all([of.lists.list(), of.lists.loaded()]);
+    return { lists, loaded, offers: of.lists.offers };
+  }
+
   return [
     ...screen(at.removals, removalActs, removalsPage, async (query) => {
       const { rows, ...shown } = pageOf(await of.removals.list(), query);
@@ -114,9 +141,25 @@ export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRo
       const { rows, ...shown } = pageOf(await of.anonymousReports.list(), query);
       return { anonymousReports: await withFacts(of.inbox, rows), ...shown };
     }),
-    ...screen(at.lists, listActs, listsPage, async () => {
-      const [lists, loaded] = await Promise.all([of.lists.list(), of.lists.loaded()]);
-      return { lists, loaded };
+    ...screen(at.lists, listActs, listsPage, readLists),
+    pageBuilder.form(previewEndpoint, async (context, form) => {
+      const url = plainPasted(form.get('url') ?? '').slice(0, 2_000);
+      const asked = {
+        user: `account ${context.session.accountId}`,
+        address: context.request.clientIp,
+      };
+      const read = await parts.operations.ask({ act: 'source preview', fields: { url }, ...asked });
+      const preview = read.ok
+        ? { url, found: { ...(read.value as PreviewFound), source: listNameOf(url) } }
+        : { url, failure: read.detail ?? sentenceFor(read.error, context.language) };
+      const view = {
+        ...viewOf(parts, context, form),
+        ...(await readLists()),
+        preview,
+      };
+      return pageBuilder.show(context, (frame) => listsPage(frame, view), {
+        status: read.ok ? 200 : 422,
+      });
     }),
     ...screen(at.entries, entryActs, entriesPage, async (query) => {
       const part = plainPasted(query.get('part') ?? '').slice(0, 200);

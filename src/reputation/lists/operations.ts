@@ -20,6 +20,7 @@ import { OperatorError } from '../../core/errors.ts';
 import { listNameOf, listNameShape } from '../../core/text.ts';
 import { columnsOr, grouped } from '../../core/text-table.ts';
 import { dayMs, durationMs, durationRule, minuteMs } from '../../core/time.ts';
+import { offeredLists } from './catalogue.ts';
 import { openDestinations, sourceFault, urlLabel } from './import/download.ts';
 import {
   type CollectedRows,
@@ -31,6 +32,8 @@ import {
 } from './import/parse.ts';
 import { type ImportStats, type ServiceName, serviceNames } from './import/rows.ts';
 import { findList, loadList } from './load-list.ts';
+import { createAllowlist } from './operator-ranges.ts';
+import { previewList } from './preview.ts';
 import {
   addSubscription,
   changeSubscription,
@@ -46,6 +49,8 @@ import {
 export interface ParsedList {
   readonly collected: CollectedRows;
   readonly stats: ImportStats;
+  /** The format that it was read in. */
+  readonly format: ListFormatName;
 }
 
 export interface ListTools extends OperationTools {
@@ -254,20 +259,57 @@ function everyIn(text: string): number | undefined {
   return ms !== undefined && ms >= minuteMs && ms <= everyMsMax ? ms : undefined;
 }
 
+const addSourceUrl = {
+  schema: v.pipe(
+    textOf(urlCharsMax),
+    v.check((text) => URL.canParse(text), 'the address of the list is not valid'),
+  ),
+  value: 'url',
+  help: 'an http(s) address; gzip is detected',
+  isArgument: true,
+  kept: true,
+} as const;
+
+interface SourceInput extends ListKind {
+  readonly url: string;
+  readonly every: string;
+  readonly source?: string | undefined;
+  readonly hold: number;
+  readonly documentation: boolean;
+}
+
+/** Has the running server fetch a list from now on. */
+async function subscribe(w: ListTools, input: SourceInput) {
+  refuseMixed(input);
+  const url = new URL(input.url);
+  url.hash = '';
+  const everyMs = everyIn(input.every)!;
+  if (input.hold * dayMs < 2 * everyMs) {
+    throw new OperatorError('--hold must be twice as long as --every, or longer');
+  }
+  const destinations = openDestinations({ allowPrivate: w.config.sourceAllowPrivate });
+  const fault = await sourceFault(url, destinations);
+  if (fault !== undefined) throw new OperatorError(fault);
+  const terms = {
+    name: input.source ?? listNameOf(url.href),
+    url: url.href,
+    list: input.knownGood ? 'good' : input.format === 'anon' ? 'anon' : 'seed',
+    format: input.format,
+    confidence: input.confidence ?? confidenceDefault,
+    holdDays: input.hold,
+    allowDocumentation: input.documentation,
+    service: input.service,
+    everyMs,
+  } as const;
+  const at = w.clock.now();
+  return shownSource(expect(await addSubscription(w.store, terms, at)), at);
+}
+
 export const addSource = operation({
   name: 'source add',
   purpose: 'fetch a list again and again; the running server begins within seconds',
   parameters: {
-    url: {
-      schema: v.pipe(
-        textOf(urlCharsMax),
-        v.check((text) => URL.canParse(text), 'the address of the list is not valid'),
-      ),
-      value: 'url',
-      help: 'an http(s) address; gzip is detected',
-      isArgument: true,
-      kept: true,
-    },
+    url: addSourceUrl,
     format: { ...listFormat, schema: choice([...listFormats, 'anon']) },
     every: {
       schema: v.optional(
@@ -289,33 +331,78 @@ export const addSource = operation({
     documentation,
   },
   audit: 'required',
-  async run(w, input) {
-    refuseMixed(input);
-    const url = new URL(input.url);
-    url.hash = '';
-    const everyMs = everyIn(input.every)!;
-    if (input.hold * dayMs < 2 * everyMs) {
-      throw new OperatorError('--hold must be twice as long as --every, or longer');
-    }
-    const destinations = openDestinations({ allowPrivate: w.config.sourceAllowPrivate });
-    const fault = await sourceFault(url, destinations);
-    if (fault !== undefined) throw new OperatorError(fault);
-    const terms = {
-      name: input.source ?? listNameOf(url.href),
-      url: url.href,
-      list: input.knownGood ? 'good' : input.format === 'anon' ? 'anon' : 'seed',
-      format: input.format,
-      confidence: input.confidence ?? confidenceDefault,
-      holdDays: input.hold,
-      allowDocumentation: input.documentation,
-      service: input.service,
-      everyMs,
-    } as const;
-    const at = w.clock.now();
-    return shownSource(expect(await addSubscription(w.store, terms, at)), at);
-  },
+  run: subscribe,
+  undo: ({ name }) => ({ operation: 'source remove', input: { name } }),
   outcome: ({ state }) => state,
   lines: ({ name, url }) => [`${name}: the running server fetches it, ${url}`],
+});
+
+export const listOffers = operation({
+  name: 'source offers',
+  purpose: 'lists that you may switch on, each with its terms',
+  parameters: {},
+  async run(w) {
+    const on = new Set((await listSubscriptions(w.store)).map(({ name }) => name));
+    return offeredLists.map((one) => ({ ...one, isOn: on.has(one.name) }));
+  },
+  lines: (offers) =>
+    columnsOr(
+      'there is no list',
+      ['list', 'on', 'every', 'terms'],
+      offers.map((one) => [one.name, one.isOn ? 'on' : '-', one.every, one.terms]),
+    ),
+});
+
+export const switchOn = operation({
+  name: 'source on',
+  purpose: 'fetch a list of those that source offers shows; read its terms first',
+  parameters: {
+    name: {
+      schema: choice(offeredLists.map(({ name }) => name)),
+      value: 'name',
+      help: 'as source offers shows it',
+      isArgument: true,
+      kept: true,
+    },
+  },
+  audit: 'required',
+  async run(w, { name }) {
+    const {
+      url,
+      format,
+      confidence: score,
+      every,
+    } = offeredLists.find((one) => one.name === name)!;
+    const terms = { url, format, confidence: score, every, source: name, hold: 30 };
+    return subscribe(w, { ...terms, knownGood: false, documentation: false });
+  },
+  undo: ({ name }) => ({ operation: 'source remove', input: { name } }),
+  outcome: ({ state }) => state,
+  lines: ({ name, url }) => [`${name}: the running server fetches it, ${url}`],
+});
+
+export const previewSource = operation({
+  name: 'source preview',
+  purpose: 'read a list as it would be loaded, and say what it would do; nothing is kept',
+  parameters: {
+    url: addSourceUrl,
+    confidence,
+  },
+  async run(w, { url, confidence: score = confidenceDefault }, call) {
+    const allowPrivate = w.config.sourceAllowPrivate;
+    const fault = await sourceFault(new URL(url), openDestinations({ allowPrivate }));
+    if (fault !== undefined) throw new OperatorError(fault);
+    const allowed = (await createAllowlist(w).list()).map(({ prefix }) => prefix);
+    const how = { url, format: 'auto', confidence: score, allowPrivate, allowed } as const;
+    return expect(await previewList(how, call.signal));
+  },
+  lines: ({ format, rows, bands, badLines, leftOut, clashes }) => [
+    `${grouped(rows)} rows, ${grouped(bands.malicious)} would be blocked; nothing is loaded`,
+    `  read as ${format}`,
+    ...(badLines > 0 ? [`  ${grouped(badLines)} lines that are no rows`] : []),
+    ...(leftOut > 0 ? [`  ${grouped(leftOut)} not public, left out`] : []),
+    ...clashes.map((range) => `  on the allowlist: ${range}`),
+  ],
 });
 
 export const listSources = operation({
@@ -391,6 +478,10 @@ function sourceOrder<const Order extends SourceOrder>(order: Order, purpose: str
     async run(w, { name }) {
       const at = w.clock.now();
       return shownSource(expect(await orderSource(w.store, name, order, at)), at);
+    },
+    undo: ({ name }) => {
+      const back = order === 'pause' ? 'resume' : order === 'resume' ? 'pause' : undefined;
+      return back && { operation: `source ${back}`, input: { name } };
     },
     outcome: ({ state }) => state,
     lines: ({ name, dueAt }) => [

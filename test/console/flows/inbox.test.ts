@@ -1,11 +1,14 @@
 /** The inbox of operators: what a button says comes true, and what was pressed can be taken back. */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, before, it } from 'node:test';
 import { systemClock } from '../../../src/core/clock.ts';
 import { createAnonymousReports, createRemovals } from '../../../src/reputation/requests/queue.ts';
 import { pageProblems, withBrowser } from '../../support/browser/browser.ts';
-import { startTestServer, type TestServer } from '../../support/server/server.ts';
+import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import { totpOn } from '../../support/signon/factors.ts';
 import { type OwnBrowser, openPeopleOf, type People } from '../../support/signon/person.ts';
 
@@ -19,7 +22,10 @@ let server: TestServer;
 let people: People;
 let ada: OwnBrowser;
 before(async () => {
-  server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+  server = await startTestServer({
+    threads: 1,
+    env: { CLIENT_LIMITS: 'off', SOURCE_ALLOW_PRIVATE: 'on' },
+  });
   people = openPeopleOf(server);
   await people.register(operator);
   await server.cliJson('account', 'set-role', operator, 'operator');
@@ -207,6 +213,80 @@ it('a server without a list opens its console at the lists', async () => {
   assert.match((await grace.get('/admin/lists')).body, /Load your first list/);
 });
 
+it('a list of one’s own is previewed before anything is loaded, loaded, and undone', async () => {
+  const body = `# IPsum\n${Array.from({ length: 40 }, (_, n) => `93.184.217.${n}\t${9 - Math.floor(n / 5)}`).join('\n')}\n`;
+  const source = createServer((_, answer) => void answer.end(body));
+  await once(source.listen(0, '127.0.0.1'), 'listening');
+  try {
+    const url = `http://127.0.0.1:${(source.address() as AddressInfo).port}/ipsum.txt?key=secret`;
+    await server.cliJson('allow', 'add', '93.184.217.0/30');
+    const shown = await ada.post('/admin/lists/preview', { url });
+    assert.equal(shown.status, 200, shown.body.slice(0, 400));
+    assert.match(shown.body, /40 rows, 30 would be blocked/);
+    assert.match(shown.body, /Format recognised: ipsum/);
+    assert.match(shown.body, /93\.184\.217\.0\/30/);
+    assert.deepEqual(await server.cliJson('source', 'list'), []);
+    const terms = { do: 'add', url, format: 'ipsum', source: 'own', every: '6h' };
+    const added = await ada.post('/admin/lists/change', terms);
+    assert.equal(added.status, 303, added.body);
+    await within(async () => {
+      const [one] = await server.cliJson('source', 'list');
+      return one?.rows === 40;
+    }, 'the list');
+    assert.match((await ada.get('/admin/lists')).body, /own/);
+    assert.equal((await undo(added.headers.location!)).status, 303);
+    assert.deepEqual(await server.cliJson('source', 'list'), []);
+    await server.cliJson('allow', 'remove', '93.184.217.0/30');
+  } finally {
+    source.close();
+  }
+});
+
+it('a preview that can not be had says why, and keeps what was typed', async () => {
+  for (const url of [
+    '',
+    'nonsense',
+    'ftp://lists.example/a',
+    'http://127.0.0.1:1/a',
+    'x'.repeat(9_000),
+  ]) {
+    const refused = await ada.post('/admin/lists/preview', { url });
+    assert.equal(refused.status, 422, url.slice(0, 30));
+    assert.match(refused.body, /has-error/);
+  }
+  const kept = await ada.post('/admin/lists/preview', { url: 'http://127.0.0.1:1/a?<b>' });
+  assert.match(kept.body, /value="http:\/\/127\.0\.0\.1:1\/a\?&lt;b/);
+  assert.equal(
+    (await server.fetch('/admin/lists/preview', { method: 'POST' })).status >= 300,
+    true,
+  );
+});
+
+it('a list of the catalogue is switched on and off, and one that is not there is refused', async () => {
+  const flip = (what: string, name: string) => ada.post('/admin/lists/change', { do: what, name });
+  assert.equal((await flip('on', 'nothing')).status, 422);
+  const on = await flip('on', 'ipsum');
+  assert.equal(on.status, 303, on.body);
+  assert.match((await ada.get('/admin/lists')).body, /aria-checked="true" aria-label="IPsum"/);
+  assert.equal((await flip('off', 'ipsum')).status, 303);
+  assert.deepEqual(await server.cliJson('source', 'list'), []);
+  const offers: { name: string; terms: string }[] = await server.cliJson('source', 'offers');
+  assert.ok(offers.length > 6 && offers.every(({ terms }) => terms.startsWith('https://')));
+});
+
+it('an operator vouches for an account on its page, and takes it back', async () => {
+  const carol = 'carol@example.org';
+  const id = await people.register(carol);
+  const standing = async () => (await server.cliJson('account', 'show', carol)).standing;
+  assert.match((await ada.get(`/admin/people/${id}`)).body, /Nobody vouches for it/);
+  const done = await ada.post('/admin/people/change', { do: 'vouch', id });
+  assert.equal(done.status, 303, done.body);
+  assert.equal(await standing(), 'member');
+  assert.match((await ada.get(`/admin/people/${id}`)).body, /Stop vouching/);
+  assert.equal((await undo(done.headers.location!)).status, 303);
+  assert.equal(await standing(), 'none');
+});
+
 it('its pages are clean in a browser, and undo works by a press', {
   timeout: 600_000,
 }, async () => {
@@ -228,6 +308,8 @@ it('its pages are clean in a browser, and undo works by a press', {
     assert.deepEqual(await pageProblems(browser, url, { ...look, name: 'inbox' }), []);
     const french = { ...look, name: 'inbox-fr', locale: 'fr-FR', widths: [390, 1440] };
     assert.deepEqual(await pageProblems(browser, url, french), []);
+    const lists = { name: 'lists', session, widths: [390, 768, 1440] };
+    assert.deepEqual(await pageProblems(browser, `${server.baseUrl}/admin/lists`, lists), []);
     const done = await ada.post('/admin/removals/change', { do: 'refuse', address: listed });
     const after = `${server.baseUrl}${done.headers.location}`;
     assert.deepEqual(

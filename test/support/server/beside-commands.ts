@@ -82,6 +82,8 @@ export function besideCommands({ folder, list, n, email }: BesidePlace): BesideC
     of('source list'),
     refused('source refresh', named),
     refused('source accept', named),
+    of('source offers'),
+    refused('source preview', 'ftp://lists.example/a'),
     of('source pause', named),
     of('source resume', named),
     of('source remove', named),

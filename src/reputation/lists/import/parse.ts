@@ -11,7 +11,7 @@ import { OperatorError } from '../../../core/errors.ts';
 import { emptyRows, type RowBatch } from '../../state/events.ts';
 import { abuseipdb } from '../formats/abuseipdb.ts';
 import { csv } from '../formats/csv.ts';
-import { anon, drop, ipsum, plain } from '../formats/plain.ts';
+import { anon, drop, ipsum, isAddress, plain } from '../formats/plain.ts';
 import { amazon, cloudflare, google, microsoft } from '../formats/published-ranges.ts';
 import type { TextReader } from './lines.ts';
 import {
@@ -49,7 +49,8 @@ const formats: Readonly<Record<ListFormatName, ListFormat>> = {
 };
 
 export interface ParseOptions {
-  readonly format: ListFormatName;
+  /** `auto`: by how the list begins. */
+  readonly format: ListFormatName | 'auto';
   /** Whole number 0..100: the score of rows that bring none. */
   readonly confidence: number;
   /** Service that the ranges of a known-good list belong to, where the format does not say. */
@@ -63,8 +64,14 @@ export interface ParseOptions {
 export interface ListParse extends AsyncIterable<RowBatch> {
   /** Grows while the batches are read; final once the iteration has ended. */
   readonly stats: Readonly<ImportStats>;
+  /** The format that it is read in; undefined until it has begun. */
+  readonly format: () => ListFormatName | undefined;
 }
 
+/** A list is recognised by so many characters, or by all that it has. */
+const headChars = 8_192;
+/** A list that begins with nothing but space is read from so many characters on. */
+const spaceMax = 1 << 20;
 /** Bound on what is parsed between two batches being handed over, bytes. */
 const pieceBytes = 65_536;
 
@@ -78,36 +85,68 @@ export function parseList(chunks: AsyncIterable<Uint8Array>, options: ParseOptio
     throw new RangeError(`confidence ${confidence} is not a whole number from 0 to 100`);
   }
   const sink = createRowSink(options);
-  const reader = formats[options.format](sink, { confidence, service: options.service });
+  let format = options.format === 'auto' ? undefined : options.format;
+  let looks: ListFormatName | undefined;
+
+  /** @throws BrokenList for a list of another format: read in this one it could say what nobody meant */
+  function readerOf(head: string): TextReader {
+    looks = recognise(head);
+    if (format === undefined) {
+      if (looks === undefined) throw new BrokenList('is in no format that is known: name one');
+      format = looks;
+    }
+    if (looks !== undefined && !fits(format, looks)) {
+      throw new BrokenList(
+        `looks like ${looks}, not like ${format}; read it with --format ${looks}`,
+      );
+    }
+    return formats[format](sink, { confidence, service: options.service });
+  }
+
   return {
     stats: sink.stats,
-    [Symbol.asyncIterator]: () => readBatches(chunks, reader, sink, label),
+    format: () => format,
+    [Symbol.asyncIterator]: () =>
+      readBatches(chunks, readerOf, sink, { label, looks: () => looks }),
   };
 }
 
 async function* readBatches(
   chunks: AsyncIterable<Uint8Array>,
-  reader: TextReader,
+  readerOf: (head: string) => TextReader,
   sink: RowSink,
-  label: string,
+  { label, looks }: { readonly label: string; readonly looks: () => ListFormatName | undefined },
 ): AsyncGenerator<RowBatch, void, undefined> {
   try {
-    let begun = false;
+    let head = '';
+    let reader: TextReader | undefined;
+    function begin(): TextReader {
+      isListStart(head);
+      const begun = readerOf(head);
+      begun.push(head);
+      return begun;
+    }
     for await (const chunk of chunks) {
       const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
       for (let at = 0; at < bytes.length; at += pieceBytes) {
         const text = bytes.toString('latin1', at, at + pieceBytes);
-        if (!begun) begun = isListStart(text);
-        reader.push(text);
+        if (reader !== undefined) reader.push(text);
+        else {
+          head += text;
+          if (head.length >= headChars && (isListStart(head) || head.length > spaceMax))
+            reader = begin();
+        }
         yield* sink.take(false);
       }
     }
+    reader ??= begin();
     reader.end();
   } catch (error) {
     if (error instanceof BrokenList) throw new OperatorError(`${label}: ${error.message}`);
     throw error;
   }
-  if (sink.stats.rows === 0) throw new OperatorError(`${label}: ${nothingUsable(sink.stats)}`);
+  if (sink.stats.rows === 0)
+    throw new OperatorError(`${label}: ${nothingUsable(sink.stats, looks())}`);
   yield* sink.take(true);
 }
 
@@ -118,10 +157,15 @@ function isListStart(text: string): boolean {
   return first !== undefined;
 }
 
-function nothingUsable({ badLines, notPublic, rented, samples: [first] }: ImportStats): string {
+function nothingUsable(
+  { badLines, notPublic, rented, samples: [first] }: ImportStats,
+  looks: ListFormatName | undefined,
+): string {
   const sample = first === undefined ? '' : `; line ${first.line}: ${first.reason}: ${first.text}`;
   const left = rented === 0 ? '' : `, ${rented} of rented machines or of nobody named`;
-  return `no usable row; is --format right? (${badLines} bad lines, ${notPublic} not public${left}${sample})`;
+  const format =
+    looks === undefined ? 'is --format right?' : `it looks like ${looks}: is --format right?`;
+  return `no usable row; ${format} (${badLines} bad lines, ${notPublic} not public${left}${sample})`;
 }
 
 // All rows of a list in memory, sorted and each prefix once with its highest score: the form in which a
@@ -259,4 +303,84 @@ function fillV6(batch: RowBatch, i: number, { part, at }: RowPlace): void {
   batch.lengths[i] = part.lengths[at]!;
   batch.scores[i] = part.scores[at]!;
   if (batch.reports !== undefined) batch.reports[i] = reportsOf(part, at);
+}
+
+// A list is recognised by its beginning: so that a file that is read in another format is refused with what it looks
+// like, and a preview needs no word on the format. What is not clear is not recognised.
+
+/** Lines that are looked at, and how many of them have to agree. */
+const sampleMax = 200;
+const agreeing = 0.9;
+/** IPsum counts lists that hold an address: some thirty, the most first. */
+const listsMax = 40;
+
+const counted = /^(\S+)[\t ]+([1-9]\d{0,2})$/;
+const dropLine = /^\S+\s*;\s*SBL\d+/;
+const exitLine = /^(?:ExitNode|Published|LastStatus|ExitAddress)[ \t]/;
+
+/** @param head text from the beginning of the list; its last line may be cut */
+function recognise(head: string): ListFormatName | undefined {
+  const text = head.trimStart();
+  if (text.startsWith('{') || text.startsWith('[')) return recogniseJson(text);
+  const all = text.split(/\r?\n/, 4 * sampleMax);
+  const lines = (all.length > 1 ? all.slice(0, -1) : all)
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .slice(0, sampleMax);
+  if (lines.length === 0) return undefined;
+  const isMost = (test: (line: string) => boolean, of = lines) =>
+    of.length > 0 && of.filter(test).length >= agreeing * of.length;
+  if (isMost((line) => exitLine.test(line))) return 'anon';
+  const rows = lines.filter((line) => !line.startsWith(';'));
+  if (isMost((line) => dropLine.test(line), rows)) return 'drop';
+  if (isIpsum(rows)) return 'ipsum';
+  const entryOf = (line: string) => line.replace(/(?:#|\s;).*$/, '').trim();
+  if (isMost((line) => /^[\d.a-f:/ -]+$/i.test(entryOf(line)) && isEntry(entryOf(line)), rows)) {
+    return 'plain';
+  }
+  const isRow = (line: string) =>
+    line.split(/[,;\t]/).some((field) => isAddress(field.replaceAll('"', '').trim()));
+  // A table may begin with its header.
+  return isMost((line) => /[,;\t]/.test(line) && isRow(line), rows.slice(1)) ? 'csv' : undefined;
+}
+
+function isEntry(text: string): boolean {
+  return isAddress(text) || text.split(/\s*-\s*/).every(isAddress);
+}
+
+/** Three rows at least, none with a higher count than the one before: a table of scores begins higher. */
+function isIpsum(rows: readonly string[]): boolean {
+  let last = listsMax;
+  if (rows.length < 3) return false;
+  for (const row of rows) {
+    const [, address = '', count = ''] = counted.exec(row) ?? [];
+    if (address === '' || !isAddress(address) || Number(count) > last) return false;
+    last = Number(count);
+  }
+  return true;
+}
+
+function recogniseJson(text: string): ListFormatName | undefined {
+  if (/^\{"cidr"\s*:/.test(text)) return 'drop';
+  const head = text.slice(0, 4_000);
+  if (/"ipAddress"\s*:/.test(head)) return 'abuseipdb';
+  if (/"ipv4_cidrs"\s*:/.test(head)) return 'cloudflare';
+  if (/"syncToken"\s*:/.test(head) && /"ip_prefix"\s*:/.test(head)) return 'amazon';
+  if (/"ipv[46]Prefix"\s*:/.test(head)) return 'google';
+  if (/"addressPrefixes"\s*:/.test(head)) return 'microsoft';
+  return undefined;
+}
+
+/** Formats that read a list of another one with the same outcome. */
+const alike: Readonly<Partial<Record<ListFormatName, readonly ListFormatName[]>>> = {
+  drop: ['plain'],
+};
+
+/**
+ * Returns whether a list that looks like one format may be read in another. Lines that are no entries of a format, as
+ * those of a table, are bad lines there anyway.
+ */
+function fits(format: ListFormatName, looks: ListFormatName): boolean {
+  if (looks === 'plain' || looks === 'csv') return true;
+  return format === looks || alike[looks]?.includes(format) === true;
 }

@@ -33,7 +33,8 @@ async function fetchRows(): Promise<SentRows | { readonly unchanged: true }> {
     const { badLines, samples, notPublic, rented } = parse.stats;
     const leftOut = notPublic + rented;
     const all = joined(batches, rows);
-    return { all, sent: { rows, digest: digestOf(all), badLines, samples, leftOut, validators } };
+    const sent = { rows, digest: digestOf(all), badLines, samples, leftOut, validators };
+    return { all, sent: { ...sent, format: parse.format()! } };
   } finally {
     await opened.close();
   }

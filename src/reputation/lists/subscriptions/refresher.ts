@@ -24,6 +24,7 @@ import { contributionKinds, tagOf } from '../../state/contributions.ts';
 import type { Entries } from '../../state/entries.ts';
 import type { ListRef, RowBatch } from '../../state/events.ts';
 import { retryAfterMsMax, type Validators } from '../import/download.ts';
+import type { ListFormatName, ParseOptions } from '../import/parse.ts';
 import { type BadLine, batchRowsMax } from '../import/rows.ts';
 import { findList, loadList } from '../load-list.ts';
 import type { Sources } from '../sources.ts';
@@ -304,10 +305,8 @@ export const fetchBounds = {
 type FetchBounds = Readonly<typeof fetchBounds>;
 
 export interface FetchJob extends FetchBounds {
-  readonly terms: Pick<
-    SubscriptionTerms,
-    'url' | 'format' | 'confidence' | 'allowDocumentation' | 'service'
-  >;
+  readonly terms: Pick<SubscriptionTerms, 'url' | 'confidence' | 'allowDocumentation' | 'service'> &
+    Pick<ParseOptions, 'format'>;
   readonly allowPrivate: boolean;
   /** Validators of the rows that are here and complete; undefined: all is to be sent. */
   readonly known: Validators | undefined;
@@ -315,6 +314,8 @@ export interface FetchJob extends FetchBounds {
 
 interface FetchedRows {
   readonly batches: readonly RowBatch[];
+  /** The format that it was read in. */
+  readonly format: ListFormatName;
   readonly rows: number;
   /** SHA-256 of the rows, base64url. */
   readonly digest: string;

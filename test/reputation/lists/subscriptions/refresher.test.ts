@@ -121,6 +121,7 @@ async function fetched(addresses: readonly string[], etag = ''): Promise<Fetched
       rows: rows.length,
       digest,
       badLines: 0,
+      format: 'plain',
       samples: [],
       leftOut: 0,
       validators,

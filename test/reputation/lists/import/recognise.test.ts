@@ -1,0 +1,83 @@
+/** A list that is read in another format than its own is refused with what it looks like; `auto` reads each. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import {
+  collectRows,
+  type ListFormatName,
+  type ParseOptions,
+  parseList,
+} from '../../../../src/reputation/lists/import/parse.ts';
+
+const rows = (line: (n: number) => string, count = 40) =>
+  Array.from({ length: count }, (_, n) => line(n)).join('\n');
+const address = (n: number) => `93.184.216.${n}`;
+const ipsum = `# IPsum Threat Intelligence Feed\n#\n${rows((n) => `${address(n)}\t${10 - Math.floor(n / 5)}`)}\n`;
+
+const lists: Readonly<Partial<Record<ListFormatName, readonly string[]>>> = {
+  ipsum: [ipsum, ipsum.replaceAll('\n', '\r\n')],
+  plain: [
+    rows(address),
+    `# comment\n${rows((n) => `93.184.${n}.0/24`)}`,
+    rows((n) => `93.184.216.${n} - 93.184.216.${n + 3} # note`),
+    '2606:2800:220:1::1\n2606:2800:220::/48\n',
+  ],
+  drop: [
+    `; Spamhaus DROP List\n${rows((n) => `93.184.${n}.0/24 ; SBL${1000 + n}`)}`,
+    rows((n) => `{"cidr":"93.184.${n}.0/24","sblid":"SBL${n}","rir":"arin"}`),
+  ],
+  csv: [
+    `ip,score,comment\n${rows((n) => `${address(n)},${n},"a, b"`)}`,
+    rows((n) => `${address(n)};90;ssh`),
+    rows((n) => `${address(n)}\t${95 - n}`),
+  ],
+  anon: [
+    rows((n) => (n % 2 === 0 ? 'ExitNode ABC' : `ExitAddress ${address(n)} 2026-11-25 01:02:03`)),
+  ],
+  google: ['{"creationTime":"2026-11-25","prefixes":[{"ipv4Prefix":"66.249.64.0/27"}]}'],
+  cloudflare: ['{"result":{"ipv4_cidrs":["173.245.48.0/20"],"ipv6_cidrs":[]},"success":true}'],
+};
+
+async function read(text: string, format: ParseOptions['format'], pieces = 1_000) {
+  async function* chunks() {
+    const bytes = Buffer.from(text);
+    for (let at = 0; at < bytes.length; at += pieces) yield bytes.subarray(at, at + pieces);
+  }
+  const how = { format, confidence: 75, allowDocumentation: false, label: 'list' };
+  const parse = parseList(chunks(), how);
+  const collected = await collectRows(parse, { label: 'list' });
+  return { format: parse.format(), rows: collected.rows, scores: collected.batches[0]!.scores };
+}
+
+for (const [name, texts] of Object.entries(lists)) {
+  it(`${name} is recognised, in whatever pieces it comes`, async () => {
+    for (const text of texts) {
+      for (const pieces of [7, 100_000])
+        assert.equal((await read(text, 'auto', pieces)).format, name);
+    }
+  });
+}
+
+it('IPsum read as another format is refused, and nothing is loaded at 75', async () => {
+  for (const format of ['csv', 'plain', 'drop', 'abuseipdb'] as const) {
+    await assert.rejects(read(ipsum, format), /list: looks like ipsum, not like .*--format ipsum/);
+  }
+  assert.ok((await read(ipsum, 'ipsum')).scores.slice(0, 40).some((score) => score < 75));
+});
+
+it('a format that reads the same of another one is let through', async () => {
+  const plain = rows(address);
+  for (const format of ['csv', 'drop', 'abuseipdb', 'anon'] as const) {
+    assert.equal((await read(plain, format)).rows, 40, format);
+  }
+  await assert.rejects(read(plain, 'ipsum'), /no usable row; it looks like plain/);
+  const table = lists.csv![2]!;
+  assert.equal((await read(table, 'csv')).scores[0], 95);
+});
+
+it('what is in no known format is refused without one, and a page never is a list', async () => {
+  for (const text of ['hello\nworld\n', '{"a":1}', '', '\n\n\n']) {
+    await assert.rejects(read(text, 'auto'), /list: /, text);
+  }
+  await assert.rejects(read('<html>', 'auto'), /is a page of HTML/);
+});
