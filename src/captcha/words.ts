@@ -17,7 +17,7 @@ const en = {
       'Each frame alone is evenly random. Freeze one and look.',
       'The word is drawn at random for each challenge and never leaves the server before you answer.',
       'A challenge takes one answer and lives for two minutes.',
-      'Who cannot see motion can listen instead.',
+      'Can’t see motion? Listen instead.',
     ],
     honest:
       'It stops mass automation, not a determined attacker: a program that reads stills reads nothing, but one that follows motion reads nearly every word. A picture that people can read and such a program cannot is impossible. Limits for each browser and network, the reputation of the address and receipts that are good once carry the rest.',
@@ -65,7 +65,7 @@ const fr: typeof en = {
       'Qui ne perçoit pas le mouvement peut écouter.',
     ],
     honest:
-      'Il arrête l’automatisation de masse, pas un attaquant décidé : un programme qui lit des images fixes ne lit rien, mais celui qui suit le mouvement lit presque tous les mots. Une image que les gens lisent et qu’un tel programme ne lit pas est impossible. Les limites par navigateur et par réseau, la réputation de l’adresse et les reçus à usage unique portent le reste.',
+      'Il arrête l’automatisation de masse, pas un attaquant décidé : un programme qui lit des images fixes ne lit rien. Celui qui suit le mouvement lit presque tous les mots. Une image que les gens lisent et qu’un tel programme ne lit pas est impossible. Les limites par navigateur et par réseau, la réputation de l’adresse et les reçus à usage unique portent le reste.',
     sitesTitle: 'Pour votre site',
     sitesText:
       'Le widget met un défi dans votre formulaire. Résolu, il y laisse un reçu que votre serveur échange : rien de ce que dit un navigateur n’est à croire sur parole.',

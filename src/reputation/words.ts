@@ -238,7 +238,7 @@ const en = {
     title: 'Blocklists for your firewall',
     lede: 'Every address that a check calls malicious, ready for the tool you have. No key, no account: fetch, and fetch again when it has changed.',
     description:
-      'Blocklists of malicious IP addresses as text, CSV and JSON, and ready for ipset, nftables, HAProxy, nginx, OPNsense, pfSense, MikroTik, FireHOL, rbldnsd and unbound.',
+      'Blocklists of malicious IP addresses as text, CSV and JSON, and ready for your firewall.',
     building: 'The lists are being built. Sizes appear here in some seconds.',
     tableTitle: 'The feeds',
     columns: {
@@ -372,7 +372,7 @@ const fr: typeof en = {
     'Fraude VoIP',
     'Proxy ouvert',
     'Spam web',
-    'Spam par courriel',
+    'Spam par e-mail',
     'Spam de blog',
     'Adresse de VPN',
     'Balayage de ports',
@@ -563,7 +563,7 @@ const fr: typeof en = {
     removal: {
       title: 'Demander le retrait',
       lede: 'C’est mon adresse',
-      note: 'Dites ce qui a changé : une machine nettoyée, une adresse nouvelle pour vous. L’opérateur le lit, et retire des signalements ou non. Aucun nom ni adresse de courriel n’est gardé.',
+      note: 'Dites ce qui a changé : une machine nettoyée, une adresse nouvelle pour vous. L’opérateur le lit, et retire des signalements ou non. Aucun nom ni adresse de e-mail n’est gardé.',
       reason: 'Que doit savoir l’opérateur ?',
       hint: 'Le texte est gardé 90 jours au plus.',
       wrong: (min, max) => `Écrivez de ${min} à ${max} caractères.`,
@@ -602,7 +602,7 @@ const fr: typeof en = {
     title: 'Des listes de blocage pour votre pare-feu',
     lede: 'Toutes les adresses qu’une vérification dit malveillantes, prêtes pour l’outil que vous avez. Ni clé ni compte : prenez la liste, puis reprenez-la quand elle a changé.',
     description:
-      'Listes de blocage d’adresses IP malveillantes en texte, CSV et JSON, et prêtes pour ipset, nftables, HAProxy, nginx, OPNsense, pfSense, MikroTik, FireHOL, rbldnsd et unbound.',
+      'Listes de blocage d’adresses IP malveillantes en texte, CSV et JSON, prêtes pour votre pare-feu.',
     building:
       'Les listes sont en construction. Les tailles apparaîtront ici dans quelques secondes.',
     tableTitle: 'Les listes',
@@ -682,7 +682,7 @@ const fr: typeof en = {
       nginx: {
         title: 'nginx',
         intro:
-          'Un seul include pour tous les serveurs. Ou un bloc geo, qui met $portcullis à 1 pour les adresses listées et coûte autant quelle que soit la longueur : à utiliser dans vos règles. Si la nouvelle liste échoue, nginx garde l’ancienne.',
+          'Un seul include pour tous les serveurs. Ou un bloc geo, qui met $portcullis à 1 pour les adresses listées, à coût constant : à utiliser dans vos règles. Si la nouvelle liste échoue, nginx garde l’ancienne.',
         notes: [
           'Parcourt la liste à chaque requête : au-delà de quelques dizaines de milliers d’entrées, bloquez avec ipset ou nftables.',
         ],

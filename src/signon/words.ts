@@ -14,12 +14,12 @@ import {
 } from './account/words.ts';
 
 const signonEn = {
-  email: 'E-mail address',
+  email: 'Email address',
   password: 'Password',
   newPassword: 'New password',
   passwordHint: 'At least 8 characters. A few words that do not belong together are a good one.',
   emailMalformed:
-    'This is not an e-mail address that works here: plain letters, digits and signs before the @, the name of a domain after it.',
+    'This is not an email address that works here: plain letters, digits and signs before the @, the name of a domain after it.',
   passwordLength: 'A password has 8 to 256 characters.',
   challengeWrong: 'Not right, or too late. Each challenge takes one answer, so here is another.',
   register: {
@@ -43,7 +43,7 @@ const signonEn = {
     text: (email: string) =>
       `For ${email}. Your device asks for a finger, a face or a PIN; then we send the mail.`,
     submit: 'Make the passkey',
-    failed: 'That did not work. Try again, or start again with a password.',
+    failed: 'The passkey was not made. Try again, or start again with a password.',
     refused: 'The passkey was not accepted, or it took too long. Try again, or choose a password.',
     noScript: 'Passkeys need a browser that runs scripts and knows WebAuthn.',
     startAgain: 'Start again',
@@ -68,7 +68,7 @@ const signonEn = {
     to: (address: string) => `To ${address}`,
   },
   checkMail: {
-    title: 'Look into your mailbox',
+    title: 'Check your inbox',
     demo: 'This is a demo, whose mails stay on this machine. Its terminal shows the link, and the address of a page with all mails.',
     registered:
       'We have sent a mail to this address. Open its link within 24 hours and your account is ready.',
@@ -90,15 +90,15 @@ const signonEn = {
       'Nothing there? Look into the spam folder, and check how you wrote the address.',
   },
   unverified: {
-    title: 'Confirm your e-mail address',
+    title: 'Confirm your email address',
     text: (email: string) =>
       `We have sent a link to ${email}. Open it to confirm that the address is yours: nothing else works before.`,
     resend: 'Send the mail again',
     sentAgain: 'Another mail is under way. Only a few are sent an hour.',
   },
   verify: {
-    title: 'Confirm your e-mail address',
-    text: 'One more press: it tells us that a person opened the mail, not a program that checks links.',
+    title: 'Confirm your email address',
+    text: 'Press once more to confirm: programs that check links open mails too.',
     otherBrowser:
       'This is not the browser that registered. Type the password that was chosen there. If you have not registered, do nothing: close this page, and nobody gets the account. To have one yourself, register with a password of your own.',
     otherBrowserPasskey:
@@ -125,7 +125,7 @@ const signonEn = {
     submit: 'Sign in',
     or: 'or',
     passkey: 'Use a passkey',
-    passkeyFailed: 'That did not work. Try again, or use your password.',
+    passkeyFailed: 'The passkey was not accepted. Try again, or use your password.',
     forgotten: 'Forgot your password?',
     noAccount: 'New here?',
     limited:
@@ -172,26 +172,26 @@ const signonEn = {
   failureTitles: {
     expired: 'This form is no longer valid',
     cookies: 'This service needs a cookie',
-    other: 'That did not work',
+    other: 'This page can’t go on',
   },
   /** Back to the page of the form. */
   pageAgain: 'Load the page again',
   unsaved: {
-    kept: 'This was not saved yet, because the session of the page had ended, or its proof that it is you was too old. What you typed stands in its form again, passwords and codes aside. Look through it and send it once more.',
+    kept: 'This was not saved yet: the session had ended, or the proof that it is you was too old. What you typed stands in its form again, passwords and codes aside. Look through it and send it once more.',
     nothing:
       'What you did last was not saved, because the session of the page had ended. Please do it once more.',
   },
   /** The sentences by error code. */
   failures: {
     form_expired:
-      'The page is of before you signed in or out, perhaps in another tab, or it was open for too long. Nothing was changed.',
+      'The page is from before you signed in or out, or it was open for too long. Nothing was changed.',
     foreign_form:
       'Your browser says that this form came from another site. Nothing was changed. Open the page here and send the form from there.',
     cookies_required:
       'Your browser sent no cookie of this service, and forms do not work without one. Allow cookies for this site (those of other sites are not needed), load the page again and repeat it. Nothing was changed.',
     unknown_transaction:
       'This form was answered already, or it was open for too long. Start again from the site you came from.',
-    sign_in_refused: 'The e-mail address or the password is wrong.',
+    sign_in_refused: 'The email address or the password is wrong.',
     too_many_attempts: 'There were too many attempts. Wait a moment before the next one.',
     waitFor: (seconds: number) =>
       seconds < 90
@@ -200,7 +200,7 @@ const signonEn = {
     invalid_link: 'This link was used already, has expired, or never existed.',
     invalid_code: 'This code is wrong, was used already, or has expired.',
     weak_password:
-      'This password is easy to guess, or it holds the name of this service, your mail address, or a season or month with a year. Choose another one.',
+      'This password is easy to guess. Avoid your address, this service’s name, and a season or month with a year. Choose another one.',
     invalid_parameter: 'Something in the form is not as it should be.',
     bad_request: 'The form is damaged. Go back and send it again.',
     unsupported_media_type: 'The form is damaged. Go back and send it again.',
@@ -234,7 +234,7 @@ const signonFr: typeof signonEn = {
   challengeWrong: 'Faux, ou trop tard. Chaque défi n’accepte qu’une réponse : en voici un autre.',
   register: {
     title: 'Créer un compte',
-    lede: 'Nous envoyons un lien à votre adresse. Une fois que vous l’avez ouvert, le compte marche.',
+    lede: 'Nous envoyons un lien à votre adresse. Une fois que vous l’avez ouvert, le compte est actif.',
     forSite:
       'Nous envoyons un lien à votre adresse. Une fois que vous l’avez ouvert, vous vous connectez et continuez vers le site.',
     emailHint: 'Elle reste chez nous, sauf si vous la partagez vous-même avec un site.',
@@ -271,15 +271,15 @@ const signonFr: typeof signonEn = {
     many: 'Trop d’essais à la fois. Réessayez dans un moment.',
   },
   outbox: {
-    title: 'Courriels de cette démo',
-    lede: 'Une démo n’envoie aucun courriel : ce qu’elle enverrait est gardé ici, pour cette machine seule, le plus récent en premier.',
+    title: 'E-mails de cette démo',
+    lede: 'Une démo n’envoie aucun e-mail : ce qu’elle enverrait est gardé ici, pour cette machine seule, le plus récent en premier.',
     empty: 'Rien n’a encore été envoyé.',
     textMessage: 'SMS',
     to: (address) => `À ${address}`,
   },
   checkMail: {
     title: 'Regardez votre courrier',
-    demo: 'Ceci est une démo, dont les courriels restent sur cette machine. Son terminal montre le lien, et l’adresse d’une page avec tous les courriels.',
+    demo: 'Ceci est une démo, dont les e-mails restent sur cette machine. Son terminal montre le lien, et l’adresse d’une page avec tous les e-mails.',
     registered:
       'Nous avons envoyé un message à cette adresse. Ouvrez son lien dans les 24 heures et votre compte est prêt.',
     registeredAt: (email) =>
@@ -387,7 +387,7 @@ const signonFr: typeof signonEn = {
   },
   pageAgain: 'Recharger la page',
   unsaved: {
-    kept: 'Ceci n’est pas encore enregistré, car la session de la page était terminée, ou la preuve que c’est bien vous était trop ancienne. Ce que vous avez tapé est de nouveau dans son formulaire, sauf mots de passe et codes. Relisez-le et envoyez-le encore une fois.',
+    kept: 'Ceci n’est pas encore enregistré. La session était terminée, ou la preuve que c’est vous était trop ancienne. Ce que vous avez tapé est de nouveau dans son formulaire, sauf mots de passe et codes. Relisez-le et envoyez-le encore une fois.',
     nothing:
       'Votre dernière action n’a pas été enregistrée, car la session de la page était terminée. Recommencez-la.',
   },
@@ -409,13 +409,13 @@ const signonFr: typeof signonEn = {
     invalid_link: 'Ce lien a déjà servi, a expiré ou n’a jamais existé.',
     invalid_code: 'Ce code est faux, a déjà servi ou a expiré.',
     weak_password:
-      'Ce mot de passe est facile à deviner, ou contient le nom de ce service, votre adresse e-mail, ou une saison ou un mois avec une année. Choisissez-en un autre.',
+      'Ce mot de passe est facile à deviner. Évitez votre adresse, le nom de ce service, et une saison ou un mois avec une année. Choisissez-en un autre.',
     invalid_parameter: 'Quelque chose ne va pas dans le formulaire.',
     bad_request: 'Le formulaire est abîmé. Revenez en arrière et renvoyez-le.',
     unsupported_media_type: 'Le formulaire est abîmé. Revenez en arrière et renvoyez-le.',
     reauthentication_required: 'Identifiez-vous encore une fois avant de faire cela.',
     factor_required:
-      'La console est réservée aux exploitants qui ont une clé d’accès ou une application d’authentification, et votre compte n’a ni l’une ni l’autre. Ajoutez-en d’abord une.',
+      'La console demande une clé d’accès ou une application d’authentification. Votre compte n’a ni l’une ni l’autre. Ajoutez-en d’abord une.',
     review_required:
       'Un nouveau mot de passe a été choisi par e-mail. Connectez-vous avec lui et passez votre compte en revue ; vos clés d’accès serviront ensuite de nouveau.',
     forbidden: 'Ce n’est pas permis.',

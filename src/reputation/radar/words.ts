@@ -41,7 +41,7 @@ export const radarEn = {
     empty: 'Nothing is known of it.',
     part: 'It has more entries than are counted here.',
     back: 'Back',
-    list: 'All that is known of it',
+    list: 'Open its page',
   },
   curve: {
     title: 'Reports',

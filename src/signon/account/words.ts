@@ -44,7 +44,7 @@ export const accountEn = {
     site_revoked: 'The site can read nothing any more, and its open codes are dead.',
   },
   failed: {
-    title: 'That did not work',
+    title: 'Nothing was changed',
     form: 'Something in the form is not right. What you typed is still there.',
     conflict: 'That is not possible at the moment: it contradicts what is there already.',
     limit: 'That was too often. Wait a while, then try again.',
@@ -98,7 +98,7 @@ export const accountEn = {
     region: 'Region',
     postalCode: 'Postal code',
     country: 'Country',
-    countryNone: 'Not told',
+    countryNone: 'Not given',
     preferencesTitle: 'Preferences',
     settings: {
       liquid_glass: {
@@ -232,7 +232,7 @@ export const accountEn = {
     passwordChange: 'Change the password',
     passwordErrors: {
       length: 'A password has 8 to 256 characters.',
-      weak: 'This password is easy to guess, or it holds the name of this service, your mail address, or a season or month with a year. Use several unrelated words, or a password manager.',
+      weak: 'This password is easy to guess. Avoid your address, this service’s name, and a season or month with a year. Use several unrelated words, or a password manager.',
     },
     totpTitle: 'Second factor',
     totpOff: 'Off. With it, a stolen password alone opens nothing.',
@@ -252,11 +252,10 @@ export const accountEn = {
     totpDisable: 'Switch it off',
     backupTitle: 'Your backup codes',
     backupText:
-      'Each works once, in place of the app. They are shown this one time: print them or keep them in a password manager.',
+      'Each works once, in place of the app. Copy them now: print them or keep them in a password manager.',
     backupDone: 'I have kept them',
     passkeyTitle: 'Passkeys',
-    passkeyText:
-      'Sign in with a finger, a face or a PIN. A passkey works on no imitation of this site.',
+    passkeyText: 'Sign in with a finger, a face or a PIN. Passkeys can’t be phished.',
     passkeyNone: 'You have no passkey yet.',
     passkeyName: 'Name of the new passkey',
     passkeyNameHint: 'Such as: my phone.',
@@ -264,7 +263,7 @@ export const accountEn = {
     passkeyUnnamed: 'Passkey without a name',
     passkeyRemove: 'Remove',
     passkeyNoScript: 'Passkeys need a browser that runs scripts and knows WebAuthn.',
-    passkeyFailed: 'That did not work. Nothing was changed.',
+    passkeyFailed: 'The passkey was not accepted. Nothing was changed.',
     passkeyErrors: {
       known:
         'This device or key has a passkey of your account already. Use another one, or remove the old passkey first.',
@@ -481,7 +480,7 @@ export const accountFr: AccountCatalogue = {
     personTitle: 'À propos de vous',
     givenName: 'Prénom',
     familyName: 'Nom de famille',
-    nickname: 'Surnom',
+    nickname: 'Pseudonyme',
     birthdate: 'Date de naissance',
     ageVerified: 'Confirmée par l’opérateur',
     ageLost: 'Elle a été confirmée par l’opérateur. Un changement annule la confirmation.',
@@ -630,7 +629,7 @@ export const accountFr: AccountCatalogue = {
     passwordChange: 'Changer le mot de passe',
     passwordErrors: {
       length: 'Un mot de passe a 8 à 256 caractères.',
-      weak: 'Ce mot de passe se devine facilement, ou contient le nom de ce service, votre adresse e-mail, ou une saison ou un mois avec une année. Prenez plusieurs mots sans lien, ou un gestionnaire de mots de passe.',
+      weak: 'Ce mot de passe se devine facilement. Évitez votre adresse, le nom de ce service, et une saison ou un mois avec une année. Prenez plusieurs mots sans lien, ou un gestionnaire de mots de passe.',
     },
     totpTitle: 'Second facteur',
     totpOff: 'Désactivé. Avec lui, un mot de passe volé n’ouvre rien à lui seul.',
@@ -673,7 +672,7 @@ export const accountFr: AccountCatalogue = {
       unfit:
         'Cette clé ne peut pas garder de clé d’accès, ou n’a ni code, ni empreinte, ni visage pour la déverrouiller. Donnez-lui un code dans les réglages de votre appareil, ou prenez-en une autre.',
       denied:
-        'Votre appareil n’a pas créé de clé d’accès : la demande a été fermée, cela a pris trop de temps, ou la clé n’a pas de code ou plus de place. Donnez-lui un code si elle n’en a pas, puis réessayez.',
+        'Votre appareil n’a pas créé de clé d’accès : la demande a été fermée ou a trop duré, ou la clé n’a pas de code ou plus de place. Donnez-lui un code si elle n’en a pas, puis réessayez.',
       address:
         'Une clé d’accès ne peut pas être créée sous cette adresse du service. Ouvrez le service sous sa propre adresse.',
       unreachable: 'Le service est injoignable. Vérifiez votre connexion et réessayez.',
@@ -709,7 +708,7 @@ export const accountFr: AccountCatalogue = {
     logTitle: 'Journal de sécurité',
     logText: 'Les 200 dernières entrées.',
     logEmpty: 'Rien encore.',
-    logColumns: { at: 'Quand', event: 'Quoi', agent: 'Navigateur', country: 'Pays' },
+    logColumns: { at: 'Quand', event: 'Événement', agent: 'Navigateur', country: 'Pays' },
     events: {
       registered: 'Inscription',
       registration_repeated: 'Quelqu’un a inscrit cette adresse une nouvelle fois',
@@ -781,7 +780,7 @@ export const accountFr: AccountCatalogue = {
     lede: 'Tout est à vous : emportez-en une copie, ou faites-le supprimer.',
     exportTitle: 'Emporter une copie',
     exportText:
-      'Un fichier JSON avec votre profil, les sites connectés, les sessions, le journal de sécurité, les clés sans leurs secrets, et vos signalements.',
+      'Un fichier JSON : profil, sites, sessions, journal de sécurité, clés sans leurs secrets, et signalements.',
     exportButton: 'Télécharger',
     deleteTitle: 'Supprimer le compte',
     deleteText:
@@ -801,7 +800,7 @@ export const accountFr: AccountCatalogue = {
 export const automationEn = {
   namedKeys: {
     title: 'Keys with a name',
-    text: 'One for each firewall, sensor or script, each for what it is for alone. None is touched when you replace your API key.',
+    text: 'Create one key per device, with only the permissions it needs. None is touched when you replace your API key.',
     none: 'You have no key with a name yet.',
     columns: {
       name: 'Name',
@@ -833,7 +832,7 @@ export const automationEn = {
     },
     create: 'Create the key',
     full: 'You have as many keys with a name as there may be. Remove one first.',
-    shownOnce: 'The text of this key is shown this one time. Copy it now.',
+    shownOnce: 'Copy it now; you won’t see it again.',
     rename: 'Rename',
     remove: 'Remove',
     renameTitle: 'Rename a key',
@@ -881,7 +880,7 @@ export const automationEn = {
     full: 'You have as many webhooks as there may be. Remove one first.',
     secretTitle: 'Secret of the webhook',
     secretShown:
-      'With this secret your server verifies what it is sent. It is shown this one time: copy it now.',
+      'With this secret your server verifies what it is sent. Copy it now; you won’t see it again.',
     listed: 'listed',
     delivered: 'Delivered',
     waiting: (waiting: string, dropped: string) => `waiting ${waiting}, given up ${dropped}`,

@@ -469,9 +469,9 @@ Si ce n’était pas vous, écrivez à l’exploitant du service. Vous pouvez vo
 inscrire de nouveau à tout moment.`,
   }),
   test: ({ link }) => ({
-    subject: 'Un essai des courriels',
-    text: `L’opérateur du service a envoyé ce courriel pour voir si ses courriels
-arrivent. Il n’y a rien à faire. Un courriel qui porte un lien le montre
+    subject: 'Un essai des e-mails',
+    text: `L’opérateur du service a envoyé ce e-mail pour voir si ses e-mails
+arrivent. Il n’y a rien à faire. Un e-mail qui porte un lien le montre
 ainsi :
 
 ${link}`,

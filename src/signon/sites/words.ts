@@ -29,7 +29,7 @@ export const consentEn = {
   looksLike: (site: string, known: string) =>
     `${site} is not ${known}: it only looks like it. Allow this only if you know the site ${site}.`,
   mailDomain: (domain: string) =>
-    `The domain of your e-mail address has letters beyond a to z. Sites get it as ${domain}.`,
+    `The domain of your email address has letters beyond a to z. Sites get it as ${domain}.`,
   again: {
     title: 'Asked again',
     added: ([first = '', ...others]: readonly string[]) =>
@@ -61,7 +61,7 @@ export const consentEn = {
   scopes: {
     openid: { name: 'Your public id', hint: 'Lets the site recognise you.' },
     profile: { name: 'Your name and picture', hint: '' },
-    email: { name: 'Your e-mail address', hint: '' },
+    email: { name: 'Your email address', hint: '' },
     phone: { name: 'Your phone number', hint: '' },
     address: { name: 'Your postal address', hint: '' },
     age: { name: 'Your age', hint: 'With the whole date of birth.' },
@@ -74,8 +74,8 @@ export const consentEn = {
     family_name: 'Last name',
     nickname: 'Nickname',
     picture: 'Picture',
-    email: 'E-mail address',
-    email_verified: 'E-mail address verified',
+    email: 'Email address',
+    email_verified: 'Email address verified',
     phone_number: 'Phone number',
     phone_number_verified: 'Phone number verified',
     address: 'Address',
@@ -97,9 +97,9 @@ export const consentEn = {
       invalid_client_id:
         'Whoever sent you here did not name a site that we can recognise, so nothing was shared with anybody.',
       invalid_redirect_uri:
-        'The answer would have gone to an address that does not belong to the site, so nothing was shared with anybody.',
+        'The answer would have gone to an address that is not the site’s. Nothing was shared with anybody.',
       invalid_request:
-        'A part of it is missing, comes twice or is written in a way that can be read as two things. Nothing was shared with anybody.',
+        'A part of it is missing, comes twice, or can be read as two things. Nothing was shared with anybody.',
       site_blocked:
         'Whoever runs this service has blocked the site that sent you here: nobody can sign in there with an account of this service. Nothing was shared with it.',
     } as Record<string, string>,
@@ -126,7 +126,7 @@ export const consentEn = {
   },
   forDevelopers: 'For the developers of the site',
   verify: {
-    title: 'First, verify your e-mail address',
+    title: 'First, verify your email address',
     text: (email: string) =>
       `We sent a link to ${email}. Open it, then come back here. No site gets anything before that.`,
     next: 'I have verified it, continue',
@@ -250,7 +250,7 @@ export const consentFr: ConsentCatalogue = {
     },
     back: (host) => `Aller à ${host}`,
     warning:
-      'Le lien mène au site qui vous a envoyé ici et lui dit ce qui n’a pas marché, sans dire qui vous êtes. Suivez-le seulement si vous connaissez ce site.',
+      'Le lien mène au site qui vous a envoyé ici. Il lui dit ce qui n’a pas marché, pas qui vous êtes. Suivez-le seulement si vous connaissez ce site.',
   },
   forDevelopers: 'Pour les développeurs du site',
   verify: {

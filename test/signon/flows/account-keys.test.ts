@@ -150,7 +150,7 @@ describe('keys of a person', () => {
     assert.equal(placeOf(stale), '/account/confirm?return=%2Faccount%2Fkeys');
     const made = await eve.post(`${named}/create`, wanted);
     const sensor = shownKey(made.body)!;
-    assert.match(made.body, /shown this one time/);
+    assert.match(made.body, /Copy it now; you won’t see it again\./);
     const script = shownKey(
       (await eve.post(`${named}/create`, { name: 'script', check: 'on' })).body,
     )!;
