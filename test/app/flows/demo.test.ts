@@ -85,7 +85,7 @@ describe('demo', () => {
       /<img|<script>|href="(http:\/\/localhost:\d+\.evil|https:\/\/evil|javascript)/,
     );
     const french = await get(outboxPath(), { 'Accept-Language': 'fr' });
-    assert.ok(french.body.includes('Courriels de cette démo'));
+    assert.ok(french.body.includes('E-mails de cette démo'));
   });
 
   it('only a browser of this machine reads it', async () => {
