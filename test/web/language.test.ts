@@ -65,6 +65,7 @@ function sentences(node: unknown, path = ''): [string, string][] {
 const shared = new Set([
   '.site.name',
   '.site.menu',
+  '.challenge.pause',
   '.challenge.script.pause',
   '.links.docs',
   '.links.guide',
