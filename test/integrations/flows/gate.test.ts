@@ -268,7 +268,7 @@ it('the challenge stands on its own under the host of the site', async () => {
   assert.doesNotMatch(String(shown.headers['content-security-policy']), /unsafe|nonce/);
   const policy = String(shown.headers['content-security-policy']);
   assert.match(policy, /media-src 'self'.*form-action 'self'; frame-ancestors 'none'/);
-  assert.match(shown.body, /Show site\.example that you are a person/);
+  assert.match(shown.body, /Then you go on to site\.example/);
   const links = [...shown.body.matchAll(/(?:href|src|srcset|action)="([^"#][^"]*)"/g)];
   assert.ok(links.length > 5, shown.body);
   for (const [, link] of links) {
@@ -301,7 +301,7 @@ it('a wrong answer gets another challenge, and no way back leads to another site
   const wrong = await visitor.submit(shown, challenge, { captcha_answer: 'WRONG' });
   assert.equal(wrong.status, 403);
   assert.equal(wrong.headers['set-cookie'], undefined);
-  assert.match(wrong.body, /here is another/);
+  assert.match(wrong.body, /Try this new picture/);
   assert.notEqual(pictureIn(wrong), pictureIn(shown));
   for (const body of ['', 'rd=/', 'captcha_token=%ff', '{"rd":1}']) {
     const odd = await visitor.post(challenge, body);
