@@ -8,6 +8,7 @@ interface Locked {
   readonly version?: string;
   readonly resolved?: string;
   readonly dev?: boolean;
+  readonly devOptional?: boolean;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
@@ -47,9 +48,11 @@ for (const path of lockFiles) {
 
 test('what only tests need is no part of a server, and WordPress none of a developer’s', () => {
   const packages = packagesOf('package-lock.json');
-  for (const name of ['mmdb-lib', 'playwright-core', '@sparticuz/chromium', 'fastify']) {
+  for (const name of ['mmdb-lib', 'playwright-core', '@sparticuz/chromium']) {
     assert.equal(packages[`node_modules/${name}`]?.dev, true, name);
   }
+  // A library of the server could work with it, so npm says that it is optional beside.
+  assert.equal(packages['node_modules/fastify']?.devOptional, true);
   // The server is built where it is installed.
   assert.equal(packages['node_modules/typescript']?.dev, undefined);
   const wordpress = Object.keys(packages).filter((name) => name.includes('wp-playground'));
