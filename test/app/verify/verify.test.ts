@@ -33,6 +33,8 @@ before(async () => {
       200,
     );
   }
+  // A first build, so that the list makes a step.
+  await within(async () => (await server.fetch('/feeds/blocklist.txt')).status === 200);
   const list = `${directory.path}/list.txt`;
   writeFileSync(list, '8.8.4.0/24\n2001:4860::/48\n9.9.9.9\n');
   await server.cliJson('seed', list, '--format', 'plain', '--confidence', '90');
