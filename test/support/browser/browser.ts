@@ -21,6 +21,8 @@ import { findChromium } from './chromium.ts';
 export type Theme = 'light' | 'dark';
 
 export interface CheckPageOptions {
+  /** Sent with each request, such as the address that a proxy would name. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** File name stem of the screenshots; unique per page. */
   readonly name: string;
   /** CSS pixels. */
@@ -256,6 +258,7 @@ export async function pageProblems(
       locale: options.locale ?? 'en-GB',
     });
     await context.addCookies([...(options.session?.cookies ?? [])]);
+    await context.setExtraHTTPHeaders({ ...options.headers });
     try {
       problems.push(...(await checkTheme(context, url, theme, options)));
     } finally {
