@@ -138,7 +138,7 @@ describe('api reads', () => {
     assert.equal(shown.totalReports, 2);
     assert.match(shown.lastReportedAt, datePattern);
     const people = await server.fetch(`/ip/${ip}`);
-    assert.match(people.body, /1 from imported lists<.*1 by one reporter</s);
+    assert.match(people.body, /The demo list holds it, and one person reported it\./);
   });
 
   it('an explicit window counts what lies in it, and shows the same sixteen fields', async () => {
