@@ -13,6 +13,7 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     /^POST \/looks$/,
     /^(GET|POST) \/captcha\/$/,
     /^(GET|POST) \/\.portcullis\/challenge$/,
+    /^GET \/\.portcullis\/blocked$/,
     /^GET \/docs(\/|\/:page)?$/,
     /^GET \/feeds\/?$/,
     /^GET \/radar(\/(8|16)\/:\w+)?$/,
