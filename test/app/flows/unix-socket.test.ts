@@ -67,6 +67,8 @@ for (const threads of threadCounts) {
     const env = { LISTEN_UNIX: `${first},${second}` };
     await using server = await startTestServer({ threads, env });
     const key = { Key: server.key };
+    // The page of feeds shows what the first build gave.
+    await within(async () => (await server.fetch('/feeds/blocklist.txt')).status === 200);
     for (const path of [first, second]) {
       assert.equal(lstatSync(path).mode & 0o7777, 0o660);
       for (const [target, options] of [
