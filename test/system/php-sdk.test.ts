@@ -65,9 +65,10 @@ async function sdk(code: string): Promise<any> {
   }
 }
 
+/** Also those that no visitor gets: the tests of the kit. */
 function phpFiles(): string[] {
-  return readdirSync(kit.path, { recursive: true })
-    .map((name) => `${kit.path}/${name}`)
+  return readdirSync('data/kit', { recursive: true })
+    .map((name) => `data/kit/${name}`)
     .filter((name) => name.endsWith('.php'));
 }
 
