@@ -215,9 +215,8 @@ function periodLinks(current: CountPeriod, text: Catalogue): Html {
 
 function curve(data: RadarPageData, text: Catalogue, frame: PageFrame): Html {
   const words = text.radar.curve;
-  const { number, day } = formatFor(frame.language);
-  const labelOf = (ms: number) =>
-    data.period === 'day' ? day(ms) : machineTime(ms).slice(5, 16).replace('T', ' ');
+  const { number, day, shortMoment } = formatFor(frame.language);
+  const labelOf = data.period === 'day' ? day : shortMoment;
   const bars = data.series.map(({ startMs, reports }): Bar => {
     const label = labelOf(startMs);
     const formatted = number(reports);

@@ -16,6 +16,8 @@ export interface Format {
   shortDay(epochMs: number): string;
   /** `21 Nov 2026, 09:30 UTC`. */
   moment(epochMs: number): string;
+  /** `21 Nov, 09:30 UTC`, where the year is plain. */
+  shortMoment(epochMs: number): string;
   /** `today`, `3 days ago`; from whole days between two instants. */
   ago(epochMs: number, nowMs: number): string;
   /** Name of an ISO 3166 code, or undefined when it has none (`ZZ`, malformed). */
@@ -53,6 +55,13 @@ function createFormat(language: Language): Format {
     timeStyle: 'short',
     timeZone: 'UTC',
   });
+  const shortMoment = new Intl.DateTimeFormat(locale, {
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZone: 'UTC',
+  });
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
   const regions = new Intl.DisplayNames(locale, { type: 'region', fallback: 'none' });
   return {
@@ -65,6 +74,7 @@ function createFormat(language: Language): Format {
     day: (epochMs) => day.format(epochMs),
     shortDay: (epochMs) => shortDay.format(epochMs),
     moment: (epochMs) => `${moment.format(epochMs)} UTC`,
+    shortMoment: (epochMs) => `${shortMoment.format(epochMs)} UTC`,
     ago(epochMs, nowMs) {
       const days = Math.max(0, Math.floor(nowMs / dayMs) - Math.floor(epochMs / dayMs));
       if (days < 60) return relative.format(-days, 'day');
