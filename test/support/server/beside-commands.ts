@@ -83,6 +83,8 @@ export function besideCommands({ folder, list, n, email }: BesidePlace): BesideC
     refused('source refresh', named),
     refused('source accept', named),
     of('source offers'),
+    // One that is there would be fetched.
+    refused('source on', 'none'),
     refused('source preview', 'ftp://lists.example/a'),
     of('source pause', named),
     of('source resume', named),
@@ -115,6 +117,7 @@ export function besideCommands({ folder, list, n, email }: BesidePlace): BesideC
     of('verify'),
     of('stats'),
     of('routes'),
+    of('reference', 'cli'),
     refused('doctor'),
     refused('cluster status'),
     refused('cluster upgrade'),
