@@ -238,6 +238,10 @@ export function usableMemory(): number {
 export const capacities = {
   /** Addresses and prefixes in the index. */
   entries: entriesThatFit(usableMemory()),
+  /** Where several processes share a store: what the least of their machines has room for. */
+  sharedEntries: entriesLeast,
+  /** No store holds more. */
+  entriesOfAnyMachine: entriesMost,
   /** An entry has at most so many on average: one of each list, rule and account that names it. */
   contributionsPerEntry: 3,
   accounts: 65_536,

@@ -96,9 +96,10 @@ const removedKey = 'removed-passkey';
  */
 async function signalPasskeys({ name, accepted }) {
   const rpId = location.hostname;
-  const removed = sessionStorage.getItem(removedKey);
+  const [owner, removed] = (sessionStorage.getItem(removedKey) ?? '').split(' ');
   sessionStorage.removeItem(removedKey);
-  if (removed !== null && !accepted.some(({ ids }) => ids.includes(removed))) {
+  // It may have been another account's page that sent the form.
+  if (owner === accepted[0].userId && !accepted.some(({ ids }) => ids.includes(removed))) {
     await PublicKeyCredential.signalUnknownCredential?.({ rpId, credentialId: removed });
   }
   for (const { userId, ids } of accepted) {
@@ -125,7 +126,8 @@ if (globalThis.PublicKeyCredential) {
   if (passkeys) signalPasskeys(JSON.parse(passkeys.dataset.passkeysAccepted)).catch(() => {});
   for (const form of document.querySelectorAll('form[action$="/passkeys/remove"]')) {
     form.addEventListener('submit', () => {
-      sessionStorage.setItem(removedKey, form.elements.id.value);
+      const { accepted } = JSON.parse(passkeys.dataset.passkeysAccepted);
+      sessionStorage.setItem(removedKey, `${accepted[0].userId} ${form.elements.id.value}`);
     });
   }
   for (const note of document.querySelectorAll('[data-passkey-none]')) note.hidden = true;

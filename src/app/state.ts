@@ -169,10 +169,31 @@ async function loadParts(options: StateOptions): Promise<Parts> {
   const sequence = await readCheckpointSeq(store);
   const snapshot =
     path === undefined ? undefined : takeSnapshot({ path, entriesMax, sequence, log });
-  const parts = restored(options, entriesMax, snapshot?.parts) ?? createParts(options, entriesMax);
-  await parts.projection.load();
+  const parts = await loadedParts(options, entriesMax, snapshot?.parts);
   await snapshot?.gone;
   return parts;
+}
+
+/** What a machine with more memory has written is loaded whole: nothing more is let in then. */
+async function loadedParts(
+  options: StateOptions,
+  entriesMax: number,
+  snapshot: SnapshotParts | undefined,
+): Promise<Parts> {
+  const parts = restored(options, entriesMax, snapshot) ?? createParts(options, entriesMax);
+  try {
+    await parts.projection.load();
+    return parts;
+  } catch (error) {
+    const { index, entries } = parts;
+    const isFull =
+      index.size() >= entriesMax ||
+      entries.contributions.count() >= entriesMax * capacities.contributionsPerEntry;
+    if (!isFull || entriesMax >= capacities.entriesOfAnyMachine) throw error;
+    const facts = { limit: entriesMax };
+    options.log.warn(facts, 'index: the store holds more than fits by the memory of this machine');
+    return loadedParts(options, capacities.entriesOfAnyMachine, undefined);
+  }
 }
 
 /** Undefined without a snapshot, and when it does not fit. */

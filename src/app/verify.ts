@@ -199,7 +199,7 @@ async function listNow(index: IndexView, builtAtMs: number): Promise<Rows> {
     flags: entryFlags,
     geo: () => 0,
     scoreMin,
-    rowsMax: capacities.entries,
+    rowsMax: capacities.entriesOfAnyMachine,
   });
   return listsOf(collected, capacities.feedEntries).block;
 }
@@ -526,7 +526,7 @@ async function caughtUp({ view, findings }: StateCheck, state: State): Promise<b
 /** The snapshot counts only at the position of the checkpoint: one of another moment is ignored. */
 function verifySnapshot({ findings, snapshotPath }: StateCheck, state: State): void {
   if (!existsSync(snapshotPath)) return;
-  const found = loadSnapshot(snapshotPath, { entriesMax: capacities.entries });
+  const found = loadSnapshot(snapshotPath, { entriesMax: capacities.entriesOfAnyMachine });
   if (!found.ok) {
     findings.note(`index.snapshot is damaged (${found.detail}); the next start does without it`);
     return;

@@ -15,7 +15,7 @@ import type { Random } from '../core/random.ts';
 import type { GeoReader } from '../geo/reader.ts';
 import { nothingHere } from '../http/answer/refusal.ts';
 import { problemHeader } from '../http/answer/wire.ts';
-import { isProxied } from '../http/request/client-ip.ts';
+import { forwardingHeaders, isFromThisMachine, isProxied } from '../http/request/client-ip.ts';
 import {
   firstHeader,
   type Problem,
@@ -33,6 +33,7 @@ import { createCookies } from '../web/guard/cookies.ts';
 import {
   type Endpoint,
   type FailureNotes,
+  isForOperators,
   isPage,
   openPage,
   routeFacts,
@@ -88,6 +89,8 @@ export function openWeb(needs: {
   const renderPage = createRenderErrorPage(tools);
   const prefersGlass = async ({ accountId }: { accountId: string }) =>
     (await profiles.load(accountId))?.liquidGlass ?? false;
+  // Of an operator who asks from this machine, and is let in from there alone.
+  const asksFactor = !(demo && isLoopback(config.host) && !isProxied(config));
   // The first is the outermost. `web/guard/hooks.ts` runs them; front ends have their own (threads/front-end.ts).
   const hooks: Hook[] = [
     ...(demo ? [oneOrigin(config)] : []),
@@ -95,6 +98,7 @@ export function openWeb(needs: {
     headerPerson({ cookies, tools, prefersGlass, sessions: signon.sessions }),
     signInLogging(signInLog),
     refusedKeyNotes(needs.refusedKeys),
+    ...(asksFactor ? [] : [onThisMachineAlone]),
     { name: 'counts of errors', appliesTo: () => true, onFailure },
   ];
   const notes = {
@@ -111,8 +115,7 @@ export function openWeb(needs: {
     guard: createGuard({ gate: needs.gate, callers, renderPage, log: notes }),
     pageBuilder: openPageBuilder({
       config,
-      // Nobody but this machine reaches the demo then.
-      asksOperatorsFactor: !(demo && isLoopback(config.host) && !isProxied(config)),
+      asksOperatorsFactor: asksFactor,
       log: notes,
       random,
       clock,
@@ -162,6 +165,21 @@ function unknownRoute(renderProblem: RenderProblem): PlainRoute {
   };
 }
 
+/** The console of a demo asks for no second factor, so it answers this machine alone: no proxy, tunnel or socket. */
+const onThisMachineAlone: Hook = {
+  name: 'console on this machine',
+  appliesTo: ({ who }) => isForOperators(who),
+  headers: forwardingHeaders,
+  onRequest: (request) =>
+    isFromThisMachine(request)
+      ? undefined
+      : {
+          status: 403,
+          headers: [['Content-Type', 'text/plain; charset=utf-8'], noStore],
+          body: 'The console of a demo answers on its own machine alone.\n',
+        },
+};
+
 // Notes what was wrong with a request that came with a key, so that the page on which its owner connects a
 // program says so. Checks of front ends don't come by here.
 
@@ -169,14 +187,18 @@ const keyStatuses: ReadonlySet<number> = new Set([401, 403, 422, 429]);
 const keyHeader = 'key';
 const parameterIn = /"parameter":"([\w-]{1,40})"/;
 
-function refusedKeyNotes(refusedKeys: Pick<RefusedKeys, 'note'>): Hook {
+function refusedKeyNotes(refusedKeys: Pick<RefusedKeys, 'note' | 'clear'>): Hook {
   return {
     name: 'refused keys',
     appliesTo: ({ who }) => who === 'api-key',
     headers: [keyHeader],
     onResponse(reply, request) {
-      const key = keyStatuses.has(reply.status) ? firstHeader(request, keyHeader) : undefined;
+      const key = firstHeader(request, keyHeader);
       if (key === undefined) return reply;
+      if (!keyStatuses.has(reply.status)) {
+        if (reply.status < 400) refusedKeys.clear(key);
+        return reply;
+      }
       const [, parameter = ''] =
         typeof reply.body === 'string' ? (parameterIn.exec(reply.body) ?? []) : [];
       refusedKeys.note(key, reply.status, parameter);

@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Accounts, createAccounts, createDirectory } from '../access/accounts/accounts.ts';
+import { roleOf } from '../access/accounts/records.ts';
 import { createApiKeys } from '../access/keys/api-keys.ts';
 import { deriveKey, type MasterKey } from '../access/keys/master-key.ts';
 import { createSiteKeys } from '../access/keys/site-keys.ts';
@@ -153,7 +154,9 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
     exampleAddresses: options.demo ? demoAddresses : [],
     exampleSiteKey: () => demoKeys?.siteKey,
     async prepare(store) {
-      if (options.demo) demoKeys = await loadDemo({ store, clock, random, masterKey, config });
+      const tools = { store, clock, random, masterKey, config };
+      if (options.demo) demoKeys = await loadDemo(tools);
+      else await endDemo(tools, log);
     },
   });
   reopening(server.reopenAccessLog);
@@ -283,6 +286,15 @@ async function loadDemo(tools: DemoTools): Promise<DemoKeys> {
     siteKey: (siteKey ?? expect(await siteKeys.create(account.id, []))).id,
     password: await demoPassword(tools, accounts, account.id),
   };
+}
+
+/** Its account is an operator's in the demo alone: its password stood on a terminal. */
+async function endDemo(tools: DemoTools, log: Log): Promise<void> {
+  const accounts = createAccounts({ ...tools, beside: createProfiles(tools).created });
+  const found = await accounts.find(demoEmail);
+  if (!found.ok || (await roleOf(tools.store, found.value.id)) !== 'operator') return;
+  await createDirectory({ ...tools, accounts }).setRole(demoEmail, 'member');
+  log.warn('demo: its account is no operator any more');
 }
 
 /** Follows from the master key, so that it can be shown at each start and is stored nowhere. */

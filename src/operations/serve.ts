@@ -48,6 +48,8 @@ export function openOperations(opening: Opening, served: Served) {
   };
   const audit = createAudit(workspace);
   const execution: Execution = { workspace, reading: workspace, withAudit: (run) => run(audit) };
+  const undos = createUndos(clock, random);
+
   /** Whoever asked is answered when memory holds what was written. */
   async function answer(
     order: Order,
@@ -55,10 +57,10 @@ export function openOperations(opening: Opening, served: Served) {
     onUndo?: (undo: UndoOrder) => void,
   ): Promise<unknown> {
     const output = await execute(execution, order, call, onUndo);
+    if (!('readsOnly' in findOperation(order.operation))) undos.overtaken(order.input as object);
     await follower.catchUpTo(await store.lastSeq());
     return output;
   }
-  const undos = createUndos(clock, random);
   async function onForm(
     order: Order,
   ): Promise<Result<{ readonly output: unknown; readonly undo: UndoOrder | undefined }>> {
@@ -147,6 +149,14 @@ function createUndos(clock: Clock, random: Random) {
       return name;
     },
     find: (name: string, user: string): Done | undefined => fresh(name, user),
+    /** Something was done to the same thing since: to take the first back would take that back as well. */
+    overtaken(input: object): void {
+      const about = aboutOf(input);
+      if (about === '') return;
+      for (const [name, row] of rows) {
+        if (row.about === about) rows.set(name, { ...row, canUndo: false, order: undefined });
+      }
+    },
     /** Returns the order once. */
     take(name: string, user: string): UndoOrder | undefined {
       const row = fresh(name, user);

@@ -323,7 +323,7 @@ const puzzleOf = ({ passesClean, least }: SiteKeySettings): string =>
   passesClean ? 'clean addresses pass' : levelTexts[least];
 
 const levelHelp =
-  'what visitors pass at least: silent (work in the background), easy or hard (a picture); puzzle: a picture for everybody, hard from malicious addresses';
+  'what visitors pass at least: silent (work in the background), easy or hard (a picture); puzzle: a picture for everybody, as it was before there were levels';
 
 const siteKeyId = {
   schema: shortText,

@@ -29,6 +29,12 @@ export function createRefusedKeys(clock: Pick<Clock, 'monotonicMs'>) {
       if (notes.size >= keysMax && oldest !== undefined) notes.delete(oldest);
       notes.set(key.value.id, { status, parameter, atMs: clock.monotonicMs() });
     },
+    /** Forgets the note: the last request with the key was answered. */
+    clear(text: string): void {
+      if (notes.size === 0) return;
+      const key = parseKey(text);
+      if (key.ok) notes.delete(key.value.id);
+    },
     of(keyId: string): { readonly status: number; readonly parameter: string } | undefined {
       const found = notes.get(keyId);
       if (found === undefined || clock.monotonicMs() - found.atMs > hourMs) return undefined;

@@ -203,7 +203,8 @@ export function createReceipts<S extends Site>(options: {
   function openWork(solution: string): Opened | undefined {
     const solved = options.work.open(solution, undefined);
     if (solved === undefined) return undefined;
-    const { site: siteKey, origin, action, score: abuseScore, endsAt } = solved;
+    const { site: siteKey, origin, score: abuseScore, endsAt } = solved;
+    const action = actionPattern.test(solved.action) ? solved.action : '';
     const id = Buffer.from(solved.nonce, 'hex');
     const solvedAt = Math.min(clock.now(), endsAt);
     return { id, siteKey, origin, action, abuseScore, solvedAt, endsAt, level: 'silent' };

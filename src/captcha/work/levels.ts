@@ -97,11 +97,9 @@ export function createLevels(options: {
               (isPressed ? 1 : 0),
           ),
       );
-      if (least === 'puzzle') {
-        return { level: callers.isMalicious(sender) ? 'hard' : 'easy', triesMax };
-      }
       const isHosting = isPressed && hostingName.test(provider!);
-      const chosen: Level[] = [levelByAddress(sender), least];
+      // A puzzle is a picture: no page may have it made easier than it is for others.
+      const chosen: Level[] = [levelByAddress(sender), least === 'puzzle' ? 'easy' : least];
       if (ofClient > narrowShare.hard || ofNetwork > wideShare.hard || isHosting)
         chosen.push('hard');
       else if (ofClient > narrowShare.easy || ofNetwork > wideShare.easy || isPressed) {

@@ -76,11 +76,14 @@ interface LoadLimits extends RoomLimits {
 
 /** Reports that are under way keep their room. */
 const reportReserve = 4_096;
-const defaultLimits: LoadLimits = {
-  listsMax: capacities.sources,
-  entriesMax: capacities.entries - reportReserve,
-  contributionsMax: capacities.entries * capacities.contributionsPerEntry - reportReserve,
-};
+function limitsOf({ soleOwner }: Store): LoadLimits {
+  const entriesMax = soleOwner === undefined ? capacities.sharedEntries : capacities.entries;
+  return {
+    listsMax: capacities.sources,
+    entriesMax: entriesMax - reportReserve,
+    contributionsMax: entriesMax * capacities.contributionsPerEntry - reportReserve,
+  };
+}
 
 interface LoadListOptions {
   readonly store: Store;
@@ -135,7 +138,7 @@ async function begin(
   rows: number,
 ): Promise<Result<bigint>> {
   const { store, clock, random, holdDays, unlessChanged } = options;
-  const limits = options.limits ?? defaultLimits;
+  const limits = options.limits ?? limitsOf(store);
   const event = listBegun.encode(createEventId(clock, random), { ref, holdDays });
   for (let attempt = 0; attempt < retriesMax; attempt++) {
     const ledger = await readLedger(store, 'lists');

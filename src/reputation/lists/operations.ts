@@ -393,7 +393,13 @@ export const previewSource = operation({
     const fault = await sourceFault(new URL(url), openDestinations({ allowPrivate }));
     if (fault !== undefined) throw new OperatorError(fault);
     const allowed = (await createAllowlist(w).list()).map(({ prefix }) => prefix);
-    const how = { url, format: 'auto', confidence: score, allowPrivate, allowed } as const;
+    const how = {
+      url: new URL(url).href,
+      format: 'auto',
+      confidence: score,
+      allowPrivate,
+      allowed,
+    } as const;
     return expect(await previewList(how, call.signal));
   },
   lines: ({ format, rows, bands, badLines, leftOut, clashes }) => [

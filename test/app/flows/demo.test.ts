@@ -8,11 +8,13 @@ import { createLog } from '../../../src/core/log.ts';
 import { openOutbox } from '../../../src/signon/mail/outbox.ts';
 import { freePort } from '../../support/server/free-port.ts';
 import {
+  demoEmail,
   type FetchOptions,
   startTestServer,
   type TestServer,
   within,
 } from '../../support/server/server.ts';
+import { makeTempDir } from '../../support/server/temp-dir.ts';
 import { openPeopleOf } from '../../support/signon/person.ts';
 
 const hostile = '<img src=x onerror=alert(1)> <script>"\' &amp; é 漢';
@@ -223,6 +225,22 @@ describe('the operator of a demo', () => {
     assert.equal((await demo.get('/admin/lists')).status, 200);
     const rule = { do: 'add', prefix: '192.0.2.61', reason: 'ours' };
     assert.equal((await demo.post('/admin/allow/change', rule)).status, 303);
+    // A tunnel or a proxy that nobody set up.
+    for (const name of ['X-Forwarded-For', 'CF-Connecting-IP']) {
+      const headers = { [name]: '203.0.113.9', Cookie: demo.cookie };
+      assert.equal((await server.fetch('/admin/lists', { headers })).status, 403, name);
+    }
+  });
+
+  it('is an operator in the demo alone', async () => {
+    const directory = makeTempDir('after-demo');
+    const start = { threads: 1, dataDir: directory.path };
+    await (await startTestServer(start)).stop();
+    await using server = await startTestServer({ ...start, demo: false });
+    const [demo] = (await server.cliJson('account', 'list')) as { email: string; role: string }[];
+    assert.deepEqual([demo?.email, demo?.role], [demoEmail, 'member']);
+    await server.stop();
+    directory.remove();
   });
 
   it('is asked for one where somebody else could reach the demo', async () => {

@@ -52,9 +52,9 @@ function load(source: string, batches: RowBatch[]) {
   return loadList({ store, clock, random, ...list });
 }
 
-async function openServer(): Promise<State> {
+async function openServer(entriesMax = 100): Promise<State> {
   const onFailure = (error: unknown) => assert.fail(String(error));
-  const state = await openState({ store, clock, random, log, onFailure, entriesMax: 100 });
+  const state = await openState({ store, clock, random, log, onFailure, entriesMax });
   state.start();
   await state.reconcile();
   return state;
@@ -124,6 +124,15 @@ it('a full list is loaded again, for its rows are known', async () => {
   state = await openServer();
   await state.stop();
   assert.equal(errorOf(await load('a', rowsFrom(1, 100))), 'capacity_exceeded');
+});
+
+it('a store that a machine with more memory filled is loaded whole', async () => {
+  assert.equal(errorOf(await load('a', rowsFrom(0, 100))), 'none');
+  await (await openServer()).stop();
+  const state = await openServer(40);
+  assert.equal(state.index.size(), 100);
+  assert.equal(state.refusals.total(), 0);
+  await state.stop();
 });
 
 it('known rows are found wherever they stand: both families, all over the address space, in many batches', async () => {

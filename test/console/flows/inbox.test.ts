@@ -175,6 +175,10 @@ it('a manual rule and the allowlist are undone to what they were', async () => {
   assert.deepEqual(strip(await rules()), strip(before));
   await undo(await change('entries', { do: 'remove', prefix }));
   assert.deepEqual(strip(await rules()), strip(before));
+  const overtaken = await change('entries', { do: 'add', prefix, score: '70' });
+  await server.cliJson('entry', 'add', prefix, '--score', '100', '--note', 'of somebody else');
+  assert.equal((await undo(overtaken)).status, 409, 'what came since would go, too');
+  assert.equal((await rules())[0]?.score, 100);
   const allowed = await change('allow', { do: 'add', prefix, reason: 'test' });
   assert.equal((await undo(allowed)).status, 303);
   assert.deepEqual(await server.cliJson('allow', 'list'), []);

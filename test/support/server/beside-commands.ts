@@ -117,7 +117,7 @@ export function besideCommands({ folder, list, n, email }: BesidePlace): BesideC
     of('verify'),
     of('stats'),
     of('routes'),
-    of('reference', 'cli'),
+    of('reference', 'commands'),
     refused('doctor'),
     refused('cluster status'),
     refused('cluster upgrade'),
