@@ -238,7 +238,7 @@ export function usableMemory(): number {
 export const capacities = {
   /** Addresses and prefixes in the index. */
   entries: entriesThatFit(usableMemory()),
-  /** Where several processes share a store: what the least of their machines has room for. */
+  /** Entries of a store that several processes share: the least of their machines has room for them. */
   sharedEntries: entriesLeast,
   /** No store holds more. */
   entriesOfAnyMachine: entriesMost,

@@ -89,7 +89,7 @@ export function openWeb(needs: {
   const renderPage = createRenderErrorPage(tools);
   const prefersGlass = async ({ accountId }: { accountId: string }) =>
     (await profiles.load(accountId))?.liquidGlass ?? false;
-  // Of an operator who asks from this machine, and is let in from there alone.
+  // An operator of the demo asks from this machine, and is let in from there alone.
   const asksFactor = !(demo && isLoopback(config.host) && !isProxied(config));
   // The first is the outermost. `web/guard/hooks.ts` runs them; front ends have their own (threads/front-end.ts).
   const hooks: Hook[] = [
