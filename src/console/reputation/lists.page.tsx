@@ -277,10 +277,10 @@ function loadedTable(frame: PageFrame, loaded: readonly LoadedList[]): Html {
   ]);
   const columns = [text.name, text.kind, text.loadedAt, text.endsAt].map((title) => ({ title }));
   return (
-    <section class="inbox-needs" aria-labelledby="others">
-      <h2 id="others">{text.others}</h2>
+    <div class="inbox-needs">
+      <h2>{text.others}</h2>
       <Table caption={text.others} columns={columns} rows={rows} stack />
-    </section>
+    </div>
   );
 }
 
