@@ -137,12 +137,23 @@ if (challengeBox) {
     later(() => worker && giveUp(), workMsMax);
   }
 
+  /** Whoever keeps no cookie comes back at once: then the form waits for a press. */
+  function maySendAlone() {
+    try {
+      const lastMs = Number(sessionStorage.getItem('challenge-sent'));
+      sessionStorage.setItem('challenge-sent', String(Date.now()));
+      return Date.now() - lastMs > 60_000;
+    } catch {
+      return false;
+    }
+  }
+
   function finish(payload) {
     worker.terminate();
     worker = undefined;
     solution.value = payload;
     showRow('done');
-    if (alone !== undefined) held ??= {};
+    if (alone !== undefined && maySendAlone()) held ??= {};
     if (!held) return;
     const { by } = held;
     held = undefined;

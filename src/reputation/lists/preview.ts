@@ -40,11 +40,19 @@ export async function previewList(
 ): Promise<Result<ListPreview>> {
   const { url, format, confidence, allowPrivate } = given;
   const terms = { url, format, confidence, allowDocumentation: false, service: undefined };
-  const read = await previews.run(() =>
-    fetchInThread({ ...bounds, terms, allowPrivate, known: undefined }, signal),
-  );
+  const read = await previews.run(async () => {
+    const answer = await fetchInThread(
+      { ...bounds, terms, allowPrivate, known: undefined },
+      signal,
+    );
+    const clashes =
+      'fetched' in answer
+        ? await clashesOf(answer.fetched.batches, given.allowed.slice(0, rulesMax))
+        : [];
+    return { answer, clashes };
+  });
   if (!read.ok) return read;
-  const answer = read.value;
+  const { answer, clashes } = read.value;
   if ('failed' in answer) return fail('invalid_parameter', answer.failed);
   if ('unchanged' in answer) return fail('invalid_parameter', 'the server sent nothing');
   const { batches, rows, badLines, leftOut } = answer.fetched;
@@ -52,7 +60,6 @@ export async function previewList(
   for (const { count, scores } of batches) {
     for (let i = 0; i < count; i++) bands[scoreBand(scores[i]!)]++;
   }
-  const clashes = await clashesOf(batches, given.allowed.slice(0, rulesMax));
   return ok({ url, format: answer.fetched.format, rows, bands, badLines, leftOut, clashes });
 }
 
