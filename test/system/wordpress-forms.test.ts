@@ -29,7 +29,9 @@ const field = 'portcullis-receipt';
 before(async () => {
   if (!isInstalled('php')) return;
   server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
-  siteKey = (await server.cliJson('sitekey', 'create', demoEmail, '--host', 'localhost')).id;
+  siteKey = (
+    await server.cliJson('sitekey', 'create', demoEmail, '--host', 'localhost', '--level', 'easy')
+  ).id;
   site = await startWordPress();
   site.php(`require_once ABSPATH . 'wp-admin/includes/plugin.php';
     activate_plugin('portcullis-sign-in/portcullis-sign-in.php');
