@@ -57,7 +57,7 @@ export function openOperations(opening: Opening, served: Served) {
     onUndo?: (undo: UndoOrder) => void,
   ): Promise<unknown> {
     const output = await execute(execution, order, call, onUndo);
-    if (!('readsOnly' in findOperation(order.operation))) undos.overtaken(order.input as object);
+    if (findOperation(order.operation).audit === 'required') undos.overtaken(order.input as object);
     await follower.catchUpTo(await store.lastSeq());
     return output;
   }
