@@ -66,14 +66,14 @@ import type { Listening } from './threads/threads.ts';
 const topShown = 12;
 export interface ConsoleSources {
   readonly operations: ConsoleOf['operations'];
-  readonly data: Pick<Data, 'store' | 'state'>;
+  readonly data: Pick<Data, 'store' | 'state' | 'placeOf'>;
   readonly signon: SignonModule;
   readonly pageBuilder: ConsoleParts['pageBuilder'];
   /** Resolves when what was committed before is in memory. */
   readonly catchUp: () => Promise<void>;
   readonly counts: Pick<CountsModule, 'reports'>;
   readonly figures: Pick<Figures, 'tallies' | 'minutes' | 'errors'>;
-  readonly check: Pick<Check, 'judge' | 'toJson'>;
+  readonly check: Pick<Check, 'judge'>;
   readonly evidence: EvidenceReader;
   readonly tables: Pick<BoundedTables, 'read'>;
   /** Returns undefined until the server listens. */
@@ -183,7 +183,7 @@ const budgetsHoldMs = minuteMs;
 
 function inboxOf({ clock, random }: Opening, sources: ConsoleSources): ConsoleInbox {
   const { check, evidence, figures } = sources;
-  const { store, state } = sources.data;
+  const { store, state, placeOf } = sources.data;
   const { access, index, sources: lists } = state;
   const reports = createReportStore({ store, clock, random });
   const dryRun = createDryRun({ index, contributions: state.entries.contributions });
@@ -212,7 +212,7 @@ function inboxOf({ clock, random }: Opening, sources: ConsoleSources): ConsoleIn
     const now = clock.now();
     const { score, allowlisted, knownGood } = check.judge(family, words, now);
     const known = evidence.of(family, words, now);
-    const answer = JSON.parse(check.toJson(address, now)!) as { countryCode: string; isp: string };
+    const { country, network } = placeOf(family, words);
     const own = known.reports.find(({ entry }) => !entry.includes('/'));
     const after = (decision: AddressDecision) => dryRun.scoreAfter(family, words, now, decision);
     return {
@@ -220,8 +220,8 @@ function inboxOf({ clock, random }: Opening, sources: ConsoleSources): ConsoleIn
       score,
       isAllowed: allowlisted,
       isKnownGood: knownGood,
-      country: answer.countryCode,
-      network: answer.isp === unknownProvider ? '' : answer.isp,
+      country,
+      network: network === unknownProvider ? '' : network,
       lists: known.lists,
       reports: own && { count: own.reports, reporters: own.reporters, score: own.score },
       last,

@@ -100,6 +100,7 @@ export async function openData(opening: Opening) {
   const maintenance = member?.maintenance ?? localMaintenance(store);
 
   const geo = openGeoTables(opening);
+  const placeOf = placesIn(geo);
   const banTable = createBanTable(banBounds.totalMax);
   const bans = createBans({ clock, shared: banTable });
   const state = await openState({
@@ -114,7 +115,7 @@ export async function openData(opening: Opening) {
     // An embedded store reports each commit; those of other nodes are polled for.
     pollMs: member && journalPollMs,
     agentBans: bans,
-    placeOf: placesIn(geo),
+    placeOf,
     snapshotPath: `${dataDir}/${snapshotFile}`,
     isStoreLost: presence.isLost,
   });
@@ -152,6 +153,7 @@ export async function openData(opening: Opening) {
     banTable,
     /** The compiled tables of countries and networks. */
     geo,
+    placeOf,
     /** This node's membership in a cluster; undefined without one. */
     member,
     /** The replica of DATABASE_REPLICA_URL, as far as the journal is read from one. */

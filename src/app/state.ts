@@ -174,7 +174,7 @@ async function loadParts(options: StateOptions): Promise<Parts> {
   return parts;
 }
 
-/** Loads also what a machine with more memory has written, whole: nothing more is let in then. */
+/** Loads also what a machine with more memory has written, whole: lists get no more room then. */
 async function loadedParts(
   options: StateOptions,
   entriesMax: number,

@@ -21,8 +21,11 @@ import { lookBehind } from '../../ip/behind.ts';
 export const levels = ['silent', 'easy', 'hard'] as const;
 export type Level = (typeof levels)[number];
 
+/** A puzzle is a picture: no page may have it made easier than it is for others. */
+const levelOf = (least: LeastLevel): Level => (least === 'puzzle' ? 'easy' : least);
+
 export function isAtLeast(level: Level, least: LeastLevel): boolean {
-  return levels.indexOf(level) >= levels.indexOf(least === 'puzzle' ? 'easy' : least);
+  return levels.indexOf(level) >= levels.indexOf(levelOf(least));
 }
 
 interface Sender {
@@ -46,7 +49,6 @@ const hostingName =
 
 export function createLevels(options: {
   readonly callers: {
-    isMalicious(sender: Sender): boolean;
     isClean(sender: Sender): boolean;
     abuseScoreOf(sender: Sender): number;
     networkOf(sender: Sender): Network;
@@ -98,8 +100,7 @@ export function createLevels(options: {
           ),
       );
       const isHosting = isPressed && hostingName.test(provider!);
-      // A puzzle is a picture: no page may have it made easier than it is for others.
-      const chosen: Level[] = [levelByAddress(sender), least === 'puzzle' ? 'easy' : least];
+      const chosen: Level[] = [levelByAddress(sender), levelOf(least)];
       if (ofClient > narrowShare.hard || ofNetwork > wideShare.hard || isHosting)
         chosen.push('hard');
       else if (ofClient > narrowShare.easy || ofNetwork > wideShare.easy || isPressed) {

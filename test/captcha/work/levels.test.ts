@@ -10,7 +10,6 @@ function setUp({ limitsOn = true, score = 0, exit = false, provider = '' } = {})
   const clock = manualClock(0);
   const levels = createLevels({
     callers: {
-      isMalicious: () => score >= 75,
       isClean: ({ clientIp }) => clientIp !== 'unix:' && score < 10 && !exit,
       abuseScoreOf: () => score,
       networkOf({ clientIp }) {
