@@ -77,6 +77,7 @@ function marked(text, words) {
 
 function row(section, words) {
   const item = document.createElement('li');
+  if (section.language !== undefined) item.lang = section.language;
   const link = document.createElement('a');
   link.href = section.href;
   const title = document.createElement('strong');

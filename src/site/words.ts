@@ -1,5 +1,8 @@
 /** The sentences of what is published, with those of every page. */
 
+import type { ClientLimitName } from '../config/limits.ts';
+import { hourMs, minuteMs } from '../core/time.ts';
+import { costText, type Endpoint } from '../web/guard/endpoint.ts';
 import { wordsOf } from '../web/language.ts';
 
 const en = {
@@ -7,7 +10,8 @@ const en = {
     pages: 'Pages of the documentation',
     groups: { start: 'Start', signOn: 'Sign-on', reputation: 'IP reputation' },
     onThisPage: 'On this page',
-    inEnglish: 'The documentation is in English.',
+    inEnglish: 'This page is in English.',
+    readIn: { en: 'Read this page in English', fr: 'Lire cette page en français' },
     asMarkdown: 'This page as Markdown',
     search: 'Search the docs',
     searchResults: 'Results',
@@ -42,6 +46,50 @@ const en = {
       },
       { title: 'Know the limits', text: 'How much of everything', href: '/docs/limits' },
     ],
+    limits: {
+      head: ['What', 'Requests', 'In', 'Where'],
+      costHead: ['What', 'Costs'],
+      everywhere: 'everywhere',
+      windows: { [minuteMs]: 'a minute', [hourMs]: 'an hour' } as Readonly<Record<number, string>>,
+      seconds: (n: number) => `${n} seconds`,
+      cost: (cost: NonNullable<Endpoint['cost']>) => costText({ cost }) ?? '',
+      names: {
+        answers: 'answers in all, those to a good API key aside',
+        answersNear: 'the same of an IPv4 /24 or IPv6 /48',
+        probes: 'health checks',
+        ipPage: 'address pages',
+        systemNear: 'AS pages, from an IPv4 /24 or IPv6 /48',
+        feeds: 'feeds',
+        decisions:
+          'look-ups by one bouncer key, mail servers too; beyond it every address is unknown',
+        decisionsWhole: 'whole lists for one bouncer key',
+        decisionsStream: 'list changes and metrics for one bouncer key',
+        agentLogin: 'agent log-ins with a wrong password',
+        agentCalls: 'log-ins, heartbeats and questions of one agent key',
+        exchange: 'code exchanges',
+        signIn: 'sign-in attempts',
+        signInNear: 'sign-in attempts by password, from an IPv4 /24 or IPv6 /48',
+        signInOwner: 'sign-in attempts on a browser that the account knows',
+        recover: 'requests for a new password',
+        deadLink: 'uses of mailed links that do not work',
+        mailedLink: 'uses of one mailed link that works, from anywhere',
+        ownMail: 'mails that one account asks for to confirm an address',
+        passkey: 'steps of a passkey sign-in',
+        passkeyRegister: 'steps of a passkey registration',
+        register: 'registrations',
+        console: 'console pages and changes, for operators',
+        removal: 'removal requests',
+        tip: 'reports by hand, without an API key',
+        avatar: 'profile pictures sent',
+        authorize: 'pages that lead to the consent for a site',
+        consent: 'steps after that, the sign-in aside',
+        captchaNew: 'new challenges',
+        captchaVerify: 'answers to challenges; a wrong one counts three times',
+        captchaImage: 'challenge pictures',
+        captchaAudio: 'challenge sounds',
+        captchaFree: 'all four of these, by browsers within their own share',
+      } satisfies Record<ClientLimitName, string> as Readonly<Record<ClientLimitName, string>>,
+    },
     linkTo: (heading: string) => `Link to ${heading}`,
     tableOf: (columns: string) => `Table: ${columns}`,
     sampleLanguages: 'The same in',
@@ -372,12 +420,23 @@ const en = {
 
 export type Words = typeof en;
 
+/** French readers get these for what a declaration adds to the cost of its endpoint. */
+export const frenchCosts: Readonly<Record<string, string>> = {
+  'for each address': 'par adresse',
+  'for each 100 rows begun': 'par centaine de lignes entamée',
+  'for each 100 alerts or decisions begun': 'par centaine d’alertes ou de décisions entamée',
+  'for each 1,000 rows, at least one': 'par millier de lignes, au moins une',
+  'for each 1,000 entries of the block, at least one':
+    'par millier d’entrées du bloc, au moins une',
+};
+
 const fr: Words = {
   docs: {
     pages: 'Pages de la documentation',
     groups: { start: 'Commencer', signOn: 'Connexion', reputation: 'Réputation d’IP' },
     onThisPage: 'Sur cette page',
-    inEnglish: 'Les textes de la documentation sont en anglais.',
+    inEnglish: 'Cette page n’existe qu’en anglais.',
+    readIn: { en: 'Read this page in English', fr: 'Lire cette page en français' },
     asMarkdown: 'Cette page en Markdown',
     search: 'Chercher dans la documentation',
     searchResults: 'Résultats',
@@ -416,6 +475,53 @@ const fr: Words = {
       },
       { title: 'Connaître les limites', text: 'Combien de quoi', href: '/docs/limits' },
     ],
+    limits: {
+      head: ['Quoi', 'Requêtes', 'En', 'Où'],
+      costHead: ['Quoi', 'Coût'],
+      everywhere: 'partout',
+      windows: { [minuteMs]: 'une minute', [hourMs]: 'une heure' },
+      seconds: (n) => `${n} secondes`,
+      cost({ quota, more }) {
+        const unit = quota === 'read' ? 'une lecture' : 'une écriture';
+        return more === undefined ? unit : `${unit} ${frenchCosts[more] ?? more}`;
+      },
+      names: {
+        answers: 'réponses en tout, sauf celles à une clé d’API valable',
+        answersNear: 'de même, par /24 IPv4 ou /48 IPv6',
+        probes: 'contrôles de santé',
+        ipPage: 'pages d’adresses',
+        systemNear: 'pages d’AS, par /24 IPv4 ou /48 IPv6',
+        feeds: 'listes',
+        decisions:
+          'recherches par clé de bouncer, serveurs de messagerie compris ; au-delà, toute adresse est inconnue',
+        decisionsWhole: 'listes entières par clé de bouncer',
+        decisionsStream: 'changements de liste et mesures par clé de bouncer',
+        agentLogin: 'connexions d’agents avec un mauvais mot de passe',
+        agentCalls: 'connexions, signes de vie et questions par clé d’agent',
+        exchange: 'échanges de code',
+        signIn: 'tentatives de connexion',
+        signInNear: 'tentatives de connexion par mot de passe, par /24 IPv4 ou /48 IPv6',
+        signInOwner: 'tentatives de connexion sur un navigateur connu du compte',
+        recover: 'demandes d’un nouveau mot de passe',
+        deadLink: 'usages de liens reçus par e-mail et non valables',
+        mailedLink: 'usages d’un même lien valable, d’où qu’ils viennent',
+        ownMail: 'messages qu’un compte demande pour confirmer une adresse',
+        passkey: 'étapes d’une connexion par clé d’accès',
+        passkeyRegister: 'étapes d’une inscription par clé d’accès',
+        register: 'inscriptions',
+        console: 'pages et changements de la console, pour les opérateurs',
+        removal: 'demandes de retrait',
+        tip: 'signalements à la main, sans clé d’API',
+        avatar: 'photos de profil envoyées',
+        authorize: 'pages qui mènent à l’accord pour un site',
+        consent: 'la suite, hors connexion',
+        captchaNew: 'nouveaux défis',
+        captchaVerify: 'réponses aux défis ; une fausse compte triple',
+        captchaImage: 'images de défis',
+        captchaAudio: 'sons de défis',
+        captchaFree: 'les quatre ensemble, pour un navigateur dans sa propre part',
+      },
+    },
     linkTo: (heading) => `Lien vers ${heading}`,
     sampleLanguages: 'Le même en',
     tryIt: {

@@ -13,9 +13,11 @@ import { feeds } from '../../src/reputation/blocklists/catalog.ts';
 import { fieldsOf } from '../../src/signon/people/profile/profile.ts';
 import { codeLifeMs } from '../../src/signon/sites/codes.ts';
 import { scopeNames } from '../../src/signon/sites/scopes.ts';
-import { docsFolder, loadDocs } from '../../src/site/docs/library.ts';
+import { type DocText, docsFolder, loadDocs } from '../../src/site/docs/library.ts';
 import { publishedRoutes } from '../../src/site/manifest/published.route.ts';
+import { catalogueFor, frenchCosts } from '../../src/site/words.ts';
 import type { Endpoint } from '../../src/web/guard/endpoint.ts';
+import { renderHtml } from '../../src/web/html.ts';
 import { createPageTools, openAssets, siteLinks } from '../../src/web/page-tools.ts';
 import { guardOf } from '../support/server/guard.ts';
 
@@ -51,6 +53,7 @@ async function ask(
   path: string,
   headers: Record<string, readonly string[]> = {},
   from = routes,
+  query = '',
 ): Promise<Reply> {
   const param = path.startsWith('/docs/') ? path.slice('/docs/'.length) : '';
   const route =
@@ -59,7 +62,7 @@ async function ask(
     method: 'GET',
     path,
     param,
-    query: '',
+    query,
     headers,
     body: new Uint8Array(),
     clientIp: '',
@@ -240,10 +243,43 @@ test('the OpenAPI document is whole: references, names, parameters, schemas', as
 
 test('the list of pages, which reads the beginning of each alone, has the titles and first paragraphs of the pages', () => {
   const values = new Proxy({}, { get: () => '' });
-  for (const { slug, intro, article } of loadDocs(docsFolder, baseUrl, values)) {
-    assert.deepEqual(intro, { title: article.title, summary: article.summary }, slug);
-    assert.notEqual(intro.summary, '', slug);
+  for (const { slug, english, french } of loadDocs(docsFolder, baseUrl, () => values)) {
+    for (const { intro, article } of french === undefined ? [english] : [english, french]) {
+      assert.deepEqual(intro, { title: article.title, summary: article.summary }, slug);
+      assert.notEqual(intro.summary, '', slug);
+    }
   }
+});
+
+test('a French page has the headings, the code, the links and the tables of the English one', () => {
+  const values = new Proxy({}, { get: (_, name) => `{${String(name)}}` });
+  const pages = loadDocs(docsFolder, baseUrl, () => values);
+  const translated = pages.filter(({ french }) => french !== undefined);
+  assert.equal(translated.length, 5);
+  for (const { slug, english, french } of translated) {
+    const shapeOf = ({ language, article, markdown }: DocText) => {
+      const html = renderHtml(article.render(catalogueFor(language)));
+      return {
+        headings: article.sections.map(({ depth, id }) => [depth, id]),
+        codes: [...markdown.matchAll(/^```\w+\n[\s\S]*?^```$/gm)].map(([code]) => code),
+        links: [...html.matchAll(/href="([^"]*)"/g)].map(([, href]) => href),
+        rows: [...html.matchAll(/<tr/g)].length,
+        facts: [...markdown.matchAll(/\{[a-z_]+\}/g)].map(([name]) => name).sort(),
+      };
+    };
+    assert.deepEqual(shapeOf(french!), shapeOf(english), slug);
+    assert.notEqual(french!.intro.summary, english.intro.summary, slug);
+    assert.doesNotMatch(
+      french!.markdown.replace(/```[\s\S]*?```|`[^`]*`/g, ''),
+      / [:;?!»]|'/,
+      slug,
+    );
+  }
+});
+
+test('what an endpoint costs is said in French, too', () => {
+  const said = endpoints.flatMap(({ cost }) => (cost?.more === undefined ? [] : [cost.more]));
+  assert.deepEqual(new Set(said), new Set(Object.keys(frenchCosts)));
 });
 
 test('llms.txt has the form of llmstxt.org, says first what this is not, and links to Markdown', async () => {
@@ -278,7 +314,8 @@ test('every link inside the documentation leads to a page and a heading that are
     const html = bodyOf(await ask(page));
     const links = [...html.matchAll(/href="([^"]*)"/g)].map((match) => match[1]!);
     for (const link of links.filter((each) => /^(#|\/docs)/.test(each) && each !== '#main')) {
-      const [path = '', fragment] = link.split('#');
+      const [address = '', fragment] = link.split('#');
+      const [path = ''] = address.split('?');
       if (path.endsWith('.md')) {
         assert.equal((await ask(path)).status, 200, link);
         continue;
@@ -306,15 +343,58 @@ test('texts have ETags and packed twins; an unchanged one is not sent again', as
   }
 });
 
-test('pages speak the language of the reader around English texts', async () => {
-  const french = await ask('/docs', { 'accept-language': ['fr'] });
-  const html = bodyOf(french);
+test('pages speak the language of the reader, around an English text where there is no other', async () => {
+  const fr = { 'accept-language': ['fr'] };
+  const html = bodyOf(await ask('/docs/ip-api', fr));
   assert.match(html, /<html lang="fr"/);
   assert.match(html, /<article class="docs-article" lang="en"/);
-  assert.match(html, /Les textes de la documentation sont en anglais/);
+  assert.match(html, /Cette page n’existe qu’en anglais/);
+  const french = await ask('/docs', fr);
+  assert.match(bodyOf(french), /<article class="docs-article" lang="fr"/);
+  assert.match(bodyOf(french), /data-index="\/docs\/search\.fr\.json"/);
+  assert.match(bodyOf(french), /href="\/docs\/index\.fr\.md"/);
   assert.equal(headerOf(french, 'content-language'), 'fr');
   const etag = headerOf(french, 'etag');
   assert.notEqual(headerOf(await ask('/docs'), 'etag'), etag);
+});
+
+test('a link leads to the page in the other language, whatever the reader speaks', async () => {
+  const fr = { 'accept-language': ['fr'] };
+  const languageOf = (reply: Reply) =>
+    /docs-article" lang="(..)"/.exec(bodyOf(reply))?.[1] ?? reply.status;
+  assert.match(bodyOf(await ask('/docs/limits')), /href="\/docs\/limits\?language=fr" lang="fr"/);
+  assert.match(
+    bodyOf(await ask('/docs/limits', fr)),
+    /href="\/docs\/limits\?language=en" lang="en"/,
+  );
+  assert.doesNotMatch(bodyOf(await ask('/docs/ip-api')), /\?language=/);
+  for (const [query, expected] of [
+    ['language=fr', 'fr'],
+    ['language=en', 'en'],
+    ['language=', 'en'],
+    ['language=xx', 'en'],
+    ['language=__proto__', 'en'],
+    ['language=%00%ff', 'en'],
+    ['language=fr&language=en', 'fr'],
+  ] as const) {
+    assert.equal(languageOf(await ask('/docs/limits', {}, routes, query)), expected, query);
+  }
+  assert.equal(languageOf(await ask('/docs/limits', fr, routes, 'language=en')), 'en');
+});
+
+test('the search of French readers has the French text of a section, with the address of the English one', async () => {
+  const titles = async (path: string) => {
+    const { sections } = await jsonOf(path);
+    return new Map<string, string[]>(
+      sections.map(({ href, title, language }: Loose) => [href, [language, title]]),
+    );
+  };
+  const english = await titles('/docs/search.json');
+  const french = await titles('/docs/search.fr.json');
+  assert.deepEqual([...french.keys()], [...english.keys()]);
+  assert.deepEqual(english.get('/docs/limits#without-a-key'), ['en', 'Without a key']);
+  assert.deepEqual(french.get('/docs/limits#without-a-key'), ['fr', 'Sans clé']);
+  assert.deepEqual(french.get('/docs/ip-api#get-check'), english.get('/docs/ip-api#get-check'));
 });
 
 test('an unknown page, and a second address of the first one, are 404', async () => {

@@ -1,6 +1,7 @@
 /**
  * A page of the documentation: navigation with the search, the text, and a list of its headings.
- * The texts are English; what is around them speaks the language of the reader and says so.
+ * The first pages are there in both languages, the others in English; what is around them speaks the
+ * language of the reader and says so.
  * The text comes first: a narrow screen begins with it, and links to the navigation below it.
  * Without a script the navigation is the list of all pages, and the search stays hidden.
  */
@@ -8,9 +9,17 @@
 import { Icon } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
 import type { Html } from '../../web/html.ts';
+import type { Language } from '../../web/language.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import { type Catalogue, frameText } from '../words.ts';
-import { type DocGroup, type DocPage, docPath, markdownPath } from './library.ts';
+import {
+  type DocGroup,
+  type DocPage,
+  type DocText,
+  docPath,
+  markdownPath,
+  textFor,
+} from './library.ts';
 
 export interface DocsPageData {
   readonly pages: readonly DocPage[];
@@ -61,13 +70,7 @@ function searchBox(text: Catalogue, searchPath: string): Html {
           </form>
         </div>
         <p class="docs-found" role="status" />
-        <ol
-          id="docs-results"
-          class="docs-results"
-          lang="en"
-          aria-label={docs.searchResults}
-          hidden
-        />
+        <ol id="docs-results" class="docs-results" aria-label={docs.searchResults} hidden />
         <p class="docs-keys" aria-hidden="true">
           <kbd>↑</kbd> <kbd>↓</kbd> {docs.searchMove} <kbd>↵</kbd> {docs.searchOpen}
         </p>
@@ -76,7 +79,7 @@ function searchBox(text: Catalogue, searchPath: string): Html {
   );
 }
 
-function pageList(data: DocsPageData, text: Catalogue): Html {
+function pageList(data: DocsPageData, language: Language, text: Catalogue): Html {
   const { docs } = text;
   return groups.map((group) => {
     const members = data.pages.filter((page) => page.group === group);
@@ -85,32 +88,35 @@ function pageList(data: DocsPageData, text: Catalogue): Html {
         <h2 class="eyebrow" id={`docs-${group}`}>
           {docs.groups[group]}
         </h2>
-        <ul lang="en" aria-labelledby={`docs-${group}`}>
-          {members.map(({ slug, intro }) => (
-            <li>
-              <Link
-                href={docPath(slug)}
-                aria-current={slug === data.page.slug ? 'page' : undefined}
-              >
-                {intro.title}
-              </Link>
-            </li>
-          ))}
+        <ul aria-labelledby={`docs-${group}`}>
+          {members.map((page) => {
+            const shown = textFor(page, language);
+            return (
+              <li lang={shown.language}>
+                <Link
+                  href={docPath(page.slug)}
+                  aria-current={page.slug === data.page.slug ? 'page' : undefined}
+                >
+                  {shown.intro.title}
+                </Link>
+              </li>
+            );
+          })}
         </ul>
       </section>
     );
   });
 }
 
-function contents({ page }: DocsPageData, text: Catalogue): Html {
-  const headings = page.article.headings.filter(({ depth }) => depth === 2);
+function contents({ language, article }: DocText, text: Catalogue): Html {
+  const headings = article.headings.filter(({ depth }) => depth === 2);
   if (headings.length < 2) return null;
   return (
     <nav class="docs-contents" aria-label={text.docs.onThisPage}>
       <p class="eyebrow" aria-hidden="true">
         {text.docs.onThisPage}
       </p>
-      <ul lang="en">
+      <ul lang={language}>
         {headings.map(({ id, text: label }) => (
           <li>
             <Link href={`#${id}`}>{label}</Link>
@@ -121,9 +127,26 @@ function contents({ page }: DocsPageData, text: Catalogue): Html {
   );
 }
 
+/** The same page in the other language, or a word that there is none. */
+function languageNote({ slug, french }: DocPage, language: Language, { docs }: Catalogue): Html {
+  if (french === undefined) {
+    return language === 'en' ? null : <p class="docs-note">{docs.inEnglish}</p>;
+  }
+  const other = language === 'en' ? 'fr' : 'en';
+  return (
+    <p class="docs-note">
+      <Link href={`${docPath(slug)}?language=${other}`} lang={other} hreflang={other}>
+        {docs.readIn[other]}
+      </Link>
+    </p>
+  );
+}
+
 export function docsPage(frame: PageFrame, data: DocsPageData): string {
   const text = frameText(frame);
-  const { article, slug } = data.page;
+  const { slug } = data.page;
+  const shown = textFor(data.page, frame.language);
+  const { article, language } = shown;
   return renderDocument(
     { ...frame, current: 'docs' },
     {
@@ -140,22 +163,22 @@ export function docsPage(frame: PageFrame, data: DocsPageData): string {
                 <span>{text.docs.pages}</span>
               </a>
             </p>
-            {frame.language !== 'en' && <p class="docs-note">{text.docs.inEnglish}</p>}
+            {languageNote(data.page, frame.language, text)}
             {slug === 'index' && tasks(text)}
-            <article class="docs-article" lang="en">
+            <article class="docs-article" lang={language}>
               {article.render(text)}
             </article>
             <p class="docs-twin">
-              <Link href={markdownPath(slug)}>
+              <Link href={markdownPath(slug, language)}>
                 <Icon name="code" />
                 <span>{text.docs.asMarkdown}</span>
               </Link>
             </p>
           </div>
-          {contents(data, text)}
+          {contents(shown, text)}
           <div class="docs-side" id="docs-all">
             {searchBox(text, data.searchPath)}
-            <nav aria-label={text.docs.pages}>{pageList(data, text)}</nav>
+            <nav aria-label={text.docs.pages}>{pageList(data, frame.language, text)}</nav>
           </div>
         </div>
       ),
@@ -171,16 +194,23 @@ export interface SearchScreen {
 }
 
 /** All sections of all pages, and the pages to connect something, as the search reads them. */
-export function searchIndex(pages: readonly DocPage[], screens: readonly SearchScreen[]): string {
-  const sections = pages.flatMap(({ slug, article }) =>
-    article.sections.map(({ depth, id, text, body, rest }) => ({
-      href: depth === 1 ? docPath(slug) : `${docPath(slug)}#${id}`,
-      page: article.title,
+export function searchIndex(
+  pages: readonly DocPage[],
+  language: Language,
+  screens: readonly SearchScreen[],
+): string {
+  const sections = pages.flatMap((page) => {
+    const shown = textFor(page, language);
+    const path = docPath(page.slug);
+    return shown.article.sections.map(({ depth, id, text, body, rest }) => ({
+      href: depth === 1 ? path : `${path}#${id}`,
+      language: shown.language,
+      page: shown.article.title,
       title: text,
       text: body,
       more: rest,
-    })),
-  );
+    }));
+  });
   return JSON.stringify({ sections, screens });
 }
 

@@ -21,9 +21,12 @@ import {
   searchDocs,
 } from '../manifest/ready-text.route.ts';
 import { docsPage, type SearchScreen, searchIndex } from './docs.page.tsx';
-import { type DocPage, docSlugs, docsPath, markdownPath } from './library.ts';
+import { type DocPage, docsPath, markdownPath, markdownPaths } from './library.ts';
 
-const searchPath = `${docsPath}/search.json`;
+const searchPaths: Readonly<Record<Language, string>> = {
+  en: `${docsPath}/search.json`,
+  fr: `${docsPath}/search.fr.json`,
+};
 const markdownType = 'text/markdown; charset=utf-8';
 
 const requestHeaders = [...readyRequestHeaders, ...pageRequestHeaders];
@@ -32,16 +35,19 @@ const docsEndpoint = openPage(docsPath, { headers: requestHeaders });
 const docsSlashEndpoint = openPage(`${docsPath}/`);
 const docEndpoint = openPage(`${docsPath}/:page`, { headers: requestHeaders });
 const markdownEndpointOf = new Map(
-  docSlugs.map((slug) => [slug, readyEndpoint(markdownPath(slug), 'text')]),
+  markdownPaths.map((path) => [path, readyEndpoint(path, 'text')]),
 );
-const searchEndpoint = readyEndpoint(searchPath, searchDocs);
+const searchEndpoints = languages.map((language) => ({
+  language,
+  declared: readyEndpoint(searchPaths[language], searchDocs(language)),
+}));
 
 export const docsEndpoints: readonly Endpoint[] = [
   docsEndpoint,
   docsSlashEndpoint,
   docEndpoint,
   ...markdownEndpointOf.values(),
-  searchEndpoint,
+  ...searchEndpoints.map(({ declared }) => declared),
 ];
 
 export function docsRoutes(options: {
@@ -56,7 +62,11 @@ export function docsRoutes(options: {
     const headers = tools
       .headers(language, { connect: true })
       .filter(([name]) => name !== 'content-type');
-    const html = docsPage(tools.frame(language), { pages, page, searchPath });
+    const html = docsPage(tools.frame(language), {
+      pages,
+      page,
+      searchPath: searchPaths[language],
+    });
     return readyText('text/html; charset=utf-8', html, headers);
   }
 
@@ -69,9 +79,10 @@ export function docsRoutes(options: {
     }),
   );
 
-  /** The first page has one address, /docs. */
+  /** The first page has one address, /docs. A link to the other language says which. */
   function show(request: Request): Reply {
-    const language = languageOf(request);
+    const asked = new URLSearchParams(request.query).get('language');
+    const language = languages.find((one) => one === asked) ?? languageOf(request);
     const slug = request.param === '' ? 'index' : request.param;
     const ready = request.param === 'index' ? undefined : bySlug.get(slug)?.get(language);
     return ready === undefined ? errorReply(tools, language, 404) : negotiate(request, ready());
@@ -81,9 +92,17 @@ export function docsRoutes(options: {
     guard.open(docsEndpoint, show),
     guard.open(docsSlashEndpoint, () => movedTo(docsPath)),
     guard.open(docEndpoint, show),
-    ...pages.map((page) =>
-      readyRoute(guard, markdownEndpointOf.get(page.slug)!, markdownType, () => page.markdown),
+    ...pages.flatMap(({ slug, english, french }) =>
+      [english, french].flatMap((text) => {
+        if (text === undefined) return [];
+        const declared = markdownEndpointOf.get(markdownPath(slug, text.language))!;
+        return [readyRoute(guard, declared, markdownType, () => text.markdown)];
+      }),
     ),
-    readyRoute(guard, searchEndpoint, 'application/json', () => searchIndex(pages, screens())),
+    ...searchEndpoints.map(({ language, declared }) =>
+      readyRoute(guard, declared, 'application/json', () =>
+        searchIndex(pages, language, screens()),
+      ),
+    ),
   ];
 }

@@ -5,19 +5,38 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { once, prepareInTurns } from '../../core/preparation.ts';
+import { type Language, languages } from '../../web/language.ts';
 import { type AfterSample, type Article, type Intro, introOf, parseArticle } from './markdown.tsx';
 import { tries, tryBox } from './try-box.tsx';
 
+interface DocFile {
+  readonly slug: string;
+  readonly file: string;
+  /** The same page in French, heading by heading. Without one, French readers get the English text. */
+  readonly french?: string;
+  readonly group: 'start' | 'signOn' | 'reputation';
+}
+
 /** In the order of the navigation. The first is /docs itself. */
 const files = [
-  { slug: 'index', file: 'site/index.md', group: 'start' },
-  { slug: 'sign-in-button', file: 'site/sign-in-button.md', group: 'signOn' },
+  { slug: 'index', file: 'site/index.md', french: 'site/fr/index.md', group: 'start' },
+  {
+    slug: 'sign-in-button',
+    file: 'site/sign-in-button.md',
+    french: 'site/fr/sign-in-button.md',
+    group: 'signOn',
+  },
   { slug: 'oauth-libraries', file: 'site/oauth-libraries.md', group: 'signOn' },
   { slug: 'sign-on', file: 'SIGNON.md', group: 'signOn' },
-  { slug: 'ask-about-an-address', file: 'site/ask-about-an-address.md', group: 'reputation' },
+  {
+    slug: 'ask-about-an-address',
+    file: 'site/ask-about-an-address.md',
+    french: 'site/fr/ask-about-an-address.md',
+    group: 'reputation',
+  },
   { slug: 'ip-api', file: 'API.md', group: 'reputation' },
   { slug: 'high-rates', file: 'site/high-rates.md', group: 'reputation' },
   { slug: 'scoring', file: 'SCORING.md', group: 'reputation' },
@@ -28,21 +47,34 @@ const files = [
   { slug: 'dovecot', file: 'DOVECOT.md', group: 'reputation' },
   { slug: 'webhooks', file: 'WEBHOOKS.md', group: 'reputation' },
   { slug: 'captcha', file: 'CAPTCHA.md', group: 'reputation' },
-  { slug: 'limits', file: 'site/limits.md', group: 'start' },
-  { slug: 'machines', file: 'site/machines.md', group: 'start' },
-] as const;
+  { slug: 'limits', file: 'site/limits.md', french: 'site/fr/limits.md', group: 'start' },
+  { slug: 'machines', file: 'site/machines.md', french: 'site/fr/machines.md', group: 'start' },
+] as const satisfies readonly DocFile[];
 
 export const docSlugs = files.map(({ slug }) => slug);
 export type DocSlug = (typeof files)[number]['slug'];
 export type DocGroup = (typeof files)[number]['group'];
 
-export interface DocPage {
-  readonly slug: DocSlug;
-  readonly group: DocGroup;
+/** The text of a page in one language. */
+export interface DocText {
+  readonly language: Language;
   readonly intro: Intro;
   readonly article: Article;
   /** The same as Markdown, its links absolute. */
   readonly markdown: string;
+}
+
+export interface DocPage {
+  readonly slug: DocSlug;
+  readonly group: DocGroup;
+  readonly english: DocText;
+  /** Undefined: there is no translation. */
+  readonly french: DocText | undefined;
+}
+
+/** Returns the page's text for a reader of this language: English where there is no translation. */
+export function textFor(page: DocPage, language: Language): DocText {
+  return (language === 'fr' ? page.french : undefined) ?? page.english;
 }
 
 /** `{base_url}` and the like, by name without the braces. */
@@ -59,9 +91,16 @@ export function docPath(slug: DocSlug): string {
 }
 
 /** Path of its Markdown. */
-export function markdownPath(slug: DocSlug): string {
-  return `${docsPath}/${slug}.md`;
+export function markdownPath(slug: DocSlug, language: Language = 'en'): string {
+  return `${docsPath}/${slug}${language === 'en' ? '' : `.${language}`}.md`;
 }
+
+/** The Markdown that is there, in both languages. */
+export const markdownPaths: readonly string[] = files.flatMap((one) =>
+  languages
+    .filter((language) => language === 'en' || 'french' in one)
+    .map((language) => markdownPath(one.slug, language)),
+);
 
 /**
  * @param folder docs/
@@ -69,30 +108,37 @@ export function markdownPath(slug: DocSlug): string {
  * Each page is made when it is first read, which throws on a broken link, an unknown substitution
  * and raw HTML. Whoever reads one searches soon, so all others are made behind it, in turns.
  */
-export function loadDocs(folder: string, origin: string, values: Substitutions): DocPage[] {
+export function loadDocs(
+  folder: string,
+  origin: string,
+  valuesIn: (language: Language) => Substitutions,
+): DocPage[] {
   const makeOthers = once(() =>
     // A page that can't be made throws again when it is read.
     prepareInTurns(
-      pages.map((page) => () => page.article),
+      pages.flatMap(({ english, french }) => [() => english.article, () => french?.article]),
       () => {},
     ),
   );
-  const pages: DocPage[] = files.map(({ slug, file, group }) => {
+
+  function textOf(slug: DocSlug, file: string, language: Language, original?: DocText): DocText {
     const text = readFileSync(join(folder, file), 'utf8');
-    const source = once(() => substitute(file, publishedPart(text), values));
+    const source = once(() => substitute(file, publishedPart(text), valuesIn(language)));
     const article = once(() =>
       parseArticle(
         file,
         source(),
         (href) => resolveLink(file, href, docPath),
-        triesOf(slug, values.secure_url ?? ''),
+        triesOf(slug, valuesIn(language).secure_url ?? ''),
+        original?.article.sections.map(({ id }) => id),
       ),
     );
-    const markdown = once(() => withAbsoluteLinks(file, source(), origin));
+    const pathOf = (to: DocSlug) =>
+      markdownPath(to, 'fr' === language && isFrench(to) ? 'fr' : 'en');
+    const markdown = once(() => withAbsoluteLinks(file, source(), origin, pathOf));
     const intro = once(() => introOf(source()));
     return {
-      slug,
-      group,
+      language,
       get intro() {
         return intro();
       },
@@ -104,8 +150,19 @@ export function loadDocs(folder: string, origin: string, values: Substitutions):
         return markdown();
       },
     };
+  }
+
+  const pages: DocPage[] = files.map((one) => {
+    const { slug, file, group } = one;
+    const english = textOf(slug, file, 'en');
+    const french = 'french' in one ? textOf(slug, one.french, 'fr', english) : undefined;
+    return { slug, group, english, french };
   });
   return pages;
+}
+
+function isFrench(slug: DocSlug): boolean {
+  return files.some((one) => one.slug === slug && 'french' in one);
 }
 
 function triesOf(slug: DocSlug, origin: string): AfterSample {
@@ -139,17 +196,21 @@ function resolveLink(
 ): string | undefined {
   if (/^(https?:\/\/|#|\/)/.test(href)) return href;
   const [target = '', fragment] = href.split('#');
-  const base = from.startsWith('site/') ? 'site/' : '';
-  const name = join(base, target);
-  const page = files.find(({ file }) => file === name);
+  const name = join(dirname(from), target);
+  const page = files.find((one) => one.file === name || ('french' in one && one.french === name));
   if (page === undefined) return undefined;
   return pathOf(page.slug) + (fragment === undefined ? '' : `#${fragment}`);
 }
 
 /** Readers of the Markdown follow a link without a page around it. */
-function withAbsoluteLinks(file: string, source: string, origin: string): string {
+function withAbsoluteLinks(
+  file: string,
+  source: string,
+  origin: string,
+  pathOf: (slug: DocSlug) => string,
+): string {
   return source.replace(/\]\(([^)\s]+)\)/g, (whole, href: string) => {
-    const target = resolveLink(file, href, markdownPath);
+    const target = resolveLink(file, href, pathOf);
     return target?.startsWith('/') ? `](${origin}${target})` : whole;
   });
 }

@@ -104,16 +104,24 @@ function introIn(tokens: readonly Token[]): Intro {
   };
 }
 
-/** Throws on what the rules above don't allow; `name` is of the file, for the message. */
+/**
+ * Throws on what the rules above don't allow; `name` is of the file, for the message.
+ * @param ids of the headings, when the page is a translation: a link to a section leads to both texts
+ */
 export function parseArticle(
   name: string,
   source: string,
   resolve: ResolveLink,
   after: AfterSample = {},
+  ids?: readonly string[],
 ): Article {
   const tokens = lexer(source);
   checkTokens(name, tokens, resolve);
-  const sections = sectionsOf(tokens);
+  const own = sectionsOf(tokens);
+  if (ids !== undefined && ids.length !== own.length) {
+    throw new Error(`${name}: ${own.length} headings, and ${ids.length} in the original`);
+  }
+  const sections = own.map((section, i) => ({ ...section, id: ids?.[i] ?? section.id }));
   const [first, ...rest] = sections;
   if (first === undefined || first.depth !== 1 || rest.some(({ depth }) => depth === 1)) {
     throw new Error(`${name}: must have one heading of the first depth, at its beginning`);

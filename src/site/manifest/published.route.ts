@@ -2,10 +2,9 @@
 
 import { newAddressQuota, pointRules, readQuota, writeQuota } from '../../access/quota/points.ts';
 import { receiptLifeMs } from '../../captcha/receipt/receipts.ts';
-import { type ClientLimitName, captchaBrowserLimits } from '../../config/limits.ts';
+import { captchaBrowserLimits } from '../../config/limits.ts';
 import { packageVersion } from '../../config/version.ts';
 import { captchaBounds } from '../../config.ts';
-import { hourMs, minuteMs } from '../../core/time.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { bulkAddressesMax } from '../../reputation/check/check-bulk.route.ts';
 import { maliciousScore } from '../../reputation/check/score.ts';
@@ -15,8 +14,9 @@ import { chosenInFormPerDay, delayMinutesMax, promptPerDay } from '../../signon/
 import { stateCharsMax } from '../../signon/sites/authorize.ts';
 import { codeLifeMs } from '../../signon/sites/codes.ts';
 import { scopeNames } from '../../signon/sites/scopes.ts';
-import { costText, type Endpoint } from '../../web/guard/endpoint.ts';
+import type { Endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
+import type { Language } from '../../web/language.ts';
 import type { PageTools } from '../../web/page-tools.ts';
 import { jsonType } from '../../web/shape.ts';
 import type { SearchScreen } from '../docs/docs.page.tsx';
@@ -30,6 +30,7 @@ import {
   type Substitutions,
 } from '../docs/library.ts';
 import { openApiDocument } from '../openapi.ts';
+import { catalogueFor } from '../words.ts';
 import {
   manifestOf,
   type PublishedKit,
@@ -47,49 +48,11 @@ import {
 
 // Numbers and tables that the documentation speaks of, from the tables that the code works by.
 
-/** The table of limits names each one in these words. */
-const limitWords: Readonly<Record<ClientLimitName, string>> = {
-  answers: 'answers in all, those to a good API key aside',
-  answersNear: 'the same of an IPv4 /24 or IPv6 /48',
-  probes: 'questions about the health of the service',
-  ipPage: 'pages of addresses',
-  systemNear: 'pages of autonomous systems, of an IPv4 /24 or IPv6 /48',
-  feeds: 'feeds',
-  decisions:
-    'look-ups by one key of a bouncer, those of mail servers too; beyond it every address counts as unknown',
-  decisionsWhole: 'whole lists for one key of a bouncer',
-  decisionsStream: 'changes of the list, and metrics, for one key of a bouncer',
-  agentLogin: 'log-ins of agents with a wrong password',
-  agentCalls: 'log-ins, heartbeats and questions of one key of an agent',
-  exchange: 'exchanges of a code',
-  signIn: 'attempts to sign in',
-  signInNear: 'attempts to sign in by password of an IPv4 /24 or IPv6 /48',
-  signInOwner: 'attempts to sign in to an account on a browser that it knows',
-  recover: 'requests for a link to a new password',
-  deadLink: 'uses of mailed links that do not work',
-  mailedLink: 'uses of one mailed link that works, wherever it is opened',
-  ownMail: 'mails that one account asks for to confirm an address',
-  passkey: 'steps of a sign-in by passkey',
-  passkeyRegister: 'steps of a registration by passkey',
-  register: 'registrations',
-  console: 'pages and changes of the console for operators',
-  removal: 'requests to take back what is said of an address',
-  tip: 'reports of an address by hand without an API key',
-  avatar: 'pictures of a profile sent',
-  authorize: 'pages that lead to the consent for a site',
-  consent: 'what follows there, the sign-in aside',
-  captchaNew: 'new challenges',
-  captchaVerify: 'answers to challenges; a wrong one counts three times',
-  captchaImage: 'pictures of challenges',
-  captchaAudio: 'sounds of challenges',
-  captchaFree: 'all of these four by browsers within their own share',
-};
-
-function factsOf(options: {
-  baseUrl: string;
-  secureUrl: string;
-  endpoints: readonly Endpoint[];
-}): Substitutions {
+function factsOf(
+  options: { baseUrl: string; secureUrl: string; endpoints: readonly Endpoint[] },
+  language: Language,
+): Substitutions {
+  const { limits } = catalogueFor(language).docs;
   const { accepted, confirmed, retracted } = pointRules;
   const numbers = {
     reads_per_minute: readQuota(0),
@@ -116,7 +79,7 @@ function factsOf(options: {
     registrations_in_form_day: chosenInFormPerDay,
     registration_delay_minutes: delayMinutesMax,
   };
-  const grouped = Object.entries(numbers).map(([name, n]) => [name, n.toLocaleString('en')]);
+  const grouped = Object.entries(numbers).map(([name, n]) => [name, n.toLocaleString(language)]);
   return {
     base_url: options.baseUrl,
     secure_url: options.secureUrl,
@@ -126,27 +89,21 @@ function factsOf(options: {
       categoryNames.map((name, i) => [String(i + 1), name]),
     ),
     key_costs: tableOf(
-      ['What', 'Costs'],
-      options.endpoints.flatMap((declared) => {
-        const cost = costText(declared);
-        return cost === undefined ? [] : [[`\`${declared.method} ${declared.path}\``, cost]];
-      }),
+      limits.costHead,
+      options.endpoints.flatMap(({ method, path, cost }) =>
+        cost === undefined ? [] : [[`\`${method} ${path}\``, limits.cost(cost)]],
+      ),
     ),
     client_limits: tableOf(
-      ['What', 'Requests', 'In', 'Where'],
+      limits.head,
       publishedLimits(options.endpoints).map(({ name, max, windowMs, endpoints }) => [
-        limitWords[name],
-        max.toLocaleString('en'),
-        timeWords(windowMs),
-        endpoints?.map((line) => `\`${line}\``).join(', ') ?? 'everywhere',
+        limits.names[name],
+        max.toLocaleString(language),
+        limits.windows[windowMs] ?? limits.seconds(windowMs / 1_000),
+        endpoints?.map((line) => `\`${line}\``).join(', ') ?? limits.everywhere,
       ]),
     ),
   };
-}
-
-function timeWords(ms: number): string {
-  if (ms === minuteMs) return 'a minute';
-  return ms === hourMs ? 'an hour' : `${ms / 1_000} seconds`;
 }
 
 function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -184,7 +141,8 @@ export function publishedRoutes(options: PublishedOptions): PlainRoute[] {
   const { guard, tools, baseUrl, secureUrl, kit } = options;
   const version = packageVersion();
   const described = { ...options, version };
-  const pages = loadDocs(docsFolder, baseUrl, factsOf(options));
+  const facts = { en: factsOf(options, 'en'), fr: factsOf(options, 'fr') };
+  const pages = loadDocs(docsFolder, baseUrl, (language) => facts[language]);
   const [, json] = jsonType;
   const schema = publishedManifestSchema(`${baseUrl}${publishedPaths.manifestSchema}`);
   return [
@@ -216,7 +174,7 @@ function llmsText(options: {
     pages
       .filter((page) => page.group === group)
       .map(
-        ({ slug, intro }) =>
+        ({ slug, english: { intro } }) =>
           `- [${intro.title}](${baseUrl}${markdownPath(slug)}): ${intro.summary}`,
       );
   return [

@@ -13,6 +13,7 @@ import type { Header } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { type Endpoint, openFile } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
+import { type Language, languages } from '../../web/language.ts';
 import {
   answer,
   conditionFailed,
@@ -59,17 +60,25 @@ export const manifestSchemaDocs = documentDocs(
 );
 export const openapiDocs = documentDocs('openapi', 'This document.', media(anyObject));
 const screen = { href: v.string(), title: v.string(), text: v.string() };
-const section = { ...screen, page: v.string(), more: v.string() };
+const section = {
+  ...screen,
+  language: v.picklist(languages),
+  page: v.string(),
+  more: v.string(),
+};
 const SearchIndex = v.strictObject({
   sections: v.array(v.strictObject(section)),
   screens: v.array(v.strictObject(screen)),
 });
-export const searchDocs = documentDocs(
-  'searchIndex',
-  'All sections of the documentation as plain text.',
-  media(SearchIndex),
-  { SearchIndex },
-);
+export function searchDocs(language: Language): Described {
+  const [id, where] = language === 'en' ? ['searchIndex', ''] : ['searchIndexFr', ', in French'];
+  return documentDocs(
+    id!,
+    `All sections of the documentation as plain text${where}.`,
+    media(SearchIndex),
+    { SearchIndex },
+  );
+}
 
 /** The texts change with an update of the service alone; the ETag makes asking again cheap. */
 const cacheControl = 'public, max-age=300';

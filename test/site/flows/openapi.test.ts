@@ -155,7 +155,10 @@ describe('the OpenAPI document', () => {
     await within(async () => (await server.fetch(sound)).status === 200);
     const version = (await server.fetch('/feeds/blocklist.json')).headers['x-feed-version'];
     const etagOf = async (path: string) => (await server.fetch(path)).headers.etag!;
-    const fixed = ['/manifest', '/manifest.schema.json', '/openapi.json', '/docs/search.json'];
+    const fixed = [
+      ...['/manifest', '/manifest.schema.json', '/openapi.json'],
+      ...['/docs/search.json', '/docs/search.fr.json'],
+    ];
     const changes = `/feeds/changes.json?since=${version}`;
     const conditional = await Promise.all(
       [...fixed, '/feeds/blocklist.json', changes].map(async (path) => [

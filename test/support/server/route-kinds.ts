@@ -26,7 +26,7 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
   'text for firewalls, people and programs': [
     /^GET \/feeds\/(blocklist|anon-exits)\.(txt|csv|ipset|nft|haproxy|nginx|geo|rsc|zone6?|rpz)$/,
     /^GET \/feeds\/\*$/,
-    /^GET \/docs\/[\w-]+\.md$/,
+    /^GET \/docs\/[\w-]+(\.fr)?\.md$/,
     /^GET \/(llms|robots)\.txt$/,
     /^GET \/\.well-known\/(security\.txt|change-password|passkey-endpoints)$/,
     /^GET \/(healthz|metrics)$/,
