@@ -218,11 +218,10 @@ if (challengeBox) {
   };
   function play() {
     if (!sound.src) sound.src = challengeBox.dataset.audio;
-    sound.currentTime = 0;
     sound.play().catch(() => {});
   }
-  sound.addEventListener('play', () => sayPlay(words.playing));
-  sound.addEventListener('pause', () => sayPlay(words.playAgain));
+  sound.addEventListener('play', () => sayPlay(words.pause));
+  sound.addEventListener('pause', () => sayPlay(sound.ended ? words.playAgain : words.play));
   sound.addEventListener('emptied', () => {
     progress.value = 0;
     sayPlay(words.play);
@@ -274,7 +273,7 @@ if (challengeBox) {
     play();
     playButton.focus();
   });
-  press('play', play);
+  press('play', () => (sound.paused ? play() : sound.pause()));
   press('look', () => {
     show('picture');
     answer.focus();

@@ -122,7 +122,7 @@
       });
       // While it works in the background there is nothing to see.
       dialog.addEventListener('portcullis-state', ({ detail }) => {
-        if (dialog.open || /^(work|closed|done)$/.test(detail)) return;
+        if (dialog.open || /^(work|done)$/.test(detail)) return;
         dialog.showModal();
         tell(w, 'open-callback');
       });

@@ -20,9 +20,11 @@ async function ask(headers: Record<string, string> = {}) {
   return { ...reply, header: new Map(reply.headers) };
 }
 
-test('it is under 11 KiB uncompressed', async () => {
+test('it is under 18 KiB, and under 6 compressed', async () => {
   const { body } = await ask();
-  assert.ok(body!.length < 11_264, `${body!.length} bytes`);
+  assert.ok(body!.length < 18 * 1_024, `${body!.length} bytes`);
+  const brotli = await ask({ 'accept-encoding': 'br' });
+  assert.ok(brotli.body!.length < 6 * 1_024, `${brotli.body!.length} bytes`);
 });
 
 for (const [name, script] of Object.entries({ source, names }))

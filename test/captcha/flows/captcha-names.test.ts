@@ -91,7 +91,7 @@ it('pages of other services', { timeout: 600_000 }, async (t) => {
         assert.equal(await page.evaluate('grecaptcha.early'), true, 'what was there stays');
         assert.equal(await page.evaluate('grecaptcha.getResponse()'), '');
         assert.equal(await value(page, 'g-recaptcha-response'), '');
-        await page.getByRole('button', { name: 'Vérifier' }).waitFor();
+        await page.getByRole('button', { name: 'Nouvelle image' }).waitFor();
         await solve(page);
         await until(page, "heard.includes('solved pcr2.')");
         const token = await page.evaluate<string>('grecaptcha.getResponse(0)');
@@ -206,13 +206,13 @@ it('pages of other services', { timeout: 600_000 }, async (t) => {
 
         await page.evaluate('grecaptcha.reset()');
         assert.equal(await page.evaluate('turnstile.isExpired(0)'), false);
-        for (let i = 0; i < 4; i++) {
+        for (let i = 0; i < 6; i++) {
           await until(
             page,
             'document.images[0]?.naturalWidth > 0 && document.images[0].src !== window.last',
           );
           await page.evaluate('window.last = document.images[0].src');
-          await page.clock.runFor(121_000);
+          await page.clock.runFor(108_000);
         }
         await until(page, "heard.includes('timeout ') && heard.includes('chalexpired ')");
         const ends = (await heard(page)).filter((one) => one === 'expired ');

@@ -21,7 +21,7 @@ async function answerPicture(page: Page, before: string): Promise<string> {
   await within(async () => (await source()) !== before, 'a new picture');
   const gif = await fetch(await source());
   const { word } = solveGif(new Uint8Array(await gif.arrayBuffer()));
-  await page.getByLabel('Type the moving letters').fill(word);
+  await page.getByLabel('Type the letters you see moving').fill(word);
   const answered = page.waitForResponse((response) => response.url().endsWith('/captcha/verify'));
   const address = await source();
   await page.keyboard.press('Enter');

@@ -54,6 +54,7 @@ async function visit(
 
 const widget = (page: Page) => page.locator('.portcullis-captcha');
 const picture = (page: Page) => widget(page).locator('img');
+const left = (page: Page) => widget(page).locator('.portcullis-tools > span').textContent();
 const status = (page: Page) => widget(page).getByRole('status');
 const receiptOf = (page: Page, name = 'portcullis-receipt') =>
   page.locator(`input[name="${name}"]`);
@@ -95,11 +96,11 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
       await pictureShown(page);
       assert.deepEqual(await problems(), []);
       assert.equal(await page.evaluate('document.images[0].width'), 450);
-      await tabTo(page, 'Type the moving letters');
+      await tabTo(page, 'Type the letters you see moving');
       await page.keyboard.type(service.answers.img.toLowerCase());
       await page.keyboard.press('Enter');
       await receiptOf(page).waitFor({ state: 'attached' });
-      assert.equal(await status(page).textContent(), 'You’re verified.');
+      assert.equal(await status(page).textContent(), 'You’re verified');
       assert.equal(await page.evaluate("document.activeElement.getAttribute('role')"), 'status');
       assert.equal(await widget(page).locator('button:visible, img:visible').count(), 0);
       assert.deepEqual(await problems(), []);
@@ -116,7 +117,7 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
       await pictureShown(page);
       await page.setViewportSize({ width: 430, height: 800 });
       await until(page, 'document.images[0].width === 300');
-      await page.setViewportSize({ width: 340, height: 800 });
+      await page.setViewportSize({ width: 310, height: 800 });
       const fills =
         '(([{ width, parentElement: { clientWidth } }]) => width > 200 && width === clientWidth)(document.images)';
       await until(page, fills);
@@ -140,7 +141,7 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
       })()`);
       const made = widget(page).last();
       assert.equal(await made.getAttribute('data-shade'), 'light');
-      assert.equal((await made.boundingBox())!.width, 326);
+      assert.equal((await made.boundingBox())!.width, 302);
       await until(page, 'document.images[1]?.naturalWidth > 0 && document.images[1].width === 300');
       assert.deepEqual(await problems(), []);
     });
@@ -151,7 +152,7 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
       await page.getByRole('button', { name: 'Send' }).click();
       assert.equal(await status(page).textContent(), 'One more step: solve the check.');
       const focused = await page.evaluate("document.activeElement.closest('label')?.textContent");
-      assert.equal(focused, 'Type the moving letters');
+      assert.equal(focused, 'Type the letters you see moving');
       assert.equal(site.sent.length, before);
       assert.deepEqual(await problems(), []);
     });
@@ -159,14 +160,14 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
     await asVisitor('a wrong answer brings a new challenge', {}, async ({ page, problems }) => {
       await pictureShown(page);
       const first = await picture(page).getAttribute('src');
-      await page.getByLabel('Type the moving letters').fill('wrong');
+      await page.getByLabel('Type the letters you see moving').fill('wrong');
       await page.keyboard.press('Enter');
       await page.getByText('Not right. Here is a new one.').waitFor();
       await until(page, `(document.querySelector('img').src || '${first}') !== '${first}'`);
       await pictureShown(page);
       assert.equal(await page.evaluate('document.activeElement.value'), '', 'the emptied field');
+      // No button and no key: it is checked once it is whole.
       await page.keyboard.type(service.answers.img);
-      await page.getByRole('button', { name: 'Check' }).click();
       await receiptOf(page).waitFor({ state: 'attached' });
       assert.deepEqual(await problems(), []);
     });
@@ -175,14 +176,13 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
     await asVisitor('reduced motion: nothing is loaded until chosen', calm, async (v) => {
       const { page, problems } = v;
       const asked = service.asked.lastIndexOf('GET start');
-      await page.getByText('Choose a moving picture or a sound.').waitFor();
+      await page.getByText('Listen, or show the moving picture.').waitFor();
       assert.ok(!service.asked.slice(asked).some((path) => /img|audio/.test(path)));
       assert.deepEqual(await problems(), []);
       await page.getByRole('button', { name: 'Send' }).click();
-      assert.equal(await page.evaluate('document.activeElement.textContent'), 'Show the picture');
-      await tabTo(page, 'Listen instead');
+      assert.equal(await page.evaluate('document.activeElement.textContent'), 'Listen');
       await page.keyboard.press('Enter');
-      await page.getByLabel('Type the digits you hear').waitFor();
+      await page.getByLabel('Type the six digits you hear').waitFor();
       await until(page, "document.querySelector('audio').readyState > 0");
       assert.equal(service.asked.at(-1), 'GET audio');
       assert.deepEqual(await problems(), []);
@@ -198,13 +198,19 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
       async ({ page, problems }) => {
         await pictureShown(page);
         service.asked.length = 0;
-        await page.getByRole('button', { name: 'Listen instead' }).click();
+        await page.getByRole('button', { name: 'Listen' }).click();
         await until(page, "document.querySelector('audio').readyState > 0");
         assert.ok(!(await picture(page).isVisible()));
+        assert.equal(await page.locator('audio[controls]').count(), 0);
+        const play = widget(page).locator('.portcullis-player button');
+        await within(async () => (await play.textContent()) === 'Play again', 'it is over');
+        await play.click();
+        await until(page, "!document.querySelector('audio').ended");
+        assert.deepEqual(service.asked, ['GET audio']);
         await page.getByRole('button', { name: 'Show the picture' }).click();
         await pictureShown(page);
         assert.ok(!service.asked.includes('GET start'), service.asked.join());
-        await page.getByLabel('Type the moving letters').fill(service.answers.img);
+        await page.getByLabel('Type the letters you see moving').fill(service.answers.img);
         await page.keyboard.press('Enter');
         await receiptOf(page).waitFor({ state: 'attached' });
         assert.deepEqual(await problems(), []);
@@ -213,34 +219,37 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
 
     await asVisitor('in French', { language: 'fr-CA' }, async ({ page, problems }) => {
       await pictureShown(page);
-      await page.getByRole('button', { name: 'Écouter plutôt' }).waitFor();
-      await page.getByLabel('Tapez les lettres mobiles').fill('faux');
-      await page.getByRole('button', { name: 'Vérifier' }).click();
-      await page.getByText('Ce n’est pas juste. En voici une autre.').waitFor();
+      await page.getByRole('button', { name: 'Écouter' }).waitFor();
+      await page.getByLabel('Tapez les lettres que vous voyez bouger').fill('faux');
+      await page.keyboard.press('Enter');
+      await page.getByText('Ce n’est pas juste. En voici un autre.').waitFor();
       assert.equal(await widget(page).getAttribute('lang'), 'fr');
       assert.deepEqual(await problems(), []);
     });
 
     await asVisitor(
-      'an expired challenge is renewed three times',
+      'a picture is renewed before its end, and not for ever',
       { stopClock: true },
       async (v) => {
         const { page, problems } = v;
         await pictureShown(page);
-        for (let i = 0; i < 3; i++) {
+        for (let i = 0; i < 5; i++) {
           const before = await picture(page).getAttribute('src');
-          await page.clock.runFor(121_000);
+          assert.match((await left(page))!, /^[12]:\d\d left$/);
+          await page.clock.runFor(108_000);
           await until(page, `(document.querySelector('img').src || '${before}') !== '${before}'`);
           assert.equal(await status(page).textContent(), 'Expired. Here is a new one.');
           // One that is still on its way would be given up, which counts as a problem.
           await pictureShown(page);
         }
         service.asked.length = 0;
-        await page.clock.runFor(121_000);
-        assert.equal(await status(page).textContent(), 'Expired. Choose again.');
+        await page.clock.runFor(108_000);
+        assert.equal(await status(page).textContent(), 'Checked a while ago');
         assert.deepEqual(service.asked, []);
-        await page.getByRole('button', { name: 'Show the picture' }).click();
+        // Whoever goes on in the form has the next one, without a press.
+        await page.getByLabel('Name').fill('Eve');
         await pictureShown(page);
+        assert.equal(await page.getByLabel('Name').inputValue(), 'Eve');
         assert.deepEqual(await problems(), []);
       },
     );
@@ -251,47 +260,68 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
       async (v) => {
         const { page, problems } = v;
         await pictureShown(page);
-        await page.getByLabel('Type the moving letters').fill(service.answers.img);
+        await page.getByLabel('Type the letters you see moving').fill(service.answers.img);
         await page.keyboard.press('Enter');
         await receiptOf(page).waitFor({ state: 'attached' });
         await page.clock.runFor(299_000);
         assert.equal(await receiptOf(page).count(), 0);
         assert.equal(await widget(page).locator('input[type=hidden]').inputValue(), '');
-        await page.getByText('Expired. Choose again.').waitFor();
+        await page.getByText('Checked a while ago').waitFor();
         assert.deepEqual(await problems(), []);
       },
     );
 
+    await asVisitor('a picture can be stopped', {}, async ({ page, problems }) => {
+      await pictureShown(page);
+      await page.getByRole('button', { name: 'Pause' }).click();
+      assert.ok(!(await picture(page).isVisible()));
+      const still = page.getByRole('img', { name: 'A single frame: noise' });
+      assert.equal((await still.boundingBox())!.width, 450);
+      assert.deepEqual(await problems(), []);
+      await page.getByRole('button', { name: 'Let it move' }).click();
+      assert.ok(await picture(page).isVisible());
+    });
+
+    await asVisitor('work is done again by itself', { stopClock: true }, async ({ page }) => {
+      await pictureShown(page);
+      service.isSilent = true;
+      try {
+        await page.evaluate("document.querySelector('form').reset()");
+        await receiptOf(page).waitFor({ state: 'attached' });
+        const first = await receiptOf(page).inputValue();
+        await page.clock.runFor(299_000);
+        await within(async () => {
+          const now = (await receiptOf(page).count()) && (await receiptOf(page).inputValue());
+          return now !== 0 && now !== first;
+        }, 'another receipt');
+        assert.equal(await status(page).textContent(), 'You’re verified');
+      } finally {
+        service.isSilent = false;
+      }
+    });
+
     const refusals = [
-      [429, 'Too many requests. Try again later.'],
-      [503, 'Too many requests. Try again later.'],
-      [500, 'No connection. Try again.'],
+      [429, 'Too many requests'],
+      [503, 'Too many requests'],
+      [500, 'No connection'],
     ] as const;
     for (const [code, text] of refusals) {
       for (const path of ['start', 'verify'] as const) {
         await asVisitor(`${code} for ${path} is said, and tried again`, calm, async ({ page }) => {
-          if (path === 'start') {
-            service.refuse.set(path, code);
-            await page.evaluate(
-              "document.querySelector('.portcullis-captcha').dispatchEvent(new Event('portcullis-reset'))",
-            );
-          }
           await page.getByRole('button', { name: 'Show the picture' }).click();
-          if (path === 'verify') {
-            await pictureShown(page);
-            service.refuse.set(path, code);
-            await page.getByLabel('Type the moving letters').fill('x');
+          await pictureShown(page);
+          service.refuse.set(path, code);
+          if (path === 'start') await page.getByRole('button', { name: 'New picture' }).click();
+          else {
+            await page.getByLabel('Type the letters you see moving').fill('x');
             await page.keyboard.press('Enter');
           }
           await page.getByText(text).waitFor();
-          assert.equal(
-            await page.evaluate('document.activeElement.textContent'),
-            'Show the picture',
-          );
+          assert.equal(await page.evaluate('document.activeElement.textContent'), 'Try again');
           service.refuse.clear();
           await page.keyboard.press('Enter');
           await pictureShown(page);
-          await page.getByLabel('Type the moving letters').fill(service.answers.img);
+          await page.getByLabel('Type the letters you see moving').fill(service.answers.img);
           await page.keyboard.press('Enter');
           await receiptOf(page).waitFor({ state: 'attached' });
         });
@@ -301,13 +331,13 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
     await asVisitor('a picture that does not come, and no network', calm, async ({ page }) => {
       service.refuse.set('img', 404);
       await page.getByRole('button', { name: 'Show the picture' }).click();
-      await page.getByText('No connection. Try again.').waitFor();
+      await page.getByText('No connection').waitFor();
       service.refuse.clear();
       await page.context().setOffline(true);
-      await page.getByRole('button', { name: 'Listen instead' }).click();
-      await page.getByText('No connection. Try again.').waitFor();
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await page.getByText('No connection').waitFor();
       await page.context().setOffline(false);
-      await page.getByRole('button', { name: 'Show the picture' }).click();
+      await page.getByRole('button', { name: 'Try again' }).click();
       await pictureShown(page);
     });
 
@@ -315,9 +345,9 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
       await asVisitor(`a page that may not use ${siteKey} says so`, { siteKey }, async (v) => {
         const { page, problems } = v;
         await pictureShown(page);
-        await page.getByLabel('Type the moving letters').fill(service.answers.img);
+        await page.getByLabel('Type the letters you see moving').fill(service.answers.img);
         await page.keyboard.press('Enter');
-        await page.getByText('This site is not set up for the check.').waitFor();
+        await page.getByText('This site is not set up for the check').waitFor();
         assert.deepEqual(await problems(), []);
       });
     }
@@ -330,9 +360,8 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
         assert.deepEqual(await problems(), []);
         const second = page.getByRole('form', { name: 'Form 2' });
         await second
-          .getByRole('textbox', { name: 'Type the moving letters' })
+          .getByRole('textbox', { name: 'Type the letters you see moving' })
           .fill(service.answers.img);
-        await second.getByRole('button', { name: 'Check' }).click();
         await second.locator('input[name="portcullis-receipt"]').waitFor({ state: 'attached' });
         assert.equal(await receiptOf(page).count(), 1);
         await page
@@ -351,7 +380,7 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
       await page.evaluate(`globalThis.heard = [];
         addEventListener('portcullis-receipt', (event) => heard.push(event.detail))`);
       await pictureShown(page);
-      await page.getByLabel('Type the moving letters').fill(service.answers.img);
+      await page.getByLabel('Type the letters you see moving').fill(service.answers.img);
       await page.keyboard.press('Enter');
       await receiptOf(page, compat.field).waitFor({ state: 'attached' });
       const value = await receiptOf(page, compat.field).inputValue();
@@ -365,7 +394,7 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
     await asVisitor('pressing twice asks once', {}, async ({ page }) => {
       await pictureShown(page);
       service.asked.length = 0;
-      await page.getByLabel('Type the moving letters').fill(service.answers.img);
+      await page.getByLabel('Type the letters you see moving').fill(service.answers.img);
       await page.evaluate(`for (let i = 0; i < 3; i++) document.activeElement.dispatchEvent(
         new KeyboardEvent('keydown', { key: 'Enter', cancelable: true }))`);
       await receiptOf(page).waitFor({ state: 'attached' });
@@ -375,7 +404,7 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
     await asVisitor('a page that comes back from memory starts anew', {}, async (v) => {
       const { page, problems } = v;
       await pictureShown(page);
-      await page.getByLabel('Type the moving letters').fill(service.answers.img);
+      await page.getByLabel('Type the letters you see moving').fill(service.answers.img);
       await page.keyboard.press('Enter');
       await receiptOf(page).waitFor({ state: 'attached' });
       // The first load of a page is none of this.
@@ -386,7 +415,7 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
       );
       assert.equal(await receiptOf(page).count(), 0);
       await pictureShown(page);
-      await page.getByLabel('Type the moving letters').fill(service.answers.img);
+      await page.getByLabel('Type the letters you see moving').fill(service.answers.img);
       await page.keyboard.press('Enter');
       await receiptOf(page).waitFor({ state: 'attached' });
       assert.deepEqual(await problems(), []);
@@ -394,7 +423,7 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
 
     await asVisitor('a form that is reset starts anew', {}, async ({ page, problems }) => {
       await pictureShown(page);
-      await page.getByLabel('Type the moving letters').fill(service.answers.img);
+      await page.getByLabel('Type the letters you see moving').fill(service.answers.img);
       await page.keyboard.press('Enter');
       await receiptOf(page).waitFor({ state: 'attached' });
       await page.evaluate("document.querySelector('form').reset()");
