@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { withBrowser } from '../../support/browser/browser.ts';
+import { picture, withBrowser } from '../../support/browser/browser.ts';
 import { mailedLink } from '../../support/browser/web-visitor.ts';
 import { solveGif } from '../../support/captcha/solver.ts';
 import { freePort } from '../../support/server/free-port.ts';
@@ -15,7 +15,6 @@ import { startTestServer, type TestServer } from '../../support/server/server.ts
 import { openPeople } from '../../support/signon/visitor.ts';
 
 const email = 'ada@portcullis.example';
-const folder = 'test-output/screenshots';
 const looks = [
   { locale: 'en-GB', width: 1440, colorScheme: 'light' },
   { locale: 'fr-FR', width: 390, colorScheme: 'dark' },
@@ -49,11 +48,7 @@ for (const { locale, width, colorScheme } of looks) {
       const more = { locale, colorScheme, viewport, javaScriptEnabled: false } as const;
       const context = await browser.newContext(more);
       const page = await context.newPage();
-      const shoot = (name: string) =>
-        page.screenshot({
-          path: `${folder}/lockout-${name}-${locale}-${width}.png`,
-          fullPage: true,
-        });
+      const shoot = (name: string) => picture(page, `lockout-${name}-${locale}-${width}`);
       const guess = async () => {
         await page.goto(`${baseUrl}/signin`);
         await page.fill('#email', email);
@@ -80,10 +75,7 @@ for (const { locale, width, colorScheme } of looks) {
       const elsewhere = await browser.newContext(more);
       const other = await elsewhere.newPage();
       await other.goto(link.href);
-      await other.screenshot({
-        path: `${folder}/lockout-other-${locale}-${width}.png`,
-        fullPage: true,
-      });
+      await picture(other, `lockout-other-${locale}-${width}`);
       await page.click('main form[action^="/signin/link"] button');
       assert.equal(new URL(page.url()).pathname, '/account');
     });

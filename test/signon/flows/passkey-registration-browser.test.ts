@@ -12,6 +12,7 @@ import {
   axeProblems,
   leavePage,
   openContext,
+  picture,
   watchPage,
   withBrowser,
 } from '../../support/browser/browser.ts';
@@ -49,8 +50,7 @@ describe('a passkey in place of a password', () => {
         );
         assert.equal(sticksOut, false, `${name} ${theme} ${width}`);
         assert.deepEqual(await axeProblems(page), [], `${name} ${theme} ${width}`);
-        const path = `test-output/screenshots/passkey-${name}-${theme}-${width}.png`;
-        await page.screenshot({ path, fullPage: true });
+        await picture(page, `passkey-${name}-${theme}-${width}`);
       }
     }
   }

@@ -14,6 +14,7 @@ import {
   axeProblems,
   checkPage,
   openContext,
+  picture,
   watchPage,
   withBrowser,
 } from '../../support/browser/browser.ts';
@@ -87,7 +88,7 @@ describe('sign-on in a browser', () => {
           );
           assert.equal(sticksOut, false, `${width}`);
           assert.deepEqual([...(await axeProblems(page)), ...(await finish())], [], `${width}`);
-          await page.screenshot({ path: `test-output/screenshots/signon-header-${width}.png` });
+          await picture(page, `signon-header-${width}`);
         }
         await page.locator('.site-menu-open').click();
         await page.getByRole('button', { name: 'Sign out' }).click();
@@ -194,7 +195,7 @@ describe('sign-on in a browser', () => {
       await shown.keyboard.press('Enter');
       await shown.getByLabel('Code').waitFor();
       assert.deepEqual(await axeProblems(shown), []);
-      await shown.screenshot({ path: 'test-output/screenshots/signon-second-factor-320.png' });
+      await picture(shown, 'signon-second-factor-320');
       await shown.getByLabel('Code').fill(backup.value.codes[2]!);
       const answered = shown.waitForResponse((r) => r.url().endsWith('/second-factor'));
       await shown.keyboard.press('Enter');

@@ -12,6 +12,7 @@ import {
   axeProblems,
   leavePage,
   openContext,
+  picture,
   watchPage,
   withBrowser,
 } from '../../support/browser/browser.ts';
@@ -33,7 +34,7 @@ async function openTab(context: BrowserContext, service: string) {
     page,
     /** Keeps a picture of the page and what is wrong with it. */
     async look(name: string): Promise<void> {
-      await page.screenshot({ path: `test-output/screenshots/flow-${name}.png`, fullPage: true });
+      await picture(page, `flow-${name}`);
       if (!page.url().includes('localhost')) problems.push(...(await axeProblems(page)));
       problems.push(...(await finish()).map((text) => `${name}: ${text}`));
     },
@@ -116,7 +117,7 @@ async function visitWithoutScript(browser: Browser, context: BrowserContext, sit
   await page.getByRole('link', { name: 'Sign in' }).click();
   assert.ok((await page.locator('.notice').textContent())!.includes('Your age is new.'));
   assert.equal(await page.locator('#scope-email').isChecked(), false, 'as it was left');
-  await page.screenshot({ path: 'test-output/screenshots/flow-consent-again.png', fullPage: true });
+  await picture(page, 'flow-consent-again');
   await page.getByRole('button', { name: 'Allow' }).click();
   await arrived(page, site);
   await plain.close();

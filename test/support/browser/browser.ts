@@ -1,5 +1,5 @@
 /**
- * Pages in a real browser. `checkPage` loads a page at several widths and in both colour schemes
+ * Pages in a real browser. `checkPage` shows a page at several widths and in both colour schemes
  * and reports everything a visitor or an auditor would object to: script errors, blocked
  * resources, sideways scrolling, accessibility violations. Web security stays on.
  */
@@ -187,7 +187,7 @@ async function overflowProblems(page: Page): Promise<string[]> {
 
 /** The page's policy forbids injected script elements, so axe goes in through the debugger. */
 export async function axeProblems(page: Page): Promise<string[]> {
-  await page.evaluate(`${axeSource};0`);
+  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(`${axeSource};0`);
   return (await page.evaluate(`(async () => {
     const { violations } = await axe.run(document, { preload: false, resultTypes: ['violations'] });
     return violations.map((v) => 'axe ' + v.id + ': ' + v.help + ' ' +
@@ -219,6 +219,12 @@ async function takePictures(page: Page, width: number, stem: string): Promise<vo
   }
 }
 
+/** Leaves the whole page as a picture in test-output/screenshots/, for people: with `SCREENSHOTS=1`. */
+export async function picture(page: Page, name: string): Promise<void> {
+  if (!process.env.SCREENSHOTS) return;
+  await page.screenshot({ path: join(screenshotFolder, `${name}.png`), fullPage: true });
+}
+
 async function checkTheme(
   context: BrowserContext,
   url: string,
@@ -226,25 +232,31 @@ async function checkTheme(
   options: CheckPageOptions,
 ): Promise<string[]> {
   const problems: string[] = [];
-  for (const width of options.widths ?? [320, 768, 1280]) {
-    const page = await context.newPage();
-    const label = (text: string) => `${width}px ${theme}: ${text}`;
-    const finish = await watchPage(page, url);
+  const page = await context.newPage();
+  const finish = await watchPage(page, url);
+  const [first = 320, ...others] = options.widths ?? [320, 768, 1280];
+  await page.setViewportSize({ width: first, height: viewportHeight });
+  const response = await page.goto(url, { waitUntil: 'load' });
+  await page.evaluate('document.fonts.ready.then(() => 0)');
+  await options.prepare?.(page);
+  const status = response?.status();
+  if (status !== (options.status ?? 200)) problems.push(`${theme}: status ${status}`);
+  // Starting a page and axe in it costs as much as looking at it: the window is resized instead.
+  for (const width of [first, ...others]) {
     await page.setViewportSize({ width, height: viewportHeight });
-    const response = await page.goto(url, { waitUntil: 'load' });
-    await page.evaluate('document.fonts.ready.then(() => 0)');
-    await options.prepare?.(page);
-    const status = response?.status();
-    if (status !== (options.status ?? 200)) problems.push(label(`status ${status}`));
-    problems.push(...(await layoutProblems(page)).map(label));
-    await takePictures(page, width, join(screenshotFolder, `${options.name}-${width}-${theme}`));
-    problems.push(...(await finish()).map(label));
-    await page.close();
+    await page.evaluate(
+      'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))',
+    );
+    problems.push(...(await layoutProblems(page)).map((text) => `${width}px ${theme}: ${text}`));
+    const stem = join(screenshotFolder, `${options.name}-${width}-${theme}`);
+    if (process.env.SCREENSHOTS) await takePictures(page, width, stem);
   }
+  problems.push(...(await finish()).map((text) => `${theme}: ${text}`));
+  await page.close();
   return problems;
 }
 
-/** Every objection to the page, as one line each; screenshots land in test-output/screenshots/. */
+/** Every objection to the page, as one line each; with `SCREENSHOTS=1`, pictures land in test-output/screenshots/. */
 export async function pageProblems(
   browser: Browser,
   url: string,
