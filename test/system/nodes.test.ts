@@ -7,6 +7,8 @@ import { after, before, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { claimDataDir } from '../../src/storage/lmdb/claim.ts';
 import { webVisitor } from '../support/browser/web-visitor.ts';
+import { siteOrigin } from '../support/captcha/beside.ts';
+import { payloadOf, solve } from '../support/captcha/solution.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { addressOf, reportAt, reportsAt, sharedSettings } from '../support/server/nodes.ts';
 import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
@@ -166,6 +168,39 @@ it('a challenge of one node is shown and judged through the other one, once', as
   const judged = await two!.fetch('/captcha/verify', { method: 'POST', headers, body });
   assert.equal(judged.body, '{"ok":false}');
   for (const node of nodes) assert.equal((await node.fetch(img!)).status, 404, 'taken');
+});
+
+it('a solution of work, its receipt, and one of the widget of ALTCHA: once, of many requests to both nodes at once', async () => {
+  const { id: siteKey } = await nodes[0]!.cliJson('sitekey', 'create', demoEmail);
+  const headers = { Origin: siteOrigin, 'Content-Type': 'application/json' };
+  async function workOf(node: TestServer, path: string): Promise<unknown> {
+    const { body } = await node.fetch(`/captcha/${path}?sitekey=${siteKey}`, { headers });
+    const given = JSON.parse(body) as { work?: object; parameters?: object };
+    return given.work ?? (given.parameters && given);
+  }
+  for (const node of nodes) {
+    await within(async () => (await workOf(node, 'altcha')) !== undefined, 'the site key is known');
+  }
+  /** Sends the same to both nodes, ten times each, all at once; of the answers those that are good. */
+  async function race(path: string, fields: object): Promise<Record<string, unknown>[]> {
+    const body = JSON.stringify(fields);
+    const sends = Array.from({ length: 20 }, (_, i) =>
+      nodes[i % 2]!.fetch(`/captcha/${path}`, { method: 'POST', headers, body }),
+    );
+    const answers = await Promise.all(sends);
+    const read = answers.map((answer) => answer.json() as Record<string, unknown>);
+    return read.filter(({ ok, success }) => (ok ?? success) === true);
+  }
+  const solution = async (path: string) => payloadOf(await solve(await workOf(nodes[0]!, path)));
+
+  const good = await race('work', { work: await solution('start'), sitekey: siteKey });
+  assert.equal(good.length, 1);
+  const { receipt } = good[0]!;
+  assert.equal((await race('siteverify', { secret: key, response: receipt })).length, 1);
+  const response = await solution('altcha');
+  assert.equal((await race('siteverify', { secret: key, response, sitekey: siteKey })).length, 1);
+  // What is a receipt's worth in one call is none in the other one.
+  assert.equal((await race('work', { work: response, sitekey: siteKey })).length, 0);
 });
 
 it('what a key spends through one node is spent on the other one', async () => {

@@ -127,15 +127,62 @@ test('expired, of another site or network, altered, malformed: no, and nothing i
   assert.equal(reply.body, no, 'the query takes no part');
 });
 
-test('solutions of one network are limited before any work, and bad ones cost three', async () => {
+test('of ten thousand solutions from one address few are looked at, whatever they are', async () => {
   const setup = setUp();
-  let answered = 0;
-  for (let i = 0; i < 400; i++) {
-    if ((await verify(setup, { work: 'bad' })) !== 429) answered++;
+  const { spent, clock } = setup;
+  const good = await solvedOf(setup);
+  assert.match(String(await verify(setup, { work: good })), /"ok":true/);
+  const { challenge, solution } = await solve((await start(setup, 'sitekey=pcs_silent')).work);
+  const forged = payloadOf({ challenge: { ...challenge, signature: 'ab'.repeat(32) }, solution });
+  const kinds = [good, forged, 'x'.repeat(4_000), 'bad', ''];
+  /** Sends them in turn, all in the same minute. Returns how many were not refused with 429. */
+  async function burst(sent: Sent): Promise<number> {
+    let judged = 0;
+    for (let i = 0; i < 10_000; i++) {
+      const answer = await verify(setup, { work: kinds[i % kinds.length] }, sent);
+      if (answer === 429) continue;
+      assert.equal(answer, '{"ok":false}');
+      judged++;
+    }
+    return judged;
   }
-  assert.equal(answered, 300, '900 units');
+  Object.assign(spent, { opened: 0, committed: 0 });
+  // A bad one costs three of 900 units, of which the good one took the first.
+  assert.equal(await burst({}), 300);
+  assert.deepEqual(
+    spent,
+    { opened: 300, committed: 60 },
+    'refused ones cost no look, and replays alone ask the store',
+  );
   const other = await verify(setup, { work: 'bad' }, { clientIp: '198.18.0.1' });
   assert.equal(other, '{"ok":false}', 'another network is not held up');
+
+  // Cookies cost nothing: all that a network has of them are bounded together.
+  clock.advance(120_000);
+  const cookies: string[] = [];
+  for (let i = 0; i < 240; i++) {
+    const reply = await setup.send('/captcha/new', {});
+    cookies.push(header(reply, 'set-cookie')!.split(';')[0]!);
+  }
+  let judged = 0;
+  for (const cookie of cookies) {
+    for (let i = 0; i < 21; i++) {
+      if ((await verify(setup, { work: forged }, { cookie })) !== 429) judged++;
+    }
+  }
+  assert.equal(judged, 4_000 + 300);
+});
+
+test('so many challenges of work are made at a time; beyond them there is a picture', async () => {
+  const setup = setUp();
+  const { table } = setup.work;
+  const asked = Array.from({ length: 3 * table.limit }, () => start(setup));
+  assert.ok(table.used() <= table.limit);
+  const given = await Promise.all(asked);
+  const silent = given.filter(({ level }) => level === 'silent').length;
+  assert.equal(silent, table.limit);
+  assert.ok(given.every(({ level, token }) => level === 'silent' || token !== undefined));
+  assert.equal(table.used(), 0);
 });
 
 test('a form of ours takes the work or the picture; the picture counts where there is an answer', async () => {

@@ -125,8 +125,11 @@ export function setUp({
   const keys = [random.bytes(32), random.bytes(32)] as const;
   const memory = createMemoryStore();
   const used = new Set<string>();
+  /** What solutions have cost: looked at, and asked of the store. */
+  const spent = { opened: 0, committed: 0 };
   const store: Pick<Store, 'commit'> = {
     async commit(change) {
+      spent.committed++;
       const keys = (change.check ?? []).map(({ key }) => Buffer.from(key).toString('hex'));
       if (keys.some((key) => used.has(key))) {
         return { ok: false, error: 'check_failed', seq: 0n, failedCheck: 0 };
@@ -144,7 +147,14 @@ export function setUp({
     receipts,
     levels: createLevels({ callers, geo, clock, limitsOn }),
     // Few tries: what is tested is what becomes of a solution.
-    work: { ...work, make: (asked: WorkRequest) => work.make({ ...asked, triesMax: 3 }) },
+    work: {
+      ...work,
+      make: (asked: WorkRequest) => work.make({ ...asked, triesMax: 3 }),
+      open(...given: Parameters<typeof work.open>) {
+        spent.opened++;
+        return work.open(...given);
+      },
+    },
     findSite: async (id: string) => sites.find((site) => site.id === id),
     lifetimeMs: 120_000,
     onChallenge() {},
@@ -187,7 +197,7 @@ export function setUp({
       body: JSON.stringify({ token, answer }),
       clientIp,
     });
-  return { clock, send, fetched, verify, words, challenges, forms, work };
+  return { clock, send, fetched, verify, words, challenges, forms, work, spent };
 }
 
 export const header = (reply: Reply, name: string) =>
