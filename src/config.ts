@@ -248,6 +248,8 @@ export const capacities = {
   keys: 131_072,
   /** Third-party lists known at one time, vanished ones included until they end. */
   sources: 250,
+  /** Feeds that the operator named. */
+  namedFeeds: 32,
   /** Entries of the blocklist in feeds: beyond it the lowest scores are left out. */
   feedEntries: 2_000_000,
   /** Rules of the allowlist. */

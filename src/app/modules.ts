@@ -282,7 +282,7 @@ export async function openModules(
   const feeds = host.add(
     openBlocklists({
       ...ground,
-      index: state.index,
+      state,
       geo,
       guard,
       tools,

@@ -183,6 +183,7 @@ const groups: Readonly<Record<string, string>> = {
   sitekey: 'site keys: CAPTCHA on web sites',
   site: 'sites that people sign in to',
   source: 'lists that the running server fetches itself',
+  feed: 'choices of the blocklist with a name, for firewalls',
   entry: 'own entries: what you say of addresses and networks by hand',
   allow: 'ranges that are never malicious and never in feeds',
   report: 'abuse reports',
@@ -220,7 +221,7 @@ function wholeNumber(min: number, max: number) {
 const heads: Readonly<Record<string, readonly string[]>> = {
   'Start and set up:': ['serve', 'init', 'doctor', 'mail'],
   'Addresses:': ['check', 'stats', 'entry', 'allow'],
-  'Lists:': ['source', 'seed', 'anon', 'known-good'],
+  'Lists:': ['source', 'seed', 'anon', 'known-good', 'feed'],
   'Reports and requests:': ['report', 'removals', 'tips'],
   'People and sites:': ['account', 'site'],
   'Keys:': ['key', 'bouncer', 'sitekey'],
@@ -247,6 +248,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'source add': [
     'portcullis source add https://www.spamhaus.org/drop/drop_v4.json --format drop --every 12h',
   ],
+  'feed add': ['portcullis feed add ssh --category 18,22 --max-age 24h'],
   'source accept': ['portcullis source accept drop'],
   'account create': ['portcullis account create you@example.com'],
   'account vouch': ['portcullis account vouch you@example.com --member'],

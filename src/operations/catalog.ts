@@ -4,6 +4,7 @@ import type * as v from 'valibot';
 import * as keys from '../access/keys/operations.ts';
 import * as service from '../app/operations.ts';
 import type { AnyOperation } from '../contracts/operation.ts';
+import * as feeds from '../reputation/blocklists/named/operations.ts';
 import * as lists from '../reputation/lists/operations.ts';
 import type { MemoryReading } from '../reputation/operations.ts';
 import * as reputation from '../reputation/operations.ts';
@@ -12,7 +13,7 @@ import type { Workspace } from './workspace.ts';
 
 export type WorkspaceOperation = AnyOperation<Workspace, MemoryReading>;
 
-const exported = { ...accounts, ...keys, ...lists, ...reputation, ...service };
+const exported = { ...accounts, ...feeds, ...keys, ...lists, ...reputation, ...service };
 type Exported = (typeof exported)[keyof typeof exported];
 type Known = Extract<Exported, { readonly name: string; readonly input: v.GenericSchema }>;
 

@@ -93,6 +93,7 @@ export function inTurn<T>(
 
 const tables = [
   'consents',
+  'feeds',
   'named_keys',
   'removals',
   'site_keys',

@@ -126,6 +126,7 @@ export const namespaces = {
   feedStep: 0x51,
   feedBase: 0x52,
   feedFollowed: 0x53,
+  namedFeed: 0x54,
   profile: 0x60,
   consent: 0x61,
   consentUse: 0x62,
@@ -364,6 +365,10 @@ export const readFeedVersion = (key: Uint8Array): number => Number(viewOf(key).g
 
 /** 53: somebody follows the changes on a node that does not build the feeds. */
 export const feedFollowedKey = (): Key => encodeKey(namespaces.feedFollowed);
+
+/** 54 name 00: a feed that the operator named (reputation/blocklists/named/named-feeds.ts). */
+export const namedFeedKey = (name: string): Key => encodeKey(namespaces.namedFeed, text(name));
+export const namedFeedPrefix = (): Key => encodeKey(namespaces.namedFeed);
 
 function viewOf(key: Uint8Array): DataView {
   return new DataView(key.buffer, key.byteOffset, key.byteLength);

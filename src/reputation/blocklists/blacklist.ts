@@ -80,19 +80,32 @@ function createBlacklistRows(capacity: number) {
     return count++;
   }
 
+  /** Copies the address into four words; those that IPv4 doesn't use become 0. */
+  function copyAddress(row: number, to: Uint32Array): void {
+    to[0] = firstWord[row]!;
+    const at = 3 * (row - firstOf6);
+    for (let word = 1; word < 4; word++) to[word] = row < firstOf6 ? 0 : restWords[at + word - 1]!;
+  }
+
   /** Returns the canonical address, or CIDR text when it is a network. */
   function text(row: number): string {
-    words[0] = firstWord[row]!;
+    copyAddress(row, words);
     const rowFamily = family(row);
-    if (rowFamily === 6) {
-      const at = 3 * (row - firstOf6);
-      for (let word = 1; word < 4; word++) words[word] = restWords[at + word - 1]!;
-    }
     const address = formatIp(rowFamily, words);
     return length[row] === (rowFamily === 4 ? 32 : 128) ? address : `${address}/${length[row]}`;
   }
 
-  return { score, lastReportedAt, country, count: () => count, family, add, text };
+  return {
+    length,
+    score,
+    lastReportedAt,
+    country,
+    count: () => count,
+    family,
+    add,
+    copyAddress,
+    text,
+  };
 }
 
 /** Rows of a pass of the sort between two reads of the clock. */

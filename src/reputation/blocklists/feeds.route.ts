@@ -12,7 +12,7 @@ import type { Header, Request } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { parseIp } from '../../ip/address.ts';
-import { type Endpoint, endpoint } from '../../web/guard/endpoint.ts';
+import type { Endpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';
 import {
   answer,
@@ -42,15 +42,18 @@ export interface FeedRoutesOptions {
 }
 
 /** A new list is there once a minute at most. */
-const cacheControl = 'public, max-age=60';
+export const feedCacheControl = 'public, max-age=60';
 /** At the start, a request waits so long for the first build. */
 const firstWaitMs = 5_000;
 const retrySeconds = 10;
-const cors = {
+export const feedCors = {
   allowHeaders: ['If-None-Match', 'If-Modified-Since', 'Range', 'If-Range'],
   exposeHeaders: ['ETag', 'Last-Modified', 'Content-Range', 'X-Feed-Version', 'Retry-After'],
 };
-const exposed: Header = ['Access-Control-Expose-Headers', cors.exposeHeaders.join(', ')];
+export const feedExposed: Header = [
+  'Access-Control-Expose-Headers',
+  feedCors.exposeHeaders.join(', '),
+];
 
 const tag = 'Feeds';
 const header = (schema: v.GenericSchema): JsonMembers => ({ required: true, schema });
@@ -133,7 +136,7 @@ function feedEndpoint(path: string, docs: Endpoint['docs']): Endpoint {
     thread: 'any',
     limits: ['feeds'],
     headers: negotiatedHeaders,
-    cors,
+    cors: feedCors,
     errors: ['invalid_parameter', 'overloaded'],
     docs,
   };
@@ -146,22 +149,7 @@ const feedEndpointOf = new Map(
   }),
 );
 const changesEndpoint = feedEndpoint('/feeds/changes.json', feedChangesDocs);
-const unknownFeedEndpoint = endpoint({
-  method: 'GET',
-  path: '/feeds/*',
-  who: 'anyone',
-  shape: 'text',
-  thread: 'main',
-  cors,
-  errors: ['not_found'],
-  docs: 'text',
-});
-
-export const feedEndpoints: readonly Endpoint[] = [
-  ...feedEndpointOf.values(),
-  changesEndpoint,
-  unknownFeedEndpoint,
-];
+export const feedEndpoints: readonly Endpoint[] = [...feedEndpointOf.values(), changesEndpoint];
 
 export function feedRoutes({ publisher, guard, spotMark }: FeedRoutesOptions): PlainRoute[] {
   function route(
@@ -183,10 +171,6 @@ export function feedRoutes({ publisher, guard, spotMark }: FeedRoutesOptions): P
       ),
     ),
     route(changesEndpoint, (request, { changes }) => changesReply(request, changes)),
-    guard.open(unknownFeedEndpoint, () => {
-      const names = [...feeds.map(({ name }) => name), 'changes.json'].join(', ');
-      return fail('not_found', `There is no such feed. There are: ${names}.`);
-    }),
   ];
 }
 
@@ -205,12 +189,12 @@ function feedReply(feed: Feed, request: Request, published: Published, spotMark:
   const isVersioned = feed.kind === 'records' || feed.content === 'blocklist';
   return negotiate(request, {
     type: file.type,
-    cacheControl,
+    cacheControl: feedCacheControl,
     changedAtMs: file.changedAtMs,
     identity: encodedOf(file.identity),
     ...(file.gzip === undefined ? {} : { gzip: encodedOf(file.gzip) }),
     ...(file.brotli === undefined ? {} : { brotli: encodedOf(file.brotli) }),
-    headers: isVersioned ? [exposed, versionHeader(published.changes)] : [exposed],
+    headers: isVersioned ? [feedExposed, versionHeader(published.changes)] : [feedExposed],
     ranges: true,
   });
 }
@@ -242,9 +226,9 @@ function changesReply(request: Request, changes: Changes): Answer {
   const etag = `"${changes.version}-${since.value}${at < 0 ? '-reload' : ''}"`;
   return negotiate(request, {
     type: 'application/json',
-    cacheControl,
+    cacheControl: feedCacheControl,
     identity: { body, etag },
-    headers: [exposed, versionHeader(changes)],
+    headers: [feedExposed, versionHeader(changes)],
   });
 }
 

@@ -16,6 +16,10 @@ import { blacklistEndpoint, blacklistRoute } from './blacklist.route.ts';
 import { createBlacklist } from './blacklist.ts';
 import { type FeedRoutesOptions, feedEndpoints, feedRoutes } from './feeds.route.ts';
 import { feedsPageEndpoint, feedsPageRoutes, feedsSlashEndpoint } from './feeds-page.route.ts';
+import { createNamedBuilds } from './named/builds.ts';
+import { namedFeedEndpoint, namedFeedRoute } from './named/named.route.ts';
+import { listNamedFeeds, type NamedFeed } from './named/named-feeds.ts';
+import type { SelectSources } from './named/select.ts';
 import type { Imprint } from './pieces/lines.ts';
 import {
   createFeedPublisher,
@@ -33,12 +37,17 @@ export const blocklistEndpoints: readonly Endpoint[] = [
   blacklistEndpoint, // GET /api/v2/blacklist
   feedsPageEndpoint, // GET /feeds
   feedsSlashEndpoint, // GET /feeds/
-  ...feedEndpoints, // GET /feeds/*
+  ...feedEndpoints, // GET /feeds/blocklist.*, /feeds/anon-exits.txt, /feeds/changes.json
+  namedFeedEndpoint, // GET /feeds/*
 ];
 
 export function openBlocklists(
   needs: Omit<FeedPublisherOptions, 'openThread' | 'intervalMs' | 'onReplaced'> & {
-    readonly index: IpIndex;
+    readonly state: {
+      readonly index: IpIndex;
+      readonly entries: Pick<SelectSources, 'contributions'>;
+      readonly sources: SelectSources['sources'];
+    };
     readonly geo: GeoReader;
     readonly config: Pick<Config, 'secureUrl' | 'feedLicence' | 'feedIntervalSeconds'>;
     readonly openThread: (bounds: {
@@ -54,7 +63,8 @@ export function openBlocklists(
     readonly frontEnd: Pick<FeedRoutesOptions, 'guard' | 'spotMark'>;
   },
 ) {
-  const { config, index, geo, clock, guard, tools, frontEnd } = needs;
+  const { config, state, geo, clock, guard, tools, frontEnd } = needs;
+  const { index } = state;
   const blacklist = createBlacklist({ index, geo, clock, allowChanges: needs.urgent });
   const queue = createSemaphore(answersMax);
   const feedsUrl = `${config.secureUrl}/feeds`;
@@ -74,14 +84,26 @@ export function openBlocklists(
       needs.release();
     },
   });
+  const named = createNamedBuilds({
+    ...needs,
+    ...state,
+    ...state.entries,
+    blacklist,
+    imprint: { homeUrl: feedsUrl, licence },
+    intervalMs: config.feedIntervalSeconds * 1_000,
+  });
+  const namedFeeds = createNamedFeedCache(needs);
   return {
     routes: [
       blacklistRoute({ guard, geo, blacklist, queue }),
       ...feedsPageRoutes({ guard, publisher, tools, feedsUrl, licence }),
       ...feedRoutes({ ...frontEnd, publisher }),
+      namedFeedRoute({ ...frontEnd, builds: named, find: namedFeeds.find }),
     ],
     tables: [
       queue.table('blacklist_queue'),
+      ...named.tables,
+      { name: 'named_feeds', used: namedFeeds.count, limit: capacities.namedFeeds },
       {
         name: 'feed_entries',
         used: () => publisher.current()?.stats.entries ?? 0,
@@ -102,9 +124,52 @@ export function openBlocklists(
         blacklist.leftOut,
       );
       registerFeedMetrics(metrics, publisher);
+      metrics.counterBy(
+        'portcullis_named_feed_builds_total',
+        'Choices made for named feeds.',
+        [],
+        () => [[{}, named.totals.builds]],
+      );
+      metrics.counterBy(
+        'portcullis_named_feed_build_seconds_total',
+        'Time of the processor that named feeds took, in seconds.',
+        [],
+        () => [[{}, named.totals.ms / 1_000]],
+      );
     },
-    close: () => publisher.stop(),
+    close() {
+      named.close();
+      return publisher.stop();
+    },
   };
+}
+
+/** A feed that was named on another node is known here so soon. */
+const namesKeptMs = 1_000;
+
+/** Keeps the named feeds for a moment, so that requests for strange names read no store. */
+function createNamedFeedCache({ store, clock }: Pick<FeedPublisherOptions, 'store' | 'clock'>) {
+  let known: ReadonlyMap<string, NamedFeed> = new Map();
+  let reading: Promise<void> | undefined;
+  let readAtMs = Number.NEGATIVE_INFINITY;
+
+  async function read(): Promise<void> {
+    const startMs = clock.monotonicMs();
+    known = new Map((await listNamedFeeds(store)).map((feed) => [feed.name, feed]));
+    readAtMs = startMs;
+  }
+
+  async function all(): Promise<ReadonlyMap<string, NamedFeed>> {
+    if (clock.monotonicMs() - readAtMs > namesKeptMs) {
+      reading ??= read().finally(() => {
+        reading = undefined;
+      });
+      await reading;
+    }
+    return known;
+  }
+
+  return { find: async (name: string) => (await all()).get(name), count: () => known.size };
 }
 
 function registerFeedMetrics(metrics: Metrics, feeds: FeedPublisher): void {

@@ -18,6 +18,9 @@ const tables = [
     'allow_rules',
     'own_entries',
     'feed_entries',
+    'named_feeds',
+    'named_feed_queue',
+    'named_feed_bytes',
   ],
   ...['in_flight', 'probes', 'arriving_bodies', 'unread_answers', 'unread_bytes'],
   ...[

@@ -279,6 +279,44 @@ for (const threads of threadCounts) {
       }
     });
 
+    it('take names of the operator, each in every form, until they are removed', async () => {
+      await server.cliJson('feed', 'add', 'docs', '--list', 'nobody', '--max-age', '24h');
+      const added = await server.cliJson('feed', 'add', 'high', '--minimum-score', '90');
+      const { addresses } = added as { addresses: string[] };
+      for (const address of addresses) {
+        const { pathname } = new URL(address);
+        const path = pathname.slice('/feeds/'.length);
+        await within(async () => (await server.fetch(pathname)).status === 200, path);
+        const answer = await server.fetch(pathname);
+        assert.ok(answer.body.length > 20, path);
+        const { etag } = answer.headers;
+        const again = await server.fetch(pathname, { headers: { 'If-None-Match': etag! } });
+        assert.equal(again.status, 304, path);
+      }
+      const entries = await text(server, 'high.txt');
+      assert.ok(entries.length > 0);
+      for (const entry of entries.filter((one) => !one.includes('/'))) {
+        assert.ok((await server.check(entry)).abuseConfidenceScore >= 90, entry);
+      }
+      assert.deepEqual(await text(server, 'docs.txt'), []);
+      const part = await server.fetch('/feeds/high.txt', { headers: { Range: 'bytes=0-5' } });
+      assert.equal(part.status, 206);
+      await refusal(server, 'high.txt?limit=5', 422);
+      await refusal(server, 'high.txt?mark=1', 422);
+      await refusal(server, 'high.exe', 404);
+      await refusal(server, 'high', 404);
+      await refusal(server, 'hi%67h.txt', 404);
+      await refusal(server, `${'a'.repeat(500)}.txt`, 404);
+      assert.equal((await server.fetch('/feeds/high.txt', { method: 'POST' })).status, 405);
+      await server.cliJson('feed', 'remove', 'high');
+      await within(async () => (await server.fetch('/feeds/high.txt')).status === 404, 'removed');
+      const left = (await server.cliJson('feed', 'list')) as { name: string }[];
+      assert.deepEqual(
+        left.map(({ name }) => name),
+        ['docs'],
+      );
+    });
+
     it('are told of on a page, with what is served and the texts to paste', async () => {
       await text(server);
       const page = await server.fetch('/feeds');

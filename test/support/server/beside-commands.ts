@@ -82,6 +82,10 @@ export function besideCommands({ folder, list, n, email }: BesidePlace): BesideC
     of('source list'),
     refused('source refresh', named),
     refused('source accept', named),
+    of('feed add', `feed-${n}`, '--category', '18,22', '--max-age', '24h'),
+    of('feed list'),
+    of('feed show', `feed-${n}`),
+    of('feed remove', `feed-${n}`),
     of('source offers'),
     // One that is there would be fetched.
     refused('source on', 'none'),

@@ -20,11 +20,11 @@ import {
   createRowList,
   familyOf,
   flagsOf,
+  inOrder,
   lengthOf,
   packInfo,
   ROW,
   type Rows,
-  rowCount,
   rowFlags,
 } from './rows.ts';
 
@@ -184,16 +184,6 @@ export function rebuildList(base: string, steps: readonly HistoryStep[]): Rows |
     rows.words[at + 4] = packInfo(length, 0, rowFlags.unsaid | (family === 6 ? rowFlags.six : 0));
   }
   return inOrder(rows.finish());
-}
-
-function inOrder(rows: Rows): Rows {
-  const order = Array.from({ length: rowCount(rows) }, (_, row) => row * ROW);
-  // Without steps it is in order already: a million rows need no sorting then.
-  if (order.every((at) => at === 0 || compareRows(rows, at - ROW, rows, at) < 0)) return rows;
-  order.sort((a, b) => compareRows(rows, a, rows, b));
-  const sorted = new Uint32Array(rows.length);
-  for (const [to, at] of order.entries()) sorted.set(rows.subarray(at, at + ROW), to * ROW);
-  return sorted;
 }
 
 /**

@@ -113,6 +113,17 @@ export function compareRows(a: Rows, i: number, b: Rows, j: number): number {
   return lengthOf(a, i) - lengthOf(b, j);
 }
 
+/** The rows in order; `rows` itself when they are. */
+export function inOrder(rows: Rows): Rows {
+  const order = Array.from({ length: rowCount(rows) }, (_, row) => row * ROW);
+  // Without steps it is in order already: a million rows need no sorting then.
+  if (order.every((at) => at === 0 || compareRows(rows, at - ROW, rows, at) < 0)) return rows;
+  order.sort((a, b) => compareRows(rows, a, rows, b));
+  const sorted = new Uint32Array(rows.length);
+  for (const [to, at] of order.entries()) sorted.set(rows.subarray(at, at + ROW), to * ROW);
+  return sorted;
+}
+
 /** True when the prefix of `length` bits at `a[i]` covers the address at `b[j]`, of one family. */
 export function coversAt(a: Rows, i: number, length: number, b: Rows, j: number): boolean {
   for (let word = 0, left = length; left > 0; word++, left -= 32) {

@@ -44,13 +44,28 @@ function writePolicyName(view: DataView, at: number, rows: Rows, row: number): n
 /** The form of a line. Formats with the same lines share their memory. */
 export type LineStyle = 'plain' | 'ipset' | 'nft' | 'nginx' | 'geo' | 'mikrotik' | 'rpz';
 
-const around: Readonly<Record<LineStyle, (family: 4 | 6) => readonly [string, string]>> = {
+/** Sets of firewalls, so named that those of several feeds stand side by side. */
+export interface SetNames {
+  readonly ipset: string;
+  readonly nft: string;
+  readonly mikrotik: string;
+}
+
+export const blocklistSets: SetNames = {
+  ipset: 'portcullis',
+  nft: 'blocklist',
+  mikrotik: 'portcullis',
+};
+
+const around: Readonly<
+  Record<LineStyle, (family: 4 | 6, sets: SetNames) => readonly [string, string]>
+> = {
   plain: () => ['', '\n'],
-  ipset: (family) => [`add portcullis${family}-next `, '\n'],
+  ipset: (family, { ipset }) => [`add ${ipset}${family}-next `, '\n'],
   nft: () => ['', ',\n'],
   nginx: () => ['deny ', ';\n'],
   geo: () => ['', ' 1;\n'],
-  mikrotik: () => ['add list=portcullis address=', '\n'],
+  mikrotik: (_, { mikrotik }) => [`add list=${mikrotik} address=`, '\n'],
   // No such name: the policy that a resolver follows for answers with such an address.
   rpz: () => ['', '.rpz-ip CNAME .\n'],
 };
@@ -59,8 +74,14 @@ const around: Readonly<Record<LineStyle, (family: 4 | 6) => readonly [string, st
 const lineBytesMax = 128;
 
 /** @param rows of one family */
-export function renderLines(rows: Rows, style: LineStyle, family: 4 | 6, sink: TextSink): void {
-  const [before, behind] = around[style](family).map(fixedText);
+export function renderLines(
+  rows: Rows,
+  style: LineStyle,
+  family: 4 | 6,
+  sink: TextSink,
+  sets = blocklistSets,
+): void {
+  const [before, behind] = around[style](family, sets).map(fixedText);
   const write = style === 'rpz' ? writePolicyName : writePrefix;
   let view = sink.reserve(lineBytesMax);
   let at = sink.length;
@@ -95,6 +116,8 @@ export interface FrameFacts extends Imprint {
   readonly counts: Readonly<Record<4 | 6, number>>;
   readonly scoreMin: number | undefined;
   readonly aggregated: boolean;
+  /** Absent: those of the blocklist. */
+  readonly sets?: SetNames;
 }
 
 /** Before the lines of a family, and behind them. */
@@ -144,10 +167,11 @@ const setEntriesMax = 2 ** 21;
 
 /** Fills sets of other names and swaps them with the live ones: no packet meets half a list. */
 function ipsetFrame(facts: FrameFacts): Frame {
+  const { ipset } = facts.sets ?? blocklistSets;
   return {
     head: commentHead(facts),
     before(family) {
-      const name = `portcullis${family}`;
+      const name = `${ipset}${family}`;
       const type = `hash:net family ${family === 4 ? 'inet' : 'inet6'} maxelem ${setEntriesMax}`;
       return [
         `create ${name} ${type} -exist`,
@@ -157,17 +181,18 @@ function ipsetFrame(facts: FrameFacts): Frame {
       ].join('\n');
     },
     behind: (family) =>
-      `swap portcullis${family} portcullis${family}-next\ndestroy portcullis${family}-next\n`,
+      `swap ${ipset}${family} ${ipset}${family}-next\ndestroy ${ipset}${family}-next\n`,
     foot: '',
   };
 }
 
 /** One file is one transaction for nft. Entries may lie in one another: auto-merge allows it. */
 function nftFrame(facts: FrameFacts): Frame {
+  const { nft } = facts.sets ?? blocklistSets;
   return {
     head: `${commentHead(facts)}add table inet portcullis\n`,
     before(family) {
-      const name = `inet portcullis blocklist${family}`;
+      const name = `inet portcullis ${nft}${family}`;
       const set = `add set ${name} { type ipv${family}_addr; flags interval; auto-merge; }\nflush set ${name}\n`;
       // An empty list of elements is an error of syntax.
       return facts.counts[family] === 0 ? set : `${set}add element ${name} {\n`;
@@ -178,10 +203,11 @@ function nftFrame(facts: FrameFacts): Frame {
 }
 
 function mikrotikFrame(facts: FrameFacts): Frame {
+  const { mikrotik } = facts.sets ?? blocklistSets;
   return {
     head: commentHead(facts),
     before: (family) =>
-      `/ip${family === 4 ? '' : 'v6'} firewall address-list\nremove [find list=portcullis]\n`,
+      `/ip${family === 4 ? '' : 'v6'} firewall address-list\nremove [find list=${mikrotik}]\n`,
     behind: none,
     foot: '',
   };

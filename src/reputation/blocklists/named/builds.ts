@@ -1,0 +1,236 @@
+/**
+ * Makes the files of named feeds when somebody asks for one. What was made is served until it is too old for
+ * what all of them cost; one is made at a time, so many wait; what nobody asks for is let go.
+ */
+
+import { promisify } from 'node:util';
+import { constants, gzip } from 'node:zlib';
+import type { BoundedTable } from '../../../core/bounded-tables.ts';
+import type { Clock } from '../../../core/clock.ts';
+import { isoSeconds } from '../../../core/dates.ts';
+import { type Failure, fail, ok, type Result } from '../../../core/result.ts';
+import { createSemaphore, createTurns } from '../../../core/scheduling.ts';
+import { minuteMs } from '../../../core/time.ts';
+import { countryOf, type GeoReader, providerOf } from '../../../geo/reader.ts';
+import type { Rows } from '../builder/rows.ts';
+import { rowCount } from '../builder/rows.ts';
+import type { Imprint } from '../pieces/lines.ts';
+import { hashOf } from '../pieces/pieces.ts';
+import { sharedCopy } from '../pieces/text.ts';
+import type { Form, Selected } from './forms.ts';
+import type { NamedFeed } from './named-feeds.ts';
+import { type SelectSources, selectFeed } from './select.ts';
+
+/** A twentieth of a core goes into all of them at most. */
+const restRatio = 20;
+const forgetMs = 10 * minuteMs;
+const bytesMax = 64 * 1_048_576;
+/** Texts shorter than this are sent as they are. */
+const gzipFrom = 1_024;
+const gzipParams = { level: constants.Z_BEST_SPEED };
+const compress = promisify(gzip);
+
+interface Encoded {
+  readonly body: Uint8Array;
+  /** Strong and quoted. */
+  readonly etag: string;
+}
+
+/** A file as it is served. */
+export interface NamedFile {
+  readonly type: string;
+  readonly entries: number;
+  readonly changedAtMs: number;
+  readonly identity: Encoded;
+  readonly gzip: Encoded | undefined;
+}
+
+interface Kept {
+  /** A feed that was removed and added again is another one. */
+  readonly feed: NamedFeed;
+  readonly selected: Selected;
+  readonly hash: Buffer;
+  readonly builtAtMs: number;
+  readonly costMs: number;
+  readonly files: Map<
+    string,
+    { readonly file: NamedFile; readonly bytes: number; readonly costMs: number }
+  >;
+  askedAtMs: number;
+}
+
+export type NamedBuilds = ReturnType<typeof createNamedBuilds>;
+
+export function createNamedBuilds(
+  options: SelectSources & {
+    readonly clock: Clock;
+    readonly geo: GeoReader;
+    readonly imprint: Imprint;
+    /** Least time between two choices of one feed's entries. */
+    readonly intervalMs: number;
+    /** Grows with every change of the allowlist, which waits for no interval. */
+    readonly urgent: () => number;
+  },
+) {
+  const { clock, geo, imprint, intervalMs } = options;
+  const queue = createSemaphore({ runningMax: 1, waitingMax: 32 });
+  const kept = new Map<string, Kept>();
+  const totals = { builds: 0, ms: 0 };
+  let allowChanges = 0;
+  let forgetting: NodeJS.Timeout | undefined;
+  const names = {
+    country: (ids: number) => geo.country(countryOf(ids)),
+    provider: (ids: number) => geo.provider(providerOf(ids)),
+  };
+
+  function costOfAll(): number {
+    let ms = 0;
+    for (const { costMs, files } of kept.values()) {
+      ms += costMs;
+      for (const file of files.values()) ms += file.costMs;
+    }
+    return ms;
+  }
+
+  function bytesOfAll(): number {
+    let bytes = 0;
+    for (const { selected, files } of kept.values()) {
+      bytes += selected.rows.byteLength;
+      for (const file of files.values()) bytes += file.bytes;
+    }
+    return bytes;
+  }
+
+  function freshOf(feed: NamedFeed): Kept | undefined {
+    const one = kept.get(feed.name);
+    if (one === undefined || one.feed.addedAt !== feed.addedAt) return undefined;
+    const ageMs = clock.monotonicMs() - one.builtAtMs;
+    if (ageMs > Math.max(intervalMs, restRatio * costOfAll())) return undefined;
+    if (options.urgent() !== allowChanges) return undefined;
+    one.askedAtMs = clock.monotonicMs();
+    return one;
+  }
+
+  async function choose(feed: NamedFeed): Promise<Kept> {
+    const known = kept.get(feed.name);
+    const urgent = options.urgent();
+    const nowMs = clock.now();
+    const { rows, workedMs } = await selectFeed(options, feed);
+    const hash = hashOf(rows).subarray(0, 16);
+    const former = known?.feed.addedAt === feed.addedAt ? known : undefined;
+    const isSame = former?.hash.equals(hash) === true;
+    const second = Math.floor(nowMs / 1_000) * 1_000;
+    const changedAtMs = isSame
+      ? former.selected.changedAtMs
+      : Math.max(second, (former?.selected.changedAtMs ?? 0) + 1_000);
+    const one: Kept = {
+      feed,
+      selected: isSame ? former.selected : selectedOf(feed, rows, changedAtMs),
+      hash,
+      builtAtMs: clock.monotonicMs(),
+      costMs: workedMs,
+      files: isSame ? former.files : new Map(),
+      askedAtMs: clock.monotonicMs(),
+    };
+    if (urgent !== allowChanges) {
+      // The others may hold somebody who is allowed now.
+      kept.clear();
+      allowChanges = urgent;
+    }
+    kept.set(feed.name, one);
+    totals.builds++;
+    totals.ms += workedMs;
+    return one;
+  }
+
+  function selectedOf(feed: NamedFeed, rows: Rows, changedAtMs: number): Selected {
+    return {
+      name: feed.name,
+      title: `Portcullis feed ${feed.name}`,
+      rows,
+      collapsed: feed.collapsed,
+      minimumScore: feed.minimumScore,
+      changedAt: isoSeconds(changedAtMs / 1_000),
+      changedAtMs,
+      imprint,
+    };
+  }
+
+  async function write(one: Kept, form: Form): Promise<NamedFile> {
+    const turns = createTurns();
+    const body = await form.write(one.selected, names, turns);
+    const packed =
+      body.length < gzipFrom ? undefined : sharedCopy(await compress(body, gzipParams));
+    const etag = (encoding: string) =>
+      `"${hashOf(body, Buffer.from(encoding)).toString('base64url').slice(0, 22)}"`;
+    const file: NamedFile = {
+      type: form.type,
+      entries: rowCount(one.selected.rows),
+      changedAtMs: one.selected.changedAtMs,
+      identity: { body, etag: etag('') },
+      gzip: packed && { body: packed, etag: etag(`gzip ${process.versions.zlib}`) },
+    };
+    const costMs = turns.workedMs();
+    totals.ms += costMs;
+    one.files.set(form.extension, { file, bytes: body.length + (packed?.length ?? 0), costMs });
+    return file;
+  }
+
+  /** Lets go what nobody asked for, and the oldest of the rest while they are too many bytes. */
+  function forget(except: string): void {
+    const nowMs = clock.monotonicMs();
+    const byAge = [...kept.entries()].sort(([, a], [, b]) => a.askedAtMs - b.askedAtMs);
+    for (const [name, { askedAtMs }] of byAge) {
+      const isIdle = nowMs - askedAtMs > forgetMs;
+      if (isIdle || (name !== except && bytesOfAll() > bytesMax)) kept.delete(name);
+    }
+    clearTimeout(forgetting);
+    if (kept.size === 0) return;
+    forgetting = setTimeout(() => forget(''), forgetMs);
+    forgetting.unref();
+  }
+
+  async function once<T>(make: () => Promise<T>): Promise<Result<T>> {
+    const made = await queue.run(make);
+    return made.ok ? made : tooMany;
+  }
+
+  /** Returns a feed's entries. `overloaded` when too many wait. */
+  async function selected(feed: NamedFeed): Promise<Result<Selected>> {
+    const fresh = freshOf(feed);
+    if (fresh !== undefined) return ok(fresh.selected);
+    return once(async () => {
+      const { selected: made } = freshOf(feed) ?? (await choose(feed));
+      forget(feed.name);
+      return made;
+    });
+  }
+
+  /** Returns a feed in a form. `overloaded` when too many wait. */
+  async function file(feed: NamedFeed, form: Form): Promise<Result<NamedFile>> {
+    const known = freshOf(feed)?.files.get(form.extension);
+    if (known !== undefined) return ok(known.file);
+    return once(async () => {
+      const one = freshOf(feed) ?? (await choose(feed));
+      const made = one.files.get(form.extension)?.file ?? (await write(one, form));
+      forget(feed.name);
+      return made;
+    });
+  }
+
+  return {
+    selected,
+    file,
+    totals,
+    tables: [
+      queue.table('named_feed_queue'),
+      { name: 'named_feed_bytes', used: bytesOfAll, limit: bytesMax },
+    ] satisfies BoundedTable[],
+    close: () => clearTimeout(forgetting),
+  };
+}
+
+const tooMany: Failure & { retryAfterSeconds: number } = {
+  ...fail('overloaded', 'Too many feeds are being made; please come back soon.'),
+  retryAfterSeconds: 10,
+};

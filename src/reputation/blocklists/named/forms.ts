@@ -1,0 +1,131 @@
+/** The forms in which a named feed is served: its file's extension, what it may hold, and how it is written. */
+
+import type { Turns } from '../../../core/scheduling.ts';
+import { aggregate, ROW, type Rows, rowCount, splitFamilies } from '../builder/rows.ts';
+import { feeds, type LinesFeed, type RecordsFeed } from '../catalog.ts';
+import {
+  type FrameFacts,
+  frames,
+  type Imprint,
+  renderLines,
+  type SetNames,
+} from '../pieces/lines.ts';
+import {
+  createRecordRenderer,
+  type GeoNames,
+  recordFrame,
+  segmentsByScore,
+  separators,
+} from '../pieces/records.ts';
+import { fixedText, TextSink, writeFixed } from '../pieces/text.ts';
+
+/** A feed's entries with what stands around them. */
+export interface Selected {
+  readonly name: string;
+  readonly title: string;
+  /** In address order. */
+  readonly rows: Rows;
+  readonly collapsed: boolean;
+  readonly minimumScore: number;
+  /** ISO 8601. */
+  readonly changedAt: string;
+  /** In milliseconds: the version, where a form has one. */
+  readonly changedAtMs: number;
+  readonly imprint: Imprint;
+}
+
+export interface Form {
+  /** The end of a file's name, behind the feed's and a dot. */
+  readonly extension: string;
+  readonly type: string;
+  /** Writes the feed; asks for another turn now and then. */
+  readonly write: (selected: Selected, names: GeoNames, turns: Turns) => Promise<Uint8Array>;
+}
+
+const rowsPerSlice = 2_048;
+
+export function put(sink: TextSink, text: string): void {
+  const fixed = fixedText(text);
+  sink.length = writeFixed(sink.reserve(fixed.bytes), sink.length, fixed);
+}
+
+export async function inSlices(
+  rows: Rows,
+  turns: Turns,
+  write: (part: Rows, isFirst: boolean) => void,
+): Promise<void> {
+  for (let at = 0; at < rows.length; at += rowsPerSlice * ROW) {
+    write(rows.subarray(at, at + rowsPerSlice * ROW), at === 0);
+    if (turns.isOver()) await turns.next();
+  }
+}
+
+/** The blocklist has the short names, which guides show. */
+function setsOf(name: string): SetNames {
+  return { ipset: `pc-${name}`, nft: `feed-${name}`, mikrotik: `portcullis-${name}` };
+}
+
+function linesForm(feed: LinesFeed): Form {
+  async function write(selected: Selected, _: GeoNames, turns: Turns): Promise<Uint8Array> {
+    const { families, style } = feed;
+    const split = splitFamilies(selected.rows);
+    const shown = (rows: Rows) => (selected.collapsed ? aggregate(rows) : rows);
+    const rows = { 4: shown(split.four), 6: shown(split.six) };
+    const sets = setsOf(selected.name);
+    const facts: FrameFacts = {
+      title: selected.title,
+      changedAt: selected.changedAt,
+      version: undefined,
+      families,
+      counts: { 4: rowCount(rows[4]), 6: rowCount(rows[6]) },
+      scoreMin: selected.minimumScore,
+      aggregated: selected.collapsed,
+      sets,
+      ...selected.imprint,
+    };
+    const frame = frames[feed.frame](facts);
+    const sink = new TextSink();
+    put(sink, frame.head);
+    for (const family of families) {
+      put(sink, frame.before(family));
+      await inSlices(rows[family], turns, (part) => renderLines(part, style, family, sink, sets));
+      put(sink, frame.behind(family));
+    }
+    put(sink, frame.foot);
+    return sink.takeShared();
+  }
+  return { extension: extensionOf(feed.name), type: feed.type, write };
+}
+
+function recordsForm({ name, style, type }: RecordsFeed): Form {
+  async function write(selected: Selected, names: GeoNames, turns: Turns): Promise<Uint8Array> {
+    const { rows, minimumScore: scoreMin, changedAt, changedAtMs: version } = selected;
+    const renderer = createRecordRenderer(names);
+    const facts = { changedAt, version, count: rowCount(rows), scoreMin };
+    const { head, foot } = recordFrame(style, facts);
+    const sink = new TextSink();
+    put(sink, head);
+    const segments = segmentsByScore(rows, splitFamilies(rows).four.length, scoreMin);
+    for (const [i, segment] of segments.entries()) {
+      await inSlices(segment.rows, turns, (part, isFirst) => {
+        if (i > 0 || !isFirst) put(sink, separators[style]);
+        renderer.render(part, style, sink);
+      });
+    }
+    put(sink, foot);
+    return sink.takeShared();
+  }
+  return { extension: extensionOf(name), type, write };
+}
+
+function extensionOf(name: string): string {
+  return name.slice(name.indexOf('.') + 1);
+}
+
+/** The forms of the blocklist, which is built ahead in each of them. */
+const builtAhead = feeds
+  .filter(({ name }) => name.startsWith('blocklist.'))
+  .map((feed) => (feed.kind === 'lines' ? linesForm(feed) : recordsForm(feed)));
+
+export const forms: readonly Form[] = builtAhead;
+export const formByExtension = new Map(forms.map((form) => [form.extension, form]));

@@ -1,0 +1,94 @@
+/** Feeds that the operator names: a choice of the blocklist under a name of its own, as rows of the store. */
+
+import { capacities } from '../../../config.ts';
+import { fail, ok, type Result } from '../../../core/result.ts';
+import { addWithin, commitOnce, written } from '../../../storage/change.ts';
+import { namedFeedKey, namedFeedPrefix } from '../../../storage/keys.ts';
+import { flag, list, oneOf, record, text, time, u8, u32, varint } from '../../../storage/record.ts';
+import { pagesUnder, type Store } from '../../../storage/store.ts';
+
+/** Names of sets in firewalls are made of it: `pc-NAME4-next` is as long as ipset takes. */
+export const feedNameShape = /^[a-z](-?[a-z0-9]){0,19}$/;
+/** Names under /feeds/ that mean something else. */
+export const takenNames: readonly string[] = ['blocklist', 'anon-exits', 'changes', 'default'];
+/** The most entries of a named feed: the worst. */
+export const namedEntriesMax = 100_000;
+
+export interface NamedFeed {
+  readonly name: string;
+  /** Bit n for category n; 0: any. */
+  readonly categories: number;
+  /** Names of lists; none: any. */
+  readonly lists: readonly string[];
+  /** Reported, or on a list that was loaded, so long ago at most; 0: any time. */
+  readonly maxAgeMs: number;
+  /** 25..100 */
+  readonly minimumScore: number;
+  readonly family: 'both' | 'IPv4' | 'IPv6';
+  /** Two-letter codes; none: all. */
+  readonly countries: readonly string[];
+  /** All countries but these. */
+  readonly isExcept: boolean;
+  /** As few networks as cover the same addresses, where a form says nothing of each entry. */
+  readonly collapsed: boolean;
+  /** Entries at most: the worst. */
+  readonly limit: number;
+  /** Milliseconds since 1970. */
+  readonly addedAt: number;
+}
+
+const rows = record<NamedFeed>(1, {
+  name: text,
+  categories: u32,
+  lists: list(text),
+  maxAgeMs: time,
+  minimumScore: u8,
+  family: oneOf(['both', 'IPv4', 'IPv6']),
+  countries: list(text),
+  isExcept: flag,
+  collapsed: flag,
+  limit: varint,
+  addedAt: time,
+});
+
+/** Returns the named feeds by name. */
+export async function listNamedFeeds(store: Pick<Store, 'scan'>): Promise<NamedFeed[]> {
+  const found: NamedFeed[] = [];
+  for await (const page of pagesUnder(store, namedFeedPrefix())) {
+    found.push(...page.flatMap(({ value }) => rows.decode(value) ?? []));
+  }
+  return found;
+}
+
+/** `conflict`: the name is taken; `capacity_exceeded`. */
+export async function addNamedFeed(store: Store, feed: NamedFeed): Promise<Result<NamedFeed>> {
+  const { name } = feed;
+  if (takenNames.includes(name)) {
+    return fail('conflict', `'${name}' is a feed that is always there: take another name`);
+  }
+  const key = namedFeedKey(name);
+  return addWithin(store, [{ rows: 'feeds' }], async (held) => {
+    if ((await store.get(key)) !== undefined) {
+      return fail('conflict', `there is a feed '${name}' already: remove it first`);
+    }
+    if ((await listNamedFeeds(store)).length >= capacities.namedFeeds) {
+      const most = capacities.namedFeeds;
+      return fail('capacity_exceeded', `there are ${most} named feeds, which is the most`);
+    }
+    const done = await commitOnce(store, {
+      check: [{ key, version: null }, ...held.check],
+      set: [{ key, value: rows.encode(feed) }, ...held.set],
+    });
+    return written(done, feed);
+  });
+}
+
+/** Returns what it was. `not_found` without such a feed. */
+export async function removeNamedFeed(store: Store, name: string): Promise<Result<NamedFeed>> {
+  const key = namedFeedKey(name);
+  const found = await store.get(key);
+  const feed = found && rows.decode(found.value);
+  if (feed === undefined) return fail('not_found', `there is no named feed '${name}'`);
+  const done = await store.commit({ del: [key] });
+  return done.ok ? ok(feed) : fail('store_unavailable');
+}

@@ -1,0 +1,87 @@
+/** GET /feeds/*: the named feeds in each form, made when somebody asks. */
+
+import type { SpotMark } from '../../../access/marks.ts';
+import { fail } from '../../../core/result.ts';
+import { queryReader } from '../../../core/schema.ts';
+import { negotiate, negotiatedHeaders } from '../../../http/answer/negotiate.ts';
+import type { Request } from '../../../http/request/message.ts';
+import { parseQuery } from '../../../http/request/query.ts';
+import type { PlainRoute } from '../../../http/router.ts';
+import { parseIp } from '../../../ip/address.ts';
+import { endpoint } from '../../../web/guard/endpoint.ts';
+import type { Answer, Guard } from '../../../web/guard/guard.ts';
+import { feedParameters, feeds } from '../catalog.ts';
+import { feedCacheControl, feedCors, feedExposed } from '../feeds.route.ts';
+import type { NamedBuilds } from './builds.ts';
+import { formByExtension, forms } from './forms.ts';
+import type { NamedFeed } from './named-feeds.ts';
+
+export const namedFeedEndpoint = endpoint({
+  method: 'GET',
+  path: '/feeds/*',
+  who: 'anyone',
+  shape: 'text',
+  thread: 'main',
+  limits: ['feeds'],
+  headers: negotiatedHeaders,
+  cors: feedCors,
+  errors: ['not_found', 'invalid_parameter', 'overloaded'],
+  docs: 'text',
+});
+
+const parameters = { mark: feedParameters.mark };
+const readParameters = queryReader(parameters);
+/** The name and the extension of a file. */
+const fileShape = /^([a-z][a-z0-9-]{0,40})\.([a-z0-9-]{1,20})$/;
+
+export function namedFeedRoute(options: {
+  readonly guard: Guard;
+  readonly builds: NamedBuilds;
+  readonly spotMark: SpotMark;
+  /** Returns the feed of this name; undefined: there is none. */
+  readonly find: (name: string) => Promise<NamedFeed | undefined>;
+}): PlainRoute {
+  const { guard, builds, spotMark } = options;
+  const words = new Uint32Array(4);
+
+  async function reply(request: Request): Promise<Answer> {
+    const [, name, extension] = fileShape.exec(request.path.slice('/feeds/'.length)) ?? [];
+    const feed = name === undefined ? undefined : await options.find(name);
+    const form = formByExtension.get(extension ?? '');
+    if (feed === undefined) {
+      const names = [...feeds.map((one) => one.name), 'changes.json'].join(', ');
+      return fail('not_found', `There is no such feed. There are: ${names}.`);
+    }
+    if (form === undefined) {
+      const known = forms.map((one) => one.extension).join(', ');
+      return fail('not_found', `A feed has no such form. There are: ${known}.`);
+    }
+    const query = parseQuery(request.query);
+    if (!query.ok) return query;
+    const stranger = query.value.names.find((one) => one !== 'mark');
+    const asked = readParameters(query.value);
+    const mark = query.value.get('mark');
+    const note = stranger === undefined ? '' : `query ${stranger}`;
+    if (mark !== undefined)
+      spotMark(mark, { family: parseIp(request.clientIp, words), words }, note);
+    if (stranger !== undefined) {
+      const detail = 'A named feed takes mark, nothing else: what it holds is part of its name.';
+      return fail('invalid_parameter', detail, stranger);
+    }
+    if (!asked.ok) return asked;
+    const made = await builds.file(feed, form);
+    if (!made.ok) return made;
+    const { type, changedAtMs, identity, gzip } = made.value;
+    return negotiate(request, {
+      type,
+      cacheControl: feedCacheControl,
+      changedAtMs,
+      identity,
+      ...(gzip === undefined ? {} : { gzip }),
+      headers: [feedExposed],
+      ranges: true,
+    });
+  }
+
+  return guard.open(namedFeedEndpoint, reply);
+}
