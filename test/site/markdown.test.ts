@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { publishedPart } from '../../src/site/docs/library.ts';
+import { highlighted } from '../../src/site/docs/highlight.tsx';
+import { docsFolder, loadDocs, publishedPart } from '../../src/site/docs/library.ts';
 import { anchorOf, parseArticle } from '../../src/site/docs/markdown.tsx';
 import { catalogueFor } from '../../src/site/words.ts';
 import { renderHtml } from '../../src/web/html.ts';
@@ -18,7 +19,8 @@ test('every text of the source is escaped, in code, cells, headings and links', 
   );
   assert.doesNotMatch(html, /<(b|script|u|s|p onclick)>/);
   assert.match(html, /&lt;script>|&lt;script&gt;/);
-  assert.match(html, /&lt;p onclick=/);
+  assert.match(html, /&lt;p<\/span> <span class="code-name">onclick</);
+  assert.doesNotMatch(html, /<p onclick/);
 });
 
 test('raw HTML, pictures, entities, odd links and untitled columns are refused', () => {
@@ -88,5 +90,50 @@ test('what stands behind the first sample under a heading comes once, and only w
   assert.ok(html.indexOf('[after U]') < html.indexOf('>b<'));
   for (const id of ['t', 'v', 'w']) {
     assert.throws(() => parseArticle('x.md', source, anywhere, after(id)), /no sample under #/, id);
+  }
+});
+
+test('code has its parts marked, and its text stays as it is', () => {
+  const partsOf = (language: string, code: string) =>
+    [
+      ...renderHtml(highlighted(language, code)).matchAll(
+        /<span class="code-(\w+)">(.*?)<\/span>/gs,
+      ),
+    ].map(([, kind, text]) => `${kind} ${text}`);
+  assert.deepEqual(partsOf('js', "const a = 'x'; // 1\nf(a, 23, b.of);"), [
+    ...['keyword const', "string 'x'", 'comment // 1', 'number 23'],
+  ]);
+  assert.deepEqual(partsOf('json', '{"a": "b", "c": 1.5, "d": null}'), [
+    ...['name &quot;a&quot;', 'string &quot;b&quot;', 'name &quot;c&quot;', 'number 1.5'],
+    ...['name &quot;d&quot;', 'keyword null'],
+  ]);
+  assert.deepEqual(partsOf('sh', 'curl -H "Key: $KEY" http://x/#a $B # if'), [
+    ...['string &quot;Key: $KEY&quot;', 'name $B', 'comment # if'],
+  ]);
+  assert.deepEqual(partsOf('nginx', 'server {\n  listen 80; # x\n}'), [
+    ...['keyword server', 'keyword listen', 'comment # x'],
+  ]);
+  assert.deepEqual(partsOf('text', 'const a = 1'), []);
+  assert.deepEqual(partsOf('js', `const a;${' '.repeat(20_000)}`), []);
+});
+
+test('the text of each sample is that of its source, whatever is marked in it', () => {
+  const values = new Proxy({}, { get: () => 'https://x.example' });
+  for (const { slug, english } of loadDocs(docsFolder, 'https://id.example', () => values)) {
+    const html = renderHtml(english.article.render(catalogueFor('en')));
+    const shown = [...html.matchAll(/<code id="code-\d+">(.*?)<\/code>/gs)].map(([, inner]) =>
+      inner!
+        .replace(/<[^>]*>/g, '')
+        .replaceAll('&lt;', '<')
+        .replaceAll('&gt;', '>')
+        .replaceAll('&quot;', '"')
+        .replaceAll('&amp;', '&'),
+    );
+    const fences = [...english.markdown.matchAll(/^( *)```\w*\n([\s\S]*?)\n^ *```$/gm)];
+    assert.deepEqual(
+      shown,
+      fences.map(([, indent, code]) => code!.replaceAll(new RegExp(`^${indent}`, 'gm'), '')),
+      slug,
+    );
   }
 });

@@ -11,6 +11,7 @@ import { Link } from '../../web/components/link.tsx';
 import { Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import type { Catalogue } from '../words.ts';
+import { highlighted } from './highlight.tsx';
 
 // One sample in several languages: all of them stand one below the other, and the script of the page makes
 // tabs of them.
@@ -318,10 +319,10 @@ function hasSample(
 
 function sample({ lang = '', text: code }: Tokens.Code, rendering: Rendering): Sample {
   const title = sampleTitles[lang] ?? lang;
-  return { title, figure: codeFigure(title, code, rendering) };
+  return { title, figure: codeFigure(title, lang, code, rendering) };
 }
 
-function codeFigure(title: string, code: string, rendering: Rendering): Html {
+function codeFigure(title: string, language: string, code: string, rendering: Rendering): Html {
   rendering.codes += 1;
   const label = regionLabel(rendering, title);
   return (
@@ -329,7 +330,7 @@ function codeFigure(title: string, code: string, rendering: Rendering): Html {
       id={`code-${rendering.codes}`}
       title={title}
       label={label}
-      code={code}
+      code={highlighted(language, code)}
       text={rendering.text}
     />
   );
@@ -351,7 +352,7 @@ function block(token: Token, rendering: Rendering): Html {
       return <blockquote>{blocks(token.tokens ?? [], rendering)}</blockquote>;
     case 'code': {
       const { lang = '', text: code } = token as Tokens.Code;
-      return codeFigure(languageTitles[lang] ?? lang, code, rendering);
+      return codeFigure(languageTitles[lang] ?? lang, lang, code, rendering);
     }
     case 'list': {
       const { ordered, items } = token as Tokens.List;
