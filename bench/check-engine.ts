@@ -67,6 +67,8 @@ export function createCheckEngine(entries: number): CheckEngine {
         threads: 1,
         passKey: new Uint8Array(32),
         hasProxies: true,
+        siteName: undefined,
+        accent: undefined,
         baseUrl: 'http://localhost',
       },
     },

@@ -8,6 +8,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { isAbsolute, resolve } from 'node:path';
 import * as v from 'valibot';
 import { dataDirDefault } from './config/place.ts';
+import { type Accent, readAccent } from './core/accent.ts';
 import { OperatorError } from './core/errors.ts';
 import { type LogLevel, logLevels } from './core/log.ts';
 import { durationMs, durationRule } from './core/time.ts';
@@ -106,6 +107,16 @@ const contact = v.pipe(
     /^([^\s<>"@]{1,64}@[^\s<>"@]{1,253}|https:\/\/[^\s<>"]{1,290})$/,
     'must be a mail address or an https address',
   ),
+);
+
+const accent = v.pipe(
+  v.string(),
+  v.rawTransform(({ dataset, addIssue, NEVER }): Accent => {
+    const read = readAccent(dataset.value);
+    if (typeof read !== 'string') return read;
+    addIssue({ message: read });
+    return NEVER;
+  }),
 );
 
 const list = v.pipe(
@@ -316,12 +327,14 @@ export interface Config {
   readonly masterKeyFile: string | undefined;
   readonly smtpUrl: string | undefined;
   readonly mailFrom: string;
-  /** In mails. Undefined: the host of BASE_URL. */
+  /** On pages and in mails. Undefined: the program's own, in mails the host of BASE_URL. */
   readonly siteName: string | undefined;
   /** A mail address or a page. */
   readonly siteContact: string | undefined;
-  /** A PNG file. */
+  /** A PNG or SVG file. */
   readonly siteLogo: string | undefined;
+  /** Undefined: the program's own colours. */
+  readonly siteAccent: Accent | undefined;
   readonly smsWebhookUrl: string | undefined;
   /** Source of breached passwords, asked by the first five digits of a hash. */
   readonly pwnedRangeUrl: string | undefined;
@@ -440,6 +453,7 @@ const schema = v.object({
   SITE_NAME: v.optional(oneLine(60)),
   SITE_CONTACT: v.optional(contact),
   SITE_LOGO: v.optional(path),
+  SITE_ACCENT: v.optional(accent),
   SMS_WEBHOOK_URL: v.optional(urlOf('http:', 'https:')),
   PWNED_RANGE_URL: v.optional(urlOf('http:', 'https:')),
   SMS_COUNTRIES: v.optional(countryList, smsCountriesDefault),
@@ -572,6 +586,7 @@ export function readConfig(
     siteName: s.SITE_NAME,
     siteContact: s.SITE_CONTACT,
     siteLogo: s.SITE_LOGO,
+    siteAccent: s.SITE_ACCENT && Object.freeze(s.SITE_ACCENT),
     smsWebhookUrl: s.SMS_WEBHOOK_URL,
     pwnedRangeUrl: s.PWNED_RANGE_URL,
     smsCountries: Object.freeze(s.SMS_COUNTRIES),

@@ -160,7 +160,16 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   await openExchange(opening, data, { parties: access.limits.parties, metrics });
   const ofFrontEnds = frontEnd.routes;
   listening = host.add(
-    await listen(opening, { claim, sockets, memory, index, ofFrontEnds, routes, closeCaptcha }),
+    await listen(opening, {
+      claim,
+      sockets,
+      memory,
+      brand: assets.brand,
+      index,
+      ofFrontEnds,
+      routes,
+      closeCaptcha,
+    }),
   );
   const { port, threads } = listening;
   closers.add(endStreams);

@@ -6,6 +6,7 @@ import { availableParallelism } from 'node:os';
 import { it } from 'node:test';
 import { settingsDocument } from '../src/commands/reference.ts';
 import { type Config, entriesThatFit, frontEndsOf, readConfig } from '../src/config.ts';
+import { readAccent } from '../src/core/accent.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import { readEndpoint } from '../src/integrations/thread.ts';
 import { parsePrefix } from '../src/ip/prefix.ts';
@@ -167,6 +168,14 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
       bad: ['help', 'http://example.org', 'javascript:alert(1)', 'a@b c'],
     },
     SITE_LOGO: { field: 'siteLogo', good: [['/mark.png', '/mark.png']], bad: ['\0'] },
+    SITE_ACCENT: {
+      field: 'siteAccent',
+      good: [
+        ['#16416F', readAccent('#16416f')],
+        ['#16416f, #93bfee', readAccent('#16416f,#93bfee')],
+      ],
+      bad: ['blue', '#fff', '#ffcc00', '#16416f,#16416f', '#16416f)}body{color:red'],
+    },
     SMS_WEBHOOK_URL: {
       field: 'smsWebhookUrl',
       good: [['https://sms/x?k=1', 'https://sms/x?k=1']],

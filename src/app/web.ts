@@ -8,6 +8,7 @@ import type { RefusedKeys } from '../access/keys/refused-keys.ts';
 import type { ClientLimits } from '../access/quota/client-limits.ts';
 import type { QuotaGuard } from '../access/quota/quota.ts';
 import type { ClientLimitName } from '../config/limits.ts';
+import { readLogo } from '../config/logo.ts';
 import type { Config } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
@@ -27,6 +28,7 @@ import { hostOfAuthority, isLoopback, isLoopbackAddress } from '../ip/loopback.t
 import type { Check } from '../reputation/check/check.ts';
 import type { SignonModule } from '../signon/module.ts';
 import { openPageBuilder, signInLogging } from '../signon/signon.route.ts';
+import type { Brand } from '../web/assets.ts';
 import { appearance, headerPerson } from '../web/guard/appearance.ts';
 import { createCallers } from '../web/guard/callers.ts';
 import { createCookies } from '../web/guard/cookies.ts';
@@ -74,7 +76,12 @@ export function openWeb(needs: {
   const callers = createCallers({ limits, check, clock });
   const https = config.baseUrl.startsWith('https:');
   const cookies = createCookies(https);
-  const assets = openAssets();
+  const brand: Brand = {
+    siteName: config.siteName,
+    logo: config.siteLogo === undefined ? undefined : readLogo(config.siteLogo),
+    accent: config.siteAccent,
+  };
+  const assets = openAssets(brand);
   const keepsMails = demo && config.smtpUrl === undefined;
   const hasOutbox = keepsMails && needs.outboxName !== undefined && !isProxied(config);
   const radarMode = config.radar ?? (demo ? 'public' : 'operators');
@@ -83,7 +90,7 @@ export function openWeb(needs: {
     links: radarMode === 'public' ? { ...siteLinks, radar: '/radar' } : siteLinks,
     https,
     origin: config.baseUrl,
-    siteName: config.siteName,
+    brand,
     hasOutbox,
   });
   const renderPage = createRenderErrorPage(tools);

@@ -61,9 +61,13 @@ export const settingGroups: Readonly<Record<string, Group>> = {
     },
     SMTP_URL: { text: 'where mails go', unset: '`DATA_DIR/outbox`' },
     MAIL_FROM: { text: 'who mails come from' },
-    SITE_NAME: { text: 'name in mails and on home screens', unset: 'the host of `BASE_URL`' },
+    SITE_NAME: { text: 'your name on pages and in mails', unset: 'Portcullis; in mails, the host' },
     SITE_CONTACT: { text: 'contact in mails: an address or a page', unset: 'none' },
-    SITE_LOGO: { text: 'mark in mails: a PNG', unset: 'none' },
+    SITE_LOGO: { text: 'your logo, a PNG or SVG of at most 64 KiB (mails: PNG)', unset: 'none' },
+    SITE_ACCENT: {
+      text: 'your colour, `#16416f`; the dark theme’s after a comma',
+      unset: 'the program’s',
+    },
     PWNED_RANGE_URL: {
       text: 'asked about new passwords besides ([operations](OPERATIONS.md))',
       unset: 'none',

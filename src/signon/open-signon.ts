@@ -97,6 +97,7 @@ type SignonSettings = Pick<
   | 'pwnedRangeUrl'
   | 'requireSecondFactor'
   | 'siteContact'
+  | 'siteAccent'
   | 'siteLogo'
   | 'siteName'
   | 'smsCountries'
@@ -122,16 +123,17 @@ export function openSignon(options: SignonOptions) {
     config.clientLimitsOn === true ? createPacing(clock, pacedNetworksMax, shares) : noPacing;
   const ownLog = createSecurityLog(options);
   const securityLog = options.signInLog?.listenTo(ownLog) ?? ownLog;
+  const letterhead = mailSender(config);
   const outbox = openOutbox({
     folder: `${config.dataDir}/outbox`,
     from: config.mailFrom,
+    sender: letterhead,
     clock,
     random,
     log,
     isErased: (accountId) => isErased(store, accountId),
     onMail: options.onMail,
   });
-  const letterhead = mailSender(config);
   const mailBudget = createMailBudget(shares);
   const mailer = createMailer({
     transport:

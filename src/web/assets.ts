@@ -9,7 +9,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib';
+import { logoName, type SiteLogo } from '../config/logo.ts';
+import type { Accent } from '../core/accent.ts';
 import { builtOr, type Preparation, type Prepared } from '../core/preparation.ts';
+import type { Header } from '../http/request/message.ts';
 
 export interface AssetBody {
   /** Made when it is first read, where it is a compressed one. */
@@ -23,6 +26,7 @@ export interface Asset {
   readonly type: string;
   readonly cacheControl: string;
   readonly identity: AssetBody;
+  readonly headers?: readonly Header[];
   /** Present where compressing saves something; send `Vary: Accept-Encoding` then. */
   readonly gzip?: AssetBody;
   readonly brotli?: AssetBody;
@@ -86,6 +90,37 @@ export function encodeAsset(name: string, body: Buffer, cacheControl: string): A
   return createAsset(type, body, hashOf(body), compressible.has(extname(name)), cacheControl);
 }
 
+/** The operator's own look. */
+export interface Brand {
+  readonly siteName?: string | undefined;
+  readonly logo?: SiteLogo | undefined;
+  readonly accent?: Accent | undefined;
+}
+
+/** A logo that is opened by itself runs no script and fetches nothing. */
+const logoHeaders: readonly Header[] = [
+  ['Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'; sandbox"],
+  ['X-Content-Type-Options', 'nosniff'],
+];
+
+/** Puts the accent in the place of the colours at the head of app.css. */
+function withAccent(css: string, { light, dark }: Accent): string {
+  const values = {
+    accent: [light.accent, dark.accent],
+    'accent-hover': [light.hover, dark.hover],
+    'on-accent': [light.on, dark.on],
+    'accent-tint': [light.tint, dark.tint],
+  };
+  return Object.entries(values).reduce(
+    (text, [name, [first, second]]) =>
+      text.replace(
+        new RegExp(`( --${name}: )light-dark\\([^)]*\\)`),
+        `$1light-dark(${first}, ${second})`,
+      ),
+    css,
+  );
+}
+
 function createAsset(
   type: string,
   body: Buffer,
@@ -128,10 +163,12 @@ function encodedBody(name: string, body: Prepared<Buffer>): AssetBody {
   };
 }
 
-function sharedAsset({ type, cacheControl, identity, gzip: zipped, brotli }: Asset): SharedAsset {
+function sharedAsset(asset: Asset): SharedAsset {
+  const { type, cacheControl, identity, headers, gzip: zipped, brotli } = asset;
   return {
     type,
     cacheControl,
+    ...(headers === undefined ? {} : { headers }),
     identity: sharedBody(identity),
     ...(zipped === undefined ? {} : { gzip: sharedBody(zipped) }),
     ...(brotli === undefined ? {} : { brotli: sharedBody(brotli) }),
@@ -144,7 +181,8 @@ function sharedBody({ body, etag }: AssetBody): SharedBody {
   return { body: copy, etag };
 }
 
-export function loadAssets(folder: string) {
+export function loadAssets(folder: string, brand: Brand = {}) {
+  const { logo, accent } = brand;
   const paths = new Map<string, string>();
   const assets = new Map<string, Asset>();
 
@@ -172,13 +210,20 @@ export function loadAssets(folder: string) {
     return path;
   }
 
+  if (logo !== undefined) {
+    const name = logoName(logo);
+    add(name, Buffer.from(logo.bytes));
+    const path = url(name);
+    assets.set(path, { ...assets.get(path)!, headers: logoHeaders });
+  }
   const names = listFiles(folder);
   // Style sheets name other files, by their hashed path: so they come last. They are asked for under
   // another beginning too, so the names are relative.
   for (const name of names) if (!name.endsWith('.css')) add(name, read(name));
   for (const name of names) {
     if (!name.endsWith('.css')) continue;
-    const text = read(name).toString('utf8');
+    const plain = read(name).toString('utf8');
+    const text = name === 'app.css' && accent !== undefined ? withAccent(plain, accent) : plain;
     add(
       name,
       Buffer.from(
@@ -191,6 +236,7 @@ export function loadAssets(folder: string) {
   }
   return {
     url,
+    brand,
     /** Finds a file by the request's path, exactly as it arrived; undefined when there is none. */
     assetFor: (path: string): Asset | undefined => assets.get(path),
     /** All files, compressed in this turn where nobody has yet. */

@@ -2,11 +2,12 @@
 
 import { createHmac } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
+import { logoName } from '../config/logo.ts';
 import { equalBytes } from '../core/digest.ts';
 import { sentenceFor } from '../core/errors.ts';
 import { minuteMs } from '../core/time.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../http/request/message.ts';
-import { type Assets, loadAssets } from './assets.ts';
+import { type Assets, type Brand, loadAssets } from './assets.ts';
 import { catalogueFor, type Language, pickLanguage } from './language.ts';
 import { type ErrorStatus, errorPage, type PageFrame, type SiteLinks } from './layout/layout.tsx';
 import type { RenderErrorPage } from './shape.ts';
@@ -32,10 +33,11 @@ export function createPageTools(options: {
   https: boolean;
   /** Scheme and host of the pages. */
   origin?: string;
-  siteName?: string | undefined;
+  brand?: Brand | undefined;
   hasOutbox?: boolean;
 }) {
-  const { https, ...frame } = options;
+  const { https, brand, ...more } = options;
+  const frame = { ...more, siteName: brand?.siteName, logo: brand?.logo && logoName(brand.logo) };
   return {
     frame: (language: Language): PageFrame => ({ language, ...frame }),
     /** `needs` of the page's own; whether it is https is known here. */
@@ -112,13 +114,14 @@ export function createRenderErrorPage(tools: PageTools): RenderErrorPage {
 /** Folder of styles, scripts and fonts, found from the compiled file: dist/src/web/. */
 const staticFolder = fileURLToPath(new URL('../../../data/static', import.meta.url));
 
-export function openAssets(): Assets {
-  return loadAssets(staticFolder);
+export function openAssets(brand?: Brand): Assets {
+  return loadAssets(staticFolder, brand);
 }
 
 /** Error pages alone, for a front-end thread that has no other page. */
-export function openErrorPages(https: boolean): RenderErrorPage {
-  return createRenderErrorPage(createPageTools({ assets: openAssets(), links: siteLinks, https }));
+export function openErrorPages(https: boolean, brand?: Brand): RenderErrorPage {
+  const assets = openAssets(brand);
+  return createRenderErrorPage(createPageTools({ assets, links: siteLinks, https, brand }));
 }
 
 // Response headers of every HTML page. The policy starts from nothing; a page that needs more says

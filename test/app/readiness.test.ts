@@ -17,10 +17,15 @@ import { memoryLog } from '../support/server/memory-log.ts';
 async function readyzOf(readiness: () => Promise<Readiness>) {
   const urls = { baseUrl: 'http://localhost', secureUrl: 'http://localhost' };
   const routes = serviceRoutes({
-    ...{ guard: guardOf(), assets: { url: String }, endpoints: [], clock: systemClock() },
+    ...{
+      guard: guardOf(),
+      assets: { url: String, brand: {} },
+      endpoints: [],
+      clock: systemClock(),
+    },
     metrics: createMetrics(),
     readiness,
-    config: { ...urls, siteName: undefined, metricsToken: undefined, host: '', trustedProxies: [] },
+    config: { ...urls, metricsToken: undefined, host: '', trustedProxies: [] },
   });
   const route = routes.find(({ path }) => path === '/readyz')!;
   const request: Partial<Request> = { method: 'GET', path: '/readyz', query: '', headers: {} };

@@ -6,6 +6,7 @@ import { manualClock } from '../../src/core/clock.ts';
 import type { HotRequest, HotRoute } from '../../src/http/router.ts';
 import { createBanTable } from '../../src/integrations/crowdsec/ban-table.ts';
 import { type LiveOptions, liveRoute } from '../../src/integrations/crowdsec/live.route.ts';
+import { createBlockedPage } from '../../src/integrations/forward-auth/blocked.page.ts';
 import { type GateOptions, gateRoutes } from '../../src/integrations/forward-auth/check.route.ts';
 import { parseIp } from '../../src/ip/address.ts';
 import { usualSaid } from '../support/integrations/agent-bans.ts';
@@ -103,6 +104,7 @@ it('the gate says no verdict when it can’t look: the server’s 500 is all the
     const [route] = gateRoutes({
       ...{ check: { judge }, clock, passes: { look: () => 'none' }, hasProxies: true },
       spotMark: () => undefined,
+      blocked: createBlockedPage({ baseUrl: '' }),
       count: (outcome: string) => counted.push(outcome),
     } as unknown as GateOptions);
     return { said: saidBy(route!, ''), counted };

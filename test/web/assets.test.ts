@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
+import { readAccent } from '../../src/core/accent.ts';
 import { loadAssets } from '../../src/web/assets.ts';
 import { testAssets } from './page-fixtures.ts';
 
@@ -37,6 +38,37 @@ test('a file is served under the hash of its content', () => {
   assert.equal(asset?.type, 'text/javascript; charset=utf-8');
   assert.equal(asset?.cacheControl, 'public, max-age=31536000, immutable');
   assert.equal(asset?.identity.body.toString(), 'one');
+});
+
+test('an operator’s accent is in the style sheet, and the logo runs no script under any address', () => {
+  const accent = readAccent('#7b2d8b');
+  assert.ok(typeof accent !== 'string');
+  const bytes = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>x()</script></svg>');
+  const logo = { type: 'image/svg+xml', bytes, sizes: 'any' } as const;
+  const own = loadAssets('data/static', { accent, logo });
+  const css = (assets: typeof own) =>
+    assets.assetFor(assets.url('app.css'))!.identity.body.toString();
+  const plain = css(testAssets());
+  const root = css(own).slice(0, css(own).indexOf('Chosen in the footer'));
+  for (const line of [
+    '--accent: light-dark(#7b2d8b, #be6ecf);',
+    `--accent-hover: light-dark(${accent.light.hover}, ${accent.dark.hover});`,
+    `--on-accent: light-dark(#ffffff, #0b1a2a);`,
+    `--accent-tint: light-dark(${accent.light.tint}, ${accent.dark.tint});`,
+  ]) {
+    assert.ok(root.includes(line), line);
+  }
+  assert.equal(css(own).split('\n').length, plain.split('\n').length);
+  assert.notEqual(own.url('app.css'), testAssets().url('app.css'));
+  const path = own.url('site-logo.svg');
+  for (const found of [own.assetFor(path), own.shared().get(path)]) {
+    assert.equal(found?.type, 'image/svg+xml');
+    const headers = new Map(found.headers);
+    assert.match(headers.get('Content-Security-Policy')!, /^default-src 'none'; .*; sandbox$/);
+    assert.doesNotMatch(headers.get('Content-Security-Policy')!, /script/);
+    assert.equal(headers.get('X-Content-Type-Options'), 'nosniff');
+  }
+  assert.throws(() => testAssets().url('site-logo.svg'), /no static file/);
 });
 
 test('each encoding has its own strong tag and the same content', () => {

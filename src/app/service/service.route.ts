@@ -6,6 +6,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as v from 'valibot';
+import { logoName } from '../../config/logo.ts';
 import type { Config } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Metrics } from '../../core/metrics.ts';
@@ -139,12 +140,12 @@ export const webManifestEndpoint = openFile(webManifestPath, { docs: 'text' });
 
 export function serviceRoutes(options: {
   guard: Guard;
-  assets: Pick<Assets, 'url'>;
+  assets: Pick<Assets, 'url' | 'brand'>;
   /** All of the service, for robots.txt. */
   endpoints: readonly Endpoint[];
   clock: Clock;
   metrics: Metrics;
-  config: MetricsReaders & Pick<Config, 'siteName'>;
+  config: MetricsReaders;
   readiness: () => Promise<Readiness>;
 }): PlainRoute[] {
   const { guard, clock, metrics, config } = options;
@@ -187,14 +188,22 @@ export function serviceRoutes(options: {
   }
 
   function webManifest(): Reply {
-    const sizes = [192, 512].map((side) => ({
+    const { siteName, logo, accent } = options.assets.brand;
+    const drawn = [192, 512].map((side) => ({
       src: options.assets.url(`icon-${side}.png`),
       sizes: `${side}x${side}`,
       type: 'image/png',
       purpose: 'any maskable',
     }));
-    const name = config.siteName ?? catalogueFor('en').site.name;
-    const colours = { theme_color: '#16324f', background_color: '#16324f' };
+    const own = logo && {
+      src: options.assets.url(logoName(logo)),
+      sizes: logo.sizes,
+      type: logo.type,
+      purpose: 'any',
+    };
+    const name = siteName ?? catalogueFor('en').site.name;
+    const colour = accent?.light.accent ?? '#16324f';
+    const colours = { theme_color: colour, background_color: own ? '#ffffff' : colour };
     const about = { name, short_name: name, start_url: '/', display: 'browser', ...colours };
     return {
       status: 200,
@@ -202,7 +211,7 @@ export function serviceRoutes(options: {
         ['Content-Type', 'application/manifest+json'],
         ['Cache-Control', 'public, max-age=3600'],
       ],
-      body: JSON.stringify({ ...about, icons: sizes }),
+      body: JSON.stringify({ ...about, icons: own ? [own] : drawn }),
     };
   }
 

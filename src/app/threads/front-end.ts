@@ -12,6 +12,7 @@ import type { ClientLimits, LimitMemory } from '../../access/quota/client-limits
 import { createQuotaGuard, openQuotas } from '../../access/quota/quota.ts';
 import type { ClientLimitName } from '../../config/limits.ts';
 import { entryFlags } from '../../contracts/reputation.ts';
+import type { Accent } from '../../core/accent.ts';
 import { type Clock, shareTime } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { systemRandom } from '../../core/random.ts';
@@ -29,6 +30,7 @@ import {
   createPolicyIntegration,
   policyHook,
 } from '../../integrations/dovecot/policy.route.ts';
+import { createBlockedPage } from '../../integrations/forward-auth/blocked.page.ts';
 import { gateRoutes } from '../../integrations/forward-auth/check.route.ts';
 import { createPasses, passKeyPurpose } from '../../integrations/forward-auth/pass.ts';
 import { feedRoutes } from '../../reputation/blocklists/feeds.route.ts';
@@ -68,6 +70,8 @@ export interface GateMemory {
   /** True if TRUSTED_PROXIES names any address. */
   readonly hasProxies: boolean;
   readonly baseUrl: string;
+  readonly siteName: string | undefined;
+  readonly accent: Accent | undefined;
 }
 
 /** Opens the memory that front ends read; the main thread's heartbeat and the shared time go on in it until the end. */
@@ -78,6 +82,8 @@ export function openFrontEndMemory(needs: {
     readonly httpThreads: number;
     readonly trustedProxies: readonly string[];
     readonly baseUrl: string;
+    readonly siteName: string | undefined;
+    readonly siteAccent: Accent | undefined;
   };
   readonly shared: SharedState;
   readonly geo: SharedArrayBuffer;
@@ -105,6 +111,8 @@ export function openFrontEndMemory(needs: {
       passKey: deriveKey(masterKey, passKeyPurpose),
       hasProxies: config.trustedProxies.length > 0,
       baseUrl: config.baseUrl,
+      siteName: config.siteName,
+      accent: config.siteAccent,
     },
   };
   return {
@@ -140,7 +148,7 @@ export function createFrontEnd(options: {
   const geo = openGeoReader(memory.geo);
   const check = openCheck({ index, geo: createGeoFragments(geo) });
   const callers = createCallers({ limits: options.limits, check, clock });
-  const { counters, threads, passKey, hasProxies, baseUrl } = memory.gate;
+  const { counters, threads, passKey, hasProxies, baseUrl, siteName, accent } = memory.gate;
   const counted = createIntegrationCounters(threads, counters);
   const thread = options.thread ?? 0;
   const random = systemRandom();
@@ -188,7 +196,7 @@ export function createFrontEnd(options: {
         passes,
         clock,
         log,
-        baseUrl,
+        blocked: createBlockedPage({ baseUrl, siteName, accent }),
         hasProxies,
         spotMark,
         count: counted.recorder('gate', thread),

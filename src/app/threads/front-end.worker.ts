@@ -105,7 +105,7 @@ async function run(setup: ThreadSetup): Promise<void> {
   const renderProblem = createRenderProblem({
     routes: [...frontEnd.routes, ...setup.forwarded],
     areas,
-    renderPage: openErrorPages(setup.https),
+    renderPage: openErrorPages(setup.https, setup.brand),
   });
   const accessLog =
     setup.accessLog === undefined

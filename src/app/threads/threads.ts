@@ -22,6 +22,7 @@ import { createRouter, type Route } from '../../http/router.ts';
 import type { UnixSocket } from '../../http/unix-socket.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { ReaderHandle } from '../../index/reader.ts';
+import type { Brand } from '../../web/assets.ts';
 import type { Opening } from '../data.ts';
 import { describeForwarded, type ForwardedRoute, pathsOf } from './forwarded.ts';
 import type { FrontEndMemory, Served } from './front-end.ts';
@@ -51,6 +52,7 @@ export interface ThreadSetup {
   readonly forwarded: readonly ForwardedRoute[];
   readonly trustedProxies: readonly string[];
   readonly https: boolean;
+  readonly brand: Brand;
   readonly clientLimitsOn: boolean;
   readonly logLevel: string;
   /** The build that the main thread has checked and loaded. */
@@ -87,6 +89,7 @@ export interface ThreadsOptions
     | 'forwarded'
     | 'trustedProxies'
     | 'https'
+    | 'brand'
     | 'clientLimitsOn'
     | 'logLevel'
     | 'webServer'
@@ -235,6 +238,7 @@ export async function listen(
     readonly claim: PortClaim | undefined;
     readonly sockets: readonly UnixSocket[];
     readonly memory: FrontEndMemory;
+    readonly brand: Brand;
     readonly index: IpIndex;
     /** Answered by the front ends. */
     readonly ofFrontEnds: readonly Route[];
@@ -243,7 +247,7 @@ export async function listen(
     readonly closeCaptcha: () => Promise<void>;
   },
 ) {
-  const { claim, sockets, memory, index, ofFrontEnds, routes } = needs;
+  const { claim, sockets, memory, brand, index, ofFrontEnds, routes } = needs;
   const paths = pathsOf(ofFrontEnds, routes);
   const counters = createThreadCounters(config.httpThreads, paths);
   const warning = openFilesWarning();
@@ -276,6 +280,7 @@ export async function listen(
     forwarded: describeForwarded(routes),
     trustedProxies: config.trustedProxies,
     https: config.baseUrl.startsWith('https:'),
+    brand,
     clientLimitsOn: config.clientLimitsOn,
     logLevel: config.logLevel,
     webServer,

@@ -5,6 +5,8 @@
  */
 
 import { createHash } from 'node:crypto';
+import { type Accent, readAccent } from '../../core/accent.ts';
+import { renderHtml } from '../../web/html.ts';
 import type { Language } from '../../web/language.ts';
 import { formatFor } from '../../web/layout/format.ts';
 
@@ -21,7 +23,7 @@ const en = {
   notYou: 'Not your fault?',
   others: 'Others may have used this address before you.',
   change: 'Turn off a VPN, or try another network.',
-  by: 'Protected by Portcullis',
+  by: (name: string) => `Protected by ${name}`,
 };
 
 const fr: typeof en = {
@@ -37,10 +39,13 @@ const fr: typeof en = {
   notYou: 'Vous n’y êtes pour rien ?',
   others: 'D’autres ont pu utiliser cette adresse avant vous.',
   change: 'Coupez un VPN, ou essayez un autre réseau.',
-  by: 'Protégé par Portcullis',
+  by: (name: string) => `Protégé par ${name}`,
 };
 
-const style = `:root{color-scheme:light dark;--ground:light-dark(#f2f4f3,#0c131a);--surface:light-dark(#fff,#131d27);--ink:light-dark(#13202d,#e9eef1);--muted:light-dark(#4d5d6a,#a3b2be);--line:light-dark(#d3dad9,#263441);--strong:light-dark(#7b8994,#62737f);--accent:light-dark(#16416f,#93bfee);--on:light-dark(#fff,#0b1a2a);--bars:light-dark(#a72a2d,#f4928a);--stone:light-dark(#cbd3d4,#2b3946)}
+const styleOf = ({
+  light,
+  dark,
+}: Accent) => `:root{color-scheme:light dark;--ground:light-dark(#f2f4f3,#0c131a);--surface:light-dark(#fff,#131d27);--ink:light-dark(#13202d,#e9eef1);--muted:light-dark(#4d5d6a,#a3b2be);--line:light-dark(#d3dad9,#263441);--strong:light-dark(#7b8994,#62737f);--accent:light-dark(${light.accent},${dark.accent});--on:light-dark(${light.on},${dark.on});--bars:light-dark(#a72a2d,#f4928a);--stone:light-dark(#cbd3d4,#2b3946)}
 *{box-sizing:border-box;margin:0}body{min-height:100vh;display:flex;flex-direction:column;background:var(--ground);color:var(--ink);font:1rem/1.5 system-ui,sans-serif}
 main{flex:1;width:100%;max-width:29rem;margin:0 auto;padding:clamp(1.25rem,5vh,3.5rem) 1rem 1.5rem;display:grid;align-content:start;gap:1rem}
 header{display:grid;justify-items:center;gap:.5rem;text-align:center}svg{width:5rem;height:auto}h1{font-size:1.5rem;line-height:1.2;text-wrap:balance}header p,.rest p{color:var(--muted)}
@@ -52,20 +57,7 @@ nav{display:grid;gap:.5rem}nav a{display:grid;place-items:center;min-height:2.75
 const gate =
   '<svg viewBox="0 0 168 184" aria-hidden="true"><path fill="none" stroke="var(--bars)" stroke-width="5" d="M44 40v136M64 30v146M84 26v150M104 30v146M124 40v136M26 60h116M26 90h116M26 120h116M26 150h116"/><path fill="var(--stone)" fill-rule="evenodd" d="M8 180V78a76 76 0 0 1 152 0v102h-18V78a58 58 0 0 0-116 0v102z"/></svg>';
 
-const styleHash = createHash('sha256').update(style).digest('base64');
-
-/** The headers but for the verdict and what forbids to keep it. */
-export const blockedPageHeaders: readonly (readonly [name: string, value: string])[] = [
-  ['Content-Type', 'text/html; charset=utf-8'],
-  [
-    'Content-Security-Policy',
-    `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-  ],
-  ['X-Content-Type-Options', 'nosniff'],
-  ['Referrer-Policy', 'no-referrer'],
-  ['X-Robots-Tag', 'noindex'],
-  ['Vary', 'Accept, Accept-Language'],
-];
+const accentDefault = readAccent('#16416f,#93bfee') as Accent;
 
 export interface BlockedVisit {
   readonly language: Language;
@@ -76,19 +68,46 @@ export interface BlockedVisit {
   readonly id?: string | undefined;
 }
 
-/** @param service base URL of this service, where removal is asked for */
-export function blockedPage(service: string, visit: BlockedVisit): string {
-  const { language, address, atMs, id } = visit;
-  const text = language === 'fr' ? fr : en;
-  const facts = [
-    [text.address, address],
-    [text.why, text.because],
-    [text.time, formatFor(language).moment(atMs)],
-    ...(id === undefined ? [] : [[text.id, id]]),
-  ];
-  const rows = facts
-    .map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`)
-    .join('');
-  const links = `<a href="${service}/removal?address=${address}">${text.removal}</a><a href="${service}/ip/${address}">${text.known}</a>`;
-  return `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${text.title}</title><style>${style}</style></head><body><main><header>${gate}<h1>${text.title}</h1><p>${text.reason}</p></header><section><dl>${rows}</dl><nav aria-label="${text.removal}">${links}</nav></section><div class="rest"><strong>${text.notYou}</strong><p>${text.others}</p><p>${text.change}</p></div></main><footer>${text.by}</footer></body></html>\n`;
+/** Makes the page for a service at `baseUrl`, where removal is asked for, with the operator's name and accent. */
+export function createBlockedPage(options: {
+  readonly baseUrl: string;
+  readonly siteName?: string | undefined;
+  readonly accent?: Accent | undefined;
+}) {
+  const { baseUrl, siteName = 'Portcullis', accent = accentDefault } = options;
+  const style = styleOf(accent);
+  const styleHash = createHash('sha256').update(style).digest('base64');
+  const name = renderHtml(siteName);
+
+  return {
+    /** The headers but for the verdict and what forbids to keep it. */
+    headers: [
+      ['Content-Type', 'text/html; charset=utf-8'],
+      [
+        'Content-Security-Policy',
+        `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+      ],
+      ['X-Content-Type-Options', 'nosniff'],
+      ['Referrer-Policy', 'no-referrer'],
+      ['X-Robots-Tag', 'noindex'],
+      ['Vary', 'Accept, Accept-Language'],
+    ] as readonly (readonly [name: string, value: string])[],
+    render(visit: BlockedVisit): string {
+      const { language, address, atMs, id } = visit;
+      const text = language === 'fr' ? fr : en;
+      const facts = [
+        [text.address, address],
+        [text.why, text.because],
+        [text.time, formatFor(language).moment(atMs)],
+        ...(id === undefined ? [] : [[text.id, id]]),
+      ];
+      const rows = facts
+        .map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`)
+        .join('');
+      const links = `<a href="${baseUrl}/removal?address=${address}">${text.removal}</a><a href="${baseUrl}/ip/${address}">${text.known}</a>`;
+      return `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${text.title}</title><style>${style}</style></head><body><main><header>${gate}<h1>${text.title}</h1><p>${text.reason}</p></header><section><dl>${rows}</dl><nav aria-label="${text.removal}">${links}</nav></section><div class="rest"><strong>${text.notYou}</strong><p>${text.others}</p><p>${text.change}</p></div></main><footer>${text.by(name)}</footer></body></html>\n`;
+    },
+  };
 }
+
+export type BlockedPage = ReturnType<typeof createBlockedPage>;

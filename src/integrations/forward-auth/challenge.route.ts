@@ -32,7 +32,7 @@ import {
   tooManyText,
 } from '../../web/page-tools.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
-import { blockedPage, blockedPageHeaders } from './blocked.page.ts';
+import type { BlockedPage } from './blocked.page.ts';
 import { challengePage } from './challenge.page.tsx';
 import { hostOf, type Passes, passCookie, passLifeSeconds } from './pass.ts';
 import { challengePath, guestPath, wayBack } from './way-back.ts';
@@ -42,13 +42,12 @@ export interface GateChallengeOptions {
   readonly challenges: Pick<FormChallenges, 'issue' | 'start' | 'answerIn' | 'lifetimeSeconds'>;
   /** Handlers of the CAPTCHA, which count the limits of pictures and sounds themselves. */
   readonly media: Readonly<Record<'picture' | 'sound', (request: Request) => Promise<Answer>>>;
-  readonly assets: Pick<Assets, 'url'>;
+  readonly assets: Pick<Assets, 'url' | 'brand'>;
   /** Answers a path of /static/. */
   readonly asset: (request: Request) => Reply;
   readonly passes: Pick<Passes, 'issue'>;
   readonly clock: Clock;
-  /** The service's own address, where removal is asked for. */
-  readonly baseUrl: string;
+  readonly blocked: BlockedPage;
 }
 
 const answerBytesMax = 16_384;
@@ -157,10 +156,10 @@ const audioOf = (token: string) => `${guestPath}audio/${token}.wav`;
 const ownPathOf = (path: string) => path.slice(guestPath.length - 1);
 
 export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[] {
-  const { guard, challenges, media, passes, clock, baseUrl } = options;
+  const { guard, challenges, media, passes, clock } = options;
   const assets = { url: (name: string) => `${guestPath}${options.assets.url(name).slice(1)}` };
   // The site decides whether browsers must stay on https, so these pages don't say it.
-  const made = createPageTools({ assets, links: {}, https: false });
+  const made = createPageTools({ assets, links: {}, https: false, brand: options.assets.brand });
   const frame: PageTools['frame'] = (language) => ({ ...made.frame(language), isGuest: true });
   const tools: PageTools = { ...made, frame };
 
@@ -218,8 +217,8 @@ export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[]
     const visit = { language, address: request.clientIp, atMs: clock.now(), id: requestIdMark };
     return {
       status: 403,
-      headers: [...blockedPageHeaders, noStore],
-      body: blockedPage(baseUrl, visit),
+      headers: [...options.blocked.headers, noStore],
+      body: options.blocked.render(visit),
     };
   }
 

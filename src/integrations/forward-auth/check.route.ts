@@ -20,7 +20,7 @@ import { pickLanguage } from '../../web/language.ts';
 import { answer, type JsonMembers, media } from '../../web/openapi.ts';
 import { apiErrorBody, jsonType, noStore } from '../../web/shape.ts';
 import type { IntegrationOutcome } from '../counters.ts';
-import { blockedPage, blockedPageHeaders } from './blocked.page.ts';
+import type { BlockedPage } from './blocked.page.ts';
 import { hostOf } from './pass.ts';
 import {
   createDecider,
@@ -32,8 +32,7 @@ import {
 import { challengeHref } from './way-back.ts';
 
 export interface GateOptions extends Omit<DeciderOptions, 'readParams'> {
-  /** The service's own address, where a blocked visitor asks for removal. */
-  readonly baseUrl: string;
+  readonly blocked: BlockedPage;
   /** True if TRUSTED_PROXIES names anybody; the advice in an error depends on it. */
   readonly hasProxies: boolean;
   readonly count: (outcome: IntegrationOutcome<'gate'>) => void;
@@ -113,7 +112,6 @@ const scoreField = numberField('X-Portcullis-Score');
 const said = (verdict: GateVerdict): Header[] => [noStore, ['X-Portcullis-Verdict', verdict]];
 
 const allowHead = renderHead(200, said('allow'));
-const blockPageHead = renderHead(403, [...blockedPageHeaders, ...said('block')]);
 const blockHead = renderHead(403, [jsonType, ...said('block')]);
 const challengeHead = renderHead(403, [jsonType, ...said('challenge')]);
 const badHead = renderHead(422, [jsonType, noStore]);
@@ -153,8 +151,9 @@ interface Asked {
   readonly host: string;
 }
 
-export function gateRoutes({ baseUrl, hasProxies, count, log, ...given }: GateOptions): HotRoute[] {
+export function gateRoutes({ blocked, hasProxies, count, log, ...given }: GateOptions): HotRoute[] {
   const { clock } = given;
+  const blockPageHead = renderHead(403, [...blocked.headers, ...said('block')]);
   const { policyOf, decide, refuse } = createDecider({ ...given, readParams: parseQuery });
   const words = new Uint32Array(4);
   let warnAtMs = 0;
@@ -201,7 +200,7 @@ export function gateRoutes({ baseUrl, hasProxies, count, log, ...given }: GateOp
       return;
     }
     const visit = { language: pickLanguage(values[2]), address, atMs: clock.now() };
-    answer(withNumber(blockPageHead, scoreField, score), blockedPage(baseUrl, visit));
+    answer(withNumber(blockPageHead, scoreField, score), blocked.render(visit));
   }
 
   function handle(request: HotRequest): void {

@@ -10,6 +10,7 @@ import type { Assets } from '../../web/assets.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import { type IntegrationCounters, labelled } from '../counters.ts';
+import { createBlockedPage } from './blocked.page.ts';
 import {
   type GateChallengeOptions,
   gateChallengeRoutes,
@@ -36,7 +37,7 @@ export function openForwardAuth(needs: {
   readonly baseUrl: string;
   readonly random: Random;
   readonly guard: Guard;
-  readonly assets: Pick<Assets, 'url'>;
+  readonly assets: Pick<Assets, 'url' | 'brand'>;
   readonly asset: GateChallengeOptions['asset'];
   readonly challenges: GateChallengeOptions['challenges'];
   readonly media: GateChallengeOptions['media'];
@@ -45,6 +46,7 @@ export function openForwardAuth(needs: {
   readonly counters: IntegrationCounters;
 }) {
   const { clock, baseUrl, random, guard, assets, asset, challenges, media, passKey } = needs;
+  const { siteName, accent } = assets.brand;
   const passes = createPasses({ key: passKey, clock, random });
   return {
     counts: { gate: () => needs.counters.read('gate') },
@@ -56,7 +58,7 @@ export function openForwardAuth(needs: {
       asset,
       passes,
       clock,
-      baseUrl,
+      blocked: createBlockedPage({ baseUrl, siteName, accent }),
     }),
     metrics(metrics: Metrics): void {
       metrics.counterBy(

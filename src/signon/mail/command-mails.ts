@@ -96,6 +96,7 @@ export function outboxOf(tools: OperationTools): Outbox {
   const { config, store } = tools;
   return openOutbox({
     ...tools,
+    sender: mailSender(config),
     folder: `${config.dataDir}/outbox`,
     from: config.mailFrom,
     isErased: (id) => isErased(store, id),

@@ -4,8 +4,8 @@
  * the mail. All of it is escaped; styles stand on the elements, where every program reads them.
  */
 
-import { readFileSync } from 'node:fs';
-import { OperatorError } from '../../core/errors.ts';
+import { readLogo } from '../../config/logo.ts';
+import type { Accent } from '../../core/accent.ts';
 import type { StoredLanguage } from '../visitor.ts';
 
 export interface Mail {
@@ -25,8 +25,11 @@ export interface MailSender {
   readonly name: string;
   /** A mail address or a page, for questions. */
   readonly contact: string | undefined;
-  /** The bytes of a PNG. */
+  /** The bytes of a PNG: few mail programs show an SVG. */
   readonly logo: Uint8Array | undefined;
+  readonly accent?: Accent | undefined;
+  /** The name that the operator chose, which subjects end with. */
+  readonly subjectEnd?: string | undefined;
 }
 
 export interface SenderSettings {
@@ -35,10 +38,8 @@ export interface SenderSettings {
   readonly siteContact?: string | undefined;
   /** A path. */
   readonly siteLogo?: string | undefined;
+  readonly siteAccent?: Accent | undefined;
 }
-
-const logoBytesMax = 65_536;
-const pngBegin = Buffer.from('89504e470d0a1a0a', 'hex');
 
 /** Returns the lines under the text of a mail. */
 export function signature({ name, contact }: Pick<MailSender, 'name' | 'contact'>): string {
@@ -54,28 +55,16 @@ export function mailSender({
   siteName,
   siteContact,
   siteLogo,
+  siteAccent,
 }: SenderSettings): MailSender {
+  const logo = siteLogo === undefined ? undefined : readLogo(siteLogo);
   return {
     name: siteName ?? new URL(baseUrl).hostname,
     contact: siteContact,
-    logo: siteLogo === undefined ? undefined : readLogo(siteLogo),
+    logo: logo?.type === 'image/png' ? logo.bytes : undefined,
+    accent: siteAccent,
+    subjectEnd: siteName,
   };
-}
-
-function readLogo(path: string): Uint8Array {
-  let bytes: Buffer;
-  try {
-    bytes = readFileSync(path);
-  } catch (error) {
-    throw new OperatorError(`SITE_LOGO ${path} can't be read: ${(error as Error).message}`);
-  }
-  if (!bytes.subarray(0, pngBegin.length).equals(pngBegin)) {
-    throw new OperatorError(`SITE_LOGO ${path} is not a PNG picture`);
-  }
-  if (bytes.length > logoBytesMax) {
-    throw new OperatorError(`SITE_LOGO ${path} has more than ${logoBytesMax / 1_024} KiB`);
-  }
-  return bytes;
 }
 
 const entities: Readonly<Record<string, string>> = {
@@ -90,8 +79,10 @@ const buttonLabels: Readonly<Record<StoredLanguage, string>> = {
   en: 'Open the page',
   fr: 'Ouvrir la page',
 };
-const buttonStyle =
-  'display:inline-block;padding:12px 20px;border-radius:6px;background:#16416f;color:#ffffff;font-weight:600;text-decoration:none';
+function buttonStyle(own: Accent | undefined): string {
+  const { accent, on } = own?.light ?? { accent: '#16416f', on: '#ffffff' };
+  return `display:inline-block;padding:12px 20px;border-radius:6px;background:${accent};color:${on};font-weight:600;text-decoration:none`;
+}
 
 /** Returns the paragraphs of the text, without the signature: that is the foot. */
 function blocksOf(text: string): readonly string[] {
@@ -99,10 +90,10 @@ function blocksOf(text: string): readonly string[] {
   return words.split(/\n{2,}/).filter((block) => block !== '');
 }
 
-function drawBlock(block: string, { language, link }: Mail): string {
+function drawBlock(block: string, { language, link }: Mail, accent: Accent | undefined): string {
   if (block === link) {
     const href = escaped(link);
-    return `<p><a href="${href}" style="${buttonStyle}">${buttonLabels[language]}</a></p>
+    return `<p><a href="${href}" style="${buttonStyle(accent)}">${buttonLabels[language]}</a></p>
 <p class="note" style="font-size:13px;word-break:break-all">${href}</p>`;
   }
   // The block holds facts, a line each.
@@ -122,9 +113,14 @@ function drawContact(contact: string): string {
 
 /**
  * Returns the mail as nodemailer takes it: addresses as objects, no line break in any header.
- * @param name the sender's name, next to its address
+ * @param sender its name stands next to its address
  */
-export function envelopeOf({ to, subject, text }: Mail, from: string, name = '') {
+export function envelopeOf(
+  { to, subject: about, text }: Mail,
+  from: string,
+  { name, subjectEnd }: Pick<MailSender, 'name' | 'subjectEnd'>,
+) {
+  const subject = subjectEnd === undefined ? about : `${about} · ${subjectEnd}`;
   for (const value of [to, from, subject, name]) {
     if (/\p{Cc}/u.test(value)) throw new TypeError('a mail header holds a control character');
   }
@@ -139,7 +135,7 @@ export function envelopeOf({ to, subject, text }: Mail, from: string, name = '')
   };
 }
 
-export function htmlOf(mail: Mail, { name, contact, logo }: MailSender): string {
+export function htmlOf(mail: Mail, { name, contact, logo, accent }: MailSender): string {
   const mark =
     logo === undefined
       ? ''
@@ -156,7 +152,7 @@ export function htmlOf(mail: Mail, { name, contact, logo }: MailSender): string 
 <p style="margin-top:0;font-weight:600">${mark}${escaped(name)}</p>
 <h1 style="font-size:20px;line-height:1.3">${escaped(mail.subject)}</h1>
 ${blocksOf(mail.text)
-  .map((block) => drawBlock(block, mail))
+  .map((block) => drawBlock(block, mail, accent))
   .join('\n')}
 </div>
 <p class="foot" style="max-width:560px;margin:16px auto 0;font-size:13px;color:#4d5d6a">${escaped(name)}${contact === undefined ? '' : drawContact(contact)}</p>

@@ -16,15 +16,17 @@ import type { Clock } from '../../core/clock.ts';
 import { sha256 } from '../../core/digest.ts';
 import type { Log } from '../../core/log.ts';
 import { type Random, randomToken } from '../../core/random.ts';
-import { envelopeOf, type Mail } from './letter.ts';
+import { envelopeOf, type Mail, type MailSender } from './letter.ts';
 import type { MailTransport } from './mailer.ts';
 
 const filesMax = 1_000;
+const nameless = { name: '', subjectEnd: undefined };
 
 export function openOutbox(options: {
   /** `DATA_DIR/outbox`; made when the first file is written. */
   folder: string;
   from: string;
+  sender?: Pick<MailSender, 'name' | 'subjectEnd'>;
   clock: Clock;
   random: Random;
   log: Log;
@@ -33,7 +35,7 @@ export function openOutbox(options: {
   /** Called with each mail that was written: the demo shows them to its user. */
   onMail?: ((mail: Mail) => void) | undefined;
 }) {
-  const { folder, from, clock, random, log, isErased } = options;
+  const { folder, from, sender = nameless, clock, random, log, isErased } = options;
   let files = 0;
   const composer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
 
@@ -82,7 +84,7 @@ export function openOutbox(options: {
     table: { name: 'outbox_files', used: () => files, limit: filesMax },
     mail: {
       async send(mail) {
-        const { message } = await composer.sendMail(envelopeOf(mail, from));
+        const { message } = await composer.sendMail(envelopeOf(mail, from, sender));
         const file = await write(mail.to, 'eml', message as Buffer, mail.account);
         if (file === undefined) return;
         log.info({ link: mail.link }, `mail written to outbox/${file}`);

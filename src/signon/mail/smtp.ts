@@ -40,7 +40,7 @@ export function smtpTransport(smtpUrl: string, from: string, sender: MailSender)
               },
             ];
       await transport.sendMail({
-        ...envelopeOf(mail, from, sender.name),
+        ...envelopeOf(mail, from, sender),
         html: htmlOf(mail, sender),
         attachments,
       });

@@ -109,7 +109,7 @@ function Row({ frame }: { readonly frame: PageFrame }): Html {
         <small />
       </span>
       <button type="button" class="button button-secondary challenge-instead" hidden />
-      <Logo />
+      <Logo frame={frame} />
     </div>
   );
 }

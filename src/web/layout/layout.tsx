@@ -30,8 +30,10 @@ export interface PageFrame {
   readonly links: SiteLinks;
   /** Scheme and host, for addresses that programs of other sites read. */
   readonly origin?: string | undefined;
-  /** The operator's own name for the site, in previews of links; that of the program by default. */
+  /** The operator's own name for the site; that of the program by default. */
   readonly siteName?: string | undefined;
+  /** The static file of the operator's own logo; the program's drawing by default. */
+  readonly logo?: string | undefined;
   /** The path to which the address box sends `?address=`. Default: `/ip`. */
   readonly lookupAction?: string;
   /** Put on the page's script and style elements; see page-tools.ts. */
@@ -99,6 +101,11 @@ export function frameText(frame: PageFrame): Catalogue {
   return catalogueFor(frame.language);
 }
 
+/** Returns the name of the site as its visitors know it. */
+function siteNameOf(frame: PageFrame): string {
+  return frame.siteName ?? frameText(frame).site.name;
+}
+
 function linkItems(frame: PageFrame, names: readonly LinkName[], hasIcons = false): Html[] {
   const text = frameText(frame);
   return names
@@ -115,29 +122,34 @@ function linkItems(frame: PageFrame, names: readonly LinkName[], hasIcons = fals
 
 /** Returns the tags for previews of a link to the page, in messengers and search engines (ogp.me). */
 function previewTags(frame: PageFrame, options: DocumentOptions): Html {
-  const { assets, origin } = frame;
+  const { assets, origin, logo = 'icon-512.png' } = frame;
+  // Nobody shows an SVG there.
+  const picture = logo.endsWith('.png') ? logo : undefined;
   const { title, description } = options;
   return (
     <>
       <meta property="og:type" content="website" />
-      <meta property="og:site_name" content={frame.siteName ?? frameText(frame).site.name} />
+      <meta property="og:site_name" content={siteNameOf(frame)} />
       <meta property="og:title" content={title} />
       {description && <meta property="og:description" content={description} />}
-      {origin && <meta property="og:image" content={`${origin}${assets.url('icon-512.png')}`} />}
+      {origin && picture && (
+        <meta property="og:image" content={`${origin}${assets.url(picture)}`} />
+      )}
       <meta name="twitter:card" content="summary" />
     </>
   );
 }
 
 function documentHead(frame: PageFrame, options: DocumentOptions): Html {
-  const text = frameText(frame);
   const { url } = frame.assets;
+  const { logo = 'favicon.svg' } = frame;
+  const iconType = logo.endsWith('.png') ? 'image/png' : 'image/svg+xml';
   return (
     <head>
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <title>
-        {options.title} · {text.site.name}
+        {options.title} · {siteNameOf(frame)}
       </title>
       {options.description && <meta name="description" content={options.description} />}
       {options.noindex && <meta name="robots" content="noindex" />}
@@ -145,8 +157,9 @@ function documentHead(frame: PageFrame, options: DocumentOptions): Html {
       <meta name="color-scheme" content="light dark" />
       <meta name="theme-color" content="#f2f4f3" media="(prefers-color-scheme: light)" />
       <meta name="theme-color" content="#0c131a" media="(prefers-color-scheme: dark)" />
-      <link rel="icon" type="image/svg+xml" href={url('favicon.svg')} />
-      <link rel="apple-touch-icon" href={url('touch-icon.png')} />
+      <link rel="icon" type={iconType} href={url(logo)} />
+      {frame.logo === undefined && <link rel="apple-touch-icon" href={url('touch-icon.png')} />}
+      {frame.logo?.endsWith('.png') && <link rel="apple-touch-icon" href={url(logo)} />}
       {!frame.isGuest && <link rel="manifest" href={webManifestPath} />}
       <link
         rel="preload"
@@ -263,9 +276,9 @@ export function withPersonMenu(markup: string, frame: PageFrame): string {
 function brand(frame: PageFrame): Html {
   const { site } = frameText(frame);
   return (
-    <Link class="brand" href={frame.links.home ?? '/'} aria-label={site.home}>
-      <Logo />
-      <span>{site.name}</span>
+    <Link class="brand" href={frame.links.home ?? '/'} aria-label={site.home(siteNameOf(frame))}>
+      <Logo frame={frame} />
+      <span>{siteNameOf(frame)}</span>
     </Link>
   );
 }
@@ -375,9 +388,10 @@ function documentFooter(frame: PageFrame): Html {
     <footer class="site-footer">
       <div class="wrap site-footer-row">
         <p class="site-tagline">
-          <Logo />
+          <Logo frame={frame} />
           <span>
-            <strong>{text.site.name}</strong> {text.site.tagline}
+            <strong>{siteNameOf(frame)}</strong>{' '}
+            {frame.siteName === undefined ? text.site.tagline : text.site.runsOn}
           </span>
         </p>
         {items.length > 0 && (
@@ -399,8 +413,8 @@ function bareFooter(frame: PageFrame): Html {
     return (
       <footer class="bare-foot">
         <span class="brand">
-          <Logo />
-          <span>{text.site.name}</span>
+          <Logo frame={frame} />
+          <span>{siteNameOf(frame)}</span>
         </span>
       </footer>
     );
@@ -451,8 +465,14 @@ export function renderDocument(frame: PageFrame, options: DocumentOptions): stri
   return `<!doctype html>${renderHtml(page)}`;
 }
 
-/** Renders an arch with its portcullis half down. `data/static/favicon.svg` is the same drawing on a tile. */
-export function Logo(): Html {
+/**
+ * Renders the operator's logo, or an arch with its portcullis half down. `data/static/favicon.svg` is the same
+ * drawing on a tile.
+ */
+export function Logo({ frame }: { readonly frame: PageFrame }): Html {
+  if (frame.logo !== undefined) {
+    return <img class="logo" src={frame.assets.url(frame.logo)} alt="" height="32" />;
+  }
   return (
     <svg
       class="logo"

@@ -8,10 +8,11 @@ export const en = {
   site: {
     name: 'Portcullis',
     tagline: 'Self-hosted IP reputation and sign-on',
+    runsOn: 'IP reputation and sign-on, by Portcullis',
     skip: 'Skip to content',
     navigation: 'Main',
     menu: 'Menu',
-    home: 'Portcullis, home page',
+    home: (name: string) => `${name}, home page`,
     footerNavigation: 'More',
   },
   looks: {
@@ -157,10 +158,11 @@ export const fr: Catalogue = {
   site: {
     name: 'Portcullis',
     tagline: 'Réputation d’adresses IP et connexion unique, chez vous',
+    runsOn: 'Réputation d’IP et connexion, avec Portcullis',
     skip: 'Aller au contenu',
     navigation: 'Principale',
     menu: 'Menu',
-    home: 'Portcullis, page d’accueil',
+    home: (name: string) => `${name}, page d’accueil`,
     footerNavigation: 'Plus',
   },
   looks: {

@@ -1,6 +1,9 @@
 /** What operators, crawlers and probes ask of a whole server: health, metrics, robots, security.txt. */
 
 import assert from 'node:assert/strict';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import {
   answersByThread,
@@ -253,16 +256,38 @@ for (const threads of threadCounts) {
   });
 }
 
-it('the operator’s name stands on home screens and in previews, whatever is in it', async () => {
+it('the operator’s name, logo and colour stand on all pages, whatever is in them', async () => {
   const name = `</script><script>x</script> "N" & 'M' \\u0000 é`;
-  await using server = await startTestServer({ threads: 1, env: { SITE_NAME: name } });
+  const logo = join(mkdtempSync(join(tmpdir(), 'logo-')), 'logo.svg');
+  const drawing = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>';
+  writeFileSync(logo, drawing);
+  const env = { SITE_NAME: name, SITE_LOGO: logo, SITE_ACCENT: '#7b2d8b' };
+  await using server = await startTestServer({ threads: 1, env });
   const manifest = (await server.fetch('/site.webmanifest')).json() as Record<string, unknown>;
   assert.deepEqual([manifest.name, manifest.short_name], [name, name]);
+  assert.equal(manifest.theme_color, '#7b2d8b');
+  const [{ src, type }] = manifest.icons as [{ src: string; type: string }];
+  assert.equal(type, 'image/svg+xml');
+  const shown = await server.fetch(src);
+  assert.deepEqual([shown.status, shown.headers['content-type'], shown.body], [200, type, drawing]);
+  assert.match(
+    String(shown.headers['content-security-policy']),
+    /^default-src 'none'; .*; sandbox$/,
+  );
+  assert.equal(shown.headers['x-content-type-options'], 'nosniff');
   for (const path of ['/', '/docs', '/feeds']) {
     const { body } = await server.fetch(path);
     const [, said = ''] = /<meta property="og:site_name" content="([^"]*)"/.exec(body) ?? [];
     const plain = said.replaceAll('&lt;', '<').replaceAll('&quot;', '"').replaceAll('&amp;', '&');
     assert.equal(plain, name, path);
     assert.doesNotMatch(body, /<script>x/, path);
+  }
+  // The bare frame, the pages of the gate under the host of another site, and that of an error.
+  for (const path of ['/signin', '/.portcullis/challenge', '/.portcullis/blocked', '/nowhere']) {
+    const { body } = await server.fetch(path, { headers: { accept: 'text/html' } });
+    assert.match(body, /&lt;\/script/, path);
+    assert.doesNotMatch(body, path === '/nowhere' ? /<script>x/ : /<script>x|Portcullis/, path);
+    if (path.endsWith('blocked')) assert.match(body, /--accent:light-dark\(#7b2d8b,#be6ecf\)/);
+    else assert.ok(body.includes(src), path);
   }
 });

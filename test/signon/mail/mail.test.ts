@@ -272,7 +272,7 @@ it('a mail is text and HTML: all of it escaped, nothing to fetch, the mark insid
   assert.deepEqual(html.match(/<(script|iframe|link|object|img src="(?!cid:))/g), null);
 });
 
-it('a mark that is no small PNG stops the start with one line', () => {
+it('a mark that is no small picture stops the start with one line', () => {
   const folder = mkdtempSync(join(tmpdir(), 'mark-'));
   const settings = (siteLogo: string) => ({ baseUrl: 'https://id.example.org', siteLogo });
   const paths = { text: join(folder, 'a.png'), large: join(folder, 'b.png') };
@@ -280,7 +280,27 @@ it('a mark that is no small PNG stops the start with one line', () => {
   const png = readFileSync('data/static/icon-192.png');
   writeFileSync(paths.large, Buffer.concat([png, Buffer.alloc(65_536)]));
   assert.throws(() => mailSender(settings(join(folder, 'none.png'))), /SITE_LOGO .* can't be read/);
-  assert.throws(() => mailSender(settings(paths.text)), /is not a PNG/);
+  assert.throws(() => mailSender(settings(paths.text)), /is not a PNG or SVG/);
   assert.throws(() => mailSender(settings(paths.large)), /more than 64 KiB/);
+  const svg = (text: string) => {
+    writeFileSync(paths.text, text);
+    return mailSender(settings(paths.text));
+  };
+  const drawing = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>';
+  // Few mail programs show one: mails go without.
+  assert.equal(svg(`<?xml version="1.0"?>\n<!-- a --><!-- b -->\n${drawing}`).logo, undefined);
+  assert.throws(() => svg('<svg viewBox="0 0 1 1"/>'), /lacks xmlns/);
+  for (const bad of [
+    `<html>${drawing}`,
+    `<!DOCTYPE svg [<!ENTITY a "b">]>${drawing}`,
+    '',
+    '<svgx/>',
+  ]) {
+    assert.throws(() => svg(bad), /is not a PNG or SVG/, bad);
+  }
+  const wide = Buffer.from(png);
+  wide.writeUInt32BE(65_000, 16);
+  writeFileSync(paths.text, wide);
+  assert.throws(() => mailSender(settings(paths.text)), /more than 2048 pixels/);
   assert.equal(mailSender({ baseUrl: 'https://id.example.org' }).name, 'id.example.org');
 });
