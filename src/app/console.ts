@@ -17,6 +17,7 @@ import type { ConsoleInbox } from '../console/inbox/inbox.route.ts';
 import type { AddressFacts, LastReport } from '../console/inbox/needs.page.tsx';
 import type { ConsoleParts } from '../console/operator-request.route.ts';
 import type { ConsolePeople, ConsoleSites } from '../console/people/people.route.ts';
+import type { BarFacts } from '../console/reputation/address-bar.page.tsx';
 import type { FetchedList, LoadedList } from '../console/reputation/lists.page.tsx';
 import type { ConsoleReports } from '../console/reputation/screens.route.ts';
 import type { ConsoleChecklist } from '../console/service/service.route.ts';
@@ -31,8 +32,10 @@ import { unknownProvider } from '../geo/reader.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
 import { lookBehind } from '../ip/behind.ts';
 import { isLoopback } from '../ip/loopback.ts';
+import { specialUse } from '../ip/special.ts';
 import { typedAddress } from '../ip/typed.ts';
 import type { EvidenceReader } from '../reputation/address/evidence.ts';
+import { isMet } from '../reputation/address/known.ts';
 import type { Check } from '../reputation/check/check.ts';
 import { type AddressDecision, createDryRun } from '../reputation/check/dry-run.ts';
 import type { CountsModule } from '../reputation/counts/module.ts';
@@ -171,7 +174,7 @@ export function openConsole(opening: Opening, sources: ConsoleSources) {
     const family = lookBehind(parseIp(text, words), words);
     return family === 0 ? undefined : sources.check.judge(family, words, clock.now()).score;
   };
-  return { routes: consoleRoutes({ pageBuilder, clock, catchUp, scoreOf }, of) };
+  return consoleRoutes({ pageBuilder, clock, catchUp, scoreOf }, of);
 }
 
 const lastReports = 5;
@@ -233,6 +236,27 @@ function inboxOf({ clock, random }: Opening, sources: ConsoleSources): ConsoleIn
     };
   }
 
+  async function barOf(text: string): Promise<BarFacts> {
+    const [facts, hasRule] = await Promise.all([
+      factsOf(text),
+      createAllowlist({ store, clock, random }).has(text),
+    ]);
+    const words = new Uint32Array(4);
+    const family = lookBehind(parseIp(text, words), words) as 4 | 6;
+    const after = (decision: AddressDecision) =>
+      dryRun.scoreAfter(family, words, clock.now(), decision);
+    const own = facts.lists.filter(({ entry }) => entry === text);
+    const listed = own.map(({ kind, confidence = 0 }) => (kind === 'own' ? 0 : confidence));
+    return {
+      ...facts,
+      canBlock: isMet(specialUse(family, words)),
+      unruled: own.some(({ kind }) => kind === 'own')
+        ? after({ listed: Math.max(...listed) })
+        : undefined,
+      disallowed: hasRule ? after({ allows: false }) : undefined,
+    };
+  }
+
   let budgetsAt = Number.NEGATIVE_INFINITY;
   let budgets: readonly VoteBudget[] = [];
 
@@ -261,6 +285,7 @@ function inboxOf({ clock, random }: Opening, sources: ConsoleSources): ConsoleIn
 
   return {
     factsOf,
+    barOf,
     async hasLists() {
       if (lists.list().some(({ list }) => list !== 'good')) return true;
       return (await listSubscriptions(store)).some(({ list }) => list !== 'good');

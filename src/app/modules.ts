@@ -252,7 +252,24 @@ export async function openModules(
     onFailure: (err) => log.warn({ err }, 'geo: a network was not looked up'),
   });
   host.add({ tables: [systems.table], close: () => systems.close() });
-  host.add(openAddressPages({ ...reads, tools, callers, systems }));
+  const console = host.add(
+    openConsole(opening, {
+      operations: parts.onConsole,
+      data,
+      signon,
+      pageBuilder,
+      catchUp,
+      ownReports: reporting,
+      counts,
+      figures,
+      check,
+      evidence,
+      tables,
+      threads: parts.threads,
+      newestBackupAt: parts.newestBackupAt,
+    }),
+  );
+  host.add(openAddressPages({ ...reads, ...web, systems, operatorBar: console.barOf }));
   host.add(openRequests({ ...reported, reports, masterKey, pageBuilder, challenges, callers }));
   const hasRows = () =>
     state.sources.list().some(({ list }) => list !== 'good') ||
@@ -339,23 +356,6 @@ export async function openModules(
       counters: parts.integrationCounters,
       accountOf,
       report: reporting.sendAlerts,
-    }),
-  );
-  host.add(
-    openConsole(opening, {
-      operations: parts.onConsole,
-      data,
-      signon,
-      pageBuilder,
-      catchUp,
-      ownReports: reporting,
-      counts,
-      figures,
-      check,
-      evidence,
-      tables,
-      threads: parts.threads,
-      newestBackupAt: parts.newestBackupAt,
     }),
   );
   host.add({

@@ -112,8 +112,15 @@ export function openWeb(needs: {
     error: (facts: object, text: string) => log.error(facts, text),
     failed: failureHooks(hooks),
   };
+  async function isOperator(request: Request): Promise<boolean> {
+    const token = cookies.read(request, 'session');
+    if (token === undefined || !(asksFactor || isFromThisMachine(request))) return false;
+    return (await signon.sessions.find(token))?.operator ?? false;
+  }
   return {
     callers,
+    /** Returns whether an operator asks, from where the console answers. */
+    isOperator,
     cookies,
     assets,
     tools,

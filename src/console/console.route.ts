@@ -15,9 +15,12 @@ import {
 } from './people/people.route.ts';
 import {
   type AddressScreens,
+  addressBarEndpoint,
   addressScreenEndpoints,
   addressScreens,
   type ConsoleReports,
+  type OperatorBar,
+  openAddressBar,
   reportScreenEndpoints,
   reportScreens,
 } from './reputation/screens.route.ts';
@@ -41,6 +44,7 @@ export const consoleEndpoints = [
   ...Object.values(peopleScreenEndpoints),
   ...Object.values(siteScreenEndpoints),
   ...addressScreenEndpoints,
+  addressBarEndpoint,
   ...Object.values(auditScreenEndpoints),
 ];
 
@@ -63,11 +67,12 @@ export interface ConsoleOf extends AddressScreens {
 export function consoleRoutes(
   given: Omit<ConsoleParts, 'audit' | 'operations' | 'categoryNames'>,
   of: ConsoleOf,
-): PlainRoute[] {
+): { readonly routes: readonly PlainRoute[]; readonly barOf: OperatorBar } {
   const { pageBuilder, clock, catchUp, scoreOf } = given;
   const { audit, operations, categoryNames } = of;
   const parts = { pageBuilder, clock, catchUp, scoreOf, audit, operations, categoryNames };
-  return [
+  const bar = openAddressBar(parts, of.inbox);
+  const routes = [
     ...inboxScreens(parts, of),
     systemScreen(parts, of.service, of.eventNames),
     ...checklistScreens(parts, of.checklist),
@@ -76,5 +81,7 @@ export function consoleRoutes(
     ...siteScreens(parts, of.sites),
     ...addressScreens(parts, of),
     ...auditScreens(parts, of.names),
+    bar.route,
   ];
+  return { routes, barOf: bar.barOf };
 }

@@ -66,9 +66,14 @@ export function consoleScreen(path: string) {
   return sessionPage(path, 'signed-in operator', { limits: ['console'], errors });
 }
 
-export function consoleChange(section: ConsoleSection) {
-  const backTo = consolePaths[section];
-  return sessionForm(`${backTo}/change`, 'confirmed operator', {
+export function consoleChange(
+  section: ConsoleSection,
+  { path, backTo }: { readonly path: string; readonly backTo: string } = {
+    path: `${consolePaths[section]}/change`,
+    backTo: consolePaths[section],
+  },
+) {
+  return sessionForm(path, 'confirmed operator', {
     limits: ['console'],
     backTo,
     errors,
@@ -194,12 +199,15 @@ export const undoEndpoint = sessionForm(undoPath, 'confirmed operator', {
   errors,
 });
 
+const addressPage = /^\/ip\/[\da-f:.]{2,45}$/i;
+
 /** POST /admin/undo: takes back what the operator did a moment ago. */
 export function undoRoute(parts: ConsoleParts): PlainRoute {
   const { pageBuilder, operations, catchUp, clock } = parts;
   return pageBuilder.form(undoEndpoint, async (context, form) => {
     const asked = form.get('back') ?? '';
-    const back = Object.values(consolePaths).includes(asked) ? asked : consolePaths.inbox;
+    const isOwn = Object.values(consolePaths).includes(asked) || addressPage.test(asked);
+    const back = isOwn ? asked : consolePaths.inbox;
     const by = { user: userOf(context), address: context.request.clientIp };
     const undone = await operations.undo(form.get('name') ?? '', by);
     await catchUp();

@@ -107,7 +107,7 @@ export function StatusLine({
 }): Html {
   const text = frameText(frame).console;
   const words: Readonly<Record<string, ((about: string) => string) | undefined>> = text.did;
-  const said = did && words[did.act]?.(did.about);
+  const said = did && did.about !== '' ? words[did.act]?.(did.about) : undefined;
   return (
     <div class="status-line" role="status">
       <Icon name="check" />
@@ -281,17 +281,24 @@ interface ActOptions<Rows extends ActRows, Does extends keyof Rows> {
   readonly does: Does & string;
   /** The text of the button. */
   readonly label: string;
+  /** The path that answers it, where that is not the section's own. */
+  readonly action?: string;
+}
+
+function changePath({ section }: SectionActs<ActRows>): string {
+  return `${consolePaths[section]}/change`;
 }
 
 /** A button that does one thing to one thing: all fields of the act are filled in. */
 export function ActButton<Rows extends ActRows, Does extends keyof Rows>({
   view,
-  of: { section, acts },
+  of,
   does,
   label,
+  action = changePath(of),
   about,
   effect,
-  kind = acts[does]?.kind,
+  kind = of.acts[does]?.kind,
 }: ActOptions<Rows, Does> & {
   /** The effect of a press, such as `99 → 0`. */
   readonly effect?: string | undefined;
@@ -301,7 +308,7 @@ export function ActButton<Rows extends ActRows, Does extends keyof Rows>({
   return (
     <ActionButton
       csrf={view.csrf}
-      action={`${consolePaths[section]}/change`}
+      action={action}
       fields={{ do: does, ...about }}
       label={label}
       kind={kind}
@@ -330,9 +337,10 @@ type Option = { readonly value: string; readonly label: string };
 /** A form with the fields that an act asks for. */
 export function ActForm<Rows extends ActRows, Does extends keyof Rows>({
   view,
-  of: { section, acts },
+  of,
   does,
   label,
+  action = changePath(of),
   text,
   about,
   options,
@@ -340,7 +348,7 @@ export function ActForm<Rows extends ActRows, Does extends keyof Rows>({
   lead,
   children,
 }: ActFormOptions<Rows, Does>): Html {
-  const { act, asks = [], parameters = {}, kind }: ActRow = acts[does]!;
+  const { act, asks = [], parameters = {}, kind }: ActRow = of.acts[does]!;
   const described = view.formFields(act);
   const words: Readonly<Record<string, string | undefined>> = text;
   const named: Readonly<Record<string, readonly Option[] | undefined>> = options ?? {};
@@ -361,7 +369,7 @@ export function ActForm<Rows extends ActRows, Does extends keyof Rows>({
   }
 
   return (
-    <Form csrf={view.csrf} action={`${consolePaths[section]}/change`}>
+    <Form csrf={view.csrf} action={action}>
       <Hidden name="do" value={does} />
       {Object.entries<string>(about ?? {}).map(([name, value]) => (
         <Hidden name={name} value={value} />

@@ -25,7 +25,7 @@ import { createSemaphore, createTurns } from '../core/scheduling.ts';
 import { type ScoreBand, scoreBand } from '../core/score-band.ts';
 import { columns, columnsOr, grouped } from '../core/text-table.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
-import { lookBehind } from '../ip/behind.ts';
+import { lookBehind, textBehind } from '../ip/behind.ts';
 import { type Evidence, type EvidenceReader, whyJson } from './address/evidence.ts';
 import type { Check } from './check/check.ts';
 import type { ReportCounts } from './counts/report-counts.ts';
@@ -45,6 +45,7 @@ import {
   createAnonymousReports,
   createRemovals,
   type Removal,
+  retractAll,
   standingOf,
   unknownNetwork,
 } from './requests/queue.ts';
@@ -429,6 +430,22 @@ export const listReports = operation({
   json: ({ reports }) => reports,
 });
 
+const storedReports = v.pipe(
+  textOf(1_000_000),
+  v.parseJson(),
+  v.array(
+    v.strictObject({
+      id: v.pipe(v.string(), v.regex(/^[\w-]{22}$/)),
+      account: v.pipe(v.string(), v.maxLength(100)),
+      reporter: v.pipe(v.number(), v.integer(), v.minValue(0)),
+      country: v.pipe(v.string(), v.maxLength(2)),
+      categories: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(0xffff_ffff)),
+      comment: v.string(),
+      reportedAt: v.pipe(v.number(), v.integer(), v.minValue(0)),
+    }),
+  ),
+);
+
 export const retractOperation = operation({
   name: 'report retract',
   purpose: "take back all that a report's account said of its address; it loses trust",
@@ -446,6 +463,12 @@ export const retractOperation = operation({
       help: 'in place of an id: all that this account reported, of any address',
       kept: 'account',
     },
+    address: {
+      schema: v.optional(address.schema),
+      value: 'address',
+      help: 'in place of an id: all reports of this address, at no cost of trust',
+      kept: true,
+    },
     since: {
       schema: v.optional(typedDate),
       value: 'date',
@@ -454,37 +477,66 @@ export const retractOperation = operation({
     },
   },
   audit: 'required',
-  async run(w, { id, account: email, since }) {
-    if (email !== undefined && id === undefined) {
+  async run(w, { id, account: email, address: named, since }) {
+    if ([id, email, named].filter((one) => one !== undefined).length !== 1) {
+      throw new OperatorError('name the id of a report, --account <email> or --address <address>');
+    }
+    if (since !== undefined && email === undefined) {
+      throw new OperatorError('--since goes with --account <email>');
+    }
+    if (named !== undefined) {
+      const ofAddress = textBehind(named);
+      return { ofAddress: { address: ofAddress, ...expect(await retractAll(w, ofAddress)) } };
+    }
+    if (email !== undefined) {
       const found = expect(await w.accounts.find(email));
       const from = since === undefined ? 0 : dateIn(since)!;
       const gone = await retract(w, found.id, from, true);
       return { ofAccount: { email: found.email, account: found.id, ...gone } };
     }
-    if (id === undefined || email !== undefined || since !== undefined) {
-      throw new OperatorError('name either the id of a report or --account <email>');
-    }
     const {
       address: of,
       account: by,
       removed,
-    } = expect(await retractReport(createReportStore(w), id));
+    } = expect(await retractReport(createReportStore(w), id!));
     return { ofReport: { address: of, account: by, removed } };
   },
-  outcome: ({ ofAccount, ofReport }) =>
-    ofReport === undefined
-      ? `${ofAccount?.reports} reports of ${ofAccount?.addresses} addresses taken back`
-      : `${ofReport.removed} reports of ${ofReport.address} by ${ofReport.account} taken back`,
-  lines: ({ ofAccount, ofReport }) => [
-    ofReport === undefined
-      ? `${ofAccount?.reports} reports of ${ofAccount?.addresses} addresses by ${ofAccount?.email} are taken back`
-      : `${ofReport.removed} reports of ${ofReport.address} by account ${ofReport.account} are taken back`,
+  undo: ({ ofAddress }) =>
+    ofAddress?.reports && {
+      operation: 'report restore',
+      input: { address: ofAddress.address, reports: JSON.stringify(ofAddress.reports) },
+    },
+  outcome: ({ ofAccount, ofReport, ofAddress }) =>
+    ofAddress !== undefined
+      ? `${ofAddress.removed} reports of ${ofAddress.address} taken back`
+      : ofReport === undefined
+        ? `${ofAccount.reports} reports of ${ofAccount.addresses} addresses taken back`
+        : `${ofReport.removed} reports of ${ofReport.address} by ${ofReport.account} taken back`,
+  lines: ({ ofAccount, ofReport, ofAddress }) => [
+    ofAddress !== undefined
+      ? `${ofAddress.removed} reports of ${ofAddress.address} are taken back`
+      : ofReport === undefined
+        ? `${ofAccount.reports} reports of ${ofAccount.addresses} addresses by ${ofAccount.email} are taken back`
+        : `${ofReport.removed} reports of ${ofReport.address} by account ${ofReport.account} are taken back`,
   ],
-  json({ ofAccount, ofReport }) {
-    if (ofAccount === undefined) return ofReport;
+  json({ ofAccount, ofReport, ofAddress }) {
+    if (ofAddress !== undefined) return { address: ofAddress.address, removed: ofAddress.removed };
+    if (ofReport !== undefined) return ofReport;
     const { email: _, ...gone } = ofAccount;
     return gone;
   },
+});
+
+/** The way back from a retraction; it is no command. */
+export const restoreOperation = operation({
+  name: 'report restore',
+  parameters: { address, reports: { schema: storedReports } },
+  audit: 'required',
+  async run(w, { address: of, reports }) {
+    expect(await restoreReports(w, partsOf(of), reports));
+    return { address: of, restored: reports.length };
+  },
+  outcome: ({ restored }) => `${restored} reports put back`,
 });
 
 export const listRemovals = operation({
@@ -570,22 +622,6 @@ const waitsSince = {
   value: 'ms',
   help: 'since when it waits, in milliseconds since 1970 (default: now)',
 } as const;
-
-const storedReports = v.pipe(
-  textOf(1_000_000),
-  v.parseJson(),
-  v.array(
-    v.strictObject({
-      id: v.pipe(v.string(), v.regex(/^[\w-]{22}$/)),
-      account: v.pipe(v.string(), v.maxLength(100)),
-      reporter: v.pipe(v.number(), v.integer(), v.minValue(0)),
-      country: v.pipe(v.string(), v.maxLength(2)),
-      categories: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(0xffff_ffff)),
-      comment: v.string(),
-      reportedAt: v.pipe(v.number(), v.integer(), v.minValue(0)),
-    }),
-  ),
-);
 
 export const reopenRemoval = operation({
   name: 'removals reopen',

@@ -7,6 +7,7 @@ import { anonymousReportActs, removalActs } from '../../src/console/inbox/needs.
 import { type ActRow, type SectionActs, typedFields } from '../../src/console/parts.page.tsx';
 import { personActs } from '../../src/console/people/people.page.tsx';
 import { siteActs } from '../../src/console/people/sites.page.tsx';
+import { addressActs } from '../../src/console/reputation/address-bar.page.tsx';
 import { allowActs, entriesPage, entryActs } from '../../src/console/reputation/entries.page.tsx';
 import { listActs } from '../../src/console/reputation/lists.page.tsx';
 import { reportActs } from '../../src/console/reputation/reports.page.tsx';
@@ -27,6 +28,7 @@ const tables: readonly SectionActs[] = [
   entryActs,
   listActs,
   siteActs,
+  addressActs,
 ];
 const formFields = (act: string) => formFieldsOf(operations.get(act)!);
 

@@ -11,6 +11,7 @@ import {
   viewOf,
 } from '../operator-request.route.ts';
 import { consolePaths } from '../parts.page.tsx';
+import type { BarFacts } from '../reputation/address-bar.page.tsx';
 import type { FetchedList } from '../reputation/lists.page.tsx';
 import type { ConsoleChecklist } from '../service/service.route.ts';
 import { type InboxView, inboxActs, inboxPage, type Span, spans } from './inbox.page.tsx';
@@ -25,6 +26,8 @@ export const inboxEndpoints = {
 export interface ConsoleInbox {
   /** Returns what is known of an address, with the score after each decision. */
   factsOf(address: string): Promise<AddressFacts>;
+  /** Returns the same for the bar on the page of the address. */
+  barOf(address: string): Promise<BarFacts>;
   /** False while no list of bad addresses is there, or on its way. */
   hasLists(): Promise<boolean>;
   budgets(): Promise<InboxView['budgets']>;

@@ -206,10 +206,12 @@ export function Evidence({
   frame,
   facts,
   view,
+  isOnItsPage = false,
 }: {
   readonly frame: PageFrame;
   readonly facts: AddressFacts;
   readonly view: Pick<ConsoleView, 'categoryNames'>;
+  readonly isOnItsPage?: boolean;
 }): Html {
   const all = frameText(frame).console;
   const text = all.needs;
@@ -258,7 +260,7 @@ export function Evidence({
       <div>
         <h4>{text.lastReports}</h4>
         {last.length === 0 && <p>{text.noReports}</p>}
-        <ul class="trail">
+        <ul class="last-reports">
           {last.map(({ account, email, rank, at, categories, comment }) => (
             <li>
               <span>
@@ -277,7 +279,7 @@ export function Evidence({
         </ul>
       </div>
       <p class="drawer-foot">
-        <Link href={`/ip/${address}`}>{text.openAddress}</Link>
+        {!isOnItsPage && <Link href={`/ip/${address}`}>{text.openAddress}</Link>}
         <Link href={`/admin/reports?address=${encodeURIComponent(address)}`}>
           {text.openReports}
         </Link>

@@ -9,7 +9,10 @@ import { listNameOf, plainAddress, plainPasted } from '../../core/text.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
+import { formatIp, parseIp } from '../../ip/address.ts';
 import { sessionForm } from '../../web/guard/endpoint.ts';
+import type { AnyRequestContext } from '../../web/guard/request-context.ts';
+import type { Html } from '../../web/html.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import { type ConsoleInbox, withFacts } from '../inbox/inbox.route.ts';
 import {
@@ -24,6 +27,7 @@ import {
   consoleChange,
   consoleScreen,
   type OperatorRequest,
+  type OperatorSession,
   viewOf,
 } from '../operator-request.route.ts';
 import {
@@ -32,6 +36,7 @@ import {
   consolePaths,
   type SectionActs,
 } from '../parts.page.tsx';
+import { addressActs, addressActsPath, addressBar } from './address-bar.page.tsx';
 import {
   type AllowedRange,
   allowActs,
@@ -167,6 +172,44 @@ export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRo
     }),
     ...screen(at.allow, allowActs, allowPage, async () => ({ ranges: await of.allowlist.list() })),
   ];
+}
+
+// The operator's bar on the public page of an address, and POST /admin/ip/:address, which its buttons ask for.
+
+export const addressBarEndpoint = consoleChange('inbox', {
+  path: addressActsPath(':address'),
+  backTo: '/ip/:address',
+});
+
+/** Returns the bar of an address for who may use it. */
+export type OperatorBar = (
+  context: AnyRequestContext<OperatorSession>,
+  query: Params,
+  address: string,
+) => Promise<Html | undefined>;
+
+export function openAddressBar(
+  parts: ConsoleParts,
+  { barOf }: Pick<ConsoleInbox, 'barOf'>,
+): { readonly route: PlainRoute; readonly barOf: OperatorBar } {
+  const { pageBuilder } = parts;
+  const change = changeForm(parts, addressActs, async ({ request }) => {
+    const words = new Uint32Array(4);
+    const family = parseIp(request.param, words);
+    if (family === 0) return fail('invalid_parameter');
+    const address = formatIp(family, words);
+    return ok({ fields: { prefix: address, address }, back: `/ip/${address}` });
+  });
+  return {
+    route: pageBuilder.form(addressBarEndpoint, change),
+    async barOf(context, query, address) {
+      const { session } = context;
+      const refusal = await pageBuilder.refusalOf(context, 'signed-in operator');
+      if (session === undefined || refusal !== undefined) return undefined;
+      const view = viewOf(parts, { ...context, session }, query);
+      return addressBar(context.frame, view, await barOf(address));
+    },
+  };
 }
 
 // GET /admin/reports and its change: reports of an address or of an account, and taking them back.

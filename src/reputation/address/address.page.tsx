@@ -710,7 +710,8 @@ function trail({ data, text }: AddressScene): Html {
   );
 }
 
-export function ipPage(frame: PageFrame, data: IpPageData): string {
+/** @param bar of an operator */
+export function ipPage(frame: PageFrame, data: IpPageData, bar?: Html): string {
   const text = frameText(frame);
   const scene: AddressScene = { data, text, format: formatFor(frame.language) };
   const word = text.score.words[scoreBand(data.score)];
@@ -727,6 +728,7 @@ export function ipPage(frame: PageFrame, data: IpPageData): string {
       <div class="wrap stack">
         {trail(scene)}
         {verdict(scene)}
+        {bar}
         <div class="columns">
           {lists.length + reports.length > 0 && evidence(scene)}
           {history(scene)}

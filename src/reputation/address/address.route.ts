@@ -14,9 +14,10 @@ import { dayMs } from '../../core/time.ts';
 import { countryOf, type GeoReader, providerOf } from '../../geo/reader.ts';
 import { providerAttribution } from '../../geo/sources.ts';
 import type { Systems } from '../../geo/systems/systems.ts';
+import { forwardingHeaders } from '../../http/request/client-ip.ts';
 import type { Header, Reply, Request } from '../../http/request/message.ts';
-import { parseQuery } from '../../http/request/query.ts';
-import type { PlainRoute } from '../../http/router.ts';
+import { type Params, parseQuery } from '../../http/request/query.ts';
+import type { Caller, PlainRoute } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { bitsOf, hostMask } from '../../index/prefix.ts';
 import {
@@ -43,7 +44,17 @@ import {
 import { type SpecialUse, specialUse } from '../../ip/special.ts';
 import { addressesIn } from '../../ip/typed.ts';
 import type { Callers } from '../../web/guard/callers.ts';
-import { type Endpoint, endpoint, openPage, routeFacts } from '../../web/guard/endpoint.ts';
+import {
+  type Endpoint,
+  endpoint,
+  openPage,
+  routeFacts,
+  sessionPage,
+  visitHeaders,
+} from '../../web/guard/endpoint.ts';
+import type { AnyPageBuilder } from '../../web/guard/page-builder.ts';
+import type { AnyRequestContext, SessionLike } from '../../web/guard/request-context.ts';
+import type { Html } from '../../web/html.ts';
 import type { Language } from '../../web/language.ts';
 import { dataOrPage, errorsOrPage } from '../../web/openapi.ts';
 import { errorReply, languageOf, type PageTools } from '../../web/page-tools.ts';
@@ -135,10 +146,22 @@ const neighbourLengths = { 4: 24, 6: 48 } as const;
 
 const knownNames = openKnownNames();
 
-interface AddressOptions extends PageOptions {
+interface Reader extends SessionLike {
+  readonly accountId: string;
+}
+
+export interface AddressOptions extends PageOptions {
   readonly reports: ReportStore;
   readonly evidence: EvidenceReader;
   readonly cache: ReplyCache;
+  readonly pageBuilder: AnyPageBuilder<Reader>;
+  readonly isOperator: (request: Request) => Promise<boolean>;
+  /** Returns what an operator can do about the address; undefined for who may do nothing. */
+  readonly operatorBar: (
+    context: AnyRequestContext<Reader>,
+    query: Params,
+    address: string,
+  ) => Promise<Html | undefined>;
   /** Base URL of the API in the command that the page shows. */
   readonly secureUrl: string;
 }
@@ -157,7 +180,7 @@ const addressEndpoint = endpoint({
   who: 'anyone',
   shape: 'page',
   thread: 'main',
-  headers: ['accept', 'accept-language'],
+  headers: ['accept', ...visitHeaders, ...forwardingHeaders],
   handlerLimits: ['ipPage'],
   errors: ['invalid_parameter', 'client_limit_exceeded'],
   docs: {
@@ -171,10 +194,21 @@ const addressEndpoint = endpoint({
   },
 });
 
-export function addressRoute(options: AddressOptions): PlainRoute {
-  const { tools, clock, cache, admit, wantsJson } = options;
+/** The same page for one operator. */
+const operatorsEndpoint = sessionPage('/ip/:address', 'anyone');
 
-  async function answer(request: Request): Promise<Reply> {
+export function addressRoute(options: AddressOptions): PlainRoute {
+  const { tools, clock, cache, admit, wantsJson, pageBuilder } = options;
+
+  const forOperator = pageBuilder.page(operatorsEndpoint, async (context, query) => {
+    const address = new Uint32Array(4);
+    const family = lookBehind(parseIp(context.request.param, address), address) as 4 | 6;
+    const bar = await options.operatorBar(context, query, formatIp(family, address));
+    const data = await pageData(family, address, context.language);
+    return pageBuilder.show(context, (frame) => ipPage(frame, data, bar), { headers: [noIndex] });
+  });
+
+  async function answer(request: Request, caller: Caller): Promise<Reply> {
     const language = languageOf(request);
     const asJson = wantsJson(request);
     const refusal = admit(request, asJson);
@@ -191,6 +225,7 @@ export function addressRoute(options: AddressOptions): PlainRoute {
       if (asJson) return failureBody('api', fail('invalid_parameter', why, 'ipAddress'));
       return errorReply(tools, language, 400, undefined, { typed: request.param });
     }
+    if (!asJson && (await options.isOperator(request))) return forOperator.handle(request, caller);
     // With what the index says: a report shows at once, not a second later.
     const said = options.check.judge(family, address, clock.now());
     const form = asJson ? 'json' : language;
@@ -199,14 +234,22 @@ export function addressRoute(options: AddressOptions): PlainRoute {
     return cache.get(key, () => make(family, address, asJson, language));
   }
 
+  async function pageData(
+    family: 4 | 6,
+    address: Uint32Array,
+    language: Language,
+  ): Promise<IpPageData> {
+    const around = await aroundOf(family, address, options);
+    return { ...(await addressData(family, address, language, options)), around };
+  }
+
   async function make(
     family: 4 | 6,
     address: Uint32Array,
     asJson: boolean,
     language: Language,
   ): Promise<Reply> {
-    const around = await aroundOf(family, address, options);
-    const data = { ...(await addressData(family, address, language, options)), around };
+    const data = await pageData(family, address, language);
     const robots = ipPageIsIndexable(data) ? [] : [noIndex];
     if (asJson) return { status: 200, headers: [jsonType, noStore, ...robots], body: jsonOf(data) };
     return {
@@ -219,7 +262,7 @@ export function addressRoute(options: AddressOptions): PlainRoute {
   return {
     kind: 'plain',
     ...routeFacts(addressEndpoint),
-    handle: async (request) => withVary(await answer(request)),
+    handle: async (request, caller) => withVary(await answer(request, caller)),
   };
 }
 

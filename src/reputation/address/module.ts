@@ -15,7 +15,13 @@ import { createReplyCache } from '../../web/reply-cache.ts';
 import { failureBody } from '../../web/shape.ts';
 import type { Check } from '../check/check.ts';
 import type { ReportStore } from '../reports/store/report-store.ts';
-import { addressRoute, findAddressRoute, networkRoute, systemRoute } from './address.route.ts';
+import {
+  type AddressOptions,
+  addressRoute,
+  findAddressRoute,
+  networkRoute,
+  systemRoute,
+} from './address.route.ts';
 import type { EvidenceReader } from './evidence.ts';
 
 /** A flood on one page costs one read of the store a second. Some pages of the largest kind. */
@@ -34,9 +40,12 @@ export function openAddressPages(needs: {
   readonly systems: Systems;
   /** Base URL of the API in the command that the page shows. */
   readonly secureUrl: string;
+  readonly pageBuilder: AddressOptions['pageBuilder'];
+  readonly isOperator: AddressOptions['isOperator'];
+  readonly operatorBar: AddressOptions['operatorBar'];
 }) {
   const { tools, index, check, geo, clock, reports, callers, evidence, turns } = needs;
-  const { systems, secureUrl } = needs;
+  const { systems, secureUrl, pageBuilder, isOperator, operatorBar } = needs;
   const cache = createReplyCache({ clock, ...cacheOptions });
 
   function admit(
@@ -62,7 +71,16 @@ export function openAddressPages(needs: {
   return {
     routes: [
       findAddressRoute({ tools, check, geo, clock, callers, admit }),
-      addressRoute({ ...shared, reports, evidence, secureUrl, cache }),
+      addressRoute({
+        ...shared,
+        reports,
+        evidence,
+        secureUrl,
+        cache,
+        pageBuilder,
+        isOperator,
+        operatorBar,
+      }),
       networkRoute(shared),
       systemRoute({ ...shared, systems, admit: admitToSystem }),
     ],

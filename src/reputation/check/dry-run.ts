@@ -23,10 +23,12 @@ import { openCheck } from './check.ts';
 export interface AddressDecision {
   /** All reports of the address are retracted. */
   readonly retracts?: boolean;
-  /** It is put on the allowlist. */
+  /** It is put on the allowlist; `false`: its own rule there goes. */
   readonly allows?: boolean;
   /** It gets a manual rule with this score. */
   readonly score?: number;
+  /** Its manual rule goes: lists alone give it this score. */
+  readonly listed?: number;
 }
 
 export type DryRun = ReturnType<typeof createDryRun>;
@@ -52,14 +54,17 @@ export function createDryRun(options: {
 
   /** Says what a decision would say of the address itself. */
   function decide(entry: number): void {
-    const { retracts, allows, score = 0 } = decision;
+    const { retracts, allows, score = 0, listed } = decision;
     if (retracts) {
       setReports(records, entry, 0);
       setStrength(records, entry, Number.NEGATIVE_INFINITY);
     }
     const meta = metaOf(records, entry);
-    const flags = (allows ? entryFlags.allowlisted : 0) | ((meta >>> 8) & 0xff);
-    const seed = Math.max(score, seedScoreOf(meta));
+    const { allowlisted } = entryFlags;
+    const former = (meta >>> 8) & 0xff;
+    const flags =
+      allows === undefined ? former : allows ? former | allowlisted : former & ~allowlisted;
+    const seed = Math.max(score, listed ?? seedScoreOf(meta));
     setMeta(records, entry, packMeta(seed, flags, (meta >>> 16) & 0xff, meta >>> 24));
   }
 

@@ -167,7 +167,14 @@ function createRangeTable<T>({ store, clock, random }: RangeParts, kind: RangeKi
     return rows;
   }
 
-  return { put, remove, list };
+  /** Returns whether there is a row for exactly this range. */
+  async function has(text: string): Promise<boolean> {
+    const read = readPrefix(typedAddress(text));
+    if (!read.ok) return false;
+    return (await store.get(keyOf(formatPrefix(networkBehind(read.value))))) !== undefined;
+  }
+
+  return { put, remove, list, has };
 }
 
 export type OwnEntry = Ranged<OwnRow>;
@@ -291,5 +298,6 @@ export function createAllowlist(parts: RangeParts & { readonly rulesMax?: number
     return remarkFault(reason) ?? (await table.put(prefix, { addedAt: clock.now(), reason }));
   }
 
-  return { add, remove: (prefix: string) => table.remove(prefix), list: table.list };
+  const { list, has } = table;
+  return { add, remove: (prefix: string) => table.remove(prefix), list, has };
 }

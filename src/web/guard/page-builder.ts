@@ -355,12 +355,13 @@ export function createPageBuilder<S extends SessionLike>(
    */
   function toConfirm(context: AnyRequestContext, form?: Params): Reply | undefined {
     const { who, path, backTo = path } = context.endpoint;
+    const page = backTo.includes(':') ? addresses.of(context.request, backTo) : backTo;
     if (!wantsFreshProof(who) || context.session?.fresh) return undefined;
     // With nothing but a button, there is nothing to lose.
     const isTyped = form?.names.some((name) => !/^(?:csrf|id|sure)$/.test(name));
     const filled = isTyped ? pageWith(context, form) : undefined;
     const back = filled !== undefined && lostIn(filled) === 'kept' ? localPath(filled) : undefined;
-    return go(context, `${confirmPath}?return=${encodeURIComponent(back ?? backTo)}`);
+    return go(context, `${confirmPath}?return=${encodeURIComponent(back ?? page)}`);
   }
 
   /** The steps before the handler, the same for all that answer with pages. */
@@ -519,7 +520,10 @@ interface PageAddresses {
   /** @param path of a page that can be opened, as declared */
   add(path: string): void;
   /** @param above the page that a form belongs to, where it is not the nearest one above its path */
-  of(request: { readonly path: string; readonly query: string }, above?: string): string;
+  of(
+    request: { readonly path: string; readonly param: string; readonly query: string },
+    above?: string,
+  ): string;
 }
 
 function createPageAddresses(): PageAddresses {
@@ -536,9 +540,11 @@ function createPageAddresses(): PageAddresses {
       paths.add(path);
       router = undefined;
     },
-    of({ path, query }, above) {
+    of({ path, param, query }, above) {
       let page = path;
-      if (!isPage(page) && above !== undefined) return above;
+      if (!isPage(page) && above !== undefined) {
+        return above.replace(/:\w+$/, encodeURIComponent(param));
+      }
       while (page !== '' && !isPage(page)) page = page.slice(0, page.lastIndexOf('/'));
       const shown = page === '' ? '/' : page;
       return query === '' ? shown : `${shown}?${query}`;

@@ -254,7 +254,8 @@ const bodyTag = /<body(?: class="([^"]*)")?>/;
 /** A page that was made for everybody, with the person of the frame in its header. */
 export function withPersonMenu(markup: string, frame: PageFrame): string {
   const { person } = frame;
-  if (person === undefined) return markup;
+  // A page that was made for one person has the menu.
+  if (person === undefined || !markup.includes('site-menu is-strangers')) return markup;
   const appearance = person.prefersGlass
     ? markup.replace(bodyTag, (_tag, own) => `<body class="${classes(own, glassClass)}">`)
     : markup;

@@ -184,6 +184,72 @@ it('a manual rule and the allowlist are undone to what they were', async () => {
   assert.deepEqual(await server.cliJson('allow', 'list'), []);
 });
 
+it('the page of an address says to its operator what she can do, does it and undoes it', async () => {
+  const barOf = async (path: string) => {
+    const { status, body, headers } = await ada.get(path);
+    assert.equal(status, 200);
+    assert.match(headers['cache-control'] as string, /no-store/);
+    return body.split('<section class="operator-bar"')[1]!.split('</section>')[0]!;
+  };
+  const act = async (address: string, does: string, more: Record<string, string> = {}) => {
+    const done = await ada.post(`/admin/ip/${address}`, { do: does, prefix: address, ...more });
+    assert.equal(done.status, 303, done.body);
+    assert.match(done.headers.location!, new RegExp(`^/ip/${address}\\?done=`));
+    return done.headers.location!;
+  };
+  const suspect = '198.51.100.42';
+  const before = await scoreOf(suspect);
+  assert.match(await barOf(`/ip/${suspect}`), new RegExp(`demo holds it at ${before}`));
+  const steps: [does: string, label: string, after: number, back: string, backLabel: string][] = [
+    ['block', 'Block it', 100, 'unset', 'Remove your rule'],
+    ['allow', 'Allow it', 0, 'disallow', 'Take off the allowlist'],
+  ];
+  for (const [does, label, score, back, backLabel] of steps) {
+    assert.deepEqual(effectOf(await barOf(`/ip/${suspect}`), label), [before, score]);
+    const bar = await barOf(await act(suspect, does));
+    assert.match(bar, new RegExp(`Its score is now ${score}\\.`));
+    assert.equal(await scoreOf(suspect), score);
+    assert.deepEqual(effectOf(bar, backLabel), [score, before], backLabel);
+    await act(suspect, back);
+    assert.equal(await scoreOf(suspect), before, back);
+  }
+  assert.match(await barOf(await act(suspect, 'set', { score: '80' })), /Its score is now 80/);
+  await act(suspect, 'unset');
+
+  const address = '185.220.101.40';
+  const page = `/ip/${address}`;
+  const sent = await ada.post('/report', { address, categories: '18', comment: 'on her page' });
+  assert.ok(sent.status < 400, sent.body);
+  const bar = await barOf(page);
+  assert.match(bar, /on her page/);
+  assert.match(bar, new RegExp(`>${operator}<`));
+  const reported = await scoreOf(address);
+  assert.deepEqual(effectOf(bar, 'Retract 1 report'), [reported, 0]);
+  const retracted = await act(address, 'retract');
+  assert.match(await barOf(retracted), /You retracted the reports on/);
+  assert.equal(await reportsOf(address), 0);
+  const name = new URL(retracted, server.baseUrl).searchParams.get('did')!;
+  const undone = await ada.post('/admin/undo', { name, back: page });
+  assert.match(undone.headers.location!, new RegExp(`^${page}\\?done=`));
+  assert.equal(await reportsOf(address), 1);
+  assert.ok(Math.abs((await scoreOf(address)) - reported) <= 1);
+  assert.equal((await ada.post('/admin/ip/nonsense', { do: 'block' })).status, 422);
+  assert.equal((await ada.post(`/admin${page}`, { do: 'erase' })).status, 422);
+});
+
+it('nobody else sees what an operator can do on the page of an address', async () => {
+  const page = '/ip/185.220.101.41';
+  assert.match((await ada.get(page)).body, /operator-bar/);
+  await people.register('bob@example.org');
+  const bob = await people.signIn('bob@example.org');
+  for (const body of [(await server.fetch(page)).body, (await bob.get(page)).body]) {
+    assert.match(body, /185\.220\.101\.41/);
+    assert.doesNotMatch(body, /operator-bar|\/admin/);
+  }
+  assert.equal((await bob.post(`/admin${page}`, { do: 'block' })).status, 404);
+  assert.equal(await scoreOf('185.220.101.41'), 0);
+});
+
 it('nobody else takes back what an operator did, and no other page is led to', async () => {
   const eve = 'eve@example.org';
   await people.register(eve);

@@ -1,0 +1,92 @@
+/** The operator's bar on the page of an address: what can be decided about it, each button with its effect. */
+
+import { scoreBand } from '../../core/score-band.ts';
+import type { Html } from '../../web/html.ts';
+import { formatFor } from '../../web/layout/format.ts';
+import type { PageFrame } from '../../web/layout/layout.tsx';
+import { type AddressFacts, Evidence, effect } from '../inbox/needs.page.tsx';
+import { ActButton, ActForm, type ConsoleView, StatusLine, sectionActs } from '../parts.page.tsx';
+import { frameText } from '../words.ts';
+
+export interface BarFacts extends AddressFacts {
+  /** It may get a manual rule: a private address may not. */
+  readonly canBlock: boolean;
+  /** The score after its own manual rule went; undefined: it has none. */
+  readonly unruled: number | undefined;
+  /** The score after its own rule of the allowlist went; undefined: it has none. */
+  readonly disallowed: number | undefined;
+}
+
+export const addressActs = sectionActs('inbox', {
+  block: { act: 'entry add', about: ['prefix'], fixed: { score: '100' } },
+  set: { act: 'entry add', asks: ['score'], about: ['prefix'], kind: 'secondary' },
+  unset: { act: 'entry remove', about: ['prefix'] },
+  allow: { act: 'allow add', about: ['prefix'] },
+  disallow: { act: 'allow remove', about: ['prefix'] },
+  retract: { act: 'report retract', about: ['prefix'], parameters: { prefix: 'address' } },
+});
+
+/** @param address as its page names it */
+export function addressActsPath(address: string): string {
+  return `/admin/ip/${address}`;
+}
+
+export function addressBar(frame: PageFrame, view: ConsoleView, facts: BarFacts): Html {
+  const all = frameText(frame).console;
+  const text = all.bar;
+  const { number } = formatFor(frame.language);
+  const { address, score, after, unruled, disallowed, reports, lists } = facts;
+  const action = addressActsPath(address);
+  const act = (
+    does: 'block' | 'unset' | 'allow' | 'disallow' | 'retract',
+    label: string,
+    next: number,
+  ) => (
+    <ActButton
+      view={view}
+      of={addressActs}
+      action={action}
+      does={does}
+      about={{ prefix: address }}
+      label={label}
+      effect={effect(score, next)}
+    />
+  );
+  const holder = lists.find(({ kind, confidence }) => kind === 'bad' && confidence === score);
+  return (
+    <section class="operator-bar" aria-labelledby="operator-bar">
+      {view.done && <StatusLine frame={frame} did={view.did} csrf={view.csrf} />}
+      <div class="need-acts">
+        <h2 id="operator-bar">{text.title}</h2>
+        {facts.canBlock &&
+          !facts.isAllowed &&
+          scoreBand(score) !== 'malicious' &&
+          act('block', all.needs.block, after.blocked)}
+        {!facts.isAllowed && act('allow', all.needs.allow, after.allowed)}
+        {disallowed !== undefined && act('disallow', text.disallow, disallowed)}
+        {reports !== undefined &&
+          act('retract', all.needs.retract(reports.count, number(reports.count)), after.retracted)}
+        {unruled !== undefined && act('unset', text.unset, unruled)}
+        {facts.canBlock && (
+          <ActForm
+            view={view}
+            of={addressActs}
+            action={action}
+            does="set"
+            about={{ prefix: address }}
+            text={{ score: text.score }}
+            values={{ score: String(Math.max(1, score)) }}
+            label={text.set}
+          />
+        )}
+        {holder !== undefined && <span class="source-note">{text.held(holder.name, score)}</span>}
+      </div>
+      <details class="need-drawer">
+        <summary>{all.needs.evidence}</summary>
+        <div class="drawer">
+          <Evidence frame={frame} facts={facts} view={view} isOnItsPage />
+        </div>
+      </details>
+    </section>
+  );
+}
