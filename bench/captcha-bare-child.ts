@@ -11,7 +11,18 @@ const [imageBytes = ''] = process.argv.slice(2);
 const image = new Uint8Array(Number(imageBytes));
 const img = '/captcha/img/AAAAAAAAAAAAAAAAAAAAAA.gif';
 const issued = JSON.stringify({ token: 'AAAAAAAAAAAAAAAAAAAAAA', img, expires_in: 120 });
+const begun = JSON.stringify({ level: 'silent', work: {}, expires_in: 120 });
 const checked = JSON.stringify({ data: { ipAddress: '198.51.100.7', abuseConfidenceScore: 0 } });
+
+/** Answers as soon as the body is there. */
+function afterBody(body: string) {
+  return (res: HttpResponse): void => {
+    res.onAborted(() => undefined);
+    res.onData((_chunk, isLast) => {
+      if (isLast) res.end(body);
+    });
+  };
+}
 
 function always(type: string, body: string | Uint8Array) {
   return (res: HttpResponse): void => {
@@ -24,6 +35,8 @@ const uws = loadNative().library;
 uws
   .App()
   .get('/captcha/new', always('application/json', issued))
+  .get('/captcha/start', always('application/json', begun))
+  .post('/captcha/work', afterBody('{"ok":true}'))
   .get('/captcha/img/*', always('image/gif', image))
   .get('/api/v2/check', always('application/json', checked))
   .listen('127.0.0.1', 0, (socket) => {

@@ -1,26 +1,33 @@
 /**
- * A whole server under a burst of challenges: how long a check takes meanwhile beside one on an
- * idle server, rounds alternating; and verifying over HTTP. Latency is that of the client, on two
+ * A whole server under a burst of challenges, of visitors of whom nine in ten do silent work, and of solutions
+ * from one address: how long a check takes meanwhile beside one on an idle server, rounds alternating; and
+ * verifying over HTTP. Latency is that of the client, on two
  * connections that ask one check after the other with a pause between. The same is measured on
  * the bare library, which tells what no server on this machine could avoid.
  */
 
+import { writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { payloadOf } from '../test/support/captcha/solution.ts';
 import { type LineChild, startChild } from '../test/support/server/child.ts';
 import { metric, startTestServer, type TestServer } from '../test/support/server/server.ts';
-import { visit } from './captcha-visit.ts';
+import { makeTempDir } from '../test/support/server/temp-dir.ts';
+import { forged, solutionFor, type WorkKeys, workKeysOf } from './captcha-solutions.ts';
+import { addressOf, visit } from './captcha-visit.ts';
+import { cpuSeconds } from './rbldnsd-peer.ts';
 import { type BenchRow, median } from './row.ts';
 
 const sizes = {
-  tiny: { rounds: 1, challenges: 20, idleMs: 200, verifies: 50 },
-  full: { rounds: 5, challenges: 1_000, idleMs: 3_000, verifies: 5_000 },
+  tiny: { rounds: 1, challenges: 20, idleMs: 200, verifies: 50, solutions: 400 },
+  full: { rounds: 5, challenges: 1_000, idleMs: 3_000, verifies: 5_000, solutions: 10_000 },
 } as const;
 type Plan = (typeof sizes)[keyof typeof sizes];
 
 const connections = 2;
 const pauseMs = 2;
 const bareGoal = 1.5;
+const silentGoal = 1.2;
 const verifyConnections = 32;
 /** Before each burst, so that all begin with the same stock. */
 const stockWanted = 240;
@@ -55,9 +62,14 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     String(bareImageBytes),
   ]);
   const bareTarget = { port: Number(await bare.line((line) => /^\d+$/.test(line))), key: '' };
+  const directory = makeTempDir('captcha-burst');
   const ours: Times = { idle: [], busy: [] };
   const control: Times = { idle: [], busy: [] };
+  const silent: Times = { idle: [], busy: [] };
+  const silentControl: Times = { idle: [], busy: [] };
   const bursts: Burst[] = [];
+  const silentBursts: Burst[] = [];
+  let flood: BenchRow[] = [];
   try {
     // A server renders nothing ahead before somebody asked for a challenge.
     if ((await visit(`${server.port}`, 0)) !== 200) throw new Error('no picture was given');
@@ -66,9 +78,17 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
       if (size === 'full') await fullStock(server);
       await oneRound(bareTarget, plan, control);
       bursts.push(await oneRound(server, plan, ours));
+      const works = await solutionsOfAll(workKeysOf(server.dataDir), plan.challenges);
+      const file = `${directory.path}/${round}.json`;
+      writeFileSync(file, JSON.stringify(works));
+      if (size === 'full') await fullStock(server);
+      await oneRound(bareTarget, plan, silentControl, file);
+      silentBursts.push(await oneRound(server, plan, silent, file));
     }
+    flood = await floodRows(bareTarget, plan, `${directory.path}/flood.json`);
   } finally {
     bare.process.kill('SIGKILL');
+    directory.remove();
   }
   const perSecond = bursts.map(({ given, ms }) => (given * 1_000) / ms);
   const refused = median(bursts.map((burst) => burst.refused));
@@ -79,13 +99,18 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
       name: 'the same asked of the bare library, which answers constants, p99',
       note: 'renders nothing: the least on this machine',
     },
-    besideBare(ours, control),
+    besideBare('check during a burst', ours, control, bareGoal),
     {
       name: `pictures given in a burst of ${plan.challenges}`,
       unit: 'GIFs/s',
       ours: Math.round(median(perSecond)),
       note: `${refused} refused with 503`,
     },
+    {
+      ...besideBare('check while nine of ten visitors do work', silent, silentControl, silentGoal),
+      note: `${median(silentBursts.map(({ given }) => given))} of ${plan.challenges} passed or saw a picture`,
+    },
+    ...flood,
     {
       name: `verify over HTTP, ${verifyConnections} connections`,
       unit: '/s',
@@ -94,15 +119,88 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   ];
 }
 
-async function oneRound(target: Target, plan: Plan, times: Times): Promise<Burst> {
+/** @param file of solutions: then nine of ten visitors do work */
+async function oneRound(
+  target: Target,
+  plan: Plan,
+  times: Times,
+  ...file: string[]
+): Promise<Burst> {
+  const given = [target.port, plan.challenges, ...file];
+  return (await besideChild(target, plan, times, 'captcha-burst-child', given)) as Burst;
+}
+
+/** Measures checks on an idle server, and beside a child that does what it is told. @returns what the child says */
+async function besideChild(
+  target: Target,
+  plan: Plan,
+  times: Times,
+  name: string,
+  given: readonly (string | number)[],
+): Promise<unknown> {
   times.idle.push(await checksUntil(target, sleep(plan.idleMs)));
-  const child: LineChild = startChild(new URL('./captcha-burst-child.js', import.meta.url), [
-    String(target.port),
-    String(plan.challenges),
-  ]);
+  const file = new URL(`./${name}.js`, import.meta.url);
+  const child: LineChild = startChild(file, given.map(String));
   await child.line((line) => line === 'begun');
   times.busy.push(await checksUntil(target, child.ended));
-  return JSON.parse(child.lines.at(-1)!) as Burst;
+  return JSON.parse(child.lines.at(-1)!);
+}
+
+async function solutionsOfAll(keys: WorkKeys, count: number): Promise<string[]> {
+  const works: string[] = [];
+  for (let i = 0; i < count; i++) works.push(payloadOf(await solutionFor(keys, addressOf(i))));
+  return works;
+}
+
+/** A fifth each: good, the same again, forged, malformed, too long. */
+async function floodOf(keys: WorkKeys, client: string, count: number): Promise<string[]> {
+  const works: string[] = [];
+  const first = await solutionFor(keys, client);
+  for (let i = 0; i < count / 5; i++) {
+    // Refused long before the thousandth.
+    const good = i < 200 ? payloadOf(await solutionFor(keys, client)) : payloadOf(first);
+    works.push(good, payloadOf(first), forged(first), 'e30=', 'x'.repeat(3_000));
+  }
+  return works;
+}
+
+/** With the limits on: of one address's solutions few are looked at, and the rest is refused. */
+async function floodRows(bare: Target, plan: Plan, file: string): Promise<BenchRow[]> {
+  await using server = await startTestServer({
+    threads: 1,
+    env: { TRUSTED_PROXIES: '127.0.0.0/8' },
+  });
+  const [ours, control]: Times[] = [1, 2].map(() => ({ idle: [], busy: [] }));
+  const keys = workKeysOf(server.dataDir);
+  const [costs, rates, notes]: [number[], number[], string[]] = [[], [], []];
+  for (let round = 0; round < plan.rounds; round++) {
+    // Each round from another network: limits last a minute.
+    const client = addressOf(500 + round);
+    writeFileSync(file, JSON.stringify(await floodOf(keys, client, plan.solutions)));
+    const given = ['captcha-solutions-child', [plan.solutions, client, file]] as const;
+    const flood = (target: Target, times: Times) =>
+      besideChild(target, plan, times, given[0], [target.port, ...given[1]]);
+    await flood(bare, control!);
+    const before = cpuSeconds(server);
+    const { statuses, ms } = (await flood(server, ours!)) as {
+      statuses: Record<number, number>;
+      ms: number;
+    };
+    costs.push(((cpuSeconds(server) - before) * 1e6) / plan.solutions);
+    rates.push((plan.solutions * 1_000) / ms);
+    const { 200: looked = 0, 429: refused = 0 } = statuses;
+    notes.push(`${looked} looked at, ${refused} refused with 429`);
+  }
+  const name = `check beside ${plan.solutions} solutions from one address`;
+  return [
+    { ...besideBare(name, ours!, control!, bareGoal), note: notes.at(-1)! },
+    {
+      name: 'solutions from one address, good, used, forged, malformed and too long',
+      unit: '/s',
+      ours: Math.round(median(rates)),
+      note: `${round3(median(costs))} µs of the server's processor time each, with the checks beside them`,
+    },
+  ];
 }
 
 function p99(rounds: readonly number[][]): number {
@@ -114,17 +212,17 @@ function ratioOf({ idle, busy }: Times): number {
 }
 
 /** What the work itself adds: visitors that come all at once are the same for both. */
-function besideBare(ours: Times, bare: Times): BenchRow {
+function besideBare(what: string, ours: Times, bare: Times, goal: number): BenchRow {
   const ratio = p99(ours.busy) / p99(bare.busy);
   return {
-    name: 'check during a burst, beside the bare library, p99',
+    name: `${what}, beside the bare library, p99`,
     unit: 'ms',
     ours: round3(p99(ours.busy)),
     peer: 'bare library',
     peerValue: round3(p99(bare.busy)),
     ratio: round3(ratio),
-    goal: `≤ ${bareGoal} × the bare library`,
-    ok: ratio <= bareGoal,
+    goal: `≤ ${goal} × the bare library`,
+    ok: ratio <= goal,
   };
 }
 

@@ -1,9 +1,10 @@
 /**
  * Rendering challenges: one thread against gifenc's own encoding of the same frames, two threads
- * against one, bytes against the entropy of the frames. Rounds alternate; rates are
- * medians.
+ * against one, bytes against the entropy of the frames. Solutions of proof of work: made, verified, refused. And
+ * what a bot pays for a thousand passes of each level. Rounds alternate; rates are medians.
  */
 
+import { pbkdf2Sync } from 'node:crypto';
 import gifenc from 'gifenc';
 import { dotsToBytes, frameOptions } from '../src/captcha/picture/gif.ts';
 import { createGlyphSet, loadOutlines, type Outlines } from '../src/captcha/picture/glyphs.ts';
@@ -15,7 +16,13 @@ import {
 import { createMotionRenderer } from '../src/captcha/picture/render.ts';
 import { createSceneMaker } from '../src/captcha/picture/scene.ts';
 import { openRenderThreads } from '../src/captcha/rendering/render-pool.ts';
-import { seededRandom } from '../src/core/random.ts';
+import { calmTries, hardestFactor } from '../src/captcha/work/levels.ts';
+import { solutionCharactersMax } from '../src/captcha/work/work.ts';
+import { seededRandom, systemRandom } from '../src/core/random.ts';
+import { createEye, goodEye, wordsSeen } from '../test/support/captcha/eye.ts';
+import { seeds as seedsFrom, soundChallenge } from '../test/support/captcha/frames.ts';
+import { payloadOf } from '../test/support/captcha/solution.ts';
+import { forged, randomKeys, solutionFor, workWith } from './captcha-solutions.ts';
 import { measureAsync } from './rounds.ts';
 import { type BenchRow, median } from './row.ts';
 
@@ -25,12 +32,18 @@ const sizes = {
     images: 2,
     threadImages: 8,
     clips: 1,
+    solutions: 5,
+    tries: 20,
+    words: 1,
   },
   full: {
     rounds: 7,
     images: 60,
     threadImages: 400,
     clips: 20,
+    solutions: 2_000,
+    tries: 3_000,
+    words: 50,
   },
 } as const;
 type Plan = (typeof sizes)[keyof typeof sizes];
@@ -41,8 +54,114 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   return [
     ...(await oneThread('default', 180, outlines, plan)),
     ...(await oneThread('economy', 350, outlines, plan)),
+    await hardRow(outlines, plan),
     ...(await threads(plan)),
+    ...(await solutionRows(plan)),
+    ...(await botRows(plan)),
   ];
+}
+
+/** Beside nothing: its frames have the size of the default ones. */
+async function hardRow(outlines: Outlines, plan: Plan): Promise<BenchRow> {
+  const render = createMotionRenderer(outlines);
+  const { seed } = sceneOf('hard', outlines);
+  const [ours] = (await rates(plan.rounds, plan.images, [() => render('hard', seed())])) as [
+    number,
+  ];
+  return { name: 'hard, one thread', unit: 'GIFs/s', ours: Math.round(ours) };
+}
+
+const client = '192.0.2.1';
+const verifiedGoal = 10_000;
+
+/** Looking at solutions, without the write that uses a good one up; and making challenges, by processor time. */
+async function solutionRows(plan: Plan): Promise<BenchRow[]> {
+  const keys = randomKeys(systemRandom());
+  const work = workWith(keys);
+  const solved = await solutionFor(keys, client);
+  const [good, bad] = [payloadOf(solved), forged(solved)];
+  const long = 'x'.repeat(solutionCharactersMax + 1);
+  const open = (text: string) => () => work.open(text, undefined);
+  const [verified, refused, tooLong] = (await rates(plan.rounds, plan.solutions, [
+    open(good),
+    open(bad),
+    open(long),
+  ])) as [number, number, number];
+  const before = process.cpuUsage();
+  for (let i = 0; i < plan.solutions; i++) await solutionFor(keys, client);
+  const made = secondsSince(before) / plan.solutions;
+  return [
+    {
+      name: 'solutions of proof of work verified, one thread',
+      unit: '/s',
+      ours: Math.round(verified),
+      goal: `≥ ${verifiedGoal}/s (0.1 ms)`,
+      ok: verified >= verifiedGoal,
+      note: `forged ${Math.round(refused)}/s, too long ${Math.round(tooLong)}/s`,
+    },
+    {
+      name: 'challenge of work made, and its one key derived again',
+      unit: 'µs of processor time',
+      ours: round(made * 1e6),
+    },
+  ];
+}
+
+/** As the README of altcha-lib has it: rounds of each try, and of these so many on average. */
+const altchaExample = { cost: 5_000, tries: 7_500 };
+
+/** A bot that derives keys with Node's own OpenSSL, and one that sees as the eye of the attack bench does. */
+async function botRows(plan: Plan): Promise<BenchRow[]> {
+  const { challenge } = await solutionFor(randomKeys(systemRandom()), client);
+  const { cost, keyLength, nonce, salt } = challenge.parameters;
+  const rounds = plan.tries * cost;
+  const saltBytes = Buffer.from(salt, 'hex');
+  const tried = Buffer.concat([Buffer.from(nonce, 'hex'), Buffer.alloc(4)]);
+  const before = process.cpuUsage();
+  for (let counter = 0; counter < plan.tries; counter++) {
+    tried.writeUInt32BE(counter, tried.length - 4);
+    pbkdf2Sync(tried, saltBytes, cost, keyLength, 'sha256');
+  }
+  const secondsARound = secondsSince(before) / rounds;
+  const silent = (tries: number) => round(1_000 * tries * cost * secondsARound);
+  const altcha = round(1_000 * altchaExample.tries * altchaExample.cost * secondsARound);
+  const unit = 's of processor time';
+  return [
+    {
+      name: "a bot's 1,000 silent passes, calm",
+      unit,
+      ours: silent(calmTries / 2),
+      peer: "the example in ALTCHA's README",
+      peerValue: altcha,
+      note: `${round(secondsARound * 1e6 * cost)} µs a try`,
+    },
+    {
+      name: "a bot's 1,000 silent passes, at the most",
+      unit,
+      ours: silent((calmTries * hardestFactor) / 2),
+    },
+    eyeRow('easy', 'default', 1, plan),
+    eyeRow('hard', 'hard', 6, plan),
+  ];
+}
+
+/** What a thousand words that were read right have cost. */
+function eyeRow(level: string, profile: 'default' | 'hard', looks: number, plan: Plan): BenchRow {
+  const challenges = seedsFrom(90_001, plan.words).map((seed) => soundChallenge(profile, seed));
+  const eye = createEye(profiles[profile], { ...goodEye, looks });
+  const before = process.cpuUsage();
+  const { words } = wordsSeen(eye, challenges);
+  return {
+    name: `a bot's 1,000 passes of the ${level} picture, by an eye of ${looks === 1 ? 'one look' : `${looks} looks`}`,
+    unit: 's of processor time',
+    ours: round((1_000 * secondsSince(before)) / Math.max(1, words)),
+    note: `${words} of ${plan.words} words`,
+  };
+}
+
+function secondsSince(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1e6;
 }
 
 /** Frames of one challenge, and what it takes to compose some. */

@@ -8,7 +8,7 @@ import { run as runBurst } from '../../bench/captcha-burst.bench.ts';
 
 test('the CAPTCHA bench gives a positive number in each row', async () => {
   const rows = await run('tiny');
-  assert.equal(rows.length, 8);
+  assert.equal(rows.length, 15);
   for (const row of rows) assert.ok(row.ours > 0, row.name);
 });
 
@@ -20,7 +20,11 @@ test('the attack bench gives counts of words', async () => {
 
 test('the burst bench measures a whole server', async () => {
   const rows = await runBurst('tiny');
-  assert.equal(rows.length, 5);
+  assert.equal(rows.length, 8);
   for (const row of rows) assert.ok(row.ours > 0, row.name);
   assert.equal(rows[3]!.note, '0 refused with 503');
+  assert.equal(rows[4]!.note, '20 of 20 passed or saw a picture');
+  const [, looked, refused] = /^(\d+) looked at, (\d+) refused with 429$/.exec(rows[5]!.note!)!;
+  assert.equal(Number(looked) + Number(refused), 400);
+  assert.ok(Number(refused) > 0);
 });

@@ -33,9 +33,9 @@ interface Sender {
 }
 
 /** Tries of a calm network: 0.5 to 2 seconds on a phone of five years ago. */
-const calmTries = 3_000;
+export const calmTries = 3_000;
 /** As much harder at the most: beyond, a slow phone needs longer than it is given. */
-const hardestFactor = 5;
+export const hardestFactor = 5;
 /** Challenges a minute from which on pictures are easy, or hard. A page takes two. */
 const narrowShare = { easy: 90, hard: 240 };
 const wideShare = { easy: 360, hard: 960 };
