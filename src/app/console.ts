@@ -11,6 +11,7 @@ import type { KeyUse } from '../access/keys/api-keys.ts';
 import { scopeNames } from '../access/keys/key-format.ts';
 import type { MasterKey } from '../access/keys/master-key.ts';
 import { packageVersion } from '../config/version.ts';
+import { capacities } from '../config.ts';
 import { type ConsoleOf, consoleRoutes } from '../console/console.route.ts';
 import type { Span, Tile, VoteBudget } from '../console/inbox/inbox.page.tsx';
 import type { ConsoleInbox } from '../console/inbox/inbox.route.ts';
@@ -18,6 +19,7 @@ import type { AddressFacts, LastReport } from '../console/inbox/needs.page.tsx';
 import type { ConsoleParts } from '../console/operator-request.route.ts';
 import type { ConsolePeople, ConsoleSites } from '../console/people/people.route.ts';
 import type { BarFacts } from '../console/reputation/address-bar.page.tsx';
+import type { ShownFeed } from '../console/reputation/feeds.page.tsx';
 import type { FetchedList, LoadedList } from '../console/reputation/lists.page.tsx';
 import type { ConsoleReports } from '../console/reputation/screens.route.ts';
 import type { ConsoleChecklist } from '../console/service/service.route.ts';
@@ -36,6 +38,7 @@ import { specialUse } from '../ip/special.ts';
 import { typedAddress } from '../ip/typed.ts';
 import type { EvidenceReader } from '../reputation/address/evidence.ts';
 import { isMet } from '../reputation/address/known.ts';
+import { listNamedFeeds, type NamedFeed } from '../reputation/blocklists/named/named-feeds.ts';
 import type { Check } from '../reputation/check/check.ts';
 import { type AddressDecision, createDryRun } from '../reputation/check/dry-run.ts';
 import type { CountsModule } from '../reputation/counts/module.ts';
@@ -154,6 +157,11 @@ export function openConsole(opening: Opening, sources: ConsoleSources) {
       list: async () => (await listSubscriptions(store)).map(shownList),
       loaded: () => loadedLists(sources.data),
       offers: offeredLists,
+    },
+    feeds: {
+      list: async () => (await listNamedFeeds(store)).map(shownFeed),
+      most: capacities.namedFeeds,
+      lists: () => listsOfFeeds(state).sort(),
     },
     reports: consoleReports(ofPeople),
     people: consolePeople(ofPeople),
@@ -382,6 +390,15 @@ async function loadedLists({ store, state }: ConsoleSources['data']): Promise<Lo
       return { name: source, kind: list, complete, ...times };
     })
     .sort((a, b) => b.loadedAt - a.loadedAt);
+}
+
+function listsOfFeeds({ sources }: Pick<State, 'sources'>): string[] {
+  return sources.list().flatMap(({ list, source }) => (list === 'seed' ? [source] : []));
+}
+
+function shownFeed(feed: NamedFeed): ShownFeed {
+  const { maxAgeMs, categories, ...facts } = feed;
+  return { ...facts, categories: categoriesOf(categories), maxAgeHours: maxAgeMs / hourMs };
 }
 
 /** Never the query of its address, which may hold a key. */

@@ -27,6 +27,7 @@ export const consolePaths: Readonly<Record<ConsoleSection, string>> = {
   removals: '/admin/removals',
   tips: '/admin/tips',
   lists: '/admin/lists',
+  feeds: '/admin/feeds',
   reports: '/admin/reports',
   entries: '/admin/entries',
   allow: '/admin/allow',

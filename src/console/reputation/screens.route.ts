@@ -1,5 +1,5 @@
 /**
- * GET /admin/removals, /admin/tips, /admin/lists, /admin/entries and /admin/allow, and the change of each: a list
+ * GET /admin/removals, /admin/tips, /admin/lists, /admin/feeds, /admin/entries and /admin/allow, and the change of each: a list
  * of what the service says of addresses, with the acts on it.
  */
 
@@ -45,6 +45,7 @@ import {
   entryActs,
   type ShownEntry,
 } from './entries.page.tsx';
+import { feedActs, feedsPage, type ShownFeed } from './feeds.page.tsx';
 import {
   type FetchedList,
   type LoadedList,
@@ -65,6 +66,7 @@ const at = {
   removals: endpointsOf('removals'),
   tips: endpointsOf('tips'),
   lists: endpointsOf('lists'),
+  feeds: endpointsOf('feeds'),
   entries: endpointsOf('entries'),
   allow: endpointsOf('allow'),
 };
@@ -91,6 +93,13 @@ export interface AddressScreens {
     loaded(): Promise<readonly LoadedList[]>;
     /** The catalogue. */
     readonly offers: readonly OfferedListFacts[];
+  };
+  readonly feeds: {
+    list(): Promise<readonly ShownFeed[]>;
+    /** The most that there may be. */
+    readonly most: number;
+    /** Returns the names of the lists that a feed may be of. */
+    lists(): readonly string[];
   };
   readonly entries: {
     /** @param part of the range or of the note, or an address in the range; empty: all */
@@ -165,6 +174,10 @@ export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRo
       return pageBuilder.show(context, (frame) => listsPage(frame, view), {
         status: read.ok ? 200 : 422,
       });
+    }),
+    ...screen(at.feeds, feedActs, feedsPage, async () => {
+      const { most, lists } = of.feeds;
+      return { feeds: await of.feeds.list(), most, lists: lists() };
     }),
     ...screen(at.entries, entryActs, entriesPage, async (query) => {
       const part = plainPasted(query.get('part') ?? '').slice(0, 200);
