@@ -85,10 +85,17 @@ function addForm(frame: PageFrame, view: FeedsView): Html {
 export function feedsPage(frame: PageFrame, view: FeedsView): string {
   const text = frameText(frame).console.feeds;
   const format = formatFor(frame.language);
+  const ageOf = (hours: number): string[] => {
+    if (hours === 0) return [];
+    const isDays = hours >= 48 && hours % 24 === 0;
+    return [
+      isDays ? text.withinDays(format.number(hours / 24)) : text.within(format.number(hours)),
+    ];
+  };
   const takes = (feed: ShownFeed): string[] => [
     ...(feed.categories.length > 0 ? [namesText(feed.categories, view.categoryNames)] : []),
     ...(feed.lists.length > 0 ? [text.ofLists(feed.lists.join(', '))] : []),
-    ...(feed.maxAgeHours > 0 ? [text.within(format.number(feed.maxAgeHours))] : []),
+    ...ageOf(feed.maxAgeHours),
     text.from(format.number(feed.minimumScore)),
     ...(feed.family === 'both' ? [] : [feed.family]),
     ...(feed.countries.length === 0
