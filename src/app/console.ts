@@ -72,7 +72,7 @@ import type { Listening } from './threads/threads.ts';
 const topShown = 12;
 export interface ConsoleSources {
   readonly operations: ConsoleOf['operations'];
-  readonly data: Pick<Data, 'store' | 'state' | 'placeOf'>;
+  readonly data: Pick<Data, 'store' | 'state' | 'placeOf' | 'geoMadeAt'>;
   readonly signon: SignonModule;
   readonly pageBuilder: ConsoleParts['pageBuilder'];
   /** Resolves when what was committed before is in memory. */
@@ -362,6 +362,7 @@ function checklistOf({ config, clock }: Opening, sources: ConsoleSources): Conso
         passkey: keys.length > 0,
       };
     },
+    geoMadeAt: sources.data.geoMadeAt,
     newestBackupAt: () => (config.backupFolder === undefined ? undefined : newestBackupAt()),
     addressOf: (accountId) => accountEmail(store, accountId),
   };

@@ -99,7 +99,7 @@ export async function openData(opening: Opening) {
   closers.add(() => member?.leave());
   const maintenance = member?.maintenance ?? localMaintenance(store);
 
-  const geo = openGeoTables(opening);
+  const { shared: geo, madeAt: geoMadeAt } = openGeoTables(opening);
   const placeOf = placesIn(geo);
   const banTable = createBanTable(banBounds.totalMax);
   const bans = createBans({ clock, shared: banTable });
@@ -153,6 +153,8 @@ export async function openData(opening: Opening) {
     banTable,
     /** The compiled tables of countries and networks. */
     geo,
+    /** Ms since 1970: the date of the older one; 0: unknown. */
+    geoMadeAt,
     placeOf,
     /** This node's membership in a cluster; undefined without one. */
     member,
@@ -252,12 +254,15 @@ function startPruning(
   }).stop;
 }
 
-function openGeoTables({ config, log }: Pick<Opening, 'config' | 'log'>): SharedArrayBuffer {
+function openGeoTables({ config, log }: Pick<Opening, 'config' | 'log'>) {
   const { dataDir, geoCountryMmdb: countryMmdbPath, geoAsnMmdb: asnMmdbPath } = config;
   const geo = openGeo({ dataDir, countryMmdbPath, asnMmdbPath, log });
   for (const { kind, origin, path, note } of geo.sources)
     log.info({ kind, origin, file: path, note }, 'geo');
-  return geo.shared;
+  return {
+    shared: geo.shared,
+    madeAt: Math.min(...geo.sources.map(({ madeAt }) => madeAt)),
+  };
 }
 
 function placesIn(shared: SharedArrayBuffer): PlaceOf {
@@ -318,7 +323,7 @@ export async function withMemory<T>(
   read: (memory: Memory) => T,
 ): Promise<T> {
   const { store, clock, random, config, lastSeq } = options;
-  const tables = openGeoTables({ config, log: createLog('silent') });
+  const { shared: tables } = openGeoTables({ config, log: createLog('silent') });
   const state = await openOfflineState({ store, clock, random }, { placeOf: placesIn(tables) });
   state.follower.start();
   try {

@@ -137,7 +137,7 @@ export async function openModules(
 ) {
   const { config, clock, random, log, masterKey, demo = false, timings, outboxName } = opening;
   const { host, tables, metrics, figures, data, access, signon, memory, frontEnd } = parts;
-  const { store, state, maintenance } = data;
+  const { store, state, maintenance, geoMadeAt } = data;
   const { gate, check, geo } = frontEnd;
   const { idOf: accountOf, newAddresses, generationOf, standingOf } = state.access;
   const { catchUpTo } = state.follower;
@@ -269,7 +269,7 @@ export async function openModules(
       newestBackupAt: parts.newestBackupAt,
     }),
   );
-  host.add(openAddressPages({ ...reads, ...web, systems, operatorBar: console.barOf }));
+  host.add(openAddressPages({ ...reads, ...web, ...console, systems, geoMadeAt }));
   host.add(openRequests({ ...reported, reports, masterKey, pageBuilder, challenges, callers }));
   const hasRows = () =>
     state.sources.list().some(({ list }) => list !== 'good') ||

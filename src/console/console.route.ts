@@ -67,7 +67,7 @@ export interface ConsoleOf extends AddressScreens {
 export function consoleRoutes(
   given: Omit<ConsoleParts, 'audit' | 'operations' | 'categoryNames'>,
   of: ConsoleOf,
-): { readonly routes: readonly PlainRoute[]; readonly barOf: OperatorBar } {
+): { readonly routes: readonly PlainRoute[]; readonly operatorBar: OperatorBar } {
   const { pageBuilder, clock, catchUp, scoreOf } = given;
   const { audit, operations, categoryNames } = of;
   const parts = { pageBuilder, clock, catchUp, scoreOf, audit, operations, categoryNames };
@@ -83,5 +83,5 @@ export function consoleRoutes(
     ...auditScreens(parts, of.names),
     bar.route,
   ];
-  return { routes, barOf: bar.barOf };
+  return { routes, operatorBar: bar.barOf };
 }

@@ -242,6 +242,8 @@ const consoleEn = {
     isOpen: 'open',
     newestBackup: (ago: string, moment: string) => `The newest was begun ${ago}: ${moment}.`,
     noBackup: 'There is none in the folder yet.',
+    geo: 'Countries and networks are of the last two months',
+    geoOf: (day: string, ago: string) => `The data is of ${day}: ${ago}.`,
     testMail: 'Send me a test mail',
     testTitle: 'Test mail',
     testHint: (address: string) =>
@@ -814,6 +816,8 @@ const consoleFr: ConsoleCatalogue = {
     isOpen: 'à faire',
     newestBackup: (ago, moment) => `La plus récente a commencé ${ago} : ${moment}.`,
     noBackup: 'Le dossier n’en contient pas encore.',
+    geo: 'Pays et réseaux datent de moins de deux mois',
+    geoOf: (day, ago) => `Les données sont du ${day} : ${ago}.`,
     testMail: 'M’envoyer un e-mail d’essai',
     testTitle: 'E-mail d’essai',
     testHint: (address) =>

@@ -21,7 +21,7 @@ import {
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { crc32 } from 'node:zlib';
-import { array, literal, object, optional, picklist, safeParse, string } from 'valibot';
+import { array, literal, number, object, optional, picklist, safeParse, string } from 'valibot';
 import { OperatorError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { compileGeo, type GeoTable } from './compile.ts';
@@ -53,6 +53,8 @@ interface GeoSourceReport {
   /** `none`: no usable file, every address is unknown. */
   readonly origin: 'configured' | 'default' | 'none';
   readonly path: string;
+  /** Ms since 1970: when its publisher made the data; 0: unknown. */
+  readonly madeAt: number;
   readonly note?: string | undefined;
 }
 
@@ -71,6 +73,7 @@ const metaSchema = object({
       kind: picklist(['country', 'provider']),
       origin: picklist(['configured', 'default', 'none']),
       path: string(),
+      madeAt: number(),
       note: optional(string()),
     }),
   ),
@@ -157,14 +160,14 @@ function chooseTable(kind: GeoKind, candidates: readonly GeoSource[]): Choice {
       warnings.push(`geo: the ${kind} file is not usable: ${loaded.detail}`);
       continue;
     }
-    const { table, note } = loaded.value;
+    const { table, madeAt, note } = loaded.value;
     const notes = [source.origin === 'default' ? defaultNote : undefined, note];
     const text = notes.filter((each) => each !== undefined).join('; ');
-    const base = { kind, origin: source.origin, path: source.paths[0]! };
+    const base = { kind, origin: source.origin, path: source.paths[0]!, madeAt };
     return { table, report: text === '' ? base : { ...base, note: text }, warnings };
   }
   warnings.push(`geo: no ${kind} table, every ${kind} will be unknown`);
-  return { table: emptyTable(), report: { kind, origin: 'none', path: '' }, warnings };
+  return { table: emptyTable(), report: { kind, origin: 'none', path: '', madeAt: 0 }, warnings };
 }
 
 /**

@@ -8,6 +8,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { fail, ok, type Result } from '../core/result.ts';
+import { dayMs } from '../core/time.ts';
 import type { GeoTable } from './compile.ts';
 import { readCsvRanges } from './csv.ts';
 import { type MmdbValue, openMmdb, walkMmdb } from './mmdb.ts';
@@ -28,6 +29,8 @@ export interface GeoSource {
 
 interface LoadedTable {
   readonly table: GeoTable;
+  /** Ms since 1970: when its publisher made the data; 0: unknown. */
+  readonly madeAt: number;
   /** One line about what was skipped, if anything was. */
   readonly note?: string;
 }
@@ -92,7 +95,8 @@ function loadMmdb(source: GeoSource, names: NameTable): Result<LoadedTable> {
   if (names.names.length === 1) {
     return fail('geo_source_unusable', `${path}: no ${source.kind} names (${db.databaseType})`);
   }
-  return ok({ table: { v4: v4.finish(), v6: v6.finish(), names: names.names, ...aliases } });
+  const table = { v4: v4.finish(), v6: v6.finish(), names: names.names, ...aliases };
+  return ok({ table, madeAt: db.buildEpoch * 1_000 || dateOf(source) });
 }
 
 function textAt(value: MmdbValue | undefined, key: string): string {
@@ -127,8 +131,19 @@ function loadCsv(source: GeoSource, names: NameTable): Result<LoadedTable> {
   const skipped = read4.skipped + read6.skipped;
   const aliases = { sixToFour: false, teredo: false };
   const table = { v4: v4.finish(), v6: v6.finish(), names: names.names, ...aliases };
-  return ok(skipped === 0 ? { table } : { table, note: `${skipped} lines skipped` });
+  const loaded = { table, madeAt: dateOf(source) };
+  return ok(skipped === 0 ? loaded : { ...loaded, note: `${skipped} lines skipped` });
 }
+
+/** The versions of the packages end in a date: `2.3.2026061719`. @returns ms since 1970; 0: unknown */
+export function dateOf({ version, paths }: Pick<GeoSource, 'version' | 'paths'>): number {
+  if (version === undefined) return Math.floor(statSync(paths[0]!).mtimeMs);
+  const [, year, month, day] = /\.(20\d\d)(\d\d)(\d\d)\d*$/.exec(version) ?? [];
+  return year === undefined ? 0 : Date.UTC(Number(year), Number(month) - 1, Number(day));
+}
+
+/** Addresses move to other countries and networks: older data is known to hold errors. */
+export const geoFreshMs = 60 * dayMs;
 
 /** Stands in where no source is usable: every address is unknown. */
 export function emptyTable(): GeoTable {

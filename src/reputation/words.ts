@@ -195,6 +195,7 @@ const en = {
     },
     reportAction: 'Report this address',
     attribution: 'Provider names:',
+    dataOf: (day: string) => `data of ${day}`,
   },
   requests: {
     removal: {
@@ -558,6 +559,7 @@ const fr: typeof en = {
     },
     reportAction: 'Signaler cette adresse',
     attribution: 'Noms des fournisseurs :',
+    dataOf: (day) => `données du ${day}`,
   },
   requests: {
     removal: {

@@ -15,8 +15,9 @@ import {
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { OperatorError } from '../../src/core/errors.ts';
+import { openMmdb } from '../../src/geo/mmdb.ts';
 import { openGeo, snapshotName } from '../../src/geo/open-geo.ts';
-import type { GeoKind, GeoSource } from '../../src/geo/sources.ts';
+import { dateOf, type GeoKind, type GeoSource } from '../../src/geo/sources.ts';
 import { below, seeded } from '../support/reputation/addresses.ts';
 import { lookupByText, temporaryFolder } from '../support/reputation/geo.ts';
 import { buildMmdb } from '../support/reputation/mmdb.ts';
@@ -101,6 +102,22 @@ test('a file that a setting names and that is no such database stops the start',
   assert.equal(answer(empty.shared), 'ZZ Unknown');
   assert.equal(empty.warnings.length, 4);
   assert.equal(answer(openGeo({ ...options, defaults: () => undefined }).shared), 'ZZ Unknown');
+});
+
+test('a table has the date of its publisher: that of the package, else of the file', (t) => {
+  const { options, defaultPath } = setup(t);
+  const packaged = (version: string) => (kind: GeoKind) => ({ ...options.defaults(kind), version });
+  const datesOf = (given: typeof options) => openGeo(given).sources.map(({ madeAt }) => madeAt);
+  const inMetadata = openMmdb(readFileSync(defaultPath)).buildEpoch * 1_000;
+  const file = statSync(defaultPath).mtimeMs;
+  assert.deepEqual(datesOf(options)[0], inMetadata || Math.floor(file));
+  const dataDirOfOther = temporaryFolder(t);
+  const defaults = packaged('2.3.2026061719');
+  const again = datesOf({ ...options, dataDir: dataDirOfOther, defaults });
+  assert.deepEqual(again, [inMetadata || Date.UTC(2026, 5, 17), again[1]]);
+  assert.deepEqual(datesOf({ ...options, dataDir: dataDirOfOther, defaults }), again, 'snapshot');
+  assert.equal(dateOf({ version: '2.3.2026061719', paths: [] }), Date.UTC(2026, 5, 17));
+  assert.equal(dateOf({ version: '1.0.0', paths: [] }), 0);
 });
 
 test('a snapshot is used while its sources stay the same', (t) => {

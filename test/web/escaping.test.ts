@@ -49,7 +49,7 @@ function ipData(text: string): IpPageData {
     reportHref: text,
     categories: [{ name: text, count: 3 }],
     comments: [{ text: `a ${text}`, at: maliciousAddress.now, categories: [text] }],
-    attribution: { name: text, href: text, licence: text },
+    attribution: { name: text, href: text, licence: text, madeAt: 1 },
   };
 }
 

@@ -168,6 +168,7 @@ export const suspectAddress: IpPageData = {
     name: 'ip-location-db',
     href: 'https://github.com/sapics/ip-location-db',
     licence: 'CC BY 4.0',
+    madeAt: Date.UTC(2026, 5, 17),
   },
   now: nowMs,
 };

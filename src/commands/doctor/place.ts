@@ -9,6 +9,7 @@ import type { Random } from '../../core/random.ts';
 import { grouped } from '../../core/text-table.ts';
 import { dayMs } from '../../core/time.ts';
 import { openMmdb } from '../../geo/mmdb.ts';
+import { dateOf, defaultSource, geoFreshMs } from '../../geo/sources.ts';
 import { openFilesWarning } from '../../http/limits/limits.ts';
 import { runOperation } from '../../operations/client.ts';
 import { readMasterKey } from '../../operations/workspace.ts';
@@ -25,7 +26,6 @@ import { decodeEvent } from '../../storage/rows.ts';
 import { lookAtDatabase, noLists } from './database.ts';
 import { advice, type Finding, fault, fine } from './finding.ts';
 
-const geoDaysMax = 60;
 /** `statfs` gives these types for file systems whose files are gone when the machine stops. */
 const inMemory = new Map([
   [0x0102_1994, 'tmpfs'],
@@ -248,22 +248,27 @@ export function lookAtFileSystem(what: string, path: string, config: Config): Fi
   return [advice('disk', found, `mount a volume for ${what}`)];
 }
 
+function ageText(madeAt: number, nowMs: number): string {
+  return `${dateText(madeAt)}, ${Math.floor((nowMs - madeAt) / dayMs)} days old`;
+}
+
 export function lookAtGeo(config: Config, nowMs: number): Finding[] {
   const named = [
-    ['GEO_COUNTRY_MMDB', config.geoCountryMmdb],
-    ['GEO_ASN_MMDB', config.geoAsnMmdb],
+    ['GEO_COUNTRY_MMDB', config.geoCountryMmdb, 'country'],
+    ['GEO_ASN_MMDB', config.geoAsnMmdb, 'provider'],
   ] as const;
-  return named.map(([setting, path]) => {
+  return named.map(([setting, path, kind]) => {
+    const source = defaultSource(kind);
     if (path === undefined) {
-      const found = `${setting} is not set: the package's data is not updated, and known to hold errors`;
+      const what = `the package's data${source === undefined ? '' : ` of ${ageText(dateOf(source), nowMs)}`}`;
+      const found = `${setting} is not set: ${what} is not updated, and known to hold errors`;
       return advice('geo', found, `set ${setting} to a MaxMind file that you fetch anew`);
     }
     try {
       const { buildEpoch } = openMmdb(readFileSync(path));
       const madeAt = buildEpoch > 0 ? buildEpoch * 1_000 : statSync(path).mtimeMs;
-      const days = Math.floor((nowMs - madeAt) / dayMs);
-      const found = `${path} is of ${dateText(madeAt)}, ${days} days old`;
-      if (days <= geoDaysMax) return fine('geo', found);
+      const found = `${path} is of ${ageText(madeAt, nowMs)}`;
+      if (nowMs - madeAt <= geoFreshMs) return fine('geo', found);
       return advice(
         'geo',
         found,

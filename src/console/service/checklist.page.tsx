@@ -37,13 +37,16 @@ export interface ChecklistView extends ConsoleView {
   readonly steps: StepsDone;
   /** Milliseconds since 1970; 0: there is none; undefined: the server makes none. */
   readonly newestBackupAt: number | undefined;
+  /** Milliseconds since 1970: the age of the tables of countries and networks; 0: unknown. */
+  readonly geoMadeAt: number;
+  readonly isGeoFresh: boolean;
   /** The mail address of the operator who asks: the test mail goes there. */
   readonly address: string;
 }
 
 export function checklistPage(frame: PageFrame, view: ChecklistView): string {
   const text = frameText(frame).console.checklist;
-  const { newestBackupAt, now, address } = view;
+  const { newestBackupAt, now, address, geoMadeAt, isGeoFresh } = view;
   const format = formatFor(frame.language);
   const backup =
     newestBackupAt !== undefined &&
@@ -51,17 +54,29 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
       ? text.noBackup
       : text.newestBackup(format.ago(newestBackupAt, now), format.moment(newestBackupAt)));
   const steps = (Object.keys(ways) as FirstStep[]).filter((step) => step in view.steps);
+  const state = (isDone: boolean | undefined) => (
+    <Badge label={isDone ? text.isDone : text.isOpen} tone={isDone ? 'clean' : 'suspect'} />
+  );
   const rows = steps.map((step) => {
-    const isDone = view.steps[step];
     return [
       text.steps[step],
-      <Badge label={isDone ? text.isDone : text.isOpen} tone={isDone ? 'clean' : 'suspect'} />,
+      state(view.steps[step]),
       <>
         <code class="breaks">{ways[step]}</code>
         {step === 'backup' && backup && <p class="card-note">{backup}</p>}
       </>,
     ];
   });
+  rows.push([
+    text.geo,
+    state(isGeoFresh),
+    <>
+      <code class="breaks">GEO_COUNTRY_MMDB, GEO_ASN_MMDB</code>
+      {geoMadeAt > 0 && (
+        <p class="card-note">{text.geoOf(format.day(geoMadeAt), format.ago(geoMadeAt, now))}</p>
+      )}
+    </>,
+  ]);
   const columns = [text.step, text.state, text.how].map((title) => ({ title }));
   return consolePage(frame, view, {
     section: 'checklist',

@@ -3,6 +3,7 @@
 import { auditCsvHead, auditCsvLine, auditJsonLine } from '../../access/audit-log.ts';
 import { fail, ok } from '../../core/result.ts';
 import { createTurns } from '../../core/scheduling.ts';
+import { geoFreshMs } from '../../geo/sources.ts';
 import { createBodyWriter } from '../../http/answer/body-writer.ts';
 import type { Header, Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
@@ -49,6 +50,8 @@ export interface ConsoleChecklist {
   stepsOf(accountId: string): Promise<StepsDone>;
   /** Milliseconds since 1970; 0: there is none; undefined: the server makes none. */
   newestBackupAt(): number | undefined;
+  /** Milliseconds since 1970; 0: unknown. */
+  readonly geoMadeAt: number;
   /** Undefined when the account is gone. */
   addressOf(accountId: string): Promise<string | undefined>;
 }
@@ -63,6 +66,8 @@ export function checklistScreens(parts: ConsoleParts, of: ConsoleChecklist): Pla
         ...viewOf(parts, context, query),
         steps: await of.stepsOf(accountId),
         newestBackupAt: of.newestBackupAt(),
+        geoMadeAt: of.geoMadeAt,
+        isGeoFresh: parts.clock.now() - of.geoMadeAt <= geoFreshMs,
         address: (await of.addressOf(accountId)) ?? '',
       };
       return pageBuilder.show(context, (frame) => checklistPage(frame, view));

@@ -25,7 +25,7 @@ import { type Catalogue, frameText } from '../words.ts';
 import type { Evidence, ListEvidence, ReportEvidence } from './evidence.ts';
 import type { AddressCell, KnownName, Survey } from './known.ts';
 import { maskComment } from './mask.page.ts';
-import { addressPicture, worstTable } from './network.page.tsx';
+import { type Attribution, addressPicture, attributionLine, worstTable } from './network.page.tsx';
 import type { CurveDay } from './score-curve.ts';
 
 interface IpPageComment {
@@ -105,9 +105,7 @@ export interface IpPageData {
   readonly checkUrl?: string | undefined;
   readonly reportUrl?: string | undefined;
   /** Whom to credit for provider names, as their licence asks. */
-  readonly attribution?:
-    | { readonly name: string; readonly href: string; readonly licence: string }
-    | undefined;
+  readonly attribution?: Attribution | undefined;
   /** Epoch ms; ages are counted from here. */
   readonly now: number;
 }
@@ -738,16 +736,7 @@ export function ipPage(frame: PageFrame, data: IpPageData, bar?: Html): string {
           {comments(scene)}
         </div>
         {folds(scene)}
-        {data.attribution !== undefined && (
-          <p class="attribution">
-            {text.ip.attribution}{' '}
-            <Link href={data.attribution.href} rel="noopener">
-              {data.attribution.name}
-            </Link>
-            {' · '}
-            {data.attribution.licence}
-          </p>
-        )}
+        {data.attribution !== undefined && attributionLine(data.attribution, text, scene.format)}
       </div>
     ),
   });

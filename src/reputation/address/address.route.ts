@@ -97,6 +97,8 @@ interface PageOptions {
   readonly index: IpIndex;
   readonly check: Check;
   readonly geo: GeoReader;
+  /** Milliseconds since 1970: when the tables of countries and networks were made; 0: unknown. */
+  readonly geoMadeAt: number;
   readonly clock: Clock;
   readonly turns: Turns;
   /** Returns a refusal when the client has asked too often. */
@@ -272,7 +274,7 @@ async function addressData(
   language: Language,
   options: AddressOptions,
 ): Promise<IpPageData> {
-  const { index, check, geo, clock, secureUrl } = options;
+  const { index, check, geo, clock, secureUrl, geoMadeAt: madeAt } = options;
   const nowMs = clock.now();
   const found = await options.reports.list(
     family,
@@ -333,7 +335,7 @@ async function addressData(
         : undefined,
     checkUrl: `${secureUrl}/api/v2/check`,
     reportUrl: isMet(special) ? `${secureUrl}/api/v2/report` : undefined,
-    attribution: place.provider === '' ? undefined : providerAttribution,
+    attribution: place.provider === '' ? undefined : { ...providerAttribution, madeAt },
     now: nowMs,
   };
 }
@@ -659,7 +661,7 @@ export function systemRoute(options: PageOptions & { readonly systems: Systems }
       ranges: found.ranges.length,
       ...survey,
       isPart: survey.isPart || found.isPart,
-      attribution: providerAttribution,
+      attribution: { ...providerAttribution, madeAt: options.geoMadeAt },
     };
     if (asJson) return { status: 200, headers: [jsonType, noStore], body: systemJson(data) };
     const language = languageOf(request);
@@ -718,7 +720,7 @@ const findAddressEndpoint = openPage('/ip', {
   queryCharsMax,
 });
 
-type FindOptions = Omit<PageOptions, 'index' | 'turns' | 'wantsJson'> & {
+type FindOptions = Omit<PageOptions, 'index' | 'turns' | 'wantsJson' | 'geoMadeAt'> & {
   readonly callers: Pick<Callers, 'charge'>;
 };
 

@@ -32,6 +32,7 @@ export function openAddressPages(needs: {
   readonly index: IpIndex;
   readonly check: Check;
   readonly geo: GeoReader;
+  readonly geoMadeAt: number;
   readonly clock: Clock;
   readonly reports: ReportStore;
   readonly callers: Callers;
@@ -67,7 +68,8 @@ export function openAddressPages(needs: {
     return admit(request, asJson, wait);
   }
 
-  const shared = { tools, index, check, geo, clock, turns, admit, wantsJson };
+  const { geoMadeAt } = needs;
+  const shared = { tools, index, check, geo, geoMadeAt, clock, turns, admit, wantsJson };
   return {
     routes: [
       findAddressRoute({ tools, check, geo, clock, callers, admit }),

@@ -338,6 +338,32 @@ export function networkPage(frame: PageFrame, data: NetworkPageData): string {
   });
 }
 
+/** Credits whom the licence of the names of networks asks for, and says how old they are. */
+export interface Attribution {
+  readonly name: string;
+  readonly href: string;
+  readonly licence: string;
+  /** Milliseconds since 1970; 0: unknown. */
+  readonly madeAt: number;
+}
+
+export function attributionLine(
+  { name, href, licence, madeAt }: Attribution,
+  text: Catalogue,
+  format: Format,
+): Html {
+  return (
+    <p class="attribution">
+      {text.ip.attribution}{' '}
+      <Link href={href} rel="noopener">
+        {name}
+      </Link>
+      {` · ${licence}`}
+      {madeAt > 0 && ` · ${text.ip.dataOf(format.day(madeAt))}`}
+    </p>
+  );
+}
+
 export interface SystemPageData extends Survey {
   readonly number: number;
   /** The operator's name; undefined: no range of it is known. */
@@ -346,7 +372,7 @@ export interface SystemPageData extends Survey {
   readonly pages: number;
   /** Number of ranges that it announces, by the table. */
   readonly ranges: number;
-  readonly attribution: { readonly name: string; readonly href: string; readonly licence: string };
+  readonly attribution: Attribution;
 }
 
 export function systemPage(frame: PageFrame, data: SystemPageData): string {
@@ -389,14 +415,7 @@ export function systemPage(frame: PageFrame, data: SystemPageData): string {
             {worstCard(data, `/as/${data.number}`, text, format)}
           </>
         )}
-        <p class="attribution">
-          {text.ip.attribution}{' '}
-          <Link href={attribution.href} rel="noopener">
-            {attribution.name}
-          </Link>
-          {' · '}
-          {attribution.licence}
-        </p>
+        {attributionLine(attribution, text, format)}
       </div>
     ),
   });

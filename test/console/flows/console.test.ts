@@ -227,6 +227,15 @@ it('shows a tip as words and forgets it, as the command does', async () => {
   );
 });
 
+it('the first steps tell how old the tables of countries and networks are', async () => {
+  const { body } = await ada.get('/admin/checklist');
+  const [, row = ''] = /Countries and networks are of the last two months(.*?)<\/tr>/s.exec(body)!;
+  assert.match(row, /GEO_COUNTRY_MMDB, GEO_ASN_MMDB/);
+  assert.match(row, /The data is of \d+ \w+ 2026: /);
+  const page = await server.fetch('/ip/8.8.8.8');
+  assert.match(page.body, /CC BY 4\.0 · data of \d+ \w+ 2026/);
+});
+
 it('the first steps tell when the newest backup was begun, and a node none of it', async () => {
   if (isShared) {
     const { body } = await ada.get('/admin/checklist');
