@@ -17,6 +17,7 @@ import {
   writeHeader,
 } from './layout.ts';
 import { compareAt, type Partition } from './partition.ts';
+import { usageOf } from './usage.ts';
 
 /** One kind of answer (countries or providers) for the whole of both address spaces. */
 export interface GeoTable {
@@ -38,7 +39,8 @@ export function compileGeo(country: GeoTable, provider: GeoTable): SharedArrayBu
   const level6 = indexWords(deep.starts, deep.values);
   const countryNames = country.names.map((name) => Buffer.from(name));
   const providerNames = provider.names.map((name) => Buffer.from(name));
-  const fragments = writeFragments(country.names, provider.names);
+  const usages = usagesOf(provider.names);
+  const fragments = writeFragments(country.names, provider.names, usages.texts);
   const counts: GeoCounts = {
     entries4: level4.lows.length,
     entries6: level6.lows.length,
@@ -46,6 +48,7 @@ export function compileGeo(country: GeoTable, provider: GeoTable): SharedArrayBu
     deepEntries: deep.entries.length,
     countries: country.names.length,
     providers: provider.names.length,
+    usages: usages.texts.length,
     nameBytes: byteLengthOfAll(countryNames) + byteLengthOfAll(providerNames),
     arenaWords: fragments.arena.length,
   };
@@ -67,6 +70,7 @@ export function compileGeo(country: GeoTable, provider: GeoTable): SharedArrayBu
   });
   zeroCarriedStarts(sections, deep.carried);
   sections.fragmentAts.set(fragments.ats);
+  sections.usageIds.set(usages.ids);
   sections.arena.set(fragments.arena);
   const { nameBytes, countryEnds, providerEnds } = sections;
   const countriesEnd = writeNames(nameBytes, countryEnds, 0, countryNames);
@@ -245,16 +249,18 @@ function writeNames(bytes: Uint8Array, ends: Uint32Array, start: number, names: 
 }
 
 /**
- * Returns the arena of all names, each as ready JSON so that a check quotes none, and where in it each begins,
- * countries first.
+ * Returns the arena of all names and uses, each as ready JSON so that a check quotes none, and where in it each
+ * begins: countries, providers, uses.
  */
 function writeFragments(
   countries: readonly string[],
   providers: readonly string[],
+  usages: readonly string[],
 ): { readonly ats: Uint32Array; readonly arena: Uint32Array } {
   const texts = [
     ...countries.map((name) => `,"countryCode":${quoted(name || unknownCountry)},`),
     ...providers.map((name) => `"isp":${quoted(name || unknownProvider)}`),
+    ...usages,
   ];
   const parts = texts.map((text) => Buffer.from(text));
   const ats = new Uint32Array(parts.length);
@@ -270,6 +276,19 @@ function writeFragments(
     bytes.set(part, (ats[id]! + 1) * 4);
   }
   return { ats, arena };
+}
+
+/** Returns the uses that there are as ready JSON, and the number of each provider's. */
+function usagesOf(providers: readonly string[]): { texts: string[]; ids: number[] } {
+  const numbers = new Map<string, number>();
+  const ids = providers.map((name) => {
+    const { usageType, domain } = usageOf(name);
+    const text = `,"usageType":${JSON.stringify(usageType)},"domain":${JSON.stringify(domain)}`;
+    const number = numbers.get(text) ?? numbers.size;
+    numbers.set(text, number);
+    return number;
+  });
+  return { texts: [...numbers.keys()], ids };
 }
 
 /** As the reader reads it: half of a character at the cut end of a long name becomes another one. */

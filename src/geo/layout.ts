@@ -16,11 +16,12 @@
  *   low4         u16[n4]     lower half-word where an entry begins
  *   low6         u16[n6]
  *   nameBytes    u8[b]       UTF-8, countries first
- *   fragmentAts  u32[c + p]  number of the word in the arena where a name's fragment begins
+ *   fragmentAts  u32[c + p + s]  number of the word in the arena where a fragment begins
+ *   usageIds     u16[p]      number of what the provider's addresses are used for, of s
  *   arena        u32[a]      fragments: length in bytes, then the bytes, padded
  *
- * A fragment is a name as JSON with what stands before it, `,"countryCode":"FR",` and `"isp":"…"`, so that an
- * answer copies words where it would quote names.
+ * A fragment is a name as JSON with what stands before it, `,"countryCode":"FR",`, `"isp":"…"` and
+ * `,"usageType":"…","domain":"…"`, so that an answer copies words where it would quote names.
  *
  * The entries of upper half-word h are root[h] .. root[h + 1] - 1; the first begins at 0, so a
  * look-up reads two words and halves a short list. A value holds both ids:
@@ -31,7 +32,8 @@
  */
 
 export const geoMagic = 0x4f45_4750;
-export const geoVersion = 2;
+/** Goes up with the rules of usage.ts too: what they said is in the tables. */
+export const geoVersion = 3;
 const headerWords = 16;
 export const rootLength = 65_537;
 /** The texts for the empty name, which is the first of each table. */
@@ -72,6 +74,7 @@ export interface GeoCounts {
   readonly deepEntries: number;
   readonly countries: number;
   readonly providers: number;
+  readonly usages: number;
   readonly nameBytes: number;
   readonly arenaWords: number;
 }
@@ -93,6 +96,7 @@ export interface GeoSections {
   readonly low6: Uint16Array;
   readonly nameBytes: Uint8Array;
   readonly fragmentAts: Uint32Array;
+  readonly usageIds: Uint16Array;
   readonly arena: Uint32Array;
 }
 
@@ -111,8 +115,13 @@ function evenly(length: number): number {
 export function byteLengthOf(counts: GeoCounts): number {
   const words = wordLengths(counts).reduce((sum, length) => sum + length, 0);
   const halves = evenly(counts.entries4) + evenly(counts.entries6);
-  const fragments = counts.countries + counts.providers + counts.arenaWords;
-  return words * 4 + halves * 2 + Math.ceil(counts.nameBytes / 4) * 4 + fragments * 4;
+  const fragments = counts.countries + counts.providers + counts.usages + counts.arenaWords;
+  return (
+    words * 4 +
+    (halves + evenly(counts.providers)) * 2 +
+    Math.ceil(counts.nameBytes / 4) * 4 +
+    fragments * 4
+  );
 }
 
 /** Views of the sections. The buffer must be `byteLengthOf(counts)` long. */
@@ -129,8 +138,12 @@ export function sectionsOf(shared: SharedArrayBuffer, counts: GeoCounts): GeoSec
   offset += evenly(counts.entries6) * 2;
   const nameBytes = new Uint8Array(shared, offset, counts.nameBytes);
   offset += Math.ceil(counts.nameBytes / 4) * 4;
-  const fragmentAts = new Uint32Array(shared, offset, counts.countries + counts.providers);
-  const arena = new Uint32Array(shared, offset + fragmentAts.byteLength, counts.arenaWords);
+  const { countries, providers, usages } = counts;
+  const fragmentAts = new Uint32Array(shared, offset, countries + providers + usages);
+  offset += fragmentAts.byteLength;
+  const usageIds = new Uint16Array(shared, offset, providers);
+  offset += evenly(providers) * 2;
+  const arena = new Uint32Array(shared, offset, counts.arenaWords);
   return {
     header: words[0]!,
     root4: words[1]!,
@@ -148,6 +161,7 @@ export function sectionsOf(shared: SharedArrayBuffer, counts: GeoCounts): GeoSec
     low6,
     nameBytes,
     fragmentAts,
+    usageIds,
     arena,
   };
 }
@@ -155,7 +169,7 @@ export function sectionsOf(shared: SharedArrayBuffer, counts: GeoCounts): GeoSec
 export function writeHeader(header: Uint32Array, flags: number, counts: GeoCounts): void {
   const { entries4, entries6, deepLists, deepEntries, countries, providers, nameBytes } = counts;
   const tail = [entries4, entries6, deepLists, deepEntries, countries, providers, nameBytes];
-  header.set([geoMagic, geoVersion, flags, ...tail, counts.arenaWords]);
+  header.set([geoMagic, geoVersion, flags, ...tail, counts.arenaWords, counts.usages]);
 }
 
 /** The counts in the header, or undefined when the buffer does not hold tables of this version. */
@@ -172,6 +186,7 @@ export function readCounts(shared: SharedArrayBuffer): GeoCounts | undefined {
     providers: header[8]!,
     nameBytes: header[9]!,
     arenaWords: header[10]!,
+    usages: header[11]!,
   };
   return byteLengthOf(counts) === shared.byteLength ? counts : undefined;
 }

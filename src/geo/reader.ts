@@ -28,13 +28,15 @@ export function openGeoReader(shared: SharedArrayBuffer) {
   const counts = readCounts(shared);
   if (counts === undefined) throw new Error('not a compiled geo table of this version');
   const sections = sectionsOf(shared, counts);
-  const { nameBytes, countryEnds, providerEnds, fragmentAts, arena } = sections;
+  const { nameBytes, countryEnds, providerEnds, fragmentAts, usageIds, arena } = sections;
   return {
     /** Ids are 0 (unknown) .. count - 1. */
     countryCount: counts.countries,
+    providerCount: counts.providers,
     find: finder(sections),
     /** Fragments of names, see layout.ts. */
     fragmentAts,
+    usageIds,
     arena,
     /** ISO 3166-1 alpha-2 code, `ZZ` for id 0. Decoded at first use. */
     country: nameReader(nameBytes, countryEnds, unknownCountry),
@@ -144,9 +146,11 @@ export function clientCountry(geo: GeoReader, clientIp: string): string {
 
 export type GeoFragments = ReturnType<typeof createGeoFragments>;
 
-/** Country and provider of an address as ready JSON, so that a check quotes no name: fragments copied as bytes. */
+/** Country, provider and use of an address as ready JSON, so that a check quotes no name: fragments copied as bytes. */
 export function createGeoFragments(geo: GeoReader) {
-  const { arena, fragmentAts, countryCount } = geo;
+  const { arena, fragmentAts, usageIds, countryCount, providerCount } = geo;
+
+  let provider = 0;
 
   function copy(view: DataView, at: number, id: number): number {
     const from = fragmentAts[id]!;
@@ -163,8 +167,14 @@ export function createGeoFragments(geo: GeoReader) {
    */
   function write(view: DataView, at: number, family: IpFamily, words: Uint32Array): number {
     const ids = geo.find(family, words);
-    return copy(view, copy(view, at, countryOf(ids)), countryCount + providerOf(ids));
+    provider = providerOf(ids);
+    return copy(view, copy(view, at, countryOf(ids)), countryCount + provider);
   }
 
-  return { write };
+  /** Writes `,"usageType":"…","domain":"…"` of the address that `write` wrote last, as `write` does. */
+  function writeUsage(view: DataView, at: number): number {
+    return copy(view, at, countryCount + providerCount + usageIds[provider]!);
+  }
+
+  return { write, writeUsage };
 }

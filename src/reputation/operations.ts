@@ -152,7 +152,7 @@ function factLines(facts: CheckFacts, { lists, reports }: Evidence): readonly st
   const rows: [string, string | null | false][] = [
     ['Country', facts.countryCode !== 'ZZ' && facts.countryCode],
     ['Network', facts.isp !== 'Unknown' && facts.isp],
-    ['Usage', facts.usageType],
+    ['Usage', facts.usageType !== 'Unknown' && facts.usageType],
     ['Domain', facts.domain],
     ['Host names', facts.hostnames.join(', ')],
     ['Anonymous exit', facts.isAnon && (facts.isTor ? 'yes, of Tor' : 'yes')],

@@ -3,6 +3,7 @@
  * ones is what the other languages must have, so a missing sentence does not compile.
  */
 
+import type { UsageType } from '../geo/usage.ts';
 import { wordsOf } from '../web/language.ts';
 import type { RecipeName } from './blocklists/recipes.ts';
 import { radarEn, radarFr } from './radar/words.ts';
@@ -62,6 +63,21 @@ const en = {
       updates: 'Update server',
       names: 'Name server',
     },
+    /** Says what the addresses of a provider are used for. */
+    uses: {
+      Unknown: 'Unknown',
+      Reserved: 'Reserved',
+      Military: 'Military',
+      'University/College/School': 'University or school',
+      Library: 'Library',
+      Government: 'Government',
+      'Content Delivery Network': 'Content network',
+      'Data Center/Web Hosting/Transit': 'Hosting or transit',
+      'Mobile ISP': 'Mobile provider',
+      'Fixed Line ISP': 'Internet provider',
+      Commercial: 'Company',
+      Organization: 'Organisation',
+    } satisfies Record<UsageType, string>,
     anonymousExitHint: 'Traffic leaves an anonymising network here.',
     facts: {
       country: 'Country',
@@ -429,6 +445,20 @@ const fr: typeof en = {
       content: 'Réseau de diffusion',
       updates: 'Serveur de mises à jour',
       names: 'Serveur de noms',
+    },
+    uses: {
+      Unknown: 'Inconnu',
+      Reserved: 'Réservé',
+      Military: 'Armée',
+      'University/College/School': 'Université ou école',
+      Library: 'Bibliothèque',
+      Government: 'Administration',
+      'Content Delivery Network': 'Réseau de diffusion',
+      'Data Center/Web Hosting/Transit': 'Hébergement ou transit',
+      'Mobile ISP': 'Opérateur mobile',
+      'Fixed Line ISP': 'Fournisseur d’accès',
+      Commercial: 'Entreprise',
+      Organization: 'Organisation',
     },
     anonymousExitHint: 'Un réseau d’anonymisation sort ici.',
     facts: {

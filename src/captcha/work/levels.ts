@@ -14,6 +14,7 @@ import type { Clock } from '../../core/clock.ts';
 import { scoreBand } from '../../core/score-band.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
 import { type GeoReader, providerOf } from '../../geo/reader.ts';
+import { type UsageType, usageOf } from '../../geo/usage.ts';
 import { parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
 
@@ -44,8 +45,11 @@ const providerLeast = 300;
 const providerFactor = 8;
 /** Clients, networks and providers counted at a time; beyond it those that were quiet longest are forgotten. */
 const countedMax = 65_536;
-const hostingName =
-  /\b(cloud|colo|data ?cent(er|re)|dedicated|host(ing|ed|er)?|servers?|vps|amazon|aws|digitalocean|hetzner|linode|akamai|microsoft|google|ovh|vultr|contabo|leaseweb|scaleway|alibaba|tencent|oracle)\b/i;
+
+const hostingUses = new Set<UsageType>([
+  'Data Center/Web Hosting/Transit',
+  'Content Delivery Network',
+]);
 
 export function createLevels(options: {
   readonly callers: {
@@ -99,7 +103,7 @@ export function createLevels(options: {
               (isPressed ? 1 : 0),
           ),
       );
-      const isHosting = isPressed && hostingName.test(provider!);
+      const isHosting = isPressed && hostingUses.has(usageOf(provider!).usageType);
       const chosen: Level[] = [levelByAddress(sender), levelOf(least)];
       if (ofClient > narrowShare.hard || ofNetwork > wideShare.hard || isHosting)
         chosen.push('hard');

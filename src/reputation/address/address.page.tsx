@@ -4,6 +4,7 @@
  */
 
 import { scoreBand } from '../../core/score-band.ts';
+import { usageOf } from '../../geo/usage.ts';
 import { Card, CodeBlock } from '../../web/components/card.tsx';
 import {
   Gauge,
@@ -496,7 +497,8 @@ function usage({ data, text }: AddressScene): Html {
   }
   const service = given.lists.find((list) => list.service !== undefined)?.service;
   if (service !== undefined) return fact(words.facts.usage, words.services[service]);
-  return fact(words.facts.usage, words.facts.unknown);
+  const { usageType } = usageOf(data.provider);
+  return fact(words.facts.usage, words.uses[usageType]);
 }
 
 function facts(scene: AddressScene): Html {

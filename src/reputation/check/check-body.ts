@@ -54,25 +54,26 @@ const last = piece(',"lastReportedAt":');
 const never = piece('null}}');
 const quotedEnd = piece('"}}');
 const anonymous = [false, true].map((is) => piece(`,"isAnon":${is},"totalReports":`));
-/** The text between the number of reports and that of users, by the bits of `middleOf`. */
-const middles = Array.from({ length: 32 }, (_, bits) => {
-  const [isPublicAddress, isTor, isWhitelisted, isIp6, isMalicious] = [1, 2, 4, 8, 16].map(
+/** The text between the number of reports and the use, by the bits of `middleOf`. */
+const middles = Array.from({ length: 16 }, (_, bits) => {
+  const [isPublicAddress, isWhitelisted, isIp6, isMalicious] = [1, 2, 4, 8].map(
     (bit) => (bits & bit) !== 0,
   );
   return piece(
     `,"malicious":${isMalicious},"isPublic":${isPublicAddress},"ipVersion":${isIp6 ? 6 : 4},` +
-      `"isWhitelisted":${isWhitelisted},"usageType":"","domain":null,"hostnames":[],` +
-      `"isTor":${isTor},"numDistinctUsers":`,
+      `"isWhitelisted":${isWhitelisted}`,
   );
 });
+const reserved = piece(',"usageType":"Reserved","domain":null');
+/** The text between the use and the number of users. */
+const tor = [false, true].map((is) => piece(`,"hostnames":[],"isTor":${is},"numDistinctUsers":`));
 
-function middleOf(family: 4 | 6, words: Uint32Array, v: Verdict): Piece {
+function middleOf(family: 4 | 6, isPublicAddress: boolean, v: Verdict): Piece {
   return middles[
-    (isPublic(family, words) ? 1 : 0) |
-      (v.anonymousExit ? 2 : 0) |
-      (v.allowlisted || v.knownGood ? 4 : 0) |
-      (family === 6 ? 8 : 0) |
-      (v.malicious ? 16 : 0)
+    (isPublicAddress ? 1 : 0) |
+      (v.allowlisted || v.knownGood ? 2 : 0) |
+      (family === 6 ? 4 : 0) |
+      (v.malicious ? 8 : 0)
   ]!;
 }
 
@@ -139,7 +140,10 @@ export function createCheckBody(geo: GeoFragments, records: Records): CheckBody 
   return (family, words, v) => {
     let at = write(view, 0, begin);
     at = writeBegin(view, at, geo, family, words, v);
-    at = write(view, at, middleOf(family, words, v));
+    const isPublicAddress = isPublic(family, words);
+    at = write(view, at, middleOf(family, isPublicAddress, v));
+    at = isPublicAddress ? geo.writeUsage(view, at) : write(view, at, reserved);
+    at = write(view, at, tor[v.anonymousExit ? 1 : 0]!);
     const users = v.reportedEntry === 0 ? 0 : reportersOf(records, v.reportedEntry);
     at = writeNumber(view, at, users + v.listReports);
     at = write(view, at, last);

@@ -22,6 +22,7 @@ import {
   score,
 } from '../../core/schema.ts';
 import { dayMs } from '../../core/time.ts';
+import { usageTypes } from '../../geo/usage.ts';
 import { renderHead } from '../../http/answer/head.ts';
 import type { Header } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
@@ -92,8 +93,8 @@ const checkMembers = {
   isPublic: v.boolean(),
   ipVersion: v.picklist([4, 6]),
   isWhitelisted: v.boolean(),
-  usageType: v.literal(''),
-  domain: v.null(),
+  usageType: v.picklist(usageTypes),
+  domain: v.nullable(v.string()),
   hostnames: v.pipe(v.array(v.string()), v.maxLength(0)),
   isTor: v.boolean(),
   numDistinctUsers: count,

@@ -112,7 +112,7 @@ export function createDryRun(options: {
 
   const { judge } = openCheck({
     index: { covering, records, listTimes: index.listTimes },
-    geo: { write: (_view, at) => at },
+    geo: { write: (_view, at) => at, writeUsage: (_view, at) => at },
   });
 
   /**

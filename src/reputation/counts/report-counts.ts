@@ -239,7 +239,11 @@ export function createReportFacts(options: {
   placeOf: PlaceOf;
 }): (event: AddedReport, at: number) => ReportFacts {
   const { index, contributions, sources, placeOf } = options;
-  const { judge } = openCheck({ index, geo: { write: (_view, at) => at } });
+  const geo = {
+    write: (_view: DataView, at: number) => at,
+    writeUsage: (_view: DataView, at: number) => at,
+  };
+  const { judge } = openCheck({ index, geo });
   const covering = new Int32Array(COVERING_MAX);
 
   /** Returns the names of the lists of bad addresses and of anonymous exits, each once. */

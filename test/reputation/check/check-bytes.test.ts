@@ -45,6 +45,8 @@ const providers = [
   '"'.repeat(300),
   '會'.repeat(300),
   "O'Neil & Sons, Ltd.",
+  'Hetzner Online GmbH',
+  'Lig Telecom',
 ];
 
 function geoOf(folder: string) {

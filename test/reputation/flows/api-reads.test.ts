@@ -89,8 +89,8 @@ describe('api reads', () => {
       assert.equal(full.ipVersion, 4);
       // A known-good address: the operator has not allowed it.
       assert.equal(full.isWhitelisted, true);
-      assert.equal(full.usageType, '');
-      assert.equal(full.domain, null);
+      assert.equal(full.usageType, 'Data Center/Web Hosting/Transit');
+      assert.equal(full.domain, 'google.com');
       assert.deepEqual(full.hostnames, []);
       assert.equal(full.isTor, false);
       assert.equal(full.totalReports, 2);

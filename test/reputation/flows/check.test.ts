@@ -133,7 +133,7 @@ for (const threads of threadCounts) {
           'ipVersion number',
           'isWhitelisted boolean',
           'usageType string',
-          'domain object',
+          'domain string',
           'hostnames object',
           'isTor boolean',
           'numDistinctUsers number',
@@ -142,7 +142,7 @@ for (const threads of threadCounts) {
       );
       assert.deepEqual(
         [data.usageType, data.domain, data.hostnames, data.lastReportedAt],
-        ['', null, [], null],
+        ['Data Center/Web Hosting/Transit', 'google.com', [], null],
       );
       // On the list of known-good addresses.
       assert.deepEqual([data.isPublic, data.ipVersion, data.isWhitelisted], [true, 4, true]);
@@ -169,7 +169,7 @@ for (const threads of threadCounts) {
           isPublic: false,
           ipVersion: address.includes(':') ? 6 : 4,
           isWhitelisted: false,
-          usageType: '',
+          usageType: 'Reserved',
           domain: null,
           hostnames: [],
           isTor: isAnon,

@@ -5,6 +5,7 @@
 
 import type { Quotas } from '../../../src/access/quota/quota.ts';
 import { countryOf, type GeoReader, providerOf } from '../../../src/geo/reader.ts';
+import { usageOf } from '../../../src/geo/usage.ts';
 import {
   LAST_REPORTED_AT,
   type Records,
@@ -42,8 +43,9 @@ export function plainBody(
       isPublic: isPublic(family, words),
       ipVersion: family,
       isWhitelisted: verdict.allowlisted || verdict.knownGood,
-      usageType: '',
-      domain: null,
+      ...(isPublic(family, words)
+        ? usageOf(geo.provider(providerOf(ids)))
+        : { usageType: 'Reserved', domain: null }),
       hostnames: [],
       isTor: verdict.anonymousExit,
       numDistinctUsers: (entry === 0 ? 0 : reportersOf(records, entry)) + verdict.listReports,

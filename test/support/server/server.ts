@@ -91,7 +91,7 @@ export interface CheckData {
   readonly ipVersion: number;
   readonly isWhitelisted: boolean;
   readonly usageType: string;
-  readonly domain: null;
+  readonly domain: string | null;
   readonly hostnames: readonly string[];
   readonly isTor: boolean;
   readonly numDistinctUsers: number;
