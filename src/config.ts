@@ -11,6 +11,7 @@ import { dataDirDefault } from './config/place.ts';
 import { type Accent, readAccent } from './core/accent.ts';
 import { OperatorError } from './core/errors.ts';
 import { type LogLevel, logLevels } from './core/log.ts';
+import { readDomain } from './core/mail-address.ts';
 import { durationMs, durationRule } from './core/time.ts';
 
 // Rules for the text of a setting, and the value that it stands for. The message of each rule ends a sentence that begins
@@ -128,6 +129,17 @@ const list = v.pipe(
       .filter((part) => part !== ''),
   ),
   v.maxLength(256, 'must list at most 256 addresses or prefixes'),
+);
+
+/** Domains of mail addresses, each exactly as addresses have it: in lower case, letters beyond ASCII as A-labels. */
+const mailDomains = v.pipe(
+  list,
+  v.maxLength(64, 'must list at most 64 domains'),
+  v.check(
+    (domains) => domains.every((one) => readDomain(one)?.includes('.')),
+    'must list domains such as example.org',
+  ),
+  v.transform((domains) => [...new Set(domains.map((one) => readDomain(one)!))]),
 );
 
 /** A leading dot and capitals are how people write them: `.internal` is `internal`. */
@@ -353,8 +365,10 @@ export interface Config {
   readonly metricsToken: string | undefined;
   /** False lifts the limits per client IP (load tests), never the quotas. */
   readonly clientLimitsOn: boolean;
-  /** False: accounts are made on the command line alone. */
+  /** False: accounts are made by an operator alone, or by whom one invites. */
   readonly registrationOpen: boolean;
+  /** Domains whose addresses may register; none: all. */
+  readonly registrationDomains: readonly string[];
   /** These accounts must have a second factor or a passkey. */
   readonly requireSecondFactor: FactorDemand;
   /** Private: reports come from the operator's own machines. */
@@ -474,6 +488,7 @@ const schema = v.object({
   ),
   CLIENT_LIMITS: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'on'),
   REGISTRATION: v.optional(v.picklist(['open', 'closed'], 'must be open or closed'), 'open'),
+  REGISTRATION_DOMAINS: v.optional(mailDomains, ''),
   REQUIRE_SECOND_FACTOR: v.optional(
     v.picklist(factorDemands, `must be ${factorDemands.join(', ')}`),
     'off',
@@ -599,6 +614,7 @@ export function readConfig(
     metricsToken: s.METRICS_TOKEN,
     clientLimitsOn: s.CLIENT_LIMITS === 'on',
     registrationOpen: s.REGISTRATION === 'open',
+    registrationDomains: Object.freeze(s.REGISTRATION_DOMAINS),
     requireSecondFactor: s.REQUIRE_SECOND_FACTOR,
     reputation: s.REPUTATION ?? (s.REGISTRATION === 'open' ? 'public' : 'private'),
     reputationAnchored: s.REPUTATION_ANCHORED === 'on',

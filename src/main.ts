@@ -124,7 +124,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   });
   const { routes: _, ...signonModule } = signon;
   host.add(signonModule);
-  const { people, mailer, recovery } = signon.signon;
+  const { people, mailer, recovery, invitations } = signon.signon;
   host.add(startBudgetMails({ state, maintenance, clock, log, people, mailer }));
 
   const { check } = frontEnd;
@@ -134,8 +134,8 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     check,
     contributions: state.entries.contributions,
   });
-  const sendReset = recovery.sendByOperator;
-  const operations = openOperations(opening, { ...data, evidence, mailer, check, sendReset });
+  const sends = { sendReset: recovery.sendByOperator, invite: invitations.invite };
+  const operations = openOperations(opening, { ...data, evidence, mailer, check, ...sends });
   let listening: Listening | undefined;
   let backups: OwnBackups | undefined;
   const modules = await openModules(opening, {

@@ -159,6 +159,14 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
       good: [[' Wall & Gate ', 'Wall & Gate']],
       bad: ['x'.repeat(61), 'a\r\nBcc: b@c', 'a\u202eb'],
     },
+    REGISTRATION_DOMAINS: {
+      field: 'registrationDomains',
+      good: [
+        ['Example.org, bücher.example', ['example.org', 'xn--bcher-kva.example']],
+        ['example.org,example.org', ['example.org']],
+      ],
+      bad: ['example', '@example.org', '*.example.org', 'example.org;', 'a..b', '127.0.0.1x/'],
+    },
     SITE_CONTACT: {
       field: 'siteContact',
       good: [

@@ -58,6 +58,7 @@ import { createAnonymousReports, createRemovals } from '../reputation/requests/q
 import { budgetBaseOf } from '../reputation/votes/votes.ts';
 import { catalogueFor } from '../reputation/words.ts';
 import type { SignonModule } from '../signon/module.ts';
+import { listInvitations } from '../signon/people/invitations.ts';
 import { type BlockedSites, createSiteList } from '../signon/sites/site-list.ts';
 import { catalogueFor as signOnWords } from '../signon/words.ts';
 import type { Store } from '../storage/store.ts';
@@ -452,6 +453,7 @@ function consolePeople(parts: ConsolePeopleParts): ConsolePeople {
 
   return {
     find: (part, after, limit) => directory.list({ part, after, limit }),
+    invitations: () => listInvitations(store),
     async person(id) {
       const found = await directory.find(id);
       if (found === undefined) return undefined;

@@ -55,7 +55,11 @@ export const settingGroups: Readonly<Record<string, Group>> = {
     BACKUP_PASSPHRASE: { text: 'the passphrase itself', unset: 'none' },
   },
   'Accounts and mail': {
-    REGISTRATION: { text: '`closed`: accounts are made on the command line alone' },
+    REGISTRATION: { text: '`closed`: operators make accounts, and invite' },
+    REGISTRATION_DOMAINS: {
+      text: 'mail domains whose addresses may register, such as `example.org`',
+      unset: 'all',
+    },
     REQUIRE_SECOND_FACTOR: {
       text: '`operators` or `everybody` must have a second factor or a passkey',
     },

@@ -17,6 +17,7 @@ import { minuteMs } from '../core/time.ts';
 import type { EvidenceReader } from '../reputation/address/evidence.ts';
 import type { Check } from '../reputation/check/check.ts';
 import type { Mailer } from '../signon/mail/mailer.ts';
+import type { Invitations } from '../signon/people/invitations.ts';
 import type { ResetLinks } from '../signon/people/recovery.ts';
 import { inheritable } from '../storage/lmdb/claim.ts';
 import { storePath } from '../storage/lmdb/presence.ts';
@@ -29,6 +30,7 @@ interface Served extends Pick<Data, 'store' | 'state' | 'member'> {
   readonly check: Check;
   readonly evidence: EvidenceReader;
   readonly sendReset: ResetLinks['sendByOperator'];
+  readonly invite: Invitations['invite'];
   readonly mailer: Mailer;
 }
 
@@ -44,6 +46,7 @@ export function openOperations(opening: Opening, served: Served) {
     withMemory: async (read) => read({ check, evidence, counts: state.counting.counts }),
     catchUpTo: follower.catchUpTo,
     sendReset: served.sendReset,
+    invite: served.invite,
     mailer: served.mailer,
   };
   const audit = createAudit(workspace);

@@ -23,6 +23,7 @@ import type { Memory, MemoryReading } from '../reputation/operations.ts';
 import type { TakenBack } from '../reputation/votes/retract.ts';
 import type { Mailer } from '../signon/mail/mailer.ts';
 import type { Deletion } from '../signon/people/deletion.ts';
+import type { Invitations } from '../signon/people/invitations.ts';
 import { createProfiles, type Profiles } from '../signon/people/profile/profile-store.ts';
 import type { ResetLinks } from '../signon/people/recovery.ts';
 import { suffixFault } from '../signon/sites/client-id.ts';
@@ -46,6 +47,7 @@ export interface StoreTools extends OperationTools {
 export interface Workspace extends StoreTools, MemoryReading {
   /** The running server's ways to send a mail; undefined without a server. */
   readonly sendReset?: ResetLinks['sendByOperator'];
+  readonly invite?: Invitations['invite'];
   readonly mailer?: Mailer;
 }
 

@@ -28,6 +28,7 @@ import {
   type DeletionNotice,
 } from './people/deletion.ts';
 import { createEmailChange, emailChangeLimit } from './people/email-change.ts';
+import { createInvitations } from './people/invitations.ts';
 import { createLinks, pageLinks } from './people/links.ts';
 import { createPacing, noPacing, pacedNetworksMax } from './people/pacing.ts';
 import { createPendingCounter, restorePending } from './people/pending.ts';
@@ -95,6 +96,7 @@ type SignonSettings = Pick<
   Config,
   | 'clientLimitsOn'
   | 'pwnedRangeUrl'
+  | 'registrationDomains'
   | 'requireSecondFactor'
   | 'siteContact'
   | 'siteAccent'
@@ -227,7 +229,9 @@ export function openSignon(options: SignonOptions) {
       ceremonies,
       pendingAccounts,
       registeredLately,
+      domains: config.registrationDomains ?? [],
     }),
+    invitations: createInvitations({ ...parts, pendingAccounts }),
     keptForms,
     signIn,
     passkeys: createPasskeys({ ...parts, signIn, ceremonies }),

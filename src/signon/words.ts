@@ -20,6 +20,7 @@ const signonEn = {
   passwordHint: 'At least 8 characters. A few words that do not belong together are a good one.',
   emailMalformed:
     'This is not an email address that works here: plain letters, digits and signs before the @, the name of a domain after it.',
+  emailDomain: 'Addresses of this domain can’t register here. Ask the operator for an invitation.',
   passwordLength: 'A password has 8 to 256 characters.',
   challengeWrong: 'Not right, or too late. Each challenge takes one answer, so here is another.',
   register: {
@@ -30,6 +31,7 @@ const signonEn = {
     emailHint: 'It stays with us unless you share it with a site yourself.',
     byMailOnly:
       'Many accounts were registered from your network today. That is why you choose your password later, with the link that we send to your address.',
+    domains: 'Only addresses of some domains can register here.',
     /** Replaces the hint in a form that comes back. */
     passwordKept: 'You have chosen one. Leave this empty to keep it, or type another.',
     challengeSolved: 'The challenge is solved already.',
@@ -42,6 +44,7 @@ const signonEn = {
     title: 'Make your passkey',
     text: (email: string) =>
       `For ${email}. Your device asks for a finger, a face or a PIN; then we send the mail.`,
+    textByLink: (email: string) => `For ${email}. Your device asks for a finger, a face or a PIN.`,
     submit: 'Make the passkey',
     failed: 'The passkey was not made. Try again, or start again with a password.',
     refused: 'The passkey was not accepted, or it took too long. Try again, or choose a password.',
@@ -107,6 +110,9 @@ const signonEn = {
       `This link works from ${time} on: many accounts were registered from one network. Keep the mail, and open the link again then.`,
     choose:
       'Choose the password of your account. If you have not registered, do nothing: close this page, and nobody gets the account.',
+    invitedTitle: 'You are invited',
+    invited: (email: string) => `Choose a password or a passkey for ${email}.`,
+    invitedSubmit: 'Create the account',
     proveSubmit: 'Confirm with the passkey',
     proveFailed:
       'That was not the passkey of this registration. Open the link in the browser that registered, or register once more.',
@@ -230,6 +236,8 @@ const signonFr: typeof signonEn = {
   passwordHint: 'Au moins 8 caractères. Quelques mots sans rapport entre eux conviennent bien.',
   emailMalformed:
     'Cette adresse e-mail ne convient pas : des lettres sans accent, des chiffres et des signes avant le @, le nom d’un domaine après.',
+  emailDomain:
+    'Les adresses de ce domaine ne s’inscrivent pas ici. Demandez une invitation à l’exploitant.',
   passwordLength: 'Un mot de passe compte de 8 à 256 caractères.',
   challengeWrong: 'Faux, ou trop tard. Chaque défi n’accepte qu’une réponse : en voici un autre.',
   register: {
@@ -240,6 +248,7 @@ const signonFr: typeof signonEn = {
     emailHint: 'Elle reste chez nous, sauf si vous la partagez vous-même avec un site.',
     byMailOnly:
       'Beaucoup de comptes ont été créés aujourd’hui depuis votre réseau. Vous choisirez donc votre mot de passe plus tard, avec le lien que nous envoyons à votre adresse.',
+    domains: 'Seules les adresses de certains domaines s’inscrivent ici.',
     passwordKept: 'Vous en avez choisi un. Laissez vide pour le garder, ou saisissez-en un autre.',
     challengeSolved: 'Le défi est déjà résolu.',
     submit: 'Créer le compte',
@@ -251,6 +260,7 @@ const signonFr: typeof signonEn = {
     title: 'Créez votre clé d’accès',
     text: (email) =>
       `Pour ${email}. Votre appareil demande un doigt, un visage ou un code ; ensuite, nous envoyons le message.`,
+    textByLink: (email) => `Pour ${email}. Votre appareil demande un doigt, un visage ou un code.`,
     submit: 'Créer la clé d’accès',
     failed: 'Cela n’a pas marché. Réessayez, ou recommencez avec un mot de passe.',
     refused:
@@ -316,6 +326,9 @@ const signonFr: typeof signonEn = {
       `Ce lien marche à partir de ${time} : beaucoup de comptes ont été créés depuis un même réseau. Gardez le message et rouvrez le lien à ce moment-là.`,
     choose:
       'Choisissez le mot de passe de votre compte. Si vous ne vous êtes pas inscrit, ne faites rien : fermez cette page, et personne n’aura le compte.',
+    invitedTitle: 'Vous êtes invité',
+    invited: (email) => `Choisissez un mot de passe ou une clé d’accès pour ${email}.`,
+    invitedSubmit: 'Créer le compte',
     proveSubmit: 'Confirmer avec la clé d’accès',
     proveFailed:
       'Ce n’était pas la clé d’accès de cette inscription. Ouvrez le lien dans le navigateur de l’inscription, ou inscrivez-vous à nouveau.',

@@ -23,6 +23,11 @@ export interface PeopleView extends ConsoleView {
   readonly part: string;
   readonly accounts: readonly ListedAccount[];
   readonly next: string | undefined;
+  readonly invitations: readonly {
+    readonly email: string;
+    /** Milliseconds since 1970. */
+    readonly until: number;
+  }[];
 }
 
 export function peoplePage(frame: PageFrame, view: PeopleView): string {
@@ -38,6 +43,17 @@ export function peoplePage(frame: PageFrame, view: PeopleView): string {
     text.roles[one.role],
     format.number(one.keys),
     format.day(one.createdAt),
+  ]);
+  const invited = view.invitations.map(({ email, until }) => [
+    <span class="breaks">{email}</span>,
+    format.day(until),
+    <ActButton
+      view={view}
+      of={personActs}
+      does="withdraw"
+      about={{ email }}
+      label={text.withdraw}
+    />,
   ]);
   const columns = [
     ...[text.email, text.state, text.role],
@@ -69,6 +85,29 @@ export function peoplePage(frame: PageFrame, view: PeopleView): string {
           <p>
             <Link href={more}>{all.more}</Link>
           </p>
+        )}
+        <Card title={text.inviteTitle} icon="mail">
+          <ActForm
+            view={view}
+            of={personActs}
+            does="invite"
+            text={text}
+            options={{ language: languageOptions }}
+            values={{ language: frame.language }}
+            lead={<p class="card-note">{text.inviteHint}</p>}
+            label={text.invite}
+          />
+        </Card>
+        {invited.length > 0 && (
+          <Card title={text.invitations}>
+            <Listing
+              icon="mail"
+              none={text.none}
+              caption={text.invitations}
+              columns={[text.email, text.until, all.lists.actions]}
+              rows={invited}
+            />
+          </Card>
         )}
       </>
     ),
@@ -108,8 +147,15 @@ export interface PersonFacts extends Omit<ListedAccount, 'keys'> {
 
 type Cells = TableOptions['rows'];
 
-/** The handler adds the account, which each form names by its field `id`. */
+const languageOptions = [
+  { value: 'en', label: 'English' },
+  { value: 'fr', label: 'Français' },
+];
+
+/** The handler adds the account to all but the first two, which each form names by its field `id`. */
 export const personActs = sectionActs('people', {
+  invite: { act: 'account invite', asks: ['email', 'language'] },
+  withdraw: { act: 'account withdraw', about: ['email'], kind: 'danger' },
   disable: { act: 'account disable', kind: 'danger' },
   enable: { act: 'account enable' },
   operator: { act: 'account set-role', fixed: { role: 'operator' } },

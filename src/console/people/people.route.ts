@@ -14,7 +14,13 @@ import {
   type OperatorRequest,
   viewOf,
 } from '../operator-request.route.ts';
-import { type PersonFacts, peoplePage, personActs, personPage } from './people.page.tsx';
+import {
+  type PeopleView,
+  type PersonFacts,
+  peoplePage,
+  personActs,
+  personPage,
+} from './people.page.tsx';
 import { type ShownSite, siteActs, sitesPage } from './sites.page.tsx';
 
 export const peopleScreenEndpoints = {
@@ -29,6 +35,8 @@ export interface ConsolePeople {
     after: string | undefined,
     limit: number,
   ): Promise<{ readonly accounts: readonly ListedAccount[]; readonly next: string | undefined }>;
+  /** Returns the open invitations. */
+  invitations(): Promise<PeopleView['invitations']>;
   person(id: string): Promise<PersonFacts | undefined>;
 }
 
@@ -52,7 +60,8 @@ export function peopleScreens(parts: ConsoleParts, people: ConsolePeople): Plain
     const asked = query.get('after');
     const after = asked !== undefined && idShape.test(asked) ? asked : undefined;
     const found = await people.find(part, after, perPage);
-    const view = { ...viewOf(parts, context, query), ...found, part };
+    const invitations = await people.invitations();
+    const view = { ...viewOf(parts, context, query), ...found, part, invitations };
     return pageBuilder.show(context, (frame) => peoplePage(frame, view));
   }
 
@@ -65,6 +74,8 @@ export function peopleScreens(parts: ConsoleParts, people: ConsolePeople): Plain
   }
 
   const change = changeForm(parts, personActs, async (_, form, does) => {
+    // These come from the list, and name an address.
+    if (does === 'invite' || does === 'withdraw') return ok({});
     const id = form.get('id') ?? '';
     const person = idShape.test(id) ? await people.person(id) : undefined;
     if (person === undefined) return fail('unknown_account');

@@ -2,10 +2,12 @@
 
 import type { OperationTools } from '../../contracts/operation.ts';
 import { ok, type Result } from '../../core/result.ts';
+import { createInvitations, type Invitation, type Invitations } from '../people/invitations.ts';
 import { createLinks, pageLinks } from '../people/links.ts';
 import { createResetLinks, type ResetLinks } from '../people/recovery.ts';
 import { isErased, openPeople } from '../people.ts';
 import { createSecurityLog } from '../sessions/security-log.ts';
+import type { StoredLanguage } from '../visitor.ts';
 import { mailSender } from './letter.ts';
 import { createMailer, type Delivery, type MailTransport } from './mailer.ts';
 import { createNotices, type Notices } from './notices.ts';
@@ -73,6 +75,42 @@ export async function sendResetLink(
     }).sendByOperator(accountId);
     if (!done.ok) return done;
     return ok({ sent: (await Promise.all(ends)).every((end) => end === 'sent') });
+  } finally {
+    await mailer.close();
+  }
+}
+
+/** Invites an address, by the server's mailer or, without one, by one of the command's own. */
+export async function sendInvitation(
+  tools: OperationTools & { readonly invite?: Invitations['invite'] },
+  address: string,
+  language: StoredLanguage,
+): Promise<Result<{ invitation: Invitation; sent: boolean }>> {
+  if (tools.invite !== undefined) {
+    const done = await tools.invite(address, language);
+    return done.ok ? ok({ invitation: done.value, sent: true }) : done;
+  }
+  const mailer = commandMailer(tools);
+  const ends: Promise<Delivery>[] = [];
+  try {
+    const links = createLinks(tools);
+    await links.restore();
+    const done = await createInvitations({
+      ...tools,
+      links,
+      pages: pageLinks(tools.config.baseUrl),
+      people: openPeople(tools.store),
+      securityLog: createSecurityLog(tools),
+      mailer: {
+        post(...asked) {
+          ends.push(mailer.deliver(...asked));
+          return true;
+        },
+      },
+    }).invite(address, language);
+    if (!done.ok) return done;
+    const sent = (await Promise.all(ends)).every((end) => end === 'sent');
+    return ok({ invitation: done.value, sent });
   } finally {
     await mailer.close();
   }

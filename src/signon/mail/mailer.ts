@@ -46,6 +46,7 @@ const kindOf: Readonly<Record<MailName, MailKind>> = {
   verify: 'verification',
   alreadyRegistered: 'verification',
   confirmEmail: 'verification',
+  invite: 'verification',
   reset: 'recovery',
   signInLink: 'signInLink',
   newSignIn: 'notice',

@@ -31,6 +31,8 @@ export interface MailCatalogue {
     choose?: boolean;
   }): MailText;
   alreadyRegistered(values: { link: string }): MailText;
+  /** `host`: of this service. */
+  invite(values: { link: string; host: string }): MailText;
   reset(values: { link: string }): MailText;
   signInLink(values: { link: string }): MailText;
   newSignIn(values: { link: string; agent: string; country: string }): MailText;
@@ -145,6 +147,16 @@ ${link}
 
 ${laterOrChooseEn(worksFrom, choose)}The link works once. If you did not register, ignore this mail: without the
 link nothing happens with your address.`,
+  }),
+  invite: ({ link, host }) => ({
+    subject: 'You are invited to make an account',
+    text: `The operator of ${host} invites you.
+Open this link within seven days, and choose a password or a passkey:
+
+${link}
+
+The link works once, for this mail address alone. If you do not know the
+service, ignore this mail: without the link there will be no account.`,
   }),
   alreadyRegistered: ({ link }) => ({
     subject: 'You have an account already',
@@ -360,6 +372,17 @@ ${link}
 
 ${laterOrChooseFr(worksFrom, choose)}Le lien ne sert qu’une fois. Si vous ne vous êtes pas inscrit, ignorez ce
 message : sans le lien, rien ne se passe avec votre adresse.`,
+  }),
+  invite: ({ link, host }) => ({
+    subject: 'Vous êtes invité à créer un compte',
+    text: `L’exploitant de ${host} vous invite.
+Ouvrez ce lien dans les sept jours, et choisissez un mot de passe ou une clé
+d’accès :
+
+${link}
+
+Le lien sert une fois, pour cette adresse seule. Si vous ne connaissez pas ce
+service, ignorez ce message : sans le lien, aucun compte ne sera créé.`,
   }),
   alreadyRegistered: ({ link }) => ({
     subject: 'Vous avez déjà un compte',

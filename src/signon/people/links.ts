@@ -32,6 +32,8 @@ export const linkLifeMs = {
   secondFactor: 10 * minuteMs,
   /** The link lives longer than the hour in which an address gets no more than three. */
   signIn: 2 * hourMs,
+  /** An invitation works as long as its account waits (pending.ts). */
+  invite: 7 * dayMs,
 } as const;
 
 export type LinkPurpose = keyof typeof linkLifeMs;
@@ -56,7 +58,9 @@ export const linksMax = 65_536;
  * The limits for one account: more links than mails (mail/mailer.ts) while such a link works, so that a link that is
  * refused would have had no mail. Links of other purposes need a password or a session first.
  */
-export const linksPerAccountMax = { verify: 80, reset: 8, signIn: 16 } as const;
+export const linksPerAccountMax = { verify: 80, reset: 8, signIn: 16, invite: 8 } as const;
+/** The limit of open invitations: operators alone make them. */
+export const invitationsMax = 2_048;
 /** The rows that the decoys of one purpose share. */
 const decoyRows = 64;
 
@@ -81,7 +85,12 @@ export function createLinks({
   const tallies = new Map<LinkPurpose, RowCounter>(
     Object.entries(linksPerAccountMax).map(([purpose, perSubjectMax]) => [
       purpose as LinkPurpose,
-      createRowCounter({ kind: `${purpose}_link`, clock, max: linksMax, perSubjectMax }),
+      createRowCounter({
+        kind: `${purpose}_link`,
+        clock,
+        max: purpose === 'invite' ? invitationsMax : linksMax,
+        perSubjectMax,
+      }),
     ]),
   );
 
@@ -147,6 +156,18 @@ export function createLinks({
 
 export type Links = ReturnType<typeof createLinks>;
 
+/** Returns the accounts that open links of invitations lead to. */
+export async function invitedAccounts(store: Store): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for await (const page of pagesUnder(store, signonLinkPrefix())) {
+    for (const { value } of page) {
+      const link = purposes[value[1] ?? 0] === 'invite' ? rows.decode(value) : undefined;
+      if (link !== undefined && link.account !== '') ids.add(link.account);
+    }
+  }
+  return ids;
+}
+
 function nameOf(key: Key): string {
   return Buffer.from(key).toString('base64url');
 }
@@ -172,6 +193,7 @@ export function pageLinks(baseUrl: string) {
   const to = (path: string) => (token: string) =>
     `${baseUrl}${path}?token=${encodeURIComponent(token)}`;
   return {
+    host: new URL(baseUrl).host,
     verify: to('/verify'),
     reset: to('/reset'),
     confirmEmail: to('/account/email/confirm'),

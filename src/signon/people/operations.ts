@@ -32,7 +32,7 @@ import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
 import { fail } from '../../core/result.ts';
 import { columnsOr } from '../../core/text-table.ts';
-import { sendResetLink, withNotices } from '../mail/command-mails.ts';
+import { sendInvitation, sendResetLink, withNotices } from '../mail/command-mails.ts';
 import { openPeople } from '../people.ts';
 import {
   createBreachedPasswords,
@@ -42,7 +42,9 @@ import {
 } from '../proofs/new-password.ts';
 import { createPasswords } from '../proofs/passwords.ts';
 import { createSessions } from '../sessions/sessions.ts';
+import { languages } from '../visitor.ts';
 import type { Deletion } from './deletion.ts';
+import { type Invitations, listInvitations, withdrawInvitation } from './invitations.ts';
 import { createOperator } from './operator.ts';
 import { plans } from './profile/profile.ts';
 import { createProfiles, type Profiles } from './profile/profile-store.ts';
@@ -60,6 +62,8 @@ interface AccountTools extends OperationTools {
   readonly withDeletion: <T>(run: (deletion: Deletion) => Promise<T>) => Promise<T>;
   /** Sends a link for a new password by the running server's mailer; undefined without a server. */
   readonly sendReset?: ResetLinks['sendByOperator'];
+  /** Invites by the running server's mailer and limits; undefined without a server. */
+  readonly invite?: Invitations['invite'];
 }
 
 const operation = operationsOn<AccountTools>();
@@ -381,6 +385,63 @@ export const sendReset = operation({
   lines: ({ email, told }) => [
     `account ${email}: the mail with a link for a new password ${told ? 'is on its way' : 'could not be sent'}`,
   ],
+});
+
+const shownInvitation = <T extends { readonly until: number }>(one: T) => ({
+  ...one,
+  until: dateText(one.until),
+});
+
+export const inviteAccount = operation({
+  name: 'account invite',
+  purpose: 'mail a link with which its reader makes an account; works when registration is closed',
+  parameters: {
+    email: {
+      ...account,
+      help: 'mail address that the account is for, and no other',
+      control: { maxLength: 254, autocomplete: 'off' },
+    },
+    language: {
+      schema: v.optional(choice(languages), 'en'),
+      value: 'code',
+      help: 'of the mail and of the account',
+    },
+  },
+  audit: 'required',
+  async run(w, { email, language }) {
+    const { invitation, sent: told } = expect(await sendInvitation(w, email, language));
+    return { ...shownInvitation(invitation), told };
+  },
+  outcome: ({ told }) => (told ? 'mailed' : 'not mailed'),
+  lines: ({ email, until, told }) => [
+    told
+      ? `${email} is invited: the link works until ${until}`
+      : `${email} is invited, but the mail could not be sent: invite it again`,
+  ],
+});
+
+export const listInvited = operation({
+  name: 'account invitations',
+  purpose: 'addresses that are invited and have not answered',
+  parameters: {},
+  run: async (w) => (await listInvitations(w.store)).map(shownInvitation),
+  lines: (all) =>
+    columnsOr(
+      'nobody is invited',
+      ['email', 'until', 'id'],
+      all.map(({ email, until, id }) => [email, until, id]),
+    ),
+});
+
+export const withdraw = operation({
+  name: 'account withdraw',
+  purpose: 'take an invitation back: its links open nothing any more',
+  parameters: oneAccount,
+  audit: 'required',
+  run: async (w, { email }) =>
+    expect(await withdrawInvitation(w.store, openPeople(w.store), email)),
+  outcome: () => 'withdrawn',
+  lines: ({ email }) => [`the invitation of ${email} is withdrawn`],
 });
 
 export const setQuotas = operation({

@@ -103,7 +103,7 @@ export function givesWay(person: Person): boolean {
  * registration was changed or verified meanwhile, and nothing is left of it but links that lead to nobody.
  * A session that is just being opened checks the credentials, so none slips through.
  */
-async function givingWay(
+export async function givingWay(
   store: Store,
   person: Person,
 ): Promise<{ check: readonly RowCheck[]; del: readonly Key[] }> {

@@ -28,6 +28,8 @@ export interface RegisterPageData extends Onward {
   readonly email?: string | undefined;
   /** The form takes neither password nor passkey: the mail's link asks for one. */
   readonly byMailOnly: boolean;
+  /** Some domains alone may register. */
+  readonly hasDomains?: boolean;
   /** Undefined for a client that has asked for too many; `solved` if the earlier form solved it. */
   readonly challenge: ChallengeView | 'solved' | undefined;
   /** The sealed part of the earlier form (registration.ts). */
@@ -102,6 +104,7 @@ export function registerPage(frame: PageFrame, data: RegisterPageData): string {
       lede: isForSite(data) ? register.forSite : register.lede,
       body: (
         <>
+          {data.hasDomains && <Notice tone="info">{register.domains}</Notice>}
           {data.byMailOnly && <Notice tone="info">{register.byMailOnly}</Notice>}
           {errors.form && (
             <Notice tone="warning" alert>
@@ -142,7 +145,7 @@ export function registerPage(frame: PageFrame, data: RegisterPageData): string {
 }
 
 /** Hidden until the page's script finds that the browser can do it. */
-function passkeyChoice(frame: PageFrame): Html {
+export function passkeyChoice(frame: PageFrame): Html {
   const { register, signIn } = frameText(frame).signon;
   return (
     <div class="passkey" data-passkey-choice hidden>

@@ -109,6 +109,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
       csrf: context.csrf,
       challenge: isSolved ? 'solved' : challenges.make(context.request),
       byMailOnly: signon.registration.isByMailOnly(context.visitor),
+      hasDomains: signon.registration.hasDomains,
       kept: isKept ? signon.keptForms.seal(sealed, context.browserId) : undefined,
       hasPassword,
       ...filled,
@@ -132,6 +133,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
   ): NonNullable<RegisterPageData['errors']> {
     const { signon: text } = catalogueFor(context.language);
     if (readMailAddress(email) === undefined) return { email: text.emailMalformed };
+    if (!signon.registration.takesDomain(email)) return { email: text.emailDomain };
     if (password === undefined) return {};
     return [...password].length < 8 ? { password: text.passwordLength } : {};
   }

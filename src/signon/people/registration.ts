@@ -23,7 +23,7 @@ import type { AccountRecord } from '../../access/accounts/records.ts';
 import type { MasterKey } from '../../access/keys/master-key.ts';
 import type { Clock } from '../../core/clock.ts';
 import { equalBytes } from '../../core/digest.ts';
-import { readMailAddress } from '../../core/mail-address.ts';
+import { domainOf, readMailAddress } from '../../core/mail-address.ts';
 import { hashOfToken, newToken, type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
@@ -114,6 +114,8 @@ export interface RegistrationOptions {
   readonly pendingAccounts: RowCounter;
   /** The last registration of each browser. */
   readonly registeredLately: BriefTable<RegisteredLately>;
+  /** Domains whose addresses may register; none: all. */
+  readonly domains: readonly string[];
 }
 
 /** The password is kept as its hash alone. */
@@ -142,7 +144,14 @@ export function createRegistration(options: RegistrationOptions) {
     ceremonies,
     pendingAccounts,
     registeredLately,
+    domains,
   } = options;
+
+  /** Returns whether the address may register, by its domain alone: no account is looked up. */
+  function takesDomain(address: string): boolean {
+    const email = readMailAddress(address);
+    return domains.length === 0 || (email !== undefined && domains.includes(domainOf(email)));
+  }
 
   /**
    * Sends the link, or a mail to the owner of an account that exists. `invalid_parameter` (parameter
@@ -187,17 +196,9 @@ export function createRegistration(options: RegistrationOptions) {
   }: PasskeyRegistrationRequest): Promise<Result<PersonPace>> {
     const made = await ceremonies.created(response, 'sign_up');
     if (made === undefined) return fail('invalid_code', 'The passkey was not accepted.');
-    const { id, ...facts } = made.passkey;
-    if ((await findPasskey(store, id)) !== undefined) return knownPasskey;
-    const record = {
-      ...facts,
-      account: '',
-      handle: made.ceremony.handle,
-      name: agentName(visitor.userAgent),
-      createdAt: clock.now(),
-      lastUsedAt: clock.now(),
-    };
-    const chosen = { passwordHash: '', passkey: { id, record }, onward };
+    const passkey = newPasskey(made, visitor, clock.now());
+    if ((await findPasskey(store, passkey.id)) !== undefined) return knownPasskey;
+    const chosen = { passwordHash: '', passkey, onward };
     return place(made.ceremony.account, chosen, visitor);
   }
 
@@ -222,6 +223,7 @@ export function createRegistration(options: RegistrationOptions) {
     given: Chosen,
     visitor: Visitor,
   ): Promise<Result<PersonPace>> {
+    if (!takesDomain(email)) return fail('registration_closed');
     // The place is reserved before the account is looked up: a refusal reveals nothing of it.
     const room = pendingAccounts.reserve(visitor.network);
     if (room === undefined) return fail('overloaded');
@@ -393,6 +395,9 @@ export function createRegistration(options: RegistrationOptions) {
     resend,
     ...createVerification(options),
     registerAgain,
+    takesDomain,
+    /** Some domains alone may register. */
+    hasDomains: domains.length > 0,
     /** Returns whether the form should take neither password nor passkey; see pacing.ts. */
     isByMailOnly: pacing.isByMailOnly,
     /** Returns the address that this browser registered within the last hour, whether it had an account or not. */
@@ -401,6 +406,24 @@ export function createRegistration(options: RegistrationOptions) {
 }
 
 export type Registration = ReturnType<typeof createRegistration>;
+
+/** Returns the record of a passkey that a browser made, of no account yet. */
+function newPasskey(
+  made: NonNullable<Awaited<ReturnType<PasskeyCeremonies['created']>>>,
+  visitor: Visitor,
+  now: number,
+) {
+  const { id, ...facts } = made.passkey;
+  const record = {
+    ...facts,
+    account: '',
+    handle: made.ceremony.handle,
+    name: agentName(visitor.userAgent),
+    createdAt: now,
+    lastUsedAt: now,
+  };
+  return { id, record };
+}
 
 const verifyTriesMax = 5;
 
@@ -426,11 +449,12 @@ interface VerificationProof {
   readonly session?: Session | undefined;
 }
 
-export type LinkAsks = 'nothing' | 'password' | 'passkey' | 'choose' | 'later';
+export type LinkAsks = 'nothing' | 'password' | 'passkey' | 'choose' | 'invited' | 'later';
 
 interface Opened {
   readonly link: FoundLink;
   readonly person: Person;
+  readonly isInvitation: boolean;
 }
 
 /**
@@ -449,10 +473,12 @@ function createVerification(options: RegistrationOptions) {
   const { newPasswords, attempts, securityLog, ceremonies } = options;
 
   async function open(token: string): Promise<Opened | undefined> {
-    const link = await links.find('verify', token);
+    const registered = await links.find('verify', token);
+    const link = registered ?? (await links.find('invite', token));
     const person = link && (await people.byId(link.account));
     if (!link || !person || isVerified(person) || person.account.disabled) return undefined;
-    return link.epoch === person.credentials.epoch ? { link, person } : undefined;
+    if (link.epoch !== person.credentials.epoch) return undefined;
+    return { link, person, isInvitation: registered === undefined };
   }
 
   /** Counts a try in the link and returns its data; `invalid_link` after five. */
@@ -513,15 +539,15 @@ function createVerification(options: RegistrationOptions) {
   }
 
   /**
-   * Returns what the form of a link asks for: `nothing` also for one that is over; `choose`: a new password; `later`:
-   * it does not work yet.
+   * Returns what the form of a link asks for: `nothing` also for one that is over; `choose` and `invited`: a new
+   * password or passkey; `later`: it does not work yet.
    */
   async function asks(token: string, visitor: Visitor): Promise<LinkAsks> {
     const found = await open(token);
     if (found === undefined) return 'nothing';
     const { chosen, worksFrom } = readLinkData(found.link);
     if (worksFrom > clock.now()) return 'later';
-    if (isChosenByLink(chosen)) return 'choose';
+    if (isChosenByLink(chosen)) return found.isInvitation ? 'invited' : 'choose';
     if (isOwnBrowser(found.link, visitor)) return 'nothing';
     return chosen.passkey === undefined ? 'password' : 'passkey';
   }
@@ -541,12 +567,28 @@ function createVerification(options: RegistrationOptions) {
     return ceremonies.askToProve(ceremony, [passkey]);
   }
 
+  /** Returns the options to make a passkey with a link that asks for a choice. `invalid_link` for any other. */
+  async function choiceOptions(
+    token: string,
+  ): Promise<Result<{ readonly email: string; readonly options: CreationOptions }>> {
+    const found = await open(token);
+    if (!found || !isChosenByLink(readLinkData(found.link).chosen)) return fail('invalid_link');
+    const { email } = found.person.account;
+    const handle = randomToken(random, idBytes);
+    const options = await ceremonies.askToCreate(
+      { purpose: 'sign_up', account: email, handle },
+      email,
+      [],
+    );
+    return options.ok ? ok({ email, options: options.value }) : options;
+  }
+
   /**
    * Uses the link up. `invalid_link` when it was used, has expired or never was; in another browser
    * than the one that registered, `sign_in_refused` without the right password (five tries) or the
    * right passkey, `too_many_attempts`, `overloaded`. `conflict`: the passkey is an account's. Before
-   * its time `too_many_attempts` with the wait. A link that asks for a new password takes it in any
-   * browser: `invalid_parameter`, `weak_password`.
+   * its time `too_many_attempts` with the wait. A link that asks for a choice takes it in any
+   * browser: `invalid_parameter`, `weak_password`, `invalid_code` (the passkey).
    */
   async function verify(
     token: string,
@@ -572,13 +614,29 @@ function createVerification(options: RegistrationOptions) {
   }
 
   /**
-   * Takes the new password. Nothing was chosen at registration that might be another person's, so
+   * Takes the new password or passkey. Nothing was chosen at registration that might be another person's, so
    * the mailbox is enough, as with a link for a new password.
    */
   async function choose(token: string, person: Person, visitor: Visitor, given: VerificationProof) {
+    if (given.passkey !== undefined) return choosePasskey(token, person, visitor, given);
     const turn = turnOf('open', person.id, visitor);
     const phc = await newPasswords.accept(given.password ?? '', person.account.email, turn);
-    return phc.ok ? finish(token, visitor, given.session, phc.value) : phc;
+    return phc.ok ? finish(token, visitor, given.session, { passwordHash: phc.value }) : phc;
+  }
+
+  /** Takes the new passkey, which the browser made for the address of this link. */
+  async function choosePasskey(
+    token: string,
+    person: Person,
+    visitor: Visitor,
+    given: VerificationProof,
+  ) {
+    const made = await ceremonies.created(given.passkey, 'sign_up');
+    if (made === undefined || made.ceremony.account !== person.account.email) {
+      return fail('invalid_code', 'The passkey was not accepted.');
+    }
+    const passkey = newPasskey(made, visitor, clock.now());
+    return finish(token, visitor, given.session, { passkey });
   }
 
   /**
@@ -625,15 +683,20 @@ function createVerification(options: RegistrationOptions) {
     return { check, set: passkeyRows(id, { ...record, account }) };
   }
 
-  /** @param hash the hash of the password that is chosen now */
-  function finish(token: string, visitor: Visitor, session: Session | undefined, hash?: string) {
+  /** @param now the password or passkey that is chosen now */
+  function finish(
+    token: string,
+    visitor: Visitor,
+    session: Session | undefined,
+    now: Partial<Chosen> = {},
+  ) {
     return untilUndisturbed<Verified>(async () => {
       const found = await open(token);
       if (found === undefined) return fail('invalid_link');
       const { link, person } = found;
       const { id } = person;
       const { chosen: brought } = readLinkData(link);
-      const chosen = hash === undefined ? brought : { ...brought, passwordHash: hash };
+      const chosen = { ...brought, ...now };
       const passkey = await passkeyOf(chosen, id);
       if (passkey === undefined) return knownPasskey;
       const account = { ...person.account, pendingUntil: 0 };
@@ -693,7 +756,7 @@ function createVerification(options: RegistrationOptions) {
   const accountOf = async (token: string): Promise<string> =>
     (await open(token))?.person.account.email ?? '';
 
-  return { asks, isOpen, accountOf, worksFrom, proofOptions, verify };
+  return { asks, isOpen, accountOf, worksFrom, proofOptions, choiceOptions, verify };
 }
 
 // The values that a form of registration need not ask twice when something else in it was wrong: the

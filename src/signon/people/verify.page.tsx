@@ -17,6 +17,7 @@ import {
   demoMails,
   emailField,
   newPasswordField,
+  passkeyChoice,
   passkeyPress,
 } from './register.page.tsx';
 import type { LinkAsks } from './registration.ts';
@@ -70,15 +71,23 @@ export function linkButtonPage(
     const body = <Notice tone="info">{words.later(timeText(data.worksFrom))}</Notice>;
     return narrowPage(frame, { title: words.title, body });
   }
-  if (data.asks === 'choose') {
-    const chosen = newPasswordField(frame, text.signon.newPassword, data.error);
-    const fields = (
-      <>
-        {accountField(data.account)}
-        {chosen}
-      </>
-    );
-    return buttonPage(frame, data, words, words.choose, fields);
+  if (data.asks === 'choose' || data.asks === 'invited') {
+    const isInvited = data.asks === 'invited';
+    const title = isInvited ? words.invitedTitle : words.title;
+    return narrowPage(frame, {
+      title,
+      script: 'passkey-register.js',
+      lede: isInvited ? words.invited(data.account) : words.choose,
+      body: (
+        <Form action={linkAction(data)} csrf={data.csrf}>
+          <Hidden name="token" value={data.token} />
+          {accountField(data.account)}
+          {newPasswordField(frame, text.signon.newPassword, data.error)}
+          <Button label={isInvited ? words.invitedSubmit : words.submit} />
+          {passkeyChoice(frame)}
+        </Form>
+      ),
+    });
   }
   const password = currentPasswordField(frame, data.error);
   const fields = (
@@ -108,11 +117,47 @@ function proofPage(
           </Notice>
         )}
         <p>{words.otherBrowserPasskey}</p>
-        <Form action={`${data.action}?token=${encodeURIComponent(data.token)}`} csrf={data.csrf}>
+        <Form action={linkAction(data)} csrf={data.csrf}>
           <Hidden name="token" value={data.token} />
           {passkeyPress('prove', words.proveSubmit, outcome, { token: data.token })}
         </Form>
       </>
+    ),
+  });
+}
+
+const linkAction = ({ action, token }: LinkPageData) =>
+  `${action}?token=${encodeURIComponent(token)}`;
+
+/** The page on which the browser makes the passkey of a link that asks for a choice. */
+export function choosePasskeyPage(
+  frame: PageFrame,
+  data: { csrf: string; token: string; email: string; options: object },
+): string {
+  const text = frameText(frame);
+  const words = text.signon.createPasskey;
+  const outcome = { failed: words.failed, causes: text.account.security.passkeyErrors };
+  const action = linkAction({ ...data, action: '/verify' });
+  return narrowPage(frame, {
+    title: words.title,
+    lede: words.textByLink(data.email),
+    script: 'passkey-register.js',
+    body: (
+      <>
+        <p data-passkey-none>{words.noScript}</p>
+        <Form action={action} csrf={data.csrf}>
+          <Hidden name="token" value={data.token} />
+          <Hidden name="with" value="passkey" />
+          {passkeyPress('create', words.submit, outcome, {
+            options: JSON.stringify(data.options),
+          })}
+        </Form>
+      </>
+    ),
+    foot: (
+      <p>
+        <Link href={action}>{words.startAgain}</Link>
+      </p>
     ),
   });
 }
@@ -144,7 +189,7 @@ export function buttonPage(
     body: (
       <>
         <p>{text}</p>
-        <Form action={`${data.action}?token=${encodeURIComponent(data.token)}`} csrf={data.csrf}>
+        <Form action={linkAction(data)} csrf={data.csrf}>
           <Hidden name="token" value={data.token} />
           {more}
           <Button label={words.submit} />

@@ -28,6 +28,7 @@ import { paceOfQuery, paceQuery } from './pacing.ts';
 import { checkMailPage, emailLengthMax } from './register.page.tsx';
 import type { RegisterOptions } from './register.route.ts';
 import {
+  choosePasskeyPage,
   confirmEmailPage,
   linkButtonPage,
   recoverPage,
@@ -205,6 +206,7 @@ const askedAgain: readonly ErrorCode[] = [
   'too_many_attempts',
   'weak_password',
   'invalid_parameter',
+  'invalid_code',
 ];
 
 export const verifyEndpoints = {
@@ -246,12 +248,21 @@ export function verifyRoutes(
     const isPasskey = asks === 'passkey' && failure?.error === 'sign_in_refused';
     const sentence = failure && failureText(context.language, failure);
     const shown = failure?.error === 'invalid_parameter' ? text.passwordLength : sentence;
-    const error = isPasskey ? text.verify.proveFailed : shown;
+    const isMade = failure?.error === 'invalid_code';
+    const refused = isMade ? text.createPasskey.refused : shown;
+    const error = isPasskey ? text.verify.proveFailed : refused;
     const worksFrom = asks === 'later' ? await signon.registration.worksFrom(token) : 0;
     const account = await signon.registration.accountOf(token);
     const data = { csrf: context.csrf, token, action: '/verify', account, asks, worksFrom, error };
     const needs = { connect: asks === 'passkey' };
     return pageBuilder.show(context, (frame) => linkButtonPage(frame, data), { needs, failure });
+  }
+
+  async function askForPasskey(context: RequestContext, token: string) {
+    const asked = await signon.registration.choiceOptions(token);
+    if (!asked.ok) return pageBuilder.problem(context, asked);
+    const data = { ...asked.value, csrf: context.csrf, token };
+    return pageBuilder.show(context, (frame) => choosePasskeyPage(frame, data));
   }
 
   return [
@@ -273,7 +284,10 @@ export function verifyRoutes(
       const { visitor, session } = context;
       const waitSeconds = await waitFor(context, token);
       if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
-      const passkey = jsonOf(form.get('passkey'));
+      const said = form.get('passkey') || undefined;
+      if (form.get('with') === 'passkey' && said === undefined)
+        return askForPasskey(context, token);
+      const passkey = said === undefined ? undefined : jsonOf(said);
       const given = { password: form.get('password'), passkey, session };
       const done = await signon.registration.verify(token, visitor, given);
       if (!done.ok) {

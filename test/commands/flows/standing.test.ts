@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { webVisitor } from '../../support/browser/web-visitor.ts';
+import { mailsIn, webVisitor } from '../../support/browser/web-visitor.ts';
 import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
@@ -219,6 +219,31 @@ describe('REGISTRATION=closed', () => {
     assert.equal((await server.cli('account', 'show', email)).code, 1, 'none was made');
     const created = await server.cli('account', 'create', email, '--standing', 'newcomer');
     assert.equal(created.code, 0, created.stderr);
+    // An invitation goes round all of it: its link asks for a password, and signs nobody in.
+    const invited = await server.cli('account', 'invite', 'guest@example.org', '--language', 'fr');
+    assert.equal(invited.code, 0, invited.stderr);
+    assert.doesNotMatch(invited.stdout + invited.stderr, /token=/);
+    assert.match((await server.cli('account', 'invitations')).stdout, /guest@example\.org/);
+    let mail = '';
+    await within(() => {
+      mail = mailsIn(server).find((text) => text.includes('To: guest@example.org')) ?? '';
+      return mail !== '';
+    }, 'the mail');
+    const link = /\/verify\?token=[\w-]+/.exec(
+      mail.replaceAll(/=\r?\n/g, '').replaceAll('=3D', '='),
+    )![0];
+    const guest = webVisitor(server);
+    const asked = await guest.get(link);
+    assert.match(asked.body, /You are invited/);
+    assert.match(asked.body, /guest@example\.org/);
+    const weak = await guest.submit(asked, '/verify', { password: 'short' });
+    assert.equal(weak.status, 422);
+    const byPasskey = await guest.submit(asked, '/verify', { password: '', with: 'passkey' });
+    assert.match(byPasskey.body, /data-passkey-press="create"/);
+    const made = await guest.submit(asked, '/verify', { password: 'violet-harbour-72' });
+    assert.match(String(made.headers.location), /^\/signin\?/);
+    assert.equal((await guest.get('/account')).status, 303, 'nobody is signed in');
+    assert.equal((await server.cli('account', 'withdraw', 'guest@example.org')).code, 1);
     // A first password by mail.
     const recover = await visitor.get('/recover');
     const sent = await visitor.submit(recover, '/recover', { email });

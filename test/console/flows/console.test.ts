@@ -375,6 +375,29 @@ it('mails a link for a new password to its owner, which nobody else sees, and sa
   ]);
 });
 
+it('invites an address and takes it back, as the commands do', async () => {
+  const address = 'guest@example.org';
+  const change = (fields: Record<string, string>) => ada.post('/admin/people/change', fields);
+  isDoneAt(await change({ do: 'invite', email: address, language: 'fr' }), '/admin/people');
+  const mails = () => outboxOf(server.dataDir, `To: ${address}`);
+  await within(() => mails().length === 1, 'the mail');
+  const page = (await ada.get('/admin/people')).body;
+  assert.match(page, /Open invitations/);
+  assert.ok(page.includes(address) && !page.includes('token='));
+  for (const email of ['', 'nobody', 'a@b\r\nBcc: c@d', '"><img src=x>@example.org']) {
+    assert.equal((await change({ do: 'invite', email, language: 'en' })).status, 422, email);
+  }
+  const wrong = { do: 'invite', email: 'other@example.org', language: 'de' };
+  assert.equal((await change(wrong)).status, 422);
+  assert.equal((await change({ do: 'invite', email: member, language: 'en' })).status, 409);
+  const bob = await people.signIn(member);
+  const byMember = await bob.post('/admin/people/change', { do: 'invite', email: address });
+  assert.equal(byMember.status, 404);
+  isDoneAt(await change({ do: 'withdraw', email: address }), '/admin/people');
+  assert.equal((await change({ do: 'withdraw', email: address })).status, 404);
+  assert.doesNotMatch((await ada.get('/admin/people')).body, /Open invitations/);
+});
+
 it('finds reports of an address and of an account, shows hostile words as words, takes them back', async () => {
   const bob = await people.signIn(member);
   const made = await bob.post('/account/keys/create');

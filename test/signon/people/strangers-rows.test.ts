@@ -194,6 +194,7 @@ it('what was there before a restart is counted after it', async () => {
     ['verify_link', 600],
     ['reset_link', 0],
     ['signIn_link', 0],
+    ['invite_link', 0],
     ['pending_account', 600],
   ]);
 });
