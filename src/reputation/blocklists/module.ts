@@ -18,7 +18,7 @@ import { type FeedRoutesOptions, feedEndpoints, feedRoutes } from './feeds.route
 import { feedsPageEndpoint, feedsPageRoutes, feedsSlashEndpoint } from './feeds-page.route.ts';
 import { createNamedBuilds } from './named/builds.ts';
 import { namedFeedEndpoint, namedFeedRoute } from './named/named.route.ts';
-import { listNamedFeeds, type NamedFeed } from './named/named-feeds.ts';
+import { listNamedFeeds, type NamedFeed, wholeFeed } from './named/named-feeds.ts';
 import type { SelectSources } from './named/select.ts';
 import type { Imprint } from './pieces/lines.ts';
 import {
@@ -155,7 +155,8 @@ function createNamedFeedCache({ store, clock }: Pick<FeedPublisherOptions, 'stor
 
   async function read(): Promise<void> {
     const startMs = clock.monotonicMs();
-    known = new Map((await listNamedFeeds(store)).map((feed) => [feed.name, feed]));
+    const feeds = [wholeFeed, ...(await listNamedFeeds(store))];
+    known = new Map(feeds.map((feed) => [feed.name, feed]));
     readAtMs = startMs;
   }
 
@@ -169,7 +170,10 @@ function createNamedFeedCache({ store, clock }: Pick<FeedPublisherOptions, 'stor
     return known;
   }
 
-  return { find: async (name: string) => (await all()).get(name), count: () => known.size };
+  return {
+    find: async (name: string) => (await all()).get(name),
+    count: () => Math.max(0, known.size - 1),
+  };
 }
 
 function registerFeedMetrics(metrics: Metrics, feeds: FeedPublisher): void {

@@ -8,8 +8,8 @@ import { packValue } from '../../../src/geo/layout.ts';
 import type { GeoReader } from '../../../src/geo/reader.ts';
 import { parsePrefix } from '../../../src/ip/prefix.ts';
 import { createBlacklist } from '../../../src/reputation/blocklists/blacklist.ts';
+import { formByExtension } from '../../../src/reputation/blocklists/named/all-forms.ts';
 import { createNamedBuilds } from '../../../src/reputation/blocklists/named/builds.ts';
-import { formByExtension } from '../../../src/reputation/blocklists/named/forms.ts';
 import {
   addNamedFeed,
   feedNameShape,
@@ -17,6 +17,7 @@ import {
   type NamedFeed,
   removeNamedFeed,
 } from '../../../src/reputation/blocklists/named/named-feeds.ts';
+import { routerPart, routerPartEntries } from '../../../src/reputation/blocklists/named/vendors.ts';
 import { categoryMask } from '../../../src/reputation/reports/categories.ts';
 import { addressBytes, encodeRow } from '../../../src/reputation/reports/store/report-rows.ts';
 import { reportByAddressKey } from '../../../src/storage/keys.ts';
@@ -61,7 +62,7 @@ function feedOf(changes: Partial<NamedFeed> = {}): NamedFeed {
 }
 
 async function world() {
-  const fixture = openFold();
+  const fixture = openFold({ entriesMax: 20_000 });
   const { index, fold, entries, sources } = fixture;
   const clock = manualClock(now - 48 * hour);
   const store = createMemoryStore();
@@ -92,6 +93,7 @@ async function world() {
     await applyEvent(fold, { kind: 'list.begun', ref, holdDays: 365 }, clock.now());
     await applyEvent(fold, { kind: 'list.rows', ref, rows: batchOf(batch) }, clock.now());
     await applyEvent(fold, { kind: 'list.ended', ref }, clock.now());
+    clock.advance(1);
   }
 
   async function report(text: string, numbers: readonly number[], ageMs: number) {
@@ -252,6 +254,176 @@ describe('a named feed', () => {
     assert.notEqual(gzip!.etag, identity.etag);
   });
 });
+
+/** What products read out of a file, by the public description of each. */
+describe('the form for', () => {
+  const own = ['8.8.4.0/24', '9.9.9.9/32', '11.0.0.0/25', '11.0.0.128/25', '2001:db8::1/128'];
+  const bare = (prefix: string) => prefix.replace(/\/(32|128)$/, '');
+  const linesIn = (text: string) => {
+    assert.ok(text.endsWith('\n'));
+    return text.slice(0, -1).split('\n');
+  };
+
+  it('FortiGate and SRX has an address or network a line and nothing else', async () => {
+    const { textOf } = await world();
+    assert.deepEqual(linesIn(await textOf(feedOf(), 'fortigate')), own.map(bare));
+    assert.deepEqual(linesIn(await textOf(feedOf(), 'srx')), own);
+    const joined = linesIn(await textOf(feedOf({ name: 'joined', collapsed: true }), 'srx'));
+    assert.deepEqual(joined, own.toSpliced(2, 2, '11.0.0.0/24'));
+  });
+
+  it('Junos replaces a prefix list', async () => {
+    const { textOf } = await world();
+    const lists = new Map<string, string[]>();
+    for (const line of linesIn(await textOf(feedOf(), 'junos'))) {
+      const at = /^(delete|set) policy-options prefix-list (\S+)(?: (\S+))?$/.exec(line);
+      assert.ok(at, line);
+      const [, does, name, prefix] = at;
+      if (does === 'delete') lists.set(name!, []);
+      else lists.get(name!)!.push(prefix!);
+    }
+    assert.deepEqual([...lists], [['portcullis-ssh', own]]);
+  });
+
+  it('BIG-IP has four fields a line', async () => {
+    const { textOf } = await world();
+    const rows = linesIn(await textOf(feedOf(), 'f5')).map((line) => line.split(','));
+    for (const row of rows) assert.deepEqual([row.length, row[2], row[3]], [4, 'bl', '']);
+    assert.deepEqual(
+      rows.map(([address, length]) => `${address}/${length}`),
+      own,
+    );
+  });
+
+  it('AWS WAF is an array of networks of one family, 10,000 at most, the worst', async () => {
+    const { textOf, seed } = await world();
+    assert.deepEqual(JSON.parse(await textOf(feedOf(), 'waf4')), own.slice(0, 4));
+    assert.deepEqual(JSON.parse(await textOf(feedOf(), 'waf6')), own.slice(4));
+    const many = Array.from({ length: 9_999 }, (_, n) => `14.${n >> 8}.${n & 255}.1`);
+    await seed('many', Object.fromEntries(many.map((address) => [address, 77])));
+    const full = JSON.parse(await textOf(feedOf({ name: 'full', limit: 100_000 }), 'waf4'));
+    assert.equal(full.length, 10_000);
+    assert.deepEqual(full.slice(0, 4), own.slice(0, 4));
+    const empty = JSON.parse(await textOf(feedOf({ name: 'none', lists: ['x'] }), 'waf4'));
+    assert.deepEqual(empty, []);
+  });
+
+  it('Suricata has a category and a reputation of 1 to 127', async () => {
+    const { textOf } = await world();
+    const categories = linesIn(await textOf(feedOf(), 'iprep-categories'));
+    assert.deepEqual(categories, ['1,portcullis-ssh,Portcullis feed ssh']);
+    const rows = linesIn(await textOf(feedOf(), 'iprep')).map((line) => line.split(','));
+    assert.deepEqual(
+      rows.map(([address]) => address),
+      own.map(bare),
+    );
+    assert.deepEqual(
+      rows.map(([, category]) => category),
+      own.map(() => '1'),
+    );
+    assert.deepEqual(
+      rows.map(([, , score]) => Number(score)),
+      [80, 90, 100, 100, 95],
+    );
+  });
+
+  it('Zeek has a head of fields, tabs between them and none empty', async () => {
+    const { textOf, report } = await world();
+    await report('9.9.9.9', [18], hour);
+    const [head, ...rows] = linesIn(await textOf(feedOf(), 'intel')).map((line) =>
+      line.split('\t'),
+    );
+    const fields = [
+      '#fields',
+      'indicator',
+      'indicator_type',
+      'meta.source',
+      'meta.desc',
+      'meta.url',
+    ];
+    assert.deepEqual(head, fields);
+    for (const row of rows) assert.ok(row.length === 5 && !row.includes(''), row.join('|'));
+    assert.deepEqual(
+      rows.map(([indicator]) => indicator),
+      own.map(bare),
+    );
+    const types = rows.map(([, type]) => type!.replace('Intel::', ''));
+    assert.deepEqual(types, ['SUBNET', 'ADDR', 'SUBNET', 'SUBNET', 'ADDR']);
+    const [, source, said, url] = rows[1]!.slice(1);
+    assert.deepEqual([source, said], ['portcullis-ssh', 'score 90, reports 1']);
+    assert.equal(url, 'https://ip.example/ip/9.9.9.9');
+  });
+
+  it('RouterOS loads parts into lists of another name, and swaps them in when all are there', async () => {
+    const { builds, seed, textOf } = await world();
+    const many = Array.from(
+      { length: 4_500 },
+      (_, n) => [`14.${n >> 8}.${n & 255}.1`, 90] as const,
+    );
+    await seed('many', Object.fromEntries(many));
+    const feed = feedOf({ limit: 100_000 });
+    const all = linesIn(await textOf(feed, 'fortigate'));
+    const script = await textOf(feed, 'ros');
+    const selected = await builds.selected(feed);
+    assert.ok(selected.ok);
+    const router = createRouter();
+    router.run('/ip firewall address-list add list=portcullis-ssh address=1.1.1.1');
+    let parts = 0;
+    const doBlock = script.split('} on-error={')[0]!;
+    const loop = /for part from=1 to=(\d+) do=\{\n.*\\3Fof=(\d+)&part=" \. \$part/.exec(doBlock)!;
+    assert.equal(Number(loop[2]), selected.value.changedAtMs);
+    for (const line of doBlock.split('\n').map((one) => one.trim())) {
+      if (line.startsWith(':for')) {
+        for (let part = 1; part <= Number(loop[1]); part++, parts++) {
+          const form = routerPart(selected.value, part)!;
+          const text = await builds.file(feed, form);
+          assert.ok(text.ok);
+          const lines = linesIn(Buffer.from(text.value.identity.body).toString());
+          assert.ok(lines.length <= routerPartEntries);
+          for (const one of lines) router.run(one);
+        }
+        assert.deepEqual(
+          router.list('portcullis-ssh'),
+          ['1.1.1.1'],
+          'nothing is missing meanwhile',
+        );
+      } else if (/^\/ip(v6)? firewall/.test(line)) router.run(line);
+    }
+    assert.equal(parts, 3);
+    assert.deepEqual(router.list('portcullis-ssh'), all);
+    assert.deepEqual(router.names(), ['portcullis-ssh']);
+    assert.equal(routerPart(selected.value, 4), undefined);
+    assert.equal(routerPart(selected.value, 0), undefined);
+  });
+});
+
+/** A model of a router's two address lists. */
+function createRouter() {
+  const menus = { ip: [] as [string, string][], ipv6: [] as [string, string][] };
+  const added = new Set<string>();
+  return {
+    run(line: string): void {
+      const at = /^\/(ip|ipv6) firewall address-list (.*)$/.exec(line);
+      assert.ok(at, line);
+      const menu = at[1] as 'ip' | 'ipv6';
+      const add = /^add list=(\S+) address=(\S+)$/.exec(at[2]!);
+      const remove = /^remove \[find list=(\S+)\]$/.exec(at[2]!);
+      const set = /^set \[find list=(\S+)\] list=(\S+)$/.exec(at[2]!);
+      if (add) {
+        assert.equal(menu === 'ipv6', add[2]!.includes(':'), line);
+        assert.ok(!added.has(line), 'RouterOS refuses an entry that is there');
+        added.add(line);
+        menus[menu].push([add[1]!, add[2]!]);
+      } else if (remove) menus[menu] = menus[menu].filter(([list]) => list !== remove[1]);
+      else if (set) {
+        for (const entry of menus[menu]) if (entry[0] === set[1]) entry[0] = set[2]!;
+      } else assert.fail(line);
+    },
+    list: (name: string) =>
+      [...menus.ip, ...menus.ipv6].flatMap(([list, address]) => (list === name ? [address] : [])),
+    names: () => [...new Set([...menus.ip, ...menus.ipv6].map(([list]) => list))],
+  };
+}
 
 describe('the rows of named feeds', () => {
   it('are added once under a name, 32 at most, and removed', async () => {

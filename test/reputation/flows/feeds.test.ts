@@ -303,6 +303,19 @@ for (const threads of threadCounts) {
       assert.equal(part.status, 206);
       await refusal(server, 'high.txt?limit=5', 422);
       await refusal(server, 'high.txt?mark=1', 422);
+      const script = (await server.fetch('/feeds/high.ros')).body;
+      const [, of] = /of=(\d+)&part=/.exec(script)!;
+      const first = await server.fetch(`/feeds/high.ros?of=${of}&part=1`);
+      assert.match(first.body, /^\/ip(v6)? firewall address-list add list=portcullis-high-next /);
+      await refusal(server, `high.ros?of=${of}&part=999`, 404);
+      await refusal(server, 'high.ros?of=1&part=1', 404);
+      await refusal(server, 'high.ros?part=0', 422);
+      await refusal(server, `high.ros?of=${of}&part=1&part=1`, 422);
+      const whole = await server.fetch('/feeds/blocklist.srx');
+      assert.deepEqual(
+        entriesIn(whole.body).map((one) => one.replace(/\/(32|128)$/, '')),
+        await text(server),
+      );
       await refusal(server, 'high.exe', 404);
       await refusal(server, 'high', 404);
       await refusal(server, 'hi%67h.txt', 404);

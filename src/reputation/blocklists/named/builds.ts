@@ -146,7 +146,7 @@ export function createNamedBuilds(
   function selectedOf(feed: NamedFeed, rows: Rows, changedAtMs: number): Selected {
     return {
       name: feed.name,
-      title: `Portcullis feed ${feed.name}`,
+      title: feed.name === 'blocklist' ? 'Portcullis blocklist' : `Portcullis feed ${feed.name}`,
       rows,
       collapsed: feed.collapsed,
       minimumScore: feed.minimumScore,

@@ -60,7 +60,17 @@ export async function inSlices(
   }
 }
 
-/** The blocklist has the short names, which guides show. */
+/** Returns the rows as a form shows them that says nothing of each entry. */
+export function shownRows({ collapsed }: Pick<Selected, 'collapsed'>, rows: Rows): Rows {
+  if (!collapsed) return rows;
+  const { four, six } = splitFamilies(rows);
+  const parts = [aggregate(four), aggregate(six)];
+  const all = new Uint32Array(parts[0]!.length + parts[1]!.length);
+  all.set(parts[0]!);
+  all.set(parts[1]!, parts[0]!.length);
+  return all;
+}
+
 function setsOf(name: string): SetNames {
   return { ipset: `pc-${name}`, nft: `feed-${name}`, mikrotik: `portcullis-${name}` };
 }
@@ -68,9 +78,8 @@ function setsOf(name: string): SetNames {
 function linesForm(feed: LinesFeed): Form {
   async function write(selected: Selected, _: GeoNames, turns: Turns): Promise<Uint8Array> {
     const { families, style } = feed;
-    const split = splitFamilies(selected.rows);
-    const shown = (rows: Rows) => (selected.collapsed ? aggregate(rows) : rows);
-    const rows = { 4: shown(split.four), 6: shown(split.six) };
+    const { four, six } = splitFamilies(shownRows(selected, selected.rows));
+    const rows = { 4: four, 6: six };
     const sets = setsOf(selected.name);
     const facts: FrameFacts = {
       title: selected.title,
@@ -123,9 +132,6 @@ function extensionOf(name: string): string {
 }
 
 /** The forms of the blocklist, which is built ahead in each of them. */
-const builtAhead = feeds
+export const builtAhead: readonly Form[] = feeds
   .filter(({ name }) => name.startsWith('blocklist.'))
   .map((feed) => (feed.kind === 'lines' ? linesForm(feed) : recordsForm(feed)));
-
-export const forms: readonly Form[] = builtAhead;
-export const formByExtension = new Map(forms.map((form) => [form.extension, form]));

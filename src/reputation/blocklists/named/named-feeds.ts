@@ -6,6 +6,7 @@ import { addWithin, commitOnce, written } from '../../../storage/change.ts';
 import { namedFeedKey, namedFeedPrefix } from '../../../storage/keys.ts';
 import { flag, list, oneOf, record, text, time, u8, u32, varint } from '../../../storage/record.ts';
 import { pagesUnder, type Store } from '../../../storage/store.ts';
+import { maliciousScore } from '../../check/score.ts';
 
 /** Names of sets in firewalls are made of it: `pc-NAME4-next` is as long as ipset takes. */
 export const feedNameShape = /^[a-z](-?[a-z0-9]){0,19}$/;
@@ -50,6 +51,21 @@ const rows = record<NamedFeed>(1, {
   limit: varint,
   addedAt: time,
 });
+
+/** The blocklist itself, for the forms that are not built ahead: the worst of it. */
+export const wholeFeed: NamedFeed = {
+  name: 'blocklist',
+  categories: 0,
+  lists: [],
+  maxAgeMs: 0,
+  minimumScore: maliciousScore,
+  family: 'both',
+  countries: [],
+  isExcept: false,
+  collapsed: false,
+  limit: namedEntriesMax,
+  addedAt: 0,
+};
 
 /** Returns the named feeds by name. */
 export async function listNamedFeeds(store: Pick<Store, 'scan'>): Promise<NamedFeed[]> {

@@ -1,8 +1,9 @@
 /** GET /feeds/*: the named feeds in each form, made when somebody asks. */
 
+import * as v from 'valibot';
 import type { SpotMark } from '../../../access/marks.ts';
 import { fail } from '../../../core/result.ts';
-import { queryReader } from '../../../core/schema.ts';
+import { digits, queryReader } from '../../../core/schema.ts';
 import { negotiate, negotiatedHeaders } from '../../../http/answer/negotiate.ts';
 import type { Request } from '../../../http/request/message.ts';
 import { parseQuery } from '../../../http/request/query.ts';
@@ -12,9 +13,10 @@ import { endpoint } from '../../../web/guard/endpoint.ts';
 import type { Answer, Guard } from '../../../web/guard/guard.ts';
 import { feedParameters, feeds } from '../catalog.ts';
 import { feedCacheControl, feedCors, feedExposed } from '../feeds.route.ts';
+import { formByExtension, forms } from './all-forms.ts';
 import type { NamedBuilds } from './builds.ts';
-import { formByExtension, forms } from './forms.ts';
 import type { NamedFeed } from './named-feeds.ts';
+import { routerPart } from './vendors.ts';
 
 export const namedFeedEndpoint = endpoint({
   method: 'GET',
@@ -29,10 +31,21 @@ export const namedFeedEndpoint = endpoint({
   docs: 'text',
 });
 
-const parameters = { mark: feedParameters.mark };
+const ofDetail = 'The of parameter must be the number that the script names.';
+const partDetail = 'The part parameter must be a number from 1 to 999.';
+const parameters = {
+  mark: feedParameters.mark,
+  of: v.optional(digits(/^\d{1,15}$/, ofDetail, 0)),
+  part: v.optional(digits(/^\d{1,3}$/, partDetail, 1)),
+};
 const readParameters = queryReader(parameters);
 /** The name and the extension of a file. */
 const fileShape = /^([a-z][a-z0-9-]{0,40})\.([a-z0-9-]{1,20})$/;
+
+const gone = fail(
+  'not_found',
+  'There is no such part: the feed has changed, load its script again.',
+);
 
 export function namedFeedRoute(options: {
   readonly guard: Guard;
@@ -58,7 +71,8 @@ export function namedFeedRoute(options: {
     }
     const query = parseQuery(request.query);
     if (!query.ok) return query;
-    const stranger = query.value.names.find((one) => one !== 'mark');
+    const taken = extension === 'ros' ? ['mark', 'of', 'part'] : ['mark'];
+    const stranger = query.value.names.find((one) => !taken.includes(one));
     const asked = readParameters(query.value);
     const mark = query.value.get('mark');
     const note = stranger === undefined ? '' : `query ${stranger}`;
@@ -69,7 +83,8 @@ export function namedFeedRoute(options: {
       return fail('invalid_parameter', detail, stranger);
     }
     if (!asked.ok) return asked;
-    const made = await builds.file(feed, form);
+    const { of, part } = asked.value;
+    const made = await (part === undefined ? builds.file(feed, form) : partOf(feed, part, of));
     if (!made.ok) return made;
     const { type, changedAtMs, identity, gzip } = made.value;
     return negotiate(request, {
@@ -81,6 +96,16 @@ export function namedFeedRoute(options: {
       headers: [feedExposed],
       ranges: true,
     });
+  }
+
+  /** A part is of one state of the list: a script that began with another begins again. */
+  async function partOf(feed: NamedFeed, part: number, of: number | undefined) {
+    const selected = await builds.selected(feed);
+    if (!selected.ok) return selected;
+    const form = routerPart(selected.value, part);
+    if (form === undefined) return gone;
+    const made = await builds.file(feed, form);
+    return made.ok && made.value.changedAtMs !== of ? gone : made;
   }
 
   return guard.open(namedFeedEndpoint, reply);

@@ -18,7 +18,7 @@ import { dayMs, durationMs, durationRule, hourMs, minuteMs } from '../../../core
 import { maliciousScore } from '../../check/score.ts';
 import { categoriesOf, categoryMask, categoryMax } from '../../reports/categories.ts';
 import { confidenceMin } from '../blacklist.ts';
-import { forms } from './forms.ts';
+import { forms } from './all-forms.ts';
 import {
   addNamedFeed,
   feedNameShape,

@@ -1,0 +1,221 @@
+/**
+ * Forms for products that read a list in their own way, by the public documentation of each. What has no
+ * comments of its own gets none.
+ */
+
+import type { Turns } from '../../../core/scheduling.ts';
+import { formatIp } from '../../../ip/address.ts';
+import {
+  familyOf,
+  inOrder,
+  lengthOf,
+  ROW,
+  type Rows,
+  reportsOf,
+  rowCount,
+  scoreOf,
+  splitFamilies,
+} from '../builder/rows.ts';
+import { segmentsByScore } from '../pieces/records.ts';
+import { TextSink } from '../pieces/text.ts';
+import { type Form, inSlices, put, type Selected, shownRows } from './forms.ts';
+
+const plainText = 'text/plain; charset=utf-8';
+const jsonText = 'application/json';
+/** The most addresses that an IP set of AWS WAF takes. */
+const wafEntriesMax = 10_000;
+
+function addressOf(rows: Rows, at: number): string {
+  return formatIp(familyOf(rows, at), rows.subarray(at, at + 4));
+}
+
+function isHost(rows: Rows, at: number): boolean {
+  return lengthOf(rows, at) === (familyOf(rows, at) === 4 ? 32 : 128);
+}
+
+/** Returns the prefix with its length, a host's too. */
+function cidrOf(rows: Rows, at: number): string {
+  return `${addressOf(rows, at)}/${lengthOf(rows, at)}`;
+}
+
+function plainOf(rows: Rows, at: number): string {
+  return isHost(rows, at) ? addressOf(rows, at) : cidrOf(rows, at);
+}
+
+async function writeLines(
+  parts: { readonly head?: string; readonly between?: string; readonly foot?: string },
+  rows: Rows,
+  turns: Turns,
+  lineOf: (rows: Rows, at: number) => string,
+): Promise<Uint8Array> {
+  const { head = '', between = '', foot = '' } = parts;
+  const sink = new TextSink();
+  put(sink, head);
+  await inSlices(rows, turns, (part, isFirst) => {
+    let text = '';
+    for (let at = 0; at < part.length; at += ROW) {
+      text += `${isFirst && at === 0 ? '' : between}${lineOf(part, at)}`;
+    }
+    put(sink, text);
+  });
+  put(sink, foot);
+  return sink.takeShared();
+}
+
+/** Keeps the worst, in address order. */
+function worstOf(rows: Rows, max: number): Rows {
+  if (rowCount(rows) <= max) return rows;
+  const kept = new Uint32Array(max * ROW);
+  let at = 0;
+  for (const { rows: part } of segmentsByScore(rows, splitFamilies(rows).four.length, 0)) {
+    const taken = part.subarray(0, kept.length - at);
+    kept.set(taken, at);
+    at += taken.length;
+  }
+  return inOrder(kept);
+}
+
+/** The addresses of an IP set, for `aws wafv2 update-ip-set --addresses file://…`: each with its length, never /0. */
+function wafForm(family: 4 | 6): Form {
+  return {
+    extension: `waf${family}`,
+    type: jsonText,
+    write(selected, _, turns) {
+      const { four, six } = splitFamilies(selected.rows);
+      const rows = shownRows(selected, worstOf(family === 4 ? four : six, wafEntriesMax));
+      return writeLines({ head: '[', between: ',', foot: '\n]\n' }, rows, turns, (part, at) => {
+        return `\n"${cidrOf(part, at)}"`;
+      });
+    },
+  };
+}
+
+function setName({ name }: Selected): string {
+  return name === 'blocklist' ? 'portcullis' : `portcullis-${name}`;
+}
+
+/** Entries of a part of the script for RouterOS, which has little room for files. */
+export const routerPartEntries = 2_000;
+
+function routerParts(selected: Selected): number {
+  return Math.ceil(rowCount(shownRows(selected, selected.rows)) / routerPartEntries);
+}
+
+/** The script for RouterOS: fills lists of other names part by part, and swaps them in when all are there. */
+const routerScript: Form = {
+  extension: 'ros',
+  type: plainText,
+  async write(selected, _, turns) {
+    const list = setName(selected);
+    const url = `${selected.imprint.homeUrl}/${selected.name}.ros`;
+    const mode = url.startsWith('https:') ? 'https check-certificate=yes' : 'http';
+    const both = (line: string) =>
+      ['ip', 'ipv6'].map((menu) => `  /${menu} firewall address-list ${line}`);
+    const text = [
+      `# ${selected.title}, ${selected.changedAt}: loads the address list ${list} in parts, and swaps it in at the end.`,
+      `# Licence: ${selected.imprint.licence}`,
+      ':do {',
+      ...both(`remove [find list=${list}-next]`),
+      `  :for part from=1 to=${routerParts(selected)} do={`,
+      `    /tool fetch mode=${mode} url=("${url}\\3Fof=${selected.changedAtMs}&part=" . $part) dst-path=${list}-part.rsc`,
+      `    /import file-name=${list}-part.rsc`,
+      `    /file remove ${list}-part.rsc`,
+      '  }',
+      ...both(`set [find list=${list}] list=${list}-old`),
+      ...both(`set [find list=${list}-next] list=${list}`),
+      ...both(`remove [find list=${list}-old]`),
+      '} on-error={',
+      `  :log warning "${list} was not loaded: what was there stays"`,
+      '}',
+      '',
+    ];
+    return writeLines({ head: text.join('\n') }, new Uint32Array(), turns, () => '');
+  },
+};
+
+/** Returns the form of one part of the script's list, 1 the first; undefined beyond the last. */
+export function routerPart(selected: Selected, number: number): Form | undefined {
+  if (number < 1 || number > routerParts(selected)) return undefined;
+  return {
+    extension: `ros part ${number}`,
+    type: plainText,
+    write(of, _, turns) {
+      const from = (number - 1) * routerPartEntries * ROW;
+      const rows = shownRows(of, of.rows).subarray(from, from + routerPartEntries * ROW);
+      const list = `${setName(of)}-next`;
+      return writeLines({}, rows, turns, (part, at) => {
+        const menu = familyOf(part, at) === 4 ? 'ip' : 'ipv6';
+        return `/${menu} firewall address-list add list=${list} address=${plainOf(part, at)}\n`;
+      });
+    },
+  };
+}
+
+const none = (_: Selected): string => '';
+
+const lines = (
+  extension: string,
+  lineOf: (selected: Selected) => (rows: Rows, at: number) => string,
+  { head = none, isEach = false } = {},
+): Form => ({
+  extension,
+  type: plainText,
+  write: (selected, _, turns) =>
+    writeLines(
+      { head: head(selected) },
+      isEach ? selected.rows : shownRows(selected, selected.rows),
+      turns,
+      lineOf(selected),
+    ),
+});
+
+export const vendorForms: readonly Form[] = [
+  // An external threat feed: an address or a subnet a line.
+  lines('fortigate', () => (rows, at) => `${plainOf(rows, at)}\n`),
+  // A feed server of SRX: a prefix a line.
+  lines('srx', () => (rows, at) => `${cidrOf(rows, at)}\n`),
+  // For `load set`: a prefix list in place of the former one, with the next commit.
+  lines(
+    'junos',
+    (selected) => (rows, at) =>
+      `set policy-options prefix-list ${setName(selected)} ${cidrOf(rows, at)}\n`,
+    { head: (selected) => `delete policy-options prefix-list ${setName(selected)}\n` },
+  ),
+  // A feed file of BIG-IP AFM: address, mask, black or white, category (that of the feed list).
+  lines('f5', () => (rows, at) => `${addressOf(rows, at)},${lengthOf(rows, at)},bl,\n`),
+  wafForm(4),
+  wafForm(6),
+  // Suricata: address or network, category, reputation of 1 to 127.
+  lines('iprep', () => (rows, at) => `${plainOf(rows, at)},1,${scoreOf(rows, at)}\n`, {
+    isEach: true,
+  }),
+  {
+    extension: 'iprep-categories',
+    type: plainText,
+    write: (selected, _, turns) =>
+      writeLines(
+        { head: `1,${setName(selected)},${selected.title}\n` },
+        new Uint32Array(),
+        turns,
+        () => '',
+      ),
+  },
+  // Zeek: fields are set apart by tabs, and none is empty.
+  lines(
+    'intel',
+    (selected) => {
+      const base = selected.imprint.homeUrl.replace(/\/feeds$/, '/ip/');
+      return (rows, at) => {
+        const type = isHost(rows, at) ? 'ADDR' : 'SUBNET';
+        const said = `score ${scoreOf(rows, at)}, reports ${reportsOf(rows, at)}`;
+        const shown = plainOf(rows, at);
+        return `${shown}\tIntel::${type}\t${setName(selected)}\t${said}\t${base}${shown}\n`;
+      };
+    },
+    {
+      isEach: true,
+      head: () => '#fields\tindicator\tindicator_type\tmeta.source\tmeta.desc\tmeta.url\n',
+    },
+  ),
+  routerScript,
+];
