@@ -23,7 +23,7 @@ if (challengeBox) {
   const instead = find('.challenge-instead');
   const panel = find('.challenge-panel');
   const answer = find('[name=captcha_answer]');
-  const label = find('.challenge-body label');
+  const prompt = find('.challenge-body label');
   const hint = find('.challenge-body .field-hint');
   const image = find('.captcha-image');
   const frozen = find('.captcha-frozen');
@@ -86,7 +86,7 @@ if (challengeBox) {
   }
 
   /** Begins anew: with work if the browser can and `picture` isn't asked for. */
-  async function begin({ picture = isOpen, text = '', isQuiet = false } = {}) {
+  async function begin({ picture = isOpen, reason, isQuiet = false } = {}) {
     stop();
     isAsking = true;
     const mine = run;
@@ -102,7 +102,7 @@ if (challengeBox) {
       if (mine !== run) return;
       expectEnd(next.expires_in);
       if (next.level === 'silent') solve(next.work);
-      else open(next, text);
+      else open(next, reason);
     } catch {
       if (mine === run) fail('failed');
     }
@@ -160,7 +160,8 @@ if (challengeBox) {
     form.requestSubmit(by);
   }
 
-  function open(next, text) {
+  /** @param reason `fresh`, `renewed`, or undefined */
+  function open(next, reason) {
     const hadFocus = row?.contains(document.activeElement) || held;
     token.value = next.token;
     solution.value = '';
@@ -171,7 +172,7 @@ if (challengeBox) {
     sound.removeAttribute('src');
     // It belongs to the last one.
     answer.value = '';
-    said.textContent = held ? words.needed : text;
+    said.textContent = held ? words.needed : reason ? words[reason][Number(medium === 'sound')] : '';
     held = undefined;
     isOpen = true;
     answer.disabled = false;
@@ -199,8 +200,9 @@ if (challengeBox) {
     find('.challenge-listen').hidden = isSound;
     find('.challenge-look').hidden = !isSound;
     pauseButton.hidden = next !== 'picture' && next !== 'still';
-    pauseButton.querySelector('span').textContent = next === 'still' ? words.move : words.pause;
-    label.textContent = isSound ? words.hear : words.see;
+    label(pauseButton, next === 'still' ? words.move : words.pause, next === 'picture');
+    find('.challenge-new span').textContent = words.another[Number(isSound)];
+    prompt.textContent = isSound ? words.hear : words.see;
     hint.textContent = isSound ? words.hearHint : words.seeHint;
     answer.inputMode = isSound ? 'numeric' : 'text';
     if (!isSound) sound.pause();
@@ -213,18 +215,22 @@ if (challengeBox) {
     pen.drawImage(image, 0, 0, frozen.width, frozen.height);
   }
 
-  const sayPlay = (text) => {
-    playButton.querySelector('span').textContent = text;
-  };
+  /** Of its two icons a button shows that of a pause while something moves. */
+  function label(button, text, moves) {
+    button.querySelector('span').textContent = text;
+    button.toggleAttribute('data-moves', moves);
+  }
   function play() {
     if (!sound.src) sound.src = challengeBox.dataset.audio;
     sound.play().catch(() => {});
   }
-  sound.addEventListener('play', () => sayPlay(words.pause));
-  sound.addEventListener('pause', () => sayPlay(sound.ended ? words.playAgain : words.play));
+  sound.addEventListener('play', () => label(playButton, words.pause, true));
+  sound.addEventListener('pause', () => {
+    label(playButton, sound.ended ? words.playAgain : words.play, false);
+  });
   sound.addEventListener('emptied', () => {
     progress.value = 0;
-    sayPlay(words.play);
+    label(playButton, words.play, false);
   });
   sound.addEventListener('timeupdate', () => {
     progress.value = sound.duration > 0 ? sound.currentTime / sound.duration : 0;
@@ -236,7 +242,7 @@ if (challengeBox) {
   function end() {
     if (!document.hidden && renewals < renewalsMax) {
       renewals++;
-      return begin({ text: words.renewed, isQuiet: true });
+      return begin({ reason: 'renewed', isQuiet: true });
     }
     isOver = true;
     if (isOpen) said.textContent = words.pictureOver;
@@ -250,7 +256,7 @@ if (challengeBox) {
     isOver = false;
     dueAt = undefined;
     solution.value = '';
-    begin({ text: words.renewed });
+    begin({ reason: 'renewed' });
   }
   function tell() {
     if (!isOpen) return;
@@ -266,7 +272,7 @@ if (challengeBox) {
       work();
     });
   }
-  press('new', () => begin({ picture: true, text: words.fresh }));
+  press('new', () => begin({ picture: true, reason: 'fresh' }));
   press('instead', () => begin({ picture: challengeBox.dataset.state === 'slow' }));
   press('listen', () => {
     show('sound');
@@ -300,7 +306,7 @@ if (challengeBox) {
     // Back from where the form led: its challenge is used up.
     if (!event.persisted) return;
     solution.value = '';
-    begin({ text: words.fresh });
+    begin({ reason: 'fresh' });
   });
 
   // Some browsers bring a field back as it was before a reload; the picture is another one.
@@ -318,6 +324,6 @@ if (challengeBox) {
     begin();
   } else {
     expectEnd(Number(lifetime));
-    open(given, '');
+    open(given);
   }
 }

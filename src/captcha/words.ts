@@ -16,6 +16,7 @@ const en = {
     how: [
       'Each frame alone is evenly random. Freeze one and look.',
       'The word is drawn at random for each challenge and never leaves the server before you answer.',
+      'Most visitors never see one: their browser works for a second instead.',
       'A challenge takes one answer and lives for two minutes.',
       'Can’t see motion? Listen instead.',
     ],
@@ -40,7 +41,7 @@ const en = {
       'No key is needed. Let the browser fetch the challenge; send token and answer from the server that handles your form.',
       'The picture has 150 by 50 dots: show it at 450 by 150 pixels with image-rendering: pixelated, or as wide as there is room.',
       'Offer the sound beside it, and show the choice first to those who ask for less motion.',
-      'A wrong answer costs more than a right one: 60 answers a minute per address, 20 if they are wrong.',
+      'A browser has 60 answers a minute, 20 if they are wrong; its network has 900.',
       'The answer is {"ok":true} or {"ok":false}, whatever was wrong.',
     ],
     sitesCode: 'The calls beneath',
@@ -61,6 +62,7 @@ const fr: typeof en = {
     how: [
       'Chaque image seule est du pur hasard. Figez-en une et regardez.',
       'Le mot est tiré au hasard pour chaque défi et ne quitte pas le serveur avant votre réponse.',
+      'La plupart des visiteurs n’en voient pas : leur navigateur travaille une seconde à la place.',
       'Un défi accepte une seule réponse et vit deux minutes.',
       'Qui ne perçoit pas le mouvement peut écouter.',
     ],
@@ -86,7 +88,7 @@ const fr: typeof en = {
       'Aucune clé n’est nécessaire. Le navigateur demande le défi ; le serveur qui traite votre formulaire envoie le jeton et la réponse.',
       'L’image a 150 points sur 50 : montrez-la en 450 pixels sur 150 avec image-rendering: pixelated, ou sur toute la largeur disponible.',
       'Proposez le son à côté, et montrez d’abord le choix à qui demande moins de mouvement.',
-      'Une réponse fausse coûte plus qu’une juste : 60 réponses par minute et par adresse, 20 si elles sont fausses.',
+      'Un navigateur a droit à 60 réponses par minute, 20 si elles sont fausses ; son réseau à 900.',
       'La réponse est {"ok":true} ou {"ok":false}, quelle que soit l’erreur.',
     ],
     sitesCode: 'Les appels de base',

@@ -145,7 +145,7 @@ function liveWidget(siteKey: string | undefined, { captcha: text }: Catalogue): 
       <button class="button button-secondary" type="button">
         {text.widgetTry}
       </button>
-      <div class="card" data-sitekey={siteKey} hidden />
+      <div data-sitekey={siteKey} hidden />
       <p role="status" data-done={text.widgetDone} />
     </div>
   );

@@ -121,9 +121,10 @@ function Panel({
   error,
 }: PartProps & { readonly error: string | undefined }): Html {
   const text = frameText(frame).challenge;
-  const tool = (name: string, icon: IconName, label: string) => (
+  const tool = (name: string, icon: IconName, label: string, other?: IconName) => (
     <button type="button" class={`button button-quiet challenge-${name} scripted`}>
       <Icon name={icon} />
+      {other && <Icon name={other} />}
       <span>{label}</span>
     </button>
   );
@@ -154,7 +155,7 @@ function Panel({
           </button>
           {tool('listen', 'sound', text.listen)}
           {tool('look', 'eye', text.look)}
-          {tool('pause', 'pause', text.pause)}
+          {tool('pause', 'pause', text.pause, 'play')}
           <Link class="challenge-download" href={challenge.audioHref}>
             {text.download}
           </Link>
@@ -193,6 +194,7 @@ function ChallengeStage({ frame, challenge }: PartProps): Html {
       <div class="challenge-player" hidden>
         <button type="button" class="button button-secondary challenge-play">
           <Icon name="play" />
+          <Icon name="pause" />
           <span>{text.play}</span>
         </button>
         <progress max="1" value="0" aria-label={text.heard} />

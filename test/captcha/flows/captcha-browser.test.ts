@@ -114,7 +114,7 @@ describe('captcha page in a browser', () => {
         assert.equal(media.length, 1, 'the widget costs no challenge before it is wanted');
         await live.getByRole('button', { name: 'Try the widget here' }).press('Enter');
         const command = page.locator('#captcha-redeem');
-        await live.getByText('You’re verified.').waitFor();
+        await live.getByText('You’re verified').waitFor();
         assert.equal(media.length, 1, 'it works in the background');
         await live.getByText('The widget brought a receipt').waitFor();
         const receipt = /^RECEIPT=(pc[rs]2\.\S+)$/m.exec((await command.textContent())!)?.[1];
