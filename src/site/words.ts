@@ -185,7 +185,7 @@ const en = {
       },
       captcha: {
         short: 'one script, one element',
-        text: 'Visitors solve a moving picture before the form is sent.',
+        text: 'Most visitors see nothing of it. Whoever is suspect solves a moving picture.',
         note: 'Always check the receipt on your server. The widget alone proves nothing.',
       },
     },
@@ -620,7 +620,7 @@ const fr: Words = {
       },
       captcha: {
         short: 'un script, un élément',
-        text: 'Les visiteurs résolvent une image animée avant l’envoi du formulaire.',
+        text: 'La plupart des visiteurs n’en voient rien. Les suspects résolvent une image animée.',
         note: 'Vérifiez toujours le reçu sur votre serveur. Le widget seul ne prouve rien.',
       },
     },
