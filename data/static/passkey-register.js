@@ -1,7 +1,7 @@
 /**
  * Passkeys before there is an account. On the page of registration: shows the choice. On the pages
  * that make one or prove it: the browser is asked at the press of the button, and its answer goes
- * into the form, which is sent as any other. Words come from the page.
+ * into the form, which is sent as any other. A new password is judged as soon as it is typed. Words come from the page.
  */
 const bytesOf = (text) =>
   Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0));
@@ -114,4 +114,40 @@ if (globalThis.PublicKeyCredential && navigator.credentials) {
   for (const note of document.querySelectorAll('[data-passkey-none]')) note.hidden = true;
   for (const part of document.querySelectorAll('[data-passkey-choice]')) offer(part);
   for (const part of document.querySelectorAll('[data-passkey-press]')) arm(part);
+}
+
+// What is wrong with a new password is told when its field is left: nobody solves a challenge in vain.
+for (const field of document.querySelectorAll('[data-judged-by]')) {
+  field.addEventListener('change', async () => {
+    const { value, form } = field;
+    const { csrf, email } = form.elements;
+    const asked = await fetch(field.dataset.judgedBy, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ csrf: csrf.value, email: email.value, password: value }),
+    }).catch(() => undefined);
+    if (!asked?.ok || field.value !== value) return;
+    tellFault(field, value === '' ? null : (await asked.json()).fault);
+  });
+}
+
+/** Shows the sentence below the field, as the server does; none takes it away. */
+function tellFault(field, sentence) {
+  const box = field.closest('.field');
+  const id = `${field.id}-error`;
+  box.querySelector('.field-error')?.remove();
+  box.classList.toggle('has-error', sentence !== null);
+  if (sentence === null) {
+    field.removeAttribute('aria-invalid');
+    field.setAttribute('aria-describedby', `${field.id}-hint`);
+    return;
+  }
+  const told = document.createElement('p');
+  told.className = 'field-error';
+  told.id = id;
+  told.role = 'alert';
+  told.textContent = sentence;
+  box.append(told);
+  field.setAttribute('aria-invalid', 'true');
+  field.setAttribute('aria-describedby', `${field.id}-hint ${id}`);
 }

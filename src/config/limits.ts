@@ -46,6 +46,8 @@ export const clientLimits = {
   passkey: { max: 1_200, windowMs: minuteMs },
   /** Steps of registering with a passkey. */
   passkeyRegister: { max: 60, windowMs: minuteMs },
+  /** Passwords that are judged before anything is proved. */
+  newPassword: { max: 30, windowMs: minuteMs },
   /** Requests for a link to a new password, whosever address is typed. */
   recover: { max: 10, windowMs: minuteMs },
   /** Uses of mailed links that do not work: nobody who has one that does is held up by them. */

@@ -43,7 +43,7 @@ export function createOperator(options: {
     async setFirstPassword(
       accountId: string,
       password: string,
-      newPasswords: NewPasswords,
+      newPasswords: Pick<NewPasswords, 'accept'>,
     ): Promise<Result<void>> {
       const first = await people.byId(accountId);
       if (first === undefined) return fail('unknown_account');

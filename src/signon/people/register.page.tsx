@@ -123,7 +123,7 @@ export function registerPage(frame: PageFrame, data: RegisterPageData): string {
             {data.byMailOnly ? (
               <Hidden name="with" value="mail" />
             ) : (
-              newPasswordField(frame, text.signon.password, errors.password, data.hasPassword)
+              newPasswordField(frame, text.signon.password, errors.password, data.hasPassword, true)
             )}
             {data.challenge === 'solved' ? (
               <Notice tone="success">{register.challengeSolved}</Notice>
@@ -252,8 +252,15 @@ export function passkeyOutcome({ failed, causes }: PasskeyOutcome): Html {
 /**
  * The field of a new password, which is never sent back to the page.
  * @param isKept true: it may be left empty
+ * @param isJudged the page's script asks what is wrong with it as soon as it is typed
  */
-export function newPasswordField(frame: PageFrame, label: string, error?: string, isKept = false) {
+export function newPasswordField(
+  frame: PageFrame,
+  label: string,
+  error?: string,
+  isKept = false,
+  isJudged = false,
+) {
   const { passwordHint, register } = frameText(frame).signon;
   return (
     <Field
@@ -265,6 +272,7 @@ export function newPasswordField(frame: PageFrame, label: string, error?: string
       required={!isKept}
       maxLength={passwordLengthMax}
       autocomplete="new-password"
+      judgedBy={isJudged ? '/register/password' : undefined}
       error={error}
     />
   );

@@ -17,8 +17,8 @@ import {
   type FormChallenges,
 } from '../../web/components/challenge.tsx';
 import type { Callers } from '../../web/guard/callers.ts';
-import { sessionForm, sessionPage } from '../../web/guard/endpoint.ts';
-import { jsonOf } from '../../web/guard/intake/form.ts';
+import { sessionCall, sessionForm, sessionPage } from '../../web/guard/endpoint.ts';
+import { type CallBody, jsonOf } from '../../web/guard/intake/form.ts';
 import type { Signon } from '../open-signon.ts';
 import { tooMany } from '../proofs/attempts.ts';
 import {
@@ -65,6 +65,10 @@ export const registerEndpoints = {
     ...carriesRequest,
     limits: ['passkeyRegister'],
     errors: [closedError, 'invalid_code', 'conflict', 'invalid_parameter'],
+  }),
+  judge: sessionCall('/register/password', 'anyone', {
+    limits: ['newPassword'],
+    errors: [closedError, 'invalid_parameter'],
   }),
   sent: sessionPage(sentPath, 'anyone', { ...carriesRequest, errors: [closedError] }),
   again: sessionForm(againPath, 'anyone', {
@@ -138,6 +142,28 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     return [...password].length < 8 ? { password: text.passwordLength } : {};
   }
 
+  /** Whoever has to solve the challenge again hears at once that the password won't do. */
+  async function weak(context: RequestContext, email: string, password: string | undefined) {
+    if (password === undefined || callers.take('newPassword', context.request) > 0) return {};
+    const fault = await signon.registration.passwordFault(password, email);
+    return fault?.error === 'weak_password'
+      ? { password: failureText(context.language, fault) }
+      : {};
+  }
+
+  /** Tells the page's script what is wrong with a password, before the challenge has to be solved. */
+  async function judge(context: RequestContext, { email, password }: CallBody) {
+    if (typeof password !== 'string' || password.length > 2 * passwordLengthMax) {
+      return fail('invalid_parameter', undefined, 'password');
+    }
+    const typed = typeof email === 'string' ? email.slice(0, emailLengthMax) : '';
+    const fault = await signon.registration.passwordFault(password, typed);
+    const { passwordLength } = catalogueFor(context.language).signon;
+    const isWeak = fault?.error === 'weak_password';
+    const sentence = fault && (isWeak ? failureText(context.language, fault) : passwordLength);
+    return { ok: true, value: { fault: sentence ?? null } } as const;
+  }
+
   function refused(context: RequestContext, failure: Failure, filled: Filled, kept: KeptForm) {
     const sentence = failureText(context.language, failure);
     const { passwordLength, emailMalformed } = catalogueFor(context.language).signon;
@@ -184,8 +210,10 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     const kept = { password: typed.length > passwordLengthMax ? '' : typed, solved };
     const { challengeWrong } = catalogueFor(context.language).signon;
     const errors = {
+      ...(solved === ''
+        ? { answer: challengeWrong, ...(await weak(context, email, password)) }
+        : {}),
       ...misspelt(context, email, password),
-      ...(solved === '' ? { answer: challengeWrong } : {}),
     };
     if (Object.keys(errors).length > 0) return show(context, filled, errors, kept);
     const waitSeconds = callers.take('register', context.request);
@@ -274,6 +302,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
       pageBuilder.go(context, onwardHref(path, onwards.ofQuery(context, query))),
     ),
     pageBuilder.form(registerEndpoints.registerPasskey, registerPasskey, [], again),
+    pageBuilder.call(registerEndpoints.judge, judge),
     pageBuilder.page(registerEndpoints.sent, (context, query) => {
       const onward = onwards.ofQuery(context, query);
       const pace = paceOfQuery(query, options.clock.now());
@@ -295,5 +324,6 @@ function closedRoutes({ pageBuilder, callers }: RegisterOptions): PlainRoute[] {
       return waitSeconds > 0 ? pageBuilder.problem(context, tooMany(waitSeconds)) : closed(context);
     }),
     ...[at.registerPasskey, at.again].map((declared) => pageBuilder.form(declared, closed)),
+    pageBuilder.call(at.judge, async () => fail(closedError)),
   ];
 }

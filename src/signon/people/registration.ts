@@ -398,6 +398,7 @@ export function createRegistration(options: RegistrationOptions) {
     takesDomain,
     /** Some domains alone may register. */
     hasDomains: domains.length > 0,
+    passwordFault: newPasswords.fault,
     /** Returns whether the form should take neither password nor passkey; see pacing.ts. */
     isByMailOnly: pacing.isByMailOnly,
     /** Returns the address that this browser registered within the last hour, whether it had an account or not. */

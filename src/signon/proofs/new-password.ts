@@ -4,17 +4,20 @@ import { createHash } from 'node:crypto';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Log } from '../../core/log.ts';
 import { openLoneThread } from '../../core/lone-thread.ts';
-import { fail, ok, type Result } from '../../core/result.ts';
+import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import type { StrengthJob } from './password-strength.worker.ts';
 import { normalisePassword, type Passwords, passwordLength, type Turn } from './passwords.ts';
 
 /** The characters that zxcvbn gets of a password; its time grows with the square of the length. */
 const judgedLengthMax = 64;
 const strengthWaitingMax = 64;
+const strengthBusyFrom = 4;
 
 export interface PasswordStrength {
   /** `weak_password`, `overloaded`. @param context words that a guesser knows: mail address, names */
   check(password: string, context: readonly string[]): Promise<Result<void>>;
+  /** Whoever is in no hurry, or proved nothing yet, waits behind nobody. */
+  isBusy?(): boolean;
   /** The calls that wait for the thread, if there is one. */
   readonly table?: BoundedTable;
   close(): Promise<void>;
@@ -38,6 +41,7 @@ export function openPasswordStrength(): PasswordStrength {
       const strong = await thread.run(job);
       return strong ? ok(undefined) : fail('weak_password', undefined, 'password');
     },
+    isBusy: () => thread.waiting() >= strengthBusyFrom,
     table: { name: 'password_strength_queue', used: thread.waiting, limit: strengthWaitingMax },
     close: thread.close,
   };
@@ -53,20 +57,37 @@ export function createNewPasswords(options: {
 }) {
   const { passwords, strength, breached } = options;
   const service = [options.service].flat();
+
+  /** Returns the password in its normal form. */
+  async function judged(password: string, email: string): Promise<Result<string>> {
+    const normal = normalisePassword(password);
+    if (normal === undefined) {
+      const { min, max } = passwordLength;
+      return fail('invalid_parameter', `A password has ${min} to ${max} characters.`, 'password');
+    }
+    if (holdsContext(normal, service, email)) return fail('weak_password', undefined, 'password');
+    const strong = await strength.check(normal, [email, ...email.split(/[@.]/), ...service]);
+    return strong.ok ? ok(normal) : strong;
+  }
+
   return {
+    /**
+     * Says before anything is proved that a password would be refused: `invalid_parameter`, `weak_password`. Whether
+     * it is in a breach is asked later, and nothing is said while the judge has other work.
+     */
+    async fault(password: string, email: string): Promise<Failure | undefined> {
+      if (strength.isBusy?.()) return undefined;
+      const found = await judged(password, email);
+      return found.ok || found.error === 'overloaded' ? undefined : found;
+    },
     /**
      * Returns the PHC string. `invalid_parameter`, `weak_password` (parameter `password`), `overloaded`.
      * @param email the account's: a password made of it is weak
      */
     async accept(password: string, email: string, turn?: Turn): Promise<Result<string>> {
-      const normal = normalisePassword(password);
-      if (normal === undefined) {
-        const { min, max } = passwordLength;
-        return fail('invalid_parameter', `A password has ${min} to ${max} characters.`, 'password');
-      }
-      if (holdsContext(normal, service, email)) return fail('weak_password', undefined, 'password');
-      const judged = await strength.check(normal, [email, ...email.split(/[@.]/), ...service]);
-      if (!judged.ok) return judged;
+      const found = await judged(password, email);
+      if (!found.ok) return found;
+      const normal = found.value;
       if (await breached?.has(normal)) return fail('weak_password', undefined, 'password');
       return passwords.hash(normal, turn);
     },

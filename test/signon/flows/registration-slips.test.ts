@@ -119,3 +119,32 @@ it('a wrong answer leaves the password', { timeout }, async () => {
   assert.match(page.body, /id="captcha-answer-error"/);
   assert.doesNotMatch(page.body, /id="new-password"[^>]*required/);
 });
+
+it('a weak password is told before the challenge is solved, and with a wrong answer', {
+  timeout,
+}, async () => {
+  const gail = webVisitor(server);
+  const email = 'gail@mail.example';
+  const form = await gail.get('/register');
+  assert.match(form.body, /id="new-password"[^>]*data-judged-by="\/register\/password"/);
+  const { csrf } = hiddenOf(form, '/register');
+  const json = { 'Content-Type': 'application/json' };
+  const judged = (body: object) => gail.post('/register/password', JSON.stringify(body), json);
+  const faultOf = async (typed: string) =>
+    JSON.parse((await judged({ csrf, email, password: typed })).body).fault;
+  assert.match(await faultOf('password1'), /guess/i);
+  assert.match(await faultOf('gail-mail-example'), /guess/i);
+  assert.match(await faultOf('short'), /8/);
+  assert.match(await faultOf('x'.repeat(300)), /256/);
+  assert.equal(await faultOf(password), null);
+  assert.equal((await judged({ email, password })).status, 403, 'without its token');
+  for (const wrong of [7, null, ['a'], 'x'.repeat(600)]) {
+    assert.equal((await judged({ csrf, email, password: wrong })).status, 422);
+  }
+  assert.equal((await gail.get('/register/password')).headers.location, '/register');
+  const wrong = { email, password: 'password1', captcha_answer: 'x' };
+  const page = await gail.submit(form, '/register', wrong);
+  assert.equal(page.status, 422);
+  assert.match(page.body, /id="captcha-answer-error"/);
+  assert.match(page.body, /id="new-password-error"/);
+});
