@@ -30,7 +30,7 @@ const scoreOf = async (ip: string) => (await server.check(ip)).abuseConfidenceSc
 const post = (form: Record<string, string>) => ada.post('/admin/entries/change', form);
 
 it('an entry that is set shows at once, in words that are escaped, and counts', async () => {
-  assert.match((await ada.get('/admin/entries')).body, /There is no own entry yet/);
+  assert.match((await ada.get('/admin/entries')).body, /No manual rules yet/);
   const note = '<b>from our logs</b>';
   const terms = { score: '90', category: '14', until: '2099-12-31', note };
   const done = await post({ do: 'add', prefix: range, ...terms });
@@ -57,7 +57,7 @@ it('it is found by an address in it, by a part of the note, and not by another',
     const { body } = await ada.get(`/admin/entries?part=${encodeURIComponent(part)}`);
     assert.ok(body.includes(`/ip/${range}`), part);
   }
-  assert.match((await ada.get('/admin/entries?part=45.41.0.7')).body, /There is no such entry/);
+  assert.match((await ada.get('/admin/entries?part=45.41.0.7')).body, /No such rule/);
 });
 
 it('what makes no sense is refused and changes nothing; the log keeps no text of it', async () => {

@@ -138,7 +138,7 @@ it('an anonymous report is blocked by one press, dismissed, reported, and undone
   assert.ok((await add()).ok);
   const before = await scoreOf(address);
   const card = await cardOf(address);
-  assert.deepEqual(effectOf(card, 'Block it'), [before, 100]);
+  assert.deepEqual(effectOf(card, 'Block address'), [before, 100]);
   assert.match(card, /tries wp-login\.php/);
   const form = await ada.get(`/report?address=${address}`);
   assert.match(form.body, /tries wp-login\.php/);
