@@ -1072,7 +1072,7 @@ const consoleFr: ConsoleCatalogue = {
       'Tous ses sous-domaines sont compris. Les accords restent pour le jour du déblocage.',
   },
   feeds: {
-    lede: 'Nommez une partie de la liste de blocage. Les pare-feu la lisent sous /feeds/, sous toutes ses formes.',
+    lede: 'Nommez une partie de la liste de blocage. Les pare-feu la lisent sous /feeds/, dans tous les formats.',
     none: 'Il n’y a pas encore de flux nommé.',
     caption: 'Flux nommés',
     count: (count, most) => `${count} flux nommés sur ${most}.`,

@@ -229,7 +229,7 @@ it('shows a tip as words and forgets it, as the command does', async () => {
 
 it('the first steps tell how old the tables of countries and networks are', async () => {
   const { body } = await ada.get('/admin/checklist');
-  const [, row = ''] = /Countries and networks are of the last two months(.*?)<\/tr>/s.exec(body)!;
+  const [, row = ''] = /Country and network data is under two months old(.*?)<\/tr>/s.exec(body)!;
   assert.match(row, /GEO_COUNTRY_MMDB, GEO_ASN_MMDB/);
   assert.match(row, /The data is of \d+ \w+ 2026: /);
   const page = await server.fetch('/ip/8.8.8.8');
