@@ -121,7 +121,7 @@ it('it is set anew and removed, and the audit log has each change', async () => 
 
 it('a feed is named on its own screen, shown with what it takes, and removed', async () => {
   const at = '/admin/feeds';
-  assert.match((await ada.get(at)).body, /There is no named feed yet/);
+  assert.match((await ada.get(at)).body, /No named feeds yet/);
   const add = { do: 'add', name: 'ssh', category: '18,22', list: '', maxAge: '24h' };
   const more = { minimumScore: '80', family: 'IPv4', country: 'de', collapse: 'true' };
   const done = await ada.post(`${at}/change`, { ...add, ...more, exceptCountry: '', limit: '500' });
@@ -129,7 +129,7 @@ it('a feed is named on its own screen, shown with what it takes, and removed', a
   const page = (await ada.get(done.headers.location!)).body;
   assert.match(page, /You added the feed ssh/);
   assert.match(page, /href="\/feeds\/ssh\.txt"/);
-  assert.match(page, /Brute-Force, SSH · of the last 24 h · score from 80 · IPv4 · of DE/);
+  assert.match(page, /Brute-Force, SSH · last 24 h · score from 80 · IPv4 · in DE/);
   const [named] = await server.cliJson('feed', 'list');
   assert.equal(
     named.choice,
@@ -140,5 +140,5 @@ it('a feed is named on its own screen, shown with what it takes, and removed', a
   const wrong = await ada.post(`${at}/change`, { do: 'add', name: '../x' });
   assert.equal(wrong.status, 422);
   await ada.post(`${at}/change`, { do: 'remove', name: 'ssh' });
-  assert.match((await ada.get(at)).body, /There is no named feed yet/);
+  assert.match((await ada.get(at)).body, /No named feeds yet/);
 });

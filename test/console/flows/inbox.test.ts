@@ -201,8 +201,8 @@ it('the page of an address says to its operator what she can do, does it and und
   const before = await scoreOf(suspect);
   assert.match(await barOf(`/ip/${suspect}`), new RegExp(`demo holds it at ${before}`));
   const steps: [does: string, label: string, after: number, back: string, backLabel: string][] = [
-    ['block', 'Block it', 100, 'unset', 'Remove your rule'],
-    ['allow', 'Allow it', 0, 'disallow', 'Take off the allowlist'],
+    ['block', 'Block address', 100, 'unset', 'Remove your rule'],
+    ['allow', 'Allow address', 0, 'disallow', 'Take off the allowlist'],
   ];
   for (const [does, label, score, back, backLabel] of steps) {
     assert.deepEqual(effectOf(await barOf(`/ip/${suspect}`), label), [before, score]);
