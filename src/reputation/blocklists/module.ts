@@ -20,6 +20,7 @@ import { createNamedBuilds } from './named/builds.ts';
 import { namedFeedEndpoint, namedFeedRoute } from './named/named.route.ts';
 import { listNamedFeeds, type NamedFeed, wholeFeed } from './named/named-feeds.ts';
 import type { SelectSources } from './named/select.ts';
+import { taxiiEndpoints, taxiiRoutes } from './named/taxii.route.ts';
 import type { Imprint } from './pieces/lines.ts';
 import {
   createFeedPublisher,
@@ -39,6 +40,7 @@ export const blocklistEndpoints: readonly Endpoint[] = [
   feedsSlashEndpoint, // GET /feeds/
   ...feedEndpoints, // GET /feeds/blocklist.*, /feeds/anon-exits.txt, /feeds/changes.json
   namedFeedEndpoint, // GET /feeds/*
+  ...Object.values(taxiiEndpoints), // GET /taxii2/, /taxii2/*
 ];
 
 export function openBlocklists(
@@ -99,6 +101,13 @@ export function openBlocklists(
       ...feedsPageRoutes({ guard, publisher, tools, feedsUrl, licence }),
       ...feedRoutes({ ...frontEnd, publisher }),
       namedFeedRoute({ ...frontEnd, builds: named, find: namedFeeds.find }),
+      ...taxiiRoutes({
+        guard: frontEnd.guard,
+        clock,
+        builds: named,
+        feeds: namedFeeds.all,
+        secureUrl: config.secureUrl,
+      }),
     ],
     tables: [
       queue.table('blacklist_queue'),
@@ -172,6 +181,7 @@ function createNamedFeedCache({ store, clock }: Pick<FeedPublisherOptions, 'stor
 
   return {
     find: async (name: string) => (await all()).get(name),
+    all: async () => [...(await all()).values()],
     count: () => Math.max(0, known.size - 1),
   };
 }

@@ -1,6 +1,7 @@
 /** Feeds of the whole server: what a firewall's refresher asks, across changes and restarts. */
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,6 +19,9 @@ import {
   within,
 } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: what an answer holds is what is tested
+type Loose = any;
 
 const listed = '198.51.100.7';
 const names = [
@@ -328,6 +332,119 @@ for (const threads of threadCounts) {
         left.map(({ name }) => name),
         ['docs'],
       );
+    });
+
+    it('are collections of TAXII 2.1, for who has a key, with the same entries page by page', async () => {
+      const media = 'application/taxii+json;version=2.1';
+      const basic = `Basic ${Buffer.from(`any:${server.key}`).toString('base64')}`;
+      async function taxii(path: string, status = 200, headers: Record<string, string> = {}) {
+        const sent = { Accept: media, Authorization: basic, ...headers };
+        const answer = await server.fetch(`/taxii2/${path}`, { headers: sent });
+        assert.equal(answer.status, status, `${path}: ${answer.body}`);
+        assert.equal(answer.headers['content-type'], media);
+        const body = answer.json() as Loose;
+        if (status !== 200) assert.equal(body.http_status, String(status));
+        return { ...body, headers: answer.headers } as Loose;
+      }
+      const unknown = await taxii('', 401, { Authorization: '' });
+      assert.match(unknown.headers['www-authenticate'], /^Basic /);
+      await taxii('', 401, { Authorization: `Bearer ${server.key.slice(0, -1)}` });
+      await taxii('', 401, { Authorization: 'Basic !' });
+      await taxii('', 406, { Accept: 'application/taxii+json;version=2.0' });
+      const discovery = await taxii('', 200, { Authorization: `Bearer ${server.key}` });
+      assert.equal(discovery.default, discovery.api_roots[0]);
+      const root = new URL(discovery.default).pathname.slice('/taxii2/'.length);
+      assert.deepEqual((await taxii(root)).versions, [media]);
+      const { collections } = await taxii(`${root}collections/`);
+      assert.deepEqual(
+        collections.map((one: Loose) => one.alias),
+        ['blocklist', 'docs'],
+      );
+      const [whole, docs] = collections;
+      const at = `${root}collections/${whole.id}/`;
+      const { headers: _, ...shown } = await taxii(at);
+      assert.deepEqual(shown, whole);
+      const found: Loose[] = [];
+      let next: string | undefined = '';
+      for (let pages = 0; next !== undefined && pages < 100; pages++) {
+        const after: string = next === '' ? '' : `&next=${encodeURIComponent(next)}`;
+        const page: Loose = await taxii(`${at}objects/?limit=2${after}`);
+        assert.ok(page.objects.length <= 2);
+        assert.equal(page.more === true, page.next !== undefined);
+        assert.match(page.headers['x-taxii-date-added-first'], /^\d{4}-.*Z$/);
+        found.push(...page.objects);
+        next = page.next;
+      }
+      const indicators = found.filter(({ type }) => type === 'indicator');
+      assert.deepEqual(
+        indicators.map(({ name }) => name),
+        await text(server),
+      );
+      assert.equal(new Set(found.map(({ id }) => id)).size, found.length);
+      for (const one of indicators) {
+        assert.match(one.id, /^indicator--[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-/);
+        const family = one.name.includes(':') ? 6 : 4;
+        assert.equal(one.pattern, `[ipv${family}-addr:value = '${one.name}']`);
+        assert.ok(one.valid_until > one.valid_from && one.confidence >= 75);
+        assert.equal(one.created_by_ref, found[0]!.id);
+      }
+      const { id } = indicators[1]!;
+      const [same] = (await taxii(`${at}objects/${id}/`)).objects;
+      assert.deepEqual([same.id, same.pattern], [id, indicators[1]!.pattern]);
+      assert.equal((await taxii(`${at}objects/${id}/versions/`)).versions.length, 1);
+      const matched = await taxii(`${at}objects/?match[id]=${id}&match[type]=indicator`);
+      assert.deepEqual(
+        matched.objects.map((one: Loose) => one.id),
+        [id],
+      );
+      const { objects: listed } = await taxii(`${at}manifest/`);
+      assert.deepEqual(
+        listed.map((one: Loose) => one.id),
+        found.map((one) => one.id),
+      );
+      const known = await taxii(`${at}objects/?added_after=2099-01-01T00:00:00.000Z`);
+      assert.equal(known.objects, undefined);
+      const since = await taxii(`${at}manifest/?added_after=2020-01-01T00:00:00Z`);
+      assert.equal(since.objects.length, found.length);
+      assert.deepEqual((await taxii(`${at}objects/?match[spec_version]=2.0`)).objects, undefined);
+      assert.equal((await taxii(`${root}collections/${docs.alias}/objects/`)).objects.length, 1);
+      for (const query of [
+        'limit=0',
+        'limit=x',
+        'next=%21',
+        'added_after=1',
+        'evil=1',
+        'limit=1&limit=2',
+      ]) {
+        await taxii(`${at}objects/?${query}`, 422);
+      }
+      for (const path of ['other/', `${root}collections/x/`, `${at}objects/x/`, `${at}status/`]) {
+        await taxii(path, 404);
+      }
+      assert.equal((await server.fetch('/taxii2/', { method: 'POST', body: '' })).status, 405);
+    });
+
+    it('are a feed of MISP: manifest, event and hashes', async () => {
+      const at = '/feeds/blocklist/misp';
+      const manifest = (await server.fetch(`${at}/manifest.json`)).json() as Loose;
+      const [[uuid, facts]] = Object.entries(manifest) as [[string, Loose]];
+      const { Event } = (await server.fetch(`${at}/${uuid}.json`)).json() as Loose;
+      for (const name of Object.keys(facts)) assert.deepEqual(Event[name], facts[name], name);
+      assert.equal(Event.uuid, uuid);
+      const values = Event.Attribute.map(({ value }: Loose) => value);
+      assert.deepEqual(values, await text(server));
+      for (const { type, category, to_ids } of Event.Attribute) {
+        assert.deepEqual([type, category, to_ids], ['ip-src', 'Network activity', true]);
+      }
+      const hashes = (await server.fetch(`${at}/hashes.csv`)).body.trimEnd().split('\n');
+      const md5 = (value: string) => createHash('md5').update(value).digest('hex');
+      assert.deepEqual(
+        hashes,
+        values.map((value: string) => `${md5(value)},${uuid}`),
+      );
+      await refusal(server, 'blocklist/misp/other.json', 404);
+      await refusal(server, 'nothing/misp/manifest.json', 404);
+      await refusal(server, 'blocklist/misp/../blocklist.txt', 404);
     });
 
     it('are told of on a page, with what is served and the texts to paste', async () => {

@@ -26,6 +26,8 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
   'text for firewalls, people and programs': [
     /^GET \/feeds\/(blocklist|anon-exits)\.(txt|csv|ipset|nft|haproxy|nginx|geo|rsc|zone6?|rpz)$/,
     /^GET \/feeds\/\*$/,
+    // TAXII, which has a media type and a specification of its own.
+    /^GET \/taxii2\/\*?$/,
     /^GET \/docs\/[\w-]+(\.fr)?\.md$/,
     /^GET \/(llms|robots)\.txt$/,
     /^GET \/\.well-known\/(security\.txt|change-password|passkey-endpoints)$/,

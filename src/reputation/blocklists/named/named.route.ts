@@ -2,7 +2,7 @@
 
 import * as v from 'valibot';
 import type { SpotMark } from '../../../access/marks.ts';
-import { fail } from '../../../core/result.ts';
+import { fail, ok, type Result } from '../../../core/result.ts';
 import { digits, queryReader } from '../../../core/schema.ts';
 import { negotiate, negotiatedHeaders } from '../../../http/answer/negotiate.ts';
 import type { Request } from '../../../http/request/message.ts';
@@ -15,6 +15,8 @@ import { feedParameters, feeds } from '../catalog.ts';
 import { feedCacheControl, feedCors, feedExposed } from '../feeds.route.ts';
 import { formByExtension, forms } from './all-forms.ts';
 import type { NamedBuilds } from './builds.ts';
+import type { Form } from './forms.ts';
+import { mispForm } from './misp.ts';
 import type { NamedFeed } from './named-feeds.ts';
 import { routerPart } from './vendors.ts';
 
@@ -39,8 +41,9 @@ const parameters = {
   part: v.optional(digits(/^\d{1,3}$/, partDetail, 1)),
 };
 const readParameters = queryReader(parameters);
-/** The name and the extension of a file. */
-const fileShape = /^([a-z][a-z0-9-]{0,40})\.([a-z0-9-]{1,20})$/;
+/** The name and the extension of a file, or of a file in the feed's folder for MISP. */
+const fileShape =
+  /^([a-z][a-z0-9-]{0,40})(?:\.([a-z0-9-]{1,20})|\/misp\/([a-z0-9-]{1,40}\.(?:json|csv)))$/;
 
 const gone = fail(
   'not_found',
@@ -58,14 +61,16 @@ export function namedFeedRoute(options: {
   const words = new Uint32Array(4);
 
   async function reply(request: Request): Promise<Answer> {
-    const [, name, extension] = fileShape.exec(request.path.slice('/feeds/'.length)) ?? [];
+    const [, name, extension, misp] = fileShape.exec(request.path.slice('/feeds/'.length)) ?? [];
     const feed = name === undefined ? undefined : await options.find(name);
-    const form = formByExtension.get(extension ?? '');
     if (feed === undefined) {
       const names = [...feeds.map((one) => one.name), 'changes.json'].join(', ');
       return fail('not_found', `There is no such feed. There are: ${names}.`);
     }
-    if (form === undefined) {
+    const form =
+      misp === undefined ? ok(formByExtension.get(extension!)) : await mispOf(feed, misp);
+    if (!form.ok) return form;
+    if (form.value === undefined) {
       const known = forms.map((one) => one.extension).join(', ');
       return fail('not_found', `A feed has no such form. There are: ${known}.`);
     }
@@ -84,7 +89,9 @@ export function namedFeedRoute(options: {
     }
     if (!asked.ok) return asked;
     const { of, part } = asked.value;
-    const made = await (part === undefined ? builds.file(feed, form) : partOf(feed, part, of));
+    const made = await (part === undefined
+      ? builds.file(feed, form.value)
+      : partOf(feed, part, of));
     if (!made.ok) return made;
     const { type, changedAtMs, identity, gzip } = made.value;
     return negotiate(request, {
@@ -96,6 +103,11 @@ export function namedFeedRoute(options: {
       headers: [feedExposed],
       ranges: true,
     });
+  }
+
+  async function mispOf(feed: NamedFeed, file: string): Promise<Result<Form | undefined>> {
+    const selected = await builds.selected(feed);
+    return selected.ok ? ok(mispForm(selected.value, file)) : selected;
   }
 
   /** A part is of one state of the list: a script that began with another begins again. */

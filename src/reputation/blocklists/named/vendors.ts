@@ -38,11 +38,11 @@ function cidrOf(rows: Rows, at: number): string {
   return `${addressOf(rows, at)}/${lengthOf(rows, at)}`;
 }
 
-function plainOf(rows: Rows, at: number): string {
+export function plainOf(rows: Rows, at: number): string {
   return isHost(rows, at) ? addressOf(rows, at) : cidrOf(rows, at);
 }
 
-async function writeLines(
+export async function writeLines(
   parts: { readonly head?: string; readonly between?: string; readonly foot?: string },
   rows: Rows,
   turns: Turns,
