@@ -126,9 +126,6 @@ async function keepBuilt() {
   for (const { gzip, brotli } of openAssets().shared().values()) {
     for (const twin of [gzip, brotli]) if (twin) keep(twin.etag.slice(1, -1), twin.body);
   }
-  const { openKit } = await import(`${compiled}/site/kit/open-kit.js`);
-  const kit = openKit();
-  keep(kit.builtName, kit.bytes);
   renameSync(fresh, built);
 }
 

@@ -77,7 +77,7 @@ export function openSite(needs: {
   const { config, clock, guard, pageBuilder, cookies, tools, assets, endpoints } = needs;
   const { apiKeys, usage, slotOf } = needs;
   const { baseUrl, secureUrl } = config;
-  const kit = openKit();
+  const kit = openKit(config);
   const facts: TargetFacts = {
     baseUrl,
     secureUrl,
@@ -138,7 +138,7 @@ export function openSite(needs: {
         return hours.reduce((sum, { reads, writes }) => sum + reads + writes, 0);
       },
     }),
-    ...kitRoutes(kit, guard, baseUrl),
+    ...kitRoutes(kit, guard),
     looksRoute({ guard, cookies, endpoints, baseUrl, withTyped: pageBuilder.withTyped }),
   ];
   return {

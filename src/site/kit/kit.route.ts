@@ -26,7 +26,7 @@ export const kitEndpoint = openFile(kitPath, {
 
 export const pluginEndpoint = openFile(pluginPath, { headers: negotiatedHeaders });
 
-export function kitRoutes(kit: Kit, guard: Guard, baseUrl: string): PlainRoute[] {
+export function kitRoutes(kit: Kit, guard: Guard): PlainRoute[] {
   const headers: readonly Header[] = [
     ['Content-Disposition', `attachment; filename="portcullis-kit-${kit.version}.zip"`],
     ['Cross-Origin-Resource-Policy', 'cross-origin'],
@@ -40,7 +40,7 @@ export function kitRoutes(kit: Kit, guard: Guard, baseUrl: string): PlainRoute[]
     ranges: true,
   }));
   const plugin = once(() => {
-    const body = Buffer.from(kit.plugin(baseUrl));
+    const body = Buffer.from(kit.plugin());
     const etag = `"${createHash('sha256').update(body).digest('hex').slice(0, 32)}"`;
     const name = pluginPath.slice(pluginPath.lastIndexOf('/') + 1);
     return {

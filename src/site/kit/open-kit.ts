@@ -1,7 +1,7 @@
 /**
  * The integration kit: what a site needs to use this service, as one zip of what data/kit/ held at
- * the start, made by the build, or else when it is first asked for. The same sources give the same bytes on every machine, so its SHA-256 says which kit
- * it is. All servers of a version give out the same kit: it holds no address of theirs.
+ * the start, with the addresses of its server, made in another thread behind the start, or when it is first asked for.
+ * The same sources and addresses give the same bytes on every machine, so its SHA-256 says which kit it is.
  */
 
 import { createHash } from 'node:crypto';
@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { type Zippable, zipSync } from 'fflate';
-import { builtOr, once } from '../../core/preparation.ts';
+import { once, prepared } from '../../core/preparation.ts';
 
 // A zip whose bytes follow from names and contents alone: not from the clock, the time zone, the
 // locale, file times or the umask. Entries are sorted by code unit; folders have no entries.
@@ -113,18 +113,22 @@ function readPo(po: string): Entry[] {
 }
 
 export interface Kit {
-  /** Unless the build has made them the first look does: a tenth of a second. */
+  /** Unless `prepare` has made them the first look does: a tenth of a second. */
   readonly bytes: Uint8Array;
-  /** The name of its file in dist/built; it holds a hash of the sources. */
-  readonly builtName: string;
   /** The hash of `bytes`, in lower-case hex. */
   readonly sha256: string;
   /** The SDK, the plugin and the whole have the same version, e.g. `1.0.0`. */
   readonly version: string;
   /** Makes `bytes` in another thread. */
   prepare(): Promise<void>;
-  /** Returns the archive of the WordPress plugin, with the address of its server in it. */
-  plugin(address: string): Uint8Array;
+  /** Returns the archive of the WordPress plugin. */
+  plugin(): Uint8Array;
+}
+
+/** Addresses of the server that gives the kit out. */
+export interface KitAddresses {
+  readonly baseUrl: string;
+  readonly secureUrl: string;
 }
 
 /** Found from the compiled file: dist/src/kit/. */
@@ -142,34 +146,27 @@ const sdkTests = 'php-sdk/tests/';
 /** In WordPress requests go through its own HTTP functions, which the site's owner can govern. */
 const notForPlugin = /^Http\/(Curl|Stream)Transport\.php$/;
 
-export function openKit(folder: string = kitFolder): Kit {
-  const files = readKit(folder);
-  const builtName = `kit-${hashOf(files)}`;
-  const bytes = builtOr(
-    builtName,
-    () => Buffer.from(zipAll(files)),
-    async () => Buffer.from(await zipElsewhere(files)),
+/** @param addresses without them the kit has placeholders */
+export function openKit(addresses?: KitAddresses, folder: string = kitFolder): Kit {
+  const files = readKit(folder).map((file) =>
+    addresses === undefined ? file : withAddresses(file, addresses),
+  );
+  const bytes = prepared(
+    () => zipAll(files),
+    () => zipElsewhere(files),
   );
   const sha256 = once(() => createHash('sha256').update(bytes.get()).digest('hex'));
   return {
     get bytes() {
       return bytes.get();
     },
-    builtName,
     prepare: bytes.prepare,
     get sha256() {
       return sha256();
     },
     version: versionOf(files),
-    plugin: (address) => pluginFor(files, address),
+    plugin: () => pluginZip(files),
   };
-}
-
-/** Hashes all that the kit is made of, so that a kit built from other files is not taken. */
-function hashOf(files: readonly KitFile[]): string {
-  const hash = createHash('sha256');
-  for (const { name, bytes } of files) hash.update(`${name}\0${bytes.length}\0`).update(bytes);
-  return hash.digest('hex');
 }
 
 function zipElsewhere(files: readonly KitFile[]): Promise<Uint8Array> {
@@ -183,27 +180,41 @@ function zipElsewhere(files: readonly KitFile[]): Promise<Uint8Array> {
 
 /** Exactly the same bytes, whichever thread makes them. */
 export function zipAll(files: readonly KitFile[]): Uint8Array {
-  const plugin = pluginFiles(files);
   return zipKit([
     ...files.filter(({ name }) => !isOfPlugin(name) && !name.startsWith(sdkTests)),
-    { name: `${pluginFolder}.zip`, bytes: zipKit(plugin.map(belowPlugins)) },
+    { name: `${pluginFolder}.zip`, bytes: pluginZip(files) },
   ]);
 }
 
+/** It begins with the name of the plugin's folder, as WordPress wants an upload. */
+function pluginZip(files: readonly KitFile[]): Uint8Array {
+  return zipKit(pluginFiles(files).map(belowPlugins));
+}
+
+const placeholder = 'https://portcullis.example';
 const suggestion = "const SUGGESTED_URL = '';";
 
-/** Returns the archive of the plugin for people of one server: its settings begin with the server's address. */
-function pluginFor(files: readonly KitFile[], address: string): Uint8Array {
-  let filled = 0;
-  const own = pluginFiles(files).map((file) => {
-    if (!file.name.endsWith('/class-settings.php')) return file;
+/** Returns the file as people of one server get it: instructions and the plugin's settings name the server. */
+function withAddresses(file: KitFile, { baseUrl, secureUrl }: KitAddresses): KitFile {
+  const [base, secure] = [new URL(baseUrl).origin, new URL(secureUrl).origin];
+  const replaced = (change: (text: string) => string) => {
     const text = Buffer.from(file.bytes).toString('utf8');
-    filled += Number(text.includes(suggestion));
-    const to = `const SUGGESTED_URL = '${new URL(address).origin}';`;
-    return { name: file.name, bytes: Buffer.from(text.replace(suggestion, to)) };
-  });
-  if (filled !== 1) throw new Error('the plugin has no place for an address');
-  return zipKit(own.map(belowPlugins));
+    const changed = change(text);
+    if (changed === text) throw new Error(`${file.name} of the kit has no place for an address`);
+    return { name: file.name, bytes: Buffer.from(changed) };
+  };
+  if (file.name === 'README.md') {
+    const ofChecks = `IpReputation('${placeholder}'`;
+    return replaced((text) =>
+      text
+        .replaceAll(ofChecks, () => `IpReputation('${secure}'`)
+        .replaceAll(placeholder, () => base),
+    );
+  }
+  if (file.name === `${pluginFolder}/includes/class-settings.php`) {
+    return replaced((text) => text.replace(suggestion, () => `const SUGGESTED_URL = '${base}';`));
+  }
+  return file;
 }
 
 /** The plugin carries the SDK with it, since plugins can't rely on Composer, and ready translations. */

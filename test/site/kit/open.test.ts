@@ -5,7 +5,6 @@ import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
-  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -35,23 +34,29 @@ function changedSource(): string {
   return directory.path;
 }
 
-test('the build has made the kit, as it is made of the sources', () => {
-  const kit = openKit();
-  assert.ok(existsSync(`dist/built/${kit.builtName}`));
-  const { 'README.md': readme, ...built } = unzipSync(kit.bytes);
-  const { 'README.md': changed, ...made } = unzipSync(openKit(changedSource()).bytes);
-  assert.deepEqual(built, made);
-  assert.equal(text(changed), 'changed');
-  assert.deepEqual(Buffer.from(readme!), readFileSync(join(source, 'README.md')));
+test('the kit of a server names it, in the instructions and in the settings of the plugin', () => {
+  const addresses = { baseUrl: 'https://id.example.com', secureUrl: 'https://api.example.com/' };
+  const own = unzipSync(openKit(addresses).bytes);
+  const plain = unzipSync(openKit().bytes);
+  assert.deepEqual(Object.keys(own), Object.keys(plain));
+  const changed = Object.keys(own).filter((name) => !Buffer.from(own[name]!).equals(plain[name]!));
+  assert.deepEqual(changed, ['README.md', 'wordpress/portcullis-sign-in.zip']);
+  const readme = text(own['README.md']);
+  assert.doesNotMatch(readme, /portcullis\.example/);
+  assert.match(readme, /new Client\('https:\/\/id\.example\.com'\)/);
+  assert.match(readme, /new IpReputation\('https:\/\/api\.example\.com', /);
+  const inside = unzipSync(own['wordpress/portcullis-sign-in.zip']!);
+  const settings = text(inside['portcullis-sign-in/includes/class-settings.php']);
+  assert.match(settings, /const SUGGESTED_URL = 'https:\/\/id\.example\.com';/);
 });
 
 test('two builds have the same bytes, whatever process, time zone, locale and umask', () => {
   const folder = changedSource();
-  const { bytes, sha256 } = openKit(folder);
-  assert.deepEqual(Buffer.from(openKit(folder).bytes), Buffer.from(bytes));
+  const { bytes, sha256 } = openKit(undefined, folder);
+  assert.deepEqual(Buffer.from(openKit(undefined, folder).bytes), Buffer.from(bytes));
   const module = new URL('../../../src/site/kit/open-kit.js', import.meta.url).href;
   const script = `const { openKit } = await import(${JSON.stringify(module)});
-    console.log(openKit(${JSON.stringify(folder)}).sha256);`;
+    console.log(openKit(undefined, ${JSON.stringify(folder)}).sha256);`;
   const settings = [
     { TZ: 'UTC', LC_ALL: 'C' },
     { TZ: 'Pacific/Apia', LC_ALL: 'tr_TR.UTF-8' },
@@ -76,9 +81,9 @@ test('times and modes of the files do not matter, a changed byte does', () => {
     utimesSync(path, 1_000_000_000, 1_111_111_111);
     chmodSync(path, 0o700);
   }
-  assert.equal(openKit(folder).sha256, openKit(other).sha256);
+  assert.equal(openKit(undefined, folder).sha256, openKit(undefined, other).sha256);
   writeFileSync(join(folder, 'README.md'), 'changes');
-  assert.notEqual(openKit(folder).sha256, openKit(other).sha256);
+  assert.notEqual(openKit(undefined, folder).sha256, openKit(undefined, other).sha256);
 });
 
 test('the order in which files are found does not matter', () => {
@@ -122,14 +127,14 @@ test('the plugin carries the SDK, without what sends requests past WordPress', (
 });
 
 test('the plugin of a server differs from that of the kit by the address in its settings alone', () => {
-  const kit = openKit();
-  const own = unzipSync(kit.plugin('https://id.example.com'));
-  const plain = unzipSync(unzipSync(kit.bytes)['wordpress/portcullis-sign-in.zip']!);
+  const ofServer = (baseUrl: string) => openKit({ baseUrl, secureUrl: baseUrl });
+  const own = unzipSync(ofServer('https://id.example.com').plugin());
+  const plain = unzipSync(unzipSync(openKit().bytes)['wordpress/portcullis-sign-in.zip']!);
   assert.deepEqual(Object.keys(own), Object.keys(plain));
   const changed = Object.keys(own).filter((name) => text(own[name]) !== text(plain[name]));
   assert.deepEqual(changed, ['portcullis-sign-in/includes/class-settings.php']);
   assert.match(text(own[changed[0]!]), /const SUGGESTED_URL = 'https:\/\/id\.example\.com';/);
-  assert.throws(() => kit.plugin("'; evil();"), /Invalid URL/);
+  assert.throws(() => ofServer("'; evil();"), /Invalid URL/);
 });
 
 test('one version everywhere', () => {
@@ -200,18 +205,18 @@ test('a sample that reports an address for documentation says where that works',
 test('a kit that is too large, leads out of its folder or has no version is an error', () => {
   const directory = makeTempDir('kit');
   try {
-    assert.throws(() => openKit(directory.path), /no php-sdk\/composer\.json/);
+    assert.throws(() => openKit(undefined, directory.path), /no php-sdk\/composer\.json/);
     mkdirSync(join(directory.path, 'php-sdk'));
     writeFileSync(join(directory.path, 'php-sdk/composer.json'), '{}');
-    assert.throws(() => openKit(directory.path), /names no version/);
+    assert.throws(() => openKit(undefined, directory.path), /names no version/);
     writeFileSync(join(directory.path, 'php-sdk/composer.json'), '{"version":"2.0.0"}');
-    assert.equal(openKit(directory.path).version, '2.0.0');
+    assert.equal(openKit(undefined, directory.path).version, '2.0.0');
     symlinkSync('/etc/hostname', join(directory.path, 'link'));
-    assert.throws(() => openKit(directory.path), /not a regular file: link/);
+    assert.throws(() => openKit(undefined, directory.path), /not a regular file: link/);
     const other = makeTempDir('kit');
     writeFileSync(join(other.path, 'large'), '');
     truncateSync(join(other.path, 'large'), 1_048_577);
-    assert.throws(() => openKit(other.path), /over 1048576 bytes/);
+    assert.throws(() => openKit(undefined, other.path), /over 1048576 bytes/);
     other.remove();
   } finally {
     directory.remove();
@@ -220,7 +225,7 @@ test('a kit that is too large, leads out of its folder or has no version is an e
 
 test('a kit that was prepared in another thread has the same bytes', async () => {
   const folder = changedSource();
-  const [ready, asked] = [openKit(folder), openKit(folder)];
+  const [ready, asked] = [openKit(undefined, folder), openKit(undefined, folder)];
   await ready.prepare();
   assert.ok(Buffer.from(ready.bytes).equals(asked.bytes));
   assert.equal(ready.sha256, asked.sha256);
