@@ -3,14 +3,17 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { openKit } from '../../../src/site/kit/open-kit.ts';
+import { unzipSync } from 'fflate';
 import { proveEachThread, startTestServer, type TestServer } from '../../support/server/server.ts';
 
 describe('kit', () => {
-  const kit = openKit();
   let server: TestServer;
+  let kit: { bytes: Buffer; sha256: string; version: string };
   before(async () => {
     server = await startTestServer({ demo: false });
+    const { bytes } = await server.fetch('/kit.zip');
+    const manifest = JSON.parse((await server.fetch('/manifest')).body);
+    kit = { bytes, ...manifest.kit };
   });
   after(() => server[Symbol.asyncDispose]());
 
@@ -29,6 +32,12 @@ describe('kit', () => {
       assert.equal(headers['access-control-allow-origin'], '*');
       assert.equal(headers['content-encoding'], undefined);
     });
+  });
+
+  it('it names the server', () => {
+    const readme = Buffer.from(unzipSync(kit.bytes)['README.md']!).toString('utf8');
+    assert.doesNotMatch(readme, /portcullis\.example/);
+    assert.match(readme, /new Client\('http:\/\/localhost:\d+'\)/);
   });
 
   it('HEAD tells the size, a known ETag is not sent again', async () => {
