@@ -59,6 +59,7 @@ import { budgetBaseOf } from '../reputation/votes/votes.ts';
 import { catalogueFor } from '../reputation/words.ts';
 import type { SignonModule } from '../signon/module.ts';
 import { listInvitations } from '../signon/people/invitations.ts';
+import { groupsOf, listGroups, listRules } from '../signon/sites/groups.ts';
 import { type BlockedSites, createSiteList } from '../signon/sites/site-list.ts';
 import { catalogueFor as signOnWords } from '../signon/words.ts';
 import type { Store } from '../storage/store.ts';
@@ -457,15 +458,16 @@ function consolePeople(parts: ConsolePeopleParts): ConsolePeople {
     async person(id) {
       const found = await directory.find(id);
       if (found === undefined) return undefined;
-      const [profile, open, keys, siteKeysOfIt, quotas] = await Promise.all([
+      const [profile, open, keys, siteKeysOfIt, quotas, groups] = await Promise.all([
         profiles.load(id),
         sessions.list(id),
         keysOf(id),
         siteKeys.ofAccount(id),
         quotasOf(id),
+        groupsOf(store, id),
       ]);
       const facts = { trust: roundedTrust(state, id), plan: profile?.plan ?? 'free', quotas };
-      return { ...found, ...facts, sessions: open.length, keys, siteKeys: siteKeysOfIt };
+      return { ...found, ...facts, groups, sessions: open.length, keys, siteKeys: siteKeysOfIt };
     },
   };
 }
@@ -523,5 +525,24 @@ function consoleSites(parts: {
     pace: () => createTurns(),
     signIns: async (nowMs) => parts.signIns.sums(nowMs),
   });
-  return { page: list.page };
+  const { store, blocked } = parts;
+  return {
+    async page(asked) {
+      const [page, found, groups] = await Promise.all([
+        list.page(asked),
+        listRules(store),
+        listGroups(store),
+      ]);
+      const rules = new Map(found.map((rule) => [rule.domain, rule]));
+      return {
+        ...page,
+        groups: [...groups].map(([name, members]) => ({ name, members: members.length })),
+        sites: page.sites.map((site) => {
+          const name = blocked.namesOver(site.domain).findLast((one) => rules.has(one));
+          const rule = name === undefined ? undefined : rules.get(name);
+          return { ...site, rule: rule?.groups.length === 0 ? undefined : rule };
+        }),
+      };
+    },
+  };
 }

@@ -30,12 +30,8 @@ import { mailSender, signature } from '../signon/mail/letter.ts';
 import type { Mailer } from '../signon/mail/mailer.ts';
 import { mailText } from '../signon/mail/texts.ts';
 import { readSignIns } from '../signon/sessions/sign-in-log.ts';
-import { createClientSuffixes } from '../signon/sites/client-id.ts';
-import {
-  type BlockedSites,
-  createBlockedSites,
-  createSiteList,
-} from '../signon/sites/site-list.ts';
+import { blockedSites, siteDomain } from '../signon/sites/operations.ts';
+import { createSiteList } from '../signon/sites/site-list.ts';
 import { languages, type StoredLanguage } from '../signon/visitor.ts';
 import { readCheckpointSeq } from '../storage/journal/projection.ts';
 import { listPrefix } from '../storage/keys.ts';
@@ -52,23 +48,6 @@ interface ServiceTools extends OperationTools {
 
 const operation = operationsOn<ServiceTools>();
 const look = looksWith<MemoryReading>();
-
-const domainShape = /^[a-z0-9.-]{1,253}$/;
-/** The log keeps no text that is not a name: it may be a mail address. */
-const domain = {
-  schema: v.pipe(shortText, v.trim(), v.toLowerCase()),
-  value: 'domain',
-  help: 'such as shop.example.com; names below it go with it',
-  isArgument: true,
-  kept: (text: string) => (domainShape.test(text) ? text : '(not a domain)'),
-  control: { mono: true, maxLength: 253, autocomplete: 'off' },
-} as const;
-
-function blockedSites({ store, clock, config }: OperationTools): BlockedSites {
-  // Names of this machine are sites of the demo alone.
-  const rules = { demo: false, suffixes: createClientSuffixes(config.clientSuffixes) };
-  return createBlockedSites({ store, clock, rules });
-}
 
 export const listSites = operation({
   name: 'site list',
@@ -126,7 +105,7 @@ export const listSites = operation({
 export const blockSite = operation({
   name: 'site block',
   purpose: 'a domain gets no code and no profile, from the next request on',
-  parameters: { domain },
+  parameters: { domain: siteDomain },
   audit: 'required',
   async run(w, { domain: name }) {
     const done = expect(await blockedSites(w).block(name));
@@ -139,7 +118,7 @@ export const blockSite = operation({
 export const unblockSite = operation({
   name: 'site unblock',
   purpose: 'let a blocked domain work again',
-  parameters: { domain: { ...domain, help: 'as it was blocked' } },
+  parameters: { domain: { ...siteDomain, help: 'as it was blocked' } },
   audit: 'required',
   async run(w, { domain: name }) {
     const done = expect(await blockedSites(w).unblock(name));

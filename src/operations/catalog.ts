@@ -9,11 +9,12 @@ import * as lists from '../reputation/lists/operations.ts';
 import type { MemoryReading } from '../reputation/operations.ts';
 import * as reputation from '../reputation/operations.ts';
 import * as accounts from '../signon/people/operations.ts';
+import * as sites from '../signon/sites/operations.ts';
 import type { Workspace } from './workspace.ts';
 
 export type WorkspaceOperation = AnyOperation<Workspace, MemoryReading>;
 
-const exported = { ...accounts, ...feeds, ...keys, ...lists, ...reputation, ...service };
+const exported = { ...accounts, ...feeds, ...keys, ...lists, ...reputation, ...service, ...sites };
 type Exported = (typeof exported)[keyof typeof exported];
 type Known = Extract<Exported, { readonly name: string; readonly input: v.GenericSchema }>;
 

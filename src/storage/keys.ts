@@ -156,6 +156,8 @@ export const namespaces = {
   signInLog: 0x78,
   audit: 0x79,
   sighting: 0x80,
+  siteAccess: 0x81,
+  accountGroups: 0x82,
   scratch: 0xf0,
 } as const;
 
@@ -490,6 +492,14 @@ export const pendingAccountPrefix = (): Key => encodeKey(namespaces.pendingAccou
 /** 76 domain 00: a site that the operator blocks (signon/sites/site-list.ts). */
 export const blockedSiteKey = (domain: string) => encodeKey(namespaces.blockedSite, text(domain));
 export const blockedSitePrefix = (): Key => encodeKey(namespaces.blockedSite);
+
+/** 81 domain 00: who may use a site (signon/sites/groups.ts). */
+export const siteAccessKey = (domain: string) => encodeKey(namespaces.siteAccess, text(domain));
+export const siteAccessPrefix = (): Key => encodeKey(namespaces.siteAccess);
+
+/** 82 account-id 00: the groups of an account. */
+export const accountGroupsKey = (id: string): Key => encodeKey(namespaces.accountGroups, text(id));
+export const accountGroupsPrefix = (): Key => encodeKey(namespaces.accountGroups);
 
 /** 78 at:u48 random:4: an entry of the log of sign-ins, oldest first. */
 export const signInLogKey = (at: number, random: Uint8Array): Key =>

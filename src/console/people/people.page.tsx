@@ -119,6 +119,7 @@ export function peoplePage(frame: PageFrame, view: PeopleView): string {
 export interface PersonFacts extends Omit<ListedAccount, 'keys'> {
   /** 0 to 100; undefined before its first key. */
   readonly trust: number | undefined;
+  readonly groups: readonly string[];
   readonly plan: string;
   readonly sessions: number;
   /** In force; undefined while it has neither a key nor a quota that an operator set. */
@@ -171,6 +172,8 @@ export const personActs = sectionActs('people', {
     kind: 'secondary',
   },
   'end-sessions': { act: 'account end-sessions' },
+  join: { act: 'group add', asks: ['group'], kind: 'secondary' },
+  leave: { act: 'group remove', about: ['group'], kind: 'danger' },
   'send-reset': { act: 'account send-reset' },
   revoke: { act: 'key revoke', about: ['key'], parameters: { key: 'id' }, kind: 'danger' },
   'revoke-site': {
@@ -252,6 +255,33 @@ export function personPage(
             {person.role === 'operator'
               ? does('member', text.makeMember)
               : does('operator', text.makeOperator)}
+          </div>
+        </Card>
+        <Card title={text.groups}>
+          <ActForm
+            view={view}
+            of={personActs}
+            does="join"
+            about={{ id }}
+            text={text}
+            lead={
+              <>
+                <p class="card-note">{text.groupsHint}</p>
+                <p>{person.groups.length === 0 ? text.noGroups : person.groups.join(', ')}</p>
+              </>
+            }
+            label={text.addToGroup}
+          />
+          <div class="acts">
+            {person.groups.map((group) => (
+              <ActButton
+                view={view}
+                of={personActs}
+                does="leave"
+                about={{ id, group }}
+                label={text.leave(group)}
+              />
+            ))}
           </div>
         </Card>
         {keysCards(frame, view)}

@@ -105,6 +105,7 @@ export interface ConsoleSites {
   /** @param part of the domain; all when it is empty */
   page(asked: { part: string; skip: number; limit: number }): Promise<{
     readonly sites: readonly ShownSite[];
+    readonly groups: readonly { readonly name: string; readonly members: number }[];
     readonly found: number;
     readonly countedAt: number;
     readonly isCut: boolean;

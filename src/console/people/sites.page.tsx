@@ -28,6 +28,8 @@ export interface ShownSite {
     | undefined;
   readonly lastUsedAt: number | undefined;
   readonly blockedBy: string | undefined;
+  /** Its rule is that of this domain, its own or one above it; undefined: open to all. */
+  readonly rule: { readonly domain: string; readonly groups: readonly string[] } | undefined;
 }
 
 export interface SiteScreenView extends ConsoleView {
@@ -36,6 +38,8 @@ export interface SiteScreenView extends ConsoleView {
   readonly found: number;
   readonly countedAt: number;
   readonly isCut: boolean;
+  /** Groups with the number of their members. */
+  readonly groups: readonly { readonly name: string; readonly members: number }[];
   /** Number of the next page. */
   readonly next: number | undefined;
 }
@@ -43,6 +47,11 @@ export interface SiteScreenView extends ConsoleView {
 export const siteActs = sectionActs('sites', {
   block: { act: 'site block', asks: ['domain'], kind: 'danger' },
   unblock: { act: 'site unblock', about: ['domain'] },
+  access: {
+    act: 'site set-access',
+    asks: ['site', 'groups'],
+    parameters: { site: 'domain' },
+  },
 });
 
 export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
@@ -99,6 +108,26 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
             <Link href={more}>{all.more}</Link>
           </p>
         )}
+        <Card title={text.accessTitle} icon="person">
+          <ActForm
+            view={view}
+            of={siteActs}
+            does="access"
+            text={{ site: text.domain, groups: text.groups, groupsHint: text.groupsHint }}
+            values={{ groups: 'all' }}
+            lead={<p class="card-note">{text.accessHint}</p>}
+            label={text.setAccess}
+          >
+            {view.groups.length > 0 && (
+              <p class="field-hint">
+                {text.known}{' '}
+                {view.groups
+                  .map(({ name, members }) => `${name} (${format.number(members)})`)
+                  .join(', ')}
+              </p>
+            )}
+          </ActForm>
+        </Card>
         <Card title={text.blockTitle} icon="alert">
           <ActForm view={view} of={siteActs} does="block" text={text} label={text.block} />
         </Card>
@@ -107,9 +136,11 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
   });
 }
 
-function stateOf(frame: PageFrame, { domain, blockedBy }: ShownSite): Html {
+function stateOf(frame: PageFrame, { domain, blockedBy, rule }: ShownSite): Html {
   const text = frameText(frame).console.sites;
-  if (blockedBy === undefined) return text.open;
+  if (blockedBy === undefined) {
+    return rule === undefined ? text.open : text.openTo(rule.groups.join(', '));
+  }
   const label = blockedBy === domain ? text.blocked : text.blockedWith(blockedBy);
   return <Badge label={label} tone="accent" />;
 }

@@ -7,6 +7,7 @@ import type { Random } from '../../core/random.ts';
 import type { Pace } from '../../core/scheduling.ts';
 import { createReader } from '../../storage/codec.ts';
 import {
+  accountGroupsKey,
   agentBanPrefix,
   type Key,
   noticePrefix,
@@ -27,6 +28,7 @@ import { createSecurityLog, type SecurityLog } from '../sessions/security-log.ts
 import { createSessions, type Sessions, sessionIdsOf } from '../sessions/sessions.ts';
 import { signInLogData } from '../sessions/sign-in-log.ts';
 import { type Consents, createConsents } from '../sites/consents.ts';
+import { groupsOf } from '../sites/groups.ts';
 import { linkAccountOf } from './links.ts';
 import { avatarData } from './profile/avatars.ts';
 import { createProfiles } from './profile/profile-store.ts';
@@ -56,6 +58,7 @@ export function signonPersonalData(
     // The picture goes after the profile: without a profile no new one can be set.
     avatarData(store),
     consentData(createConsents(tools)),
+    groupData(store),
     siteKeyData(createSiteKeys(tools)),
     sessionData(store, createSessions({ ...tools, people: openPeople(store) })),
     secondFactorData(store),
@@ -154,6 +157,14 @@ function messageData(store: Store, outbox: Pick<Outbox, 'forget'>): PersonalData
       await outbox.forget(email);
       await outbox.forget(accountId);
     },
+  };
+}
+
+function groupData(store: Store): PersonalData {
+  return {
+    name: 'groups',
+    exportOf: (accountId) => groupsOf(store, accountId),
+    erase: (accountId) => deleteRows(store, [accountGroupsKey(accountId)]),
   };
 }
 

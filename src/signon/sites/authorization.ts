@@ -67,6 +67,7 @@ import {
   unseenValues,
   withoutUnseen,
 } from './consents.ts';
+import { createSiteAccess } from './groups.ts';
 import { inOrder, type Scope } from './scopes.ts';
 import { createBlockedSites } from './site-list.ts';
 
@@ -234,6 +235,7 @@ export function createAuthorization(options: {
   const rules = { demo: options.demo, suffixes };
   /** The sites that get nothing any more. */
   const blocked = createBlockedSites({ store, clock, rules });
+  const access = createSiteAccess(store, blocked.namesOver);
   const consents = createConsents(options);
   /** The seals in which requests travel before a sign-in. */
   const seals = createRequestSeals(options);
@@ -260,7 +262,11 @@ export function createAuthorization(options: {
       reading.kind === 'request' &&
       session !== undefined &&
       (await isAgreed(reading.request, session)).agreed !== undefined;
-    return decideFlow(reading, { session, askedAt, isRemembered });
+    const isAdmitted =
+      reading.kind !== 'request' || session === undefined
+        ? true
+        : (await access.admits(reading.request.client.id, session.accountId)).isAllowed;
+    return decideFlow(reading, { session, askedAt, isRemembered, isAdmitted });
   }
 
   /** Errors are not reported to a blocked site either: nobody is led to it. */
@@ -376,7 +382,10 @@ export function createAuthorization(options: {
       const { parties, agreed: consent, version } = await isAgreed(request, session);
       // The page that asks anew shows the block.
       const isBlocked = await blocked.isBlocked(parties.clientId);
-      if (consent === undefined || isBlocked) return fail('consent_required');
+      const admission = await access.admits(parties.clientId, parties.accountId);
+      if (consent === undefined || isBlocked || !admission.isAllowed) {
+        return fail('consent_required');
+      }
       const form = kept && (await transactions.find(kept.id, kept.holder));
       if (kept !== undefined && form === undefined) return fail('unknown_transaction');
       const { row, address } = codeFor(request, session, consent);
@@ -387,6 +396,7 @@ export function createAuthorization(options: {
         profileCheck(parties, version),
         notErased(parties.accountId),
         ...blocked.checks(parties.clientId),
+        ...admission.check,
       ];
       return ok({ commit: { check, set: [row], del: used.map(({ del }) => del) }, address });
     });
@@ -415,9 +425,11 @@ export function createAuthorization(options: {
         const form = await transactions.find(id, session.sessionId);
         if (form === undefined) return fail('unknown_transaction');
         const { parties, consent: before, version, today } = await stateOf(request, session);
-        // The form, which is shown once more, says that the site is blocked.
+        // The form, which is shown once more, says that the site is blocked or closed to the person.
         const isBlocked = await blocked.isBlocked(parties.clientId);
-        if (isBlocked || shown !== fingerprints.ofForm(id, today)) return fail('conflict');
+        const admission = await access.admits(parties.clientId, parties.accountId);
+        const isShut = isBlocked || !admission.isAllowed;
+        if (isShut || shown !== fingerprints.ofForm(id, today)) return fail('conflict');
         const { consent, row: consentRow } = consents.decided(
           before,
           parties,
@@ -437,6 +449,7 @@ export function createAuthorization(options: {
             profileCheck(parties, version),
             notErased(parties.accountId),
             ...blocked.checks(parties.clientId),
+            ...admission.check,
           ],
           del: [del],
           set: [consentRow, row, ...room.set],

@@ -166,7 +166,7 @@ export function authorizeRoutes(options: {
     switch (decision.next) {
       case 'refuse':
         return pageBuilder.show(context, (frame) => refusalPage(frame, decision), {
-          status: decision.error === 'site_blocked' ? 403 : 400,
+          status: decision.error.startsWith('site_') ? 403 : 400,
         });
       case 'sign-in':
         return signIn(course);

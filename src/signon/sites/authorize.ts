@@ -253,10 +253,12 @@ export interface FlowFacts {
   readonly askedAt: number;
   /** Every requested scope was decided on before, for this client and redirect origin. */
   readonly isRemembered: boolean;
+  /** The site is open to the person who is signed in (groups.ts). */
+  readonly isAdmitted: boolean;
 }
 
 export type FlowDecision =
-  /** 400, or 403 for a blocked site: our own page, no redirect and no link. */
+  /** 400, or 403 for a site that is blocked or not open to the person: our own page, no redirect and no link. */
   | { readonly next: 'refuse'; readonly error: string; readonly detail: string }
   /** The sign-in page; `again`: although there is a session. */
   | { readonly next: 'sign-in'; readonly request: AuthorizationRequest; readonly again: boolean }
@@ -317,6 +319,10 @@ function decideSilently(request: AuthorizationRequest, facts: FlowFacts): FlowDe
     const detail = 'there is no sign-in';
     return refuse(false, { target: request, error: 'login_required', detail });
   }
+  if (!facts.isAdmitted) {
+    const detail = 'the site is not open to the person';
+    return refuse(true, { target: request, error: 'access_denied', detail });
+  }
   if (!facts.isRemembered) {
     const detail = 'the person has to be asked';
     return refuse(true, { target: request, error: 'consent_required', detail });
@@ -328,6 +334,7 @@ function decideWithPerson(request: AuthorizationRequest, facts: FlowFacts): Flow
   const { session, askedAt, isRemembered } = facts;
   if (session === undefined) return { next: 'sign-in', request, again: false };
   if (!session.verified) return { next: 'verify', request };
+  if (!facts.isAdmitted) return { next: 'refuse', error: 'site_not_open', detail: '' };
   if (request.prompt.includes('login') && session.signedInAt < askedAt) {
     return { next: 'sign-in', request, again: true };
   }

@@ -355,13 +355,17 @@ export function refusalPage(
   frame: PageFrame,
   { error, detail }: { readonly error: string; readonly detail: string },
 ): string {
-  const { titles, texts, todo, todoBlocked } = consentText(frame.language).refusal;
+  const { titles, texts, todo, todoBlocked, todoNotOpen } = consentText(frame.language).refusal;
+  const next: Readonly<Record<string, string>> = {
+    site_blocked: todoBlocked,
+    site_not_open: todoNotOpen,
+  };
   return notePage(frame, {
     title: titles[error] ?? titles.invalid_request!,
     text: texts[error] ?? texts.invalid_request!,
     rest: (
       <>
-        <p>{error === 'site_blocked' ? todoBlocked : todo}</p>
+        <p>{next[error] ?? todo}</p>
         {forDevelopers(frame, detail)}
       </>
     ),

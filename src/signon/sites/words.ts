@@ -92,6 +92,7 @@ export const consentEn = {
       invalid_redirect_uri: 'This site asked for an answer that is not its own',
       invalid_request: 'This link is broken',
       site_blocked: 'This site is blocked here',
+      site_not_open: 'This site is not open to you',
     } as Record<string, string>,
     texts: {
       invalid_client_id:
@@ -102,7 +103,10 @@ export const consentEn = {
         'A part of it is missing, comes twice, or can be read as two things. Nothing was shared with anybody.',
       site_blocked:
         'Whoever runs this service has blocked the site that sent you here: nobody can sign in there with an account of this service. Nothing was shared with it.',
+      site_not_open:
+        'Only members of certain groups may use it. Your account is in none of them. Nothing was shared with the site.',
     } as Record<string, string>,
+    todoNotOpen: 'Ask the operator to let you in, or sign in with another account.',
     todoBlocked:
       'Close this page. Your account and the other sites are as before; what you had allowed this site it can no longer read.',
     todo: 'Close this page, and start again from the site itself. If it happens again, tell the people who run it.',
@@ -220,6 +224,7 @@ export const consentFr: ConsentCatalogue = {
       invalid_redirect_uri: 'Ce site demande une réponse à une adresse qui n’est pas la sienne',
       invalid_request: 'Ce lien est abîmé',
       site_blocked: 'Ce site est bloqué ici',
+      site_not_open: 'Ce site ne vous est pas ouvert',
     },
     texts: {
       invalid_client_id:
@@ -230,7 +235,10 @@ export const consentFr: ConsentCatalogue = {
         'Une partie manque, figure deux fois ou peut se lire de deux façons. Rien n’a été partagé.',
       site_blocked:
         'L’exploitant de ce service a bloqué le site qui vous envoie : personne ne peut s’y connecter avec un compte d’ici. Rien n’a été partagé.',
+      site_not_open:
+        'Seuls les membres de certains groupes peuvent l’utiliser. Votre compte n’est dans aucun. Rien n’a été partagé avec le site.',
     },
+    todoNotOpen: 'Demandez l’accès à l’exploitant, ou connectez-vous avec un autre compte.',
     todoBlocked:
       'Fermez cette page. Votre compte et les autres sites restent comme avant ; ce que vous aviez permis à ce site, il ne peut plus le lire.',
     todo: 'Fermez cette page et recommencez depuis le site lui-même. Si cela se reproduit, prévenez ceux qui le gèrent.',

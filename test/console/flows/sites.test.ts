@@ -110,3 +110,59 @@ it('the command does the same, and the audit log has both', async () => {
     ],
   );
 });
+
+it('a site is opened to a group alone: the others read why, and both ways of setting it are one', async () => {
+  const bob = (await server.cliJson('account', 'show', 'bob@example.org')).id as string;
+  assert.equal((await visitor.get(authorizePath())).status, 303);
+  const put = (fields: Record<string, string>, id = adaId) =>
+    ada.post('/admin/people/change', { id, ...fields });
+  const joined = await put({ do: 'join', group: 'staff' });
+  assert.match(String(joined.headers.location), new RegExp(`^/admin/people/${adaId}\\?done=`));
+  const set = (groups: string, site = 'example.com') =>
+    ada.post('/admin/sites/change', { do: 'access', site, groups });
+  assert.equal((await set('staff')).status, 303);
+  assert.match(saidBy((await ada.get('/admin/sites')).body), /open to staff .*staff \(1\)/);
+  const refused = await visitor.get(authorizePath());
+  assert.deepEqual([refused.status, refused.headers.location], [403, undefined]);
+  assert.match(refused.body, /This site is not open to you/);
+  assert.doesNotMatch(refused.body, /href="https:\/\/example\.com|staff/);
+  const silent = await visitor.get(authorizePath({ prompt: 'none' }));
+  const told = new URL(String(silent.headers.location)).searchParams;
+  assert.deepEqual([told.get('error'), told.get('code')], ['access_denied', null]);
+  assert.equal((await put({ do: 'join', group: 'staff' }, bob)).status, 303);
+  assert.match((await ada.get(`/admin/people/${bob}`)).body, /Remove from staff/);
+  assert.equal((await visitor.get(authorizePath())).status, 303);
+  assert.equal(
+    (await server.cliJson('group', 'remove', 'staff', 'bob@example.org')).groups.length,
+    0,
+  );
+  assert.equal((await visitor.get(authorizePath())).status, 403);
+  for (const [groups, site, status] of [
+    ['nobody-knows', 'example.com', 409],
+    ['', 'example.com', 422],
+    ['"><img>', 'example.com', 422],
+    ['all,staff', 'example.com', 422],
+    ['staff', 'com', 400],
+    ['staff', 'a.b.c.d.e.example.com', 400],
+  ] as const) {
+    assert.equal((await set(groups, site)).status, status, `${groups} ${site}`);
+  }
+  assert.equal((await put({ do: 'join', group: '<b>' }, bob)).status, 422);
+  assert.equal((await put({ do: 'leave', group: 'staff' }, bob)).status, 409);
+  assert.deepEqual(await server.cliJson('group', 'list'), [
+    { name: 'staff', members: [operator], sites: ['example.com'] },
+  ]);
+  await server.cliJson('site', 'set-access', 'example.com', 'all');
+  assert.equal((await visitor.get(authorizePath())).status, 303);
+  const said = (await server.cliJson('audit')) as Record<string, string>[];
+  const changes = said.filter(({ command }) => /^(group|site set)/.test(command!));
+  assert.deepEqual(
+    changes.slice(0, 4).map(({ command, before, after }) => [command, before, after]),
+    [
+      [`group add staff ${adaId}`, 'none', 'staff'],
+      ['site set-access example.com staff', 'all', 'staff'],
+      [`group add staff ${bob}`, 'none', 'staff'],
+      [`group remove staff ${bob}`, 'staff', 'none'],
+    ],
+  );
+});

@@ -83,6 +83,7 @@ describe('data of a person', () => {
       'apiKeys',
       'siteKeys',
       'connectedSites',
+      'groups',
       'sessions',
       'securityLog',
       'reports',

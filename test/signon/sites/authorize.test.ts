@@ -216,6 +216,7 @@ function decide(changes: Record<string, string | undefined>, facts: Partial<Flow
     session: undefined,
     askedAt,
     isRemembered: false,
+    isAdmitted: true,
     ...facts,
   });
   const error = 'error' in decision ? ` ${decision.error}` : '';
@@ -233,6 +234,20 @@ for (const { prompt, session, remembered, asked } of table) {
     }
   });
 }
+
+test('a site that is not open to the person is refused here; prompt=none says so to the site', () => {
+  for (const { prompt, session, asked } of table) {
+    const facts = { session: sessions[session], isRemembered: true, isAdmitted: false };
+    const isKnown = session === 'old' || session === 'fresh';
+    const silent = isKnown ? 'redirect-error access_denied' : asked;
+    const said = isKnown ? 'refuse site_not_open' : asked;
+    assert.equal(
+      decide({ prompt }, facts),
+      prompt === 'none' ? silent : said,
+      `${prompt} ${session}`,
+    );
+  }
+});
 
 test('the table has every prompt with every session', () => {
   assert.equal(new Set(table.map(({ prompt, session }) => `${prompt} ${session}`)).size, 5 * 4);

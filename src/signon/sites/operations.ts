@@ -1,0 +1,163 @@
+/** Operations on groups of accounts, and on who may use which site. */
+
+import * as v from 'valibot';
+import type { Accounts } from '../../access/accounts/accounts.ts';
+import { accountEmail } from '../../access/accounts/accounts.ts';
+import { expect, type OperationTools, operationsOn, refuse } from '../../contracts/operation.ts';
+import { account, shortText, textOf } from '../../contracts/operation-parameters.ts';
+import { fail } from '../../core/result.ts';
+import { columnsOr } from '../../core/text-table.ts';
+import { createClientSuffixes, parseClientId } from './client-id.ts';
+import {
+  addToGroup,
+  createSiteAccess,
+  groupsOf,
+  listGroups,
+  listRules,
+  removeFromGroup,
+} from './groups.ts';
+import { type BlockedSites, createBlockedSites } from './site-list.ts';
+
+interface SiteTools extends OperationTools {
+  readonly accounts: Accounts;
+}
+
+const operation = operationsOn<SiteTools>();
+
+/** The rules of sites by their domains. Names of this machine are sites of the demo alone. */
+export function blockedSites({ store, clock, config }: OperationTools): BlockedSites {
+  return createBlockedSites({ store, clock, rules: clientRules(config) });
+}
+
+const clientRules = ({ clientSuffixes }: Pick<OperationTools['config'], 'clientSuffixes'>) => ({
+  demo: false,
+  suffixes: createClientSuffixes(clientSuffixes),
+});
+
+const domainShape = /^[a-z0-9.-]{1,253}$/;
+const groupShape = /^[a-z0-9-]{1,32}$/;
+/** The log keeps no text that is not a name: it may be a mail address. */
+export const siteDomain = {
+  schema: v.pipe(shortText, v.trim(), v.toLowerCase()),
+  value: 'domain',
+  help: 'such as shop.example.com; names below it go with it',
+  isArgument: true,
+  kept: (text: string) => (domainShape.test(text) ? text : '(not a domain)'),
+  control: { mono: true, maxLength: 253, autocomplete: 'off' },
+} as const;
+
+const group = {
+  schema: v.pipe(textOf(100), v.trim()),
+  value: 'group',
+  help: 'its name, of a-z, 0-9 and -',
+  isArgument: true,
+  kept: (text: string) => (groupShape.test(text) ? text : '(not a group)'),
+  control: { mono: true, maxLength: 32, autocomplete: 'off' },
+} as const;
+
+const listedGroups = (groups: readonly string[]) => groups.join(', ') || 'none';
+
+async function idOf(w: SiteTools, email: string) {
+  return expect(await w.accounts.find(email));
+}
+
+export const addMember = operation({
+  name: 'group add',
+  purpose: 'put an account into a group, which its first member makes',
+  parameters: { group, email: account },
+  audit: 'required',
+  async before(w, { email }) {
+    const found = await w.accounts.find(email);
+    return found.ok ? listedGroups(await groupsOf(w.store, found.value.id)) : '';
+  },
+  async run(w, { group: name, email }) {
+    const found = await idOf(w, email);
+    const groups = expect(await addToGroup(w.store, found.id, name));
+    return { email: found.email, groups };
+  },
+  outcome: ({ groups }) => listedGroups(groups),
+  lines: ({ email, groups }) => [`account ${email} is in: ${listedGroups(groups)}`],
+});
+
+export const removeMember = operation({
+  name: 'group remove',
+  purpose: 'take an account out of a group; it holds from the next sign-in at a site on',
+  parameters: { group, email: account },
+  audit: 'required',
+  async before(w, { email }) {
+    const found = await w.accounts.find(email);
+    return found.ok ? listedGroups(await groupsOf(w.store, found.value.id)) : '';
+  },
+  async run(w, { group: name, email }) {
+    const found = await idOf(w, email);
+    const groups = expect(await removeFromGroup(w.store, found.id, name));
+    return { email: found.email, groups };
+  },
+  outcome: ({ groups }) => listedGroups(groups),
+  lines: ({ email, groups }) => [`account ${email} is in: ${listedGroups(groups)}`],
+});
+
+export const showGroups = operation({
+  name: 'group list',
+  purpose: 'all groups with their members and the sites that are open to them',
+  parameters: {},
+  async run({ store }) {
+    const [groups, rules] = await Promise.all([listGroups(store), listRules(store)]);
+    const rows = [...groups].map(async ([name, members]) => ({
+      name,
+      members: (await Promise.all(members.map((id) => accountEmail(store, id)))).map(
+        (email, i) => email ?? members[i]!,
+      ),
+      sites: rules.filter((rule) => rule.groups.includes(name)).map(({ domain }) => domain),
+    }));
+    return Promise.all(rows);
+  },
+  lines: (all) =>
+    columnsOr(
+      'there is no group',
+      ['group', 'members', 'sites'],
+      all.map(({ name, members, sites }) => [name, members.join(', '), listedGroups(sites)]),
+    ),
+});
+
+export const setAccess = operation({
+  name: 'site set-access',
+  purpose: 'who may use a site: all, or groups; block closes it',
+  parameters: {
+    domain: siteDomain,
+    groups: {
+      schema: v.pipe(textOf(1_000), v.trim()),
+      value: 'who',
+      help: 'all, or names of groups with commas between',
+      isArgument: true,
+      kept: (text: string) => (/^[a-z0-9,\s-]{1,600}$/.test(text) ? text : '(not groups)'),
+      control: { mono: true, maxLength: 600, autocomplete: 'off' },
+    },
+  },
+  audit: 'required',
+  async before({ store }, { domain }) {
+    const rule = (await listRules(store)).find((one) => one.domain === domain);
+    return rule === undefined ? 'all' : rule.groups.join(', ') || 'all';
+  },
+  async run(w, { domain, groups }) {
+    const { namesOver } = blockedSites(w);
+    const client = parseClientId(domain, clientRules(w.config));
+    if (!client.ok) refuse(fail('invalid_client_id', 'This is not the domain of a site.'));
+    if (!namesOver(domain).includes(domain)) {
+      refuse(fail('invalid_client_id', 'The name has too many labels: name one above it.'));
+    }
+    const names = groups
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== '');
+    if (names.length === 0) refuse(fail('invalid_parameter', 'Say all, or the groups.'));
+    const isAll = names.length === 1 && names[0] === 'all';
+    return expect(await createSiteAccess(w.store, namesOver).restrict(domain, isAll ? [] : names));
+  },
+  outcome: ({ groups }) => groups.join(', ') || 'all',
+  lines: ({ domain, groups }) => [
+    groups.length === 0
+      ? `${domain} is open to all accounts`
+      : `${domain} is open to these groups alone: ${groups.join(', ')}`,
+  ],
+});
