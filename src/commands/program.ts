@@ -177,6 +177,7 @@ function verifyCommand(): Command {
 /** Commands of two words, by the first of them. */
 const groups: Readonly<Record<string, string>> = {
   account: 'sign-on accounts',
+  group: 'groups of accounts, which sites may be open to alone',
   key: 'API keys',
   bouncer:
     'keys of bouncers, agents and mail servers: /v1, /policy/dovecot, and the DNS block list',
@@ -223,7 +224,7 @@ const heads: Readonly<Record<string, readonly string[]>> = {
   'Addresses:': ['check', 'stats', 'entry', 'allow'],
   'Lists:': ['source', 'seed', 'anon', 'known-good', 'feed'],
   'Reports and requests:': ['report', 'removals', 'tips'],
-  'People and sites:': ['account', 'site'],
+  'People and sites:': ['account', 'group', 'site'],
   'Keys:': ['key', 'bouncer', 'sitekey'],
   'Data:': ['backup', 'restore', 'verify', 'compact', 'master-key'],
   'Look closer:': ['audit', 'log', 'routes', 'reference', 'cluster'],
@@ -251,6 +252,8 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'feed add': ['portcullis feed add ssh --category 18,22 --max-age 24h'],
   'source accept': ['portcullis source accept drop'],
   'account create': ['portcullis account create you@example.com'],
+  'account invite': ['portcullis account invite them@example.com --language fr'],
+  'site set-access': ['portcullis site set-access shop.example.com staff,board'],
   'account vouch': ['portcullis account vouch you@example.com --member'],
   'account set-role': ['portcullis account set-role you@example.com operator'],
   'key create': ['portcullis key create you@example.com --name web-1 --scope check'],
