@@ -282,6 +282,44 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
       assert.ok(await picture(page).isVisible());
     });
 
+    await asVisitor(
+      'who can not work, or is slow, sees a picture',
+      { stopClock: true },
+      async (v) => {
+        const { page, problems } = v;
+        const anew = () => page.evaluate("document.querySelector('form').reset()");
+        const restart = async (work: string) => {
+          await page.evaluate(work);
+          await anew();
+        };
+        await pictureShown(page);
+        service.isSilent = true;
+        try {
+          await anew();
+          await receiptOf(page).waitFor({ state: 'attached' });
+          await restart('globalThis.portcullisWork = () => new Promise(() => {})');
+          await page.getByText('Checking your browser').waitFor();
+          await page.clock.runFor(5_000);
+          await page.getByText('Still checking').waitFor();
+          assert.deepEqual(await problems(), []);
+          await page.getByRole('button', { name: 'Use a picture' }).click();
+          await pictureShown(page);
+          await anew();
+          await page.clock.runFor(10_000);
+          await pictureShown(page);
+          await restart(
+            "globalThis.portcullisWork = () => Promise.reject(new Error('no WebCrypto'))",
+          );
+          await pictureShown(page);
+          await page.getByLabel('Type the letters you see moving').fill(service.answers.img);
+          await page.keyboard.press('Enter');
+          await receiptOf(page).waitFor({ state: 'attached' });
+        } finally {
+          service.isSilent = false;
+        }
+      },
+    );
+
     await asVisitor('work is done again by itself', { stopClock: true }, async ({ page }) => {
       await pictureShown(page);
       service.isSilent = true;

@@ -44,7 +44,7 @@ export interface TestCaptchaService extends CaptchaService, AsyncDisposable {
   readonly asked: string[];
   /** Statuses to answer with instead, by the path's last folder: `start`, `img`, `audio`, `verify`. */
   readonly refuse: Map<string, number>;
-  /** Work in place of pictures. */
+  /** Work in place of pictures, for those who can. */
   isSilent: boolean;
 }
 
@@ -174,8 +174,8 @@ export async function startCaptchaService(): Promise<TestCaptchaService> {
   const server = createServer({
     routes: [
       route('POST', '/captcha/work', judgeWork),
-      route('GET', '/captcha/start', async () => {
-        if (made.isSilent) {
+      route('GET', '/captcha/start', async ({ query }) => {
+        if (made.isSilent && !query.includes('picture=1')) {
           const work = await works.make(task);
           return json({ level: 'silent', work: work.ok && work.value, expires_in: 120 });
         }
