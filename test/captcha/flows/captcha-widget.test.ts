@@ -293,18 +293,23 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
           await anew();
         };
         await pictureShown(page);
+        // Else it goes on beside the steps of the test.
+        await page.clock.pauseAt(await page.evaluate<number>('Date.now() + 1_000'));
         service.isSilent = true;
         try {
           await anew();
           await receiptOf(page).waitFor({ state: 'attached' });
-          await restart('globalThis.portcullisWork = () => new Promise(() => {})');
+          await restart(
+            'globalThis.portcullisWork = () => new Promise(() => { globalThis.begun = true; })',
+          );
+          await until(page, 'globalThis.begun');
           await page.getByText('Checking your browser').waitFor();
           await page.clock.runFor(5_000);
           await page.getByText('Still checking').waitFor();
-          assert.deepEqual(await problems(), []);
           await page.getByRole('button', { name: 'Use a picture' }).click();
           await pictureShown(page);
-          await anew();
+          await restart('globalThis.begun = false');
+          await until(page, 'globalThis.begun');
           await page.clock.runFor(10_000);
           await pictureShown(page);
           await restart(
@@ -314,6 +319,8 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
           await page.getByLabel('Type the letters you see moving').fill(service.answers.img);
           await page.keyboard.press('Enter');
           await receiptOf(page).waitFor({ state: 'attached' });
+          await page.clock.resume();
+          assert.deepEqual(await problems(), []);
         } finally {
           service.isSilent = false;
         }
