@@ -116,6 +116,7 @@ const sheetRows = 6;
 const counts = { tiny: 1, full: 100 } as const;
 /** Words in one look, for pairs of letters that are taken for one another. */
 const glanceCounts = { tiny: 1, full: 600 } as const;
+const manyCounts = { tiny: 1, full: 1_000 } as const;
 /** Controls and readers that take seconds a word. */
 const fewCounts = { tiny: 1, full: 25 } as const;
 
@@ -178,11 +179,27 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   }
   return [
     ...rows,
+    meansOfMany(mean, reader, size),
     informed(sound),
     ...eyeRows(size, 'easy', sound, { good: 0.98, poor: 0.98 }),
     ...hardRows(size, list),
     ...soundRows(size),
   ];
+}
+
+/** Means of so many pictures that a rare word would be found, one at a time: all would fill the memory. */
+function meansOfMany(
+  mean: Attack,
+  reader: ReturnType<typeof createTemplateReader>,
+  size: 'tiny' | 'full',
+): BenchRow {
+  const many = seeds(51_001, manyCounts[size]);
+  let read = 0;
+  for (const seed of many) read += wordsRead(mean, [soundChallenge('default', seed)], reader);
+  return {
+    ...{ name: 'means of many pictures', unit: `of ${many.length} words`, ours: read, goal: '≤ 0' },
+    ...(size === 'full' ? { ok: read === 0 } : {}),
+  };
 }
 
 function hardRows(size: 'tiny' | 'full', list: readonly Uint8Array[]): BenchRow[] {

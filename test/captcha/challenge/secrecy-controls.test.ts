@@ -34,9 +34,10 @@ test('the mean of all frames gives the word away if the clouds run straight arou
   );
 });
 
-test('means of a thousand pictures give no word away', () => {
+test('means of pictures give no word away', () => {
   const mean = stillAttacks.find((attack) => attack.name === 'mean of all frames')!;
-  const many = seeds(51_001, 1_000);
+  // The bench has a thousand.
+  const many = seeds(51_001, 150);
   let read = 0;
   // One at a time: all of their frames would fill the memory.
   for (const seed of many) read += wordsRead(mean, [soundChallenge('default', seed)], reader);

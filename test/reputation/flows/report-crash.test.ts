@@ -25,7 +25,7 @@ import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const seed = 20_261_121;
 const rounds = 20;
-const acksPerRound = 1_000;
+const acksPerRound = 400;
 /** The kill comes at an acknowledgement drawn from this many behind those. */
 const killSpread = 300;
 const inFlight = 128;
