@@ -5,6 +5,7 @@ import type { PlainRoute } from '../http/router.ts';
 import type { Language } from '../web/language.ts';
 import { type ConsoleInbox, inboxEndpoints, inboxScreens } from './inbox/inbox.route.ts';
 import type { ConsoleParts } from './operator-request.route.ts';
+import type { ConsoleView } from './parts.page.tsx';
 import {
   type ConsolePeople,
   type ConsoleSites,
@@ -13,6 +14,7 @@ import {
   siteScreenEndpoints,
   siteScreens,
 } from './people/people.route.ts';
+import { needsDecision } from './reputation/lists.page.tsx';
 import {
   type AddressScreens,
   addressBarEndpoint,
@@ -65,12 +67,29 @@ export interface ConsoleOf extends AddressScreens {
 }
 
 export function consoleRoutes(
-  given: Omit<ConsoleParts, 'audit' | 'operations' | 'categoryNames'>,
+  given: Omit<ConsoleParts, 'audit' | 'operations' | 'categoryNames' | 'waits'>,
   of: ConsoleOf,
 ): { readonly routes: readonly PlainRoute[]; readonly operatorBar: OperatorBar } {
   const { pageBuilder, clock, catchUp, scoreOf } = given;
   const { audit, operations, categoryNames } = of;
-  const parts = { pageBuilder, clock, catchUp, scoreOf, audit, operations, categoryNames };
+
+  async function waits(): Promise<ConsoleView['waits']> {
+    const [removals, tips, lists, budgets] = await Promise.all([
+      of.removals.list(),
+      of.anonymousReports.list(),
+      of.lists.list(),
+      of.inbox.budgets(),
+    ]);
+    const failing = lists.filter(needsDecision).length;
+    return {
+      inbox: removals.length + tips.length + failing + budgets.length,
+      removals: removals.length,
+      tips: tips.length,
+      lists: failing,
+    };
+  }
+
+  const parts = { pageBuilder, clock, catchUp, scoreOf, audit, operations, categoryNames, waits };
   const bar = openAddressBar(parts, of.inbox);
   const routes = [
     ...inboxScreens(parts, of),

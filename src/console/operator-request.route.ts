@@ -41,6 +41,8 @@ export interface ConsoleParts {
   readonly catchUp: () => Promise<void>;
   /** Returns the score of an address; undefined for what is none. */
   readonly scoreOf: (text: string) => number | undefined;
+  /** Counts what waits for a decision, by the section that shows it. */
+  readonly waits: () => Promise<ConsoleView['waits']>;
   /** Returns the names of the categories of reports; category 1 has the first one. */
   readonly categoryNames: (language: Language) => readonly string[];
 }
@@ -82,7 +84,11 @@ export function consoleChange(
 
 const userOf = ({ session }: OperatorRequest) => `account ${session.accountId}`;
 
-export function viewOf(parts: ConsoleParts, context: OperatorRequest, query: Params): ConsoleView {
+export async function viewOf(
+  parts: ConsoleParts,
+  context: OperatorRequest,
+  query: Params,
+): Promise<ConsoleView> {
   const now = parts.clock.now();
   const done = doneIn(context.csrf, now, query.get('done')) === doneName;
   const name = query.get('did') ?? '';
@@ -99,6 +105,7 @@ export function viewOf(parts: ConsoleParts, context: OperatorRequest, query: Par
       score: parts.scoreOf(did.about),
       back: context.request.path,
     },
+    waits: await parts.waits(),
     categoryNames: parts.categoryNames(context.language),
     formFields: parts.operations.formFields,
   };

@@ -59,6 +59,8 @@ export interface ConsoleView {
   /** A change was just made. */
   readonly done: boolean;
   readonly did?: ShownDone | undefined;
+  /** The navigation shows how many things wait for a decision, by section. */
+  readonly waits: Readonly<Partial<Record<ConsoleSection, number>>>;
   /** The names of the categories of reports; category 1 has the first one. */
   readonly categoryNames: readonly string[];
   /** Describes the parameters of an act by their names. */
@@ -74,7 +76,7 @@ export interface ConsolePageOptions {
 
 export function consolePage(
   frame: PageFrame,
-  { done, did, csrf }: Pick<ConsoleView, 'done' | 'did' | 'csrf'>,
+  { done, did, csrf, waits }: Pick<ConsoleView, 'done' | 'did' | 'csrf' | 'waits'>,
   { section, title, lede, body }: ConsolePageOptions,
 ): string {
   const text = frameText(frame).console;
@@ -82,6 +84,8 @@ export function consolePage(
     navigation: text.navigation,
     paths: consolePaths,
     names: text.sections,
+    counts: waits,
+    counted: text.waiting,
     section,
     title: title ?? text.sections[section],
     titleClass: 'breaks',
@@ -138,7 +142,7 @@ export function refusedPage(
   const sentence = sentenceFor(error, frame.language);
   return consolePage(
     frame,
-    { done: false, csrf: '' },
+    { done: false, csrf: '', waits: {} },
     {
       section,
       title: text.notDone,

@@ -81,6 +81,7 @@ it('a form hands on its own fields alone, by the names of the parameters, and wh
 it('fields are as the parameters of the act say: limits, first values, what may stay empty', () => {
   const view = {
     csrf: 'token',
+    waits: {},
     now: 0,
     done: false,
     part: '',

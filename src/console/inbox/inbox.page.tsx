@@ -202,13 +202,13 @@ function budgetNeed(frame: PageFrame, view: InboxView, budget: VoteBudget): Html
   );
 }
 
-/** Pages of this console, of the account and of the docs on which a step is done. */
+/** Pages of this console and of the account on which a step is done, or shown how. */
 const stepPages: Readonly<Record<FirstStep, string>> = {
   list: consolePaths.lists,
-  publicUrl: '/docs/SETTINGS',
-  tls: '/docs/HTTP',
+  publicUrl: consolePaths.checklist,
+  tls: consolePaths.checklist,
   mail: consolePaths.checklist,
-  backup: '/docs/OPERATIONS',
+  backup: consolePaths.checklist,
   passkey: '/account/security',
 };
 

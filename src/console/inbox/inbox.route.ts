@@ -12,7 +12,7 @@ import {
 } from '../operator-request.route.ts';
 import { consolePaths } from '../parts.page.tsx';
 import type { BarFacts } from '../reputation/address-bar.page.tsx';
-import type { FetchedList } from '../reputation/lists.page.tsx';
+import { type FetchedList, needsDecision } from '../reputation/lists.page.tsx';
 import type { ConsoleChecklist } from '../service/service.route.ts';
 import { type InboxView, inboxActs, inboxPage, type Span, spans } from './inbox.page.tsx';
 import type { AddressFacts, WaitingAnonymousReport, WaitingRemoval } from './needs.page.tsx';
@@ -73,12 +73,12 @@ export function inboxScreens(parts: ConsoleParts, of: InboxReads): PlainRoute[] 
       const asked = spans.find((span) => span === query.get('span'));
       const span = asked ?? '24h';
       const view: InboxView = {
-        ...viewOf(parts, context, query),
+        ...(await viewOf(parts, context, query)),
         steps: await of.checklist.stepsOf(context.session.accountId),
         removals: await withFacts(of.inbox, removals.slice(0, cardsMax)),
         anonymousReports: await withFacts(of.inbox, anonymousReports.slice(0, cardsMax)),
         waiting,
-        lists: lists.filter(({ state }) => state === 'failing' || state === 'held'),
+        lists: lists.filter(needsDecision),
         budgets: await of.inbox.budgets(),
         span,
         tiles: of.inbox.tiles(span),

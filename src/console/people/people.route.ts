@@ -61,7 +61,7 @@ export function peopleScreens(parts: ConsoleParts, people: ConsolePeople): Plain
     const after = asked !== undefined && idShape.test(asked) ? asked : undefined;
     const found = await people.find(part, after, perPage);
     const invitations = await people.invitations();
-    const view = { ...viewOf(parts, context, query), ...found, part, invitations };
+    const view = { ...(await viewOf(parts, context, query)), ...found, part, invitations };
     return pageBuilder.show(context, (frame) => peoplePage(frame, view));
   }
 
@@ -69,7 +69,7 @@ export function peopleScreens(parts: ConsoleParts, people: ConsolePeople): Plain
     const { param } = context.request;
     const person = idShape.test(param) ? await people.person(param) : undefined;
     if (person === undefined) return pageBuilder.problem(context, fail('unknown_account'));
-    const view = { ...viewOf(parts, context, query), person };
+    const view = { ...(await viewOf(parts, context, query)), person };
     return pageBuilder.show(context, (frame) => personPage(frame, view));
   }
 
@@ -126,7 +126,7 @@ export function siteScreens(parts: ConsoleParts, sites: ConsoleSites): PlainRout
       const page = Number.isInteger(asked) && asked > 0 && asked <= pagesMax ? asked : 1;
       const found = await sites.page({ part, skip: (page - 1) * perPage, limit: perPage });
       const next = found.found > page * perPage ? page + 1 : undefined;
-      const view = { ...viewOf(parts, context, query), ...found, part, next };
+      const view = { ...(await viewOf(parts, context, query)), ...found, part, next };
       return pageBuilder.show(context, (frame) => sitesPage(frame, view));
     }),
     pageBuilder.form(at.change, changeForm(parts, siteActs)),

@@ -48,6 +48,11 @@ export interface FetchedList {
   readonly heldRows: number;
 }
 
+/** Returns whether the list fails, or holds a download back. */
+export function needsDecision({ state }: Pick<FetchedList, 'state'>): boolean {
+  return state === 'failing' || state === 'held';
+}
+
 /** By `portcullis seed`, `anon` or `known-good`, or at the start: nothing fetches it again. */
 export interface LoadedList {
   readonly name: string;
@@ -262,7 +267,7 @@ function ordersFor({ state, heldRows }: FetchedList): readonly ListOrder[] {
 }
 
 function toneOf({ state }: FetchedList): BadgeTone {
-  if (state === 'failing' || state === 'held') return 'suspect';
+  if (needsDecision({ state })) return 'suspect';
   return state === 'active' ? 'accent' : 'neutral';
 }
 

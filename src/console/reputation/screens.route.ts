@@ -134,7 +134,7 @@ export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRo
   ): PlainRoute[] {
     return [
       pageBuilder.page(show, async (context, query) => {
-        const view = { ...viewOf(parts, context, query), ...(await read(query)) };
+        const view = { ...(await viewOf(parts, context, query)), ...(await read(query)) };
         return pageBuilder.show(context, (frame) => page(frame, view));
       }),
       pageBuilder.form(change, changeForm(parts, acts)),
@@ -167,7 +167,7 @@ export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRo
         ? { url, found: { ...(read.value as PreviewFound), source: listNameOf(url) } }
         : { url, failure: read.detail ?? sentenceFor(read.error, context.language) };
       const view = {
-        ...viewOf(parts, context, form),
+        ...(await viewOf(parts, context, form)),
         ...(await readLists()),
         preview,
       };
@@ -219,7 +219,7 @@ export function openAddressBar(
       const { session } = context;
       const refusal = await pageBuilder.refusalOf(context, 'signed-in operator');
       if (session === undefined || refusal !== undefined) return undefined;
-      const view = viewOf(parts, { ...context, session }, query);
+      const view = await viewOf(parts, { ...context, session }, query);
       return addressBar(context.frame, view, await barOf(address));
     },
   };
@@ -262,7 +262,7 @@ export function reportScreens(parts: ConsoleParts, reports: ConsoleReports): Pla
   async function show(context: OperatorRequest, query: Params): Promise<Reply> {
     const address = plainPasted(query.get('address') ?? '').slice(0, 60);
     const reporter = plainAddress(query.get('reporter') ?? '').slice(0, 320);
-    const asked = { ...viewOf(parts, context, query), address, reporter };
+    const asked = { ...(await viewOf(parts, context, query)), address, reporter };
     if (reporter !== '') {
       const found = await reports.ofReporter(reporter, query.get('after'));
       if (!found.ok && found.error !== 'unknown_account')

@@ -32,7 +32,7 @@ export function systemScreen(
 ): PlainRoute {
   const { pageBuilder } = parts;
   return pageBuilder.page(systemEndpoint, async (context, query) => {
-    const view = viewOf(parts, context, query);
+    const view = await viewOf(parts, context, query);
     const said = { service: await read(), eventNames: eventNames(context.language) };
     return pageBuilder.show(context, (frame) => systemPage(frame, { ...view, ...said }));
   });
@@ -63,7 +63,7 @@ export function checklistScreens(parts: ConsoleParts, of: ConsoleChecklist): Pla
     pageBuilder.page(at.show, async (context, query) => {
       const { accountId } = context.session;
       const view = {
-        ...viewOf(parts, context, query),
+        ...(await viewOf(parts, context, query)),
         steps: await of.stepsOf(accountId),
         newestBackupAt: of.newestBackupAt(),
         geoMadeAt: of.geoMadeAt,
@@ -115,7 +115,7 @@ export function auditScreens(parts: ConsoleParts, names: ConsoleNames): PlainRou
       const email = id === undefined ? undefined : await names.emailOf(id);
       if (id !== undefined && email !== undefined) accounts.set(`account ${id}`, email);
     }
-    const view = { ...viewOf(parts, context, query), entries, next, accounts };
+    const view = { ...(await viewOf(parts, context, query)), entries, next, accounts };
     return pageBuilder.show(context, (frame) => auditPage(frame, view));
   }
 

@@ -18,6 +18,7 @@ import { Icon, type IconName } from '../components/icon.tsx';
 import { Link } from '../components/link.tsx';
 import { classes, type Html, renderHtml } from '../html.ts';
 import { type Catalogue, catalogueFor, type Language, languages } from '../language.ts';
+import { formatFor } from './format.ts';
 
 export type LinkName = keyof Catalogue['links'];
 
@@ -513,6 +514,10 @@ interface SectionPageOptions<Section extends string> {
   /** The list shows them in this order. */
   readonly paths: Readonly<Record<Section, string>>;
   readonly names: Readonly<Record<Section, string>>;
+  /** Shown beside a name, unless it is 0. */
+  readonly counts?: Readonly<Partial<Record<Section, number>>> | undefined;
+  /** Says of a count what is counted, to who hears the page. */
+  readonly counted?: ((count: string) => string) | undefined;
   /** The section of this page. */
   readonly section: Section;
   readonly title: string;
@@ -529,6 +534,8 @@ export function sectionPage<Section extends string>(
   options: SectionPageOptions<Section>,
 ): string {
   const { paths, names, section, title, script, body } = options;
+  const counts: Partial<Record<Section, number>> | undefined = options.counts;
+  const format = formatFor(frame.language);
   return renderDocument(frame, {
     title,
     noindex: true,
@@ -538,13 +545,27 @@ export function sectionPage<Section extends string>(
       <div class="wrap account">
         <nav class="account-nav" aria-label={options.navigation}>
           <ul>
-            {(Object.keys(paths) as Section[]).map((name) => (
-              <li>
-                <Link href={paths[name]} aria-current={name === section ? 'page' : undefined}>
-                  {names[name]}
-                </Link>
-              </li>
-            ))}
+            {(Object.keys(paths) as Section[]).map((name) => {
+              const count = counts?.[name] ?? 0;
+              return (
+                <li>
+                  <Link href={paths[name]} aria-current={name === section ? 'page' : undefined}>
+                    {names[name]}
+                    {count > 0 && (
+                      <>
+                        {' '}
+                        <span class="count" aria-hidden="true">
+                          {format.number(count)}
+                        </span>
+                        <span class="visually-hidden">
+                          {options.counted?.(format.number(count))}
+                        </span>
+                      </>
+                    )}
+                  </Link>
+                </li>
+              );
+            })}
           </ul>
         </nav>
         <div class="account-body">

@@ -1,0 +1,125 @@
+/** The inbox as a page: the cards of lists and vote budgets, what is counted, and where its links lead. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { endpoints } from '../../src/app/modules.ts';
+import { type InboxView, inboxPage } from '../../src/console/inbox/inbox.page.tsx';
+import { formFieldsOf } from '../../src/contracts/operation.ts';
+import { operations } from '../../src/operations/catalog.ts';
+import { testFrame } from '../web/page-fixtures.ts';
+
+const list = {
+  ...{ name: 'ipsum', from: 'lists.example/ipsum.txt', rows: 120_430, added: 3, removed: 1 },
+  ...{ freshAt: Date.UTC(2026, 10, 25, 8), failures: 3, failure: 'HTTP 503 <b>', heldRows: 0 },
+  state: 'failing' as const,
+};
+const budget = {
+  ...{ id: 'nJ3x0cF8kq2W5yT7sQ1bVw', email: 'ada@mail.example', open: 96.4, limit: 100.9 },
+  limitOfMember: 1_000,
+};
+const view: InboxView = {
+  csrf: 'token',
+  now: Date.UTC(2026, 10, 26),
+  done: false,
+  categoryNames: [],
+  formFields: (act) => formFieldsOf(operations.get(act)!),
+  waits: {},
+  steps: { list: true, publicUrl: false, tls: false, mail: false, backup: false, passkey: false },
+  removals: [],
+  anonymousReports: [],
+  waiting: { removals: 0, anonymousReports: 0 },
+  lists: [],
+  budgets: [],
+  span: '24h',
+  tiles: [],
+  recent: [],
+};
+
+/** The cards of an inbox, each as the text that is read, with what its forms send. */
+function cardsOf(language: 'en' | 'fr', more: Partial<InboxView>) {
+  const html = inboxPage(testFrame(language), { ...view, ...more });
+  return html
+    .split('<article')
+    .slice(1)
+    .map((part) => {
+      const card = part.slice(0, part.indexOf('</article>'));
+      const sent = [...card.matchAll(/<form[\s\S]*?<\/form>/g)].map(([form]) =>
+        Object.fromEntries(
+          [...form.matchAll(/name="(\w+)" value="([^"]*)"/g)]
+            .map(([, name, value]) => [name!, value!])
+            .filter(([name]) => name !== 'csrf'),
+        ),
+      );
+      const text = card
+        .slice(card.indexOf('>') + 1)
+        .replace(/<[^>]*>/g, ' ')
+        .replace(/\s+/g, ' ');
+      return { text, sent, html: card };
+    });
+}
+
+it('a list that fails has a card: why, since when, and what to do', () => {
+  const [card, ...others] = cardsOf('en', { lists: [list] });
+  assert.deepEqual(others, []);
+  assert.match(card!.text, /ipsum did not load/);
+  assert.match(card!.text, /3 failed attempts/);
+  assert.match(card!.text, /HTTP 503 &lt;b>\. The rows from 25 Nov 2026, 08:00 UTC still count\./);
+  assert.deepEqual(card!.sent, [
+    { do: 'refresh', name: 'ipsum' },
+    { do: 'pause', name: 'ipsum' },
+  ]);
+  assert.match(cardsOf('fr', { lists: [list] })[0]!.text, /ipsum n’a pas pu être chargée/);
+});
+
+it('a list that lost most of its rows can be taken all the same', () => {
+  const held = { ...list, state: 'held' as const, heldRows: 900, failures: 0, failure: '' };
+  const [card] = cardsOf('en', { lists: [held] });
+  assert.match(card!.text, /ipsum shrank by more than half/);
+  assert.match(card!.text, /A download of 900 rows is held back/);
+  assert.deepEqual(
+    card!.sent.map((form) => form.do),
+    ['accept', 'refresh', 'pause'],
+  );
+});
+
+it('an account near the end of its votes has a card, with what vouching gives it', () => {
+  const [card] = cardsOf('en', { budgets: [budget] });
+  assert.match(card!.text, /ada@mail\.example/);
+  assert.match(card!.text, /96 of 100 votes used/);
+  assert.match(card!.text, /Vouch for this account 100 → 1000/);
+  assert.deepEqual(card!.sent, [{ do: 'vouch', id: budget.id }]);
+  assert.match(card!.html, /href="\/admin\/reports\?reporter=nJ3x0cF8kq2W5yT7sQ1bVw"/);
+  assert.match(cardsOf('fr', { budgets: [budget] })[0]!.text, /96 votes utilisés sur 100/);
+});
+
+it('the navigation counts what waits, and says nothing of what does not', () => {
+  const html = inboxPage(testFrame('en'), {
+    ...view,
+    waits: { inbox: 1_204, removals: 1_203, tips: 0, lists: 1 },
+  });
+  const names = [...html.matchAll(/<li><a href="(\/admin[^"]*)"[^>]*>([\s\S]*?)<\/a>/g)].map(
+    ([, href, name]) => [href, name!.replace(/<[^>]*>/g, '').replace(/\s+/g, ' ')],
+  );
+  assert.deepEqual(names.slice(0, 4), [
+    ['/admin', 'Inbox 1,204(1,204 waiting)'],
+    ['/admin/removals', 'Removal requests 1,203(1,203 waiting)'],
+    ['/admin/tips', 'Anonymous reports'],
+    ['/admin/lists', 'Lists 1(1 waiting)'],
+  ]);
+});
+
+it('each link of an inbox with open steps leads to a page of this service', () => {
+  const html = inboxPage(testFrame('en'), { ...view, lists: [list], budgets: [budget] });
+  const body = html.slice(html.indexOf('<main'), html.indexOf('</main>'));
+  const links = [...body.matchAll(/href="(\/[^"?#]*)/g)].map(([, path]) => path!);
+  const known = endpoints
+    .filter(({ method }) => method === 'GET')
+    .map(({ path }) => new RegExp(`^${path.replace(/:\w+/g, '[^/]+')}$`));
+  assert.ok(links.length > 15, String(links.length));
+  for (const link of links) {
+    assert.ok(
+      known.some((path) => path.test(link)) && !/^\/docs\/[A-Z]/.test(link),
+      `${link} leads nowhere`,
+    );
+  }
+});
