@@ -210,7 +210,7 @@ const askedAgain: readonly ErrorCode[] = [
 ];
 
 export const verifyEndpoints = {
-  ask: sessionPage('/verify', 'anyone', carriesRequest),
+  ask: sessionPage('/verify', 'anyone', { ...carriesRequest, errors: ['invalid_link'] }),
   verify: sessionForm('/verify', 'anyone', {
     ...carriesRequest,
     handlerLimits: ['mailedLink', 'deadLink'],
@@ -269,7 +269,10 @@ export function verifyRoutes(
     pageBuilder.page(verifyEndpoints.ask, async (context, query) => {
       const { csrf, session } = context;
       const token = query.get('token');
-      if (token !== undefined) return show(context, token);
+      if (token !== undefined) {
+        const isOpen = await signon.registration.isOpen(token);
+        return isOpen ? show(context, token) : pageBuilder.problem(context, fail('invalid_link'));
+      }
       const onward = onwards.ofQuery(context, query);
       if (session === undefined) return pageBuilder.go(context, onwardHref('/signin', onward));
       if (session.verified) return pageBuilder.go(context, targetOf(onward, true));
@@ -303,7 +306,10 @@ export function verifyRoutes(
       }
       return pageBuilder.go(
         context,
-        onwardHref('/signin', onward, { done: markOf(context, 'verified') }),
+        onwardHref('/signin', onward, {
+          hint: done.value.email,
+          done: markOf(context, 'verified'),
+        }),
         known,
       );
     }),

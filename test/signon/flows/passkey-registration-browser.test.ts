@@ -128,7 +128,7 @@ describe('a passkey in place of a password', () => {
       await page.goto(href);
       await look(page, 'prove');
       await page.getByRole('button', { name: 'Confirm with the passkey' }).click();
-      await page.waitForURL(/\/signin\?done=verified\./);
+      await page.waitForURL(/\/signin\?.*done=verified\./);
       await page.getByRole('button', { name: 'Use a passkey' }).click();
       await page.waitForURL(`${baseUrl}/account`);
     });

@@ -85,7 +85,10 @@ describe('registration with a passkey', () => {
     assert.equal((await phone.submit(opened, '/verify', { passkey: stranger })).status, 422);
 
     const verified = await ada.submit(await ada.get(link.pathname + link.search), '/verify');
-    assert.equal(doneWay(verified), '/signin?return=%2Faccount%2Fkeys&done=verified');
+    assert.equal(
+      doneWay(verified),
+      '/signin?return=%2Faccount%2Fkeys&hint=ada%40portcullis.example&done=verified',
+    );
     const signIn = await ada.get(verified.headers.location!);
     const fields = hiddenOf(signIn, '/signin');
     const json = { 'Content-Type': 'application/json' };

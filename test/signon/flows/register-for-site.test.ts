@@ -87,7 +87,10 @@ describe('registration on the way to a site', () => {
     assert.deepEqual([...link.searchParams.keys()], ['token'], 'nothing else is in the mail');
 
     const verified = await ada.submit(await ada.get(link.pathname + link.search), '/verify');
-    assert.equal(doneWay(verified), `/signin?continue=${id}&done=verified`);
+    assert.equal(
+      doneWay(verified),
+      `/signin?continue=${id}&hint=ada%40portcullis.example&done=verified`,
+    );
     const signIn = await ada.get(verified.headers.location!);
     const inside = await ada.submit(signIn, '/signin', { email, password });
     assert.equal(inside.headers.location, `/authorize.php/continue?id=${id}`);
@@ -133,7 +136,7 @@ describe('registration on the way to a site', () => {
     const phone = webVisitor(server);
     const opened = await phone.get(link.pathname + link.search);
     const verified = await phone.submit(opened, '/verify', { password });
-    assert.equal(doneWay(verified), '/signin?done=verified');
+    assert.equal(doneWay(verified), '/signin?hint=cyd%40portcullis.example&done=verified');
     const check = await first.get(registered.headers.location!);
     const way = /href="(\/signin\?continue=[^"]+)"/.exec(check.body)![1]!;
     const inside = await first.submit(await first.get(way), '/signin', { email, password });

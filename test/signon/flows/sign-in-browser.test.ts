@@ -61,7 +61,7 @@ describe('sign-on in a browser', () => {
         ['register-sent', '/register/sent', 200],
         ['signin', '/signin?done=reset&hint=ada@portcullis.example', 200],
         ['signin-site', `/signin?continue=${token}`, 200],
-        ['verify', `/verify?token=${token}`, 200],
+        ['verify-over', `/verify?token=${token}`, 400],
         ['recover', '/recover', 200],
         ['recover-sent', '/recover/sent', 200],
         ['reset-over', `/reset?token=${token}`, 400],

@@ -51,8 +51,11 @@ for (const threads of threadCounts) {
       const refused = await mallory.submit(opened, '/verify', { password: 'not the password' });
       assert.equal(refused.status, 422);
       const verified = await ada.submit(page, '/verify');
-      assert.equal(doneWay(verified), '/signin?done=verified');
-      assert.match((await ada.get(verified.headers.location!)).body, /Your address is confirmed/);
+      assert.equal(doneWay(verified), '/signin?hint=ada%40portcullis.example&done=verified');
+      const next = await ada.get(verified.headers.location!);
+      assert.match(next.body, /Your address is confirmed/);
+      assert.match(next.body, /name="email"[^>]*value="ada@portcullis\.example"/);
+      assert.equal((await ada.get(pathname + search)).status, 400, 'no button where none works');
       assert.equal((await ada.submit(page, '/verify')).status, 400, 'once');
 
       const inside = await ada.signIn(email, password);
