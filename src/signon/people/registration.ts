@@ -419,7 +419,7 @@ function newPasskey(
     ...facts,
     account: '',
     handle: made.ceremony.handle,
-    name: agentName(visitor.userAgent),
+    name: made.authenticator ?? agentName(visitor.userAgent),
     createdAt: now,
     lastUsedAt: now,
   };

@@ -77,6 +77,30 @@ export function openPasskeyLibrary(): PasskeyLibrary {
 export type CreationOptions = PublicKeyCredentialCreationOptionsJSON;
 export type RequestOptions = PublicKeyCredentialRequestOptionsJSON;
 
+/**
+ * Names of what makes and keeps passkeys, by its AAGUID (WebAuthn, 6.5.1), as the community's list has them
+ * (https://github.com/passkeydeveloper/passkey-authenticator-aaguids). Nobody proves an AAGUID here, so a name is for
+ * the owner's list of passkeys and decides nothing. Authenticators that tell none have zeros.
+ */
+const authenticatorNames: Readonly<Record<string, string>> = {
+  'ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4': 'Google Password Manager',
+  'fbfc3007-154e-4ecc-8c0b-6e020557d7bd': 'iCloud Keychain',
+  'dd4ec289-e01d-41c9-bb89-70fa845d4bf2': 'iCloud Keychain',
+  'adce0002-35bc-c60a-648b-0b25f1f05503': 'Chrome, Mac',
+  '08987058-cadc-4b81-b6e1-30de50dcbe96': 'Windows Hello',
+  '9ddd1817-af5a-4672-a2b9-3e3dd95000a9': 'Windows Hello',
+  '6028b017-b1d4-4c02-b4b3-afcdafc96bb2': 'Windows Hello',
+  '53414d53-554e-4700-0000-000000000000': 'Samsung Pass',
+  'bada5566-a7aa-401f-bd96-45619a55120d': '1Password',
+  'd548826e-79b4-db40-a3d8-11116f7e8349': 'Bitwarden',
+  '531126d6-e717-415c-9320-3d9aa6981239': 'Dashlane',
+  'b84e4048-15dc-4dd0-8640-f4f60813c8af': 'NordPass',
+  '0ea242b4-43c4-4a1b-8b17-dd6d0b6baec6': 'Keeper',
+  'f3809540-7f14-49c1-a8b3-8f813b225541': 'Enpass',
+  '50726f74-6f6e-5061-7373-50726f746f6e': 'Proton Pass',
+  'fdb141b2-5d84-443e-8a35-4698c205a502': 'KeePassXC',
+};
+
 /** A passkey as the authenticator made it. */
 export type NewPasskey = Pick<
   PasskeyRecord,
@@ -221,7 +245,15 @@ export function createPasskeyCeremonies(options: {
   async function created(
     response: unknown,
     purpose: CeremonyPurpose,
-  ): Promise<{ readonly ceremony: Ceremony; readonly passkey: NewPasskey } | undefined> {
+  ): Promise<
+    | {
+        readonly ceremony: Ceremony;
+        readonly passkey: NewPasskey;
+        /** The name of what made it; undefined: it tells none that is known. */
+        readonly authenticator: string | undefined;
+      }
+    | undefined
+  > {
     const parsed = v.safeParse(registrationSchema, response);
     if (!parsed.success) return undefined;
     const taken = open(parsed.output.response.clientDataJSON, purpose);
@@ -236,7 +268,7 @@ export function createPasskeyCeremonies(options: {
       })
       .catch(() => undefined);
     if (!info?.verified) return undefined;
-    const { credential, credentialBackedUp } = info.registrationInfo;
+    const { credential, credentialBackedUp, aaguid } = info.registrationInfo;
     const id = Buffer.from(credential.id, 'base64url');
     if (!isCredentialId(id) || credential.publicKey.length > publicKeyBytesMax) return undefined;
     if (!(await isFirst(taken))) return undefined;
@@ -247,7 +279,10 @@ export function createPasskeyCeremonies(options: {
       transports: parsed.output.response.transports ?? [],
       backedUp: credentialBackedUp,
     };
-    return { ceremony: taken.ceremony, passkey };
+    const authenticator = Object.hasOwn(authenticatorNames, aaguid)
+      ? authenticatorNames[aaguid]
+      : undefined;
+    return { ceremony: taken.ceremony, passkey, authenticator };
   }
 
   /** Returns the options for `navigator.credentials.get`. @param allow none: the authenticator offers what it has */

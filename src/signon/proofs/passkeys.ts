@@ -89,7 +89,7 @@ export function createPasskeys(options: {
       ...facts,
       account: session.accountId,
       handle: made.ceremony.handle,
-      name: shownName(name),
+      name: shownName(name) || (made.authenticator ?? ''),
       createdAt: clock.now(),
       lastUsedAt: clock.now(),
     };

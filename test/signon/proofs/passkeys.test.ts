@@ -52,6 +52,27 @@ const signIn = async (key: Authenticator, faults?: Faults) =>
     visitor,
   );
 
+it('a passkey without a name has that of what made it, where it tells one', async () => {
+  const first = email;
+  const windowsHello = '08987058cadc4b81b6e130de50dcbe96';
+  for (const [aaguid, name, expected] of [
+    [windowsHello, '', 'Windows Hello'],
+    [windowsHello, ' \u0000 ', 'Windows Hello'],
+    [windowsHello, 'my laptop', 'my laptop'],
+    ['0'.repeat(32), '', ''],
+    ['f'.repeat(32), '', ''],
+  ] as const) {
+    email = `${aaguid}-${name.trim().length}-${first}`;
+    const id = await bench.person(email);
+    const own = await session();
+    const key = createAuthenticator(random, origin, aaguid);
+    const asked = value(await bench.signon.passkeys.registrationOptions(own));
+    value(await bench.signon.passkeys.register(own, key.create(asked), name, visitor));
+    const shown = (await bench.signon.passkeys.list(id)).find((one) => one.id === key.id);
+    assert.equal(shown!.name, expected, `${aaguid} ${name}`);
+  }
+});
+
 it('a passkey is registered, shown, and signs its owner in without a name', async () => {
   const { id, key } = await enrolled();
   const [shown] = await bench.signon.passkeys.list(id);

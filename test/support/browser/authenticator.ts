@@ -31,7 +31,12 @@ const userPresent = 1;
 const userVerified = 4;
 const attestedData = 64;
 
-export function createAuthenticator(random: Random, origin: string): Authenticator {
+/** @param aaguid of what it says it is; zeros: it says nothing */
+export function createAuthenticator(
+  random: Random,
+  origin: string,
+  aaguid = '0'.repeat(32),
+): Authenticator {
   const ecdh = createECDH('prime256v1');
   ecdh.setPrivateKey(random.bytes(32));
   const point = ecdh.getPublicKey();
@@ -77,7 +82,7 @@ export function createAuthenticator(random: Random, origin: string): Authenticat
       ]);
       const length = Buffer.alloc(2);
       length.writeUInt16BE(credentialId.length);
-      const attested = Buffer.concat([Buffer.alloc(16), length, credentialId, cose]);
+      const attested = Buffer.concat([Buffer.from(aaguid, 'hex'), length, credentialId, cose]);
       const attestationObject = cborMap([
         [cborText('fmt'), cborText('none')],
         [cborText('attStmt'), cborMap([])],
