@@ -81,6 +81,11 @@ export interface ShownPreview {
     readonly rows: number;
     readonly bands: Readonly<Record<ScoreBand, number>>;
     readonly badLines: number;
+    readonly samples: readonly {
+      readonly line: number;
+      readonly reason: string;
+      readonly text: string;
+    }[];
     readonly leftOut: number;
     readonly clashes: readonly string[];
     /** The name that it gets unless another one is typed. */
@@ -138,7 +143,7 @@ function previewOf(
   const all = frameText(frame);
   const text = all.console.lists;
   const { number } = formatFor(frame.language);
-  const { format, rows, bands, badLines, leftOut, clashes, source } = found;
+  const { format, rows, bands, badLines, samples, leftOut, clashes, source } = found;
   const segments = scoreBands
     .filter((band) => bands[band] > 0)
     .map((band) => ({ band, name: all.score.words[band], count: bands[band] }));
@@ -158,6 +163,11 @@ function previewOf(
       <ul class="preview-notes">
         <li>{text.recognised(format)}</li>
         {badLines > 0 && <li>{text.badLines(number(badLines))}</li>}
+        {samples.map(({ line, reason, text: said }) => (
+          <li class="is-warning">
+            {text.badLine(number(line), reason)} <span class="mono breaks">{said}</span>
+          </li>
+        ))}
         {leftOut > 0 && <li>{text.leftOut(number(leftOut))}</li>}
         <li class={clashes.length > 0 ? 'is-warning' : undefined}>
           {clashes.length === 0 ? (

@@ -112,6 +112,16 @@ export const offeredLists: readonly OfferedList[] = [
     falsePositives: 'few',
   },
   {
+    name: 'dshield',
+    title: 'DShield',
+    url: 'https://feeds.dshield.org/block.txt',
+    format: 'plain',
+    confidence: 80,
+    every: '6h',
+    terms: 'https://www.dshield.org/xml.html',
+    falsePositives: 'few',
+  },
+  {
     name: 'tor-exits',
     title: 'Tor exits',
     url: 'https://check.torproject.org/torbulkexitlist',

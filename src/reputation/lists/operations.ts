@@ -28,6 +28,7 @@ import {
   goodFormats,
   type ListFormatName,
   type ParseOptions,
+  pathShape,
   seedFormats,
 } from './import/parse.ts';
 import { type ImportStats, type ServiceName, serviceNames } from './import/rows.ts';
@@ -63,7 +64,7 @@ const operation = operationsOn<ListTools>();
 const listArgument = {
   schema: shortText,
   value: 'file|url',
-  help: 'a file, - for standard input, or an http(s) address; gzip is detected',
+  help: 'a file, - for standard input, or an http(s) address; gzip and zip are detected',
   isArgument: true,
   kept: true,
 } as const;
@@ -207,6 +208,24 @@ function loadedLines(loaded: LoadedList): string[] {
   ];
 }
 
+const path = {
+  schema: v.optional(
+    v.pipe(v.string(), v.regex(pathShape, 'It must be names with dots between, such as data.ip.')),
+  ),
+  value: 'path',
+  help: 'with json and ndjson: where an element has its address, such as data.ip (default: by its name)',
+  kept: true,
+} as const;
+
+/** @throws OperatorError when the format has no path */
+function withPath(format: ListFormatName, at: string | undefined): ListFormatName {
+  if (at === undefined) return format;
+  if (format !== 'json' && format !== 'ndjson') {
+    throw new OperatorError('--path belongs to --format json and ndjson');
+  }
+  return `${format}:${at}`;
+}
+
 const listFormat = { value: 'format', help: 'how the list is written', kept: true } as const;
 
 export const seedList = operation({
@@ -215,6 +234,7 @@ export const seedList = operation({
   parameters: {
     label: listArgument,
     format: { ...listFormat, schema: choice(listFormats) },
+    path,
     confidence,
     knownGood,
     service,
@@ -227,7 +247,8 @@ export const seedList = operation({
     refuseMixed(input);
     if (input.knownGood) return load(w, 'good', input, { ...input, confidence: 0 }, call);
     const score = input.confidence ?? confidenceDefault;
-    return load(w, 'seed', input, { ...input, confidence: score }, call);
+    const format = withPath(input.format, input.path);
+    return load(w, 'seed', input, { ...input, format, confidence: score }, call);
   },
   lines: loadedLines,
 });
@@ -265,12 +286,13 @@ const addSourceUrl = {
     v.check((text) => URL.canParse(text), 'the address of the list is not valid'),
   ),
   value: 'url',
-  help: 'an http(s) address; gzip is detected',
+  help: 'an http(s) address; gzip and zip are detected',
   isArgument: true,
   kept: true,
 } as const;
 
 interface SourceInput extends ListKind {
+  readonly path?: string | undefined;
   readonly url: string;
   readonly every: string;
   readonly source?: string | undefined;
@@ -294,7 +316,7 @@ async function subscribe(w: ListTools, input: SourceInput) {
     name: input.source ?? listNameOf(url.href),
     url: url.href,
     list: input.knownGood ? 'good' : input.format === 'anon' ? 'anon' : 'seed',
-    format: input.format,
+    format: withPath(input.format, input.path),
     confidence: input.confidence ?? confidenceDefault,
     holdDays: input.hold,
     allowDocumentation: input.documentation,
@@ -311,6 +333,7 @@ export const addSource = operation({
   parameters: {
     url: addSourceUrl,
     format: { ...listFormat, schema: choice([...listFormats, 'anon']) },
+    path,
     every: {
       schema: v.optional(
         v.pipe(
@@ -402,10 +425,11 @@ export const previewSource = operation({
     } as const;
     return expect(await previewList(how, call.signal));
   },
-  lines: ({ format, rows, bands, badLines, leftOut, clashes }) => [
+  lines: ({ format, rows, bands, badLines, samples, leftOut, clashes }) => [
     `${grouped(rows)} rows, ${grouped(bands.malicious)} would be blocked; nothing is loaded`,
     `  read as ${format}`,
     ...(badLines > 0 ? [`  ${grouped(badLines)} lines that are no rows`] : []),
+    ...samples.map(({ line, reason, text }) => `    line ${grouped(line)}: ${reason}: ${text}`),
     ...(leftOut > 0 ? [`  ${grouped(leftOut)} not public, left out`] : []),
     ...clashes.map((range) => `  on the allowlist: ${range}`),
   ],

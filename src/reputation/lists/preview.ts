@@ -6,6 +6,7 @@ import { type ScoreBand, scoreBand } from '../../core/score-band.ts';
 import { contains, parsePrefix } from '../../ip/prefix.ts';
 import type { RowBatch } from '../state/events.ts';
 import type { ListFormatName } from './import/parse.ts';
+import type { BadLine } from './import/rows.ts';
 import { fetchBounds, fetchInThread } from './subscriptions/refresher.ts';
 
 /** One at a time: a list has its memory in full. */
@@ -21,6 +22,8 @@ export interface ListPreview {
   readonly rows: number;
   readonly bands: Readonly<Record<ScoreBand, number>>;
   readonly badLines: number;
+  /** The first few of them, with the reason. */
+  readonly samples: readonly BadLine[];
   /** Private and reserved addresses, which are never loaded. */
   readonly leftOut: number;
   /** Rules of the allowlist that a row lies in, or that lie in a row: they stay allowed. */
@@ -55,12 +58,13 @@ export async function previewList(
   const { answer, clashes } = read.value;
   if ('failed' in answer) return fail('invalid_parameter', answer.failed);
   if ('unchanged' in answer) return fail('invalid_parameter', 'the server sent nothing');
-  const { batches, rows, badLines, leftOut } = answer.fetched;
+  const { batches, rows, badLines, samples, leftOut } = answer.fetched;
   const bands: Record<ScoreBand, number> = { clean: 0, low: 0, suspect: 0, malicious: 0 };
   for (const { count, scores } of batches) {
     for (let i = 0; i < count; i++) bands[scoreBand(scores[i]!)]++;
   }
-  return ok({ url, format: answer.fetched.format, rows, bands, badLines, leftOut, clashes });
+  const counts = { rows, bands, badLines, samples, leftOut, clashes };
+  return ok({ url, format: answer.fetched.format, ...counts });
 }
 
 async function clashesOf(

@@ -81,6 +81,8 @@ function element(text: string, sink: RowSink): string | undefined {
 interface ElementSink {
   /** Receives the text of one object; `number` counts from 1 over the whole text. */
   element(text: string, number: number): void;
+  /** Receives a text, with its quotes, that is itself an element; absent: those are passed over. */
+  text?(text: string, number: number): void;
   /** Receives the first bytes of an object over the bound. */
   overlong(head: string, number: number): void;
 }
@@ -102,7 +104,7 @@ const closeBracket = 0x5d;
  * strings are followed exactly; what stands between the elements is not validated further.
  * `end` throws `BrokenList` when the text stops before its brackets are closed.
  */
-function readJsonElements(sink: ElementSink): TextReader {
+export function readJsonElements(sink: ElementSink): TextReader {
   /** Closing byte of every bracket that is open. */
   const closers: number[] = [];
   let inString = false;
@@ -112,6 +114,8 @@ function readJsonElements(sink: ElementSink): TextReader {
   let elementDepth = 0;
   let carry = '';
   let dropping = false;
+  /** The element is a text. */
+  let isText = false;
   let started = false;
 
   function keep(text: string): void {
@@ -143,7 +147,9 @@ function readJsonElements(sink: ElementSink): TextReader {
   function finish(): void {
     number++;
     if (dropping) sink.overlong(carry, number);
+    else if (isText) sink.text?.(carry, number);
     else sink.element(carry, number);
+    isText = false;
     carry = '';
     dropping = false;
     elementDepth = 0;
@@ -157,9 +163,18 @@ function readJsonElements(sink: ElementSink): TextReader {
         if (inString) {
           if (escaped) escaped = false;
           else if (code === backslash) escaped = true;
-          else if (code === quote) inString = false;
+          else if (code === quote) {
+            inString = false;
+            if (!isText) continue;
+            keep(text.slice(from, i + 1));
+            finish();
+          }
         } else if (code === quote) {
           inString = true;
+          if (sink.text === undefined || elementDepth > 0) continue;
+          if (closers[closers.length - 1] !== closeBracket) continue;
+          isText = true;
+          from = i;
         } else if (code === openBrace || code === openBracket) {
           if (opens(code)) from = i;
         } else if ((code === closeBrace || code === closeBracket) && closes(code)) {
@@ -167,7 +182,7 @@ function readJsonElements(sink: ElementSink): TextReader {
           finish();
         }
       }
-      if (elementDepth > 0) keep(text.slice(from));
+      if (elementDepth > 0 || isText) keep(text.slice(from));
     },
     end() {
       if (closers.length > 0 || inString) throw new BrokenList('the JSON ends early');

@@ -1,6 +1,6 @@
 /**
- * Any CSV with an address column and perhaps a score column (RFC 4180 quoting; comma, semicolon
- * or tab). A header names the columns, those of a range's end and of a mask among them; without one they are
+ * Any CSV with an address column and perhaps a score column (RFC 4180 quoting; comma, semicolon,
+ * tab or bar). A header names the columns, those of a range's end and of a mask among them; without one they are
  * found by the first rows (plain.ts). Scores are 0..100, never fractions of 1. A score column that is empty
  * or out of bounds makes its row bad: a missing score must not become the default one.
  */
@@ -137,8 +137,16 @@ function row(
   return sink.entry(address, score);
 }
 
+function plainName(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, '');
+}
+
+/** Says whether a field or member of this name holds an address. */
+export const namesAddress = (name: string) => addressNames.has(plainName(name));
+export const namesScore = (name: string) => scoreNames.has(plainName(name));
+
 function columnsOfHeader(fields: readonly string[]): Found | undefined {
-  const names = fields.map((field) => field.toLowerCase().replace(/[^a-z0-9]/g, ''));
+  const names = fields.map(plainName);
   const column = (wanted: ReadonlySet<string>, but = -1) =>
     names.findIndex((name, at) => at !== but && wanted.has(name));
   const named = column(addressNames);
@@ -156,7 +164,7 @@ function columnsOfHeader(fields: readonly string[]): Found | undefined {
 function delimiterOf(line: string): string {
   let best = ',';
   let bestCount = line.split(',').length;
-  for (const candidate of [';', '\t']) {
+  for (const candidate of [';', '\t', '|']) {
     const count = line.split(candidate).length;
     if (count > bestCount) {
       best = candidate;

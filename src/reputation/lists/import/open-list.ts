@@ -18,6 +18,7 @@ import {
   type Validators,
 } from './download.ts';
 import { escapeControls } from './rows.ts';
+import { unzip } from './unzip.ts';
 
 export interface OpenOptions {
   /** Ends the reading with `OperatorError`. */
@@ -183,6 +184,7 @@ const refusedMagics: readonly { name: string; bytes: readonly number[] }[] = [
 ];
 const magicBytesMax = 6;
 const gzipMagic = [0x1f, 0x8b] as const;
+const zipMagic = [0x50, 0x4b, 0x03, 0x04] as const;
 
 /** Throws `OperatorError` when the bytes are damaged, cut short, too many or of an unread kind. */
 export async function* decodeList(
@@ -191,7 +193,11 @@ export async function* decodeList(
 ): AsyncGenerator<Buffer, void, undefined> {
   const outer = await peek(source);
   const packed = startsWith(outer.head, gzipMagic);
-  const inner = packed ? await peek(gunzip(outer.chunks, options.label)) : outer;
+  const inner = packed
+    ? await peek(gunzip(outer.chunks, options.label))
+    : startsWith(outer.head, zipMagic)
+      ? await peek(unzip(outer.chunks, options.label))
+      : outer;
   try {
     if (packed && startsWith(inner.head, gzipMagic)) {
       throw new OperatorError(`${options.label}: gzip inside gzip is not read`);
@@ -199,7 +205,7 @@ export async function* decodeList(
     for (const refused of refusedMagics) {
       if (startsWith(inner.head, refused.bytes)) {
         throw new OperatorError(
-          `${options.label}: is ${refused.name}; only plain and gzip are read`,
+          `${options.label}: is ${refused.name}; only plain, gzip and zip are read, and none inside another`,
         );
       }
     }

@@ -11,6 +11,7 @@ import { OperatorError } from '../../../core/errors.ts';
 import { emptyRows, type RowBatch } from '../../state/events.ts';
 import { abuseipdb } from '../formats/abuseipdb.ts';
 import { csv } from '../formats/csv.ts';
+import { isP2p, json, ndjson, p2p } from '../formats/json.ts';
 import { anon, drop, ipsum, isAddress, plain } from '../formats/plain.ts';
 import { amazon, cloudflare, google, microsoft } from '../formats/published-ranges.ts';
 import type { TextReader } from './lines.ts';
@@ -25,22 +26,44 @@ import {
 } from './rows.ts';
 
 /** Formats of blocklists, as `portcullis seed --format` names them. */
-export const seedFormats = ['ipsum', 'plain', 'csv', 'abuseipdb', 'drop'] as const;
+export const seedFormats = [
+  'ipsum',
+  'plain',
+  'csv',
+  'json',
+  'ndjson',
+  'p2p',
+  'abuseipdb',
+  'drop',
+] as const;
 export type SeedFormat = (typeof seedFormats)[number];
 /** Formats of known-good lists. */
 export const goodFormats = ['plain', 'google', 'amazon', 'microsoft', 'cloudflare'] as const;
 export type GoodFormat = (typeof goodFormats)[number];
-export type ListFormatName = SeedFormat | GoodFormat | 'anon';
+/** A name of JSON may have the path to the address behind a colon: `json:data.ip`. */
+export type ListFormatName =
+  | SeedFormat
+  | GoodFormat
+  | 'anon'
+  | `json:${string}`
+  | `ndjson:${string}`;
+type BaseFormat = SeedFormat | GoodFormat | 'anon';
+
+/** Names with dots between. */
+export const pathShape = /^[\w-]{1,40}(?:\.[\w-]{1,40}){0,7}$/;
 
 /** Score of a row that brings none, unless the operator says otherwise. */
 export const confidenceDefault = 75;
 
-const formats: Readonly<Record<ListFormatName, ListFormat>> = {
+const formats: Readonly<Record<BaseFormat, ListFormat>> = {
   ipsum,
   plain,
   csv,
   abuseipdb,
   drop,
+  json,
+  ndjson,
+  p2p,
   google,
   amazon,
   microsoft,
@@ -100,7 +123,8 @@ export function parseList(chunks: AsyncIterable<Uint8Array>, options: ParseOptio
         `looks like ${looks}, not like ${format}; read it with --format ${looks}`,
       );
     }
-    return formats[format](sink, { confidence, service: options.service });
+    const [base, path] = format.split(':', 2) as [BaseFormat, string | undefined];
+    return formats[base](sink, { confidence, path, service: options.service });
   }
 
   return {
@@ -334,14 +358,15 @@ function recognise(head: string): ListFormatName | undefined {
   const rows = lines.filter((line) => !line.startsWith(';'));
   if (isMost((line) => dropLine.test(line), rows)) return 'drop';
   if (isIpsum(rows)) return 'ipsum';
+  if (isMost(isP2p, rows)) return 'p2p';
   const entryOf = (line: string) => line.replace(/(?:#|\s;).*$/, '').trim();
   if (isMost((line) => /^[\d.a-f:/ -]+$/i.test(entryOf(line)) && isEntry(entryOf(line)), rows)) {
     return 'plain';
   }
   const isRow = (line: string) =>
-    line.split(/[,;\t]/).some((field) => isAddress(field.replaceAll('"', '').trim()));
+    line.split(/[,;\t|]/).some((field) => isAddress(field.replaceAll('"', '').trim()));
   // A table may begin with its header.
-  return isMost((line) => /[,;\t]/.test(line) && isRow(line), rows.slice(1)) ? 'csv' : undefined;
+  return isMost((line) => /[,;\t|]/.test(line) && isRow(line), rows.slice(1)) ? 'csv' : undefined;
 }
 
 function isEntry(text: string): boolean {
@@ -368,12 +393,30 @@ function recogniseJson(text: string): ListFormatName | undefined {
   if (/"syncToken"\s*:/.test(head) && /"ip_prefix"\s*:/.test(head)) return 'amazon';
   if (/"ipv[46]Prefix"\s*:/.test(head)) return 'google';
   if (/"addressPrefixes"\s*:/.test(head)) return 'microsoft';
-  return undefined;
+  if (!quotedAddress.test(head)) return undefined;
+  const [first = '', second = ''] = text.split(/\r?\n/, 2).map((line) => line.trim());
+  // One object alone may be all of a JSON that holds a list.
+  const isLines = isObjectText(first) && (second === '' ? !first.includes('[') : second[0] === '{');
+  return isLines ? 'ndjson' : 'json';
+}
+
+const quotedAddress = /"\s*(?:[\d.]{7,15}|[\da-f]{1,4}:[\da-f:]+)(?:\/\d{1,3})?\s*"/i;
+
+function isObjectText(line: string): boolean {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
 }
 
 /** Formats that read a list of another one with the same outcome. */
 const alike: Readonly<Partial<Record<ListFormatName, readonly ListFormatName[]>>> = {
-  drop: ['plain'],
+  drop: ['plain', 'ndjson'],
+  abuseipdb: ['json'],
+  google: ['json'],
+  amazon: ['json'],
 };
 
 /**
@@ -382,5 +425,6 @@ const alike: Readonly<Partial<Record<ListFormatName, readonly ListFormatName[]>>
  */
 function fits(format: ListFormatName, looks: ListFormatName): boolean {
   if (looks === 'plain' || looks === 'csv') return true;
-  return format === looks || alike[looks]?.includes(format) === true;
+  const base = format.replace(/:.*/, '') as ListFormatName;
+  return base === looks || alike[looks]?.includes(base) === true;
 }

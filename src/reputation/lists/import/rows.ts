@@ -313,6 +313,8 @@ export function serviceOf(number: number): ServiceName | undefined {
 export interface FormatOptions {
   /** Score 0..100 of a row that brings none. */
   readonly confidence: number;
+  /** The member of an element of JSON that holds the address, by names with dots between; absent: it is searched. */
+  readonly path?: string | undefined;
   /** Service that the ranges of a known-good list belong to. */
   readonly service?: ServiceName | undefined;
 }

@@ -97,13 +97,83 @@ test('plain: bad lines are skipped with their number and a reason', async () => 
 });
 
 test('a line of megabytes is one bad line', async () => {
-  for (const format of every.filter((name) => name !== 'abuseipdb')) {
-    const good = format === 'ipsum' ? '192.0.2.1\t3' : '192.0.2.1';
+  const goods: Readonly<Record<string, string>> = {
+    ipsum: '192.0.2.1\t3',
+    ndjson: '"192.0.2.1"',
+    p2p: 'name:192.0.2.1-192.0.2.1',
+  };
+  for (const format of every.filter((name) => name !== 'abuseipdb' && name !== 'json')) {
+    const good = goods[format] ?? '192.0.2.1';
     const text = `${'9'.repeat(3_000_000)}\n${good}\n`;
     const { rows, stats } = await parseText(format, text, { pieceBytes: 1_000 });
     assert.equal(rows.length, 1, format);
     assert.deepEqual([stats.badLines, stats.samples[0]?.reason], [1, 'line too long'], format);
   }
+});
+
+test('json and ndjson: texts and objects, the address by its name or by a path, the score beside it', async () => {
+  const objects = [
+    '{"id":1,"ip":"192.0.2.1","confidence":90}',
+    '{"type":"x","data":{"src_ip":"192.0.2.2","host":"not.an.address","score":"80"}}',
+    '{"network":"192.0.2.8/30","score":101}',
+    '{"range":"192.0.2.16 - 192.0.2.17"}',
+  ];
+  const expected = ['192.0.2.1/32 90', '192.0.2.2/32 75', '192.0.2.8/30 75', '192.0.2.16/31 75'];
+  for (const [format, text] of [
+    ['ndjson', objects.join('\n')],
+    ['json', `{"meta":{"count":4},"data":[${objects.join(',')}]}`],
+    ['json', `[${objects.join(',\n')}]`],
+  ] as const) {
+    assert.deepEqual((await parseText(format, text)).rows, expected, text);
+    assert.deepEqual((await parseText(format, text, { pieceBytes: 3 })).rows, expected, text);
+  }
+  const texts = '{"v4":["192.0.2.1","192.0.2.0/28"],"v6":["2001:db8::1"],"n":[1,2]}';
+  const listed = ['192.0.2.1/32 75', '192.0.2.0/28 75', '2001:db8::1/128 75'];
+  for (const pieceBytes of [1, 5, 1_000]) {
+    assert.deepEqual((await parseText('json', texts, { pieceBytes })).rows, listed);
+  }
+  const nested =
+    '[{"ip":"192.0.2.1","a":{"b":{"remote":"192.0.2.2","risk":99}}},{"ip":"192.0.2.3"}]';
+  const { rows, stats } = await parseText('json:a.b.remote', nested);
+  assert.deepEqual(rows, ['192.0.2.2/32 99']);
+  assert.deepEqual(
+    stats.samples.map(({ line, reason }) => [line, reason]),
+    [[2, 'no text at a.b.remote']],
+  );
+  assert.deepEqual(
+    await badLines('ndjson', '{"ip":"192.0.2.1"}\n{"ip":\n{"name":"x"}\n[1]\n{"ip":"x"}'),
+    [
+      [2, 'not JSON'],
+      [3, 'no address'],
+      [4, 'not an object'],
+      [5, 'no address'],
+    ],
+  );
+  const proto = '[{"__proto__":{"ip":"192.0.2.9"},"ip":"192.0.2.1"}]';
+  assert.deepEqual(
+    (
+      await parseText('json:constructor.name', `[{"ip":"192.0.2.1"},${proto.slice(1)}`).catch(
+        () => ({ rows: [] }),
+      )
+    ).rows,
+    [],
+  );
+});
+
+test('p2p and bars: ranges become networks, names and comments are passed over', async () => {
+  const p2p = '# list\nBad: corp:192.0.2.0-192.0.2.3\nx:192.0.2.8 - 192.0.2.8\nnone\n';
+  const { rows, stats } = await parseText('p2p', p2p);
+  assert.deepEqual(rows, ['192.0.2.0/30 75', '192.0.2.8/32 75']);
+  assert.deepEqual(
+    stats.samples.map(({ line, reason }) => [line, reason]),
+    [[4, 'not name:first-last']],
+  );
+  const bars = 'first|last|score\n192.0.2.0|192.0.2.3|90\n192.0.2.8|192.0.2.9|80\n';
+  assert.deepEqual((await parseText('csv', bars)).rows, ['192.0.2.0/30 90', '192.0.2.8/31 80']);
+  assert.match(
+    (await badLines('p2p', 'a:1.0.0.0-200.0.0.0\nb:192.0.2.1-192.0.2.1'))[0]![1],
+    /covers too much/,
+  );
 });
 
 test('drop: text and NDJSON, metadata line included', async () => {

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import {
   collectRows,
-  type ListFormatName,
   type ParseOptions,
   parseList,
 } from '../../../../src/reputation/lists/import/parse.ts';
@@ -14,7 +13,7 @@ const rows = (line: (n: number) => string, count = 40) =>
 const address = (n: number) => `93.184.216.${n}`;
 const ipsum = `# IPsum Threat Intelligence Feed\n#\n${rows((n) => `${address(n)}\t${10 - Math.floor(n / 5)}`)}\n`;
 
-const lists: Readonly<Partial<Record<ListFormatName, readonly string[]>>> = {
+const lists: Readonly<Record<string, readonly string[]>> = {
   ipsum: [ipsum, ipsum.replaceAll('\n', '\r\n')],
   plain: [
     rows(address),
@@ -34,6 +33,13 @@ const lists: Readonly<Partial<Record<ListFormatName, readonly string[]>>> = {
   anon: [
     rows((n) => (n % 2 === 0 ? 'ExitNode ABC' : `ExitAddress ${address(n)} 2026-11-25 01:02:03`)),
   ],
+  json: [
+    `[${rows((n) => `"${address(n)}",`).slice(0, -1)}]`,
+    `{"data":[\n${rows((n) => `{"id":${n},"ip":"${address(n)}"},`).slice(0, -1)}]}`,
+    '{"ips":["2606:4700::1111","2606:4700::/32"]}',
+  ],
+  ndjson: [rows((n) => `{"ip":"${address(n)}","seen":1}`), '{"src_ip":"9.9.9.9"}\n'],
+  p2p: [rows((n) => `Some (org): of ${n}:${address(n)}-${address(n)}`)],
   google: ['{"creationTime":"2026-11-25","prefixes":[{"ipv4Prefix":"66.249.64.0/27"}]}'],
   cloudflare: ['{"result":{"ipv4_cidrs":["173.245.48.0/20"],"ipv6_cidrs":[]},"success":true}'],
 };

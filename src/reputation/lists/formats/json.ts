@@ -1,0 +1,121 @@
+/**
+ * Any JSON with addresses in it: objects in an array, or one a line (NDJSON), or an array of texts. Of an object the
+ * member at the path that is given, else the first whose name says that it is an address, as in a table; a score beside
+ * it counts if it is a number from 0 to 100. Also P2P lists (`name:first-last`), with the rules of plain ones.
+ */
+
+import type { TextReader } from '../import/lines.ts';
+import { type FormatOptions, type ListFormat, lineReader, type RowSink } from '../import/rows.ts';
+import { readJsonElements } from './abuseipdb.ts';
+import { namesAddress, namesScore } from './csv.ts';
+import { isAddress } from './plain.ts';
+
+/** Objects in objects that are looked into. */
+const depthMax = 4;
+
+interface Found {
+  readonly address: string;
+  readonly score: number | undefined;
+}
+
+export const json: ListFormat = (sink, options) =>
+  readJsonElements({
+    element: (text, number) => take(text, number, sink, options),
+    text: (text, number) => take(text, number, sink, options),
+    overlong: (head, number) => sink.bad(number, 'element too long', head),
+  });
+
+export const ndjson: ListFormat = (sink, options) =>
+  lineReader(sink, {
+    line(text, number) {
+      if (text.trim() !== '') take(text, number, sink, options);
+    },
+  });
+
+function take(text: string, number: number, sink: RowSink, options: FormatOptions): void {
+  const reason = put(text, sink, options);
+  if (reason !== undefined) sink.bad(number, reason, text);
+}
+
+function put(text: string, sink: RowSink, { confidence, path }: FormatOptions): string | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return 'not JSON';
+  }
+  const found =
+    typeof value === 'string' ? { address: value, score: undefined } : inObject(value, path);
+  if (typeof found === 'string') return found;
+  return sink.entry(found.address, found.score ?? confidence);
+}
+
+function inObject(value: unknown, path: string | undefined): Found | string {
+  if (!isObject(value)) return 'not an object';
+  const found = path === undefined ? searched(value, depthMax) : atPath(value, path.split('.'));
+  return found ?? (path === undefined ? 'no address' : `no text at ${path}`);
+}
+
+function atPath(value: object, path: readonly string[]): Found | undefined {
+  let holder: unknown = value;
+  for (const name of path.slice(0, -1)) holder = memberOf(holder, name);
+  const address = memberOf(holder, path.at(-1)!);
+  return typeof address === 'string' ? { address, score: scoreIn(holder) } : undefined;
+}
+
+function memberOf(holder: unknown, name: string): unknown {
+  return isObject(holder) && Object.hasOwn(holder, name)
+    ? (holder as Readonly<Record<string, unknown>>)[name]
+    : undefined;
+}
+
+/** The members of the object itself go before those of objects in it. */
+function searched(value: object, depth: number): Found | undefined {
+  const members = Object.entries(value);
+  for (const [name, one] of members) {
+    if (typeof one === 'string' && namesAddress(name) && isEntry(one)) {
+      return { address: one, score: scoreIn(value) };
+    }
+  }
+  if (depth === 1) return undefined;
+  for (const [, one] of members) {
+    const found = isObject(one) ? searched(one, depth - 1) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function isEntry(text: string): boolean {
+  return isAddress(text) || text.split('-').every((part) => isAddress(part.trim()));
+}
+
+function scoreIn(value: unknown): number | undefined {
+  for (const [name, one] of Object.entries(value as object)) {
+    if (typeof one === 'number' && namesScore(name) && one >= 0 && one <= 100)
+      return Math.round(one);
+  }
+  return undefined;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const p2pLine = /^(.*):\s*([\d.]+)\s*-\s*([\d.]+)\s*$/;
+
+export function isP2p(line: string): boolean {
+  const [, , first = '', last = ''] = p2pLine.exec(line) ?? [];
+  return isAddress(first) && isAddress(last);
+}
+
+export const p2p: ListFormat = (sink, { confidence }): TextReader =>
+  lineReader(sink, {
+    line(raw, number) {
+      const text = raw.trim();
+      if (text === '' || text.startsWith('#')) return;
+      const [, , first, last] = p2pLine.exec(text) ?? [];
+      const reason =
+        first === undefined ? 'not name:first-last' : sink.entry(`${first}-${last}`, confidence);
+      if (reason !== undefined) sink.bad(number, reason, raw);
+    },
+  });
