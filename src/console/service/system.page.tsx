@@ -75,7 +75,8 @@ function reportChart(text: SystemText, format: Format, service: ServiceFacts): H
   const bars = service.reports.map(({ startMs, count }) => {
     const label = clockTime(startMs);
     const formatted = format.number(count);
-    return { label, value: count, formatted, title: `${label}: ${formatted}` };
+    const title = `${format.shortMoment(startMs)}: ${formatted}`;
+    return { label, value: count, formatted, title };
   });
   return (
     <BarChart

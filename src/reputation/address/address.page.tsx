@@ -607,21 +607,25 @@ function verdict(scene: AddressScene): Html {
           <p class="verdict-note">{note}</p>
         ))}
         {facts(scene)}
-        {(data.reportHref ?? data.removalHref) !== undefined && (
-          <div class="acts">
-            {data.reportHref !== undefined && (
-              <LinkButton label={text.ip.reportAction} href={data.reportHref} icon="flag" />
-            )}
-            {data.removalHref !== undefined && (
-              <LinkButton
-                label={text.requests.removal.link}
-                href={data.removalHref}
-                kind="secondary"
-                icon="shield"
-              />
-            )}
-          </div>
-        )}
+        <div class="acts">
+          {data.reportHref !== undefined && (
+            <LinkButton label={text.ip.reportAction} href={data.reportHref} icon="flag" />
+          )}
+          {data.removalHref !== undefined && (
+            <LinkButton
+              label={text.requests.removal.link}
+              href={data.removalHref}
+              kind="secondary"
+              icon="shield"
+            />
+          )}
+          <LinkButton
+            label={text.ip.asJson}
+            href={`/ip/${data.address}?format=json`}
+            kind="quiet"
+            icon="code"
+          />
+        </div>
       </div>
     </section>
   );

@@ -90,6 +90,8 @@ export function openAddressPages(needs: {
   };
 }
 
+/** A link can't say what it accepts: `?format=json` does. */
 function wantsJson(request: Request): boolean {
+  if (/(?:^|&)format=json(?:&|$)/.test(request.query)) return true;
   return /^application\/json\b/i.test(firstHeader(request, 'accept')?.trim() ?? '');
 }

@@ -16,6 +16,8 @@ describe('the score of an address', () => {
   it('says where a score comes from: lists with their ends, reports, and when it falls', async () => {
     const why = async (ip: string) => {
       const json = await page(`/ip/${ip}`, { Accept: 'application/json' });
+      const linked = /href="(\/ip\/[^"]+format=json)"/.exec((await page(`/ip/${ip}`)).body)?.[1];
+      assert.deepEqual(JSON.parse((await page(linked!)).body), JSON.parse(json.body));
       const { data } = json.json() as { data: { why: Record<string, unknown> } };
       const checked = await page(`/api/v2/check?verbose&ipAddress=${ip}&key=${server.key}`);
       assert.deepEqual((checked.json() as typeof json & { data: typeof data }).data.why, data.why);
