@@ -258,6 +258,8 @@ const en = {
     description:
       'Blocklists of malicious IP addresses as text, CSV and JSON, and ready for your firewall.',
     building: 'The lists are being built. Sizes appear here in some seconds.',
+    moreForms: 'Also for FortiGate, Juniper, F5, AWS WAF, Suricata, Zeek, TAXII and MISP.',
+    moreFormsLink: 'All forms and named feeds',
     tableTitle: 'The feeds',
     columns: {
       feed: 'Feed',
@@ -639,6 +641,8 @@ const fr: typeof en = {
       'Listes de blocage d’adresses IP malveillantes en texte, CSV et JSON, prêtes pour votre pare-feu.',
     building:
       'Les listes sont en construction. Les tailles apparaîtront ici dans quelques secondes.',
+    moreForms: 'Aussi pour FortiGate, Juniper, F5, AWS WAF, Suricata, Zeek, TAXII et MISP.',
+    moreFormsLink: 'Toutes les formes et les flux nommés',
     tableTitle: 'Les listes',
     columns: {
       feed: 'Liste',

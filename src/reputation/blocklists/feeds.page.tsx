@@ -186,6 +186,9 @@ export function feedsPage(frame: PageFrame, data: FeedsPageData): string {
             {!data.ready && <Notice tone="info">{text.feeds.building}</Notice>}
             <h2 class="visually-hidden">{text.feeds.tableTitle}</h2>
             {feedTable(frame, data, text)}
+            <p class="card-note">
+              {text.feeds.moreForms} <Link href="/docs/feeds">{text.feeds.moreFormsLink}</Link>
+            </p>
             <div class="columns">
               {parameters(text)}
               {terms(data, text)}
