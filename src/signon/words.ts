@@ -17,111 +17,108 @@ const signonEn = {
   email: 'Email address',
   password: 'Password',
   newPassword: 'New password',
-  passwordHint: 'At least 8 characters. A few words that do not belong together are a good one.',
+  passwordHint: 'At least 8 characters. A few unrelated words work well.',
   emailMalformed:
-    'This is not an email address that works here: plain letters, digits and signs before the @, the name of a domain after it.',
+    'This email address doesn’t work here. Use plain letters, digits and signs before the @, and a domain after it.',
   emailDomain: 'Addresses of this domain can’t register here. Ask the operator for an invitation.',
   passwordLength: 'A password has 8 to 256 characters.',
-  challengeWrong: 'Not right, or too late. Each challenge takes one answer, so here is another.',
+  challengeWrong: 'Not right, or too late. Here is a new challenge.',
   register: {
     title: 'Create an account',
-    lede: 'We send a link to your address. Once you have opened it, the account works.',
-    forSite:
-      'We send a link to your address. Once you have opened it, you sign in and go on to the site.',
-    emailHint: 'It stays with us unless you share it with a site yourself.',
+    lede: 'We send a link to your address. Open it, and the account is ready.',
+    forSite: 'We send a link to your address. Open it, sign in, and go on to the site.',
+    emailHint: 'It stays here unless you share it with a site.',
     byMailOnly:
-      'Many accounts were registered from your network today. That is why you choose your password later, with the link that we send to your address.',
+      'Many accounts were registered from your network today. So you choose your password later, through the link in the email.',
     domains: 'Only addresses of some domains can register here.',
     /** Replaces the hint in a form that comes back. */
-    passwordKept: 'You have chosen one. Leave this empty to keep it, or type another.',
+    passwordKept: 'Your password is kept. Leave this empty, or type another.',
     challengeSolved: 'The challenge is solved already.',
     submit: 'Create the account',
-    haveAccount: 'You have an account?',
+    haveAccount: 'Already have an account?',
     passkey: 'Use a passkey instead',
-    passkeyHint: 'A finger, a face or a PIN of your device in place of a password.',
+    passkeyHint: 'Your fingerprint, face or PIN instead of a password.',
   },
   createPasskey: {
-    title: 'Make your passkey',
+    title: 'Create your passkey',
     text: (email: string) =>
-      `For ${email}. Your device asks for a finger, a face or a PIN; then we send the mail.`,
-    textByLink: (email: string) => `For ${email}. Your device asks for a finger, a face or a PIN.`,
+      `For ${email}. Your device asks for a fingerprint, face or PIN. Then we send the email.`,
+    textByLink: (email: string) => `For ${email}. Your device asks for a fingerprint, face or PIN.`,
     submit: 'Make the passkey',
-    failed: 'The passkey was not made. Try again, or start again with a password.',
+    failed: 'No passkey was created. Try again, or start over with a password.',
     refused: 'The passkey was not accepted, or it took too long. Try again, or choose a password.',
     noScript: 'Passkeys need a browser that runs scripts and knows WebAuthn.',
     startAgain: 'Start again',
   },
   /** A passkey was asked for, and this went wrong. */
   passkeyProofErrors: {
-    denied:
-      'Your device showed no passkey: the question was closed or timed out, or it has none for this service. Try again, or take the device or key that has yours.',
+    denied: 'Your device showed no passkey. Try again, or use the device or key that has yours.',
     unfit:
-      'This key can’t be unlocked: it has no PIN, fingerprint or face. Set up a PIN for it in the settings of your device, or use another one.',
+      'This key has no PIN, fingerprint or face to unlock it. Set up a PIN in your device’s settings, or use another key.',
     address:
       'Passkeys don’t work under this address of the service. Open the service under its own address.',
     unreachable: 'The service could not be reached. Check your connection and try again.',
-    stale: 'The page is an old one. Load it again.',
+    stale: 'This page is outdated. Load it again.',
     many: 'Too many attempts at once. Try again in a while.',
   },
   outbox: {
     title: 'Mails of this demo',
-    lede: 'A demo sends no mail: what it would send is kept here, for this machine alone, the newest first.',
+    lede: 'A demo sends no mail. What it would send is kept here, newest first.',
     empty: 'Nothing was sent so far.',
     textMessage: 'Text message',
     to: (address: string) => `To ${address}`,
   },
   checkMail: {
     title: 'Check your inbox',
-    demo: 'This is a demo, whose mails stay on this machine. Its terminal shows the link, and the address of a page with all mails.',
+    demo: 'This is a demo: its mails stay on this machine. Its terminal shows the link, and a page with all mails.',
     registered:
       'We have sent a mail to this address. Open its link within 24 hours and your account is ready.',
     registeredAt: (email: string) =>
       `We sent a link to ${email}. Open it within 24 hours and your account is ready.`,
-    notArrivedAgain: 'Nothing there? Look into the spam folder, or have the mail sent again.',
+    notArrivedAgain: 'Nothing there? Check your spam folder, or send the email again.',
     otherAddress: 'Use another address',
     worksFrom: (time: string) =>
-      `Many accounts were registered from your network today, so the link works only from ${time} on.`,
+      `Many accounts were registered from your network today. The link works from ${time} on.`,
     choose: 'You choose your password when you open the link.',
-    notArrivedChoose: 'Nothing there? Look into the spam folder, or register once more.',
+    notArrivedChoose: 'Nothing there? Check your spam folder, or register again.',
     recovering:
-      'If there is an account with this address, a mail is under way to it. Its link works for one hour.',
+      'If an account has this address, an email is on its way. Its link works for one hour.',
     signingIn:
-      'There have been many attempts at this account, so a password does not do for the moment. If there is an account with this address, a link is in its mailbox or under way to it. Open the newest one here, in this browser, within two hours; it signs you in.',
+      'There were many attempts on this account, so a password isn’t enough right now. If an account has this address, a link is in its inbox or on its way. Open the newest one in this browser within two hours. It signs you in.',
     notArrivedRegister:
-      'Nothing there? Look into the spam folder. If you chose a password, sign in with it and you can have the mail sent again; with a passkey, register once more.',
-    notArrivedRecover:
-      'Nothing there? Look into the spam folder, and check how you wrote the address.',
+      'Nothing there? Check your spam folder. With a password, sign in to send the email again. With a passkey, register again.',
+    notArrivedRecover: 'Nothing there? Check your spam folder, and the spelling of the address.',
   },
   unverified: {
     title: 'Confirm your email address',
     text: (email: string) =>
-      `We have sent a link to ${email}. Open it to confirm that the address is yours: nothing else works before.`,
-    resend: 'Send the mail again',
-    sentAgain: 'Another mail is under way. Only a few are sent an hour.',
+      `We sent a link to ${email}. Open it to confirm the address. Nothing else works before that.`,
+    resend: 'Send the email again',
+    sentAgain: 'Another email is on its way. Only a few are sent each hour.',
   },
   verify: {
     title: 'Confirm your email address',
     text: 'Press once more to confirm: programs that check links open mails too.',
     otherBrowser:
-      'This is not the browser that registered. Type the password that was chosen there. If you have not registered, do nothing: close this page, and nobody gets the account. To have one yourself, register with a password of your own.',
+      'This isn’t the browser that registered. Type the password chosen there. Not you? Close this page, and nobody gets the account. Then register with a password of your own.',
     otherBrowserPasskey:
-      'This is not the browser that registered. Prove it with the passkey that was made there, or open the link there. If you have not registered, do nothing: close this page, and nobody gets the account. To have one yourself, register on your own.',
+      'This isn’t the browser that registered. Use the passkey made there, or open the link there. Not you? Close this page, and nobody gets the account. Then register yourself.',
     later: (time: string) =>
-      `This link works from ${time} on: many accounts were registered from one network. Keep the mail, and open the link again then.`,
+      `This link works from ${time} on, because many accounts were registered from one network. Keep the email and open it then.`,
     choose:
-      'Choose the password of your account. If you have not registered, do nothing: close this page, and nobody gets the account.',
+      'Choose the password of your account. Not you? Close this page, and nobody gets the account.',
     invitedTitle: 'You are invited',
     invited: (email: string) => `Choose a password or a passkey for ${email}.`,
     invitedSubmit: 'Create the account',
     proveSubmit: 'Confirm with the passkey',
     proveFailed:
-      'That was not the passkey of this registration. Open the link in the browser that registered, or register once more.',
+      'That isn’t the passkey of this registration. Open the link in the browser that registered, or register again.',
     submit: 'Confirm my address',
   },
   confirmEmail: {
     title: 'Confirm your new address',
     text: (from: string, to: string) =>
-      `The account of ${from} moves to ${to}: from now on you sign in with it. Your other sessions end.`,
+      `The account of ${from} moves to ${to}. From now on you sign in with it. Your other sessions end.`,
     submit: 'Use this address',
   },
   signIn: {
@@ -135,27 +132,25 @@ const signonEn = {
     forgotten: 'Forgot your password?',
     noAccount: 'New here?',
     limited:
-      'There have been many attempts to sign in. Answer the challenge below together with your password. If that does not do, you get a link by mail that signs you in.',
+      'There were many sign-in attempts. Answer the challenge below with your password. Otherwise you get a link by email.',
     done: {
-      verified:
-        'Your address is confirmed. Sign in with the password or the passkey that you have chosen.',
-      reset: 'Your password is changed, and all sessions have ended. Sign in with the new one.',
+      verified: 'Your address is confirmed. Sign in with your password or passkey.',
+      reset: 'Your password is changed and all sessions have ended. Sign in with the new one.',
       unsaved:
         'Your session had ended, so nothing was saved yet. Sign in, and you come back to the form with what you typed.',
       undone: 'Your session had ended, so nothing was saved. Sign in, and do it once more.',
       renewed:
-        'The session that this page had was renewed or has ended. If you have just shown in another window that it is you, load the page again.',
+        'This page’s session was renewed or has ended. If you just confirmed it’s you in another window, reload the page.',
     },
   },
   signInLink: {
-    title: 'Sign in by this link',
+    title: 'Sign in with this link',
     text: 'You asked in this browser for a link to sign in. It works once.',
     submit: 'Sign in',
     otherTitle: 'Open the link in the other browser',
     otherText:
-      'This link signs in only the browser that asked for it, and this one did not. Copy the address of this page into the other browser and open it there. The link is not used up.',
-    otherPlain:
-      'If you did not ask for a link at all, close this page: nobody can use the link without your mailbox.',
+      'This link only signs in the browser that asked for it. Copy this page’s address into the other browser and open it there. The link is not used up.',
+    otherPlain: 'Didn’t ask for a link? Close this page: nobody can use it without your inbox.',
   },
   secondFactor: {
     title: 'One more step',
@@ -163,16 +158,16 @@ const signonEn = {
     hint: 'Six digits from your authenticator app, or one of your backup codes.',
     submit: 'Go on',
     startAgain: 'Start again',
-    over: 'The second step took longer than ten minutes, or was taken already. Sign in once more.',
+    over: 'The second step took over ten minutes, or was done already. Sign in again.',
   },
   recover: {
     title: 'Forgot your password?',
-    lede: 'We send you a link with which you choose a new one.',
+    lede: 'We send you a link to choose a new one.',
     submit: 'Send the link',
   },
   reset: {
     title: 'Choose a new password',
-    lede: 'All sessions end, on all devices. Passkeys and your second factor stay as they are.',
+    lede: 'All sessions end, on all devices. Passkeys and your second factor stay.',
     submit: 'Change the password',
   },
   failureTitles: {
@@ -184,17 +179,15 @@ const signonEn = {
   pageAgain: 'Load the page again',
   unsaved: {
     kept: 'This was not saved yet: the session had ended, or the proof that it is you was too old. What you typed stands in its form again, passwords and codes aside. Look through it and send it once more.',
-    nothing:
-      'What you did last was not saved, because the session of the page had ended. Please do it once more.',
+    nothing: 'Your last change was not saved, because the session had ended. Please do it again.',
   },
   /** The sentences by error code. */
   failures: {
-    form_expired:
-      'The page is from before you signed in or out, or it was open for too long. Nothing was changed.',
+    form_expired: 'You signed in or out since, or the page was open too long. Nothing was changed.',
     foreign_form:
       'Your browser says that this form came from another site. Nothing was changed. Open the page here and send the form from there.',
     cookies_required:
-      'Your browser sent no cookie of this service, and forms do not work without one. Allow cookies for this site (those of other sites are not needed), load the page again and repeat it. Nothing was changed.',
+      'Your browser sent no cookie of this service, and forms need one. Allow cookies for this site alone, reload the page and try again. Nothing was changed.',
     unknown_transaction:
       'This form was answered already, or it was open for too long. Start again from the site you came from.',
     sign_in_refused: 'The email address or the password is wrong.',
@@ -207,12 +200,12 @@ const signonEn = {
     invalid_code: 'This code is wrong, was used already, or has expired.',
     weak_password:
       'This password is easy to guess. Avoid your address, this service’s name, and a season or month with a year. Choose another one.',
-    invalid_parameter: 'Something in the form is not as it should be.',
+    invalid_parameter: 'Something in the form isn’t right.',
     bad_request: 'The form is damaged. Go back and send it again.',
     unsupported_media_type: 'The form is damaged. Go back and send it again.',
     reauthentication_required: 'Please sign in once more before you do this.',
     factor_required:
-      'The console is for operators with a passkey or an authenticator, and your account has neither. Add one first.',
+      'The console needs a passkey or an authenticator, and your account has neither. Add one first.',
     review_required:
       'A new password was set by mail. Sign in with it and look through your account; then your passkeys work again.',
     forbidden: 'This is not allowed.',
@@ -288,32 +281,32 @@ const signonFr: typeof signonEn = {
     to: (address) => `À ${address}`,
   },
   checkMail: {
-    title: 'Regardez votre courrier',
+    title: 'Consultez votre messagerie',
     demo: 'Ceci est une démo, dont les e-mails restent sur cette machine. Son terminal montre le lien, et l’adresse d’une page avec tous les e-mails.',
     registered:
-      'Nous avons envoyé un message à cette adresse. Ouvrez son lien dans les 24 heures et votre compte est prêt.',
+      'Nous avons envoyé un e-mail à cette adresse. Ouvrez son lien dans les 24 heures, et votre compte est prêt.',
     registeredAt: (email) =>
       `Nous avons envoyé un lien à ${email}. Ouvrez-le dans les 24 heures et votre compte est prêt.`,
-    notArrivedAgain: 'Rien ? Regardez dans les indésirables, ou faites renvoyer le message.',
+    notArrivedAgain: 'Rien reçu ? Regardez dans les indésirables, ou faites renvoyer l’e-mail.',
     otherAddress: 'Utiliser une autre adresse',
     worksFrom: (time) =>
-      `Beaucoup de comptes ont été créés aujourd’hui depuis votre réseau : le lien ne marche qu’à partir de ${time}.`,
+      `Beaucoup de comptes ont été créés aujourd’hui depuis votre réseau : le lien fonctionne à partir de ${time}.`,
     choose: 'Vous choisissez votre mot de passe en ouvrant le lien.',
-    notArrivedChoose: 'Rien ? Regardez dans les indésirables, ou inscrivez-vous à nouveau.',
+    notArrivedChoose: 'Rien reçu ? Regardez dans les indésirables, ou inscrivez-vous à nouveau.',
     recovering:
-      'S’il existe un compte à cette adresse, un message est en route. Son lien marche pendant une heure.',
+      'S’il existe un compte à cette adresse, un e-mail est en route. Son lien vaut une heure.',
     signingIn:
-      'Il y a eu beaucoup d’essais sur ce compte : pour le moment, un mot de passe ne suffit pas. S’il existe un compte à cette adresse, un lien se trouve dans sa boîte ou est en route. Ouvrez le plus récent ici, dans ce navigateur, dans les deux heures ; il vous connecte.',
+      'Il y a eu beaucoup de tentatives sur ce compte : un mot de passe ne suffit pas pour le moment. S’il existe un compte à cette adresse, un lien l’attend ou arrive. Ouvrez le plus récent dans ce navigateur, dans les deux heures : il vous connecte.',
     notArrivedRegister:
-      'Rien ? Regardez dans les indésirables. Si vous avez choisi un mot de passe, connectez-vous avec lui pour redemander le message ; avec une clé d’accès, inscrivez-vous à nouveau.',
-    notArrivedRecover: 'Rien ? Regardez dans les indésirables et vérifiez l’adresse saisie.',
+      'Rien reçu ? Regardez dans les indésirables. Avec un mot de passe, connectez-vous pour faire renvoyer l’e-mail ; avec une clé d’accès, inscrivez-vous à nouveau.',
+    notArrivedRecover: 'Rien reçu ? Regardez dans les indésirables et vérifiez l’adresse saisie.',
   },
   unverified: {
     title: 'Confirmez votre adresse e-mail',
     text: (email) =>
-      `Nous avons envoyé un lien à ${email}. Ouvrez-le pour confirmer que l’adresse est à vous : rien d’autre ne marche avant.`,
-    resend: 'Renvoyer le message',
-    sentAgain: 'Un autre message est en route. Seuls quelques-uns partent par heure.',
+      `Nous avons envoyé un lien à ${email}. Ouvrez-le pour confirmer votre adresse : rien ne fonctionne avant.`,
+    resend: 'Renvoyer l’e-mail',
+    sentAgain: 'Un autre e-mail est en route. Leur nombre par heure est limité.',
   },
   verify: {
     title: 'Confirmez votre adresse e-mail',

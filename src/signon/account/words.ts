@@ -70,7 +70,7 @@ export const accountEn = {
     lede: 'You decide what sites get to see. A site gets only the parts that you allow when you sign in there.',
     pictureTitle: 'Picture',
     pictureAlt: 'Your picture',
-    pictureNone: 'Sites see a pattern drawn from your identifier as long as you have no picture.',
+    pictureNone: 'Without a picture, sites see a pattern drawn from your identifier.',
     pictureFile: 'PNG, JPEG or WebP file',
     pictureHint:
       'At most 10 MB. It is cut to a square of 256 pixels; everything else in the file, such as the place where it was taken, is dropped.',
@@ -222,7 +222,7 @@ export const accountEn = {
     dueTitle: 'Set up a second factor',
     dueText:
       'This service asks for an authenticator app or a passkey. Set up one of the two below; then you go on to where you were going.',
-    freshNeeded: 'For what only you may see or change here, show once more that it is you.',
+    freshNeeded: 'Confirm it’s you before you see or change these.',
     freshButton: 'Confirm it is you',
     passwordTitle: 'Password',
     passwordSet: (moment: string) => `Last changed ${moment}.`,
@@ -376,7 +376,7 @@ export const accountEn = {
     lede: 'All of it is yours: take it along, or have it removed.',
     exportTitle: 'Take a copy',
     exportText:
-      'One JSON file with your profile, connected sites, sessions, security log, keys without their secrets, and your reports.',
+      'One JSON file with your profile, sites, sessions, security log, keys without secrets, and reports.',
     exportButton: 'Download',
     deleteTitle: 'Delete the account',
     deleteText:
@@ -540,7 +540,7 @@ export const accountFr: AccountCatalogue = {
     },
   },
   keys: {
-    lede: 'Pare-feu, agents et scripts utilisent votre clé pour vérifier des adresses et signaler des abus.',
+    lede: 'Pare-feu et scripts s’en servent pour vérifier des adresses et signaler des abus.',
     keyTitle: 'Clé d’API',
     none: 'Vous n’avez pas encore de clé d’API.',
     create: 'Créer une clé',
@@ -618,8 +618,7 @@ export const accountFr: AccountCatalogue = {
     dueTitle: 'Configurez un second facteur',
     dueText:
       'Ce service demande une application d’authentification ou une clé d’accès. Configurez l’une des deux ci-dessous ; vous continuerez ensuite là où vous alliez.',
-    freshNeeded:
-      'Pour ce que vous seul pouvez voir ou changer ici, montrez encore une fois que c’est vous.',
+    freshNeeded: 'Confirmez que c’est vous avant de voir ou de changer ceci.',
     freshButton: 'Confirmer que c’est vous',
     passwordTitle: 'Mot de passe',
     passwordSet: (moment) => `Dernier changement : ${moment}.`,
@@ -757,7 +756,7 @@ export const accountFr: AccountCatalogue = {
     noPassword: 'Pas de mot de passe ? Définissez-en un par un lien envoyé à votre adresse.',
   },
   sites: {
-    lede: 'Où vous vous êtes connecté avec ce compte, et ce que chaque site peut lire.',
+    lede: 'Où vous vous êtes connecté, et ce que chaque site peut lire.',
     none: 'Vous ne vous êtes encore connecté nulle part.',
     reads: 'Peut lire',
     readsNothing: 'Rien : vous avez tout refusé.',
@@ -856,13 +855,13 @@ export const automationEn = {
     newest: 'Newest reports',
     sureTitle: 'Take this report back?',
     sureText: (address: string) =>
-      `All that you reported of ${address} goes, and its score is worked out without it. That costs one report of your quota and no trust.`,
+      `Your reports on ${address} go, and its score is worked out again. That costs one report of your quota and no trust.`,
     keep: 'Keep it',
   },
   webhooks: {
-    lede: 'Your server is told when an address or a network of yours gets listed, and when it is no more.',
+    lede: 'Your server is told when your addresses get listed, and when they leave.',
     makeTitle: 'New webhook',
-    text: 'We send a signed POST when a score comes to the threshold, and one when it falls below.',
+    text: 'We send a signed POST when a score reaches the threshold, and when it falls below.',
     docs: 'How to verify one',
     url: 'Address of your server',
     urlHint: 'https, reachable from the Internet. Redirects are not followed.',
@@ -962,21 +961,21 @@ export const automationFr: AutomationCatalogue = {
     newest: 'Signalements les plus récents',
     sureTitle: 'Retirer ce signalement ?',
     sureText: (address) =>
-      `Tout ce que vous avez signalé de ${address} disparaît, et sa note est calculée sans cela. Cela coûte un signalement de votre quota et aucune confiance.`,
+      `Vos signalements sur ${address} disparaissent, et son score est recalculé. Cela coûte un signalement de votre quota, mais pas de confiance.`,
     keep: 'Le garder',
   },
   webhooks: {
-    lede: 'Votre serveur apprend quand une adresse ou un réseau à vous est listé, et quand il ne l’est plus.',
+    lede: 'Votre serveur apprend quand vos adresses entrent dans une liste, et quand elles en sortent.',
     makeTitle: 'Nouveau webhook',
-    text: 'Nous envoyons un POST signé quand une note atteint le seuil, et un autre quand elle repasse dessous.',
+    text: 'Nous envoyons un POST signé quand un score atteint le seuil, puis quand il redescend.',
     docs: 'Comment en vérifier un',
     url: 'Adresse de votre serveur',
     urlHint: 'https, joignable depuis Internet. Les redirections ne sont pas suivies.',
     watches: 'Ce qui est surveillé',
     watchesHint:
-      'Jusqu’à 20 adresses et réseaux, séparés par des espaces ; réseaux IPv4 à partir de /16, IPv6 à partir de /32. D’un réseau, la note la plus haute compte.',
+      'Jusqu’à 20 adresses et réseaux, séparés par des espaces ; réseaux IPv4 à partir de /16, IPv6 à partir de /32. Pour un réseau, le score le plus haut compte.',
     threshold: 'Seuil',
-    thresholdHint: 'Une note de 1 à 100 ; à partir de 75 une adresse passe pour malveillante.',
+    thresholdHint: 'Un score de 1 à 100 ; dès 75, une adresse est malveillante.',
     errors: {
       url: 'Ce n’est pas une adresse http(s) sur Internet.',
       watches:

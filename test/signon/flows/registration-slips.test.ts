@@ -74,7 +74,7 @@ it('a wrong address leaves the password and the challenge, once', { timeout }, a
   await within(() => sentTo(email).length === 1, 'the mail');
   const again = await ada.submit(sent, '/register/again');
   assert.equal(again.headers.location, '/register/sent?again=1');
-  assert.match((await ada.get(again.headers.location!)).body, /Another mail is under way/);
+  assert.match((await ada.get(again.headers.location!)).body, /Another email is on its way/);
   await within(() => sentTo(email).length === 2, 'the second mail');
   const signedIn = await webVisitor(server).signIn(email, password);
   assert.equal(signedIn.headers.location, '/verify', 'the password that was typed once');

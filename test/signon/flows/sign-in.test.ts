@@ -34,7 +34,7 @@ for (const threads of threadCounts) {
       assert.match(waiting.body, /ada@portcullis\.example/);
       const resent = await early.submit(waiting, '/verify/resend');
       assert.equal(doneWay(resent), '/verify?done=sent');
-      const again = 'Another mail is under way';
+      const again = 'Another email is on its way';
       assert.ok((await early.get(resent.headers.location!)).body.includes(again));
       assert.ok(!(await early.get('/verify?done=sent')).body.includes(again), 'a forged mark');
       assert.equal((await early.get('/register')).headers.location, '/account');
