@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { type Accent, readAccent } from '../../../src/core/accent.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { mailSender } from '../../../src/signon/mail/letter.ts';
@@ -249,7 +250,10 @@ const linkless: readonly MailName[] = ['accountDeleted', 'budgetNear'];
 it('a mail is text and HTML: all of it escaped, nothing to fetch, the mark inside', async () => {
   await using smtp = await startSmtp();
   const logo = readFileSync('data/static/icon-192.png');
-  const hostile = { name: 'Wall & "Gate" <x>', contact: 'https://wall.example/help?a=1&b=2', logo };
+  const accent = readAccent('#7b2d8b') as Accent;
+  const own = { accent, subjectEnd: 'Wall' };
+  const contact = 'https://wall.example/help?a=1&b=2';
+  const hostile = { name: 'Wall & "Gate" <x>', contact, logo, ...own };
   const transport = smtpTransport(smtp.url, from, hostile);
   const { mailer } = mailerOn(transport);
   const values = { link, agent: '<img src=https://evil.example/x>', country: 'FR' };
@@ -261,6 +265,9 @@ it('a mail is text and HTML: all of it escaped, nothing to fetch, the mark insid
   assert.match(mail, /multipart\/alternative/);
   assert.match(mail, /Content-Id: <mark@portcullis>/i);
   assert.match(mail, /<html lang="fr">/);
+  assert.match(mail, /background:#7b2d8b;color:#ffffff/);
+  const [, subject = ''] = /^Subject: ((?:.*\r?\n)(?: .*\r?\n)*)/m.exec(smtp.said.join('\n')) ?? [];
+  assert.match(subject.trim(), /=C2=B7_Wall\?=$/, 'the subject ends with the name');
   assert.match(mail, /&lt;img src=https:\/\/evil\.example\/x&gt;/);
   assert.match(mail, /Wall &amp; &quot;Gate&quot; &lt;x&gt;/);
   assert.match(mail, /href="https:\/\/wall\.example\/help\?a=1&amp;b=2"/);
