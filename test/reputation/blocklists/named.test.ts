@@ -394,6 +394,8 @@ describe('the form for', () => {
     assert.deepEqual(router.names(), ['portcullis-ssh']);
     assert.equal(routerPart(selected.value, 4), undefined);
     assert.equal(routerPart(selected.value, 0), undefined);
+    // A router counts from 1 to 0 downwards: no part is asked for where there is none.
+    assert.doesNotMatch(await textOf(feedOf({ name: 'none', lists: ['x'] }), 'ros'), /:for/);
   });
 });
 

@@ -111,16 +111,20 @@ const routerScript: Form = {
     const mode = url.startsWith('https:') ? 'https check-certificate=yes' : 'http';
     const both = (line: string) =>
       ['ip', 'ipv6'].map((menu) => `  /${menu} firewall address-list ${line}`);
+    const parts = routerParts(selected);
+    const loop = [
+      `  :for part from=1 to=${parts} do={`,
+      `    /tool fetch mode=${mode} url=("${url}\\3Fof=${selected.changedAtMs}&part=" . $part) dst-path=${list}-part.rsc`,
+      `    /import file-name=${list}-part.rsc`,
+      `    /file remove ${list}-part.rsc`,
+      '  }',
+    ];
     const text = [
       `# ${selected.title}, ${selected.changedAt}: loads the address list ${list} in parts, and swaps it in at the end.`,
       `# Licence: ${selected.imprint.licence}`,
       ':do {',
       ...both(`remove [find list=${list}-next]`),
-      `  :for part from=1 to=${routerParts(selected)} do={`,
-      `    /tool fetch mode=${mode} url=("${url}\\3Fof=${selected.changedAtMs}&part=" . $part) dst-path=${list}-part.rsc`,
-      `    /import file-name=${list}-part.rsc`,
-      `    /file remove ${list}-part.rsc`,
-      '  }',
+      ...(parts === 0 ? [] : loop),
       ...both(`set [find list=${list}] list=${list}-old`),
       ...both(`set [find list=${list}-next] list=${list}`),
       ...both(`remove [find list=${list}-old]`),
