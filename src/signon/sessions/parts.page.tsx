@@ -6,7 +6,12 @@ import { Hidden, LinkButton } from '../../web/components/form.tsx';
 import type { FailureWords } from '../../web/guard/page-builder.ts';
 import { type Html, renderHtml } from '../../web/html.ts';
 import type { Language } from '../../web/language.ts';
-import { failureEnd, type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
+import {
+  FailureBody,
+  failureEnd,
+  type PageFrame,
+  renderDocument,
+} from '../../web/layout/layout.tsx';
 import { type Catalogue, catalogueFor, frameText } from '../words.ts';
 
 interface NarrowPageOptions {
@@ -72,13 +77,14 @@ function failurePage(frame: PageFrame, failure: Failure): string {
   const { failureTitles: titles } = text.signon;
   const isExpired = ['form_expired', 'foreign_form', 'unknown_transaction'].includes(failure.error);
   const title = failure.error === 'cookies_required' ? titles.cookies : titles.other;
-  return narrowPage(frame, {
-    title: isExpired ? titles.expired : title,
+  const shownTitle = isExpired ? titles.expired : title;
+  return renderDocument(frame, {
+    title: shownTitle,
+    noindex: true,
+    isBare: true,
+    className: 'page-error',
     body: (
-      <>
-        <Notice tone="warning" alert>
-          {sentenceOf(text, failure)}
-        </Notice>
+      <FailureBody title={shownTitle} detail={sentenceOf(text, failure)}>
         {failure.error === 'factor_required' && (
           <p>
             <LinkButton
@@ -99,7 +105,7 @@ function failurePage(frame: PageFrame, failure: Failure): string {
           </p>
         )}
         {failureEnd(frame)}
-      </>
+      </FailureBody>
     ),
   });
 }

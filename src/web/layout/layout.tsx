@@ -616,6 +616,30 @@ export function failureEnd(frame: PageFrame, status?: number): Html {
   );
 }
 
+/** Renders what every page about an error has: the gate, what is wrong, and the ways on as its children. */
+export function FailureBody({
+  title,
+  detail,
+  children,
+}: {
+  readonly title: string;
+  readonly detail: string;
+  readonly children: Html;
+}): Html {
+  return (
+    <div class="wrap failure">
+      <GateDrawing id="failure-gate" closed={1} className="failure-gate" />
+      <div class="failure-text">
+        <h1>{title}</h1>
+        <p class="lede" role="alert">
+          {detail}
+        </p>
+        {children}
+      </div>
+    </div>
+  );
+}
+
 export function errorPage(frame: PageFrame, data: ErrorPageData): string {
   const text = frameText(frame);
   const { typed } = data;
@@ -627,42 +651,38 @@ export function errorPage(frame: PageFrame, data: ErrorPageData): string {
     className: 'page-error',
     lookedUp: typed,
     body: (
-      <div class="wrap failure">
-        <GateDrawing id="failure-gate" closed={1} className="failure-gate" />
-        <div class="failure-text">
-          <h1>{title}</h1>
-          <p class="lede">
-            {data.detail ?? (typed ? text.error.noAddressText : text.error.details[data.status])}
+      <FailureBody
+        title={title}
+        detail={data.detail ?? (typed ? text.error.noAddressText : text.error.details[data.status])}
+      >
+        {slip && (
+          <p class="field-error">
+            <Icon name="alert" />
+            <span>
+              {text.error.tooLarge(slip.part)}{' '}
+              <Link class="mono" href={`/ip/${slip.meant}`}>
+                {slip.meant}
+              </Link>
+              {text.error.meantEnd}
+            </span>
           </p>
-          {slip && (
-            <p class="field-error">
-              <Icon name="alert" />
-              <span>
-                {text.error.tooLarge(slip.part)}{' '}
-                <Link class="mono" href={`/ip/${slip.meant}`}>
-                  {slip.meant}
-                </Link>
-                {text.error.meantEnd}
-              </span>
-            </p>
-          )}
-          {data.status === 400 || data.status === 404 ? (
-            <LookupForm
-              id="failure-lookup"
-              action={frame.lookupAction ?? '/ip'}
-              text={text}
-              value={typed}
-            />
-          ) : null}
-          {typed && <p class="field-hint">{text.error.alsoWorks}</p>}
-          {data.back && (
-            <p>
-              <LinkButton label={text.error.goBack} href={data.back} icon="back" />
-            </p>
-          )}
-          {failureEnd(frame, data.status)}
-        </div>
-      </div>
+        )}
+        {data.status === 400 || data.status === 404 ? (
+          <LookupForm
+            id="failure-lookup"
+            action={frame.lookupAction ?? '/ip'}
+            text={text}
+            value={typed}
+          />
+        ) : null}
+        {typed && <p class="field-hint">{text.error.alsoWorks}</p>}
+        {data.back && (
+          <p>
+            <LinkButton label={text.error.goBack} href={data.back} icon="back" />
+          </p>
+        )}
+        {failureEnd(frame, data.status)}
+      </FailureBody>
     ),
   });
 }
