@@ -173,6 +173,7 @@ const signonEn = {
   failureTitles: {
     expired: 'This form is no longer valid',
     cookies: 'This service needs a cookie',
+    link: 'This link no longer works',
     other: 'This page can’t go on',
   },
   /** Back to the page of the form. */
@@ -389,7 +390,8 @@ const signonFr: typeof signonEn = {
   failureTitles: {
     expired: 'Ce formulaire n’est plus valable',
     cookies: 'Ce service a besoin d’un cookie',
-    other: 'Cela n’a pas marché',
+    link: 'Ce lien ne fonctionne plus',
+    other: 'Cette page ne peut pas continuer',
   },
   pageAgain: 'Recharger la page',
   unsaved: {

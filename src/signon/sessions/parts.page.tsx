@@ -72,12 +72,22 @@ function sentenceOf(text: Catalogue, { error, retryAfterSeconds }: Failure): str
   return typeof sentence === 'string' ? sentence : says.other;
 }
 
+/** The titles of failures that have one of their own. */
+const titlesByError: Readonly<Record<string, keyof Catalogue['signon']['failureTitles']>> = {
+  form_expired: 'expired',
+  foreign_form: 'expired',
+  unknown_transaction: 'expired',
+  cookies_required: 'cookies',
+  invalid_link: 'link',
+};
+
 function failurePage(frame: PageFrame, failure: Failure): string {
   const text = frameText(frame);
   const { failureTitles: titles } = text.signon;
-  const isExpired = ['form_expired', 'foreign_form', 'unknown_transaction'].includes(failure.error);
-  const title = failure.error === 'cookies_required' ? titles.cookies : titles.other;
-  const shownTitle = isExpired ? titles.expired : title;
+  const shownTitle =
+    failure.error === 'not_found'
+      ? text.error.titles[404]
+      : titles[titlesByError[failure.error] ?? 'other'];
   return renderDocument(frame, {
     title: shownTitle,
     noindex: true,

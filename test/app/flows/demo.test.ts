@@ -225,10 +225,12 @@ describe('the operator of a demo', () => {
     assert.equal((await demo.get('/admin/lists')).status, 200);
     const rule = { do: 'add', prefix: '192.0.2.61', reason: 'ours' };
     assert.equal((await demo.post('/admin/allow/change', rule)).status, 303);
+    assert.match((await demo.get('/ip/192.0.2.61')).body, /operator-bar/);
     // A tunnel or a proxy that nobody set up.
     for (const name of ['X-Forwarded-For', 'CF-Connecting-IP']) {
       const headers = { [name]: '203.0.113.9', Cookie: demo.cookie };
       assert.equal((await server.fetch('/admin/lists', { headers })).status, 403, name);
+      assert.doesNotMatch((await server.fetch('/ip/192.0.2.61', { headers })).body, /operator-bar/);
     }
   });
 
