@@ -269,11 +269,11 @@ const consoleEn = {
   },
   removals: {
     lede: 'Owners asking to be delisted.',
-    none: 'No removal requests.',
+    none: 'No removal requests. Owners send them from their address page.',
   },
   tips: {
     lede: 'They count for nothing until you decide.',
-    none: 'No anonymous reports.',
+    none: 'No anonymous reports. Visitors send them from an address page.',
   },
   lists: {
     first: 'Load your first list',
@@ -874,11 +874,11 @@ const consoleFr: ConsoleCatalogue = {
   },
   removals: {
     lede: 'Des propriétaires demandent le retrait de leur adresse.',
-    none: 'Aucune demande de retrait.',
+    none: 'Aucune demande de retrait. Elles arrivent depuis la page d’une adresse.',
   },
   tips: {
     lede: 'Ils ne comptent pas tant que vous n’avez pas décidé.',
-    none: 'Aucun signalement anonyme.',
+    none: 'Aucun signalement anonyme. Ils arrivent depuis la page d’une adresse.',
   },
   lists: {
     first: 'Chargez votre première liste',

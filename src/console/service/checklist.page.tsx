@@ -1,10 +1,17 @@
 /** Shows what a new service still needs, each step with its setting, command or page. */
 
 import { Card } from '../../web/components/card.tsx';
+import { Link } from '../../web/components/link.tsx';
 import { Badge, Table } from '../../web/components/table.tsx';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { ActButton, type ConsoleView, consolePage, sectionActs } from '../parts.page.tsx';
+import {
+  ActButton,
+  type ConsoleView,
+  consolePage,
+  consolePaths,
+  sectionActs,
+} from '../parts.page.tsx';
 import { type ConsoleCatalogue, frameText } from '../words.ts';
 
 export type FirstStep = keyof ConsoleCatalogue['checklist']['steps'];
@@ -13,14 +20,14 @@ export type StepsDone = Readonly<Partial<Record<FirstStep, boolean>>>;
 
 export const checklistActs = sectionActs('checklist', { 'mail-test': { act: 'mail test' } });
 
-/** Settings, commands and pages: the same in every language. */
-const ways: Readonly<Record<FirstStep, string>> = {
+/** Settings and commands, the same in every language; a step that is taken on a page leads there. */
+const ways: Readonly<Record<FirstStep, string | { readonly page: string }>> = {
   publicUrl: 'BASE_URL, SECURE_URL',
   tls: 'portcullis doctor',
   mail: 'SMTP_URL, MAIL_FROM; portcullis doctor',
-  list: 'portcullis source add',
+  list: { page: consolePaths.lists },
   backup: 'BACKUP_FOLDER',
-  passkey: '/account/security',
+  passkey: { page: '/account/security' },
 };
 
 /** In the order in which they are taken. */
@@ -58,11 +65,16 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
     <Badge label={isDone ? text.isDone : text.isOpen} tone={isDone ? 'clean' : 'suspect'} />
   );
   const rows = steps.map((step) => {
+    const way = ways[step];
     return [
       text.steps[step],
       state(view.steps[step]),
       <>
-        <code class="breaks">{ways[step]}</code>
+        {typeof way === 'string' ? (
+          <code class="breaks">{way}</code>
+        ) : (
+          <Link href={way.page}>{frameText(frame).console.inbox.steps[step].act}</Link>
+        )}
         {step === 'backup' && backup && <p class="card-note">{backup}</p>}
       </>,
     ];
