@@ -192,7 +192,13 @@ export interface FindFormOptions {
 /** A GET form with one field. */
 export function FindForm({ id, action, name, label, submit, value, error }: FindFormOptions): Html {
   return (
-    <form class="form" method="get" action={safeHref(action)} role="search" aria-label={label}>
+    <form
+      class="form form-find"
+      method="get"
+      action={safeHref(action)}
+      role="search"
+      aria-label={label}
+    >
       <Field
         id={id}
         name={name}

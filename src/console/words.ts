@@ -472,7 +472,7 @@ const consoleEn = {
   sites: {
     lede: 'Sites where people sign in with an account of this server. A blocked site gets no profile, and its visitors are told.',
     part: 'Part of the domain',
-    none: 'No such site.',
+    none: 'No site matches.',
     caption: 'Sites, most visitors first',
     counted: (count: string, moment: string) => `Sites: ${count}. Counted ${moment}.`,
     cut: 'There are more sites than the server counts.',

@@ -238,6 +238,17 @@ for (const threads of threadCounts) {
         const seed = ['seed', file, '--format', 'plain', '--confidence', '96', '--source', 's'];
         await server.cliJson(...seed);
         await within(async () => (await text(server)).includes('9.9.9.9'), 'the addition');
+        // Each thread and each form follows in its own time.
+        await within(async () => {
+          const versions = new Set<unknown>();
+          for (let i = 0; i < 3; i++) {
+            for (const name of ['txt', 'haproxy', 'nft', 'ipset', 'rsc']) {
+              const { headers } = await server.fetch(`/feeds/blocklist.${name}`);
+              versions.add(headers['x-feed-version']);
+            }
+          }
+          return versions.size === 1;
+        }, 'one version everywhere');
         const after = await text(server);
         const changes = (await server.fetch(`/feeds/changes.json?since=${version}`)).json() as {
           reload: boolean;
