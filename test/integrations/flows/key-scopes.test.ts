@@ -11,7 +11,7 @@ interface Opened {
   readonly path: string;
   readonly query?: string;
   readonly body?: object | string;
-  readonly by: 'Key' | 'X-Api-Key' | 'password' | 'token';
+  readonly by: 'Key' | 'X-Api-Key' | 'bearer' | 'password' | 'token';
   readonly to: readonly string[];
   readonly status: number;
   readonly form?: boolean;
@@ -40,6 +40,8 @@ const rows: readonly (Opened & { readonly method?: string })[] = [
     query: `ipAddress=${address}`,
   },
   { ...api, path: '/captcha/receipt', method: 'POST', body: { receipt: 'x' }, to: ['check'] },
+  { ...api, path: '/taxii2/', by: 'bearer', to: ['check'] },
+  { ...api, path: '/taxii2/*', by: 'bearer', to: ['check'] },
   { ...v1, path: '/v1/decisions', query: `ip=${address}` },
   { ...v1, path: '/v1/decisions/stream' },
   { ...v1, path: '/v1/usage-metrics', method: 'POST', body: { remediation_components: [] } },
@@ -92,7 +94,8 @@ async function statusOf(
 ) {
   const given = by === 'password' ? { machine_id: 'a', password: key } : body;
   const type = form ? 'multipart/form-data; boundary=x' : 'application/json';
-  const bearer = by === 'token' ? { Authorization: `Bearer ${await tokenFor(key)}` } : {};
+  const token = by === 'token' ? await tokenFor(key) : by === 'bearer' ? key : undefined;
+  const bearer = token === undefined ? {} : { Authorization: `Bearer ${token}` };
   const { status } = await server.fetch(`${path}${query === undefined ? '' : `?${query}`}`, {
     method,
     headers: {
