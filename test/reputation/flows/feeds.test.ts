@@ -399,6 +399,13 @@ for (const threads of threadCounts) {
         assert.ok(one.valid_until > one.valid_from && one.confidence >= 75);
         assert.equal(one.created_by_ref, found[0]!.id);
       }
+      // The identity alone is a page, and leads to the next one.
+      const begin = await taxii(`${at}objects/?limit=1`);
+      const second = await taxii(`${at}objects/?limit=1&next=${begin.next}`);
+      assert.deepEqual(
+        [...begin.objects, ...second.objects].map((one: Loose) => one.id),
+        found.slice(0, 2).map((one) => one.id),
+      );
       const { id } = indicators[1]!;
       const [same] = (await taxii(`${at}objects/${id}/`)).objects;
       assert.deepEqual([same.id, same.pattern], [id, indicators[1]!.pattern]);
