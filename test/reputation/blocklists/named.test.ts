@@ -227,6 +227,22 @@ describe('a named feed', () => {
     assert.ok(changed.ok);
     assert.notEqual(changed.value.identity.etag, again.value.identity.etag);
     assert.ok(changed.value.changedAtMs > again.value.changedAtMs);
+    assert.notEqual(changed.value.state, again.value.state);
+  });
+
+  it('have the same state on a node that chose the same at another time', async () => {
+    const states = [0, 3].map(async (minutes) => {
+      const { builds, seed, clock } = await world();
+      await seed('one', { '9.9.9.9': 99, '8.8.8.0/24': 80 });
+      clock.advance(minutes * 60_000);
+      const made = await builds.selected(feedOf());
+      assert.ok(made.ok);
+      assert.ok(made.value.state > 0 && String(made.value.state).length <= 15);
+      return [made.value.state, made.value.changedAtMs];
+    });
+    const [first, second] = await Promise.all(states);
+    assert.equal(second![0], first![0]);
+    assert.notEqual(second![1], first![1]);
   });
 
   it('of whom too many wait is refused with a time', async () => {
@@ -371,7 +387,7 @@ describe('the form for', () => {
     let parts = 0;
     const doBlock = script.split('} on-error={')[0]!;
     const loop = /for part from=1 to=(\d+) do=\{\n.*\\3Fof=(\d+)&part=" \. \$part/.exec(doBlock)!;
-    assert.equal(Number(loop[2]), selected.value.changedAtMs);
+    assert.equal(Number(loop[2]), selected.value.state);
     for (const line of doBlock.split('\n').map((one) => one.trim())) {
       if (line.startsWith(':for')) {
         for (let part = 1; part <= Number(loop[1]); part++, parts++) {

@@ -31,6 +31,8 @@ export interface Selected {
   readonly changedAt: string;
   /** In milliseconds: the version, where a form has one. */
   readonly changedAtMs: number;
+  /** Begins the hash of the rows: nodes that chose the same have the same. */
+  readonly state: number;
   readonly imprint: Imprint;
 }
 
@@ -60,14 +62,20 @@ export async function inSlices(
   }
 }
 
+/** Rows that were collapsed once: the parts of a script are asked for one by one. */
+const collapsedOf = new WeakMap<Rows, Rows>();
+
 /** Returns the rows as a form shows them that says nothing of each entry. */
 export function shownRows({ collapsed }: Pick<Selected, 'collapsed'>, rows: Rows): Rows {
   if (!collapsed) return rows;
+  const known = collapsedOf.get(rows);
+  if (known !== undefined) return known;
   const { four, six } = splitFamilies(rows);
   const parts = [aggregate(four), aggregate(six)];
   const all = new Uint32Array(parts[0]!.length + parts[1]!.length);
   all.set(parts[0]!);
   all.set(parts[1]!, parts[0]!.length);
+  collapsedOf.set(rows, all);
   return all;
 }
 

@@ -117,7 +117,7 @@ export function namedFeedRoute(options: {
     const form = routerPart(selected.value, part);
     if (form === undefined) return gone;
     const made = await builds.file(feed, form);
-    return made.ok && made.value.changedAtMs !== of ? gone : made;
+    return made.ok && made.value.state !== of ? gone : made;
   }
 
   return guard.open(namedFeedEndpoint, reply);

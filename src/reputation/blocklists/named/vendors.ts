@@ -114,7 +114,7 @@ const routerScript: Form = {
     const parts = routerParts(selected);
     const loop = [
       `  :for part from=1 to=${parts} do={`,
-      `    /tool fetch mode=${mode} url=("${url}\\3Fof=${selected.changedAtMs}&part=" . $part) dst-path=${list}-part.rsc`,
+      `    /tool fetch mode=${mode} url=("${url}\\3Fof=${selected.state}&part=" . $part) dst-path=${list}-part.rsc`,
       `    /import file-name=${list}-part.rsc`,
       `    /file remove ${list}-part.rsc`,
       '  }',
