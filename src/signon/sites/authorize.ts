@@ -334,10 +334,11 @@ function decideWithPerson(request: AuthorizationRequest, facts: FlowFacts): Flow
   const { session, askedAt, isRemembered } = facts;
   if (session === undefined) return { next: 'sign-in', request, again: false };
   if (!session.verified) return { next: 'verify', request };
-  if (!facts.isAdmitted) return { next: 'refuse', error: 'site_not_open', detail: '' };
+  // Before the refusal: the next sign-in may be that of another account.
   if (request.prompt.includes('login') && session.signedInAt < askedAt) {
     return { next: 'sign-in', request, again: true };
   }
+  if (!facts.isAdmitted) return { next: 'refuse', error: 'site_not_open', detail: '' };
   const mustAsk = request.prompt.includes('consent') || !isRemembered;
   return { next: mustAsk ? 'consent' : 'issue-code', request };
 }

@@ -235,12 +235,12 @@ for (const { prompt, session, remembered, asked } of table) {
   });
 }
 
-test('a site that is not open to the person is refused here; prompt=none says so to the site', () => {
+test('a site that is not open to the person is refused here, after the sign-in it asks for; prompt=none says so to the site', () => {
   for (const { prompt, session, asked } of table) {
     const facts = { session: sessions[session], isRemembered: true, isAdmitted: false };
     const isKnown = session === 'old' || session === 'fresh';
     const silent = isKnown ? 'redirect-error access_denied' : asked;
-    const said = isKnown ? 'refuse site_not_open' : asked;
+    const said = isKnown && asked !== 'sign-in again' ? 'refuse site_not_open' : asked;
     assert.equal(
       decide({ prompt }, facts),
       prompt === 'none' ? silent : said,
