@@ -62,7 +62,7 @@ export function createCheckEngine(entries: number): CheckEngine {
       keys: keyTable.handle,
       accounts: accounts.handle,
       quotas: createQuotaMemory(16),
-      gate: {
+      integrations: {
         counters: createIntegrationCounters(1).buffer,
         threads: 1,
         passKey: new Uint8Array(32),

@@ -138,7 +138,7 @@ export async function openModules(
   const { config, clock, random, log, masterKey, demo = false, timings, outboxName } = opening;
   const { host, tables, metrics, figures, data, access, signon, memory, frontEnd } = parts;
   const { store, state, maintenance, geoMadeAt } = data;
-  const { gate, check, geo } = frontEnd;
+  const { quotaGuard, check, geo } = frontEnd;
   const { idOf: accountOf, newAddresses, generationOf, standingOf } = state.access;
   const { catchUpTo } = state.follower;
   /** For most modules. */
@@ -159,7 +159,7 @@ export async function openModules(
     limits: access.clientLimits,
     check,
     geo,
-    gate,
+    quotaGuard,
     signon,
     outboxName,
     refusedKeys: access.refusedKeys,
@@ -171,7 +171,7 @@ export async function openModules(
     await openCaptcha({
       ...ground,
       siteKeys: signon.siteKeys,
-      gate,
+      quotaGuard,
       guard,
       geo,
       callers,
@@ -222,7 +222,7 @@ export async function openModules(
   );
   const reported = {
     ...ground,
-    gate,
+    quotaGuard,
     check,
     geo,
     slotOf,
@@ -315,7 +315,7 @@ export async function openModules(
   host.add(
     await openCrowdsec({
       ...ground,
-      gate,
+      quotaGuard,
       guard,
       callers,
       turns,
@@ -342,15 +342,15 @@ export async function openModules(
       asset: site.file,
       challenges,
       media: captcha.media,
-      passKey: memory.gate.passKey,
-      baseUrl: memory.gate.baseUrl,
+      passKey: memory.integrations.passKey,
+      baseUrl: memory.integrations.baseUrl,
       counters: parts.integrationCounters,
     }),
   );
   host.add(
     openDovecot({
       clock,
-      gate,
+      quotaGuard,
       guard,
       judge: check.judge,
       counters: parts.integrationCounters,
@@ -361,7 +361,7 @@ export async function openModules(
   host.add({
     routes: signon.routes({
       guard,
-      gate,
+      quotaGuard,
       tools,
       callers,
       pageBuilder,

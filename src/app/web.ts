@@ -63,7 +63,7 @@ export function openWeb(needs: {
   readonly limits: ClientLimits<ClientLimitName> | undefined;
   readonly check: Check;
   readonly geo: GeoReader;
-  readonly gate: QuotaGuard;
+  readonly quotaGuard: QuotaGuard;
   readonly signon: SignonModule;
   /** The last part of the address of the page that shows a demo's mails. */
   readonly outboxName: string | undefined;
@@ -126,7 +126,7 @@ export function openWeb(needs: {
     tools,
     hasOutbox,
     radarMode,
-    guard: createGuard({ gate: needs.gate, callers, renderPage, log: notes }),
+    guard: createGuard({ quotaGuard: needs.quotaGuard, callers, renderPage, log: notes }),
     pageBuilder: openPageBuilder({
       config,
       asksOperatorsFactor: asksFactor,

@@ -66,7 +66,7 @@ export async function openCaptcha(needs: {
   readonly log: Log;
   readonly masterKey: MasterKey;
   readonly siteKeys: SiteKeys;
-  readonly gate: QuotaGuard;
+  readonly quotaGuard: QuotaGuard;
   readonly guard: Guard;
   readonly geo: GeoReader;
   readonly callers: Callers;
@@ -162,7 +162,7 @@ export async function openCaptcha(needs: {
       siteKey: needs.exampleSiteKey,
     }),
     ...receipt.captchaReceiptRoutes({
-      gate: needs.gate,
+      quotaGuard: needs.quotaGuard,
       guard,
       receipts,
       callers,

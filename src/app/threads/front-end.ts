@@ -57,11 +57,11 @@ export interface FrontEndMemory extends SharedState {
   readonly time: SharedArrayBuffer | undefined;
   /** Limits per client, counted by all front ends together. */
   readonly limits: LimitMemory;
-  readonly gate: GateMemory;
+  readonly integrations: IntegrationMemory;
   readonly marks: MarkMemory;
 }
 
-export interface GateMemory {
+export interface IntegrationMemory {
   /** Memory of `createIntegrationCounters`: a row for each front end. */
   readonly counters: SharedArrayBuffer;
   readonly threads: number;
@@ -105,7 +105,7 @@ export function openFrontEndMemory(needs: {
     bans,
     heartbeat: heartbeat.buffer,
     time: time?.buffer,
-    gate: {
+    integrations: {
       counters: integrationCounters.buffer,
       threads: config.httpThreads,
       passKey: deriveKey(masterKey, passKeyPurpose),
@@ -139,7 +139,7 @@ export function createFrontEnd(options: {
 }) {
   const { memory, index, clock, log } = options;
   const accounts = openAccountsTable(memory.accounts);
-  const gate = createQuotaGuard({
+  const quotaGuard = createQuotaGuard({
     keys: createKeyCache(openKeyTableReader(memory.keys)),
     accounts,
     quotas: openQuotas({ handle: memory.quotas, accounts, clock }),
@@ -148,7 +148,7 @@ export function createFrontEnd(options: {
   const geo = openGeoReader(memory.geo);
   const check = openCheck({ index, geo: createGeoFragments(geo) });
   const callers = createCallers({ limits: options.limits, check, clock });
-  const { counters, threads, passKey, hasProxies, baseUrl, siteName, accent } = memory.gate;
+  const { counters, threads, passKey, hasProxies, baseUrl, siteName, accent } = memory.integrations;
   const counted = createIntegrationCounters(threads, counters);
   const thread = options.thread ?? 0;
   const random = systemRandom();
@@ -156,7 +156,7 @@ export function createFrontEnd(options: {
   const isSpent = (keyId: string) => callers.takeFor('decisions', keyId) > 0;
   // Nothing of what they answer is a page.
   const guard = createGuard({
-    gate,
+    quotaGuard,
     callers,
     log,
     renderPage: () => ({ html: '', headers: [] }),
@@ -166,18 +166,18 @@ export function createFrontEnd(options: {
   const spotMark = createMarkSpotter(memory.marks, clock);
   const shares = createLoginFairShare(clock, Buffer.from(random.bytes(4)).readUInt32BE(0));
   return {
-    policy: createPolicyIntegration({ gate, check, clock, isSpent, shares, count }),
-    gate,
+    policy: createPolicyIntegration({ quotaGuard, check, clock, isSpent, shares, count }),
+    quotaGuard,
     check,
     geo,
     guard,
     spotMark,
     /** Answered by front ends; all other routes belong to the main thread. */
     routes: [
-      checkRoute({ gate, check, clock }),
+      checkRoute({ quotaGuard, check, clock }),
       checkBulkRoute({ guard, check, clock }),
       liveRoute({
-        gate,
+        quotaGuard,
         check,
         index,
         clock,

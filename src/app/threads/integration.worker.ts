@@ -54,7 +54,7 @@ async function run({ name, memory, logLevel, listen, reader }: Setup): Promise<v
     quotas: openQuotas({ handle: memory.quotas, accounts, clock }),
     keys: openKeyTableReader(memory.keys),
     spotMark: createMarkSpotter(memory.marks, clock),
-    passKey: memory.gate.passKey,
+    passKey: memory.integrations.passKey,
     within: duringTurn(index),
   };
   const running: RunningIntegration = await integrations[name](parts, workerData.own);

@@ -23,7 +23,7 @@ import { levels } from '../work/levels.ts';
 import { type Receipts, siteFaults } from './receipts.ts';
 
 export interface CaptchaReceiptOptions {
-  readonly gate: QuotaGuard;
+  readonly quotaGuard: QuotaGuard;
   readonly guard: Guard;
   readonly receipts: Pick<Receipts, 'redeem' | 'siteFault'>;
   readonly callers: Pick<Callers, 'abuseScoreOf'>;
@@ -186,7 +186,7 @@ type SiteverifyError = (typeof siteverifyErrors)[number];
  * The status is always 200, as with those services: their libraries take any other one for a broken
  * connection and never read the body.
  */
-function siteverifyHandler({ gate, receipts, callers, accountOf }: CaptchaReceiptOptions) {
+function siteverifyHandler({ quotaGuard, receipts, callers, accountOf }: CaptchaReceiptOptions) {
   return async (request: Request): Promise<Reply> => {
     const fields = await readFields(request);
     if (!fields.ok) return refusal(['bad-request']);
@@ -196,11 +196,11 @@ function siteverifyHandler({ gate, receipts, callers, accountOf }: CaptchaReceip
       const also: SiteverifyError[] = response === undefined ? ['missing-input-response'] : [];
       return refusal(['missing-input-secret', ...also]);
     }
-    const slot = gate.authenticate(secret);
+    const slot = quotaGuard.authenticate(secret);
     const account = slot < 0 ? undefined : accountOf(slot);
     if (account === undefined) return refusal(['invalid-input-secret']);
-    const admitted = gate.spend(slot, quotaKind.read, 1);
-    const headers = quotaHeaders(gate.quotas);
+    const admitted = quotaGuard.spend(slot, quotaKind.read, 1);
+    const headers = quotaHeaders(quotaGuard.quotas);
     if (!admitted) return refusal(['internal-error'], headers);
     if (response === undefined) return refusal(['missing-input-response'], headers);
     const redeemed = await receipts.redeem(response, account, textOf(fields.value, 'sitekey'));

@@ -191,7 +191,7 @@ export const takeBackOneEndpoint = endpoint({
 
 export interface AgentRouteOptions {
   readonly guard: Guard;
-  readonly gate: QuotaGuard;
+  readonly quotaGuard: QuotaGuard;
   readonly callers: Pick<Callers, 'take'>;
   readonly agents: AgentCallers;
   readonly clock: Clock;
@@ -218,7 +218,7 @@ const wrongPassword = fail('unauthenticated', 'incorrect Username or Password');
 const noReport = '0';
 
 export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
-  const { guard, gate, callers, clock, tokens, agents } = options;
+  const { guard, quotaGuard, callers, clock, tokens, agents } = options;
   const { keyOf, note, limited } = agents;
 
   function login(request: Request): Promise<Answer> {
@@ -231,7 +231,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     const body = parseJsonObject(request.body);
     if (!body.ok) return body;
     const { password } = body.value;
-    if (typeof password !== 'string' || gate.authenticate(password, bitsFor('agent')) < 0) {
+    if (typeof password !== 'string' || quotaGuard.authenticate(password, bitsFor('agent')) < 0) {
       const waitSeconds = callers.take('agentLogin', request);
       if (waitSeconds === 0) return wrongPassword;
       return { ...fail('client_limit_exceeded'), retryAfterSeconds: waitSeconds };

@@ -120,7 +120,7 @@ export const usageEndpoint = endpoint({
 
 export interface BouncerRouteOptions {
   readonly guard: Guard;
-  readonly gate: QuotaGuard;
+  readonly quotaGuard: QuotaGuard;
   readonly clock: Pick<Clock, 'now'>;
   readonly callers: Pick<Callers, 'takeFor' | 'clientOf'>;
   /** Agents say what they read by the same call. */
@@ -139,12 +139,12 @@ export interface BouncerRouteOptions {
 const forbidden = fail('forbidden', forbiddenDetail);
 
 export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
-  const { guard, gate, callers, stream, uses } = options;
+  const { guard, quotaGuard, callers, stream, uses } = options;
 
   /** A key that lives and is a bouncer's, and the slot of its account. */
   function bouncerOf(request: Request): { keyId: string; slot: number } | undefined {
     const text = firstHeader(request, 'x-api-key');
-    const slot = gate.authenticate(text, bitsFor('decisions'));
+    const slot = quotaGuard.authenticate(text, bitsFor('decisions'));
     return text === undefined || slot < 0 ? undefined : { keyId: keyIdOf(text), slot };
   }
 

@@ -129,18 +129,18 @@ export type AgentCallers = ReturnType<typeof createAgentCallers>;
 
 /** Admits agents by the key behind their token, counts each call and notes the use of the key. */
 export function createAgentCallers(options: {
-  readonly gate: QuotaGuard;
+  readonly quotaGuard: QuotaGuard;
   readonly callers: Pick<Callers, 'takeFor' | 'clientOf'>;
   readonly tokens: AgentTokens;
   readonly uses: Pick<BouncerUses, 'note'>;
 }) {
-  const { gate, callers, tokens, uses } = options;
+  const { quotaGuard, callers, tokens, uses } = options;
 
   /** Returns the text of the key behind a token that is good. */
   function keyOf(request: Request): string | undefined {
     const [, token] = /^bearer +(\S+)$/i.exec(firstHeader(request, 'authorization') ?? '') ?? [];
     const keyText = token === undefined ? undefined : tokens.read(token);
-    return gate.authenticate(keyText, bitsFor('agent')) < 0 ? undefined : keyText;
+    return quotaGuard.authenticate(keyText, bitsFor('agent')) < 0 ? undefined : keyText;
   }
 
   function note(keyText: string, request: Request): void {
@@ -167,7 +167,7 @@ export function createAgentCallers(options: {
       const over = limited(keyText, request);
       if (over !== undefined) return over;
       note(keyText, request);
-      return { slot: gate.authenticate(keyText, bitsFor('agent')) };
+      return { slot: quotaGuard.authenticate(keyText, bitsFor('agent')) };
     },
   };
 }

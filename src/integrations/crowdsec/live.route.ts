@@ -42,7 +42,7 @@ import {
 } from './decisions.ts';
 
 export interface LiveOptions {
-  readonly gate: QuotaGuard;
+  readonly quotaGuard: QuotaGuard;
   readonly check: {
     judge(
       ...asked: Parameters<Judge>
@@ -131,7 +131,8 @@ const entriesLookedAt = 256;
 const allOfAgents = Symbol('all of agents');
 
 export function liveRoute(options: LiveOptions): HotRoute {
-  const { gate, check, index, maliciousBy, spares, bans, clock, log, isSpent, count } = options;
+  const { quotaGuard, check, index, maliciousBy, spares, bans, clock, log, isSpent, count } =
+    options;
   const address = new Uint32Array(4);
   const network = new Uint32Array(4);
   const covering = new Int32Array(COVERING_MAX);
@@ -262,7 +263,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
 
   function respond(request: HotRequest): void {
     const keyText = request.values[0];
-    const slot = gate.authenticate(keyText, bitsFor('decisions'));
+    const slot = quotaGuard.authenticate(keyText, bitsFor('decisions'));
     if (keyText === undefined || slot < 0) {
       count('forbidden');
       request.answer(forbiddenHead, forbiddenBody);

@@ -66,7 +66,7 @@ export async function openCrowdsec(needs: {
   readonly random: Random;
   readonly log: Log;
   readonly masterKey: MasterKey;
-  readonly gate: QuotaGuard;
+  readonly quotaGuard: QuotaGuard;
   readonly guard: Guard;
   readonly callers: Callers;
   readonly turns: Turns;
@@ -95,7 +95,7 @@ export async function openCrowdsec(needs: {
   /** Canonical addresses of this server. */
   readonly serverAddresses: readonly string[];
 }) {
-  const { store, clock, random, log, gate, guard, callers, index, judge, bans } = needs;
+  const { store, clock, random, log, quotaGuard, guard, callers, index, judge, bans } = needs;
   const { accountOf, catchUpTo, maliciousBy } = needs;
   const saidOf = sayerOf(index, maliciousBy);
   const listWords = createListWords({
@@ -176,11 +176,11 @@ export async function openCrowdsec(needs: {
   const stopBans = bans.start({ slotOf, isSpared, allowChanges });
   const key = deriveKey(needs.masterKey, agentTokenKeyPurpose);
   const tokens = createAgentTokens({ key, clock, random });
-  const agentCallers = createAgentCallers({ gate, callers, tokens, uses });
+  const agentCallers = createAgentCallers({ quotaGuard, callers, tokens, uses });
   const routes: readonly PlainRoute[] = [
     ...bouncerRoutes({
       guard,
-      gate,
+      quotaGuard,
       clock,
       callers,
       agents: agentCallers,
@@ -194,7 +194,7 @@ export async function openCrowdsec(needs: {
     }),
     ...agents.agentRoutes({
       guard,
-      gate,
+      quotaGuard,
       callers,
       agents: agentCallers,
       clock,

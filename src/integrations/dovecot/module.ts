@@ -16,7 +16,7 @@ export const dovecotEndpoints: readonly Endpoint[] = [
 
 export function openDovecot(needs: {
   readonly clock: Clock;
-  readonly gate: QuotaGuard;
+  readonly quotaGuard: QuotaGuard;
   readonly guard: Guard;
   readonly judge: Judge;
   readonly counters: IntegrationCounters;
@@ -24,10 +24,12 @@ export function openDovecot(needs: {
   readonly accountOf: (slot: number) => string | undefined;
   readonly report: SendReports;
 }) {
-  const { clock, gate, guard, judge, accountOf, report } = needs;
+  const { clock, quotaGuard, guard, judge, accountOf, report } = needs;
   const failures = createLoginFailures(clock);
   return {
-    routes: [policyRoute({ guard, gate, check: { judge }, clock, failures, accountOf, report })],
+    routes: [
+      policyRoute({ guard, quotaGuard, check: { judge }, clock, failures, accountOf, report }),
+    ],
     tables: [failures.table],
     metrics(metrics: Metrics): void {
       metrics.counterBy(

@@ -110,7 +110,7 @@ export const policyEndpoint = endpoint({
 });
 
 export interface PolicyIntegrationOptions {
-  readonly gate: QuotaGuard;
+  readonly quotaGuard: QuotaGuard;
   readonly check: {
     judge(...asked: Parameters<Judge>): Pick<Verdict, 'score' | 'malicious'>;
   };
@@ -144,7 +144,7 @@ const noReporter = fail('forbidden', wrongScopeDetail('mail'));
 const badCommand = fail('bad_request', 'the command must be allow or report');
 
 export function createPolicyIntegration(options: PolicyIntegrationOptions) {
-  const { gate, check, clock, isSpent, shares, count } = options;
+  const { quotaGuard, check, clock, isSpent, shares, count } = options;
   const words = new Uint32Array(4);
 
   function judge(family: 0 | 4 | 6): Reply {
@@ -164,7 +164,7 @@ export function createPolicyIntegration(options: PolicyIntegrationOptions) {
       const query = parseQuery(request.query);
       const command = query.ok ? query.value.get('command') : undefined;
       const isReport = command === 'report';
-      const slot = gate.authenticate(keyText, bitsFor(isReport ? 'mailReport' : 'mailAllow'));
+      const slot = quotaGuard.authenticate(keyText, bitsFor(isReport ? 'mailReport' : 'mailAllow'));
       if (keyText === undefined || slot < 0) {
         count('forbidden');
         return isReport && slot === otherScope ? noReporter : forbidden;
@@ -244,7 +244,7 @@ const bruteForce = {
 
 /** The route of the main thread. Front ends have counted the question. */
 export function policyRoute(options: PolicyRouteOptions): PlainRoute {
-  const { guard, gate, failures, accountOf, report } = options;
+  const { guard, quotaGuard, failures, accountOf, report } = options;
   const shares = { isBeyond: () => false };
   const integration = createPolicyIntegration({
     ...options,
@@ -259,7 +259,7 @@ export function policyRoute(options: PolicyRouteOptions): PlainRoute {
     if (!failures.note(slot, ip)) return letIn;
     const account = accountOf(slot);
     // One that can't be made is dropped: the mail server has nobody to report that to.
-    if (account !== undefined && gate.spend(slot, quotaKind.write, 1)) {
+    if (account !== undefined && quotaGuard.spend(slot, quotaKind.write, 1)) {
       await report([{ ip, ...bruteForce }], { account, slot, clientIp: request.clientIp });
     }
     return letIn;

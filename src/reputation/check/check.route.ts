@@ -140,8 +140,12 @@ export const checkEndpoint = endpoint({
 
 const known = parametersOf(checkEndpoint);
 
-export function checkRoute(options: { gate: QuotaGuard; check: Check; clock: Clock }): HotRoute {
-  const { gate, check, clock } = options;
+export function checkRoute(options: {
+  quotaGuard: QuotaGuard;
+  check: Check;
+  clock: Clock;
+}): HotRoute {
+  const { quotaGuard, check, clock } = options;
 
   const headOf = quotaHeadBytes(okHead);
 
@@ -151,7 +155,7 @@ export function checkRoute(options: { gate: QuotaGuard; check: Check; clock: Clo
       request.defer();
       return;
     }
-    const slot = gate.authenticate(request.values[0] ?? asked.key);
+    const slot = quotaGuard.authenticate(request.values[0] ?? asked.key);
     if (slot === otherScope) {
       request.answer(otherScopeHead, otherScopeBody);
       return;
@@ -160,20 +164,20 @@ export function checkRoute(options: { gate: QuotaGuard; check: Check; clock: Clo
       request.answer(unauthenticatedHead, unauthenticatedBody);
       return;
     }
-    if (!gate.spend(slot, quotaKind.read, 1)) {
-      const body = apiErrorBody(429, quotaDetail(gate.quotas, 'read'));
-      request.answer(withRefusal(refusedHead, gate.quotas), body);
+    if (!quotaGuard.spend(slot, quotaKind.read, 1)) {
+      const body = apiErrorBody(429, quotaDetail(quotaGuard.quotas, 'read'));
+      request.answer(withRefusal(refusedHead, quotaGuard.quotas), body);
       return;
     }
     const body = asked.address === undefined ? undefined : check.body(asked.address, clock.now());
     if (body === undefined) {
       const refusal = asked.refusal ?? invalidAddress('ipAddress');
-      request.answer(withQuota(invalidHead, gate.quotas), refusal);
+      request.answer(withQuota(invalidHead, quotaGuard.quotas), refusal);
     } else if (asked.ignored === undefined) {
-      request.answerBytes(200, headOf(gate.quotas, request.fields), body);
+      request.answerBytes(200, headOf(quotaGuard.quotas, request.fields), body);
     } else {
       const head = renderHead(200, [jsonType, noStore, asked.ignored]);
-      request.answer(withQuota(head, gate.quotas), body);
+      request.answer(withQuota(head, quotaGuard.quotas), body);
     }
   }
 

@@ -52,7 +52,7 @@ export function openReports(needs: {
   readonly log: Log;
   readonly turns: Turns;
   readonly guard: Guard;
-  readonly gate: QuotaGuard;
+  readonly quotaGuard: QuotaGuard;
   readonly check: Check;
   readonly geo: GeoReader;
   readonly entries: Parameters<typeof createReportAdmission>[0]['entries'];
@@ -71,7 +71,8 @@ export function openReports(needs: {
   /** Canonical addresses of this server. */
   readonly serverAddresses: readonly string[];
 }) {
-  const { store, maintenance, clock, random, log, gate, entries, catchUpTo, generationOf } = needs;
+  const { store, maintenance, clock, random, log, quotaGuard, entries, catchUpTo, generationOf } =
+    needs;
   const { newAddresses } = needs;
   const counted = { entries, clock, newAddresses, secondsLeftOfDay, catchUpTo };
   const admission = createReportAdmission(counted);
@@ -106,7 +107,7 @@ export function openReports(needs: {
       bulkReportRoute({
         ...taking,
         tables: { add: (...more) => void tables.push(...more) },
-        slotOf: (text) => gate.authenticate(text, bitsFor('write')),
+        slotOf: (text) => quotaGuard.authenticate(text, bitsFor('write')),
       }),
     ],
     tables,
@@ -151,8 +152,8 @@ export function openReports(needs: {
         const found = await find(account, id);
         if (found === undefined) return fail('not_found');
         const slot = needs.slotOf(account);
-        if (slot !== undefined && !gate.spend(slot, quotaKind.write, 1)) {
-          return fail('quota_exceeded', quotaDetail(gate.quotas, 'write'));
+        if (slot !== undefined && !quotaGuard.spend(slot, quotaKind.write, 1)) {
+          return fail('quota_exceeded', quotaDetail(quotaGuard.quotas, 'write'));
         }
         // A person's second thought costs no trust.
         const { family, words } = found;

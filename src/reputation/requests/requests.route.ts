@@ -101,7 +101,7 @@ function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
     slot: number,
     said: Report,
   ): Promise<Failure | undefined> {
-    if (!options.gate.spend(slot, quotaKind.write, 1)) return fail('quota_exceeded');
+    if (!options.quotaGuard.spend(slot, quotaKind.write, 1)) return fail('quota_exceeded');
     const { clientIp } = context.request;
     const account = context.session!.accountId;
     const network = clientNetwork({ geo, check, clock }, clientIp);
@@ -270,7 +270,7 @@ export interface RequestPageOptions {
   readonly reports: ReportStore;
   /** Returns the slot of an account's first key; undefined: it has none. */
   readonly slotOf: (accountId: string) => number | undefined;
-  readonly gate: Pick<QuotaGuard, 'spend'>;
+  readonly quotaGuard: Pick<QuotaGuard, 'spend'>;
   readonly catchUpTo: (seq: bigint) => Promise<void>;
   readonly allowDocumentation: boolean;
   readonly serverAddresses: readonly string[];

@@ -114,7 +114,7 @@ export interface AccountAreaOptions {
   readonly onwards: Onwards;
   readonly callers: Pick<Callers, 'takeFor'>;
   readonly usage: Usage;
-  readonly gate: QuotaGuard;
+  readonly quotaGuard: QuotaGuard;
   /** Returns undefined until the journal's event of the account is applied. */
   readonly standingOf: (accountId: string) => AccountStanding | undefined;
   /** Resolves when what was committed before is in memory: a revoked key is refused from then on. */

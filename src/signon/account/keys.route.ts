@@ -81,17 +81,17 @@ function levelIn(form: Params): LeastLevel | undefined {
 }
 
 export function keyRoutes(area: AccountArea): PlainRoute[] {
-  const { pageBuilder, apiKeys, siteKeys, usage, gate, signon } = area;
+  const { pageBuilder, apiKeys, siteKeys, usage, quotaGuard, signon } = area;
 
   function standingOf(accountId: string): QuotaStanding | undefined {
     const known = area.standingOf(accountId);
     if (known === undefined) return undefined;
     const { slot, trust } = known;
     // A cost of 0 only reads the quota.
-    gate.spend(slot, quotaKind.read, 0);
-    const { limit: readPerMinute, remaining: readsLeft } = gate.quotas;
-    gate.spend(slot, quotaKind.write, 0);
-    const { limit: writePerMinute, remaining: writesLeft } = gate.quotas;
+    quotaGuard.spend(slot, quotaKind.read, 0);
+    const { limit: readPerMinute, remaining: readsLeft } = quotaGuard.quotas;
+    quotaGuard.spend(slot, quotaKind.write, 0);
+    const { limit: writePerMinute, remaining: writesLeft } = quotaGuard.quotas;
     return { trust, readPerMinute, readsLeft, writePerMinute, writesLeft };
   }
 

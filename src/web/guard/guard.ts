@@ -94,7 +94,7 @@ export interface Guard {
 }
 
 export interface GuardOptions {
-  readonly gate: QuotaGuard;
+  readonly quotaGuard: QuotaGuard;
   readonly callers: Pick<Callers, 'take'>;
   readonly renderPage: RenderErrorPage;
   readonly log: FailureNotes;
@@ -103,7 +103,7 @@ export interface GuardOptions {
 }
 
 export function createGuard(options: GuardOptions): Guard {
-  const { gate, callers, renderPage, log, within = (work) => work() } = options;
+  const { quotaGuard, callers, renderPage, log, within = (work) => work() } = options;
   const unpacking = createUnpacking();
 
   function unpacked<T>(
@@ -162,7 +162,7 @@ export function createGuard(options: GuardOptions): Guard {
   ) {
     const { quota } = declared.cost!;
     const use = useOf(declared);
-    const slot = gate.authenticate(keyText, bitsFor(use));
+    const slot = quotaGuard.authenticate(keyText, bitsFor(use));
     if (slot < 0) {
       const isOther = slot === otherScope && declared.who === 'api-key';
       const failure = isOther
@@ -172,12 +172,12 @@ export function createGuard(options: GuardOptions): Guard {
     }
     let headers: Header[] = [];
     function spend(units: number, detail = (said: string) => said): Failure | undefined {
-      const isAdmitted = gate.spend(slot, quotaKind[quota], units);
+      const isAdmitted = quotaGuard.spend(slot, quotaKind[quota], units);
       // Copied at once: the findings belong to the last call of `gate`, and handlers await.
-      headers = quotaHeaders(gate.quotas);
+      headers = quotaHeaders(quotaGuard.quotas);
       return isAdmitted
         ? undefined
-        : fail('quota_exceeded', detail(quotaDetail(gate.quotas, quota)));
+        : fail('quota_exceeded', detail(quotaDetail(quotaGuard.quotas, quota)));
     }
     const failure = spend(unitsOf());
     if (failure !== undefined) return { failure, headers };
@@ -239,7 +239,7 @@ export function createGuard(options: GuardOptions): Guard {
         }
         // Nothing is unpacked for an unauthenticated client.
         const isKnown =
-          isPacked(request) && gate.authenticate(keyText, bitsFor(useOf(declared))) >= 0;
+          isPacked(request) && quotaGuard.authenticate(keyText, bitsFor(useOf(declared))) >= 0;
         return isKnown ? unpacked(declared, request, answerTo) : answerTo(ok(request));
       },
     }),

@@ -8,14 +8,14 @@ import type { Request } from '../../../src/http/request/message.ts';
 import { guardOf } from '../../support/server/guard.ts';
 
 const quotas = { limit: 10, remaining: 9, resetSecond: 1, retryAfterSeconds: 0, countedAtMs: 0 };
-const gate = {
+const quotaGuard = {
   authenticate: () => 0,
   spend: () => true,
   quotas: { ...quotas, take: () => true },
 };
 const routes = captchaReceiptRoutes({
-  gate,
-  guard: guardOf({ gate }),
+  quotaGuard,
+  guard: guardOf({ quotaGuard }),
   receipts: {
     redeem: async () => fail('store_unavailable', 'the disk is full'),
     siteFault: async () => undefined,

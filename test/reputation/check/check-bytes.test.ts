@@ -194,7 +194,7 @@ test('100,000 answers as bytes are the plain ones, byte for byte', (t) => {
         bans: createBanTable(2).buffer,
         marks: { key: new Uint8Array(32), board: createSightingBoard().buffer },
         quotas: createQuotaMemory(8),
-        gate: { threads: 1, passKey: new Uint8Array(32), hasProxies: false },
+        integrations: { threads: 1, passKey: new Uint8Array(32), hasProxies: false },
       } as never,
     }),
   ) as [ReturnType<typeof createFrontEnd>, ReturnType<typeof createFrontEnd>];
@@ -202,7 +202,7 @@ test('100,000 answers as bytes are the plain ones, byte for byte', (t) => {
   const words = new Uint32Array(4);
 
   for (const fields of ['', '\r\nStrict-Transport-Security: max-age=31536000']) {
-    const route: HotRoute = checkRoute({ gate: ours.gate, check: ours.check, clock });
+    const route: HotRoute = checkRoute({ quotaGuard: ours.quotaGuard, check: ours.check, clock });
     const said = { status: -1, head: '', body: '' };
     const values: (string | undefined)[] = [undefined];
     let query = '';
@@ -242,15 +242,20 @@ test('100,000 answers as bytes are the plain ones, byte for byte', (t) => {
         assert.equal(said.status, 0, note);
         continue;
       }
-      const slot = model.gate.authenticate(key);
+      const slot = model.quotaGuard.authenticate(key);
       if (slot < 0) assert.equal(said.status, 401, note);
-      else if (!model.gate.spend(slot, quotaKind.read, 1)) assert.equal(said.status, 429, note);
+      else if (!model.quotaGuard.spend(slot, quotaKind.read, 1))
+        assert.equal(said.status, 429, note);
       else {
         const family = reading.address === undefined ? 0 : parseIp(reading.address, words);
         if (family === 0) assert.equal(said.status, 422, note);
         else {
           assert.equal(said.status, 200, note);
-          assert.equal(said.head, plainHead(model.gate.quotas, reading.ignored?.[1], fields), note);
+          assert.equal(
+            said.head,
+            plainHead(model.quotaGuard.quotas, reading.ignored?.[1], fields),
+            note,
+          );
           const plain = plainBody(world, family, words, clock.now());
           assert.equal(said.body, Buffer.from(plain).toString('latin1'), note);
         }
@@ -380,7 +385,7 @@ function openBulk(t: TestContext, random: Seeded) {
       bans: createBanTable(2).buffer,
       marks: { key: new Uint8Array(32), board: createSightingBoard().buffer },
       quotas: createQuotaMemory(8),
-      gate: { threads: 1, passKey: new Uint8Array(32), hasProxies: false },
+      integrations: { threads: 1, passKey: new Uint8Array(32), hasProxies: false },
     } as never,
   });
   const world = { judge: frontEnd.check.judge, geo: frontEnd.geo, records: index.records };

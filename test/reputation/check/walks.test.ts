@@ -13,7 +13,7 @@ import { guardOf } from '../../support/server/guard.ts';
 type BlockOptions = Parameters<typeof checkBlockRoute>[0];
 
 const quotas = { limit: 50, remaining: 49, resetSecond: 1, retryAfterSeconds: 0 };
-const gate = {
+const quotaGuard = {
   authenticate: () => 0,
   spend: () => true,
   quotas,
@@ -66,7 +66,7 @@ it('a block is walked in its turn', async () => {
   const { until, finish } = held();
   let started = 0;
   const route = checkBlockRoute({
-    guard: guardOf({ gate }),
+    guard: guardOf({ quotaGuard }),
     geo: {} as BlockOptions['geo'],
     clock: manualClock(0),
     turns: { next: async () => {}, isOver: () => false, workedMs: () => 0 },
@@ -86,7 +86,7 @@ it('an address is cleared in its turn', async () => {
   const { until, finish } = held();
   let started = 0;
   const route = clearAddressRoute({
-    guard: guardOf({ gate }),
+    guard: guardOf({ quotaGuard }),
     accountOf: () => 'a',
     catchUpTo: async () => {},
     walks: createSemaphore({ runningMax: 1, waitingMax: 1 }),

@@ -41,10 +41,10 @@ function world(options: WorldOptions = {}) {
     },
   };
   const quotas = { limit: 50, remaining: 49, resetSecond: 1, retryAfterSeconds: 0 };
-  const gate = { authenticate, spend: () => true, quotas };
+  const quotaGuard = { authenticate, spend: () => true, quotas };
   const geo = { find: () => 0, country: () => 'ZZ' } as unknown as GeoReader;
   const route = bulkReportRoute({
-    guard: guardOf({ gate }),
+    guard: guardOf({ quotaGuard }),
     slotOf: authenticate,
     geo,
     check: { judge: () => ({ anonymousExit: false }) } as unknown as Check,

@@ -165,12 +165,12 @@ export async function startCaptchaService(): Promise<TestCaptchaService> {
   }
 
   const quotas = { limit: 1_000, remaining: 999, resetSecond: 0, retryAfterSeconds: 0 };
-  const gate = {
+  const quotaGuard = {
     authenticate: (key: string | undefined) => (key === apiKey ? 0 : -1),
     spend: () => true,
     quotas: { ...quotas, countedAtMs: 0, take: () => true },
   };
-  const guard = guardOf({ gate });
+  const guard = guardOf({ quotaGuard });
   const server = createServer({
     routes: [
       route('POST', '/captcha/work', judgeWork),
@@ -192,7 +192,7 @@ export async function startCaptchaService(): Promise<TestCaptchaService> {
       route('POST', '/captcha/verify', verify),
       ...captchaWidgetRoutes(guard),
       ...captchaReceiptRoutes({
-        gate,
+        quotaGuard,
         guard,
         receipts,
         callers: { abuseScoreOf: () => 0 },

@@ -55,28 +55,28 @@ export function startGateThread(shared: SharedState): GateThread {
 function openGate(shared: SharedState) {
   const clock = manualClock(0);
   const accounts = openAccountsTable(shared.accounts);
-  const gate = createQuotaGuard({
+  const quotaGuard = createQuotaGuard({
     keys: createKeyCache(openKeyTableReader(shared.keys), 64),
     accounts,
     quotas: openQuotas({ handle: shared.quotas, accounts, clock }),
     clock,
   });
-  return { clock, gate, accounts };
+  return { clock, quotaGuard, accounts };
 }
 
-function answer(gate: QuotaGuard, trusts: Float32Array, { text, cost }: Asked): Answered {
-  const slot = gate.authenticate(text);
+function answer(quotaGuard: QuotaGuard, trusts: Float32Array, { text, cost }: Asked): Answered {
+  const slot = quotaGuard.authenticate(text);
   if (slot < 0) return { slot, admitted: false, limit: 0, remaining: 0, trust: 0 };
-  const admitted = gate.spend(slot, quotaKind.read, cost);
-  const { limit, remaining } = gate.quotas;
+  const admitted = quotaGuard.spend(slot, quotaKind.read, cost);
+  const { limit, remaining } = quotaGuard.quotas;
   return { slot, admitted, limit, remaining, trust: trusts[slot]! };
 }
 
 if (parentPort !== null && workerData !== null) {
   const port = parentPort;
-  const { clock, gate, accounts } = openGate(workerData as SharedState);
+  const { clock, quotaGuard, accounts } = openGate(workerData as SharedState);
   port.on('message', ({ nowMs, asked }: { nowMs: number; asked: Asked[] }) => {
     clock.advance(nowMs - clock.monotonicMs());
-    port.postMessage(asked.map((one) => answer(gate, accounts.trust, one)));
+    port.postMessage(asked.map((one) => answer(quotaGuard, accounts.trust, one)));
   });
 }

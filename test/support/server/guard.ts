@@ -5,10 +5,10 @@ import type { Callers } from '../../../src/web/guard/callers.ts';
 import { createGuard, type Guard } from '../../../src/web/guard/guard.ts';
 
 /** An error that its endpoint does not declare fails the test. */
-export function guardOf(parts: { gate?: unknown; take?: Callers['take'] } = {}): Guard {
-  const { gate = { authenticate: () => -1 }, take = () => 0 } = parts;
+export function guardOf(parts: { quotaGuard?: unknown; take?: Callers['take'] } = {}): Guard {
+  const { quotaGuard = { authenticate: () => -1 }, take = () => 0 } = parts;
   return createGuard({
-    gate: gate as QuotaGuard,
+    quotaGuard: quotaGuard as QuotaGuard,
     callers: { take },
     renderPage: (_status, detail) => ({ html: detail, headers: [] }),
     log: {
