@@ -1,6 +1,6 @@
 /**
- * Makes of the compiled server what its start reads: `dist/bundle`, a few large files in place of a
- * thousand small ones, `dist/geo.snapshot`, the geo tables of the packages that come with it, and
+ * Makes of the compiled server what its start reads: `dist/bundle`, a few large files in place of
+ * hundreds of small ones, `dist/geo.snapshot`, the geo tables of the packages that come with it, and
  * `dist/built`, the kit and the compressed static files.
  * Reading and resolving modules one by one is most of a start. `bin/portcullis.js` takes the bundle
  * unless the compiled files are newer.

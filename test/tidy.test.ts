@@ -317,3 +317,12 @@ test('what tests start ends with them: house/spawn.ts alone starts processes', (
     ['test/support/house/spawn.ts'],
   );
 });
+
+test('a docstring stands before what it describes, not before another one', () => {
+  const found = everything.flatMap(({ path, text }) =>
+    [...text.matchAll(/\*\/\n[ \t]*\/\*\*/g)].map(
+      ({ index }) => `${path}:${text.slice(0, index).split('\n').length}`,
+    ),
+  );
+  assert.deepEqual(found, []);
+});

@@ -1,5 +1,5 @@
 /**
- * The wrapper around uWebSockets.js, and the only file that uses it. Turns bytes into
+ * The wrapper around uWebSockets.js, which `native.ts` loads. Turns bytes into
  * `Request` snapshots and `Reply` values into bytes; refuses by closing whatever is framed
  * ambiguously. What each hostile request gets is written and measured in docs/HTTP.md.
  */

@@ -17,7 +17,7 @@ export const controlSocket = 'control.sock';
 export const frameKinds = {
   /** Server: `Greeting`. */
   hello: 1,
-  /** Command: `AskedOperation`. */
+  /** Command: `Order` (execute.ts), and how its output is shown. */
   ask: 2,
   /** Command: bytes of its input; without bytes: that was all. */
   input: 3,
@@ -48,15 +48,6 @@ export interface Greeting {
   /** The program's version. A command of another version does not send its operation. */
   readonly version: string;
   readonly pid: number;
-}
-
-export interface AskedOperation {
-  readonly operation: string;
-  readonly input: unknown;
-  /** The user for the audit log. It is not verified: whoever may open the socket may act as its owner. */
-  readonly user: string;
-  /** The output as a person reads it, or as `--json` prints it. Left out: as it is. */
-  readonly shows?: 'lines' | 'json' | undefined;
 }
 
 export interface Failed {

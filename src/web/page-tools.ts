@@ -80,10 +80,7 @@ export function errorReply(
 /** Texts of the transport are few: more are not kept. */
 const keptPagesMax = 64;
 
-/**
- * Renders the pages of refusals by the transport and the guard, once for each text: a flood of refused requests shall not pay with our time.
- */
-/** The sentence, and when to try again. */
+/** Returns the sentence with the time after which to try again. */
 function withWait(language: Language, detail: string, seconds: number | undefined): string {
   if (seconds === undefined) return detail;
   return `${detail} ${catalogueFor(language).error.tryAgainIn(seconds)}`;
@@ -94,6 +91,10 @@ export function tooManyText(language: Language, seconds: number): string {
   return withWait(language, sentenceFor('client_limit_exceeded', language), seconds);
 }
 
+/**
+ * Renders the pages of refusals by the transport and the guard, once for each text: a flood of refused requests
+ * must not cost a page each.
+ */
 export function createRenderErrorPage(tools: PageTools): RenderErrorPage {
   const kept = new Map<string, ReturnType<RenderErrorPage>>();
   return (status, english, { code, acceptLanguage, waitSeconds, back, keepsOpener } = {}) => {

@@ -50,7 +50,7 @@ function live(more: object) {
   const logged: string[] = [];
   const verdict = { malicious: true, decidedBy: 0, allowlisted: false, knownGood: false };
   const options = {
-    ...{ gate: { authenticate: () => 3 }, check: { judge: () => verdict }, clock },
+    ...{ quotaGuard: { authenticate: () => 3 }, check: { judge: () => verdict }, clock },
     ...{ index: indexOf({}), maliciousBy: () => 0 },
     ...{ spares: () => false, bans: { endOf: () => 0 }, isSpent: () => false },
     count: (outcome: string) => counted.push(outcome),
@@ -65,7 +65,7 @@ it('a look-up of a bouncer that fails anywhere is null, with status 200', () => 
   assert.match(live({}).ask()![1], /"type":"ban"/, 'without a fault it is listed');
   const unknown = { malicious: false, decidedBy: -1, allowlisted: false, knownGood: false };
   for (const broken of [
-    { gate: { authenticate: fault } },
+    { quotaGuard: { authenticate: fault } },
     { isSpent: fault },
     { clock: { now: fault } },
     { check: { judge: fault } },

@@ -161,7 +161,6 @@ function hello(protocol: number, version: string): Buffer {
   return encodeJsonFrame(frameKinds.hello, 0, { protocol, version, pid: 1 });
 }
 
-/** The server's threads, as the kernel counts them. */
 /** Threads of the server, once those of earlier work have ended. */
 async function settledThreads(): Promise<number> {
   for (let last = -1; ; ) {

@@ -25,7 +25,6 @@ import type { Endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import { type IntegrationCounters, labelled } from '../counters.ts';
 import { isListableNetwork } from '../listable.ts';
-import * as reads from './agents.route.ts';
 import * as agents from './agents.route.ts';
 import { type Bans, createBanStore } from './bans.ts';
 import { bouncerRoutes, streamEndpoint, usageEndpoint } from './bouncers.route.ts';
@@ -49,10 +48,10 @@ export const crowdsecEndpoints: readonly Endpoint[] = [
   agents.alertsEndpoint, // POST /v1/alerts
   agents.takeBackEndpoint, // DELETE /v1/decisions
   agents.takeBackOneEndpoint, // DELETE /v1/decisions/:id
-  reads.ownAlertsEndpoint, // GET /v1/alerts
-  reads.allowlistsEndpoint, // GET /v1/allowlists
-  reads.allowlistCheckEndpoint, // GET /v1/allowlists/check/:value
-  reads.allowlistsCheckEndpoint, // POST /v1/allowlists/check
+  agents.ownAlertsEndpoint, // GET /v1/alerts
+  agents.allowlistsEndpoint, // GET /v1/allowlists
+  agents.allowlistCheckEndpoint, // GET /v1/allowlists/check/:value
+  agents.allowlistsCheckEndpoint, // POST /v1/allowlists/check
 ];
 
 /** Entries of a whole list for a key that says nothing of it. */
@@ -206,7 +205,7 @@ export async function openCrowdsec(needs: {
       ban: stored.save,
       retract: stored.retract,
     }),
-    ...reads.agentReadRoutes({
+    ...agents.agentReadRoutes({
       guard,
       clock,
       agents: agentCallers,

@@ -204,7 +204,6 @@ export function createEvidence(options: {
   return { of };
 }
 
-/** As a member of an answer in JSON. */
 /** Standing of an account at its newest vote; `none`: its reports carry no vote. */
 export const voteKinds = ['staff', 'member', 'earned', 'none'] as const;
 type VoteKind = (typeof voteKinds)[number];

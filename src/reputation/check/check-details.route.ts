@@ -1,6 +1,6 @@
 /**
  * GET /api/v2/check where the store is needed: with `verbose`, or with a `maxAgeInDays` over
- * which reports are counted. The hot route (check.ts) defers to this one; the seven fields come
+ * which reports are counted. The hot route (check.route.ts) defers to this one; the seven fields come
  * first and are the same. Order of refusals: 401, 429, 422, 503. Costs one read.
  */
 

@@ -45,7 +45,7 @@ it('a body without an address is told what it lacks', () => {
 function strictDoor() {
   const verdict = { score: 100, malicious: true, anonymousExit: false, allowlisted: false };
   const options = {
-    gate: { authenticate: () => 0 },
+    quotaGuard: { authenticate: () => 0 },
     check: { judge: () => verdict },
     clock: manualClock(1_800_000_000_000),
     isSpent: () => false,

@@ -24,7 +24,7 @@ function openDoor(budget: number) {
   const outcomes: string[] = [];
   const verdict = { score: 100, malicious: true, anonymousExit: false, allowlisted: false };
   const options = {
-    gate: { authenticate: () => 0 },
+    quotaGuard: { authenticate: () => 0 },
     check: { judge: () => verdict },
     clock,
     isSpent(name: string) {

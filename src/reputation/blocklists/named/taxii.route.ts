@@ -83,7 +83,7 @@ export interface TaxiiOptions {
 export function taxiiRoutes(options: TaxiiOptions): PlainRoute[] {
   const { guard, clock, builds, secureUrl } = options;
   const rootUrl = `${secureUrl}/taxii2/feeds/`;
-  /** Of all requests together: they hold the loop for one turn, however many there are. */
+  /** Bounds all requests together: they hold the loop for one turn, however many there are. */
   const turns = createTurns();
   const collectionId = ({ name }: NamedFeed) => idOf(`${secureUrl} collection ${name}`);
 
