@@ -61,7 +61,7 @@ function feedOf(changes: Partial<NamedFeed> = {}): NamedFeed {
   };
 }
 
-async function world() {
+async function world(bytesMax?: number) {
   const fixture = openFold({ entriesMax: 20_000 });
   const { index, fold, entries, sources } = fixture;
   const clock = manualClock(now - 48 * hour);
@@ -85,6 +85,7 @@ async function world() {
     imprint: { homeUrl: 'https://ip.example/feeds', licence: 'CC0' },
     intervalMs: 60_000,
     urgent: allowChanges,
+    ...(bytesMax === undefined ? {} : { bytesMax }),
   });
 
   async function seed(source: string, rows: Readonly<Record<string, number>>) {
@@ -243,6 +244,21 @@ describe('a named feed', () => {
     const [first, second] = await Promise.all(states);
     assert.equal(second![0], first![0]);
     assert.notEqual(second![1], first![1]);
+  });
+
+  it('that was let go for room is made again after a rest alone', async () => {
+    const { builds, clock } = await world(1);
+    const form = formByExtension.get('json')!;
+    const [one, other] = [feedOf({ name: 'one' }), feedOf({ name: 'other' })];
+    assert.ok((await builds.file(one, form)).ok);
+    assert.ok((await builds.file(other, form)).ok);
+    const early = await builds.file(one, form);
+    assert.ok(!early.ok);
+    assert.equal(early.error, 'overloaded');
+    assert.ok(early.retryAfterSeconds! > 0);
+    assert.ok((await builds.file(one, formByExtension.get('csv')!)).ok, 'another form');
+    clock.advance(60_000);
+    assert.ok((await builds.file(one, form)).ok);
   });
 
   it('of whom too many wait is refused with a time', async () => {

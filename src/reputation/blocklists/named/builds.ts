@@ -25,7 +25,7 @@ import { type SelectSources, selectFeed } from './select.ts';
 /** A twentieth of a core goes into all of them at most. */
 const restRatio = 20;
 const forgetMs = 10 * minuteMs;
-const bytesMax = 64 * 1_048_576;
+const bytesMaxDefault = 64 * 1_048_576;
 /** Texts shorter than this are sent as they are. */
 const gzipFrom = 1_024;
 const gzipParams = { level: constants.Z_BEST_SPEED };
@@ -57,7 +57,12 @@ interface Kept {
   readonly costMs: number;
   readonly files: Map<
     string,
-    { readonly file: NamedFile; readonly bytes: number; readonly costMs: number }
+    {
+      readonly file: NamedFile;
+      readonly bytes: number;
+      readonly costMs: number;
+      readonly madeAtMs: number;
+    }
   >;
   askedAtMs: number;
 }
@@ -73,11 +78,15 @@ export function createNamedBuilds(
     readonly intervalMs: number;
     /** Grows with every change of the allowlist, which waits for no interval. */
     readonly urgent: () => number;
+    /** Bytes of all of them, one feed aside. */
+    readonly bytesMax?: number;
   },
 ) {
-  const { clock, geo, imprint, intervalMs } = options;
+  const { clock, geo, imprint, intervalMs, bytesMax = bytesMaxDefault } = options;
   const queue = createSemaphore({ runningMax: 1, waitingMax: 32 });
   const kept = new Map<string, Kept>();
+  /** Until when a file that was let go for room is not made again: it would take more than its part of a core. */
+  const rests = new Map<string, number>();
   const totals = { builds: 0, ms: 0 };
   let allowChanges = 0;
   let forgetting: NodeJS.Timeout | undefined;
@@ -184,7 +193,8 @@ export function createNamedBuilds(
     };
     const costMs = turns.workedMs();
     totals.ms += costMs;
-    one.files.set(form.extension, { file, bytes: body.length + (packed?.length ?? 0), costMs });
+    const bytes = body.length + (packed?.length ?? 0);
+    one.files.set(form.extension, { file, bytes, costMs, madeAtMs: clock.monotonicMs() });
     return file;
   }
 
@@ -192,10 +202,15 @@ export function createNamedBuilds(
   function forget(except: string): void {
     const nowMs = clock.monotonicMs();
     const byAge = [...kept.entries()].sort(([, a], [, b]) => a.askedAtMs - b.askedAtMs);
-    for (const [name, { askedAtMs }] of byAge) {
+    for (const [name, { feed, askedAtMs, files }] of byAge) {
       const isIdle = nowMs - askedAtMs > forgetMs;
-      if (isIdle || (name !== except && bytesOfAll() > bytesMax)) kept.delete(name);
+      if (!isIdle && (name === except || bytesOfAll() <= bytesMax)) continue;
+      kept.delete(name);
+      for (const [extension, { madeAtMs, costMs }] of files) {
+        rests.set(placeOf(feed, extension), madeAtMs + restRatio * costMs);
+      }
     }
+    for (const [place, untilMs] of rests) if (untilMs <= nowMs) rests.delete(place);
     clearTimeout(forgetting);
     if (kept.size === 0) return;
     forgetting = setTimeout(() => forget(''), forgetMs);
@@ -222,6 +237,8 @@ export function createNamedBuilds(
   async function file(feed: NamedFeed, form: Form): Promise<Result<NamedFile>> {
     const known = freshOf(feed)?.files.get(form.extension);
     if (known !== undefined) return ok(known.file);
+    const restMs = (rests.get(placeOf(feed, form.extension)) ?? 0) - clock.monotonicMs();
+    if (restMs > 0) return { ...tooMany, retryAfterSeconds: Math.ceil(restMs / 1_000) };
     return once(async () => {
       const one = freshOf(feed) ?? (await choose(feed));
       const made = one.files.get(form.extension)?.file ?? (await write(one, form));
@@ -240,6 +257,11 @@ export function createNamedBuilds(
     ] satisfies BoundedTable[],
     close: () => clearTimeout(forgetting),
   };
+}
+
+/** A feed that was removed and added again is another one. */
+function placeOf({ name, addedAt }: NamedFeed, extension: string): string {
+  return `${name} ${addedAt} ${extension}`;
 }
 
 /** A megabyte is hashed in a millisecond; some forms have twenty. */
