@@ -18,7 +18,7 @@ import { type FeedRoutesOptions, feedEndpoints, feedRoutes } from './feeds.route
 import { feedsPageEndpoint, feedsPageRoutes, feedsSlashEndpoint } from './feeds-page.route.ts';
 import { createNamedBuilds } from './named/builds.ts';
 import { namedFeedEndpoint, namedFeedRoute } from './named/named.route.ts';
-import { listNamedFeeds, type NamedFeed, wholeFeed } from './named/named-feeds.ts';
+import { createNamedFeedCache } from './named/named-feeds.ts';
 import type { SelectSources } from './named/select.ts';
 import { taxiiEndpoints, taxiiRoutes } from './named/taxii.route.ts';
 import type { Imprint } from './pieces/lines.ts';
@@ -150,39 +150,6 @@ export function openBlocklists(
       named.close();
       return publisher.stop();
     },
-  };
-}
-
-/** A feed that was named on another node is known here so soon. */
-const namesKeptMs = 1_000;
-
-/** Keeps the named feeds for a moment, so that requests for strange names read no store. */
-function createNamedFeedCache({ store, clock }: Pick<FeedPublisherOptions, 'store' | 'clock'>) {
-  let known: ReadonlyMap<string, NamedFeed> = new Map();
-  let reading: Promise<void> | undefined;
-  let readAtMs = Number.NEGATIVE_INFINITY;
-
-  async function read(): Promise<void> {
-    const startMs = clock.monotonicMs();
-    const feeds = [wholeFeed, ...(await listNamedFeeds(store))];
-    known = new Map(feeds.map((feed) => [feed.name, feed]));
-    readAtMs = startMs;
-  }
-
-  async function all(): Promise<ReadonlyMap<string, NamedFeed>> {
-    if (clock.monotonicMs() - readAtMs > namesKeptMs) {
-      reading ??= read().finally(() => {
-        reading = undefined;
-      });
-      await reading;
-    }
-    return known;
-  }
-
-  return {
-    find: async (name: string) => (await all()).get(name),
-    all: async () => [...(await all()).values()],
-    count: () => Math.max(0, known.size - 1),
   };
 }
 

@@ -12,6 +12,7 @@ import { formByExtension } from '../../../src/reputation/blocklists/named/all-fo
 import { createNamedBuilds } from '../../../src/reputation/blocklists/named/builds.ts';
 import {
   addNamedFeed,
+  createNamedFeedCache,
   feedNameShape,
   listNamedFeeds,
   type NamedFeed,
@@ -21,7 +22,7 @@ import { routerPart, routerPartEntries } from '../../../src/reputation/blocklist
 import { categoryMask } from '../../../src/reputation/reports/categories.ts';
 import { addressBytes, encodeRow } from '../../../src/reputation/reports/store/report-rows.ts';
 import { reportByAddressKey } from '../../../src/storage/keys.ts';
-import type { Store } from '../../../src/storage/store.ts';
+import { type Store, StoreUnavailableError } from '../../../src/storage/store.ts';
 import { applyEvent } from '../../support/reputation/events.ts';
 import { batchOf } from '../../support/reputation/random-journal.ts';
 import { createMemoryStore } from '../../support/server/memory-store.ts';
@@ -460,6 +461,31 @@ function createRouter() {
 }
 
 describe('the rows of named feeds', () => {
+  it('are those that were known last while the store does not answer', async () => {
+    const clock = manualClock(now);
+    const store = createMemoryStore();
+    let isAway = true;
+    const scan: Store['scan'] = async (...asked) => {
+      if (isAway) throw new StoreUnavailableError('away');
+      return store.scan(...asked);
+    };
+    const feeds = createNamedFeedCache({ store: { scan }, clock });
+    await assert.rejects(feeds.find('ssh'), StoreUnavailableError, 'nothing is known yet');
+    isAway = false;
+    assert.ok((await addNamedFeed(store as unknown as Store, feedOf())).ok);
+    assert.equal((await feeds.find('ssh'))?.name, 'ssh');
+    isAway = true;
+    clock.advance(60_000);
+    assert.deepEqual(
+      (await feeds.all()).map(({ name }) => name),
+      ['blocklist', 'ssh'],
+    );
+    isAway = false;
+    assert.ok((await removeNamedFeed(store as unknown as Store, 'ssh')).ok);
+    clock.advance(60_000);
+    assert.equal(await feeds.find('ssh'), undefined);
+  });
+
   it('are added once under a name, 32 at most, and removed', async () => {
     const store = createMemoryStore() as unknown as Store;
     for (let n = 0; n < 32; n++)

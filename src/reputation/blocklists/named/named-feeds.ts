@@ -1,11 +1,12 @@
 /** Feeds that the operator names: a choice of the blocklist under a name of its own, as rows of the store. */
 
 import { capacities } from '../../../config.ts';
+import type { Clock } from '../../../core/clock.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { addWithin, commitOnce, written } from '../../../storage/change.ts';
 import { namedFeedKey, namedFeedPrefix } from '../../../storage/keys.ts';
 import { flag, list, oneOf, record, text, time, u8, u32, varint } from '../../../storage/record.ts';
-import { pagesUnder, type Store } from '../../../storage/store.ts';
+import { pagesUnder, type Store, StoreUnavailableError } from '../../../storage/store.ts';
 import { maliciousScore } from '../../check/score.ts';
 
 /** Names of sets in firewalls are made of it: `pc-NAME4-next` is as long as ipset takes. */
@@ -107,4 +108,52 @@ export async function removeNamedFeed(store: Store, name: string): Promise<Resul
   if (feed === undefined) return fail('not_found', `there is no named feed '${name}'`);
   const done = await store.commit({ del: [key] });
   return done.ok ? ok(feed) : fail('store_unavailable');
+}
+
+/** A feed that was named on another node is known here so soon. */
+const namesKeptMs = 1_000;
+
+/**
+ * Keeps the named feeds for a moment, so that requests for strange names read no store. While the store does not
+ * answer those that were known last are served, as the blocklist is.
+ */
+export function createNamedFeedCache({
+  store,
+  clock,
+}: {
+  readonly store: Pick<Store, 'scan'>;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+}) {
+  let known: ReadonlyMap<string, NamedFeed> = new Map();
+  let reading: Promise<void> | undefined;
+  let readAtMs = Number.NEGATIVE_INFINITY;
+
+  async function read(): Promise<void> {
+    const startMs = clock.monotonicMs();
+    try {
+      const feeds = [wholeFeed, ...(await listNamedFeeds(store))];
+      known = new Map(feeds.map((feed) => [feed.name, feed]));
+      readAtMs = startMs;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError) || known.size === 0) throw error;
+      // Nobody waits for the same answer again at once.
+      readAtMs = clock.monotonicMs();
+    }
+  }
+
+  async function all(): Promise<ReadonlyMap<string, NamedFeed>> {
+    if (clock.monotonicMs() - readAtMs > namesKeptMs) {
+      reading ??= read().finally(() => {
+        reading = undefined;
+      });
+      await reading;
+    }
+    return known;
+  }
+
+  return {
+    find: async (name: string) => (await all()).get(name),
+    all: async () => [...(await all()).values()],
+    count: () => Math.max(0, known.size - 1),
+  };
 }
