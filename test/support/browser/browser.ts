@@ -141,11 +141,11 @@ export async function watchPage(page: Page, pageUrl: string): Promise<() => Prom
   page.on('pageerror', (error) => problems.push(`script error: ${error.message}`));
   page.on('requestfailed', (request) => {
     const why = request.failure()?.errorText ?? '';
-    // Whoever leaves the page before the browser's passkeys are offered breaks that question off, and
-    // whoever leaves the radar the wait for its next report.
+    // Whoever leaves a page breaks off what it asks on the side: for passkeys, whether a password is weak, for
+    // the radar's next report.
     const isLeft =
       why === 'net::ERR_ABORTED' &&
-      /\/signin\/passkey\/options$|\/radar\/events\?/.test(request.url());
+      /\/signin\/passkey\/options$|\/register\/password$|\/radar\/events\?/.test(request.url());
     if (!isLeft) problems.push(`request failed: ${request.url()} ${why}`);
   });
   page.on('response', (response) => {
