@@ -124,6 +124,23 @@ for (const demo of [true, false])
       await within(async () => (await at.server.fetch('/feeds/blocklist.json')).status === 200);
       assert.match(await run(code), /^\{"version":\d+,"since":\d+,"reload":false,"added":\[/);
     });
+    sample(
+      'docs/FEEDS.md, Named feeds',
+      '',
+      async (code) => {
+        assert.match(await run(code, installed()), /feeds\/ssh\.txt/);
+        await within(async () => (await at.server.fetch('/feeds/ssh.txt')).status === 200);
+      },
+      [],
+    );
+    sample('docs/FEEDS.md, STIX over TAXII', '', async (code) => {
+      await within(async () => (await run(code)).includes('"identity"'));
+      const { objects } = JSON.parse(await run(code)) as { objects: { type: string }[] };
+      assert.equal(
+        objects.some(({ type }) => type === 'indicator'),
+        demo,
+      );
+    });
     sample('docs/FEEDS.md, Refreshing', '', async (code) => {
       await within(async () => (await at.server.fetch('/feeds/blocklist.txt')).status === 200);
       await run(code);
