@@ -36,14 +36,14 @@ const saidBy = (body: string) => body.replace(/<[^>]+>/g, ' ').replace(/\s+/g, '
 const row = /example\.com (\d+ · \d+ · \d+) (\d+ · \d+ · \d+) (.*?) (open|blocked) /;
 
 it('a site is listed with its visitors and its last sign-in', async () => {
-  assert.match((await ada.get('/admin/sites')).body, /No such site\./);
+  assert.match((await ada.get('/admin/sites')).body, /No site matches\./);
   assert.equal((await exchange(await allow(visitor))).status, 200);
   const shown = async () => row.exec(saidBy((await ada.get('/admin/sites')).body));
   await within(async () => (await shown()) !== null, 'the site is counted');
   const [, visitors, signIns, last, state] = (await shown())!;
   assert.deepEqual([visitors, signIns, state], ['1 · 1 · 1', '1 · 1 · 1', 'open']);
   assert.notEqual(last, 'never');
-  assert.match((await ada.get('/admin/sites?part=nothing')).body, /No such site\./);
+  assert.match((await ada.get('/admin/sites?part=nothing')).body, /No site matches\./);
   const again = new URL((await visitor.get(authorizePath())).headers.location!);
   assert.equal((await exchange(again)).status, 200);
   const [listed] = await server.cliJson('site', 'list', 'EXAMPLE');
