@@ -42,7 +42,7 @@ export interface NamedFile {
   readonly type: string;
   readonly entries: number;
   readonly changedAtMs: number;
-  /** That of `Selected`. */
+  /** The same as in `Selected`. */
   readonly state: number;
   readonly identity: Encoded;
   readonly gzip: Encoded | undefined;
