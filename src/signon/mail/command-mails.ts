@@ -55,29 +55,10 @@ export async function sendResetLink(
     const done = await tools.sendReset(accountId);
     return done.ok ? ok({ sent: true }) : done;
   }
-  const mailer = commandMailer(tools);
-  const ends: Promise<Delivery>[] = [];
-  try {
-    const links = createLinks(tools);
-    await links.restore();
-    const done = await createResetLinks({
-      store: tools.store,
-      links,
-      pages: pageLinks(tools.config.baseUrl),
-      people: openPeople(tools.store),
-      securityLog: createSecurityLog(tools),
-      mailer: {
-        post(...asked) {
-          ends.push(mailer.deliver(...asked));
-          return true;
-        },
-      },
-    }).sendByOperator(accountId);
-    if (!done.ok) return done;
-    return ok({ sent: (await Promise.all(ends)).every((end) => end === 'sent') });
-  } finally {
-    await mailer.close();
-  }
+  const done = await withOwnMailer(tools, (parts) =>
+    createResetLinks(parts).sendByOperator(accountId),
+  );
+  return done.ok ? ok({ sent: done.value.sent }) : done;
 }
 
 /** Invites an address, by the server's mailer or, without one, by one of the command's own. */
@@ -90,13 +71,27 @@ export async function sendInvitation(
     const done = await tools.invite(address, language);
     return done.ok ? ok({ invitation: done.value, sent: true }) : done;
   }
+  const done = await withOwnMailer(tools, (parts) =>
+    createInvitations({ ...tools, ...parts }).invite(address, language),
+  );
+  return done.ok ? ok({ invitation: done.value.done, sent: done.value.sent }) : done;
+}
+
+type MailedLinkParts = Parameters<typeof createResetLinks>[0] &
+  Pick<Parameters<typeof createInvitations>[0], 'people' | 'pages'>;
+
+/** Does what mails a link, with a mailer that ends with it. `sent`: the mail server took all mails. */
+async function withOwnMailer<T>(
+  tools: OperationTools,
+  work: (parts: MailedLinkParts) => Promise<Result<T>>,
+): Promise<Result<{ done: T; sent: boolean }>> {
   const mailer = commandMailer(tools);
   const ends: Promise<Delivery>[] = [];
   try {
     const links = createLinks(tools);
     await links.restore();
-    const done = await createInvitations({
-      ...tools,
+    const done = await work({
+      store: tools.store,
       links,
       pages: pageLinks(tools.config.baseUrl),
       people: openPeople(tools.store),
@@ -107,10 +102,10 @@ export async function sendInvitation(
           return true;
         },
       },
-    }).invite(address, language);
+    });
     if (!done.ok) return done;
     const sent = (await Promise.all(ends)).every((end) => end === 'sent');
-    return ok({ invitation: done.value, sent });
+    return ok({ done: done.value, sent });
   } finally {
     await mailer.close();
   }

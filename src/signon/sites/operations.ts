@@ -61,40 +61,43 @@ async function idOf(w: SiteTools, email: string) {
   return expect(await w.accounts.find(email));
 }
 
-export const addMember = operation({
-  name: 'group add',
-  purpose: 'put an account into a group, which its first member makes',
+/** The parts that both operations on a member have. */
+const ofMember = {
   parameters: { group, email: account },
   audit: 'required',
-  async before(w, { email }) {
+  async before(w: SiteTools, { email }: { email: string }) {
     const found = await w.accounts.find(email);
     return found.ok ? listedGroups(await groupsOf(w.store, found.value.id)) : '';
   },
+  outcome: ({ groups }: Membership) => listedGroups(groups),
+  lines: ({ email, groups }: Membership) => [`account ${email} is in: ${listedGroups(groups)}`],
+} as const;
+
+interface Membership {
+  readonly email: string;
+  readonly groups: readonly string[];
+}
+
+export const addMember = operation({
+  name: 'group add',
+  purpose: 'put an account into a group, which its first member makes',
+  ...ofMember,
   async run(w, { group: name, email }) {
     const found = await idOf(w, email);
     const groups = expect(await addToGroup(w.store, found.id, name));
     return { email: found.email, groups };
   },
-  outcome: ({ groups }) => listedGroups(groups),
-  lines: ({ email, groups }) => [`account ${email} is in: ${listedGroups(groups)}`],
 });
 
 export const removeMember = operation({
   name: 'group remove',
   purpose: 'take an account out of a group; it holds from the next sign-in at a site on',
-  parameters: { group, email: account },
-  audit: 'required',
-  async before(w, { email }) {
-    const found = await w.accounts.find(email);
-    return found.ok ? listedGroups(await groupsOf(w.store, found.value.id)) : '';
-  },
+  ...ofMember,
   async run(w, { group: name, email }) {
     const found = await idOf(w, email);
     const groups = expect(await removeFromGroup(w.store, found.id, name));
     return { email: found.email, groups };
   },
-  outcome: ({ groups }) => listedGroups(groups),
-  lines: ({ email, groups }) => [`account ${email} is in: ${listedGroups(groups)}`],
 });
 
 export const showGroups = operation({

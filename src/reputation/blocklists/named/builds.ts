@@ -127,7 +127,7 @@ export function createNamedBuilds(
     const known = kept.get(feed.name);
     const urgent = options.urgent();
     const nowMs = clock.now();
-    const { rows, workedMs } = await selectFeed(options, feed);
+    const { rows, workedMs, readMs } = await selectFeed(options, feed);
     const hash = hashOf(rows).subarray(0, 16);
     const former = known?.feed.addedAt === feed.addedAt ? known : undefined;
     const isSame = former?.hash.equals(hash) === true;
@@ -142,7 +142,7 @@ export function createNamedBuilds(
         : selectedOf(feed, rows, { changedAtMs, state: hash.readUIntBE(0, 6) }),
       hash,
       builtAtMs: clock.monotonicMs(),
-      costMs: workedMs,
+      costMs: workedMs + readMs,
       files: isSame ? former.files : new Map(),
       askedAtMs: clock.monotonicMs(),
     };
