@@ -8,7 +8,7 @@ import { type Opening, openData, type ServerDependencies } from './app/data.ts';
 import { openFigures } from './app/figures.ts';
 import { createHost, openIntegrationThreads, openModules } from './app/modules.ts';
 import { type OwnBackups, startOwnBackups } from './app/own-backups.ts';
-import { openExchange } from './app/peers/module.ts';
+import { openExchange } from './app/nodes/module.ts';
 import type { State } from './app/state.ts';
 import { createFrontEnd, openFrontEndMemory } from './app/threads/front-end.ts';
 import { type Listening, listen } from './app/threads/threads.ts';

@@ -45,7 +45,7 @@ import type { Endpoint } from '../web/guard/endpoint.ts';
 import { type ConsoleSources, openConsole } from './console.ts';
 import type { Data, Opening } from './data.ts';
 import type { Counts, Figures } from './figures.ts';
-import { openPeers } from './peers/module.ts';
+import { openNodes } from './nodes/module.ts';
 import { openService, serviceEndpoints } from './service/module.ts';
 import { mayReadMetrics } from './service/service.route.ts';
 import type { State } from './state.ts';
@@ -179,7 +179,7 @@ export async function openModules(
       tools,
       accountOf,
       node: data.member?.id ?? 0,
-      throughNodes: (own) => openPeers(opening, own, { member: data.member, tables }),
+      throughNodes: (own) => openNodes(opening, own, { member: data.member, tables }),
       exampleSiteKey: opening.exampleSiteKey?.(),
       onRendered: (ms) => timings.recorder(config.httpThreads)('render', ms),
     }),

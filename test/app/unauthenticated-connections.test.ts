@@ -8,8 +8,8 @@ import { after, afterEach, it } from 'node:test';
 import {
   openInternalListener,
   unauthenticatedBounds,
-} from '../../src/app/peers/internal-listener.ts';
-import { macHeader, macOf } from '../../src/app/peers/signed.ts';
+} from '../../src/app/nodes/internal-listener.ts';
+import { macHeader, macOf } from '../../src/app/nodes/signed.ts';
 import { createChallenges } from '../../src/captcha/challenge/challenge.ts';
 import { createTickets } from '../../src/captcha/challenge/ticket.ts';
 import { manualClock } from '../../src/core/clock.ts';

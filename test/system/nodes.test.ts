@@ -223,7 +223,7 @@ it('what a key spends through one node is spent on the other one', async () => {
   const asked = await two!.fetch('/metrics', {
     headers: { Authorization: `Bearer ${metricsToken}` },
   });
-  assert.match(asked.body, /^portcullis_exchange_peers 1$/m);
+  assert.match(asked.body, /^portcullis_exchange_nodes 1$/m);
   assert.match(asked.body, /^portcullis_exchange_age_seconds [0-9.e-]+$/m);
 });
 

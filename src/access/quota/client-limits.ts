@@ -48,7 +48,7 @@ export interface LimitRecords {
     /** Window of the record's limit, in ms. */
     readonly windows: Uint32Array;
     /** Returns the number of other nodes. */
-    peers(): number;
+    otherNodes(): number;
   };
 }
 
@@ -98,7 +98,7 @@ const waitsMax = 200;
 const bytesPerRecord = 4 + 4 + 4 + 4 + 8 + 2 + ringLength * 2;
 /** Records in use, a number that grows with each use, other nodes that count; one to align. */
 const headWords = 4;
-const peersAt = 2;
+const otherNodesAt = 2;
 
 /** The count of a client in this process since the last exchange with other nodes. */
 export interface PendingCounts {
@@ -210,7 +210,7 @@ export function openLimitRecords({ buffer, capacity, seeds }: LimitMemory) {
     get size() {
       return Atomics.load(head, 0);
     },
-    sharing: { pending, windows, peers: () => head[peersAt]! },
+    sharing: { pending, windows, otherNodes: () => head[otherNodesAt]! },
     with(key: string, slice: number, use: (record: number) => number): number {
       hashKey(key);
       const group = groupOf(hash.low);
@@ -257,7 +257,7 @@ export function openLimitRecords({ buffer, capacity, seeds }: LimitMemory) {
         addCount(counts, record, slice, count);
       });
     },
-    setPeers: (peers: number): void => void Atomics.store(head, peersAt, peers),
+    setOtherNodes: (otherNodes: number): void => void Atomics.store(head, otherNodesAt, otherNodes),
   };
 }
 
@@ -331,11 +331,11 @@ export function createClientLimits<Name extends string>(
    * as much as is pending here.
    */
   function pendingUse(record: number, used: number): number {
-    const peers = sharing?.peers() ?? 0;
-    if (peers === 0) return 0;
+    const otherNodes = sharing?.otherNodes() ?? 0;
+    if (otherNodes === 0) return 0;
     // Pending counts older than the window don't matter. The first request is always free.
     const pending = Math.min(used, sharing!.pending[record]!);
-    return pending > 0 ? peers * (pending + 1) : 0;
+    return pending > 0 ? otherNodes * (pending + 1) : 0;
   }
 
   function waitAt(record: number, name: Name, slice: number, nowMs: number): number {

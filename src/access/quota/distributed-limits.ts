@@ -59,7 +59,7 @@ export function quotaParty(options: {
 
   return {
     name: 'quotas',
-    setPeers: memory.setPeers,
+    setOtherNodes: memory.setOtherNodes,
     collect() {
       const slots = accountCount();
       makeRoom(slots);
@@ -138,7 +138,7 @@ export interface Party {
   /** Adds the counts of another node. */
   receive(bytes: Uint8Array): void;
   /** Sets the number of other nodes. */
-  setPeers?(peers: number): void;
+  setOtherNodes?(otherNodes: number): void;
 }
 
 export function createExchange(options: {
@@ -151,7 +151,7 @@ export function createExchange(options: {
   const receivedUpTo = new Map<string, number>();
   let seq = 0;
   let pending: { readonly bytes: Uint8Array; isSent: boolean; readonly of: Party[] } | undefined;
-  let peers = 0;
+  let otherNodes = 0;
 
   function collect(): typeof pending {
     const of: Party[] = [];
@@ -184,8 +184,8 @@ export function createExchange(options: {
   }
 
   return {
-    get peers(): number {
-      return peers;
+    get otherNodes(): number {
+      return otherNodes;
     },
     /** Rejects when the others can't be reached: nothing is lost, and the next call goes on. */
     async once(): Promise<void> {
@@ -195,8 +195,8 @@ export function createExchange(options: {
         pending.isSent = true;
       }
       const { messages: onSent, nodes } = await nodeMessages.receive(receivedUpTo);
-      peers = Math.max(0, nodes - 1);
-      for (const party of parties) party.setPeers?.(peers);
+      otherNodes = Math.max(0, nodes - 1);
+      for (const party of parties) party.setOtherNodes?.(otherNodes);
       for (const { from, seq: theirs, bytes } of onSent) {
         note(from, theirs);
         try {
@@ -325,7 +325,7 @@ export function limitParty(
   let collected: PendingCounts[] = [];
   return {
     name,
-    setPeers: records.setPeers,
+    setOtherNodes: records.setOtherNodes,
     collect() {
       collected = records.pendingCounts(entriesMax);
       if (collected.length === 0) return undefined;

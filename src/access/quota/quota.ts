@@ -136,7 +136,8 @@ export function openQuotaSent({ buffer }: QuotaHandle) {
     set(accountSlot: number, kind: QuotaKind, total: number): void {
       Atomics.store(words, (accountSlot * 2 + kind) * wordsPerQuota + sentAt, total | 0);
     },
-    setPeers: (peers: number) => Atomics.store(words, words.length - tailWords, peers),
+    setOtherNodes: (otherNodes: number) =>
+      Atomics.store(words, words.length - tailWords, otherNodes),
   };
 }
 
@@ -151,7 +152,7 @@ export function admittedTotal(words: Int32Array, accountSlot: number, kind: Quot
 export function openQuotas(options: QuotaOptions): OpenQuotas {
   const { accounts, clock, bucketMs = 250 } = options;
   const words = new Int32Array(options.handle.buffer);
-  const peersAt = words.length - tailWords;
+  const otherNodesAt = words.length - tailWords;
   let wallOffsetMs = clock.now() - clock.monotonicMs();
   let wallOffsetBucket = 0;
 
@@ -227,11 +228,11 @@ export function openQuotas(options: QuotaOptions): OpenQuotas {
 
   /** Returns the cost that other nodes may have admitted since the last exchange. */
   function pendingUse(quotaAt: number, total: number, used: number, cost: number): number {
-    const peers = words[peersAt]!;
-    if (peers === 0) return 0;
+    const otherNodes = words[otherNodesAt]!;
+    if (otherNodes === 0) return 0;
     // Pending costs older than the window don't matter.
     const pending = Math.min(used, (total - words[quotaAt + sentAt]!) | 0);
-    return pending > 0 ? peers * (pending + cost) : 0;
+    return pending > 0 ? otherNodes * (pending + cost) : 0;
   }
 
   /**

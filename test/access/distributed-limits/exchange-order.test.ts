@@ -23,7 +23,7 @@ function bench() {
     },
     onSent: () => said.push('told'),
     receive: (bytes) => said.push(`hear ${bytes[0]}`),
-    setPeers: (peers) => said.push(`peers ${peers}`),
+    setOtherNodes: (count) => said.push(`nodes ${count}`),
   };
   const tellings: NodeMessages = {
     async send(seq, bytes) {
@@ -57,14 +57,14 @@ it('what was counted is told before the others are heard, and counts as told aft
   const { said, exchange, count, sent, setOthers } = bench();
   count(5);
   await exchange.once();
-  assert.deepEqual(said, ['collect', 'tell', 'ask', 'peers 2', 'told']);
+  assert.deepEqual(said, ['collect', 'tell', 'ask', 'nodes 2', 'told']);
   said.length = 0;
   const bytes = Buffer.from(sent[0]!.bytes, 'hex');
   setOthers([{ from: 'a', seq: 4, bytes }]);
   count(6);
   await exchange.once();
-  assert.deepEqual(said, ['collect', 'tell', 'ask', 'peers 2', 'hear 5', 'told'], 'others first');
-  assert.equal(exchange.peers, 2);
+  assert.deepEqual(said, ['collect', 'tell', 'ask', 'nodes 2', 'hear 5', 'told'], 'others first');
+  assert.equal(exchange.otherNodes, 2);
 });
 
 it('what could not be told goes out again as it was, under its number, before anything is heard', async () => {

@@ -20,7 +20,7 @@ import {
   isMac,
   macHeader,
   macOf,
-  type PeerQuestion,
+  type NodeQuestion,
   readAsked,
 } from './signed.ts';
 
@@ -53,7 +53,7 @@ export async function openInternalListener(options: {
   const replays = createReplays(node, clock.now);
   const unauthenticated = createUnauthenticatedConnections({ clock });
 
-  async function answer(asked: PeerQuestion): Promise<Uint8Array> {
+  async function answer(asked: NodeQuestion): Promise<Uint8Array> {
     const { what, token, network, longWord } = asked;
     if (what === 'verify') {
       const right = await challenges.verify(token, asked.answer, network);

@@ -12,7 +12,7 @@ import { nodeOf } from '../../captcha/challenge/ticket.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { fail, type Result } from '../../core/result.ts';
-import { isMac, macHeader, macOf, type PeerQuestion, readAnswer } from './signed.ts';
+import { isMac, macHeader, macOf, type NodeQuestion, readAnswer } from './signed.ts';
 
 /** Longer than any challenge is rendered, shorter than any front end waits. */
 const answerMsMax = 8_000;
@@ -23,13 +23,13 @@ const socketsMax = 32;
 /** More characters than a person may type; the other node cuts the answer to its own bound. */
 const answerCharsMax = 200;
 
-type Question = Pick<PeerQuestion, 'what' | 'token' | 'answer' | 'network' | 'longWord'>;
+type Question = Pick<NodeQuestion, 'what' | 'token' | 'answer' | 'network' | 'longWord'>;
 
-export interface PeerChallenges extends Challenges {
+export interface NodeChallenges extends Challenges {
   close(): void;
 }
 
-export function peerChallenges(options: {
+export function nodeChallenges(options: {
   readonly own: Challenges;
   readonly node: number;
   readonly key: Uint8Array;
@@ -37,13 +37,13 @@ export function peerChallenges(options: {
   readonly log: Log;
   /** Returns the URL of a node's internal port; undefined if no node with this number is up. */
   readonly urlOf: (node: number) => Promise<string | undefined>;
-}): PeerChallenges {
+}): NodeChallenges {
   const { own, node, key, clock, log, urlOf } = options;
   const agent = new Agent({ keepAlive: true, maxSockets: socketsMax });
   let underWay = 0;
 
   /** Returns undefined for a token of this node, or of none. */
-  function peerOf(token: string): number | undefined {
+  function nodeOf(token: string): number | undefined {
     const made = nodeOf(token);
     return made === node ? undefined : made;
   }
@@ -55,7 +55,7 @@ export function peerChallenges(options: {
     underWay += 1;
     try {
       const nonce = randomBytes(16).toString('hex');
-      const asked: PeerQuestion = { ...question, to, at: clock.now(), nonce };
+      const asked: NodeQuestion = { ...question, to, at: clock.now(), nonce };
       const body = Buffer.from(JSON.stringify(asked));
       const { mac, bytes } = await post(url, body);
       if (!isMac(mac, macOf(key, `answer ${nonce}`, bytes))) throw new Error('it is not signed');
@@ -95,10 +95,10 @@ export function peerChallenges(options: {
     token: string,
     visitor: CaptchaVisitor,
   ): Promise<Result<Uint8Array>> {
-    const peer = peerOf(token);
-    if (peer === undefined) return own[what](token, visitor);
+    const other = nodeOf(token);
+    if (other === undefined) return own[what](token, visitor);
     const { network, longWord } = visitor;
-    const answer = await ask(peer, { what, token, answer: '', network, longWord });
+    const answer = await ask(other, { what, token, answer: '', network, longWord });
     return 'ok' in answer ? answer : fail('overloaded');
   }
 
@@ -107,11 +107,11 @@ export function peerChallenges(options: {
     image: (token, visitor) => fetch('image', token, visitor),
     clip: (token, visitor) => fetch('clip', token, visitor),
     verify(token, given, network) {
-      const peer = peerOf(token);
-      if (peer === undefined) return own.verify(token, given, network);
+      const other = nodeOf(token);
+      if (other === undefined) return own.verify(token, given, network);
       const answer = given.slice(0, answerCharsMax);
       const question: Question = { what: 'verify', token, answer, network, longWord: false };
-      return ask(peer, question).then((told) => 'right' in told && told.right);
+      return ask(other, question).then((told) => 'right' in told && told.right);
     },
     close: () => agent.destroy(),
   };

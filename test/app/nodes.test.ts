@@ -5,15 +5,15 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, it } from 'node:test';
-import { openInternalListener } from '../../src/app/peers/internal-listener.ts';
-import { peerChallenges } from '../../src/app/peers/peer-challenges.ts';
+import { openInternalListener } from '../../src/app/nodes/internal-listener.ts';
+import { nodeChallenges } from '../../src/app/nodes/node-challenges.ts';
 import {
   answerBytes,
   createReplays,
   macHeader,
   macOf,
   readAsked,
-} from '../../src/app/peers/signed.ts';
+} from '../../src/app/nodes/signed.ts';
 import { createChallenges } from '../../src/captcha/challenge/challenge.ts';
 import { createTickets } from '../../src/captcha/challenge/ticket.ts';
 import { manualClock } from '../../src/core/clock.ts';
@@ -40,7 +40,7 @@ async function openNode(node: number) {
     ...{ host: '127.0.0.1', port: 0, node, key, clock, log, challenges: own },
   });
   const urlOf = async (other: number) => urls.get(other);
-  const all = peerChallenges({ own, node, key, clock, log, urlOf });
+  const all = nodeChallenges({ own, node, key, clock, log, urlOf });
   urls.set(node, listener.url);
   closers.push(listener.close, all.close);
   return { all, made };

@@ -27,9 +27,9 @@ const asked = v.strictObject({
   network: v.strictObject({ narrow: v.string(), wide: v.string() }),
   longWord: v.boolean(),
 });
-export type PeerQuestion = v.InferOutput<typeof asked>;
+export type NodeQuestion = v.InferOutput<typeof asked>;
 
-export function readAsked(body: Uint8Array): PeerQuestion | undefined {
+export function readAsked(body: Uint8Array): NodeQuestion | undefined {
   const parsed = v.safeParse(asked, parseJson(body));
   return parsed.success ? parsed.output : undefined;
 }

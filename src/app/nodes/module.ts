@@ -16,7 +16,7 @@ import { readEndpoint } from '../../integrations/thread.ts';
 import type { NodeMessage, NodeMessages } from '../../storage/nodes/messages.ts';
 import type { Data, Opening } from '../data.ts';
 import { openInternalListener } from './internal-listener.ts';
-import { peerChallenges } from './peer-challenges.ts';
+import { nodeChallenges } from './node-challenges.ts';
 import { internalKeyPurpose } from './signed.ts';
 
 const messageKeyPurpose = 'told 1';
@@ -93,9 +93,9 @@ async function startExchanging(options: {
         () => (clock.monotonicMs() - lastMs) / 1_000,
       );
       metrics.gauge(
-        'portcullis_exchange_peers',
+        'portcullis_exchange_nodes',
         'Other nodes that limits are kept with.',
-        () => exchange.peers,
+        () => exchange.otherNodes,
       );
     },
     async stop(): Promise<void> {
@@ -106,7 +106,7 @@ async function startExchanging(options: {
   };
 }
 
-export async function openPeers(
+export async function openNodes(
   { config, clock, log, masterKey, closers }: Opening,
   own: Challenges,
   { member, tables }: Pick<Data, 'member'> & { readonly tables: Pick<BoundedTables, 'add'> },
@@ -127,7 +127,7 @@ export async function openPeers(
   closers.add(listener.close);
   tables.add(...listener.tables);
   await member.announce(listener.url);
-  const challenges = peerChallenges({ own, node, key, clock, log, urlOf });
+  const challenges = nodeChallenges({ own, node, key, clock, log, urlOf });
   closers.add(challenges.close);
   return challenges;
 }
