@@ -43,7 +43,7 @@ export function nodeChallenges(options: {
   let underWay = 0;
 
   /** Returns undefined for a token of this node, or of none. */
-  function nodeOf(token: string): number | undefined {
+  function otherOf(token: string): number | undefined {
     const made = nodeOf(token);
     return made === node ? undefined : made;
   }
@@ -95,7 +95,7 @@ export function nodeChallenges(options: {
     token: string,
     visitor: CaptchaVisitor,
   ): Promise<Result<Uint8Array>> {
-    const other = nodeOf(token);
+    const other = otherOf(token);
     if (other === undefined) return own[what](token, visitor);
     const { network, longWord } = visitor;
     const answer = await ask(other, { what, token, answer: '', network, longWord });
@@ -107,7 +107,7 @@ export function nodeChallenges(options: {
     image: (token, visitor) => fetch('image', token, visitor),
     clip: (token, visitor) => fetch('clip', token, visitor),
     verify(token, given, network) {
-      const other = nodeOf(token);
+      const other = otherOf(token);
       if (other === undefined) return own.verify(token, given, network);
       const answer = given.slice(0, answerCharsMax);
       const question: Question = { what: 'verify', token, answer, network, longWord: false };
