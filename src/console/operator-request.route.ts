@@ -5,7 +5,7 @@
 
 import type { AuditLog } from '../access/audit-log.ts';
 import type { Clock } from '../core/clock.ts';
-import { type ErrorCode, statusOf } from '../core/errors.ts';
+import { type ErrorCode, sentenceFor } from '../core/errors.ts';
 import { fail, ok, type Result } from '../core/result.ts';
 import type { Reply } from '../http/request/message.ts';
 import type { Params } from '../http/request/query.ts';
@@ -19,7 +19,7 @@ import {
   type ConsoleSection,
   type ConsoleView,
   consolePaths,
-  refusedPage,
+  fieldAtFault,
   type SectionActs,
   typedFields,
   undoPath,
@@ -97,6 +97,7 @@ export async function viewOf(
     csrf: context.csrf,
     now,
     done,
+    refused: refusalOf(context),
     did: did && {
       name,
       act: did.act,
@@ -109,6 +110,13 @@ export async function viewOf(
     categoryNames: parts.categoryNames(context.language),
     formFields: parts.operations.formFields,
   };
+}
+
+function refusalOf({ refused, unsaved, language }: OperatorRequest): ConsoleView['refused'] {
+  if (refused === undefined) return undefined;
+  const { detail, parameter, error } = refused;
+  const does = unsaved?.fields.find(([name]) => name === 'do')?.[1] ?? '';
+  return { does, sentence: detail ?? sentenceFor(error, language), field: parameter };
 }
 
 /** An act of operators, as the command of the same name does it. */
@@ -158,10 +166,12 @@ interface PreparedChange extends Partial<Pick<ConsoleAct, 'fields' | 'before'>> 
 /**
  * Answers the form of a section: its field `do` names a row of the section's table of acts. The change stands
  * in the audit log before it begins: one that can't be recorded is not made.
+ * @param again shows the section's page, here with a change that was refused
  */
 export function changeForm<Rows extends SectionActs['acts']>(
   { pageBuilder, operations, catchUp, clock }: ConsoleParts,
   { section, acts }: SectionActs<Rows>,
+  again: (context: OperatorRequest, form: Params) => Reply | Promise<Reply>,
   prepare?: (
     context: OperatorRequest,
     form: Params,
@@ -185,10 +195,12 @@ export function changeForm<Rows extends SectionActs['acts']>(
     });
     await catchUp();
     if (!done.ok) {
-      return pageBuilder.show(context, (frame) => refusedPage(frame, section, back, done), {
-        status: statusOf(done.error),
-        failure: done,
-      });
+      const { parameter: _, ...failure } = done;
+      const field = fieldAtFault(row, done);
+      const refused = field === undefined ? failure : { ...failure, parameter: field };
+      const typed = form.names.map((name) => [name, form.get(name) ?? ''] as const);
+      const unsaved = { action: context.request.path, fields: typed, isQuiet: true };
+      return again({ ...context, refused, unsaved }, form);
     }
     return pageBuilder.go(context, withMark(back, context, clock.now(), done.value));
   };

@@ -1,7 +1,7 @@
 /** The pages of the console share these: the frame with its navigation, and forms that find. */
 
 import type { FormField } from '../contracts/operation.ts';
-import { sentenceFor } from '../core/errors.ts';
+import type { ErrorCode } from '../core/errors.ts';
 import type { Failure } from '../core/result.ts';
 import { Card, EmptyState, Notice } from '../web/components/card.tsx';
 import {
@@ -11,10 +11,10 @@ import {
   Field,
   Form,
   Hidden,
-  LinkButton,
   SelectField,
 } from '../web/components/form.tsx';
 import { Icon, type IconName } from '../web/components/icon.tsx';
+import { Link } from '../web/components/link.tsx';
 import { type Column, Table, type TableOptions } from '../web/components/table.tsx';
 import { type Html, safeHref } from '../web/html.ts';
 import { type PageFrame, sectionPage } from '../web/layout/layout.tsx';
@@ -53,9 +53,19 @@ export interface ShownDone {
   readonly back: string;
 }
 
+/** A change that was refused: its page says so, and the form that asked for it has what was typed. */
+export interface ShownRefusal {
+  /** The field `do` of the form. */
+  readonly does: string;
+  readonly sentence: string;
+  /** The field at fault; undefined: it is none, or nobody knows which. */
+  readonly field?: string | undefined;
+}
+
 export interface ConsoleView {
   readonly csrf: string;
   readonly now: number;
+  readonly refused?: ShownRefusal | undefined;
   /** A change was just made. */
   readonly done: boolean;
   readonly did?: ShownDone | undefined;
@@ -76,7 +86,7 @@ export interface ConsolePageOptions {
 
 export function consolePage(
   frame: PageFrame,
-  { done, did, csrf, waits }: Pick<ConsoleView, 'done' | 'did' | 'csrf' | 'waits'>,
+  { done, did, csrf, waits, refused }: Omit<ConsoleView, 'now' | 'categoryNames' | 'formFields'>,
   { section, title, lede, body }: ConsolePageOptions,
 ): string {
   const text = frameText(frame).console;
@@ -94,6 +104,7 @@ export function consolePage(
     body: (
       <>
         {done && <StatusLine frame={frame} did={did} csrf={csrf} />}
+        {refused && <RefusalNotice frame={frame} refused={refused} />}
         {body}
       </>
     ),
@@ -131,35 +142,18 @@ export function StatusLine({
   );
 }
 
-/** A change that was refused: why, and the way back. */
-export function refusedPage(
-  frame: PageFrame,
-  section: ConsoleSection,
-  back: string,
-  { error, detail }: Failure,
-): string {
-  const text = frameText(frame).console;
-  const sentence = sentenceFor(error, frame.language);
-  return consolePage(
-    frame,
-    { done: false, csrf: '', waits: {} },
-    {
-      section,
-      title: text.notDone,
-      lede: sentence,
-      body: (
-        <>
-          {detail && (
-            <Notice tone="warning" alert>
-              {detail}
-            </Notice>
-          )}
-          <p>
-            <LinkButton label={text.back} href={back} kind="secondary" icon="back" />
-          </p>
-        </>
-      ),
-    },
+/** Says why nothing was changed, and leads to the field at fault. */
+function RefusalNotice({
+  frame,
+  refused: { sentence, field },
+}: {
+  readonly frame: PageFrame;
+  readonly refused: ShownRefusal;
+}): Html {
+  return (
+    <Notice tone="danger" title={frameText(frame).console.notDone} alert>
+      {field === undefined ? sentence : <Link href={`#${field}`}>{sentence}</Link>}
+    </Notice>
   );
 }
 
@@ -276,6 +270,22 @@ type AboutOf<Row> = Row extends { readonly about: readonly (infer One)[] } ? One
 /** Fields that the section's handler reads itself. */
 type MoreFields = Readonly<Record<string, string>>;
 
+/** These codes name what is at fault by themselves. */
+const parametersAtFault: Readonly<Partial<Record<ErrorCode, string>>> = {
+  invalid_prefix: 'prefix',
+  prefix_host_bits: 'prefix',
+  invalid_client_id: 'domain',
+  unknown_account: 'email',
+};
+
+/** Returns the field at fault; undefined where the form shows none. */
+export function fieldAtFault(
+  { asks = [], parameters = {} }: ActRow,
+  { error, parameter = parametersAtFault[error] }: Failure,
+): string | undefined {
+  return asks.flat().find((name) => (parameters[name] ?? name) === parameter);
+}
+
 /** Returns what was typed into a form, by the parameters of its act. */
 export function typedFields(
   { asks = [], about = [], fixed, parameters = {} }: ActRow,
@@ -287,7 +297,7 @@ export function typedFields(
 }
 
 interface ActOptions<Rows extends ActRows, Does extends keyof Rows> {
-  readonly view: Pick<ConsoleView, 'csrf' | 'formFields'>;
+  readonly view: Pick<ConsoleView, 'csrf' | 'formFields' | 'refused'>;
   readonly of: SectionActs<Rows>;
   readonly does: Does & string;
   /** The text of the button. */
@@ -360,6 +370,7 @@ export function ActForm<Rows extends ActRows, Does extends keyof Rows>({
   children,
 }: ActFormOptions<Rows, Does>): Html {
   const { act, asks = [], parameters = {}, kind }: ActRow = of.acts[does]!;
+  const refused = view.refused?.does === does ? view.refused : undefined;
   const described = view.formFields(act);
   const words: Readonly<Record<string, string | undefined>> = text;
   const named: Readonly<Record<string, readonly Option[] | undefined>> = options ?? {};
@@ -373,6 +384,7 @@ export function ActForm<Rows extends ActRows, Does extends keyof Rows>({
       label: words[name]!,
       hint: words[`${name}Hint`],
       value: first[name] ?? value,
+      error: refused?.field === name ? refused.sentence : undefined,
     };
     const offered = named[name] ?? choices?.map((one) => ({ value: one, label: one }));
     if (offered !== undefined) return <SelectField {...common} options={offered} />;

@@ -47,7 +47,8 @@ export function findOperation(name: string): WorkspaceOperation {
 export function readInput(operation: WorkspaceOperation, given: unknown): Result<object> {
   const parsed = v.safeParse(operation.input as v.GenericSchema<unknown, object>, given);
   if (parsed.success) return ok(parsed.output);
-  return fail('invalid_parameter', inputFault(operation, parsed.issues));
+  const [{ path }] = parsed.issues;
+  return fail('invalid_parameter', inputFault(operation, parsed.issues), String(path?.[0]?.key));
 }
 
 /**

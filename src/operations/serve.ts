@@ -12,7 +12,7 @@ import {
 import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import { type Random, randomToken } from '../core/random.ts';
-import { fail, ok, type Result } from '../core/result.ts';
+import { type Failure, fail, ok, type Result } from '../core/result.ts';
 import { minuteMs } from '../core/time.ts';
 import type { EvidenceReader } from '../reputation/address/evidence.ts';
 import type { Check } from '../reputation/check/check.ts';
@@ -74,8 +74,8 @@ export function openOperations(opening: Opening, served: Served) {
       });
       return ok({ output, undo });
     } catch (error) {
-      if (error instanceof RefusedError) return error.failure;
-      if (error instanceof OperatorError) return fail('invalid_parameter', error.message);
+      if (error instanceof RefusedError) return asOfForm(error.failure);
+      if (error instanceof OperatorError) return asOfForm(fail('invalid_parameter', error.message));
       throw error;
     }
   }
@@ -115,6 +115,16 @@ const callOfForm: OperationCall = {
   signal: new AbortController().signal,
   isOnConsole: true,
 };
+
+/** A form has fields where the command has options, and a page has sentences. */
+function asOfForm({ detail, ...failure }: Failure): Failure {
+  if (detail === undefined) return failure;
+  const words = detail
+    .replace(/^--[\w-]+: /, '')
+    .replace(/--([a-z-]+)/g, (_, name: string) => name.replaceAll('-', ' '));
+  const sentence = words.replace(/^[a-z](?=[a-z]* )/, (letter) => letter.toUpperCase());
+  return { ...failure, detail: /[.?!]$/.test(sentence) ? sentence : `${sentence}.` };
+}
 
 /** Returns the thing that an act was done to, as its status line names it: the field that a form fills in. */
 function aboutOf({

@@ -1,11 +1,14 @@
 /** GET /admin, its change, and POST /admin/undo: the inbox of an operator. */
 
+import type { Reply } from '../../http/request/message.ts';
+import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import {
   type ConsoleParts,
   changeForm,
   consoleChange,
   consoleScreen,
+  type OperatorRequest,
   undoEndpoint,
   undoRoute,
   viewOf,
@@ -57,36 +60,43 @@ export function withFacts<T extends { readonly address: string }>(
 export function inboxScreens(parts: ConsoleParts, of: InboxReads): PlainRoute[] {
   const { pageBuilder, audit } = parts;
   const at = inboxEndpoints;
+
+  async function show(context: OperatorRequest, query: Params): Promise<Reply> {
+    const [removals, anonymousReports, lists, hasLists] = await Promise.all([
+      of.removals.list(),
+      of.anonymousReports.list(),
+      of.lists.list(),
+      of.inbox.hasLists(),
+    ]);
+    const waiting = { removals: removals.length, anonymousReports: anonymousReports.length };
+    // A fresh server decides nothing yet: it needs a list.
+    if (
+      context.refused === undefined &&
+      !hasLists &&
+      removals.length + anonymousReports.length === 0
+    ) {
+      return pageBuilder.go(context, consolePaths.lists);
+    }
+    const asked = spans.find((span) => span === query.get('span'));
+    const span = asked ?? '24h';
+    const view: InboxView = {
+      ...(await viewOf(parts, context, query)),
+      steps: await of.checklist.stepsOf(context.session.accountId),
+      removals: await withFacts(of.inbox, removals.slice(0, cardsMax)),
+      anonymousReports: await withFacts(of.inbox, anonymousReports.slice(0, cardsMax)),
+      waiting,
+      lists: lists.filter(needsDecision),
+      budgets: await of.inbox.budgets(),
+      span,
+      tiles: of.inbox.tiles(span),
+      recent: (await audit.page({ before: undefined, limit: recentMax })).entries,
+    };
+    return pageBuilder.show(context, (frame) => inboxPage(frame, view));
+  }
+
   return [
-    pageBuilder.page(at.show, async (context, query) => {
-      const [removals, anonymousReports, lists, hasLists] = await Promise.all([
-        of.removals.list(),
-        of.anonymousReports.list(),
-        of.lists.list(),
-        of.inbox.hasLists(),
-      ]);
-      const waiting = { removals: removals.length, anonymousReports: anonymousReports.length };
-      // A fresh server decides nothing yet: it needs a list.
-      if (!hasLists && removals.length + anonymousReports.length === 0) {
-        return pageBuilder.go(context, consolePaths.lists);
-      }
-      const asked = spans.find((span) => span === query.get('span'));
-      const span = asked ?? '24h';
-      const view: InboxView = {
-        ...(await viewOf(parts, context, query)),
-        steps: await of.checklist.stepsOf(context.session.accountId),
-        removals: await withFacts(of.inbox, removals.slice(0, cardsMax)),
-        anonymousReports: await withFacts(of.inbox, anonymousReports.slice(0, cardsMax)),
-        waiting,
-        lists: lists.filter(needsDecision),
-        budgets: await of.inbox.budgets(),
-        span,
-        tiles: of.inbox.tiles(span),
-        recent: (await audit.page({ before: undefined, limit: recentMax })).entries,
-      };
-      return pageBuilder.show(context, (frame) => inboxPage(frame, view));
-    }),
-    pageBuilder.form(at.change, changeForm(parts, inboxActs)),
+    pageBuilder.page(at.show, show),
+    pageBuilder.form(at.change, changeForm(parts, inboxActs, show)),
     undoRoute(parts),
   ];
 }

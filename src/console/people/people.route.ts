@@ -65,15 +65,23 @@ export function peopleScreens(parts: ConsoleParts, people: ConsolePeople): Plain
     return pageBuilder.show(context, (frame) => peoplePage(frame, view));
   }
 
-  async function showPerson(context: OperatorRequest, query: Params): Promise<Reply> {
-    const { param } = context.request;
-    const person = idShape.test(param) ? await people.person(param) : undefined;
+  async function showPerson(
+    context: OperatorRequest,
+    query: Params,
+    id: string = context.request.param,
+  ): Promise<Reply> {
+    const person = idShape.test(id) ? await people.person(id) : undefined;
     if (person === undefined) return pageBuilder.problem(context, fail('unknown_account'));
     const view = { ...(await viewOf(parts, context, query)), person };
     return pageBuilder.show(context, (frame) => personPage(frame, view));
   }
 
-  const change = changeForm(parts, personActs, async (_, form, does) => {
+  const again = (context: OperatorRequest, form: Params) => {
+    const id = form.get('id');
+    return id === undefined ? show(context, form) : showPerson(context, form, id);
+  };
+
+  const change = changeForm(parts, personActs, again, async (_, form, does) => {
     // These come from the list, and name an address.
     if (does === 'invite' || does === 'withdraw') return ok({});
     const id = form.get('id') ?? '';
@@ -89,7 +97,7 @@ export function peopleScreens(parts: ConsoleParts, people: ConsolePeople): Plain
 
   return [
     pageBuilder.page(at.show, show),
-    pageBuilder.page(at.person, showPerson),
+    pageBuilder.page(at.person, (context, query) => showPerson(context, query)),
     pageBuilder.form(at.change, change),
   ];
 }
@@ -117,18 +125,21 @@ const pagesMax = 1_000;
 export function siteScreens(parts: ConsoleParts, sites: ConsoleSites): PlainRoute[] {
   const { pageBuilder } = parts;
   const at = siteScreenEndpoints;
+
+  async function show(context: OperatorRequest, query: Params): Promise<Reply> {
+    const part = plainPasted(query.get('part') ?? '')
+      .toLowerCase()
+      .slice(0, 253);
+    const asked = Number(query.get('page') ?? '1');
+    const page = Number.isInteger(asked) && asked > 0 && asked <= pagesMax ? asked : 1;
+    const found = await sites.page({ part, skip: (page - 1) * perPage, limit: perPage });
+    const next = found.found > page * perPage ? page + 1 : undefined;
+    const view = { ...(await viewOf(parts, context, query)), ...found, part, next };
+    return pageBuilder.show(context, (frame) => sitesPage(frame, view));
+  }
+
   return [
-    pageBuilder.page(at.show, async (context, query) => {
-      const part = plainPasted(query.get('part') ?? '')
-        .toLowerCase()
-        .slice(0, 253);
-      const asked = Number(query.get('page') ?? '1');
-      const page = Number.isInteger(asked) && asked > 0 && asked <= pagesMax ? asked : 1;
-      const found = await sites.page({ part, skip: (page - 1) * perPage, limit: perPage });
-      const next = found.found > page * perPage ? page + 1 : undefined;
-      const view = { ...(await viewOf(parts, context, query)), ...found, part, next };
-      return pageBuilder.show(context, (frame) => sitesPage(frame, view));
-    }),
-    pageBuilder.form(at.change, changeForm(parts, siteActs)),
+    pageBuilder.page(at.show, show),
+    pageBuilder.form(at.change, changeForm(parts, siteActs, show)),
   ];
 }

@@ -1,11 +1,19 @@
 /** The operator's bar on the page of an address: what can be decided about it, each button with its effect. */
 
 import { scoreBand } from '../../core/score-band.ts';
+import { LinkButton } from '../../web/components/form.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import { type AddressFacts, Evidence, effect } from '../inbox/needs.page.tsx';
-import { ActButton, ActForm, type ConsoleView, StatusLine, sectionActs } from '../parts.page.tsx';
+import {
+  ActButton,
+  ActForm,
+  type ConsoleView,
+  consolePage,
+  StatusLine,
+  sectionActs,
+} from '../parts.page.tsx';
 import { frameText } from '../words.ts';
 
 export interface BarFacts extends AddressFacts {
@@ -29,6 +37,32 @@ export const addressActs = sectionActs('inbox', {
 /** @param address as its page names it */
 export function addressActsPath(address: string): string {
   return `/admin/ip/${address}`;
+}
+
+/** The bar by itself, where its change was refused: the page of the address is another wing's. */
+export function barPage(
+  frame: PageFrame,
+  view: ConsoleView & { readonly facts: BarFacts },
+): string {
+  const { address } = view.facts;
+  return consolePage(frame, view, {
+    section: 'inbox',
+    title: address,
+    lede: '',
+    body: (
+      <>
+        {addressBar(frame, view, view.facts)}
+        <p>
+          <LinkButton
+            label={frameText(frame).console.back}
+            href={`/ip/${address}`}
+            kind="secondary"
+            icon="back"
+          />
+        </p>
+      </>
+    ),
+  });
 }
 
 export function addressBar(frame: PageFrame, view: ConsoleView, facts: BarFacts): Html {

@@ -25,7 +25,7 @@ export const listActs = sectionActs('lists', {
   resume: { act: 'source resume', about: ['name'] },
   on: { act: 'source on', about: ['name'] },
   off: { act: 'source remove', about: ['name'] },
-  add: { act: 'source add', about: ['url', 'format', 'source', 'every'] },
+  add: { act: 'source add', asks: ['source', 'every'], about: ['url', 'format'] },
 });
 /** Reads a list and says what it would do. */
 export const previewPath = '/admin/lists/preview';
@@ -136,7 +136,7 @@ function ownList(frame: PageFrame, view: ListsView): Html {
 
 function previewOf(
   frame: PageFrame,
-  { csrf }: ListsView,
+  { csrf, refused }: ListsView,
   url: string,
   found: NonNullable<ShownPreview['found']>,
 ): Html {
@@ -189,6 +189,7 @@ function previewOf(
             name="source"
             label={text.listName}
             value={source}
+            error={refused?.field === 'source' ? refused.sentence : undefined}
             maxLength={64}
             required
           />

@@ -36,7 +36,7 @@ import {
   consolePaths,
   type SectionActs,
 } from '../parts.page.tsx';
-import { addressActs, addressActsPath, addressBar } from './address-bar.page.tsx';
+import { addressActs, addressActsPath, addressBar, barPage } from './address-bar.page.tsx';
 import {
   type AllowedRange,
   allowActs,
@@ -131,19 +131,47 @@ export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRo
     acts: SectionActs,
     page: (frame: PageFrame, view: ConsoleView & Shown) => string,
     read: (query: Params) => Promise<Shown>,
+    again?: (context: OperatorRequest, form: Params) => Promise<Reply>,
   ): PlainRoute[] {
+    async function shown(context: OperatorRequest, query: Params): Promise<Reply> {
+      const view = { ...(await viewOf(parts, context, query)), ...(await read(query)) };
+      return pageBuilder.show(context, (frame) => page(frame, view));
+    }
     return [
-      pageBuilder.page(show, async (context, query) => {
-        const view = { ...(await viewOf(parts, context, query)), ...(await read(query)) };
-        return pageBuilder.show(context, (frame) => page(frame, view));
-      }),
-      pageBuilder.form(change, changeForm(parts, acts)),
+      pageBuilder.page(show, shown),
+      pageBuilder.form(change, changeForm(parts, acts, again ?? shown)),
     ];
   }
 
   async function readLists() {
     const [lists, loaded] = await Promise.all([of.lists.list(), of.lists.loaded()]);
     return { lists, loaded, offers: of.lists.offers };
+  }
+
+  /** POST /admin/lists/preview, and the same page once more where its list was refused. */
+  async function preview(context: OperatorRequest, form: Params): Promise<Reply> {
+    const url = plainPasted(form.get('url') ?? '').slice(0, 2_000);
+    const asked = {
+      user: `account ${context.session.accountId}`,
+      address: context.request.clientIp,
+    };
+    const read = await parts.operations.ask({ act: 'source preview', fields: { url }, ...asked });
+    const preview = read.ok
+      ? { url, found: { ...(read.value as PreviewFound), source: listNameOf(url) } }
+      : { url, failure: read.detail ?? sentenceFor(read.error, context.language) };
+    const view = {
+      ...(await viewOf(parts, context, form)),
+      ...(await readLists()),
+      preview,
+    };
+    const status = context.refused === undefined ? { status: read.ok ? 200 : 422 } : {};
+    return pageBuilder.show(context, (frame) => listsPage(frame, view), status);
+  }
+
+  async function listsAgain(context: OperatorRequest, form: Params): Promise<Reply> {
+    if (form.has('url')) return preview(context, form);
+    const view = { ...(await viewOf(parts, context, form)), ...(await readLists()) };
+    return pageBuilder.show(context, (frame) => listsPage(frame, view));
   }
 
   return [
@@ -155,26 +183,8 @@ export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRo
       const { rows, ...shown } = pageOf(await of.anonymousReports.list(), query);
       return { anonymousReports: await withFacts(of.inbox, rows), ...shown };
     }),
-    ...screen(at.lists, listActs, listsPage, readLists),
-    pageBuilder.form(previewEndpoint, async (context, form) => {
-      const url = plainPasted(form.get('url') ?? '').slice(0, 2_000);
-      const asked = {
-        user: `account ${context.session.accountId}`,
-        address: context.request.clientIp,
-      };
-      const read = await parts.operations.ask({ act: 'source preview', fields: { url }, ...asked });
-      const preview = read.ok
-        ? { url, found: { ...(read.value as PreviewFound), source: listNameOf(url) } }
-        : { url, failure: read.detail ?? sentenceFor(read.error, context.language) };
-      const view = {
-        ...(await viewOf(parts, context, form)),
-        ...(await readLists()),
-        preview,
-      };
-      return pageBuilder.show(context, (frame) => listsPage(frame, view), {
-        status: read.ok ? 200 : 422,
-      });
-    }),
+    ...screen(at.lists, listActs, listsPage, readLists, listsAgain),
+    pageBuilder.form(previewEndpoint, preview),
     ...screen(at.feeds, feedActs, feedsPage, async () => {
       const { most, lists } = of.feeds;
       return { feeds: await of.feeds.list(), most, lists: lists() };
@@ -206,11 +216,22 @@ export function openAddressBar(
   { barOf }: Pick<ConsoleInbox, 'barOf'>,
 ): { readonly route: PlainRoute; readonly barOf: OperatorBar } {
   const { pageBuilder } = parts;
-  const change = changeForm(parts, addressActs, async ({ request }) => {
+
+  function addressOf({ request }: OperatorRequest): string | undefined {
     const words = new Uint32Array(4);
     const family = parseIp(request.param, words);
-    if (family === 0) return fail('invalid_parameter');
-    const address = formatIp(family, words);
+    return family === 0 ? undefined : formatIp(family, words);
+  }
+
+  async function barAgain(context: OperatorRequest, form: Params): Promise<Reply> {
+    const address = addressOf(context)!;
+    const view = { ...(await viewOf(parts, context, form)), facts: await barOf(address) };
+    return pageBuilder.show(context, (frame) => barPage(frame, view));
+  }
+
+  const change = changeForm(parts, addressActs, barAgain, async (context) => {
+    const address = addressOf(context);
+    if (address === undefined) return fail('invalid_parameter');
     return ok({ fields: { prefix: address, address }, back: `/ip/${address}` });
   });
   return {
@@ -285,7 +306,7 @@ export function reportScreens(parts: ConsoleParts, reports: ConsoleReports): Pla
     return pageBuilder.show(context, (frame) => reportsPage(frame, view));
   }
 
-  const change = changeForm(parts, reportActs, async (_, form, does) => {
+  const change = changeForm(parts, reportActs, show, async (_, form, does) => {
     const id = form.get('id') ?? '';
     if (does !== 'retract-all') return ok({});
     if (!accountIdShape.test(id)) return fail('invalid_parameter');

@@ -59,22 +59,25 @@ export interface ConsoleChecklist {
 export function checklistScreens(parts: ConsoleParts, of: ConsoleChecklist): PlainRoute[] {
   const { pageBuilder } = parts;
   const at = checklistEndpoints;
+
+  async function show(context: OperatorRequest, query: Params): Promise<Reply> {
+    const { accountId } = context.session;
+    const view = {
+      ...(await viewOf(parts, context, query)),
+      steps: await of.stepsOf(accountId),
+      newestBackupAt: of.newestBackupAt(),
+      geoMadeAt: of.geoMadeAt,
+      isGeoFresh: parts.clock.now() - of.geoMadeAt <= geoFreshMs,
+      address: (await of.addressOf(accountId)) ?? '',
+    };
+    return pageBuilder.show(context, (frame) => checklistPage(frame, view));
+  }
+
   return [
-    pageBuilder.page(at.show, async (context, query) => {
-      const { accountId } = context.session;
-      const view = {
-        ...(await viewOf(parts, context, query)),
-        steps: await of.stepsOf(accountId),
-        newestBackupAt: of.newestBackupAt(),
-        geoMadeAt: of.geoMadeAt,
-        isGeoFresh: parts.clock.now() - of.geoMadeAt <= geoFreshMs,
-        address: (await of.addressOf(accountId)) ?? '',
-      };
-      return pageBuilder.show(context, (frame) => checklistPage(frame, view));
-    }),
+    pageBuilder.page(at.show, show),
     pageBuilder.form(
       at.change,
-      changeForm(parts, checklistActs, async ({ session, language }) => {
+      changeForm(parts, checklistActs, show, async ({ session, language }) => {
         // To the operator alone: a form that mails any address could be used to flood a mailbox.
         const to = await of.addressOf(session.accountId);
         return to === undefined ? fail('unknown_account') : ok({ fields: { to, language } });

@@ -253,7 +253,7 @@ function termsFault(terms: OwnTerms, now: number): Result<never> | undefined {
     return fail('invalid_parameter', `a category is a number from 1 to ${categoryMax}`);
   }
   if (endsAt !== 0 && !(endsAt > now && endsAt <= endsAtMax && endsAt % 1_000 === 0)) {
-    return fail('invalid_parameter', 'the end must lie ahead, in this century');
+    return fail('invalid_parameter', 'the end must lie ahead, in this century', 'until');
   }
   return undefined;
 }

@@ -36,6 +36,7 @@ const rules = record<{ readonly groups: readonly string[] }>(1, { groups: list(t
 const notAGroup = fail(
   'invalid_parameter',
   'a group is named by 1 to 32 of a-z, 0-9 and -, and not all',
+  'group',
 );
 
 /** @param namesOver the client's name and those above it, the shortest first */
@@ -76,7 +77,11 @@ export function createSiteAccess(store: Store, namesOver: (clientId: string) => 
     const known = names.length === 0 ? new Map() : await listGroups(store);
     const stranger = names.find((name) => !known.has(name));
     if (stranger !== undefined) {
-      return fail('conflict', `nobody is in a group ${stranger}: add its first member before`);
+      return fail(
+        'conflict',
+        `nobody is in a group ${stranger}: add its first member before`,
+        'groups',
+      );
     }
     const key = siteAccessKey(domain);
     return untilUndisturbed(async () => {

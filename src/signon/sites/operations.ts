@@ -153,7 +153,7 @@ export const setAccess = operation({
       .split(',')
       .map((name) => name.trim())
       .filter((name) => name !== '');
-    if (names.length === 0) refuse(fail('invalid_parameter', 'Say all, or the groups.'));
+    if (names.length === 0) refuse(fail('invalid_parameter', 'Say all, or the groups.', 'groups'));
     const isAll = names.length === 1 && names[0] === 'all';
     return expect(await createSiteAccess(w.store, namesOver).restrict(domain, isAll ? [] : names));
   },

@@ -235,11 +235,12 @@ export function createPageBuilder<S extends SessionLike>(
   ): Reply {
     const keepsOpener = context.endpoint.keepsOpener || leadsToSite(context.request.query);
     const needs = { ...more.needs, nonce: context.nonce, keepsOpener };
-    const { failure } = more;
+    const { refused } = context;
+    const { failure = refused, status = refused && statusOf(refused.error) } = more;
     if (failure !== undefined) noteFailure(log, context.endpoint, failure);
     const passes = failure?.retryAfterSeconds !== undefined;
     return {
-      status: more.status ?? (passes ? 429 : failure === undefined ? 200 : 422),
+      status: status ?? (passes ? 429 : failure === undefined ? 200 : 422),
       headers: [
         ...tools.headers(context.language, needs),
         noStore,

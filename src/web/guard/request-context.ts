@@ -5,6 +5,7 @@
 
 import { sha256 } from '../../core/digest.ts';
 import { type Random, randomToken } from '../../core/random.ts';
+import type { Failure } from '../../core/result.ts';
 import { clientCountry, type GeoReader } from '../../geo/reader.ts';
 import { firstHeader, type Header, type Request } from '../../http/request/message.ts';
 import type { Language } from '../language.ts';
@@ -67,6 +68,8 @@ export interface AnyRequestContext<Session extends SessionLike = SessionLike> {
   readonly isCookieless: boolean;
   /** The input of a form of the page that was not saved, shown again. */
   readonly unsaved?: Unsaved | undefined;
+  /** The page answers a form that was refused with this failure. */
+  readonly refused?: Failure | undefined;
   readonly language: Language;
   readonly visitor: ClientFacts;
   readonly request: Request;

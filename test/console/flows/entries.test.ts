@@ -80,6 +80,26 @@ it('what makes no sense is refused and changes nothing; the log keeps no text of
   assert.doesNotMatch(JSON.stringify(await server.cliJson('audit')), /mail\.example|our logs/);
 });
 
+it('a form that is refused comes again with what was typed, and the fault at its field', async () => {
+  const typed = { prefix: range, score: '101', category: '14', until: '2099-12-31', note: 'ours' };
+  const { body } = await post({ do: 'add', ...typed });
+  const field = (name: string) => new RegExp(`<input[^>]*\\bname="${name}"[^>]*>`).exec(body)?.[0];
+  assert.match(
+    body,
+    /role="alert".*Nothing was changed.*<a href="#score">It must be a whole number/s,
+  );
+  assert.match(body, /id="score-error">It must be a whole number from 1 to 100\./);
+  assert.match(field('score')!, /aria-invalid="true"/);
+  for (const name of ['prefix', 'score', 'until', 'note'] as const) {
+    assert.match(field(name)!, new RegExp(`value="${typed[name]}"`));
+  }
+  assert.match(body, /<option selected value="14">/);
+  const unread = await post({ ...typed, do: 'add', score: '9', prefix: 'bar' });
+  assert.match(unread.body, /id="prefix-error">'bar' is neither an address nor a network/);
+  const late = await post({ ...typed, do: 'add', score: '9', until: '2020-01-01' });
+  assert.match(late.body, /id="until-error">The end must lie ahead/);
+});
+
 it('what does not parse is noted as refused, from the console and from the command', async () => {
   await post({ do: 'add', prefix: range, score: '101' });
   const { code, stderr } = await server.cli('entry', 'add', range, '--score', '101');
@@ -136,7 +156,7 @@ it('a feed is named on its own screen, shown with what it takes, and removed', a
     'categories 18,22, newer than 1d, score from 80, of DE, IPv4 alone, collapsed',
   );
   const twice = await ada.post(`${at}/change`, add);
-  assert.match(twice.body, /there is a feed &#39;ssh&#39; already|there is a feed 'ssh' already/);
+  assert.match(twice.body, /There is a feed &#39;ssh&#39; already|There is a feed 'ssh' already/);
   const wrong = await ada.post(`${at}/change`, { do: 'add', name: '../x' });
   assert.equal(wrong.status, 422);
   await ada.post(`${at}/change`, { do: 'remove', name: 'ssh' });

@@ -86,7 +86,7 @@ export async function addNamedFeed(store: Store, feed: NamedFeed): Promise<Resul
   const key = namedFeedKey(name);
   return addWithin(store, [{ rows: 'feeds' }], async (held) => {
     if ((await store.get(key)) !== undefined) {
-      return fail('conflict', `there is a feed '${name}' already: remove it first`);
+      return fail('conflict', `there is a feed '${name}' already: remove it first`, 'name');
     }
     if ((await listNamedFeeds(store)).length >= capacities.namedFeeds) {
       const most = capacities.namedFeeds;

@@ -146,7 +146,9 @@ export const addFeed = operation({
   audit: 'required',
   async run(w, input) {
     if (input.country !== undefined && input.exceptCountry !== undefined) {
-      refuse(fail('invalid_parameter', '--country and --except-country do not go together'));
+      refuse(
+        fail('invalid_parameter', '--country and --except-country do not go together', 'country'),
+      );
     }
     const countries = itemsOf(input.country ?? input.exceptCountry);
     const feed: NamedFeed = {
