@@ -223,6 +223,24 @@ const listenPlace = v.pipe(
   v.check(({ port }) => port <= 65_535, 'must end with a port'),
 );
 
+/** Resolvers by address; a port stands behind a colon, and an IPv6 address with one in brackets. */
+const resolverList = v.pipe(
+  list,
+  v.check(
+    (servers) => servers.every(isResolver),
+    'must list addresses such as 192.0.2.53 or 192.0.2.53:5353',
+  ),
+  v.maxLength(3, 'must list at most 3 addresses'),
+);
+
+function isResolver(text: string): boolean {
+  if (isIP(text) !== 0) return true;
+  const [, bracketed, plain, port] =
+    /^(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+)):(\d{1,5})$/.exec(text) ?? [];
+  const isAddress = isIP(bracketed ?? '') === 6 || isIP(plain ?? '') === 4;
+  return isAddress && Number(port) > 0 && Number(port) <= 65_535;
+}
+
 const labelPattern = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /** Names of the DNS, of at most so many characters that every answer has room for some of them. */
@@ -308,6 +326,9 @@ export const captchaBounds = {
 const factorDemands = ['off', 'operators', 'everybody'] as const;
 export type FactorDemand = (typeof factorDemands)[number];
 
+const rdnsModes = ['off', 'pages', 'verbose'] as const;
+export type RdnsMode = (typeof rdnsModes)[number];
+
 export interface Config {
   readonly host: string;
   readonly port: number;
@@ -375,6 +396,10 @@ export interface Config {
   readonly reputation: 'private' | 'public';
   /** Earned votes alone are no quorum. */
   readonly reputationAnchored: boolean;
+  /** Who is told host names by reverse DNS: nobody, readers of pages, or those who ask for all of a check too. */
+  readonly rdns: RdnsMode;
+  /** Addresses of the resolvers that are asked, with or without a port; empty: those of the system. */
+  readonly rdnsResolvers: readonly string[];
   /** Addresses and prefixes of which reports have no effect, besides the bundled ones. */
   readonly knownGood: readonly string[];
   /** Lists may be fetched from addresses that are not public. */
@@ -495,6 +520,8 @@ const schema = v.object({
   ),
   REPUTATION: v.optional(v.picklist(['private', 'public'], 'must be private or public')),
   REPUTATION_ANCHORED: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'off'),
+  RDNS: v.optional(v.picklist(rdnsModes, `must be ${rdnsModes.join(', ')}`), 'off'),
+  RDNS_RESOLVER: v.optional(resolverList, ''),
   KNOWN_GOOD: v.optional(list, ''),
   SOURCE_ALLOW_PRIVATE: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'off'),
   CLIENT_SUFFIXES: v.optional(suffixList, ''),
@@ -618,6 +645,8 @@ export function readConfig(
     requireSecondFactor: s.REQUIRE_SECOND_FACTOR,
     reputation: s.REPUTATION ?? (s.REGISTRATION === 'open' ? 'public' : 'private'),
     reputationAnchored: s.REPUTATION_ANCHORED === 'on',
+    rdns: s.RDNS,
+    rdnsResolvers: Object.freeze(s.RDNS_RESOLVER),
     knownGood: Object.freeze(s.KNOWN_GOOD),
     sourceAllowPrivate: s.SOURCE_ALLOW_PRIVATE === 'on',
     clientSuffixes: Object.freeze(s.CLIENT_SUFFIXES),

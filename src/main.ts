@@ -23,6 +23,7 @@ import { unixSockets } from './http/unix-socket.ts';
 import { openControl } from './operations/control.ts';
 import { openOperations } from './operations/serve.ts';
 import { createEvidence } from './reputation/address/evidence.ts';
+import { createHostnames, systemResolver } from './reputation/hostnames/hostnames.ts';
 import { openSubscriptions } from './reputation/lists/module.ts';
 import { reportPersonalData } from './reputation/reports/store/account-reports.ts';
 import { storedWebhooks } from './reputation/webhooks/hooks.ts';
@@ -134,8 +135,22 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     check,
     contributions: state.entries.contributions,
   });
+  const { rdns, rdnsResolvers } = config;
+  const hostnames = createHostnames({
+    clock,
+    resolver: rdns === 'off' ? undefined : systemResolver(rdnsResolvers),
+    isInChecks: rdns === 'verbose',
+  });
+  host.add({ tables: hostnames.tables, close: hostnames.close });
   const sends = { sendReset: recovery.sendByOperator, invite: invitations.invite };
-  const operations = openOperations(opening, { ...data, evidence, mailer, check, ...sends });
+  const operations = openOperations(opening, {
+    ...data,
+    evidence,
+    hostnames,
+    mailer,
+    check,
+    ...sends,
+  });
   let listening: Listening | undefined;
   let backups: OwnBackups | undefined;
   const modules = await openModules(opening, {
@@ -150,6 +165,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     integrationCounters,
     frontEnd,
     evidence,
+    hostnames,
     publishFeeds: (feeds) => listening?.threads.serve({ feeds }),
     releaseFeeds: () => listening?.threads.release(),
     onConsole: operations.onConsole,

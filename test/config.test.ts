@@ -265,6 +265,32 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
     REPUTATION: { field: 'reputation', good: [['private', 'private']], bad: ['no', 'PUBLIC'] },
     SOURCE_ALLOW_PRIVATE: { field: 'sourceAllowPrivate', good: [['on', true]], bad: ['yes', '1'] },
     REPUTATION_ANCHORED: { field: 'reputationAnchored', good: [['on', true]], bad: ['yes', '1'] },
+    RDNS: {
+      field: 'rdns',
+      good: [
+        ['pages', 'pages'],
+        ['verbose', 'verbose'],
+      ],
+      bad: ['on', 'PAGES'],
+    },
+    RDNS_RESOLVER: {
+      field: 'rdnsResolvers',
+      good: [
+        ['192.0.2.53, [2001:db8::53]:5353', ['192.0.2.53', '[2001:db8::53]:5353']],
+        ['2001:db8::53,192.0.2.53:53', ['2001:db8::53', '192.0.2.53:53']],
+      ],
+      bad: [
+        ...[
+          'resolver',
+          '192.0.2.53:0',
+          '192.0.2.53:65536',
+          '[192.0.2.53]:53',
+          '192.0.2:53',
+          'a\nb',
+        ],
+        '192.0.2.1,192.0.2.2,192.0.2.3,192.0.2.4',
+      ],
+    },
     KNOWN_GOOD: {
       field: 'knownGood',
       good: [['192.0.2.1, 2001:db8::/32', ['192.0.2.1', '2001:db8::/32']]],

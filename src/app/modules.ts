@@ -8,6 +8,7 @@ import { captchaEndpoints, openCaptcha } from '../captcha/module.ts';
 import { consoleEndpoints } from '../console/console.route.ts';
 import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
 import type { Closers } from '../core/closers.ts';
+import type { Log } from '../core/log.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { createTurns } from '../core/scheduling.ts';
 import { openSystems } from '../geo/systems/systems.ts';
@@ -29,6 +30,7 @@ import { checkEndpoints, openCheckReads } from '../reputation/check/module.ts';
 import { maliciousBy } from '../reputation/check/score.ts';
 import { openCounts } from '../reputation/counts/module.ts';
 import { statsEndpoint } from '../reputation/counts/stats.route.ts';
+import type { Hostnames } from '../reputation/hostnames/hostnames.ts';
 import { openRadar } from '../reputation/radar/module.ts';
 import { radarEndpoints } from '../reputation/radar/radar.route.ts';
 import { openReports, reportEndpoints } from '../reputation/reports/module.ts';
@@ -126,6 +128,7 @@ export async function openModules(
     /** The readers that front ends hold, for the main thread's own look-ups. */
     readonly frontEnd: FrontEnd;
     readonly evidence: EvidenceReader;
+    readonly hostnames: Hostnames;
     readonly publishFeeds: FeedPublisherOptions['onPublished'];
     readonly releaseFeeds: () => void;
     /** Runs an operator's act. */
@@ -243,8 +246,9 @@ export async function openModules(
     }),
   );
   const { reports } = reporting;
-  const [evidence, secureUrl] = [parts.evidence, config.secureUrl];
-  const reads = { check, index: state.index, geo, clock, turns, reports, evidence, secureUrl };
+  const known = { evidence: parts.evidence, hostnames: parts.hostnames, reports };
+  const { secureUrl } = config;
+  const reads = { ...known, check, index: state.index, geo, clock, turns, secureUrl };
   host.add(openCheckReads({ ...reads, guard, accountOf, catchUpTo }));
   const systems = openSystems({
     clock,
@@ -263,7 +267,7 @@ export async function openModules(
       counts,
       figures,
       check,
-      evidence,
+      evidence: parts.evidence,
       tables,
       threads: parts.threads,
       newestBackupAt: parts.newestBackupAt,
@@ -388,9 +392,7 @@ export async function openModules(
     }),
   );
   const routes = web.withUnknown(host.routes, frontEnd.routes, endpoints);
-  const table = [...frontEnd.routes, ...routes];
-  log.debug({ routes: table.map(({ method, path }) => `${method} ${path}`) }, 'routes');
-  checkTable(table);
+  checkTable([...frontEnd.routes, ...routes], log);
   return {
     /** The main thread's, each with its hooks. */
     routes,
@@ -424,7 +426,8 @@ export async function openIntegrationThreads(
  * The table of routes against the declarations, at every start: no route without a word on who may
  * call, none that is not listed here, nothing listed that is not served. Throws: it is a bug.
  */
-export function checkTable(table: readonly Route[]): void {
+export function checkTable(table: readonly Route[], log?: Pick<Log, 'debug'>): void {
+  log?.debug({ routes: table.map(({ method, path }) => `${method} ${path}`) }, 'routes');
   const lineOf = ({ who, method, path }: Route | Endpoint) => `${who} ${method} ${path}`;
   const listed = new Set(endpoints.map(lineOf));
   // The route for unknown paths is declared by no endpoint.

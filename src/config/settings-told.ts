@@ -93,6 +93,13 @@ export const settingGroups: Readonly<Record<string, Group>> = {
       unset: 'by `REGISTRATION`',
     },
     REPUTATION_ANCHORED: { text: '`on`: earned voices alone never block' },
+    RDNS: {
+      text: 'host names by reverse DNS: on `pages`, in `verbose` checks too ([check](API.md))',
+    },
+    RDNS_RESOLVER: {
+      text: 'resolvers that are asked, such as `192.0.2.53`',
+      unset: 'the system’s',
+    },
     KNOWN_GOOD: { text: 'more addresses and networks that reports don’t touch', unset: 'none' },
     SOURCE_ALLOW_PRIVATE: {
       text: '`on`: lists may be fetched from your own network, webhooks sent there',

@@ -16,6 +16,7 @@ import { type Failure, fail, ok, type Result } from '../core/result.ts';
 import { minuteMs } from '../core/time.ts';
 import type { EvidenceReader } from '../reputation/address/evidence.ts';
 import type { Check } from '../reputation/check/check.ts';
+import type { Hostnames } from '../reputation/hostnames/hostnames.ts';
 import type { Mailer } from '../signon/mail/mailer.ts';
 import type { Invitations } from '../signon/people/invitations.ts';
 import type { ResetLinks } from '../signon/people/recovery.ts';
@@ -29,6 +30,7 @@ import { storeTools, type Workspace } from './workspace.ts';
 interface Served extends Pick<Data, 'store' | 'state' | 'member'> {
   readonly check: Check;
   readonly evidence: EvidenceReader;
+  readonly hostnames: Hostnames;
   readonly sendReset: ResetLinks['sendByOperator'];
   readonly invite: Invitations['invite'];
   readonly mailer: Mailer;
@@ -44,6 +46,7 @@ export function openOperations(opening: Opening, served: Served) {
     ...storeTools({ config, clock, random, log, store, masterKey }, true),
     embedded: member === undefined ? embedded : undefined,
     withMemory: async (read) => read({ check, evidence, counts: state.counting.counts }),
+    hostOf: served.hostnames.ask,
     catchUpTo: follower.catchUpTo,
     sendReset: served.sendReset,
     invite: served.invite,

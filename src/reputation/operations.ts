@@ -29,6 +29,7 @@ import { lookBehind, textBehind } from '../ip/behind.ts';
 import { type Evidence, type EvidenceReader, whyJson } from './address/evidence.ts';
 import type { Check } from './check/check.ts';
 import type { ReportCounts } from './counts/report-counts.ts';
+import type { Hostnames } from './hostnames/hostnames.ts';
 import {
   type AllowRule,
   createAllowlist,
@@ -61,6 +62,8 @@ export interface Memory {
 /** Reading with the memory as of the journal's end. It may be looked at until `read` returns. */
 export interface MemoryReading extends Reading {
   withMemory<T>(read: (memory: Memory) => T): Promise<T>;
+  /** Present in a server: asks for the host names of an address, if its settings let it. */
+  readonly hostOf?: Hostnames['ask'];
 }
 
 interface ReputationTools extends OperationTools {
@@ -96,19 +99,22 @@ export const checkAddress = looksWith<MemoryReading>()({
   },
   async run(reading, { address: text, verbose }) {
     const { family, words } = partsOf(text);
+    const host = await reading.hostOf?.(family, words);
     return reading.withMemory(({ check, evidence: reader }) => {
       const now = reading.clock.now();
-      const facts = JSON.parse(check.toJson(text, now)!) as CheckFacts;
-      return { facts, evidence: reader.of(family, words, now), isVerbose: verbose };
+      const plain = JSON.parse(check.toJson(text, now)!) as CheckFacts;
+      const facts = { ...plain, hostnames: host?.names ?? [] };
+      const crawler = host?.crawler ?? null;
+      return { facts, crawler, evidence: reader.of(family, words, now), isVerbose: verbose };
     });
   },
-  lines: ({ facts, evidence, isVerbose }) => [
+  lines: ({ facts, crawler, evidence, isVerbose }) => [
     verdictLine(facts),
-    ...factLines(facts, evidence),
+    ...factLines(facts, crawler, evidence),
     ...(isVerbose ? ['', ...evidenceLines(evidence)] : []),
   ],
-  json: ({ facts, evidence, isVerbose }) =>
-    isVerbose ? { ...facts, why: whyJson(evidence) } : facts,
+  json: ({ facts, crawler, evidence, isVerbose }) =>
+    isVerbose ? { ...facts, crawler, why: whyJson(evidence) } : facts,
 });
 
 /** The fields of a check's answer that a person reads. */
@@ -143,7 +149,11 @@ function verdictLine(facts: CheckFacts): string {
 }
 
 /** Says each fact on a line of its own, and nothing of what is not known. */
-function factLines(facts: CheckFacts, { lists, reports }: Evidence): readonly string[] {
+function factLines(
+  facts: CheckFacts,
+  crawler: string | null,
+  { lists, reports }: Evidence,
+): readonly string[] {
   const names = [
     ...new Set(lists.map(({ kind, name }) => (kind === 'own' ? 'own entry' : name))),
   ].join(', ');
@@ -155,6 +165,7 @@ function factLines(facts: CheckFacts, { lists, reports }: Evidence): readonly st
     ['Usage', facts.usageType !== 'Unknown' && facts.usageType],
     ['Domain', facts.domain],
     ['Host names', facts.hostnames.join(', ')],
+    ['Crawler', crawler && `${crawler}, confirmed by its host name`],
     ['Anonymous exit', facts.isAnon && (facts.isTor ? 'yes, of Tor' : 'yes')],
     ['Public', !facts.isPublic && 'no'],
     ['Known good', facts.isWhitelisted && 'yes: reports have no effect; a list may still block it'],

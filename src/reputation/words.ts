@@ -86,6 +86,7 @@ const en = {
       prefix: 'Prefix',
       inherited: (range: string) => `score inherited from ${range}`,
       usage: 'Usage',
+      hostname: 'Host name',
       reports: 'Reports',
       inAYear: 'in a year',
       first: 'First seen',
@@ -153,6 +154,7 @@ const en = {
       columns: { address: 'Address', score: 'Score' },
     },
     knownAs: { scanner: 'Scanner', crawler: 'Crawler' },
+    crawlerByName: 'Crawler, confirmed by its host name',
     network: {
       around: 'Neighbours in',
       all: 'Open the network',
@@ -471,6 +473,7 @@ const fr: typeof en = {
       prefix: 'Préfixe',
       inherited: (range) => `score hérité de ${range}`,
       usage: 'Usage',
+      hostname: 'Nom d’hôte',
       reports: 'Signalements',
       inAYear: 'en un an',
       first: 'Première activité',
@@ -535,6 +538,7 @@ const fr: typeof en = {
       columns: { address: 'Adresse', score: 'Score' },
     },
     knownAs: { scanner: 'Scanneur', crawler: 'Robot' },
+    crawlerByName: 'Robot, confirmé par son nom d’hôte',
     network: {
       around: 'Voisines dans',
       all: 'Ouvrir le réseau',

@@ -77,6 +77,7 @@ export const cleanAddress: IpPageData = {
   anonymousExit: false,
   allowlisted: false,
   observed: false,
+  hostnames: [],
   evidence: { decidedBy: undefined, lists: [], reports: [], fallsBelowAt: undefined },
   reports: 0,
   listReports: 0,
@@ -97,6 +98,7 @@ export const suspectAddress: IpPageData = {
   anonymousExit: true,
   allowlisted: false,
   observed: true,
+  hostnames: ['client-23.fibre.exemple.fr', 'mail.exemple.fr'],
   evidence: {
     decidedBy: '198.51.100.23',
     lists: [

@@ -65,6 +65,10 @@ export interface IpPageData {
   /** Why it goes no further; undefined when nobody reported it, or an operator's rule decides. */
   readonly why?: ScoreReason | undefined;
   readonly evidence: Evidence;
+  /** Its confirmed host names, as they are known now. */
+  readonly hostnames: readonly string[];
+  /** Whose crawler it is, by a host name. */
+  readonly crawler?: string | undefined;
   /** Owner of its network, if that scans or crawls openly. */
   readonly knownAs?: KnownName | undefined;
   /** Survey of the network around it; undefined: nothing is known there. */
@@ -490,8 +494,9 @@ function fact(label: string, value: Html, note?: Html): Html {
 
 function usage({ data, text }: AddressScene): Html {
   const words = text.ip;
-  const { knownAs, special, evidence: given } = data;
+  const { knownAs, crawler, special, evidence: given } = data;
   if (special !== undefined) return fact(words.facts.usage, special.name, special.rfc);
+  if (crawler !== undefined) return fact(words.facts.usage, crawler, words.crawlerByName);
   if (knownAs !== undefined) {
     return fact(words.facts.usage, knownAs.name, words.knownAs[knownAs.kind]);
   }
@@ -499,6 +504,24 @@ function usage({ data, text }: AddressScene): Html {
   if (service !== undefined) return fact(words.facts.usage, words.services[service]);
   const { usageType } = usageOf(data.provider);
   return fact(words.facts.usage, words.uses[usageType]);
+}
+
+/** A name has places to break a long one; it is ASCII alone. */
+function hostnames({ data, text }: AddressScene): Html {
+  const { hostnames: names } = data;
+  const words = text.ip.facts;
+  if (names.length === 0) return false;
+  const [first, ...more] = names.map((name) => (
+    <span class="mono">
+      {name.split(/(?<=\.)/).map((part) => (
+        <>
+          {part}
+          <wbr />
+        </>
+      ))}
+    </span>
+  ));
+  return fact(words.hostname, first, more.length > 0 && more.map((name) => <>{name} </>));
 }
 
 function facts(scene: AddressScene): Html {
@@ -531,6 +554,7 @@ function facts(scene: AddressScene): Html {
       )}
       {fact(words.country, country ?? words.unknown, country && words.ofNetwork(data.countryCode))}
       {usage(scene)}
+      {hostnames(scene)}
       {!isUnseen(data) && (
         <>
           {fact(words.first, first.length === 0 ? words.none : moment(Math.min(...first), scene))}

@@ -64,6 +64,7 @@ import { csvText } from '../blocklists/pieces/records.ts';
 import { checkSummary } from '../check/check.route.ts';
 import type { Check } from '../check/check.ts';
 import { entryScore, halfLivesAt, maliciousScore } from '../check/score.ts';
+import type { Hostnames } from '../hostnames/hostnames.ts';
 import { categoriesOf } from '../reports/categories.ts';
 import { reportAgeMaxMs } from '../reports/report.ts';
 import type { StoredReport } from '../reports/store/report-rows.ts';
@@ -155,6 +156,7 @@ interface Reader extends SessionLike {
 export interface AddressOptions extends PageOptions {
   readonly reports: ReportStore;
   readonly evidence: EvidenceReader;
+  readonly hostnames: Pick<Hostnames, 'known'>;
   readonly cache: ReplyCache;
   readonly pageBuilder: AnyPageBuilder<Reader>;
   readonly isOperator: (request: Request) => Promise<boolean>;
@@ -173,6 +175,8 @@ const AddressSummary = v.strictObject({
   isWhitelisted: v.boolean(),
   firstReportedAt: v.nullable(dateTime),
   lastReportedAt: v.nullable(dateTime),
+  hostnames: v.array(v.string()),
+  crawler: v.nullable(v.string()),
   why: shownEvidence,
 });
 
@@ -232,7 +236,8 @@ export function addressRoute(options: AddressOptions): PlainRoute {
     const said = options.check.judge(family, address, clock.now());
     const form = asJson ? 'json' : language;
     const counts = `${said.score} ${said.reports} ${said.listReports} ${said.listedAt}`;
-    const key = `${formatIp(family, address)} ${form} ${counts}`;
+    const named = options.hostnames.known(family, address).names.join(' ');
+    const key = `${formatIp(family, address)} ${form} ${counts} ${named}`;
     return cache.get(key, () => make(family, address, asJson, language));
   }
 
@@ -296,6 +301,7 @@ async function addressData(
   const prefix = { family, words: prefixWords, length: neighbourLengths[family] };
   const evidence = options.evidence.of(family, address, nowMs);
   const isCut = found.length === reportsShownMax;
+  const host = options.hostnames.known(family, address);
   return {
     address: text,
     score: verdict.score,
@@ -305,6 +311,8 @@ async function addressData(
     allowlisted: verdict.allowlisted,
     special: special && { name: special.name, rfc: special.rfc },
     observed: isObserved(verdict),
+    hostnames: host.names,
+    crawler: host.crawler,
     knownAs: knownNames.of(family, address),
     evidence,
     why: reasonOf(verdict, index.records, evidence, nowMs),
@@ -441,6 +449,8 @@ function jsonOf(data: IpPageData): string {
     malicious: data.score >= maliciousScore,
     firstReportedAt: date(data.firstReportedAt),
     lastReportedAt: date(newest(data.lastReportedAt, data.listedAt)),
+    hostnames: [...data.hostnames],
+    crawler: data.crawler ?? null,
     why: whyJson(data.evidence),
   };
   return JSON.stringify({ data: summary });

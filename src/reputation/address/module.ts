@@ -14,6 +14,7 @@ import { errorReply, languageOf, type PageTools, tooManyText } from '../../web/p
 import { createReplyCache } from '../../web/reply-cache.ts';
 import { failureBody } from '../../web/shape.ts';
 import type { Check } from '../check/check.ts';
+import type { Hostnames } from '../hostnames/hostnames.ts';
 import type { ReportStore } from '../reports/store/report-store.ts';
 import {
   type AddressOptions,
@@ -37,6 +38,7 @@ export function openAddressPages(needs: {
   readonly reports: ReportStore;
   readonly callers: Callers;
   readonly evidence: EvidenceReader;
+  readonly hostnames: Hostnames;
   readonly turns: Turns;
   readonly systems: Systems;
   /** Base URL of the API in the command that the page shows. */
@@ -45,7 +47,7 @@ export function openAddressPages(needs: {
   readonly isOperator: AddressOptions['isOperator'];
   readonly operatorBar: AddressOptions['operatorBar'];
 }) {
-  const { tools, index, check, geo, clock, reports, callers, evidence, turns } = needs;
+  const { tools, index, check, geo, clock, reports, callers, evidence, hostnames, turns } = needs;
   const { systems, secureUrl, pageBuilder, isOperator, operatorBar } = needs;
   const cache = createReplyCache({ clock, ...cacheOptions });
 
@@ -77,6 +79,7 @@ export function openAddressPages(needs: {
         ...shared,
         reports,
         evidence,
+        hostnames,
         secureUrl,
         cache,
         pageBuilder,

@@ -13,6 +13,7 @@ import type { PlainRoute } from '../../http/router.ts';
 import { type Guard, wantedBy } from '../../web/guard/guard.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import { type EvidenceReader, whyJson } from '../address/evidence.ts';
+import type { Hostnames } from '../hostnames/hostnames.ts';
 import { countryNameOf, isoDate, reportJson } from '../reports/reports.route.ts';
 import { type ReportHistory, readHistory } from '../reports/store/report-history.ts';
 import type { ReportStore } from '../reports/store/report-store.ts';
@@ -25,6 +26,8 @@ export interface CheckDetailsOptions {
   readonly clock: Clock;
   readonly reports: Pick<ReportStore, 'pages' | 'tails'>;
   readonly evidence: EvidenceReader;
+  /** Absent: a check names no hosts. */
+  readonly hostnames: Pick<Hostnames, 'known'> | undefined;
   /** Bounds the walks over reports that run at a time. */
   readonly walks: Semaphore;
 }
@@ -103,7 +106,13 @@ function membersOf(asked: Asked, history: ReportHistory, options: CheckDetailsOp
 
 function detailsOf({ family, words }: Address, code: string, options: CheckDetailsOptions) {
   const evidence = options.evidence.of(family, words, options.clock.now());
-  return { countryName: countryNameOf(code), why: whyJson(evidence) };
+  const host = options.hostnames?.known(family, words);
+  return {
+    ...(host === undefined ? {} : { hostnames: host.names }),
+    countryName: countryNameOf(code),
+    crawler: host?.crawler ?? null,
+    why: whyJson(evidence),
+  };
 }
 
 async function addReports(

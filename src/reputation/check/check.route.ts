@@ -95,7 +95,7 @@ const checkMembers = {
   isWhitelisted: v.boolean(),
   usageType: v.picklist(usageTypes),
   domain: v.nullable(v.string()),
-  hostnames: v.pipe(v.array(v.string()), v.maxLength(0)),
+  hostnames: v.array(v.string()),
   isTor: v.boolean(),
   numDistinctUsers: count,
   lastReportedAt: v.nullable(dateTime),
@@ -106,6 +106,7 @@ const CheckResult = v.strictObject(checkMembers);
 const CheckDetails = v.strictObject({
   ...checkMembers,
   countryName: v.nullable(v.string()),
+  crawler: v.nullable(v.string()),
   why: shownEvidence,
   reports: v.pipe(v.array(shownReport), v.maxLength(verboseReportsMax)),
 });
@@ -130,7 +131,7 @@ export const checkEndpoint = endpoint({
     },
     answers: {
       200: jsonAnswer(
-        'Sixteen fields; the country’s name, `why` and the reports with `verbose`.',
+        'Sixteen fields; the country’s name, the crawler, `why` and the reports with `verbose`.',
         v.strictObject({ data: v.union([CheckResult, CheckDetails]) }),
       ),
     },

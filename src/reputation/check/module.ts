@@ -10,6 +10,7 @@ import type { IpIndex } from '../../index/ip-index.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import type { EvidenceReader } from '../address/evidence.ts';
+import type { Hostnames } from '../hostnames/hostnames.ts';
 import {
   type ClearAddressOptions,
   clearAddressEndpoint,
@@ -48,6 +49,7 @@ export function openCheckReads(needs: {
   readonly turns: Turns;
   readonly reports: ReportStore;
   readonly evidence: EvidenceReader;
+  readonly hostnames: Hostnames;
   readonly secureUrl: string;
   /** Account id by slot. */
   readonly accountOf: ClearAddressOptions['accountOf'];
@@ -56,11 +58,12 @@ export function openCheckReads(needs: {
 }) {
   const { guard, check, index, geo, clock, turns, reports, evidence, secureUrl } = needs;
   const { accountOf, catchUpTo } = needs;
+  const hostnames = needs.hostnames.isInChecks ? needs.hostnames : undefined;
   const walks = createSemaphore(walksMax);
   const blockCheck = createBlockCheck({ index, check, reports, clock, turns });
   return {
     routes: [
-      checkDetailsRoute({ guard, check, clock, reports, evidence, walks }),
+      checkDetailsRoute({ guard, check, clock, reports, evidence, hostnames, walks }),
       reportsRoute({ guard, clock, reports, secureUrl, walks }),
       checkBlockRoute({ guard, geo, clock, turns, walks, blockCheck }),
       clearAddressRoute({ guard, reports, walks, accountOf, catchUpTo }),

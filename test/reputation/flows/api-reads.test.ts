@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { startNameServer } from '../../support/reputation/name-server.ts';
 import {
   type Answer,
   proveEachThread,
@@ -21,7 +22,7 @@ const nine = [
   ...['numDistinctUsers', 'lastReportedAt'],
 ];
 const sixteen = [...seven, ...nine];
-const verbose = ['countryName', 'why', 'reports'];
+const verbose = ['countryName', 'crawler', 'why', 'reports'];
 
 // biome-ignore lint/suspicious/noExplicitAny: JSON of many shapes, looked at field by field
 type Json = any;
@@ -29,11 +30,20 @@ type Json = any;
 describe('api reads', () => {
   let server: TestServer;
   let other = '';
+  let names: Awaited<ReturnType<typeof startNameServer>>;
   before(async () => {
-    server = await startTestServer({ env: { SECURE_URL: secureUrl } });
+    names = await startNameServer({
+      'PTR 1.66.249.66.in-addr.arpa': ['crawl-66-249-66-1.googlebot.com', 'liar.example.net'],
+      'A crawl-66-249-66-1.googlebot.com': ['66.249.66.1'],
+    });
+    const env = { SECURE_URL: secureUrl, RDNS: 'verbose', RDNS_RESOLVER: names.address };
+    server = await startTestServer({ env });
     other = await keyOf('other@portcullis.example');
   });
-  after(() => server[Symbol.asyncDispose]());
+  after(async () => {
+    await server[Symbol.asyncDispose]();
+    await names[Symbol.asyncDispose]();
+  });
 
   /** A key of a new account, with quotas that its requests are counted against exactly. */
   async function keyOf(email: string, ...limits: string[]): Promise<string> {
@@ -75,6 +85,33 @@ describe('api reads', () => {
     return server.fetch(path, { method: 'DELETE', headers, body });
   }
   const ago = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+
+  it('verbose, page and command name the hosts that DNS confirms; a check waits for none of it', async () => {
+    const host = 'crawl-66-249-66-1.googlebot.com';
+    const asked = 'check?ipAddress=66.249.66.1&verbose';
+    assert.deepEqual((await data(asked)).hostnames, []);
+    await within(async () => (await data(asked)).hostnames.length > 0, 'named');
+    const { hostnames, crawler, abuseConfidenceScore } = await data(asked);
+    assert.deepEqual([hostnames, crawler, abuseConfidenceScore], [[host], 'Googlebot', 0]);
+    assert.deepEqual((await data('check?ipAddress=66.249.66.1')).hostnames, []);
+    const page = await server.fetch('/ip/66.249.66.1');
+    assert.match(
+      page.body.replaceAll('<wbr/>', ''),
+      /Host name.*crawl-66-249-66-1\.googlebot\.com/s,
+    );
+    assert.match(page.body, /Crawler, confirmed by its host name/);
+    assert.doesNotMatch(page.body, /liar/);
+    const json = await server.fetch('/ip/66.249.66.1?format=json');
+    assert.deepEqual((json.json() as Json).data.hostnames, [host]);
+    // The command does wait, and says so of an address that nobody asked about before.
+    names.zone['PTR 2.66.249.66.in-addr.arpa'] = ['crawl-66-249-66-2.googlebot.com'];
+    names.zone['A crawl-66-249-66-2.googlebot.com'] = ['66.249.66.2'];
+    const verdict = await server.cliJson('check', '66.249.66.2', '--verbose');
+    assert.deepEqual(
+      [verdict.hostnames, verdict.crawler],
+      [['crawl-66-249-66-2.googlebot.com'], 'Googlebot'],
+    );
+  });
 
   it('verbose adds its fields behind the sixteen, through every thread', async () => {
     await report('8.8.8.8', { comment: 'say "hi" </script>', timestamp: ago(40) });

@@ -1,0 +1,213 @@
+/**
+ * The host names of addresses by reverse DNS, each confirmed: a name counts where its own A or AAAA records hold the
+ * address, since whoever runs an address writes any name into its reverse zone. A confirmed name in the domain of a
+ * search engine says that the address is its crawler. Neither changes a score.
+ *
+ * Nobody who checks an address waits for DNS: `known` answers from memory, and what is not there is asked for beside. Asked are
+ * public addresses alone, so many at a time and so many a second, whoever wants to know; what is beyond is asked at a later
+ * question. Answers are text of strangers: a name that is no host name is dropped, and of many names the first few count.
+ */
+
+import { Resolver } from 'node:dns/promises';
+import type { BoundedTable } from '../../core/bounded-tables.ts';
+import type { Clock } from '../../core/clock.ts';
+import { hourMs, minuteMs } from '../../core/time.ts';
+import { formatIp, parseIp } from '../../ip/address.ts';
+import { lookBehind } from '../../ip/behind.ts';
+import { isPublic } from '../../ip/special.ts';
+import { crawlerOf } from './crawlers.ts';
+
+export interface KnownHost {
+  /** Confirmed names in lower case, without a dot at the end; empty: there is none, or none is known yet. */
+  readonly names: readonly string[];
+  /** Whose crawler the address is, by its confirmed name. */
+  readonly crawler: string | undefined;
+}
+
+export type Hostnames = ReturnType<typeof createHostnames>;
+
+/** The part of a resolver of Node that is used. */
+export interface NameResolver {
+  resolvePtr(name: string): Promise<string[]>;
+  resolve4(name: string, options: { ttl: true }): Promise<{ address: string; ttl: number }[]>;
+  resolve6(name: string, options: { ttl: true }): Promise<{ address: string; ttl: number }[]>;
+  cancel(): void;
+}
+
+/** Names of one address that are looked at. */
+const hostNamesMax = 4;
+const runningMax = 16;
+/** Addresses that are asked about: so many a second, and so many at once after a quiet time. */
+export const askedPerSecond = 10;
+const askedBurst = 30;
+const entriesMax = 20_000;
+const keptMs = { least: 5 * minuteMs, most: 6 * hourMs, without: hourMs, failed: 5 * minuteMs };
+const timeoutMs = 2_000;
+const nothing: KnownHost = { names: [], crawler: undefined };
+
+/** @param servers addresses of resolvers, with or without a port; empty: those of the system */
+export function systemResolver(servers: readonly string[]): NameResolver {
+  const resolver = new Resolver({ timeout: timeoutMs, tries: 2 });
+  if (servers.length > 0) resolver.setServers(servers);
+  return resolver;
+}
+
+export function createHostnames(options: {
+  /** Absent: names are not looked up. */
+  readonly resolver: NameResolver | undefined;
+  readonly clock: Clock;
+  /** Whether verbose checks name hosts, too. */
+  readonly isInChecks?: boolean;
+}) {
+  const { resolver, clock, isInChecks = false } = options;
+  /** The oldest answer first. */
+  const answers = new Map<string, KnownHost & { readonly untilMs: number }>();
+  const asking = new Map<string, Promise<KnownHost>>();
+  let allowance = askedBurst;
+  let countedAtMs = clock.monotonicMs();
+  let asked = 0;
+  let isClosed = false;
+
+  function takeTurn(): boolean {
+    const now = clock.monotonicMs();
+    const grown = ((now - countedAtMs) / 1_000) * askedPerSecond;
+    allowance = Math.min(askedBurst, allowance + grown);
+    countedAtMs = now;
+    if (asking.size >= runningMax || allowance < 1) return false;
+    allowance--;
+    asked++;
+    return true;
+  }
+
+  function keep(text: string, host: KnownHost, forMs: number): KnownHost {
+    answers.delete(text);
+    answers.set(text, { ...host, untilMs: clock.monotonicMs() + forMs });
+    if (answers.size > entriesMax) answers.delete(answers.keys().next().value!);
+    return host;
+  }
+
+  async function lookUp(from: NameResolver, text: string, words: Uint32Array): Promise<KnownHost> {
+    const family = text.includes(':') ? 6 : 4;
+    try {
+      const pointed = await from.resolvePtr(reverseName(family, words));
+      const candidates = [...new Set(pointed.map(hostName))].filter((name) => name !== undefined);
+      const shown: string[] = [];
+      let ttlMs: number = keptMs.most;
+      for (const name of candidates.slice(0, hostNamesMax)) {
+        const ttl = await confirm(from, name, family, text);
+        if (ttl === undefined) continue;
+        shown.push(name);
+        ttlMs = Math.min(ttlMs, ttl * 1_000);
+      }
+      const crawler = shown.map(crawlerOf).find((one) => one !== undefined);
+      const forMs = shown.length === 0 ? keptMs.without : Math.max(keptMs.least, ttlMs);
+      return keep(text, { names: shown, crawler }, forMs);
+    } catch (error) {
+      return keep(text, nothing, isAbsence(error) ? keptMs.without : keptMs.failed);
+    } finally {
+      asking.delete(text);
+    }
+  }
+
+  /** Asks, unless the answer is there or too much is asked. Resolves with what is known then. */
+  async function ask(family: 4 | 6, given: Uint32Array): Promise<KnownHost> {
+    const words = Uint32Array.from(given);
+    const own = lookBehind(family, words);
+    const text = formatIp(own, words);
+    const found = answers.get(text);
+    if (found !== undefined && found.untilMs > clock.monotonicMs()) return found;
+    if (resolver === undefined || isClosed || !isPublic(own, words)) return nothing;
+    const running = asking.get(text);
+    if (running !== undefined) return running;
+    if (!takeTurn()) return nothing;
+    const answer = lookUp(resolver, text, words);
+    asking.set(text, answer);
+    return answer;
+  }
+
+  /** Returns what is known now; where nothing is, it is asked for, and a later call has it. */
+  function known(family: 4 | 6, given: Uint32Array): KnownHost {
+    if (resolver === undefined) return nothing;
+    const words = Uint32Array.from(given);
+    const found = answers.get(formatIp(lookBehind(family, words), words));
+    if (found !== undefined && found.untilMs > clock.monotonicMs()) return found;
+    void ask(family, given);
+    return nothing;
+  }
+
+  const tables: readonly BoundedTable[] =
+    resolver === undefined
+      ? []
+      : [
+          { name: 'host_names', used: () => answers.size, limit: entriesMax },
+          { name: 'host_name_questions', used: () => asking.size, limit: runningMax },
+        ];
+
+  return {
+    known,
+    ask,
+    isInChecks,
+    tables,
+    /** Returns how many addresses were asked about since the start. */
+    asked: () => asked,
+    close(): void {
+      isClosed = true;
+      resolver?.cancel();
+    },
+  };
+}
+
+/** Returns the time to live of the record that holds the address, in seconds; undefined: none does. */
+async function confirm(
+  resolver: NameResolver,
+  name: string,
+  family: 4 | 6,
+  text: string,
+): Promise<number | undefined> {
+  try {
+    const withTtl = { ttl: true } as const;
+    const records =
+      family === 4
+        ? await resolver.resolve4(name, withTtl)
+        : await resolver.resolve6(name, withTtl);
+    return records.find(({ address }) => canonical(address) === text)?.ttl;
+  } catch (error) {
+    if (isAbsence(error)) return undefined;
+    throw error;
+  }
+}
+
+function canonical(address: string): string | undefined {
+  const words = new Uint32Array(4);
+  const family = parseIp(address, words);
+  return family === 0 ? undefined : formatIp(family, words);
+}
+
+/** The server says that there is no such name or record; all else may be otherwise in a moment. */
+function isAbsence(error: unknown): boolean {
+  const { code } = error as { code?: string };
+  return code === 'ENOTFOUND' || code === 'ENODATA';
+}
+
+/** Returns the name of an address in the reverse zone (RFC 1035, RFC 3596). */
+export function reverseName(family: 4 | 6, words: Uint32Array): string {
+  if (family === 4) return `${formatIp(4, words).split('.').reverse().join('.')}.in-addr.arpa`;
+  const digits = [...words].map((word) => word.toString(16).padStart(8, '0')).join('');
+  return `${[...digits].reverse().join('.')}.ip6.arpa`;
+}
+
+const nameCharsMax = 253;
+const label = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
+
+/**
+ * Returns a host name as it is shown, undefined for what is none: other characters than letters of ASCII, digits,
+ * `-` and `_`, one label alone, or an address in the place of a name.
+ */
+export function hostName(given: string): string | undefined {
+  if (given.length > nameCharsMax + 1) return undefined;
+  const name = given.toLowerCase().replace(/\.$/, '');
+  const labels = name.split('.');
+  if (name.length > nameCharsMax || labels.length < 2) return undefined;
+  const isText = labels.every((one) => label.test(one)) && /[a-z]/.test(labels.at(-1)!);
+  return isText ? name : undefined;
+}
