@@ -209,9 +209,9 @@ function shown(startMs: number, table: TopTable | undefined): CounterBucket {
 }
 
 /** Returns counts of acts by name, of the last day and of all times, without checks and requests. */
-export function activitiesOf(tallies: Pick<ActivityCounters, 'inAll' | 'sum'>, nowMs: number) {
-  const day = new Map(tallies.sum('quarter', nowMs).map(({ name, count }) => [name, count]));
-  return tallies
+export function activitiesOf(activity: Pick<ActivityCounters, 'inAll' | 'sum'>, nowMs: number) {
+  const day = new Map(activity.sum('quarter', nowMs).map(({ name, count }) => [name, count]));
+  return activity
     .inAll()
     .all.filter(({ name }) => name !== 'checks' && !name.startsWith('requests:'))
     .map(({ name, count }) => ({ name, day: day.get(name) ?? 0, ever: count }));

@@ -80,7 +80,7 @@ export interface ConsoleSources {
   /** Resolves when what was committed before is in memory. */
   readonly catchUp: () => Promise<void>;
   readonly counts: Pick<CountsModule, 'reports'>;
-  readonly figures: Pick<Figures, 'tallies' | 'minutes' | 'errors'>;
+  readonly figures: Pick<Figures, 'activity' | 'minutes' | 'errors'>;
   readonly check: Pick<Check, 'judge'>;
   readonly evidence: EvidenceReader;
   readonly tables: Pick<BoundedTables, 'read'>;
@@ -125,7 +125,7 @@ export function openConsole(opening: Opening, sources: ConsoleSources) {
       categories: most('category'),
       countries: most('country'),
       minutes: figures.minutes(),
-      did: activitiesOf(figures.tallies, now),
+      did: activitiesOf(figures.activity, now),
       removalsWaiting: (await removals.list()).length,
       anonymousReportsWaiting: (await anonymousReports.list()).length,
       threads: listening,
@@ -320,12 +320,12 @@ const spanBuckets = {
 
 function tilesOf(
   { counts }: Pick<ConsoleSources, 'counts'>,
-  { tallies }: Pick<Figures, 'tallies'>,
+  { activity }: Pick<Figures, 'activity'>,
   span: Span,
   now: number,
 ): Tile[] {
   const { period, buckets } = spanBuckets[span];
-  const made = tallies.series(period, now);
+  const made = activity.series(period, now);
   const tile = (name: Tile['name'], all: readonly number[]): Tile => {
     const series = all.slice(-buckets);
     const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);

@@ -16,7 +16,7 @@ import type { IntegrationOutcome } from '../integrations/counters.ts';
 import type { CountPeriod } from '../reputation/counts/report-counts.ts';
 import type { SignOnEvent } from '../signon/sessions/sign-in-log.ts';
 import type { ConsentOutcome } from '../signon/sites/authorization.ts';
-import { talliesKey } from '../storage/keys.ts';
+import { activityKey } from '../storage/keys.ts';
 import type { Store } from '../storage/store.ts';
 import type { Endpoint } from '../web/guard/endpoint.ts';
 import {
@@ -47,8 +47,8 @@ export async function openFigures(needs: {
   readonly timings: Timings;
 }) {
   const { store, clock, log, timings } = needs;
-  const tallies = createActivityCounters(clock.now());
-  if (!(await loadActivityCounters(store, tallies))) log.debug('figures: they begin now');
+  const activity = createActivityCounters(clock.now());
+  if (!(await loadActivityCounters(store, activity))) log.debug('figures: they begin now');
   const codes = createHourOfErrors();
   const statuses = createHourOfErrors();
   const counted: Counts[] = [];
@@ -61,7 +61,7 @@ export async function openFigures(needs: {
     }
   }
   const sampling = startSampling({
-    tallies,
+    activity,
     statuses,
     store,
     counters: { read: () => requests.read() },
@@ -72,17 +72,17 @@ export async function openFigures(needs: {
   });
   function upToDate(): ActivityCounters {
     sampling.collect();
-    return tallies;
+    return activity;
   }
   return {
     /** Counts of this server by name: `checks`, `requests:2xx`, and those of `CounterName`. */
-    tallies: {
+    activity: {
       inAll: () => upToDate().inAll(),
       series: (period: CountPeriod, nowMs: number) => upToDate().series(period, nowMs),
       sum: (period: CountPeriod, nowMs: number) => upToDate().sum(period, nowMs),
     },
     /** Returns checks and how long they took, by minute, the last day. */
-    minutes: () => tallies.minutes(clock.now()),
+    minutes: () => activity.minutes(clock.now()),
     /**
      * Returns the errors of the last hour, the most frequent first: `code shape`, such as `not_found api`, as the
      * main thread answered, and `4xx /api/v2/check`, counted over all threads.
@@ -102,7 +102,7 @@ export async function openFigures(needs: {
       requests = counters;
     },
     metrics(metrics: Metrics): void {
-      function tally(name: string, help: string, label: string, group: string): void {
+      function activityCounter(name: string, help: string, label: string, group: string): void {
         metrics.counterBy(name, help, [label], () =>
           upToDate()
             .inAll()
@@ -110,19 +110,19 @@ export async function openFigures(needs: {
             .map((row) => [{ [label]: row.name.slice(group.length + 1) }, row.count]),
         );
       }
-      tally(
+      activityCounter(
         'portcullis_challenges_total',
         'Challenges of the CAPTCHA that were given, solved and failed, ever.',
         'outcome',
         'challenges',
       );
-      tally(
+      activityCounter(
         'portcullis_sign_on_events_total',
         'What happened to accounts, and who was refused or held back, ever.',
         'event',
         'sign_on',
       );
-      tally(
+      activityCounter(
         'portcullis_consents_total',
         "Answers of people to a site's request, ever.",
         'answer',
@@ -146,7 +146,7 @@ const checkRoutes: ReadonlySet<string> = new Set([
 ]);
 
 interface SamplingOptions {
-  readonly tallies: ActivityCounters;
+  readonly activity: ActivityCounters;
   readonly statuses: HourOfErrors;
   readonly store: Pick<Store, 'commit' | 'writeState'>;
   readonly counters: Pick<ThreadCounters, 'read'>;
@@ -160,18 +160,18 @@ interface SamplingOptions {
 /** Loads the counters as they were last written. False: none are stored, or they can't be read. */
 export async function loadActivityCounters(
   store: Pick<Store, 'get'>,
-  tallies: ActivityCounters,
+  activity: ActivityCounters,
 ): Promise<boolean> {
-  const row = await store.get(talliesKey());
-  return row !== undefined && tallies.load(row.value);
+  const row = await store.get(activityKey());
+  return row !== undefined && activity.load(row.value);
 }
 
 export function startSampling(options: SamplingOptions) {
-  const { tallies, statuses, store, counters, timings, clock, log } = options;
+  const { activity, statuses, store, counters, timings, clock, log } = options;
   const last = new Map<string, number>();
   let lastChecks: Histogram = timings.read('check');
   let checksInMinute = 0;
-  let written = tallies.changes();
+  let written = activity.changes();
   let writing = Promise.resolve();
 
   /** Since the last look. */
@@ -187,13 +187,13 @@ export function startSampling(options: SamplingOptions) {
     for (const [{ thread, route, status }, total] of counters.read()) {
       const by = grown(`${thread} ${status} ${route}`, total);
       if (by === 0) continue;
-      tallies.add(`requests:${status}`, by, now);
+      activity.add(`requests:${status}`, by, now);
       if (status === '2xx' && checkRoutes.has(route)) checks += by;
       if (status !== '2xx' && status !== '3xx') statuses.add(`${status} ${route}`, by, now);
     }
     checksInMinute += checks;
-    tallies.add('checks', checks, now);
-    for (const [name, total] of options.others()) tallies.add(name, grown(name, total), now);
+    activity.add('checks', checks, now);
+    for (const [name, total] of options.others()) activity.add(name, grown(name, total), now);
   }
 
   function sample(): void {
@@ -205,7 +205,7 @@ export function startSampling(options: SamplingOptions) {
     const startMs = clock.now() - minuteMs / 2;
     const checks = checksInMinute;
     checksInMinute = 0;
-    tallies.addMinute({
+    activity.addMinute({
       startMs,
       checks,
       p50: quantileOf(timed, 0.5),
@@ -214,9 +214,9 @@ export function startSampling(options: SamplingOptions) {
   }
 
   async function save(): Promise<void> {
-    const changes = tallies.changes();
+    const changes = activity.changes();
     if (changes === written || !store.writeState().available) return;
-    const done = await store.commit({ set: [{ key: talliesKey(), value: tallies.encode() }] });
+    const done = await store.commit({ set: [{ key: activityKey(), value: activity.encode() }] });
     if (!done.ok) throw new Error(done.error);
     written = changes;
   }

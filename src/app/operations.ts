@@ -318,8 +318,8 @@ async function statsOf(reading: MemoryReading, call: OperationCall) {
   const { clock, store, embedded } = reading;
   const counted = embedded && (await runTask('count', embedded, call));
   const fill = await readFill(store);
-  const tallies = createActivityCounters(clock.now());
-  await loadActivityCounters(store, tallies);
+  const activity = createActivityCounters(clock.now());
+  await loadActivityCounters(store, activity);
   const used = async (table: Parameters<typeof readLedger>[1]) =>
     (await readLedger(store, table)).used;
   return {
@@ -328,7 +328,7 @@ async function statsOf(reading: MemoryReading, call: OperationCall) {
       .withMemory(({ counts }) => reportsOf(counts, clock.now()))
       .catch(() => null),
     // As of the last minute, of this machine's server alone.
-    did: activitiesOf(tallies, clock.now()),
+    did: activitiesOf(activity, clock.now()),
     // The size of a PostgreSQL database is read with PostgreSQL's own tools.
     file: embedded && { bytes: statSync(`${embedded.path}/data.mdb`).size },
     journal: {

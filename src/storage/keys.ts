@@ -226,7 +226,7 @@ export const feedsBehindKey = (): Key => ledgerKey('feeds_behind');
 export const leaseKey = (name: string): Key => encodeKey(namespaces.lease, text(name));
 
 /** 06: what this machine's server did, counted (app/activity-counters.ts). */
-export const talliesKey = (): Key => encodeKey(namespaces.tallies);
+export const activityKey = (): Key => encodeKey(namespaces.tallies);
 
 /** 07 rows-name 00 [account-id 00]: changed by each commit that adds a row under a bound (change.ts). */
 export const boundKey = (rows: string, accountId?: string): Key =>

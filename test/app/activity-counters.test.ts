@@ -1,4 +1,4 @@
-/** Tallies and minutes against a model that keeps every single thing; errors and quantiles beside. */
+/** Activity counters and minutes against a model that keeps every single thing; errors and quantiles beside. */
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
@@ -38,7 +38,7 @@ for (const seed of [1, 2]) {
   it(`any run with gaps and restarts gives what the model gives (seed ${seed})`, () => {
     const random = seededRandom(seed);
     const below = (n: number) => Math.floor(random.next() * n);
-    let tallies = createActivityCounters(startMs);
+    let activity = createActivityCounters(startMs);
     const done: Done[] = [];
     const minutes = new Map<number, { checks: number; p50: number | undefined }>();
     let now = startMs;
@@ -46,7 +46,7 @@ for (const seed of [1, 2]) {
       for (let i = below(5); i > 0; i--) {
         const one = { name: names[below(names.length)]!, by: 1 + below(1_000), at: now };
         done.push(one);
-        tallies.add(one.name, one.by, now);
+        activity.add(one.name, one.by, now);
       }
       const checks = below(3) * below(100);
       const p50 = checks > 50 ? Math.fround(random.next()) : undefined;
@@ -55,28 +55,28 @@ for (const seed of [1, 2]) {
         checks: checks + (before?.checks ?? 0),
         p50: p50 ?? before?.p50,
       });
-      tallies.addMinute({ startMs: now, checks, p50, p99: p50 });
+      activity.addMinute({ startMs: now, checks, p50, p99: p50 });
       now += below(20) === 0 ? below(20 * 86_400_000) : below(200_000);
       if (below(10) === 0) {
-        const bytes = tallies.encode();
-        tallies = createActivityCounters(now);
-        assert.equal(tallies.load(bytes), true);
+        const bytes = activity.encode();
+        activity = createActivityCounters(now);
+        assert.equal(activity.load(bytes), true);
       }
       if (round % 40 !== 39) continue;
       for (const period of periods) {
         const { ms, buckets } = countPeriods[period];
         const from = (Math.floor(now / ms) - buckets + 1) * ms;
         const within = done.filter(({ at }) => at >= from);
-        assert.deepEqual(told(tallies.sum(period, now)), orderless(summed(within)), period);
-        for (const bucket of tallies.series(period, now)) {
+        assert.deepEqual(told(activity.sum(period, now)), orderless(summed(within)), period);
+        for (const bucket of activity.series(period, now)) {
           const own = done.filter(({ at }) => Math.floor(at / ms) * ms === bucket.startMs);
           for (const [name, count] of summed(own)) assert.equal(bucket.of(name), count);
         }
       }
-      assert.equal(tallies.inAll().startMs, startMs);
-      assert.deepEqual(told(tallies.inAll().all), orderless(summed(done)));
+      assert.equal(activity.inAll().startMs, startMs);
+      assert.deepEqual(told(activity.inAll().all), orderless(summed(done)));
       const last = Math.floor(now / minuteMs) - 1;
-      const shown = tallies.minutes(now);
+      const shown = activity.minutes(now);
       assert.equal(shown.length, minutesKept);
       for (const [i, minute] of shown.entries()) {
         const number = last - minutesKept + 1 + i;
@@ -95,10 +95,10 @@ function orderless(map: Map<string, number>): Map<string, number> {
   return new Map([...map].sort(byCount));
 }
 
-it('bytes that are none leave the tallies empty', () => {
-  const tallies = createActivityCounters(startMs);
-  tallies.add('a', 3, startMs);
-  const bytes = tallies.encode();
+it('bytes that are none leave the activity empty', () => {
+  const activity = createActivityCounters(startMs);
+  activity.add('a', 3, startMs);
+  const bytes = activity.encode();
   for (let length = 0; length < bytes.length; length++) {
     const read = createActivityCounters(startMs + 1);
     assert.equal(read.load(bytes.subarray(0, length)), false, `${length} bytes`);

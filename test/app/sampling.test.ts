@@ -1,4 +1,4 @@
-/** What threads counted goes into the tallies once, and comes back from the store. */
+/** What threads counted goes into the activity once, and comes back from the store. */
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
@@ -15,21 +15,21 @@ const paths = ['/api/v2/check', '/gate/check', '/ip'];
 
 function open(store = createMemoryStore()) {
   const clock = manualClock(startMs);
-  const tallies = createActivityCounters(clock.now());
+  const activity = createActivityCounters(clock.now());
   const statuses = createHourOfErrors();
   const counters = createThreadCounters(2, paths);
   const timings = createTimings(2);
   const refused = new Map<string, number>();
   const sampling = startSampling({
-    ...{ tallies, statuses, counters, timings, clock, log: createLog('silent') },
+    ...{ activity, statuses, counters, timings, clock, log: createLog('silent') },
     store: { ...store, writeState: () => ({ available: true, fatal: false, detail: '' }) },
     others: () => refused,
   });
-  return { clock, tallies, statuses, counters, timings, refused, sampling, store };
+  return { clock, activity, statuses, counters, timings, refused, sampling, store };
 }
 
 it('each request is counted once, whatever thread had it', async () => {
-  const { clock, tallies, statuses, counters, timings, refused, sampling } = open();
+  const { clock, activity, statuses, counters, timings, refused, sampling } = open();
   counters.recorder(0)('/api/v2/check', 200);
   counters.recorder(1)('/api/v2/check', 200);
   counters.recorder(1)('/gate/check', 204);
@@ -41,7 +41,7 @@ it('each request is counted once, whatever thread had it', async () => {
   clock.advance(60_000);
   sampling.sample();
   sampling.sample();
-  const all = new Map(tallies.inAll().all.map(({ name, count }) => [name, count]));
+  const all = new Map(activity.inAll().all.map(({ name, count }) => [name, count]));
   assert.deepEqual(Object.fromEntries(all), {
     'requests:2xx': 3,
     'requests:3xx': 1,
@@ -61,14 +61,14 @@ it('each request is counted once, whatever thread had it', async () => {
 });
 
 it('minutes have their checks and how long they took, and none before the first sample', async () => {
-  const { clock, tallies, counters, timings, sampling } = open();
+  const { clock, activity, counters, timings, sampling } = open();
   counters.recorder(0)('/api/v2/check', 200);
   timings.recorder(0)('check', 0.02);
   clock.advance(60_000);
   sampling.sample();
   clock.advance(60_000);
   sampling.sample();
-  const [first, second] = tallies.minutes(clock.now()).slice(-2);
+  const [first, second] = activity.minutes(clock.now()).slice(-2);
   assert.equal(first!.startMs, startMs);
   assert.equal(first!.checks, 1);
   assert.ok(first!.p50! > 0.00001 && first!.p50! <= 0.000025);
@@ -79,11 +79,11 @@ it('minutes have their checks and how long they took, and none before the first 
 it('the next server goes on from what the last one wrote', async () => {
   const first = open();
   first.counters.recorder(0)('/api/v2/check', 200);
-  first.tallies.add('challenges:given', 7, startMs);
+  first.activity.add('challenges:given', 7, startMs);
   await first.sampling.stop();
   const next = createActivityCounters(startMs + 5_000);
   assert.equal(await loadActivityCounters(first.store, next), true);
-  assert.deepEqual(next.inAll().all, first.tallies.inAll().all);
+  assert.deepEqual(next.inAll().all, first.activity.inAll().all);
   assert.equal(next.inAll().of('checks'), 1);
   assert.equal(next.inAll().startMs, startMs);
 });

@@ -38,7 +38,7 @@ it('the encodings on disk stay what they are', () => {
     [keys.checkpointKey('ip'), '02697000'],
     [keys.projectionPageKey(2_560, 258n, 7), '0300000a00000000000000010207'],
     [keys.projectionPagePrefix(), '03'],
-    [keys.talliesKey(), '06'],
+    [keys.activityKey(), '06'],
     [keys.boundKey('tips'), '077469707300'],
     [keys.boundKey('webhooks', 'x'), '07776562686f6f6b73007800'],
     [keys.accountKey('x1'), '10783100'],

@@ -9,7 +9,7 @@ import { plainKey } from '../../src/access/accounts/records.ts';
 import { newKeyRows } from '../../src/access/keys/api-keys.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { systemRandom } from '../../src/core/random.ts';
-import type { Tally } from '../../src/storage/backup/content.ts';
+import type { RowDigest } from '../../src/storage/backup/content.ts';
 import { lmdbSource } from '../../src/storage/backup/lmdb.ts';
 import { loadDatabase, readDatabase } from '../../src/storage/backup/postgres.ts';
 import { checkBackup, restoreRows } from '../../src/storage/backup/restore.ts';
@@ -159,7 +159,7 @@ it('a store moves into the database and back: checks, accounts, sessions and key
   }
   const loaded = await restore(there, shared('two'));
   assert.equal(loaded.code, 0, loaded.stderr);
-  const kinds: Tally[] = loaded.result.kinds;
+  const kinds: RowDigest[] = loaded.result.kinds;
   const rowsOf = (name: string) => kinds.find((kind) => kind.name === name)?.rows;
   assert.equal(rowsOf('reportById'), addresses.length + 1);
   const { rows } = await database.ask(
@@ -237,7 +237,7 @@ async function filled(name: string): Promise<string> {
 
 const random = systemRandom();
 
-async function loadInto(databaseUrl: string, path: string): Promise<readonly Tally[]> {
+async function loadInto(databaseUrl: string, path: string): Promise<readonly RowDigest[]> {
   const tables = openTables(path);
   const view = openView(tables);
   try {
@@ -278,7 +278,7 @@ it('versions, times, positions and ids stay, there and back', async () => {
   const target = `${placeOf('ids')}/back/store`;
   mkdirSync(`${placeOf('ids')}/back`);
   const { kinds } = await restoreRows(source, target, () => undefined);
-  const others = (of: readonly Tally[]) => of.filter(({ name }) => name !== 'scratch');
+  const others = (of: readonly RowDigest[]) => of.filter(({ name }) => name !== 'scratch');
   assert.deepEqual(others(kinds), others(there));
   const [was, is] = [path, target].map((one) => openTables(one));
   const views = [was!, is!].map(openView);

@@ -19,7 +19,7 @@ import { grouped } from '../../core/text-table.ts';
 import { createAudit } from '../../operations/audit.ts';
 import { operatorName } from '../../operations/client.ts';
 import { openingOf, readMasterKey } from '../../operations/workspace.ts';
-import type { About, OnProgress, RowSource, Tally } from '../../storage/backup/content.ts';
+import type { About, OnProgress, RowSource, RowDigest } from '../../storage/backup/content.ts';
 import { erasedRow } from '../../storage/backup/erased.ts';
 import { encodeErased, erasedFile, writeErasedFile } from '../../storage/backup/erased-file.ts';
 import { lmdbSource } from '../../storage/backup/lmdb.ts';
@@ -88,7 +88,7 @@ type Opening = ReturnType<typeof openingOf>;
 const welcome = new Set(['master.key', erasedFile, restoreFolder, claimFile, 'lost+found']);
 
 /** Loads a store that is whole, compares, and returns the counts and hashes of both sides. */
-type Load = (source: RowSource, onProgress: OnProgress) => Promise<readonly Tally[]>;
+type Load = (source: RowSource, onProgress: OnProgress) => Promise<readonly RowDigest[]>;
 
 export async function restore(file: string, flags: RestoreFlags): Promise<void> {
   const { config, opening } = openingOf();
@@ -322,7 +322,7 @@ function respond(
     deleted: number;
     erased: ErasedSince;
     to: number | undefined;
-    kinds: readonly Tally[];
+    kinds: readonly RowDigest[];
   },
 ): void {
   const { about, rows, encrypted, sealedWith } = checked;

@@ -64,7 +64,7 @@ const allAreTaken = retryLater('overloaded', 503, 'Too busy.');
 
 export class ConcurrencyLimit {
   readonly #max: number;
-  readonly #tally = new NetworkCounts();
+  readonly #counts = new NetworkCounts();
   /** With so few taken nobody can hold more than a share: nothing has to be looked up. */
   readonly #quietBelow: number;
 
@@ -74,25 +74,25 @@ export class ConcurrencyLimit {
   }
 
   get taken(): number {
-    return this.#tally.total;
+    return this.#counts.total;
   }
 
   /** Returns why one more request of this client gets no slot, or undefined. */
   refusalOf(networks: () => Networks): Problem | undefined {
-    if (this.#tally.total <= this.#quietBelow) return undefined;
-    const left = this.#max - this.#tally.total;
+    if (this.#counts.total <= this.#quietBelow) return undefined;
+    const left = this.#max - this.#counts.total;
     if (left <= 0) return allAreTaken;
     const held = networks();
     const isOverLimit =
-      this.#tally.ofClient(held) + 1 > Math.max(1, left * clientShare) ||
-      this.#tally.ofNetwork(held) + 1 > Math.max(1, left * networkShare);
+      this.#counts.ofClient(held) + 1 > Math.max(1, left * clientShare) ||
+      this.#counts.ofNetwork(held) + 1 > Math.max(1, left * networkShare);
     return isOverLimit ? clientHoldsMany : undefined;
   }
 
   /** @returns a function that releases the slot, to be called once */
   take(networks: Networks): () => void {
-    this.#tally.add(networks, 1);
-    return () => this.#tally.remove(networks, 1);
+    this.#counts.add(networks, 1);
+    return () => this.#counts.remove(networks, 1);
   }
 }
 
@@ -187,13 +187,13 @@ export class RequestSlots {
 
 /** The slot of one request. */
 export class RequestSlot {
-  readonly #seats: RequestSlots;
+  readonly #slots: RequestSlots;
   readonly #clientIp: string;
   #networks: Networks | undefined;
   #leave: (() => void) | undefined;
 
   constructor(slots: RequestSlots, clientIp: string) {
-    this.#seats = slots;
+    this.#slots = slots;
     this.#clientIp = clientIp;
   }
 
@@ -215,14 +215,14 @@ export class RequestSlot {
 
   /** @param evict ends the exchange: another request needs the slot */
   arrive(evict: () => void): void {
-    this.#move(this.#seats.arriving.take(this.networks(), evict));
+    this.#move(this.#slots.arriving.take(this.networks(), evict));
   }
 
   /** @param parts what is held until it is read */
   awaitReader(parts: readonly Uint8Array[], evict: () => void): void {
     const networks = this.networks();
-    const leavePlace = this.#seats.unread.take(networks, evict);
-    const letGo = this.#seats.unreadBytes.take(networks.client, parts, evict);
+    const leavePlace = this.#slots.unread.take(networks, evict);
+    const letGo = this.#slots.unreadBytes.take(networks.client, parts, evict);
     this.#move(() => {
       leavePlace();
       letGo();
@@ -231,7 +231,7 @@ export class RequestSlot {
 
   /** Takes a slot for a connection whose body is refused and that ends soon. */
   drainBody(evict: () => void): void {
-    this.#move(this.#seats.refused.take(this.networks(), evict));
+    this.#move(this.#slots.refused.take(this.networks(), evict));
   }
 
   leave(): void {
@@ -239,7 +239,7 @@ export class RequestSlot {
   }
 
   #workplaces(isProbe: boolean): ConcurrencyLimit {
-    return isProbe ? this.#seats.probes : this.#seats.working;
+    return isProbe ? this.#slots.probes : this.#slots.working;
   }
 
   #move(leaveNext: (() => void) | undefined): void {
@@ -394,7 +394,7 @@ export interface BodyShare {
 export function createBodyBudget(
   limits: Pick<HttpLimits, 'bodyBytesFree' | 'bodyBytesPerClientMax' | 'bodyBytesInAllMax'>,
 ) {
-  const tally = new NetworkCounts();
+  const counts = new NetworkCounts();
   return {
     open(networks: Networks): BodyShare {
       let drawn = 0;
@@ -402,22 +402,22 @@ export function createBodyBudget(
         hold(bytes) {
           const more = Math.max(0, bytes - limits.bodyBytesFree) - drawn;
           if (more <= 0) return undefined;
-          const ofClient = tally.ofClient(networks) + more;
-          const ofNetwork = tally.ofNetwork(networks) + more;
+          const ofClient = counts.ofClient(networks) + more;
+          const ofNetwork = counts.ofNetwork(networks) + more;
           if (ofClient > limits.bodyBytesPerClientMax) return clientHoldsMuch;
-          if (ofNetwork > limits.bodyBytesInAllMax - tally.total) return allHoldMuch;
-          tally.add(networks, more);
+          if (ofNetwork > limits.bodyBytesInAllMax - counts.total) return allHoldMuch;
+          counts.add(networks, more);
           drawn += more;
           return undefined;
         },
         release() {
-          if (drawn > 0) tally.remove(networks, drawn);
+          if (drawn > 0) counts.remove(networks, drawn);
           drawn = 0;
         },
       };
     },
     /** Bytes drawn at present. */
-    held: (): number => tally.total,
+    held: (): number => counts.total,
   };
 }
 

@@ -90,7 +90,7 @@ export interface Entries {
    * Adds up the votes of the 30 days up to the entry's last report. Returns the same object each
    * time.
    */
-  tallyOf(entry: number): Readonly<VoteCount>;
+  voteCountOf(entry: number): Readonly<VoteCount>;
   /** Returns the ceiling that the entry keeps though its quorum has lapsed, 0 for none. */
   heldCeiling(entry: number): number;
   readonly section: PageSection;
@@ -163,7 +163,7 @@ export function createEntries(options: {
     return index.get({ family, words, length: family === 4 ? 32 : 128 }) !== 0;
   }
 
-  function tallyOf(entry: number): VoteCount {
+  function voteCountOf(entry: number): VoteCount {
     const oldest = dayOf(lastReportedAtOf(records, entry)) - voteDays;
     count.clear();
     for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
@@ -263,7 +263,7 @@ export function createEntries(options: {
     strength: number,
     after: SettleAfter | undefined,
   ): number {
-    const { ceiling } = ceilingFor(tallyOf(entry), seedScore, options.policy());
+    const { ceiling } = ceilingFor(voteCountOf(entry), seedScore, options.policy());
     if (after?.kind === 'report') {
       const former = ceilingOf(metaOf(records, entry));
       const before = communityEvidence(strengthOf(records, entry), after.nowHalfLives);
@@ -378,7 +378,7 @@ export function createEntries(options: {
     },
     settle,
     noteOwnTime,
-    tallyOf,
+    voteCountOf,
     heldCeiling: (entry) => held[entry]!,
     digest,
     section: { firstPage: 0, pages: entryPages, encode: encodePage, load: loadPage },

@@ -82,7 +82,7 @@ export function createLinks({
   clock: Clock;
   random: Random;
 }) {
-  const tallies = new Map<LinkPurpose, RowCounter>(
+  const counters = new Map<LinkPurpose, RowCounter>(
     Object.entries(linksPerAccountMax).map(([purpose, perSubjectMax]) => [
       purpose as LinkPurpose,
       createRowCounter({
@@ -96,8 +96,8 @@ export function createLinks({
 
   function admits(purpose: LinkPurpose, key: Key, account: string): boolean {
     if (account === '') return false;
-    const tally = tallies.get(purpose);
-    return tally?.admit(nameOf(key), account, clock.now() + linkLifeMs[purpose]) ?? true;
+    const counter = counters.get(purpose);
+    return counter?.admit(nameOf(key), account, clock.now() + linkLifeMs[purpose]) ?? true;
   }
 
   function rowOf(purpose: LinkPurpose, key: Key, link: Link): SetRow {
@@ -139,7 +139,7 @@ export function createLinks({
       const { account, data, epoch } = found;
       return { account, data, epoch, key, version: row.version };
     },
-    stats: (): readonly RowCounterStats[] => [...tallies.values()].map((tally) => tally.stats()),
+    stats: (): readonly RowCounterStats[] => [...counters.values()].map((counter) => counter.stats()),
     /** Counts the rows that are there when the process starts. */
     async restore(): Promise<void> {
       for await (const page of pagesUnder(store, signonLinkPrefix())) {

@@ -42,14 +42,14 @@ export function createPendingCounter(options: { clock: Clock }): RowCounter {
  * Counts the accounts that wait when the process starts. Their networks are not stored, so they count in the whole
  * alone. Accounts of a release that wrote no such row are not counted, for the week that they wait.
  */
-export async function restorePending(store: Store, tally: RowCounter): Promise<void> {
+export async function restorePending(store: Store, counter: RowCounter): Promise<void> {
   for await (const page of pagesUnder(store, pendingAccountPrefix())) {
     // The id is text, ended by a zero byte (see keys.ts).
     const ids = page.map(({ key }) => Buffer.from(key.subarray(1, -1)).toString('utf8'));
     for (const row of await Promise.all(ids.map((id) => store.get(accountKey(id))))) {
       const account = row && decodeAccount(row.value);
       if (account === undefined || account.pendingUntil === 0) continue;
-      tally.admit(account.email, `before the start ${account.email}`, account.pendingUntil);
+      counter.admit(account.email, `before the start ${account.email}`, account.pendingUntil);
     }
   }
 }

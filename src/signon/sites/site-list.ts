@@ -189,7 +189,7 @@ export function createSiteList(options: {
   async function count(): Promise<Count> {
     const pace = options.pace();
     const startedAt = clock.now();
-    const tallies = new Map<
+    const useBySite = new Map<
       string,
       { visitors: number; day: number; week: number; last: number }
     >();
@@ -201,18 +201,18 @@ export function createSiteList(options: {
       const one = `${account} ${clientId}`;
       if (one === before) return;
       before = one;
-      const tally = tallies.get(clientId);
-      if (tally !== undefined) tally.visitors++;
-      else if (tallies.size >= max) isCut = true;
-      else tallies.set(clientId, { visitors: 1, day: 0, week: 0, last: 0 });
+      const uses = useBySite.get(clientId);
+      if (uses !== undefined) uses.visitors++;
+      else if (useBySite.size >= max) isCut = true;
+      else useBySite.set(clientId, { visitors: 1, day: 0, week: 0, last: 0 });
     });
     let use = { one: '', clientId: '', at: 0 };
     function addUse(): void {
-      const tally = tallies.get(use.clientId);
-      if (tally === undefined) return;
-      tally.last = Math.max(tally.last, use.at);
-      if (use.at > startedAt - dayMs) tally.day++;
-      if (use.at > startedAt - 7 * dayMs) tally.week++;
+      const uses = useBySite.get(use.clientId);
+      if (uses === undefined) return;
+      uses.last = Math.max(uses.last, use.at);
+      if (use.at > startedAt - dayMs) uses.day++;
+      if (use.at > startedAt - 7 * dayMs) uses.week++;
     }
     await each(consentUsePrefix(), pace, ({ key, value }) => {
       const [account, clientId = ''] = readTexts(key);
@@ -226,14 +226,14 @@ export function createSiteList(options: {
       use = { one, clientId, at };
     });
     addUse();
-    const sites = [...tallies]
+    const sites = [...useBySite]
       .map(([domain, { visitors, day, week, last }]) => {
         return { domain, visitors, day, week, lastUsedAt: last === 0 ? undefined : last };
       })
       .sort((a, b) => b.visitors - a.visitors || (a.domain < b.domain ? -1 : 1));
     const countedAt = clock.now();
     const oldAt = countedAt + Math.max(keptMs, keptTimes * (countedAt - startedAt));
-    return { sites, domains: new Set(tallies.keys()), countedAt, isCut, oldAt };
+    return { sites, domains: new Set(useBySite.keys()), countedAt, isCut, oldAt };
   }
 
   /** The one that is kept, while a new one is made; who comes first waits for it. */

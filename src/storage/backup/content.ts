@@ -93,7 +93,7 @@ export function eventRowOf({ value }: BackupRow): Buffer {
   return Buffer.concat([value, Buffer.alloc(crcBytes)]);
 }
 
-export interface Tally {
+export interface RowDigest {
   /** A namespace, or a part. */
   readonly name: string;
   readonly rows: number;
@@ -108,28 +108,28 @@ function nameOf(part: Part, { key }: BackupRow): string {
 }
 
 /** Counts and hashes what it is given. */
-export function createTallies() {
+export function createRowDigests() {
   const counted = new Map<string, { rows: number; hash: Hash }>();
   const numbers = Buffer.alloc(24);
   return {
     add(part: Part, rows: readonly BackupRow[]): void {
       for (const row of rows) {
         const name = nameOf(part, row);
-        let tally = counted.get(name);
-        if (tally === undefined) {
-          tally = { rows: 0, hash: createHash('sha256') };
-          counted.set(name, tally);
+        let digest = counted.get(name);
+        if (digest === undefined) {
+          digest = { rows: 0, hash: createHash('sha256') };
+          counted.set(name, digest);
         }
-        tally.rows += 1;
+        digest.rows += 1;
         numbers.writeUInt32BE(row.key.length, 0);
         numbers.writeUInt32BE(row.value.length, 4);
         numbers.writeDoubleBE(row.number, 8);
         numbers.writeDoubleBE(row.at, 16);
-        tally.hash.update(numbers).update(row.key).update(row.value);
+        digest.hash.update(numbers).update(row.key).update(row.value);
       }
     },
     /** Once, at the end. */
-    finish(): Tally[] {
+    finish(): RowDigest[] {
       return [...counted].map(([name, { rows, hash }]) => {
         return { name, rows, sha256: hash.digest('hex') };
       });
@@ -144,21 +144,21 @@ export type OnProgress = (rows: number, rowsAbout: number, verb: string) => void
  * @throws OperatorError with the names of what differs
  */
 export async function compareRows(
-  written: readonly Tally[],
+  written: readonly RowDigest[],
   found: RowSource,
   onProgress?: OnProgress,
 ): Promise<void> {
   const total = written.reduce((sum, { rows }) => sum + rows, 0);
-  const tallies = createTallies();
+  const digests = createRowDigests();
   let rows = 0;
   for (const part of parts) {
     for await (const batch of found.read(part)) {
-      tallies.add(part, batch);
+      digests.add(part, batch);
       rows += batch.length;
       onProgress?.(rows, Math.max(rows, total), 'compared');
     }
   }
-  const other = new Map(tallies.finish().map((tally) => [tally.name, tally]));
+  const other = new Map(digests.finish().map((digest) => [digest.name, digest]));
   const differing = written.filter(({ name, rows: count, sha256 }) => {
     const there = other.get(name);
     other.delete(name);

@@ -31,7 +31,7 @@ import { type StoreEvent, StoreUnavailableError, storeLimits } from '../store.ts
 import {
   type BackupRow,
   compareRows,
-  createTallies,
+  createRowDigests,
   eventRowOf,
   isEntry,
   type OnProgress,
@@ -39,7 +39,7 @@ import {
   parts,
   type RowSource,
   rowOfEvent,
-  type Tally,
+  type RowDigest,
 } from './content.ts';
 
 /** One restore at a time into the database. */
@@ -317,7 +317,7 @@ export interface DatabasePlace {
  */
 export async function loadDatabase<T>(
   place: DatabasePlace,
-  make: (load: (source: RowSource, onProgress: OnProgress) => Promise<Tally[]>) => Promise<T>,
+  make: (load: (source: RowSource, onProgress: OnProgress) => Promise<RowDigest[]>) => Promise<T>,
 ): Promise<T> {
   return withDatabase(place, async (session) => {
     await migrate(session);
@@ -348,7 +348,7 @@ async function load(
   session: PostgresSession,
   source: RowSource,
   onProgress: OnProgress,
-): Promise<Tally[]> {
+): Promise<RowDigest[]> {
   const { seq, prunedThrough, lastVersion, masterKeyId, checkpointSeq, rowsAbout } =
     await source.facts();
   // A node may have come since.
@@ -359,14 +359,14 @@ async function load(
     { text: "delete from meta where name = 'master_key'" },
     { text: 'truncate kv, journal, event_ids, checkpoints, checkpoint_rows' },
   ]);
-  const tallies = createTallies();
+  const digests = createRowDigests();
   let rows = 0;
   let lastAt = 0;
   for (const part of parts) {
     for await (const batch of source.read(part)) {
       const shared = part === 'entries' ? batch.filter(isShared) : batch;
       if (shared.length > 0) await transact(session, [insertQuery(part, shared, made!.id)]);
-      tallies.add(part, shared);
+      digests.add(part, shared);
       rows += batch.length;
       if (part === 'journal') lastAt = batch.at(-1)!.at;
       onProgress(rows, rowsAbout, 'loaded');
@@ -393,7 +393,7 @@ async function load(
     });
   }
   await transact(session, queries);
-  const kinds = tallies.finish();
+  const kinds = digests.finish();
   await compareRows(kinds, databaseSource(session), onProgress);
   return kinds;
 }

@@ -18,10 +18,10 @@ import type { SealedWith } from './age.ts';
 import {
   type About,
   compareRows,
-  createTallies,
+  createRowDigests,
   type OnProgress,
   parts,
-  type Tally,
+  type RowDigest,
 } from './content.ts';
 import { lmdbSource, lmdbTarget } from './lmdb.ts';
 import { type BackupSource, openBackup } from './read.ts';
@@ -122,7 +122,7 @@ function unordered(): OperatorError {
 
 interface RestoredStore<T> {
   /** Counts and hashes of the rows, equal in the backup and in the store. */
-  readonly kinds: readonly Tally[];
+  readonly kinds: readonly RowDigest[];
   readonly changed: T;
 }
 
@@ -144,17 +144,17 @@ export async function restoreRows<T>(
     try {
       const { about } = backup;
       const target = lmdbTarget(tables, about);
-      const tallies = createTallies();
+      const digests = createRowDigests();
       let rows = 0;
       for await (const batch of backup.rows()) {
         target.write(batch.part, batch.rows);
-        tallies.add(batch.part, batch.rows);
+        digests.add(batch.part, batch.rows);
         rows += batch.rows.length;
         onProgress?.(rows, about.rowsAbout, 'written');
         await new Promise(setImmediate);
       }
       target.finish();
-      const kinds = tallies.finish();
+      const kinds = digests.finish();
       await compare(tables, kinds, about, onProgress);
       restored = { kinds, changed: tables.root.transactionSync(() => change(tables)) };
     } finally {
@@ -170,7 +170,7 @@ export async function restoreRows<T>(
 
 async function compare(
   tables: Tables,
-  kinds: readonly Tally[],
+  kinds: readonly RowDigest[],
   about: About,
   onProgress: OnProgress | undefined,
 ): Promise<void> {

@@ -307,7 +307,7 @@ it('a voice that stays at a /64 stays paid for when its address is taken back', 
   const raised = Array.from({ length: 60 }, (_, i) => {
     const { family, words } = addressOf(`2001:db8:${(i + 1).toString(16)}:1::`);
     const entry = w.index.get({ family, words, length: 64 });
-    return w.entries.tallyOf(entry).networks;
+    return w.entries.voteCountOf(entry).networks;
   });
   assert.equal(raised.filter((networks) => networks > 0).length, 30);
 });

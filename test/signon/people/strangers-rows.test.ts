@@ -223,9 +223,9 @@ it('the count after a restart looks at those alone that wait', async () => {
       return store.scan(prefix, options);
     },
   };
-  const tally = createPendingCounter({ clock });
-  await restorePending(watched, tally);
-  assert.equal(tally.stats().rows, 2);
+  const counter = createPendingCounter({ clock });
+  await restorePending(watched, counter);
+  assert.equal(counter.stats().rows, 2);
   assert.equal(seen.length, 2);
   assert.ok(!ids.some((id) => seen.some((key) => key.includes(id))));
 });
