@@ -200,14 +200,14 @@ export function createMarkSpotter(memory: MarkMemory, clock: Clock): SpotMark {
   return (text, { family, words }, note = '') => {
     if (text === undefined) return;
     const nowMs = clock.monotonicMs();
-    const told = `${text} ${note}`;
-    if (told === last && nowMs < againAtMs) return;
+    const message = `${text} ${note}`;
+    if (message === last && nowMs < againAtMs) return;
     const own = isMark(text) ? marks.sightingOf(text) : undefined;
     if (own === undefined) return;
     const sighting = note === '' ? own : refusedSighting(own);
     const network = family === 0 ? '' : networkOf(family, words);
     if (!board.put({ sighting, network, note })) return;
-    last = told;
+    last = message;
     againAtMs = nowMs + againMs;
   };
 }
@@ -320,7 +320,7 @@ export function startSightings(options: {
   function takeAll(): void {
     for (const spotted of board.take()) {
       write(spotted).catch((error: unknown) =>
-        log.warn({ err: error }, 'connect: a first request is not noted'),
+        log.warn({ err: error }, 'connect: first request not saved'),
       );
     }
   }

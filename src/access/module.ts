@@ -128,7 +128,7 @@ function startKeyUses({
     });
     writing = noteKeyUse(store, new Map(ids.map((id) => [id, { lastUsedAt }]))).then(
       () => undefined,
-      (error) => log.warn({ err: error }, 'keys: their last use is not noted'),
+      (error) => log.warn({ err: error }, 'keys: last use not saved'),
     );
     return writing;
   }

@@ -248,8 +248,7 @@ function startPruning(
   }
   return every(minuteMs, prune, {
     onFailure(err) {
-      if (!(err instanceof LeaseLostError))
-        log.warn({ err }, 'journal: not pruned, tried again later');
+      if (!(err instanceof LeaseLostError)) log.warn({ err }, 'journal: not pruned, will retry');
     },
   }).stop;
 }

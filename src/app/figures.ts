@@ -48,7 +48,7 @@ export async function openFigures(needs: {
 }) {
   const { store, clock, log, timings } = needs;
   const activity = createActivityCounters(clock.now());
-  if (!(await loadActivityCounters(store, activity))) log.debug('figures: they begin now');
+  if (!(await loadActivityCounters(store, activity))) log.debug('figures: starting anew');
   const codes = createHourOfErrors();
   const statuses = createHourOfErrors();
   const counted: Counts[] = [];
@@ -223,7 +223,7 @@ export function startSampling(options: SamplingOptions) {
 
   function write(): Promise<void> {
     writing = writing.then(save).catch((error) => {
-      log.warn({ err: error }, 'figures: not written, tried again later');
+      log.warn({ err: error }, 'figures: not written, will retry');
     });
     return writing;
   }

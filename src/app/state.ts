@@ -412,7 +412,7 @@ export async function openState(options: StateOptions): Promise<State> {
       if (retired > 0) log.info({ keys: retired }, 'replaced keys ended');
       await reconcile();
       const released = await slots.release();
-      if (released > 0) log.info({ slots: released }, 'slots: free for other accounts again');
+      if (released > 0) log.info({ slots: released }, 'slots: released');
     });
   }
 
@@ -441,10 +441,10 @@ export async function openState(options: StateOptions): Promise<State> {
       follower.start();
       loops.push(
         every(options.checkpointMs ?? checkpointMsDefault, tick, {
-          onFailure: (err) => log.warn({ err }, 'checkpoint: not written, tried again later'),
+          onFailure: (err) => log.warn({ err }, 'checkpoint: not written, will retry'),
         }),
         every(housekeepingMs, housekeep, {
-          onFailure: (err) => log.warn({ err }, 'lists, keys: not looked at'),
+          onFailure: (err) => log.warn({ err }, 'lists, keys: pass failed, will retry'),
         }),
       );
     },

@@ -19,7 +19,7 @@ import { minuteMs } from '../core/time.ts';
 import { budgetBaseOf } from '../reputation/votes/votes.ts';
 import type { Mailer } from '../signon/mail/mailer.ts';
 import { isActive, type People } from '../signon/people.ts';
-import { budgetsToldKey } from '../storage/keys.ts';
+import { notifiedBudgetsKey } from '../storage/keys.ts';
 import type { Maintenance } from '../storage/maintenance.ts';
 import type { State } from './state.ts';
 
@@ -28,7 +28,7 @@ const nearShare = 0.8;
 /** Below it the account may be notified once more. */
 const againShare = 0.6;
 export const budgetMailsMax = 100;
-const budgetsToldMax = 4_096;
+const notifiedBudgetsMax = 4_096;
 const passMs = minuteMs;
 const nameBytes = 8;
 /** Accounts looked at between two turns of the event loop. */
@@ -98,25 +98,25 @@ export function startBudgetMails(options: {
     return { near, above };
   }
 
-  function write(told: ReadonlySet<string>, version: number | null) {
-    const key = budgetsToldKey();
-    const value = Buffer.from([...told].join(''), 'hex');
+  function write(notified: ReadonlySet<string>, version: number | null) {
+    const key = notifiedBudgetsKey();
+    const value = Buffer.from([...notified].join(''), 'hex');
     return store.commit({ check: [{ key, version }], set: [{ key, value }] });
   }
 
   async function pass(): Promise<number> {
     if (!store.writeState().available || !maintenance.isMine()) return 0;
     const { near, above } = await poll();
-    const row = await store.get(budgetsToldKey());
+    const row = await store.get(notifiedBudgetsKey());
     const before = row === undefined ? [] : namesIn(row.value);
-    const told = new Set(before.filter((name) => above.has(name)));
+    const notified = new Set(before.filter((name) => above.has(name)));
     const chosen = near
-      .filter(({ account }) => !told.has(nameOf(account)))
-      .slice(0, Math.min(budgetMailsMax, budgetsToldMax - told.size));
-    for (const { account } of chosen) told.add(nameOf(account));
-    remembered = told.size;
-    if (chosen.length === 0 && told.size === before.length) return 0;
-    const done = await write(told, row?.version ?? null);
+      .filter(({ account }) => !notified.has(nameOf(account)))
+      .slice(0, Math.min(budgetMailsMax, notifiedBudgetsMax - notified.size));
+    for (const { account } of chosen) notified.add(nameOf(account));
+    remembered = notified.size;
+    if (chosen.length === 0 && notified.size === before.length) return 0;
+    const done = await write(notified, row?.version ?? null);
     // Another process was first, or nothing can be written: the next pass tries again.
     if (!done.ok) return 0;
     let sent = 0;
@@ -131,19 +131,19 @@ export function startBudgetMails(options: {
       else dropped.push(nameOf(account));
     }
     // The queue is full, or the address had its mails of this hour: a later pass notifies it.
-    for (const name of dropped) told.delete(name);
-    if (dropped.length > 0) await write(told, done.versions[0]!);
+    for (const name of dropped) notified.delete(name);
+    if (dropped.length > 0) await write(notified, done.versions[0]!);
     return sent;
   }
 
   const loop = every(options.passMs ?? passMs, pass, {
-    onFailure: (err) => log.warn({ err }, 'budgets: not looked at, tried again later'),
+    onFailure: (err) => log.warn({ err }, 'vote budgets: pass failed, will retry'),
   });
   return {
     /** Checks all accounts once. @returns mails handed over */
     pass,
     /** Accounts that are remembered as notified, after the last pass. */
-    tables: [{ name: 'budgets_told', used: () => remembered, limit: budgetsToldMax }],
+    tables: [{ name: 'budgets_told', used: () => remembered, limit: notifiedBudgetsMax }],
     metrics: (metrics: Metrics): void =>
       metrics.gauge(
         'portcullis_voice_budgets_near_limit',

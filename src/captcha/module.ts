@@ -108,7 +108,7 @@ export async function openCaptcha(needs: {
     pool.fill();
     renderer.warmUp().catch((error: unknown) => {
       if (!closing)
-        log.warn({ err: error }, 'captcha: no voices yet, tried again with the next clip');
+        log.warn({ err: error }, 'captcha: voices not loaded, will retry with the next clip');
     });
   }
 

@@ -390,20 +390,20 @@ export function program(): Command {
     for (const child of root.commands) if (names.includes(child.name())) child.helpGroup(head);
   }
   (root.commands as Command[]).sort((a, b) => order.indexOf(a.name()) - order.indexOf(b.name()));
-  return told(root);
+  return withHelp(root);
 }
 
 /**
  * Sets up the help of each command: `--settings` is listed everywhere, no line is longer than the screen,
  * and an example to paste stands at its end.
  */
-function told(command: Command, path = ''): Command {
+function withHelp(command: Command, path = ''): Command {
   command.configureHelp({ showGlobalOptions: true, minWidthToWrap: 20 });
   const lines = Object.hasOwn(examples, path) ? examples[path]! : [];
   if (lines.length > 0) {
     const title = lines.length > 1 ? 'Examples' : 'Example';
     command.addHelpText('after', `\n${title}:\n${lines.map((line) => `  ${line}`).join('\n')}`);
   }
-  for (const child of command.commands) told(child, `${path} ${child.name()}`.trim());
+  for (const child of command.commands) withHelp(child, `${path} ${child.name()}`.trim());
   return command;
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Command } from 'commander';
-import { settingGroups } from '../config/settings-told.ts';
+import { settingGroups } from '../config/setting-texts.ts';
 import { settingDefault } from '../config.ts';
 import type { Output } from './shell/output.ts';
 

@@ -135,7 +135,7 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
   // Background work handles its own failures; one that nobody handled is no reason to end.
   process.on('unhandledRejection', (error) => {
     if (!(error instanceof StoreUnavailableError)) throw error;
-    log.warn({ err: error }, 'something in the background found no store');
+    log.warn({ err: error }, 'background work found the store unavailable');
   });
   const server = await startServer({
     claim,
@@ -294,7 +294,7 @@ async function endDemo(tools: DemoTools, log: Log): Promise<void> {
   const found = await accounts.find(demoEmail);
   if (!found.ok || (await roleOf(tools.store, found.value.id)) !== 'operator') return;
   await createDirectory({ ...tools, accounts }).setRole(demoEmail, 'member');
-  log.warn('demo: its account is no operator any more');
+  log.warn('demo: its account is no longer an operator');
 }
 
 /** Follows from the master key, so that it can be shown at each start and is stored nowhere. */

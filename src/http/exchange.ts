@@ -56,7 +56,7 @@ export class Exchange implements Caller {
   #timer: NodeJS.Timeout | undefined;
   #discarded = 0;
   /** A refusal that is sent only when draining the body ends. */
-  #unsaid: Reply | undefined;
+  #delayedRefusal: Reply | undefined;
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
@@ -102,7 +102,7 @@ export class Exchange implements Caller {
   rejectEarly(reply: Reply): void {
     if (this.#state !== 'open') return;
     this.#state = 'lingering';
-    this.#unsaid = reply;
+    this.#delayedRefusal = reply;
     this.setDeadline(this.#options.limits.drainTimeoutMs, () => this.#cutOff());
     this.#options.slot.drainBody(() => this.#cutOff());
   }
@@ -200,9 +200,9 @@ export class Exchange implements Caller {
 
   /** Closes later, because in this turn the answer may still be in the library's cork buffer. */
   #cutOff(afterMs = 0): void {
-    if (this.#unsaid !== undefined) {
-      const { head, reply } = this.#options.render(this.#unsaid);
-      this.#unsaid = undefined;
+    if (this.#delayedRefusal !== undefined) {
+      const { head, reply } = this.#options.render(this.#delayedRefusal);
+      this.#delayedRefusal = undefined;
       this.#status = reply.status;
       this.#sayEarly(head, reply);
     }

@@ -345,7 +345,7 @@ function ask(socket: Socket, dataDir: string, order: Order, asking: Asking): Pro
         fail(
           greeted
             ? new OperatorError(
-                'the server ended before this was done: look whether it took effect',
+                'the server ended before this was done: check whether it took effect',
               )
             : new UngreetedError(dataDir),
         ),

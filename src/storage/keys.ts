@@ -263,7 +263,7 @@ export const accountRoleKey = (id: string): Key => encodeKey(namespaces.accountR
 export const accountRolePrefix = (): Key => encodeKey(namespaces.accountRole);
 
 /** 17: one row, who was notified that a budget of votes runs out (app/vote-budgets.ts). */
-export const budgetsToldKey = (): Key => encodeKey(namespaces.budgetsTold);
+export const notifiedBudgetsKey = (): Key => encodeKey(namespaces.budgetsTold);
 
 /** 1a account-id 00 address 00: a ban for the bouncers of an account (integrations/crowdsec/bans.ts). */
 export const agentBanKey = (accountId: string, address: string): Key =>

@@ -99,7 +99,7 @@ it('the encodings on disk stay what they are', () => {
     [keys.consentTransactionPrefix(), '63'],
     [keys.consentTransactionPrefix(Uint8Array.of(1, 2)), '630102'],
     [keys.usedSealKey(Uint8Array.of(1, 2)), '670102'],
-    [keys.budgetsToldKey(), '17'],
+    [keys.notifiedBudgetsKey(), '17'],
     [keys.noticeKey('x', Uint8Array.of(1, 2)), '7378000102'],
     [keys.noticePrefix('x'), '737800'],
     [keys.noticePrefix(), '73'],

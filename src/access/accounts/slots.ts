@@ -142,7 +142,7 @@ export function createSlotKeeper(options: {
     await catchUpTo(await store.lastSeq());
     const used = access.used();
     if (ledger.used === used) return;
-    log.warn({ counted: ledger.used, used }, 'slots: the count was wrong and is mended');
+    log.warn({ counted: ledger.used, used }, 'slots: count corrected');
     // Somebody who took or gave one back meanwhile is counted the next time.
     await store.commit({ check: [ledger.check], set: [ledger.set(used)] });
   }

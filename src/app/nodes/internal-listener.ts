@@ -85,7 +85,7 @@ export async function openInternalListener(options: {
     if (!unauthenticated.begin(socket)) return;
     response.once('close', () => unauthenticated.over(socket));
     serve(request, response).catch((error) => {
-      log.warn({ err: error }, 'internal: a question of another node has no answer');
+      log.warn({ err: error }, 'internal: a request of another node failed');
       response.destroy();
     });
   });

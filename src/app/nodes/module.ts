@@ -65,7 +65,8 @@ async function startExchanging(options: {
   readonly log: Log;
 }) {
   const { parties, nodeMessages, clock, log } = options;
-  const onUnread = (error: unknown) => log.warn({ err: error }, 'counts of a node are not heard');
+  const onUnread = (error: unknown) =>
+    log.warn({ err: error }, 'counts of a node could not be read');
   const exchange = createExchange({ parties, nodeMessages, onUnread });
   await exchange.once();
   let lastMs = clock.monotonicMs();

@@ -111,7 +111,7 @@ export function nodeChallenges(options: {
       if (other === undefined) return own.verify(token, given, network);
       const answer = given.slice(0, answerCharsMax);
       const question: Question = { what: 'verify', token, answer, network, longWord: false };
-      return ask(other, question).then((told) => 'right' in told && told.right);
+      return ask(other, question).then((reply) => 'right' in reply && reply.right);
     },
     close: () => agent.destroy(),
   };

@@ -37,7 +37,7 @@ export function readAsked(body: Uint8Array): NodeQuestion | undefined {
 /** The first byte of an answer. */
 const kinds = { media: 0, json: 1 } as const;
 
-const told = v.union([
+const nodeAnswer = v.union([
   v.strictObject({ right: v.boolean() }),
   v.strictObject({
     error: v.picklist(['not_found', 'client_limit_exceeded', 'overloaded']),
@@ -62,7 +62,7 @@ export function readAnswer(
   bytes: Uint8Array,
 ): Result<Uint8Array> | { readonly right: boolean } | undefined {
   if (bytes[0] === kinds.media) return ok(new Uint8Array(bytes.subarray(1)));
-  const parsed = v.safeParse(told, parseJson(bytes.subarray(1)));
+  const parsed = v.safeParse(nodeAnswer, parseJson(bytes.subarray(1)));
   if (bytes[0] !== kinds.json || !parsed.success) return undefined;
   if ('right' in parsed.output) return parsed.output;
   const { error, retryAfterSeconds } = parsed.output;

@@ -46,7 +46,7 @@ function forwardRoute(
 ): Route {
   const deadlineMs = described.timeoutMs ?? defaultLimits.handlerTimeoutMs;
   const timeoutMs = deadlineMs + forwardGraceMs;
-  const told = (request: Request, result: Result<Reply>): Reply =>
+  const replyOf = (request: Request, result: Result<Reply>): Reply =>
     result.ok ? result.value : renderFailure(renderProblem, result, request);
   if (described.isStream) {
     return {
@@ -54,7 +54,7 @@ function forwardRoute(
       kind: 'stream',
       timeoutMs: deadlineMs,
       handle: async (request, body) =>
-        told(request, await forwarder.stream(request, body, timeoutMs)),
+        replyOf(request, await forwarder.stream(request, body, timeoutMs)),
     };
   }
   return {
@@ -64,7 +64,7 @@ function forwardRoute(
       const startMs = performance.now();
       const result = await forwarder.forward(request, caller, timeoutMs);
       note(performance.now() - startMs);
-      return told(request, result);
+      return replyOf(request, result);
     },
   };
 }
@@ -146,7 +146,7 @@ async function run(setup: ThreadSetup): Promise<void> {
     if ('reopen' in message) {
       accessLog?.reopen().catch((error: unknown) => {
         const reason = error instanceof Error ? error.message : String(error);
-        log.warn({ thread: setup.thread, reason }, 'access log: the file goes on as it is');
+        log.warn({ thread: setup.thread, reason }, 'access log: not reopened, the file is kept');
       });
       return;
     }

@@ -19,7 +19,7 @@ import { grouped } from '../../core/text-table.ts';
 import { createAudit } from '../../operations/audit.ts';
 import { operatorName } from '../../operations/client.ts';
 import { openingOf, readMasterKey } from '../../operations/workspace.ts';
-import type { About, OnProgress, RowSource, RowDigest } from '../../storage/backup/content.ts';
+import type { About, OnProgress, RowDigest, RowSource } from '../../storage/backup/content.ts';
 import { erasedRow } from '../../storage/backup/erased.ts';
 import { encodeErased, erasedFile, writeErasedFile } from '../../storage/backup/erased-file.ts';
 import { lmdbSource } from '../../storage/backup/lmdb.ts';

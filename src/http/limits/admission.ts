@@ -254,7 +254,10 @@ export class Admission {
     // The reader of a body learns this way that the exchange is over: nothing went wrong.
     if (error instanceof BodyAborted && !exchange.isOpen) return;
     if (error instanceof StoreUnavailableError) {
-      this.#options.log.debug({ err: error, ...logFieldsOf(arrival) }, 'a handler found no store');
+      this.#options.log.debug(
+        { err: error, ...logFieldsOf(arrival) },
+        'a handler found the store unavailable',
+      );
       this.#refuse(exchange, arrival, storeOutOfReach);
       return;
     }

@@ -56,7 +56,7 @@ export function watchDescriptors(log: Log, accept: (isOn: boolean) => void): Des
   }
 
   const loop = every(pollMs, poll, {
-    onFailure: (err) => log.warn({ err }, 'open files: not looked at, tried again'),
+    onFailure: (err) => log.warn({ err }, 'open files: count failed, will retry'),
   });
   return {
     isPaused: () => isPaused,

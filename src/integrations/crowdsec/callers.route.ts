@@ -103,7 +103,7 @@ export function startBouncerUses(options: { store: Store; clock: Clock; log: Log
     try {
       await noteKeyUse(store, changes);
     } catch (error) {
-      log.warn({ err: error }, 'bouncers: their use is not noted');
+      log.warn({ err: error }, 'bouncers: last use not saved');
     }
   }
 

@@ -162,7 +162,7 @@ export function gateRoutes({ blocked, hasProxies, count, log, ...given }: GateOp
     const nowMs = given.clock.monotonicMs();
     if (nowMs < warnAtMs) return;
     warnAtMs = nowMs + warnEveryMs;
-    log.warn({ fault: why }, 'gate: a question got no verdict');
+    log.warn({ fault: why }, 'gate: a request got no verdict');
   }
 
   function respond(request: HotRequest, asked: Asked): void {

@@ -86,7 +86,7 @@ export async function runHaproxy(
     warn(reason) {
       if (clock.monotonicMs() - warnedMs < warnEveryMs) return;
       warnedMs = clock.monotonicMs();
-      log.warn({ reason }, 'spoe: a question without an answer; HAProxy lets in as configured');
+      log.warn({ reason }, 'spoe: request failed; HAProxy continues as configured');
     },
   });
   const endpoint = parts.listen[0]!;

@@ -198,7 +198,7 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
         await rows.sayFollowed(clock.now() + followedMs);
       }
     } catch (error) {
-      log.debug({ err: error }, 'feeds: what other nodes made is not known');
+      log.debug({ err: error }, 'feeds: the builds of other nodes could not be read');
     }
   }
 
@@ -276,7 +276,7 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
     thread = undefined;
     builtRow = undefined;
     if (error instanceof LeaseLostError) return;
-    log.error({ err: error }, 'feeds: not built, tried again');
+    log.error({ err: error }, 'feeds: build failed, will retry');
     retryAtMs = clock.monotonicMs() + Math.min(retryMs * 2 ** failures++, retryMsMax);
   }
 
@@ -404,7 +404,7 @@ function createFeedRows(
     );
     baseParts = head.baseParts;
     if (parts.length !== head.baseParts || steps.some(({ version }) => version > head.version)) {
-      log.warn('feeds: the stored history is not whole, it begins anew');
+      log.warn('feeds: stored history incomplete, starting anew');
       return { row, restored: undefined };
     }
     return { row, restored: { head, steps, base: parts.map(({ value }) => value) } };

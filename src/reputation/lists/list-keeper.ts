@@ -75,7 +75,7 @@ export function createListKeeper(options: {
     await catchUpTo(await store.lastSeq());
     const used = sources.list().length;
     if (ledger.used === used) return saveUsage();
-    log.warn({ counted: ledger.used, used }, 'lists: count mended');
+    log.warn({ counted: ledger.used, used }, 'lists: count corrected');
     // A load that began meanwhile is counted the next time.
     await store.commit({ check: [ledger.check], set: [ledger.set(used)] });
     await saveUsage();

@@ -35,7 +35,7 @@ export function openSubscriptions(needs: {
   }
   const loop = every(pollMs, poll, {
     isImmediate: true,
-    onFailure: (err) => log.warn({ err }, 'lists: sources not looked at, tried again later'),
+    onFailure: (err) => log.warn({ err }, 'lists: pass over sources failed, will retry'),
   });
   return {
     tables: [{ name: 'list_sources', used: () => rows.length, limit: capacities.sources }],

@@ -40,7 +40,7 @@ export function openRadar(needs: {
     index,
     clock,
     position,
-    onFailure: (err) => log.warn({ err }, 'radar: no map was drawn'),
+    onFailure: (err) => log.warn({ err }, 'radar: map not drawn'),
   });
   const latest = openLatestReports({
     position,

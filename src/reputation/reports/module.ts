@@ -84,7 +84,7 @@ export function openReports(needs: {
       if (!maintenance.store.writeState().available) return;
       await asMaintenance(maintenance, () => old.expire(signal));
     },
-    { onFailure: (err) => log.warn({ err }, 'reports: not expired, tried again later') },
+    { onFailure: (err) => log.warn({ err }, 'reports: not expired, will retry') },
   );
   const stopBounding = startDetailsBound(needs.onSurvey, maintenance, log);
   const refused = createTotals<ErrorCode>();

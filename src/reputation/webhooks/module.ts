@@ -67,7 +67,7 @@ export function openWebhooks(needs: {
     } catch (error) {
       // Another node does it now.
       if (!(error instanceof LeaseLostError)) {
-        log.warn({ err: error }, 'webhooks: not looked at, tried again later');
+        log.warn({ err: error }, 'webhooks: pass failed, will retry');
       }
     }
     wait(Math.max(pollMs, restRatio * (performance.now() - begunMs)));

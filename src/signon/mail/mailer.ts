@@ -127,7 +127,7 @@ export function createMailer(options: {
         log.error({ reason }, 'mail: given up');
         job.ended?.(delayMs === undefined ? 'given_up' : 'not_now');
       } else {
-        log.warn({ reason, retryMs: delayMs }, 'mail: not sent, tried again later');
+        log.warn({ reason, retryMs: delayMs }, 'mail: not sent, will retry');
         const timer = setTimeout(() => {
           timers.delete(timer);
           const again = { ...job, tries: job.tries + 1 };

@@ -136,7 +136,7 @@ export function createNotices(options: NoticesOptions) {
     if (how === 'given_up') return;
     const done = await store.commit({ del: [key] });
     // If that fails the mail comes once more, which harms less than none.
-    if (!done.ok) log.warn({ error: done.error }, 'mail: a notice that was sent stays noted');
+    if (!done.ok) log.warn({ error: done.error }, 'mail: the row of a sent notice was not removed');
   }
 
   function send(named: Named): void {
@@ -165,7 +165,7 @@ export function createNotices(options: NoticesOptions) {
   function start(oldestFrom: number): void {
     if (closing) return;
     running ??= pass(oldestFrom)
-      .catch((error) => log.warn({ err: error }, 'mail: notices not looked at, tried again later'))
+      .catch((error) => log.warn({ err: error }, 'mail: pass over notices failed, will retry'))
       .finally(() => {
         running = undefined;
         if (timer === undefined) passIn(isShared ? sharedPassMs : passMs);

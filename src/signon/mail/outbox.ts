@@ -122,7 +122,7 @@ export type Outbox = ReturnType<typeof openOutbox>;
  * the only thing left of them, that nobody delivers.
  */
 export function noDeletionNotice(log: Log): () => void {
-  return () => log.info('deletion: without SMTP_URL no mail tells of it');
+  return () => log.info('deletion: no notice is mailed without SMTP_URL');
 }
 
 /** Returns 16 hex digits. */

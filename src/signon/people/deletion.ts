@@ -326,7 +326,7 @@ export function createErasures(options: {
 
   function retryLater(accountId: string, step: string, detail: string | undefined): void {
     if (closing) return;
-    log.warn({ account: accountId, step, detail }, 'deletion: not finished, tried again later');
+    log.warn({ account: accountId, step, detail }, 'deletion: not finished, will retry');
     resumeLater();
   }
 

@@ -139,7 +139,8 @@ export function createLinks({
       const { account, data, epoch } = found;
       return { account, data, epoch, key, version: row.version };
     },
-    stats: (): readonly RowCounterStats[] => [...counters.values()].map((counter) => counter.stats()),
+    stats: (): readonly RowCounterStats[] =>
+      [...counters.values()].map((counter) => counter.stats()),
     /** Counts the rows that are there when the process starts. */
     async restore(): Promise<void> {
       for await (const page of pagesUnder(store, signonLinkPrefix())) {

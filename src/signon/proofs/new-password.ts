@@ -146,7 +146,7 @@ export function createBreachedPasswords(options: {
     /** Returns true when the source has the password. Never rejects, and takes at most `timeoutMs`. */
     async has(password: string): Promise<boolean> {
       if (running >= runningMax) {
-        log.warn({ reason: 'too many at once' }, 'breached passwords: not asked');
+        log.warn({ reason: 'too many at once' }, 'breached passwords: not checked');
         return false;
       }
       running += 1;
@@ -154,7 +154,7 @@ export function createBreachedPasswords(options: {
         const hash = createHash('sha1').update(password, 'utf8').digest('hex').toUpperCase();
         return await ask(hash);
       } catch (error) {
-        log.warn({ reason: reasonOf(error) }, 'breached passwords: not asked');
+        log.warn({ reason: reasonOf(error) }, 'breached passwords: not checked');
         return false;
       } finally {
         running -= 1;

@@ -140,7 +140,7 @@ export function createSignInLog(options: {
       const done = await store.commit({ set: rows.filter((row) => row !== undefined) });
       if (!done.ok) dropped += batch.length;
     }
-    if (dropped > 0) log.warn({ entries: dropped }, 'sign-in log: entries left out');
+    if (dropped > 0) log.warn({ entries: dropped }, 'sign-in log: entries dropped');
     dropped = 0;
   }
 

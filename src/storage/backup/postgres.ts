@@ -37,9 +37,9 @@ import {
   type OnProgress,
   type Part,
   parts,
+  type RowDigest,
   type RowSource,
   rowOfEvent,
-  type RowDigest,
 } from './content.ts';
 
 /** One restore at a time into the database. */

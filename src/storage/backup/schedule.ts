@@ -85,7 +85,7 @@ export function startBackups(options: BackupScheduleOptions) {
       if (stopped) return;
       failed += 1;
       failedAt = clock.now();
-      log.error({ file, err: error, retryMs }, 'backup: not made, tried again later');
+      log.error({ file, err: error, retryMs }, 'backup: not made, will retry');
     }
   }
 

@@ -206,7 +206,7 @@ export function createFollower({
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
       if (awaySinceMs === undefined) {
-        log.warn({ err: error }, 'follower: the journal is out of reach for now');
+        log.warn({ err: error }, 'follower: journal unavailable, will retry');
       }
       awaySinceMs ??= readAtMs;
       return undefined;

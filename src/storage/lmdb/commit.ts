@@ -245,7 +245,7 @@ function createLossWatch({ file }: Tables) {
  */
 function assertDoomed(error: unknown, log: Log): void {
   if (typeof codeOf(error) === 'number') return;
-  log.fatal({ err: error }, 'store: a commit broke off half-way');
+  log.fatal({ err: error }, 'store: a commit was interrupted');
   process.abort();
 }
 

@@ -87,7 +87,7 @@ async function update(
   // The new number first, so that an older program stays out from the first batch on.
   tables.meta.transactionSync(() => writeFormat(tables.meta, { ...found, number: to }));
   const rows = await runSteps(tables, format, options);
-  options.log.info({ from: found.number, to, rows }, 'store: led to the present data format');
+  options.log.info({ from: found.number, to, rows }, 'store: migrated to the current data format');
 }
 
 async function backUp(tables: Tables, to: number, options: OpenStoreOptions): Promise<void> {

@@ -306,7 +306,7 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
         await lease.giveBack();
         await sendReport(true);
       } catch (error) {
-        log.debug({ err: error }, 'node: left without a word');
+        log.debug({ err: error }, 'node: left without notice');
       }
     },
   };

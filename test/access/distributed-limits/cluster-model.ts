@@ -183,7 +183,7 @@ export function createCluster(options: {
       admitted.push({ atMs: clock.monotonicMs(), by: node.name });
       return true;
     },
-    /** Ends without a word, and another process begins in its place. What it had not messages is forgotten. */
+    /** Ends without a word, and another process begins in its place. What it had not sent is forgotten. */
     replace(i: number): void {
       const { name } = nodes[i]!;
       const messages = rows.filter(({ from }) => from === name);

@@ -45,7 +45,7 @@ it('a mail goes out over SMTP, is tried again, and the log tells nothing of it',
   const conversation = smtp.said.join('\n');
   assert.match(conversation, /RCPT TO:<person@example\.org>/);
   assert.ok(conversation.replaceAll('=\n', '').includes('secret-token'));
-  assert.equal(lines.filter((l) => l.msg === 'mail: not sent, tried again later').length, 1);
+  assert.equal(lines.filter((l) => l.msg === 'mail: not sent, will retry').length, 1);
   assert.doesNotMatch(JSON.stringify(lines), /secret-token|person@|Confirm/);
 });
 

@@ -46,7 +46,7 @@ it('an entry is kept for 30 days, without what was typed; a flood is cut and tol
   await refused(signInLogWaitingMax + 7);
   assert.deepEqual(
     lines.map(({ msg }) => msg),
-    ['sign-in log: entries left out'],
+    ['sign-in log: entries dropped'],
   );
   await signIns.close();
   await store.close();

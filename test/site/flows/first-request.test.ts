@@ -120,5 +120,5 @@ it('a gate asked by a proxy that is not trusted is named on its screen, with the
   assert.equal((await server.fetch(`/gate/check?block=0&mark=${bad}`)).status, 422);
   await within(async () => (await lookOf(eve, 'caddy')).note?.name === 'policy', 'the policy');
   assert.deepEqual((await lookOf(eve, 'caddy')).note, { name: 'policy', about: 'block' });
-  await within(async () => server.stderr().includes('gate: a question got no verdict'), 'the log');
+  await within(async () => server.stderr().includes('gate: a request got no verdict'), 'the log');
 });

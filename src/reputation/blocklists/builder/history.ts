@@ -156,7 +156,7 @@ function difference(
 
 function isOtherwiseSaid(before: Rows, i: number, after: Rows, j: number): boolean {
   const [former, present] = [flagsOf(before, i), flagsOf(after, j)];
-  return (former & rowFlags.unsaid) === 0 && ((former ^ present) & rowFlags.own) !== 0;
+  return (former & rowFlags.ownUnknown) === 0 && ((former ^ present) & rowFlags.own) !== 0;
 }
 
 function prefixText(rows: Rows, at: number): string {
@@ -181,7 +181,11 @@ export function rebuildList(base: string, steps: readonly HistoryStep[]): Rows |
     const at = rows.add();
     const { family, words, length } = prefix.value;
     for (let word = 0; word < 4; word++) rows.words[at + word] = words[word] ?? 0;
-    rows.words[at + 4] = packInfo(length, 0, rowFlags.unsaid | (family === 6 ? rowFlags.six : 0));
+    rows.words[at + 4] = packInfo(
+      length,
+      0,
+      rowFlags.ownUnknown | (family === 6 ? rowFlags.six : 0),
+    );
   }
   return inOrder(rows.finish());
 }

@@ -23,7 +23,7 @@ export const rowFlags = {
   /** The operator names exactly this by hand. */
   own: 8,
   /** The row was made of a line, which does not say `own`. */
-  unsaid: 16,
+  ownUnknown: 16,
 } as const;
 
 export type Rows = Uint32Array;

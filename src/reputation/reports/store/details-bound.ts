@@ -295,7 +295,7 @@ export function startDetailsBound(
   onSurvey((crowded) => {
     if (!maintenance.store.writeState().available) return;
     running ??= asMaintenance(maintenance, () => bound(crowded))
-      .catch((error) => log.warn({ err: error }, 'reports: details not folded, tried again later'))
+      .catch((error) => log.warn({ err: error }, 'reports: details not folded, will retry'))
       .finally(() => {
         running = undefined;
       });

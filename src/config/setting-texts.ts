@@ -3,12 +3,12 @@
 import type { SettingName } from '../config.ts';
 
 /** A setting has one of these; `unset` says what holds without a value where the schema has no default. */
-interface Told {
+interface SettingText {
   readonly text: string;
   readonly unset?: string;
 }
 
-type Group = Partial<Readonly<Record<SettingName, Told>>>;
+type Group = Partial<Readonly<Record<SettingName, SettingText>>>;
 
 export const settingGroups: Readonly<Record<string, Group>> = {
   'Where it listens': {
