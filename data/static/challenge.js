@@ -197,7 +197,7 @@ if (challengeBox) {
     frozen.hidden = next !== 'still';
     choice.hidden = next !== 'choice';
     player.hidden = !isSound;
-    find('.challenge-listen').hidden = isSound;
+    find('.challenge-listen').hidden = isSound || next === 'choice';
     find('.challenge-look').hidden = !isSound;
     pauseButton.hidden = next !== 'picture' && next !== 'still';
     label(pauseButton, next === 'still' ? words.move : words.pause, next === 'picture');
@@ -274,11 +274,13 @@ if (challengeBox) {
   }
   press('new', () => begin({ picture: true, reason: 'fresh' }));
   press('instead', () => begin({ picture: challengeBox.dataset.state === 'slow' }));
-  press('listen', () => {
-    show('sound');
-    play();
-    playButton.focus();
-  });
+  for (const name of ['listen', 'hear']) {
+    press(name, () => {
+      show('sound');
+      play();
+      playButton.focus();
+    });
+  }
   press('play', () => (sound.paused ? play() : sound.pause()));
   press('look', () => {
     show('picture');

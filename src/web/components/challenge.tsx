@@ -142,6 +142,7 @@ function Panel({
           autocomplete="off"
           mono
           error={error}
+          focused={error !== undefined}
         />
         <div class="challenge-tools">
           <button
@@ -187,9 +188,15 @@ function ChallengeStage({ frame, challenge }: PartProps): Html {
       <canvas class="captcha-frozen" role="img" aria-label={text.frozenAlt} hidden />
       <div class="captcha-choice">
         <p>{text.lessMotion}</p>
-        <Link class="button button-secondary" href={href} target="_blank">
-          {text.look}
-        </Link>
+        <div class="challenge-media">
+          <button type="button" class="button button-secondary challenge-hear scripted">
+            <Icon name="sound" />
+            <span>{text.listen}</span>
+          </button>
+          <Link class="button button-secondary" href={href} target="_blank">
+            {text.look}
+          </Link>
+        </div>
       </div>
       <div class="challenge-player" hidden>
         <button type="button" class="button button-secondary challenge-play">

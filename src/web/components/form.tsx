@@ -235,6 +235,8 @@ export interface FieldOptions {
   readonly inputMode?: 'text' | 'numeric' | 'email' | 'tel' | 'url' | undefined;
   /** Set in the fixed-width font: addresses, codes, keys. */
   readonly mono?: boolean | undefined;
+  /** The page opens at this field: one alone of a page, since it is what is left to do. */
+  readonly focused?: boolean | undefined;
   /** The page's script asks this path what is wrong with the value. */
   readonly judgedBy?: string | undefined;
 }
@@ -305,6 +307,7 @@ function inputOf(options: FieldOptions, hintId: Tied, errorId: Tied): Html {
       maxlength={unitsMax(options.maxLength)}
       autocomplete={options.autocomplete}
       inputmode={options.inputMode}
+      autofocus={options.focused}
       data-judged-by={options.judgedBy}
       aria-invalid={options.error ? 'true' : undefined}
       aria-describedby={classes(hintId, errorId) || undefined}

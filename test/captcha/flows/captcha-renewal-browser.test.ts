@@ -306,6 +306,8 @@ describe('challenges in forms', { timeout: 900_000 }, () => {
         await stateOf(page, 'open').waitFor();
         assert.notEqual(await tokenOf(page), first);
         await kept(page, register);
+        const focused = await page.evaluate(() => document.activeElement?.getAttribute('name'));
+        assert.equal(focused, 'captcha_answer', 'what is left to do');
         assert.deepEqual(await axeProblems(page), []);
         await page.screenshot({ path: 'test-output/screenshots/challenge-wrong.png' });
       }),
