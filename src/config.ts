@@ -396,7 +396,7 @@ export interface Config {
   readonly reputation: 'private' | 'public';
   /** Earned votes alone are no quorum. */
   readonly reputationAnchored: boolean;
-  /** Who is told host names by reverse DNS: nobody, readers of pages, or those who ask for all of a check too. */
+  /** Host names by reverse DNS are told to nobody, to readers of pages, or to verbose checks too. */
   readonly rdns: RdnsMode;
   /** Addresses of the resolvers that are asked, with or without a port; empty: those of the system. */
   readonly rdnsResolvers: readonly string[];

@@ -67,7 +67,7 @@ export interface IpPageData {
   readonly evidence: Evidence;
   /** Its confirmed host names, as they are known now. */
   readonly hostnames: readonly string[];
-  /** Whose crawler it is, by a host name. */
+  /** Name of the crawler that it is, by a host name. */
   readonly crawler?: string | undefined;
   /** Owner of its network, if that scans or crawls openly. */
   readonly knownAs?: KnownName | undefined;

@@ -17,10 +17,10 @@ import { lookBehind } from '../../ip/behind.ts';
 import { isPublic } from '../../ip/special.ts';
 import { crawlerOf } from './crawlers.ts';
 
-export interface KnownHost {
+interface KnownHost {
   /** Confirmed names in lower case, without a dot at the end; empty: there is none, or none is known yet. */
   readonly names: readonly string[];
-  /** Whose crawler the address is, by its confirmed name. */
+  /** Name of the crawler that the address is, by its confirmed name. */
   readonly crawler: string | undefined;
 }
 
@@ -56,7 +56,7 @@ export function createHostnames(options: {
   /** Absent: names are not looked up. */
   readonly resolver: NameResolver | undefined;
   readonly clock: Clock;
-  /** Whether verbose checks name hosts, too. */
+  /** True when verbose checks name hosts, too. */
   readonly isInChecks?: boolean;
 }) {
   const { resolver, clock, isInChecks = false } = options;
