@@ -136,7 +136,15 @@ it('the screens of what may ask by HTTP/1.0 say what to set, in both languages',
   for (const language of ['en', 'fr'] as const) {
     const saying = targets.filter((target) => {
       const page = connectPage(tools.frame(language), {
-        ...{ target, filling: usual, key: 'none', watch: undefined, isOpen: true, docs: '/docs' },
+        ...{
+          target,
+          filling: usual,
+          key: 'none',
+          wrong: {},
+          watch: undefined,
+          isOpen: true,
+          docs: '/docs',
+        },
         ...{ trustsLoopback: false, siteKey: undefined, isOperator: false, csrf: '', baseUrl: '' },
       });
       return /proxy_http_version 1\.1[”\u{202f}]|ADMIN_LISTEN/u.test(page);
@@ -185,7 +193,12 @@ it('an operator is led to where accounts are vouched for, and a plugin’s page 
   const tools = createPageTools({ assets: openAssets(), links: siteLinks, https: false });
   const pageOf = (name: string, isOperator: boolean) =>
     connectPage(tools.frame('en'), {
-      ...{ target: targets.find((one) => one.name === name)!, filling: usual, key: 'none' },
+      ...{
+        target: targets.find((one) => one.name === name)!,
+        filling: usual,
+        key: 'none',
+        wrong: {},
+      },
       ...{ watch: undefined, isOpen: true, docs: '/docs', trustsLoopback: false, isOperator },
       ...{ siteKey: undefined, csrf: 'x', baseUrl: 'https://rep.example' },
     });

@@ -66,6 +66,8 @@ export interface ConnectWatch {
 export interface ConnectData {
   readonly target: ConnectTarget;
   readonly filling: Filling;
+  /** Values that are no choice, as they were typed: the samples have the usual ones. */
+  readonly wrong: Readonly<Partial<Record<ChoiceName, string>>>;
   readonly key: KeyStanding;
   /** Undefined: the reader is not fully signed in, so no request can be known as theirs. */
   readonly watch: ConnectWatch | undefined;
@@ -249,15 +251,20 @@ export function connectIndexPage(
 
 // A screen.
 
-function valueField(name: ChoiceName, filling: Filling, { values }: Words): Html {
+function valueField(
+  name: ChoiceName,
+  { filling, wrong }: Pick<ConnectData, 'filling' | 'wrong'>,
+  { values }: Words,
+): Html {
   const { label, hint } = values.fields[name];
-  const value = shownValue(name, filling);
+  const value = wrong[name] ?? shownValue(name, filling);
+  const error = wrong[name] === undefined ? undefined : values.wrong[name];
   const id = `value-${name}`;
   switch (name) {
     case 'family':
       return (
         <SelectField
-          {...{ id, name, label, value }}
+          {...{ id, name, label, value, error }}
           options={[
             { value: '', label: values.both },
             ...families.map((one) => ({ value: one, label: `IPv${one}` })),
@@ -267,7 +274,7 @@ function valueField(name: ChoiceName, filling: Filling, { values }: Words): Html
     case 'score':
       return (
         <SelectField
-          {...{ id, name, label, value }}
+          {...{ id, name, label, value, error }}
           options={scores.map((n) => ({ value: String(n), label: String(n) }))}
         />
       );
@@ -275,7 +282,7 @@ function valueField(name: ChoiceName, filling: Filling, { values }: Words): Html
     case 'block':
       return (
         <Field
-          {...{ id, name, label, value, hint }}
+          {...{ id, name, label, value, hint, error }}
           inputMode="numeric"
           maxLength={3}
           mono
@@ -285,7 +292,7 @@ function valueField(name: ChoiceName, filling: Filling, { values }: Words): Html
     default:
       return (
         <Field
-          {...{ id, name, label, hint }}
+          {...{ id, name, label, hint, error }}
           value={value}
           placeholder={name === 'domain' ? usualDomain : usualApp}
           autocomplete="off"
@@ -296,14 +303,14 @@ function valueField(name: ChoiceName, filling: Filling, { values }: Words): Html
   }
 }
 
-function valuesStep({ target, filling }: ConnectData, text: Words): Html | false {
+function valuesStep({ target, filling, wrong }: ConnectData, text: Words): Html | false {
   return (
     target.choices.length > 0 && (
       <li data-step="values">
         <h2>{text.values.title}</h2>
         <p>{text.values.text}</p>
         <form class="connect-values" method="get" action={safeHref(targetPath(target.name))}>
-          {target.choices.map((name) => valueField(name, filling, text))}
+          {target.choices.map((name) => valueField(name, { filling, wrong }, text))}
           <div class="connect-fill">
             <Button label={text.values.fill} kind="secondary" />
           </div>

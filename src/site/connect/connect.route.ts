@@ -29,6 +29,7 @@ import {
   type NoteName,
 } from './connect.page.tsx';
 import {
+  type ChoiceName,
   type ConnectTarget,
   type choiceNames,
   type Filling,
@@ -193,8 +194,7 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
   async function show(context: RequestContext, query: Params): Promise<Reply> {
     const target = targetOf(context);
     if (target === undefined) return pageBuilder.problem(context, fail('not_found'));
-    const chosen = choiceOf(query, target);
-    if (chosen === undefined) return pageBuilder.problem(context, fail('invalid_parameter'));
+    const { chosen, wrong } = choiceOf(query, target);
     const { browserId, session } = context;
     if (session?.factorDue !== undefined) {
       const refusal = await pageBuilder.refusalOf(context, 'verified');
@@ -207,6 +207,7 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
       isKnown && target.integration === 'plugin' ? await siteKeys.ofAccount(session.accountId) : [];
     const data: ConnectData = {
       target,
+      wrong,
       filling: { ...chosen, mark, key: text },
       key: standing,
       watch: await watchOf(context, target),
@@ -220,6 +221,7 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
     };
     return pageBuilder.show(context, (frame) => connectPage(frame, data), {
       needs: { connect: true },
+      failure: Object.keys(wrong).length > 0 ? fail('invalid_parameter') : undefined,
     });
   }
 
@@ -283,8 +285,15 @@ const appShape = /^https?:\/\/(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9
 
 type Chosen = Pick<Filling, 'domain' | 'app' | 'challenge' | 'block' | 'score' | 'family'>;
 
-/** Returns undefined for a value that is no choice. What the screen does not ask for is not looked at. */
-function choiceOf(query: Params, { choices }: Pick<ConnectTarget, 'choices'>): Chosen | undefined {
+/** What the screen does not ask for is not looked at. @returns values that are no choice as they were typed */
+function choiceOf(
+  query: Params,
+  { choices }: Pick<ConnectTarget, 'choices'>,
+): { readonly chosen: Chosen; readonly wrong: ConnectData['wrong'] } {
+  const wrong: Partial<Record<ChoiceName, string>> = {};
+  const refuse = (name: ChoiceName, usual = '') => {
+    wrong[name] = query.get(name) ?? usual;
+  };
   const asked = (name: (typeof choiceNames)[number]) => {
     const text = choices.includes(name) ? query.get(name)?.trim() : undefined;
     return text === '' && name !== 'score' ? undefined : text;
@@ -296,11 +305,23 @@ function choiceOf(query: Params, { choices }: Pick<ConnectTarget, 'choices'>): C
   const family = families.find((one) => one === familyText);
   const challenge = scoreIn(asked('challenge') ?? String(usualChallenge));
   const block = scoreIn(asked('block') ?? String(usualBlock));
-  if (domain !== undefined && !domainShape.test(domain)) return undefined;
-  if (app !== undefined && !(appShape.test(app) && URL.canParse(app))) return undefined;
-  if (score === undefined || (familyText !== undefined && family === undefined)) return undefined;
-  if (challenge === undefined || block === undefined || challenge >= block) return undefined;
-  return { domain, app, score, family, challenge, block };
+  const isApp = app === undefined || (appShape.test(app) && URL.canParse(app));
+  const isDomain = domain === undefined || domainShape.test(domain);
+  const isCrossed = challenge !== undefined && block !== undefined && challenge >= block;
+  if (!isDomain) refuse('domain');
+  if (!isApp) refuse('app');
+  if (score === undefined) refuse('score');
+  if (familyText !== undefined && family === undefined) refuse('family');
+  if (challenge === undefined || isCrossed) refuse('challenge', String(usualChallenge));
+  if (block === undefined || isCrossed) refuse('block', String(usualBlock));
+  const chosen = {
+    domain: isDomain ? domain : undefined,
+    app: isApp ? app : undefined,
+    score: score ?? scores[0],
+    family,
+    ...(isCrossed ? { challenge: undefined, block: undefined } : { challenge, block }),
+  };
+  return { chosen, wrong };
 }
 
 function scoreIn(text: string): number | undefined {

@@ -55,6 +55,12 @@ describe('connect', () => {
     ]) {
       assert.equal((await server.fetch(`/connect/nginx?${query}`)).status, 422, query);
     }
+    const kept = (await server.fetch('/connect/nginx?domain=a..b&app=http://a&challenge=80')).body;
+    assert.match(kept, /<input[^>]*name="domain"[^>]*value="a\.\.b"[^>]*aria-invalid="true"/);
+    assert.match(kept, /id="value-domain-error">A domain looks like shop\.example/);
+    assert.match(kept, /<input[^>]*name="challenge"[^>]*value="80"/);
+    assert.match(kept, /proxy_pass <mark data-value="app">http:\/\/a</);
+    assert.match(kept, /server_name <mark data-value="domain">site\.example</);
     assert.equal((await server.fetch('/connect/nginx?block=80&block=81')).status, 400);
     assert.equal((await server.fetch('/connect/opnsense?score=75&score=85')).status, 400);
     const chosen = '?domain=Shop.example&app=http://10.0.0.5:9000/&challenge=30&block=60';
