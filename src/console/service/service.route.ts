@@ -94,7 +94,7 @@ export const auditScreenEndpoints = {
   json: consoleScreen('/admin/audit.jsonl'),
 };
 
-const entriesPerPage = 50;
+const entriesPerPage = 25;
 /** An export has the newest entries, so many at most; the command line gives all. */
 const exportedMax = 50_000;
 
