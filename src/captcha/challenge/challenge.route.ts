@@ -250,11 +250,17 @@ export async function judgeWork(
   { solution, site }: { readonly solution: string; readonly site: string },
 ): Promise<Result<boolean>> {
   const solved = work.open(solution, callers.networkOf(request));
-  const used = solved?.site === site ? await work.use(solved) : ok(false);
+  const isGood = solved?.site === site && isOfPage(solved.origin, site, request);
+  const used = isGood ? await work.use(solved) : ok(false);
   if (!used.ok) return used;
   onChallenge(used.value ? 'solved' : 'failed');
   if (!used.value) payment.charge(wrongAnswerCost - 1);
   return used;
+}
+
+/** Pages of our own ask without an origin, and send their forms with one. */
+function isOfPage(origin: string, site: string, request: Request): boolean {
+  return site === '' || origin === '' || origin === firstHeader(request, 'origin');
 }
 
 export interface AnswerAttempt {

@@ -110,6 +110,8 @@ test('expired, of another site or network, altered, malformed: no, and nothing i
   assert.equal(await verify(setup, { work, sitekey: '' }), no, 'for forms of our own');
   assert.equal(await verify(setup, { work, sitekey: undefined }), no);
   assert.equal(await verify(setup, { work }, { clientIp: '198.18.0.1' }), no, 'another network');
+  const evil = 'https://evil.example';
+  assert.equal(await verify(setup, { work }, { origin: evil }), no, 'brought by another page');
   const { challenge, solution } = await solve((await start(setup, 'sitekey=pcs_silent')).work);
   const parameters = { ...challenge.parameters, cost: 1 };
   const easier = payloadOf({ challenge: { ...challenge, parameters }, solution });
