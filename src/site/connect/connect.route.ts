@@ -285,7 +285,7 @@ const appShape = /^https?:\/\/(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9
 
 type Chosen = Pick<Filling, 'domain' | 'app' | 'challenge' | 'block' | 'score' | 'family'>;
 
-/** What the screen does not ask for is not looked at. @returns values that are no choice as they were typed */
+/** Returns values that are no choice as they were typed; those that the screen does not ask for are not looked at. */
 function choiceOf(
   query: Params,
   { choices }: Pick<ConnectTarget, 'choices'>,
