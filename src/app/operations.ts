@@ -304,6 +304,7 @@ function embeddedOf({ embedded }: Reading) {
 
 export const readStats = look({
   name: 'stats',
+  asksNode: true,
   purpose:
     'reports of 24 hours, 7 and 90 days, what the server did, rows and bytes by kind, journal, bounded tables',
   parameters: {},

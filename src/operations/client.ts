@@ -13,8 +13,8 @@ import { packageVersion } from '../config/version.ts';
 import type { OperationCall, OperationProgress } from '../contracts/operation.ts';
 import { OperatorError } from '../core/errors.ts';
 import { createWindow, windowBytes } from '../core/window.ts';
-import { asksNode } from './asks-node.ts';
 import type { InputOf, OperationName, OutputOf } from './catalog.ts';
+import { described } from './described.ts';
 import type { Order } from './execute.ts';
 import type { Ran } from './here.ts';
 import {
@@ -75,6 +75,10 @@ export function runForCommand(
 ): Promise<unknown> {
   const shows = isJson ? 'json' : 'lines';
   return runOrder({ operation, input, user: operatorName(), shows }, asking);
+}
+
+function asksNode(operation: string): boolean {
+  return described.some((one) => one.name === operation && one.asksNode);
 }
 
 async function runOrder(order: Order, asking: Asking): Promise<unknown> {

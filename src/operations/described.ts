@@ -17,6 +17,7 @@ export interface DescribedCommand {
   readonly name: string;
   readonly purpose: string;
   readonly parameters: Readonly<Record<string, DescribedParameter>>;
+  readonly asksNode: boolean;
   /** The schema of the input as it is typed: its properties are texts, flags and lists of texts. */
   readonly input: JsonSchema;
 }
@@ -26,7 +27,7 @@ export const described: readonly DescribedCommand[] = [...operations.values()].f
 );
 
 function describe(
-  { name, parameters, input }: WorkspaceOperation,
+  { name, parameters, asksNode, input }: WorkspaceOperation,
   purpose: string,
 ): DescribedCommand {
   const rows = Object.entries(parameters).map(([key, parameter]) => {
@@ -38,6 +39,7 @@ function describe(
     name,
     purpose,
     parameters: Object.fromEntries(rows),
+    asksNode: asksNode === true,
     input: toJsonSchema(input, asTyped),
   };
 }

@@ -5,7 +5,6 @@ import { placeOfData } from '../config/place.ts';
 import { expect, type OperationCall } from '../contracts/operation.ts';
 import { claimDataDir, inheritable } from '../storage/lmdb/claim.ts';
 import { hadStore, storePath } from '../storage/lmdb/presence.ts';
-import { asksNode } from './asks-node.ts';
 import { createAudit } from './audit.ts';
 import { type Execution, execute, findOperation, type Order, readInput } from './execute.ts';
 import { makeDataDir, settings, type Workspace, withReading, withWorkspace } from './workspace.ts';
@@ -24,7 +23,7 @@ export async function runHere(order: Order, call: OperationCall): Promise<Ran> {
   const { isShared } = placeOfData();
   const operation = findOperation(order.operation);
   if (isShared) {
-    const hasOwnPart = asksNode(operation.name);
+    const hasOwnPart = operation.asksNode === true;
     return withWorkspace(
       async (workspace) => {
         const { store } = workspace;

@@ -89,6 +89,7 @@ function partsOf(text: string) {
 
 export const checkAddress = looksWith<MemoryReading>()({
   name: 'check',
+  asksNode: true,
   purpose: 'the score of an address and what is known of it, as GET /api/v2/check says it',
   parameters: {
     address: isAddress,
